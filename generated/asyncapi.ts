@@ -1,0 +1,175 @@
+// Written by `npm run generate`. Do not edit.
+export type paths = Record<string, never>;
+export type webhooks = Record<string, never>;
+export interface components {
+    schemas: {
+        /** @description Connection established. */
+        ConnectedMessage: {
+            /**
+             * @description Kind of message.
+             * @enum {string}
+             */
+            type: "connected";
+            /** @description The device id that the socket was opened with. */
+            deviceId: string;
+            /** @description The server's time (Unix ms). */
+            timestamp: number;
+        };
+        /** @description A change. */
+        SyncMessage: {
+            /**
+             * @description Kind of message.
+             * @enum {string}
+             */
+            type: "sync";
+            event: components["schemas"]["SyncEvent"];
+            /** @description The change's stamp (Unix ms), to send as `since` when connecting again. */
+            stamp: number;
+        };
+        /** @description A change made by the client. */
+        ChangeMessage: {
+            /**
+             * @description Kind of message.
+             * @enum {string}
+             */
+            type: "sync";
+            event: components["schemas"]["Change"];
+        };
+        /** @description Keep-alive. */
+        PingMessage: {
+            /**
+             * @description Kind of message.
+             * @enum {string}
+             */
+            type: "ping";
+        };
+        /** @description Reply to a ping. */
+        PongMessage: {
+            /**
+             * @description Kind of message.
+             * @enum {string}
+             */
+            type: "pong";
+        };
+        /** @description Error report. */
+        ErrorMessage: {
+            /**
+             * @description Kind of message.
+             * @enum {string}
+             */
+            type: "error";
+            /** @description A sentence. For a rejected change it names the entity. */
+            error: string;
+        };
+        /**
+         * @description What kind of thing is synchronised.
+         * @example bookmark
+         * @enum {string}
+         */
+        EntityType: "bookmark" | "history" | "group";
+        /**
+         * @description What the change does. Create and update are treated alike.
+         * @example update
+         * @enum {string}
+         */
+        Operation: "create" | "update" | "delete";
+        /** @description The newest change of an entity, as the server holds it. */
+        SyncEvent: {
+            /**
+             * @description Unique sync event id.
+             * @example 0199f6a0-1c00-7000-8000-000000000003
+             */
+            id: string;
+            /**
+             * @description User who made the change.
+             * @example 0199f6a0-1c00-7000-8000-000000000001
+             */
+            user_id: string;
+            entity_type: components["schemas"]["EntityType"];
+            /**
+             * @description Affected entity id.
+             * @example 0199f6a0-1c00-7000-8000-000000000002
+             */
+            entity_id: string;
+            operation: components["schemas"]["Operation"];
+            /**
+             * @description When the change occurred (Unix ms, the device's clock).
+             * @example 1763700000000
+             */
+            timestamp: number;
+            /**
+             * @description Device that made the change.
+             * @example laptop-7f3a
+             */
+            device_id: string;
+            /**
+             * @description Encrypted data; present for create and update.
+             * @example AWVuY3J5cHRlZA==
+             */
+            encrypted_data?: string;
+            /**
+             * @description Integrity hash; missing where a delete is all that is known of the entity.
+             * @example e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855
+             */
+            data_hash?: string;
+            /**
+             * @description Whether this event resolved a conflict.
+             * @example false
+             */
+            conflict_resolved: boolean;
+            /**
+             * @description How the conflict was resolved: `device_id` when timestamps were equal, `last_write_wins` when a version that the device had not seen was overwritten; null when there was none.
+             * @example last_write_wins
+             */
+            resolution_strategy: string | null;
+        };
+        /**
+         * @description Base64 of the encrypted bookmark JSON. Opaque to the server.
+         * @example AWVuY3J5cHRlZA==
+         */
+        EncryptedData: string;
+        /**
+         * @description SHA-256 of the sealed plaintext. Opaque to the server; the client package writes lower-case hex.
+         * @example e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855
+         */
+        DataHash: string;
+        /**
+         * @description 1 to 128 printable ASCII characters.
+         * @example 0199f6a0-1c00-7000-8000-000000000002
+         */
+        Id: string;
+        /**
+         * @description Unix time in ms.
+         * @example 1763700000000
+         */
+        Milliseconds: number;
+        /** @description A change made by a device. The fields of a sync event that the server decides (`conflict_resolved`, `resolution_strategy`) may be present and are ignored. */
+        Change: {
+            id: components["schemas"]["Id"];
+            /**
+             * @description The user who made the change. Missing means the session's user; another user's is rejected.
+             * @example 0199f6a0-1c00-7000-8000-000000000001
+             */
+            user_id?: string;
+            entity_type: components["schemas"]["EntityType"];
+            entity_id: components["schemas"]["Id"];
+            operation: components["schemas"]["Operation"];
+            timestamp: components["schemas"]["Milliseconds"];
+            device_id: components["schemas"]["Id"];
+            encrypted_data?: components["schemas"]["EncryptedData"];
+            data_hash?: components["schemas"]["DataHash"];
+            /**
+             * @description The stamp (Unix ms) up to which the device had pulled when the edit was made. With it, a change that overwrites a version the device had not seen is marked as a resolved conflict.
+             * @example 1763699990000
+             */
+            base?: number;
+        };
+    };
+    responses: never;
+    parameters: never;
+    requestBodies: never;
+    headers: never;
+    pathItems: never;
+}
+export type $defs = Record<string, never>;
+export type operations = Record<string, never>;

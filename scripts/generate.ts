@@ -1,0 +1,83 @@
+/**
+ * Writes `generated/` from openapi.yaml and asyncapi.yaml; with --check, fails when the committed files differ.
+ *
+ *   generated/openapi.json, asyncapi.json   the contracts in one file each, as served and validated against
+ *   generated/openapi.ts, asyncapi.ts       their types
+ *   generated/operations.ts                 the operationIds, with method and path
+ */
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { bundle, loadConfig } from '@redocly/openapi-core'
+import openapiTS, { astToString, type OpenAPI3 } from 'openapi-typescript'
+
+const banner = '// Written by `npm run generate`. Do not edit.\n'
+const root = new URL('../', import.meta.url)
+const config = await loadConfig()
+
+const openapi = await bundled('openapi.yaml')
+const asyncapi = await bundled('asyncapi.yaml')
+const files = {
+  'generated/openapi.json': json(openapi),
+  'generated/asyncapi.json': json(asyncapi),
+  'generated/openapi.ts': await types(openapi),
+  'generated/asyncapi.ts': await types(messagesAsOpenApi(asyncapi)),
+  'generated/operations.ts': operations(openapi),
+}
+if (process.argv.includes('--check')) await check()
+else await write()
+
+interface Contract {
+  info: { version: string }
+  paths?: Record<string, Record<string, { operationId?: string }>>
+  components: { schemas: Record<string, unknown> }
+}
+
+async function bundled(path: string): Promise<Contract> {
+  const { bundle: result, problems } = await bundle({ ref: new URL(path, root).pathname, config })
+  const first = problems[0]
+  if (first) throw new Error(`${path}: ${first.message}`)
+  return result.parsed as Contract
+}
+
+async function types(document: object): Promise<string> {
+  return banner + astToString(await openapiTS(document as OpenAPI3, { alphabetize: false, enumValues: false }))
+}
+
+/** openapi-typescript reads OpenAPI only, so the message schemas are lifted into a throw-away document. */
+function messagesAsOpenApi(contract: Contract): object {
+  const { info, components } = contract
+  return { openapi: '3.1.0', info, paths: {}, components: { schemas: components.schemas } }
+}
+
+function operations(contract: Contract): string {
+  const methods = ['get', 'put', 'post', 'delete']
+  const list = Object.entries(contract.paths ?? {}).flatMap(([path, item]) =>
+    methods.flatMap((method) => {
+      const operationId = item[method]?.operationId
+      return operationId ? [{ operationId, method: method.toUpperCase(), path }] : []
+    }),
+  )
+  const lines = list.map(({ operationId, method, path }) => `  ${operationId}: { method: '${method}', path: '${path}' },`)
+  return `${banner}export const operations = {\n${lines.join('\n')}\n} as const\n\nexport type OperationId = keyof typeof operations\n`
+}
+
+function json(document: object): string {
+  return `${JSON.stringify(document, null, 2)}\n`
+}
+
+async function write(): Promise<void> {
+  await mkdir(new URL('generated', root), { recursive: true })
+  for (const [path, content] of Object.entries(files)) await writeFile(new URL(path, root), content)
+}
+
+async function check(): Promise<void> {
+  const contents = await Promise.all(
+    Object.entries(files).map(async ([path, content]) => ({
+      path,
+      stale: (await readFile(new URL(path, root), 'utf8').catch(() => '')) !== content,
+    })),
+  )
+  const stale = contents.filter((file) => file.stale).map((file) => file.path)
+  if (stale.length === 0) return
+  console.error(`Stale, run \`npm run generate\`: ${stale.join(', ')}`)
+  process.exitCode = 1
+}

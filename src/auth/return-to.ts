@@ -1,0 +1,44 @@
+const MAX_LENGTH = 2048
+
+/**
+ * The one form in which a return URL is kept, sent as `state` and put into `Location`: a path on this origin, or an
+ * absolute URL of a listed origin. ASCII; parsing the result again gives the result. Null: refuse it.
+ */
+export function parseReturnTo(value: string, origins: Iterable<string>): string | null {
+  if (value.length > MAX_LENGTH) return null
+  const origin = value.startsWith('/') ? '' : originOf(value, origins)
+  if (origin === null) return null
+  const rest = value.slice(origin.length)
+  if (!staysOnOrigin(rest.startsWith('/') ? rest : `/${rest}`)) return null
+  const { pathname, search, hash } = new URL(rest, 'http://localhost')
+  const parsed = `${origin}${pathname}${search}${hash}`
+  return parsed.length > MAX_LENGTH ? null : parsed
+}
+
+/** Where the browser is sent: paths go to the web app's origin when there is one. */
+export function redirectTarget(returnTo: string, appUrl: string | undefined): string {
+  return appUrl !== undefined && returnTo.startsWith('/') ? appUrl + returnTo : returnTo
+}
+
+// Strings are compared: the parsed origin of chrome-extension://… is "null". A listed wildcard names no origin to go to.
+function originOf(value: string, origins: Iterable<string>): string | null {
+  for (const origin of origins) {
+    if (origin.includes('*') || !value.startsWith(origin)) continue
+    if (/^(?:[/?#]|$)/.test(value.slice(origin.length))) return origin
+  }
+  return null
+}
+
+// Every form that decoding may turn it into must stay: somebody behind us may decode once more than we do.
+function staysOnOrigin(path: string): boolean {
+  for (let form = path, coded = ''; form !== coded; form = decode(coded)) {
+    coded = form
+    if (/[\\\p{Cc}]/u.test(form) || form.startsWith('//')) return false
+    if (new URL(form, 'http://localhost').pathname.startsWith('//')) return false
+  }
+  return true
+}
+
+function decode(form: string): string {
+  return form.replace(/(?:%[0-9a-f]{2})+/gi, (run) => Buffer.from(run.replaceAll('%', ''), 'hex').toString())
+}

@@ -1,0 +1,31 @@
+import { hkdf } from '@noble/hashes/hkdf.js'
+import { sha256 } from '@noble/hashes/sha2.js'
+import { abytes, utf8ToBytes } from '@noble/hashes/utils.js'
+
+/** The three subkeys of a master key, 32 bytes each. None of them reveals the master key or another subkey. */
+export interface Keys {
+  /** Encrypts records (XChaCha20-Poly1305). */
+  readonly recordKey: Uint8Array
+  /** Makes the salt of a record (HMAC-SHA-256), so that `data_hash` confirms no guess. */
+  readonly hashKey: Uint8Array
+  /** Opens export files; register it with the service as the user's export key. */
+  readonly exportKey: Uint8Array
+}
+
+/**
+ * Derives the subkeys: HKDF-SHA256 (RFC 5869) without salt, with the infos `ebs/record/1`, `ebs/hash/1` and `ebs/export/1`.
+ *
+ * @param masterKey 32 bytes, from `createKeyring` or `openKeyring`
+ */
+export function deriveKeys(masterKey: Uint8Array): Keys {
+  abytes(masterKey, 32, 'masterKey')
+  return {
+    recordKey: subkey(masterKey, 'ebs/record/1'),
+    hashKey: subkey(masterKey, 'ebs/hash/1'),
+    exportKey: subkey(masterKey, 'ebs/export/1'),
+  }
+}
+
+function subkey(masterKey: Uint8Array, info: string): Uint8Array {
+  return hkdf(sha256, masterKey, undefined, utf8ToBytes(info), 32)
+}

@@ -1,0 +1,144 @@
+import { xchacha20poly1305 } from '@noble/ciphers/chacha.js'
+import { hmac } from '@noble/hashes/hmac.js'
+import { sha256 } from '@noble/hashes/sha2.js'
+import { bytesToHex, concatBytes, randomBytes, utf8ToBytes } from '@noble/hashes/utils.js'
+import { base64ToBytes, bytesToBase64 } from './base64.ts'
+import type { PlaintextBookmark } from './bookmark.ts'
+import { RecordError } from './errors.ts'
+import type { Keys } from './keys.ts'
+
+/** The kind of a record. It is bound into the ciphertext: a history entry cannot be served as a bookmark. */
+export type EntityType = 'bookmark' | 'history' | 'group'
+
+/** The two fields that the service stores for a bookmark. */
+export interface SealedRecord {
+  /** base64(version 1 || 24-byte nonce || XChaCha20-Poly1305 ciphertext and tag), at most 262,144 characters. */
+  encrypted_data: string
+  /** Lower-case hex SHA-256 of the plaintext (salt and padded JSON). */
+  data_hash: string
+}
+
+/** A sealed record and the id it is stored under. A bookmark record of the service is one; of a sync event, pass `entity_id` as `id`. */
+export interface StoredRecord extends SealedRecord {
+  id: string
+}
+
+const VERSION = 1
+const NONCE = 24
+const TAG = 16
+const SALT = 32
+const PADDING = 256
+const MAX_CHARACTERS = 262_144
+/** The longest padded JSON whose record still fits: 196,352 bytes. */
+const MAX_JSON = Math.floor(((MAX_CHARACTERS / 4) * 3 - 1 - NONCE - TAG - SALT) / PADDING) * PADDING
+
+/**
+ * Seals a bookmark for the service.
+ *
+ * The plaintext is salt || JSON, where the JSON (UTF-8, keys sorted) is padded with spaces to a multiple of 256 bytes and the salt is the
+ * HMAC-SHA-256 (RFC 2104) of that padded JSON under the hash key. It is encrypted with XChaCha20-Poly1305 (draft-irtf-cfrg-xchacha-03) under a
+ * random nonce, with `ebs/1` NUL entity type NUL id as associated data. So equal bookmarks have equal `data_hash` on all devices of a user, while
+ * `encrypted_data` differs each time.
+ *
+ * @param bookmark its `id` is the id under which the record must be stored
+ * @throws RecordError `invalid-id`, `too-large`
+ */
+export function encryptBookmark(
+  keys: Keys,
+  bookmark: PlaintextBookmark,
+  entityType: EntityType = 'bookmark',
+): SealedRecord {
+  const associatedData = bindTo(entityType, bookmark.id)
+  const json = paddedJson(bookmark)
+  const plaintext = concatBytes(hmac(sha256, keys.hashKey, json), json)
+  const nonce = randomBytes(NONCE)
+  const sealed = xchacha20poly1305(keys.recordKey, nonce, associatedData).encrypt(plaintext)
+  return {
+    encrypted_data: bytesToBase64(concatBytes(Uint8Array.of(VERSION), nonce, sealed)),
+    data_hash: bytesToHex(sha256(plaintext)),
+  }
+}
+
+/**
+ * Opens a record that the service returned, and checks that it is the one that was stored under this id.
+ *
+ * @throws RecordError `malformed`, `unknown-version`, `altered` (altered ciphertext, another key, another id or another entity type),
+ *   `altered-hash`, `other-id`, `invalid-id`
+ */
+export function decryptBookmark(
+  keys: Keys,
+  record: StoredRecord,
+  entityType: EntityType = 'bookmark',
+): PlaintextBookmark {
+  const associatedData = bindTo(entityType, record.id)
+  const { nonce, sealed } = parseEnvelope(record)
+  const plaintext = open(keys.recordKey, nonce, associatedData, sealed)
+  if (plaintext === undefined) {
+    const reasons = 'it was altered, belongs to another id or entity type, or was made under another key'
+    throw new RecordError('altered', `Record ${record.id} does not open as ${entityType}: ${reasons}`)
+  }
+  if (bytesToHex(sha256(plaintext)) !== record.data_hash) {
+    throw new RecordError('altered-hash', `Record ${record.id} has a data_hash that is not the hash of its content`)
+  }
+  return parseBookmark(record.id, plaintext.subarray(SALT))
+}
+
+function bindTo(entityType: EntityType, id: string): Uint8Array {
+  if (!/^[\x20-\x7e]{1,128}$/.test(id)) {
+    throw new RecordError('invalid-id', `Id ${JSON.stringify(id)} is not 1 to 128 printable ASCII characters`)
+  }
+  return utf8ToBytes(`ebs/1\0${entityType}\0${id}`)
+}
+
+function paddedJson(bookmark: PlaintextBookmark): Uint8Array {
+  const json = utf8ToBytes(JSON.stringify(bookmark, sortKeys))
+  const padded = new Uint8Array(Math.ceil(json.length / PADDING) * PADDING).fill(0x20)
+  if (padded.length > MAX_JSON) {
+    const sizes = `its JSON has ${json.length} bytes, at most ${MAX_JSON} fit`
+    throw new RecordError('too-large', `Bookmark ${bookmark.id} is too large: ${sizes}`)
+  }
+  padded.set(json)
+  return padded
+}
+
+// Two devices that make the same bookmark by different ways must get the same data_hash.
+function sortKeys(_key: string, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+}
+
+function parseEnvelope({ id, encrypted_data }: StoredRecord): { nonce: Uint8Array; sealed: Uint8Array } {
+  const bytes = base64ToBytes(encrypted_data)
+  if (bytes === undefined) throw new RecordError('malformed', `Record ${id} has no base64 as encrypted_data`)
+  if (bytes.length > 0 && bytes[0] !== VERSION) {
+    throw new RecordError('unknown-version', `Record ${id} is of version ${bytes[0]}, which this client does not know`)
+  }
+  if (bytes.length < 1 + NONCE + SALT + TAG) throw new RecordError('malformed', `Record ${id} is too short`)
+  return { nonce: bytes.subarray(1, 1 + NONCE), sealed: bytes.subarray(1 + NONCE) }
+}
+
+function open(key: Uint8Array, nonce: Uint8Array, associatedData: Uint8Array, sealed: Uint8Array) {
+  const cipher = xchacha20poly1305(key, nonce, associatedData)
+  try {
+    return cipher.decrypt(sealed)
+  } catch {
+    return undefined
+  }
+}
+
+function parseBookmark(id: string, json: Uint8Array): PlaintextBookmark {
+  const bookmark = parseJson(json)
+  if (typeof bookmark !== 'object' || bookmark === null || !('id' in bookmark)) {
+    throw new RecordError('malformed', `Record ${id} holds no bookmark`)
+  }
+  if (bookmark.id !== id) throw new RecordError('other-id', `Record ${id} holds the bookmark of another id`)
+  return bookmark as PlaintextBookmark
+}
+
+function parseJson(json: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(json))
+  } catch {
+    return undefined
+  }
+}

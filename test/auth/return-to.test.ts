@@ -1,0 +1,96 @@
+import { readFileSync } from 'node:fs'
+import fc from 'fast-check'
+import t from 'tap'
+import { parseReturnTo, redirectTarget } from '../../src/auth/return-to.ts'
+
+const here = 'http://127.0.0.1:3000'
+const extension = 'chrome-extension://abcdefghijklmnopabcdefghijklmnop'
+const origins = new Set([here, 'https://app.example', extension, 'moz-extension://*'])
+const hostile: { values: string[] } = JSON.parse(
+  readFileSync(new URL('../fixtures/hostile/return-to.json', import.meta.url), 'utf8'),
+)
+
+t.test('ordinary return URLs are kept', async (t) => {
+  const kept: [string, string][] = [
+    ['/', '/'],
+    ['/a?b=c#d', '/a?b=c#d'],
+    ['/%C3%A9', '/%C3%A9'],
+    ['/é?ü#ß', '/%C3%A9?%C3%BC#%C3%9F'],
+    ['/search?q=a%20b', '/search?q=a%20b'],
+    ['/a%20b', '/a%20b'],
+    ['/a b', '/a%20b'],
+    ['/100%', '/100%'],
+    ['/a/../b', '/b'],
+    ['/go?next=//other.example', '/go?next=//other.example'],
+    ['/go?next=https%3A%2F%2Fother.example%2F', '/go?next=https%3A%2F%2Fother.example%2F'],
+    ['/a//b', '/a//b'],
+    [here, `${here}/`],
+    [`${here}?a#b`, `${here}/?a#b`],
+    ['https://app.example/x?y#z', 'https://app.example/x?y#z'],
+    ['https://app.example#z', 'https://app.example/#z'],
+    [`${extension}/page.html?é`, `${extension}/page.html?%C3%A9`],
+  ]
+  for (const [value, parsed] of kept) t.equal(parseReturnTo(value, origins), parsed, value)
+})
+
+t.test('a return URL to another origin is refused', async (t) => {
+  const refused = [
+    ...['https://app.example.evil.example/', 'https://app.example@evil.example/', 'https://app.example:444/'],
+    ...['http://app.example/', 'HTTPS://APP.example/', 'https://app.example\\x', `${extension}x/`, 'chrome-extension://'],
+    ...['moz-extension://*', 'moz-extension://*/x', 'moz-extension://00000000-0000-4000-8000-000000000000/x', 'null'],
+    ...['/%2fevil.example', '/%5cevil.example', '/%255cevil.example', '/%252fevil.example', '/%25252525252fevil.example'],
+    ...['/.//evil.example', '/%2e%2e//evil.example', '/.%2f%2fevil.example', '/a/..%2f..%2f%2fevil.example', '/a/..//evil'],
+    ...['https://app.example//evil.example', 'https://app.example/%09', '/a?b=%0d%0aSet-Cookie:x', '/#%00', '/\u0085', '/%C2%85'],
+  ]
+  for (const value of refused) t.equal(parseReturnTo(value, origins), null, JSON.stringify(value))
+})
+
+t.test('every hostile return URL is refused or stays on this origin', async (t) => {
+  t.ok(hostile.values.length > 60)
+  for (const value of hostile.values) {
+    const parsed = parseReturnTo(value, origins)
+    if (parsed !== null) t.ok(staysHere(parsed), `${JSON.stringify(value)} became ${parsed}`)
+  }
+  const kept = hostile.values.filter((value) => parseReturnTo(value, origins) !== null)
+  t.strictSame(kept, ['/ /evil.example', '/;@evil.example'])
+})
+
+t.test('whatever is accepted is ASCII, goes to a listed origin and parses to itself', async () => {
+  const bits = fc.constantFrom(
+    ...['/', '//', '\\', '%2f', '%5c', '%25', '2f', '%2e', '.', '..', '@', ':', '?', '#', ' ', '\t', '%09', '%0a', 'é', '%'],
+    ...['evil.example', here, 'https://app.example', extension, 'http:', 'javascript:', '\u2028', '\ud800', '%c0%af'],
+  )
+  fc.assert(
+    fc.property(fc.array(fc.oneof(bits, fc.string()), { maxLength: 8 }), (parts) => {
+      const value = parts.join('')
+      for (const text of [value, `/${value}`, here + value]) {
+        const parsed = parseReturnTo(text, origins)
+        if (parsed === null) continue
+        if (!/^[\x21-\x7e]{1,2048}$/.test(parsed)) return false
+        if (parseReturnTo(parsed, origins) !== parsed) return false
+        if (!staysHere(parsed) && ![...origins].some((origin) => parsed.startsWith(`${origin}/`))) return false
+        if (parsed.startsWith('/') && !staysHere(decodeURIComponent(parsed.replace(/%(?![0-9a-f]{2})/gi, '%25')))) return false
+      }
+      return true
+    }),
+    { numRuns: 20_000 },
+  )
+})
+
+t.test('a return URL is at most 2,048 characters, parsed too', async (t) => {
+  t.equal(parseReturnTo(`/${'a'.repeat(2047)}`, origins)?.length, 2048)
+  t.equal(parseReturnTo(`/${'a'.repeat(2048)}`, origins), null)
+  t.equal(parseReturnTo(`/${'é'.repeat(2000)}`, origins), null)
+  t.equal(parseReturnTo(`/${'%25'.repeat(682)}`, origins)?.length, 2047)
+  t.equal(parseReturnTo(`/%${'25'.repeat(1000)}2f`, origins), null, 'coded a thousand times over')
+})
+
+t.test('paths go to the web app when there is one', async (t) => {
+  t.equal(redirectTarget('/a?b', undefined), '/a?b')
+  t.equal(redirectTarget('/a?b', 'https://app.example'), 'https://app.example/a?b')
+  t.equal(redirectTarget('https://other.example/a', 'https://app.example'), 'https://other.example/a')
+})
+
+function staysHere(location: string): boolean {
+  return URL.parse(location, `${here}/api/v1/auth/callback`)?.origin === here
+}
