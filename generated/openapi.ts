@@ -1276,11 +1276,11 @@ export interface operations {
     };
     completeLogin: {
         parameters: {
-            query?: {
+            query: {
                 /** @description Authorization code from the identity provider. Without it the sign-in failed. */
                 code?: string;
                 /** @description The return URL, as the sign-in was started with. */
-                state?: string;
+                state: string;
                 /** @description The identity provider's issuer (RFC 9207). */
                 iss?: string;
                 /** @description The identity provider's error code (RFC 6749, section 4.1.2.1). */
@@ -1437,11 +1437,11 @@ export interface operations {
     };
     listBookmarks: {
         parameters: {
-            query?: {
+            query: {
                 /** @description Which page, from 1. */
-                page?: number;
+                page: number;
                 /** @description Bookmarks on a page. */
-                limit?: number;
+                limit: number;
             };
             header?: never;
             path?: never;
@@ -1469,9 +1469,9 @@ export interface operations {
     createBookmark: {
         parameters: {
             query?: never;
-            header?: {
+            header: {
                 /** @description The device that makes the request. `unknown` is no device of its own, and its changes are broadcast to all. */
-                "x-device-id"?: components["parameters"]["DeviceId"];
+                "x-device-id": components["parameters"]["DeviceId"];
             };
             path?: never;
             cookie?: never;
@@ -1552,9 +1552,9 @@ export interface operations {
     updateBookmark: {
         parameters: {
             query?: never;
-            header?: {
+            header: {
                 /** @description The device that makes the request. `unknown` is no device of its own, and its changes are broadcast to all. */
-                "x-device-id"?: components["parameters"]["DeviceId"];
+                "x-device-id": components["parameters"]["DeviceId"];
             };
             path: {
                 /** @description The bookmark's id, percent-encoded. */
@@ -1593,9 +1593,9 @@ export interface operations {
     deleteBookmark: {
         parameters: {
             query?: never;
-            header?: {
+            header: {
                 /** @description The device that makes the request. `unknown` is no device of its own, and its changes are broadcast to all. */
-                "x-device-id"?: components["parameters"]["DeviceId"];
+                "x-device-id": components["parameters"]["DeviceId"];
             };
             path: {
                 /** @description The bookmark's id, percent-encoded. */
@@ -1679,9 +1679,9 @@ export interface operations {
     pullChanges: {
         parameters: {
             query?: never;
-            header?: {
+            header: {
                 /** @description The device that makes the request. `unknown` is no device of its own, and its changes are broadcast to all. */
-                "x-device-id"?: components["parameters"]["DeviceId"];
+                "x-device-id": components["parameters"]["DeviceId"];
             };
             path?: never;
             cookie?: never;
@@ -1716,9 +1716,9 @@ export interface operations {
     pushChanges: {
         parameters: {
             query?: never;
-            header?: {
+            header: {
                 /** @description The device that makes the request. `unknown` is no device of its own, and its changes are broadcast to all. */
-                "x-device-id"?: components["parameters"]["DeviceId"];
+                "x-device-id": components["parameters"]["DeviceId"];
             };
             path?: never;
             cookie?: never;
@@ -1753,9 +1753,9 @@ export interface operations {
     importBookmarks: {
         parameters: {
             query?: never;
-            header?: {
+            header: {
                 /** @description The device that makes the request. `unknown` is no device of its own, and its changes are broadcast to all. */
-                "x-device-id"?: components["parameters"]["DeviceId"];
+                "x-device-id": components["parameters"]["DeviceId"];
             };
             path?: never;
             cookie?: never;

@@ -3,7 +3,7 @@
  *
  *   generated/openapi.json, asyncapi.json   the contracts in one file each, as served and validated against
  *   generated/openapi.ts, asyncapi.ts       their types
- *   generated/operations.ts                 the operationIds, with method and path
+ *   generated/operations.ts                 the operationIds, with method, path and security
  */
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { bundle, loadConfig } from '@redocly/openapi-core'
@@ -18,7 +18,7 @@ const asyncapi = await bundled('asyncapi.yaml')
 const files = {
   'generated/openapi.json': json(openapi),
   'generated/asyncapi.json': json(asyncapi),
-  'generated/openapi.ts': await types(openapi),
+  'generated/openapi.ts': await types(withDefaultsFilledIn(openapi)),
   'generated/asyncapi.ts': await types(messagesAsOpenApi(asyncapi)),
   'generated/operations.ts': operations(openapi),
 }
@@ -27,8 +27,19 @@ else await write()
 
 interface Contract {
   info: { version: string }
-  paths?: Record<string, Record<string, { operationId?: string }>>
-  components: { schemas: Record<string, unknown> }
+  paths?: Record<string, Record<string, Operation | undefined>>
+  components: { schemas: Record<string, unknown>; parameters?: Record<string, Parameter> }
+}
+
+interface Operation {
+  operationId?: string
+  security?: Record<string, unknown>[]
+  parameters?: Parameter[]
+}
+
+interface Parameter {
+  required?: boolean
+  schema?: { default?: unknown }
 }
 
 async function bundled(path: string): Promise<Contract> {
@@ -42,6 +53,17 @@ async function types(document: object): Promise<string> {
   return banner + astToString(await openapiTS(document as OpenAPI3, { alphabetize: false, enumValues: false }))
 }
 
+/** A handler never sees a parameter with a default unset; openapi-typescript knows that of bodies alone. */
+function withDefaultsFilledIn(contract: Contract): Contract {
+  const copy = structuredClone(contract)
+  const operations = Object.values(copy.paths ?? {}).flatMap((item) => Object.values(item))
+  const parameters = operations.flatMap((operation) => operation?.parameters ?? [])
+  for (const parameter of [...parameters, ...Object.values(copy.components.parameters ?? {})]) {
+    if (parameter.schema && 'default' in parameter.schema) parameter.required = true
+  }
+  return copy
+}
+
 /** openapi-typescript reads OpenAPI only, so the message schemas are lifted into a throw-away document. */
 function messagesAsOpenApi(contract: Contract): object {
   const { info, components } = contract
@@ -52,12 +74,23 @@ function operations(contract: Contract): string {
   const methods = ['get', 'put', 'post', 'delete']
   const list = Object.entries(contract.paths ?? {}).flatMap(([path, item]) =>
     methods.flatMap((method) => {
-      const operationId = item[method]?.operationId
-      return operationId ? [{ operationId, method: method.toUpperCase(), path }] : []
+      const operation = item[method]
+      return operation ? [{ ...operation, method: method.toUpperCase(), path }] : []
     }),
   )
-  const lines = list.map(({ operationId, method, path }) => `  ${operationId}: { method: '${method}', path: '${path}' },`)
+  const lines = list.map(
+    ({ operationId, method, path, security }) =>
+      `  ${operationId}: { method: '${method}', path: '${path}', security: '${securityOf(security)}' },`,
+  )
   return `${banner}export const operations = {\n${lines.join('\n')}\n} as const\n\nexport type OperationId = keyof typeof operations\n`
+}
+
+/** Where nothing is said, the document's default holds: the session cookie. */
+function securityOf(security: Operation['security']): string {
+  if (security === undefined) return 'sessionCookie'
+  const [scheme] = security.flatMap(Object.keys)
+  const optional = security.some((requirement) => Object.keys(requirement).length === 0)
+  return scheme === undefined ? 'none' : optional ? 'optional' : scheme
 }
 
 function json(document: object): string {

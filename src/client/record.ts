@@ -1,14 +1,12 @@
-import { xchacha20poly1305 } from '@noble/ciphers/chacha.js'
 import { hmac } from '@noble/hashes/hmac.js'
 import { sha256 } from '@noble/hashes/sha2.js'
 import { bytesToHex, concatBytes, randomBytes, utf8ToBytes } from '@noble/hashes/utils.js'
+import { NONCE_BYTES, open, seal, TAG_BYTES } from './aead.ts'
 import { base64ToBytes, bytesToBase64 } from './base64.ts'
-import type { PlaintextBookmark } from './bookmark.ts'
+import type { EntityType, PlaintextBookmark } from './bookmark.ts'
 import { RecordError } from './errors.ts'
+import { isIdentifier } from './identifier.ts'
 import type { Keys } from './keys.ts'
-
-/** The kind of a record. It is bound into the ciphertext: a history entry cannot be served as a bookmark. */
-export type EntityType = 'bookmark' | 'history' | 'group'
 
 /** The two fields that the service stores for a bookmark. */
 export interface SealedRecord {
@@ -24,13 +22,11 @@ export interface StoredRecord extends SealedRecord {
 }
 
 const VERSION = 1
-const NONCE = 24
-const TAG = 16
-const SALT = 32
+const SALT_BYTES = 32
 const PADDING = 256
 const MAX_CHARACTERS = 262_144
 /** The longest padded JSON whose record still fits: 196,352 bytes. */
-const MAX_JSON = Math.floor(((MAX_CHARACTERS / 4) * 3 - 1 - NONCE - TAG - SALT) / PADDING) * PADDING
+const MAX_JSON = Math.floor(((MAX_CHARACTERS / 4) * 3 - 1 - NONCE_BYTES - TAG_BYTES - SALT_BYTES) / PADDING) * PADDING
 
 /**
  * Seals a bookmark for the service.
@@ -51,8 +47,8 @@ export function encryptBookmark(
   const associatedData = bindTo(entityType, bookmark.id)
   const json = paddedJson(bookmark)
   const plaintext = concatBytes(hmac(sha256, keys.hashKey, json), json)
-  const nonce = randomBytes(NONCE)
-  const sealed = xchacha20poly1305(keys.recordKey, nonce, associatedData).encrypt(plaintext)
+  const nonce = randomBytes(NONCE_BYTES)
+  const sealed = seal(keys.recordKey, nonce, associatedData, plaintext)
   return {
     encrypted_data: bytesToBase64(concatBytes(Uint8Array.of(VERSION), nonce, sealed)),
     data_hash: bytesToHex(sha256(plaintext)),
@@ -80,11 +76,11 @@ export function decryptBookmark(
   if (bytesToHex(sha256(plaintext)) !== record.data_hash) {
     throw new RecordError('altered-hash', `Record ${record.id} has a data_hash that is not the hash of its content`)
   }
-  return parseBookmark(record.id, plaintext.subarray(SALT))
+  return parseBookmark(record.id, plaintext.subarray(SALT_BYTES))
 }
 
 function bindTo(entityType: EntityType, id: string): Uint8Array {
-  if (!/^[\x20-\x7e]{1,128}$/.test(id)) {
+  if (!isIdentifier(id)) {
     throw new RecordError('invalid-id', `Id ${JSON.stringify(id)} is not 1 to 128 printable ASCII characters`)
   }
   return utf8ToBytes(`ebs/1\0${entityType}\0${id}`)
@@ -113,17 +109,9 @@ function parseEnvelope({ id, encrypted_data }: StoredRecord): { nonce: Uint8Arra
   if (bytes.length > 0 && bytes[0] !== VERSION) {
     throw new RecordError('unknown-version', `Record ${id} is of version ${bytes[0]}, which this client does not know`)
   }
-  if (bytes.length < 1 + NONCE + SALT + TAG) throw new RecordError('malformed', `Record ${id} is too short`)
-  return { nonce: bytes.subarray(1, 1 + NONCE), sealed: bytes.subarray(1 + NONCE) }
-}
-
-function open(key: Uint8Array, nonce: Uint8Array, associatedData: Uint8Array, sealed: Uint8Array) {
-  const cipher = xchacha20poly1305(key, nonce, associatedData)
-  try {
-    return cipher.decrypt(sealed)
-  } catch {
-    return undefined
-  }
+  if (bytes.length < 1 + NONCE_BYTES + SALT_BYTES + TAG_BYTES)
+    throw new RecordError('malformed', `Record ${id} is too short`)
+  return { nonce: bytes.subarray(1, 1 + NONCE_BYTES), sealed: bytes.subarray(1 + NONCE_BYTES) }
 }
 
 function parseBookmark(id: string, json: Uint8Array): PlaintextBookmark {

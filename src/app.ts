@@ -1,0 +1,71 @@
+import cookie from '@fastify/cookie'
+import helmet from '@fastify/helmet'
+import websocket from '@fastify/websocket'
+import fastify, { type FastifyInstance, LogController } from 'fastify'
+import { v7 as uuidv7 } from 'uuid'
+import type { Context } from './context.ts'
+import { bindOperations } from './http/bind.ts'
+import { registerBodies } from './http/bodies.ts'
+import { registerDocuments } from './http/documents.ts'
+import { refuseMalformedRequest, registerErrors } from './http/error-handler.ts'
+import { registerLog } from './http/log.ts'
+import { registerOrigins } from './http/origins.ts'
+import { registerProbes } from './http/probes.ts'
+import { isRealtimeUpgrade } from './http/realtime.ts'
+import { validatorCompiler } from './http/validation.ts'
+import { accountOperations } from './operations/account.ts'
+import { authOperations } from './operations/auth.ts'
+import { bookmarkOperations } from './operations/bookmarks.ts'
+import { exportOperations } from './operations/exports.ts'
+import { healthOperations } from './operations/health.ts'
+import { syncOperations } from './operations/sync.ts'
+
+const mebibyte = 1024 * 1024
+/** Longer than any header section that Node takes, so that an overlong id reaches its operation and is not found. */
+const maxParamLength = 16_384
+
+/** The service over HTTP; opens no port. A request passes what is registered here from top to bottom. */
+export async function createApp(context: Context): Promise<FastifyInstance> {
+  const { config, log, hub } = context
+  const app = fastify({
+    loggerInstance: log,
+    logController: new LogController({ disableRequestLogging: true }),
+    genReqId: () => uuidv7(),
+    trustProxy: config.trustProxy,
+    bodyLimit: mebibyte,
+    requestTimeout: 120_000,
+    forceCloseConnections: 'idle',
+    exposeHeadRoutes: false,
+    routerOptions: { maxParamLength },
+    frameworkErrors: (_error, request, reply) => refuseMalformedRequest(request, reply),
+    http: { shouldUpgradeCallback: isRealtimeUpgrade },
+  })
+  registerErrors(app, context)
+  registerLog(app)
+  await app.register(helmet, {
+    contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } },
+    strictTransportSecurity: config.secureCookies ? { maxAge: 31_536_000 } : false,
+  })
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('x-request-id', request.id).header('cache-control', 'private, no-store')
+  })
+  await registerOrigins(app, config)
+  await app.register(cookie)
+  await app.register(websocket, {
+    options: { maxPayload: mebibyte / 2, perMessageDeflate: false },
+    preClose: (done) => void hub.close().then(() => app.websocketServer.close(() => done())),
+  })
+  registerBodies(app)
+  app.setValidatorCompiler(validatorCompiler)
+  registerProbes(app, context)
+  await registerDocuments(app)
+  await bindOperations(app, context, {
+    ...authOperations,
+    ...bookmarkOperations,
+    ...syncOperations,
+    ...exportOperations,
+    ...accountOperations,
+    ...healthOperations,
+  })
+  return app
+}

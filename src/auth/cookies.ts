@@ -1,0 +1,54 @@
+import type { CookieSerializeOptions } from '@fastify/cookie'
+import type { Config } from '../config.ts'
+
+export type CookieName = 'service_session' | 'service_refresh' | 'service_login'
+
+export interface Cookie {
+  name: CookieName
+  value: string
+  options: CookieSerializeOptions
+}
+
+const paths = { service_session: '/', service_refresh: '/api/v1/auth', service_login: '/api/v1/auth' } as const
+export const sessionSeconds = 604_800
+export const refreshSeconds = 2_592_000
+export const loginSeconds = 600
+
+export function sessionCookie(config: Config, token: string): Cookie {
+  return cookie(config, 'service_session', token, sessionSeconds)
+}
+
+export function refreshCookie(config: Config, token: string): Cookie {
+  return cookie(config, 'service_refresh', token, refreshSeconds)
+}
+
+export function loginCookie(config: Config, attempts: string): Cookie {
+  return cookie(config, 'service_login', attempts, loginSeconds)
+}
+
+export function clearedCookies(config: Config): Cookie[] {
+  return [cookie(config, 'service_session', '', 0), cookie(config, 'service_refresh', '', 0)]
+}
+
+function cookie(config: Config, name: CookieName, value: string, maxAge: number): Cookie {
+  // The attempts of a login belong to the host that completes it alone, whatever the domain of the session.
+  const domain = name === 'service_login' ? undefined : config.cookieDomain
+  const options: CookieSerializeOptions = {
+    path: paths[name],
+    maxAge,
+    httpOnly: true,
+    sameSite: 'lax',
+    secure: config.secureCookies,
+  }
+  return { name, value, options: domain ? { ...options, domain } : options }
+}
+
+/** Every value of a cookie: a stale one of another domain or path may come first, so each is tried. */
+export function cookieValues(header: string | undefined, name: CookieName): string[] {
+  const values = (header ?? '')
+    .split(';')
+    .map((pair) => pair.trim())
+    .filter((pair) => pair.startsWith(`${name}=`))
+    .map((pair) => pair.slice(name.length + 1))
+  return values.slice(0, 10)
+}

@@ -1,0 +1,165 @@
+import { createHash, generateKeyPair, randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { promisify } from 'node:util'
+import Provider, { type Configuration, errors, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider'
+import { faultPage, signInPage } from './development-page.ts'
+import { memoryStore } from './development-store.ts'
+
+const HOST = '127.0.0.1'
+const DAY = 86_400
+
+export interface DevelopmentProvider {
+  issuer: string
+  close(): Promise<void>
+}
+
+interface DevelopmentProviderOptions {
+  port: number
+  redirectUri: string
+  clientId: string
+  clientSecret: string
+}
+
+interface Person {
+  sub: string
+  name: string
+  email: string
+}
+
+/**
+ * A real OpenID provider for development on http://127.0.0.1:PORT, where a name is all it takes to sign in. Everything
+ * is in memory: after a restart it knows nobody and refuses its earlier refresh tokens.
+ */
+export async function startDevelopmentProvider(options: DevelopmentProviderOptions): Promise<DevelopmentProvider> {
+  const { privateKey } = await promisify(generateKeyPair)('ec', { namedCurve: 'P-256' })
+  const server = createServer()
+  await once(server.listen(options.port, HOST), 'listening')
+  const issuer = `http://${HOST}:${(server.address() as AddressInfo).port}`
+  const people = new Map<string, Person>()
+  const provider = new Provider(issuer, configuration(options, privateKey.export({ format: 'jwk' }), people))
+  provider.use((ctx, next) => (ctx.path.startsWith('/sign-in/') ? signIn(provider, people, ctx) : next()))
+  server.on('request', provider.callback())
+  return {
+    issuer,
+    async close() {
+      server.close()
+      server.closeAllConnections()
+      await once(server, 'close')
+    },
+  }
+}
+
+function configuration(options: DevelopmentProviderOptions, key: object, people: Map<string, Person>): Configuration {
+  const policy = interactionPolicy.base()
+  policy.add(new interactionPolicy.Prompt({ name: 'select_account', requestable: true }), 0)
+  return {
+    adapter: memoryStore(),
+    clients: [
+      {
+        client_id: options.clientId,
+        client_secret: options.clientSecret,
+        redirect_uris: [options.redirectUri],
+        grant_types: ['authorization_code', 'refresh_token'],
+        id_token_signed_response_alg: 'ES256',
+      },
+    ],
+    jwks: { keys: [{ ...key, alg: 'ES256', use: 'sig' }] },
+    cookies: { keys: [randomBytes(32).toString('base64url')] },
+    claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name'] },
+    features: {
+      devInteractions: { enabled: false },
+      rpInitiatedLogout: { enabled: false },
+      revocation: { enabled: true, allowedPolicy: (_ctx, client, token) => token.clientId === client.clientId },
+    },
+    pkce: { required: () => true },
+    findAccount(_ctx, sub) {
+      const person = people.get(sub)
+      return person && { accountId: sub, claims: () => ({ ...person, email_verified: true }) }
+    },
+    interactions: { policy, url: (_ctx, interaction) => `/sign-in/${interaction.uid}` },
+    // No consent page, and a refresh token even though offline_access is dropped without prompt=consent.
+    loadExistingGrant: grantEverything,
+    issueRefreshToken: () => true,
+    rotateRefreshToken: true,
+    expiresWithSession: () => false,
+    ttl: {
+      AccessToken: 3600,
+      AuthorizationCode: 60,
+      Grant: 30 * DAY,
+      IdToken: 3600,
+      Interaction: 3600,
+      RefreshToken: 30 * DAY,
+      Session: DAY,
+    },
+    renderError(ctx, { error, error_description: description }) {
+      page(ctx, faultPage(description ?? error))
+    },
+  }
+}
+
+async function grantEverything({ oidc }: KoaContextWithOIDC) {
+  const { provider, client, session, params } = oidc
+  if (client === undefined || session?.accountId === undefined) return undefined
+  const grant = new provider.Grant({ clientId: client.clientId, accountId: session.accountId })
+  grant.addOIDCScope(String(params?.scope))
+  await grant.save()
+  return grant
+}
+
+type Context = Parameters<Parameters<Provider['use']>[0]>[0]
+
+async function signIn(provider: Provider, people: Map<string, Person>, ctx: Context): Promise<void> {
+  try {
+    await provider.interactionDetails(ctx.req, ctx.res)
+  } catch (error) {
+    if (!(error instanceof errors.SessionNotFound)) throw error
+    ctx.status = 400
+    page(ctx, faultPage('This sign-in is over. Go back to the app and start again.'))
+    return
+  }
+  if (ctx.method !== 'POST') {
+    page(ctx, signInPage())
+    return
+  }
+  const typed = new URLSearchParams(await text(ctx.req)).get('name') ?? ''
+  const person = personCalled(typed)
+  if (person === null) {
+    ctx.status = 400
+    page(ctx, signInPage('A name has at least one letter or digit, and at most 64 characters.'))
+    return
+  }
+  people.set(person.sub, person)
+  const done = { login: { accountId: person.sub }, select_account: {}, consent: {} }
+  const returnTo = await provider.interactionResult(ctx.req, ctx.res, done, { mergeWithLastSubmission: false })
+  ctx.status = 303
+  ctx.redirect(returnTo)
+}
+
+// Spaces, case, punctuation and the ways Unicode writes one letter make no other person.
+function personCalled(typed: string): Person | null {
+  const name = typed
+    .normalize('NFC')
+    .replace(/[\s\p{C}]+/gu, ' ')
+    .trim()
+  const account = name
+    .normalize('NFKC')
+    .toLowerCase()
+    .match(/[\p{L}\p{M}\p{N}]+/gu)
+    ?.join('.')
+  if (account === undefined || name.length > 64) return null
+  const sub = createHash('sha256').update(account).digest('base64url')
+  return { sub, name, email: `${account}@dev.localhost` }
+}
+
+function page(ctx: Pick<Context, 'type' | 'body' | 'set'>, html: string): void {
+  ctx.set(
+    'Content-Security-Policy',
+    "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'",
+  )
+  ctx.set('Cache-Control', 'no-store')
+  ctx.type = 'html'
+  ctx.body = html
+}

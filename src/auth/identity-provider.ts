@@ -1,0 +1,33 @@
+import { randomBytes } from 'node:crypto'
+import { type Config, ConfigError } from '../config.ts'
+import { openProvider, type Provider } from './provider.ts'
+
+/** The configured provider; in development without one, an embedded provider with a page where one types a name. */
+export async function openIdentityProvider(config: Config): Promise<Provider> {
+  const redirectUri = `${config.publicUrl}/api/v1/auth/callback`
+  const allowHttp = config.environment === 'development'
+  if (config.identityProvider) return openProvider({ ...config.identityProvider, redirectUri, allowHttp })
+
+  const client = { clientId: 'encrypted-bookmark-sync', clientSecret: randomBytes(32).toString('base64url') }
+  const embedded = await startEmbedded(config, { ...client, redirectUri })
+  const scopes = 'openid profile email offline_access'
+  const provider = openProvider({ ...client, issuer: embedded.issuer, scopes, redirectUri, allowHttp })
+  return {
+    ...provider,
+    async close() {
+      await provider.close()
+      await embedded.close()
+    },
+  }
+}
+
+/** Imported only here and only then: it is a development dependency. */
+async function startEmbedded(config: Config, client: { clientId: string; clientSecret: string; redirectUri: string }) {
+  const { startDevelopmentProvider } = await import('./development-provider.ts')
+  try {
+    return await startDevelopmentProvider({ ...client, port: config.developmentProviderPort })
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error
+    throw new ConfigError(`DEV_IDP_PORT: port ${config.developmentProviderPort} is taken`)
+  }
+}

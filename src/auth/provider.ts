@@ -1,0 +1,183 @@
+import * as oauth from 'oauth4webapi'
+import { type Identity, identityOf, isComplete } from './provider-claims.ts'
+import {
+  asProviderError,
+  InvalidGrantError,
+  isInvalidGrant,
+  ProviderRefusedError,
+  ProviderUnavailableError,
+} from './provider-errors.ts'
+import { openProviderHttp } from './provider-http.ts'
+import { keepMetadata } from './provider-metadata.ts'
+
+export type { Identity } from './provider-claims.ts'
+export { InvalidGrantError, ProviderRefusedError, ProviderUnavailableError } from './provider-errors.ts'
+
+export interface ProviderConfig {
+  issuer: string
+  clientId: string
+  clientSecret: string
+  scopes: string
+  redirectUri: string
+  allowHttp: boolean
+}
+
+export interface LoginAttempt {
+  codeVerifier: string
+  nonce: string
+  returnTo: string
+}
+
+/** Every method throws ProviderUnavailableError or ProviderRefusedError; `refresh` InvalidGrantError as well. */
+export interface Provider {
+  newAttempt(returnTo: string): LoginAttempt
+  authorizationUrl(attempt: LoginAttempt, prompt?: 'login' | 'select_account'): Promise<string>
+  /** `callback` is the query with which the browser came back. No refresh token: the provider gave none. */
+  exchangeCode(
+    callback: URLSearchParams,
+    attempt: LoginAttempt,
+  ): Promise<{ identity: Identity; refreshToken: string | null }>
+  /** Null: the provider gave no new refresh token, the old one stays good. */
+  refresh(refreshToken: string, subject: string): Promise<{ refreshToken: string | null }>
+  revoke(refreshToken: string): Promise<void>
+  /** Whether the provider's metadata can be had now. */
+  probe(): Promise<void>
+  close(): Promise<void>
+}
+
+export function openProvider(config: ProviderConfig): Provider {
+  const http = openProviderHttp()
+  const options = { [oauth.customFetch]: http.fetch, [oauth.allowInsecureRequests]: config.allowHttp }
+  const metadata = keepMetadata(new URL(config.issuer), options)
+  const client: oauth.Client = { client_id: config.clientId }
+
+  return {
+    newAttempt: (returnTo) => ({
+      codeVerifier: oauth.generateRandomCodeVerifier(),
+      nonce: oauth.generateRandomNonce(),
+      returnTo,
+    }),
+
+    authorizationUrl: translated(async (attempt, prompt) => {
+      const server = await metadata.current()
+      const url = URL.parse(server.authorization_endpoint ?? '')
+      if (url === null) throw new ProviderRefusedError('OpenID provider names no authorization_endpoint')
+      oauth.checkProtocol(url, !config.allowHttp)
+      url.searchParams.set('response_type', 'code')
+      url.searchParams.set('client_id', config.clientId)
+      url.searchParams.set('redirect_uri', config.redirectUri)
+      url.searchParams.set('scope', requestedScopes(config.scopes, server))
+      url.searchParams.set('state', attempt.returnTo)
+      url.searchParams.set('nonce', attempt.nonce)
+      url.searchParams.set('code_challenge', await oauth.calculatePKCECodeChallenge(attempt.codeVerifier))
+      url.searchParams.set('code_challenge_method', 'S256')
+      if (prompt !== undefined) url.searchParams.set('prompt', prompt)
+      return url.href
+    }),
+
+    exchangeCode: translated(async (callback, { codeVerifier, nonce, returnTo }) => {
+      const server = await metadata.current()
+      // The interface's default: a callback without state stands for '/'.
+      const state = callback.has('state') || returnTo !== '/' ? returnTo : oauth.expectNoState
+      const parameters = oauth.validateAuthResponse(server, client, callback, state)
+      const auth = clientAuthentication(config.clientSecret, server.token_endpoint_auth_methods_supported)
+      const response = await oauth.authorizationCodeGrantRequest(
+        server,
+        client,
+        auth,
+        parameters,
+        config.redirectUri,
+        codeVerifier,
+        options,
+      )
+      const expected = { expectedNonce: nonce, requireIdToken: true }
+      const tokens = await oauth.processAuthorizationCodeResponse(server, client, response, expected)
+      await verifySignature(server, response)
+      const idToken = oauth.getValidatedIdTokenClaims(tokens)
+      if (idToken === undefined) throw new ProviderRefusedError('OpenID provider gave no ID token')
+      const userInfo = isComplete(idToken) ? null : await askUserInfo(server, tokens.access_token, idToken.sub)
+      return { identity: identityOf(idToken, userInfo), refreshToken: tokens.refresh_token ?? null }
+    }),
+
+    refresh: translated(async (refreshToken, subject) => {
+      const server = await metadata.current()
+      const auth = clientAuthentication(config.clientSecret, server.token_endpoint_auth_methods_supported)
+      const response = await oauth.refreshTokenGrantRequest(server, client, auth, refreshToken, options)
+      const tokens = await oauth.processRefreshTokenResponse(server, client, response).catch((error: unknown) => {
+        throw isInvalidGrant(error) ? new InvalidGrantError('OpenID provider refuses the refresh token') : error
+      })
+      const idToken = oauth.getValidatedIdTokenClaims(tokens)
+      if (idToken !== undefined) {
+        // The new refresh token may replace one that is spent: keys out of reach must not lose it, TLS vouches as well.
+        await verifySignature(server, response).catch(unlessUnavailable)
+        if (idToken.sub !== subject) throw new InvalidGrantError('OpenID provider refreshed the login of somebody else')
+      }
+      return { refreshToken: tokens.refresh_token ?? null }
+    }),
+
+    revoke: translated(async (refreshToken) => {
+      const server = await metadata.current()
+      if (server.revocation_endpoint === undefined) return
+      const methods = server.revocation_endpoint_auth_methods_supported ?? server.token_endpoint_auth_methods_supported
+      const auth = clientAuthentication(config.clientSecret, methods)
+      const hint = { additionalParameters: { token_type_hint: 'refresh_token' } }
+      const response = await oauth.revocationRequest(server, client, auth, refreshToken, { ...options, ...hint })
+      await oauth.processRevocationResponse(response)
+    }),
+
+    probe: translated(async () => {
+      await metadata.renew()
+    }),
+
+    close: () => http.close(),
+  }
+
+  async function verifySignature(server: oauth.AuthorizationServer, response: Response): Promise<void> {
+    try {
+      await oauth.validateApplicationLevelSignature(server, response, options)
+    } catch (error) {
+      if (!(error instanceof oauth.OperationProcessingError) || error.code !== oauth.KEY_SELECTION) throw error
+      // The library has looked for newer keys; what is left is that they moved.
+      await oauth.validateApplicationLevelSignature(await metadata.renewSparingly(), response, options)
+    }
+  }
+
+  // A sign-in does without UserInfo when it cannot be had; one that speaks of somebody else is refused.
+  async function askUserInfo(server: oauth.AuthorizationServer, accessToken: string, subject: string) {
+    if (server.userinfo_endpoint === undefined) return null
+    try {
+      const response = await oauth.userInfoRequest(server, client, accessToken, options)
+      if (response.status !== 200) return null
+      const userInfo = await oauth.processUserInfoResponse(server, client, subject, response)
+      if (response.headers.get('content-type')?.startsWith('application/jwt')) await verifySignature(server, response)
+      return userInfo
+    } catch (error) {
+      return unlessUnavailable(error)
+    }
+  }
+}
+
+function unlessUnavailable(error: unknown): null {
+  const known = asProviderError(error)
+  if (known instanceof ProviderUnavailableError) return null
+  throw known
+}
+
+// Providers that list their scopes without offline_access answer it with invalid_scope.
+function requestedScopes(scopes: string, { scopes_supported: supported }: oauth.AuthorizationServer): string {
+  const wanted = new Set(['openid', ...scopes.split(/\s+/).filter((scope) => scope !== '')])
+  if (Array.isArray(supported) && !supported.includes('offline_access')) wanted.delete('offline_access')
+  return [...wanted].join(' ')
+}
+
+function clientAuthentication(secret: string, methods: readonly string[] | undefined): oauth.ClientAuth {
+  const postOnly = methods?.includes('client_secret_post') === true && !methods.includes('client_secret_basic')
+  return postOnly ? oauth.ClientSecretPost(secret) : oauth.ClientSecretBasic(secret)
+}
+
+function translated<Arguments extends unknown[], Result>(step: (...values: Arguments) => Promise<Result>) {
+  return (...values: Arguments): Promise<Result> =>
+    step(...values).catch((error: unknown) => {
+      throw asProviderError(error)
+    })
+}

@@ -1,0 +1,58 @@
+import type { Context } from '../context.ts'
+import {
+  endLogin,
+  isLoginAlive,
+  leaseProviderToken,
+  releaseProviderToken,
+  type Session,
+  saveProviderAnswer,
+  shortenSessions,
+} from '../db/logins.ts'
+import { ServiceError } from '../errors.ts'
+import { InvalidGrantError } from './provider.ts'
+import { issueToken } from './tokens.ts'
+
+/** Tabs that refresh at once all get a token; older ones stay good for this long. */
+const graceMs = 60_000
+
+type Lease = NonNullable<Awaited<ReturnType<typeof leaseProviderToken>>>
+
+/** A new session token for a login, once the provider (asked at most once a minute) still stands by it. */
+export async function refreshLogin(context: Context, { loginId }: Session): Promise<string> {
+  const { database, clock } = context
+  const lease = await database.write((trx) => leaseProviderToken(trx, loginId, clock()))
+  if (lease) await askProvider(context, loginId, lease)
+  const now = clock()
+  return database.write(async (trx) => {
+    if (!(await isLoginAlive(trx, loginId, now))) throw new ServiceError('RefreshFailed')
+    await shortenSessions(trx, loginId, now - graceMs, now + graceMs)
+    return issueToken(trx, 'session', loginId, now)
+  })
+}
+
+/** No lock or transaction is held over the call: the lease keeps others from asking with the same token. */
+async function askProvider(context: Context, loginId: string, lease: Lease): Promise<void> {
+  const { database, provider, seal, clock, hub } = context
+  const binding = { purpose: 'provider-token', userId: lease.userId, rowId: loginId } as const
+  const store = (token: string | null) => {
+    const sealed = token === null ? null : seal.seal(Buffer.from(token), binding)
+    return database.write((trx) => saveProviderAnswer(trx, loginId, sealed, clock()))
+  }
+  const opened = seal.open(lease.sealed, binding)
+  if (opened === null) return store(null)
+  const token = Buffer.from(opened).toString()
+  try {
+    const { refreshToken } = await provider.refresh(token, lease.subject)
+    await store(refreshToken ?? token)
+  } catch (error) {
+    if (!(error instanceof InvalidGrantError)) {
+      await database.write((trx) => releaseProviderToken(trx, loginId))
+      throw new ServiceError('Unavailable', { cause: error, headers: { 'retry-after': '10' } })
+    }
+    // An answer that never reached us may have rotated the token: that is no sign that the login is over.
+    if (lease.unanswered) return store(null)
+    await database.write((trx) => endLogin(trx, loginId))
+    hub.closeLogin(loginId)
+    throw new ServiceError('RefreshFailed', { cause: error })
+  }
+}

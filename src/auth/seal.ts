@@ -1,0 +1,52 @@
+import { createHash, hkdfSync, randomBytes } from 'node:crypto'
+import { xchacha20poly1305 } from '@noble/ciphers/chacha.js'
+
+/** What a sealed value is bound to: copied to another row, user or purpose it does not open. */
+export interface Binding {
+  purpose: 'login-attempts' | 'provider-token' | 'export-key'
+  userId: string
+  rowId: string
+}
+
+export interface Seal {
+  seal(value: Uint8Array, binding: Binding): string
+  /** Null when the value was altered, belongs elsewhere, or was sealed under a key that is gone. */
+  open(sealed: string, binding: Binding): Uint8Array | null
+}
+
+const keyIdLength = 8
+const nonceLength = 24
+
+/** Sealed = key id || nonce || XChaCha20-Poly1305, in base64url. The first key seals, all of them open. */
+export function createSeal(secretKeys: Uint8Array[]): Seal {
+  const keys = secretKeys.map((secret) => ({ id: keyId(secret), secret }))
+  const [current] = keys
+  if (!current) throw new Error('a seal needs a key')
+  return {
+    seal(value, binding) {
+      const nonce = randomBytes(nonceLength)
+      const box = cipher(current.secret, binding, nonce).encrypt(value)
+      return Buffer.concat([current.id, nonce, box]).toString('base64url')
+    },
+    open(sealed, binding) {
+      const bytes = Buffer.from(sealed, 'base64url')
+      const key = keys.find(({ id }) => id.equals(bytes.subarray(0, keyIdLength)))
+      if (!key || bytes.length < keyIdLength + nonceLength) return null
+      const nonce = bytes.subarray(keyIdLength, keyIdLength + nonceLength)
+      try {
+        return cipher(key.secret, binding, nonce).decrypt(bytes.subarray(keyIdLength + nonceLength))
+      } catch {
+        return null
+      }
+    },
+  }
+}
+
+function cipher(secret: Uint8Array, { purpose, userId, rowId }: Binding, nonce: Uint8Array) {
+  const key = new Uint8Array(hkdfSync('sha256', secret, '', `ebs/seal/${purpose}`, 32))
+  return xchacha20poly1305(key, nonce, Buffer.from([purpose, userId, rowId].join('\0')))
+}
+
+function keyId(secret: Uint8Array): Buffer {
+  return createHash('sha256').update('ebs/seal-key-id').update(secret).digest().subarray(0, keyIdLength)
+}

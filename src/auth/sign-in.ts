@@ -1,0 +1,35 @@
+import { randomBytes } from 'node:crypto'
+import { v7 as uuidv7 } from 'uuid'
+import type { Context } from '../context.ts'
+import { saveLogin } from '../db/logins.ts'
+import { saveUser } from '../db/users.ts'
+import type { Identity } from './provider.ts'
+import { issueToken } from './tokens.ts'
+
+/** Creates the user at the first sign-in, and a login with its two tokens; all of it or nothing. */
+export async function signIn(
+  context: Context,
+  identity: Identity,
+  providerToken: string | null,
+): Promise<{ session: string; refresh: string }> {
+  const { database, seal, clock } = context
+  const now = clock()
+  return database.write(async (trx) => {
+    const newId = uuidv7()
+    const userId = await saveUser(trx, {
+      ...identity,
+      id: newId,
+      email_verified: Number(identity.email_verified),
+      export_key_sealed: seal.seal(randomBytes(32), { purpose: 'export-key', userId: newId, rowId: newId }),
+      created_at: now,
+    })
+    const loginId = uuidv7()
+    const binding = { purpose: 'provider-token', userId, rowId: loginId } as const
+    const provider_token_sealed = providerToken === null ? null : seal.seal(Buffer.from(providerToken), binding)
+    await saveLogin(trx, { id: loginId, user_id: userId, provider_token_sealed, checked_at: now, created_at: now })
+    return {
+      session: await issueToken(trx, 'session', loginId, now),
+      refresh: await issueToken(trx, 'refresh', loginId, now),
+    }
+  })
+}

@@ -1,0 +1,45 @@
+import { utf8ToBytes } from '@noble/hashes/utils.js'
+import { KeyringError } from './errors.ts'
+
+/** Parameters of Argon2id (RFC 9106). */
+export interface KdfParameters {
+  kdf: 'argon2id'
+  memory_kib: number
+  iterations: number
+  parallelism: number
+}
+
+/** What a new passphrase is stretched with: about a third of a second on a laptop. */
+export const KDF_PARAMETERS: KdfParameters = { kdf: 'argon2id', memory_kib: 65_536, iterations: 3, parallelism: 1 }
+
+// A keyring comes from the service: parameters below the least would let it guess, above the most it could stall the client.
+const BOUNDS = { memory_kib: [65_536, 262_144], iterations: [3, 10], parallelism: [1, 4] } as const
+
+/** @throws KeyringError `weak-kdf`, `excessive-kdf`, naming the parameter */
+export function checkKdfParameters(parameters: KdfParameters): void {
+  for (const name of ['memory_kib', 'iterations', 'parallelism'] as const) {
+    const [least, most] = BOUNDS[name]
+    const value = parameters[name]
+    const fault = value < least ? 'weak-kdf' : value > most ? 'excessive-kdf' : undefined
+    if (fault) throw new KeyringError(fault, `The keyring's ${name} is ${value}, accepted are ${least} to ${most}`)
+  }
+}
+
+/**
+ * A 32-byte key from a passphrase, in Unicode NFKC as UTF-8. The WebAssembly of Argon2id is loaded on the first call.
+ *
+ * @throws KeyringError `empty-passphrase`
+ */
+export async function stretchPassphrase(passphrase: string, salt: Uint8Array, parameters: KdfParameters) {
+  if (passphrase === '') throw new KeyringError('empty-passphrase', 'The passphrase is empty')
+  const { argon2id } = await import('hash-wasm')
+  return argon2id({
+    password: utf8ToBytes(passphrase.normalize('NFKC')),
+    salt,
+    memorySize: parameters.memory_kib,
+    iterations: parameters.iterations,
+    parallelism: parameters.parallelism,
+    hashLength: 32,
+    outputType: 'binary',
+  })
+}

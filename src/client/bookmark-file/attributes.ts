@@ -1,0 +1,69 @@
+import type { PlaintextBookmark } from '../bookmark.ts'
+
+/** Attributes of a tag by lower-case name. */
+export type Attributes = Record<string, string>
+
+type Details = Pick<PlaintextBookmark, 'dateAdded' | 'dateModified' | 'tags' | 'favicon'> & { attributes?: Attributes }
+
+const OWN_FIELDS = new Set(['href', 'add_date', 'last_modified', 'tags', 'icon'])
+
+/** What the attributes of an A or H3 say. Those without a field of their own go to `attributes`, so that writing brings them back. */
+export function readAttributes(attributes: Attributes): Details {
+  const { icon, icon_uri: iconUri, add_date: added, last_modified: modified, tags: tagList = '' } = attributes
+  const dateAdded = readDate(added)
+  const dateModified = readDate(modified)
+  const tags = tagList.split(',').flatMap((tag) => tag.trim() || [])
+  const favicon = icon || iconUri
+  const others = Object.entries(attributes).filter(
+    ([name]) => isOther(name) && (name !== 'icon_uri' || favicon !== iconUri),
+  )
+  return {
+    ...(dateAdded && { dateAdded }),
+    ...(dateModified && { dateModified }),
+    ...(tags.length > 0 && { tags }),
+    ...(favicon && { favicon }),
+    ...(others.length > 0 && { attributes: Object.fromEntries(others) }),
+  }
+}
+
+/** The opposite. A comma in a tag parts it: the format has no way to write one. */
+export function writeAttributes(bookmark: PlaintextBookmark): Attributes {
+  const added = writeDate(bookmark.dateAdded)
+  const modified = writeDate(bookmark.dateModified)
+  const { favicon, tags } = bookmark
+  return {
+    ...(added && { add_date: added }),
+    ...(modified && { last_modified: modified }),
+    ...otherAttributes(bookmark.attributes),
+    ...(favicon && (favicon.startsWith('data:') ? { icon: favicon } : { icon_uri: favicon })),
+    ...(tags?.length && { tags: tags.join(',') }),
+  }
+}
+
+// Browsers write seconds; some tools milliseconds or microseconds. 0 stands for unknown, and so does anything else.
+function readDate(value: string | undefined): string | undefined {
+  if (value === undefined || !/^\d{1,16}$/.test(value)) return undefined
+  let seconds = Number(value)
+  while (seconds > 99_999_999_999) seconds /= 1000
+  return seconds >= 1 ? toSecond(seconds * 1000).toISOString() : undefined
+}
+
+function writeDate(date: string | undefined): string | undefined {
+  const time = Date.parse(date ?? '')
+  return time >= 1000 ? String(Math.floor(time / 1000)) : undefined
+}
+
+function toSecond(time: number): Date {
+  return new Date(Math.floor(time / 1000) * 1000)
+}
+
+// The field is not the interface's: another client may have put anything there.
+function otherAttributes(attributes: unknown): Attributes {
+  if (typeof attributes !== 'object' || attributes === null) return {}
+  const usable = Object.entries(attributes).filter(([name, value]) => typeof value === 'string' && isOther(name))
+  return Object.fromEntries(usable)
+}
+
+function isOther(name: string): boolean {
+  return /^[a-z][a-z0-9_-]*$/.test(name) && !OWN_FIELDS.has(name)
+}

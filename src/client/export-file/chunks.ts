@@ -1,0 +1,80 @@
+import { sha256 } from '@noble/hashes/sha2.js'
+import { abytes, concatBytes, utf8ToBytes } from '@noble/hashes/utils.js'
+import { open, TAG_BYTES } from '../aead.ts'
+import { ExportError } from '../errors.ts'
+import { cut, type ExportFile } from './cut.ts'
+
+const MAGIC = utf8ToBytes('EBSX')
+const VERSION = 1
+const HEADER_BYTES = 32
+const KEY_ID = [5, 13] as const
+const CHUNK_BYTES = 65_536 + TAG_BYTES
+
+/**
+ * The plaintext of an export file, chunk by chunk, at constant memory.
+ *
+ * The file is a 32-byte header (`EBSX`, version 1, the first 8 bytes of SHA-256(`ebs/key-id` || key), a 19-byte nonce prefix) and chunks of 65,536
+ * bytes, each XChaCha20-Poly1305 (draft-irtf-cfrg-xchacha-03) with its 16-byte tag, in the STREAM construction (Hoang, Reyhanitabar, Rogaway,
+ * Vizár 2015): nonce = prefix, 4-byte big-endian counter from 0, flag byte 1 for the last chunk and else 0; associated data = the header.
+ * A chunk that comes out is what was put in at that place; that the file is whole is certain only when the generator ends.
+ *
+ * @throws ExportError `not-an-export`, `unknown-version`, `other-key`, `damaged`, `trailing-bytes`, `counter-overflow`
+ */
+export async function* openChunks(
+  file: ExportFile,
+  exportKey: Uint8Array,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  abytes(exportKey, 32, 'exportKey')
+  let header: Uint8Array | undefined
+  let counter = 0
+  for await (const { bytes, last } of cut(file, HEADER_BYTES, CHUNK_BYTES)) {
+    if (header === undefined) {
+      header = checkHeader(bytes.slice(), exportKey)
+      if (last) throw new ExportError('damaged', 'The export file ends after its header')
+      continue
+    }
+    const chunk = open(exportKey, chunkNonce(header, counter, last), header, bytes)
+    if (chunk === undefined || chunk.length === 0) throw diagnose(exportKey, header, counter, bytes, last)
+    yield chunk
+    counter++
+  }
+}
+
+/** The nonce of a chunk: prefix, counter, flag. @throws ExportError `counter-overflow` */
+export function chunkNonce(header: Uint8Array, counter: number, last: boolean): Uint8Array {
+  if (counter > 0xffff_ffff) throw new ExportError('counter-overflow', 'The export file has more than 2^32 chunks')
+  const tail = new DataView(new ArrayBuffer(5))
+  tail.setUint32(0, counter)
+  tail.setUint8(4, last ? 1 : 0)
+  return concatBytes(header.subarray(KEY_ID[1]), new Uint8Array(tail.buffer))
+}
+
+function checkHeader(header: Uint8Array, exportKey: Uint8Array): Uint8Array {
+  if (!startsWith(header, MAGIC)) throw new ExportError('not-an-export', 'This is not an export file')
+  if (header.length < HEADER_BYTES) throw new ExportError('damaged', 'The export file ends within its header')
+  const version = header[MAGIC.length]
+  if (version !== VERSION) {
+    throw new ExportError(
+      'unknown-version',
+      `The export file is of version ${version}, which this client does not know`,
+    )
+  }
+  const keyId = sha256(concatBytes(utf8ToBytes('ebs/key-id'), exportKey)).subarray(0, KEY_ID[1] - KEY_ID[0])
+  if (!startsWith(header.subarray(...KEY_ID), keyId)) {
+    throw new ExportError('other-key', 'The export file was made under another export key')
+  }
+  return header
+}
+
+function startsWith(bytes: Uint8Array, start: Uint8Array): boolean {
+  return start.every((byte, index) => bytes[index] === byte)
+}
+
+// A full last chunk with bytes after it opens under the other flag. After a shorter one, where it ends cannot be told.
+function diagnose(key: Uint8Array, header: Uint8Array, counter: number, bytes: Uint8Array, last: boolean) {
+  if (!last && open(key, chunkNonce(header, counter, true), header, bytes)) {
+    return new ExportError('trailing-bytes', 'The export file has bytes after its end')
+  }
+  const reasons = 'the file is damaged, cut off, put together from pieces, or has bytes after its end'
+  return new ExportError('damaged', `Chunk ${counter} of the export file does not open: ${reasons}`)
+}

@@ -1,0 +1,135 @@
+import type { ExportSummary } from '../bookmark.ts'
+import { ExportError } from '../errors.ts'
+
+// The most characters that are held at once: of all that is outside of the bookmarks, and of one bookmark.
+const MAX_ENVELOPE = 65_536
+const MAX_ELEMENT = 1_048_576
+
+const [QUOTE, BACKSLASH, OPENING_BRACE, CLOSING_BRACE, OPENING_BRACKET, CLOSING_BRACKET] = [...'"\\{}[]'].map((c) =>
+  c.charCodeAt(0),
+)
+
+/**
+ * Reads the JSON of an export as it arrives, holding one bookmark at a time. It only looks for where the elements of `bookmarks` end;
+ * JSON.parse judges each of them, and what is around them.
+ */
+export class ExportJson {
+  #decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+  #depth = 0
+  #inString = false
+  #escaped = false
+  #inBookmarks = false
+  #hadBookmarks = false
+  #envelope = ''
+  #element = ''
+  #count = 0
+
+  /** The elements of `bookmarks` that end within these bytes. @throws ExportError `malformed` */
+  push(bytes: Uint8Array): object[] {
+    return this.#split(this.#decode(bytes))
+  }
+
+  /** To be called when nothing follows. @throws ExportError `malformed`, `unknown-version` */
+  end(): ExportSummary {
+    this.#decode()
+    if (!this.#hadBookmarks || this.#inBookmarks) throw malformed('its bookmarks are missing or do not end')
+    const { version, exported_at, bookmark_count } = parse(this.#envelope) as Record<string, unknown>
+    if (version !== '1') {
+      throw new ExportError('unknown-version', `The export's version is ${version}, this client knows 1`)
+    }
+    if (typeof exported_at !== 'string') throw malformed('its exported_at is not a string')
+    if (bookmark_count !== this.#count) {
+      throw malformed(`its bookmark_count is ${bookmark_count}, but ${this.#count} bookmarks are in it`)
+    }
+    return { version, exported_at, bookmark_count: this.#count }
+  }
+
+  #decode(bytes?: Uint8Array): string {
+    try {
+      return this.#decoder.decode(bytes, { stream: bytes !== undefined })
+    } catch {
+      throw malformed('it is not UTF-8')
+    }
+  }
+
+  #split(text: string): object[] {
+    const elements: object[] = []
+    let start = 0
+    const take = (end: number) => {
+      this.#hold(text.slice(start, end))
+      start = end
+    }
+    for (let index = 0; index < text.length; index++) {
+      const code = text.charCodeAt(index)
+      if (this.#inString) this.#followString(code)
+      else if (code === QUOTE) this.#inString = true
+      else if (code === OPENING_BRACE || code === OPENING_BRACKET) {
+        this.#depth++
+        if (this.#depth !== 2 || code !== OPENING_BRACKET) continue
+        take(index + 1)
+        this.#enterBookmarks()
+      } else if (code === CLOSING_BRACE || code === CLOSING_BRACKET) {
+        this.#depth--
+        if (!this.#inBookmarks || this.#depth > 2) continue
+        take(this.#depth === 2 ? index + 1 : index)
+        if (this.#depth === 2) elements.push(this.#finishElement())
+        else this.#leaveBookmarks()
+      }
+    }
+    take(text.length)
+    return elements
+  }
+
+  #followString(code: number): void {
+    if (this.#escaped) this.#escaped = false
+    else if (code === BACKSLASH) this.#escaped = true
+    else if (code === QUOTE) this.#inString = false
+  }
+
+  #hold(text: string): void {
+    if (this.#inBookmarks) this.#element += text
+    else this.#envelope += text
+    if (this.#element.length > MAX_ELEMENT) throw malformed(`bookmark ${this.#count} is too long`)
+    if (this.#envelope.length > MAX_ENVELOPE) throw malformed('too much is around its bookmarks')
+  }
+
+  #enterBookmarks(): void {
+    if (!/[{,]\s*"bookmarks"\s*:\s*\[$/.test(this.#envelope)) return
+    if (this.#hadBookmarks) throw malformed('it has bookmarks twice')
+    this.#hadBookmarks = true
+    this.#inBookmarks = true
+  }
+
+  #finishElement(): object {
+    const comma = this.#count === 0 ? /^/ : /^[\t\n\r ]*,/
+    if (!comma.test(this.#element)) throw malformed(`no comma is before bookmark ${this.#count}`)
+    const element = parse(this.#element.replace(comma, ''))
+    this.#element = ''
+    this.#count++
+    return element
+  }
+
+  #leaveBookmarks(): void {
+    if (this.#element.trim() !== '') throw malformed('something other than a bookmark ends its bookmarks')
+    this.#element = ''
+    this.#inBookmarks = false
+  }
+}
+
+function parse(json: string): object {
+  const value = parseJson(json)
+  if (typeof value !== 'object' || value === null) throw malformed('it is not JSON')
+  return value
+}
+
+function parseJson(json: string): unknown {
+  try {
+    return JSON.parse(json)
+  } catch {
+    return undefined
+  }
+}
+
+function malformed(reason: string): ExportError {
+  return new ExportError('malformed', `The content of the export file is malformed: ${reason}`)
+}

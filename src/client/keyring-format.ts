@@ -1,0 +1,104 @@
+import { checkKdfParameters, type KdfParameters } from './argon2.ts'
+import { base64ToBytes, bytesToBase64 } from './base64.ts'
+import { KeyringError } from './errors.ts'
+
+/** The master key under one wrapping key. */
+export interface Wrap {
+  nonce: Uint8Array
+  wrappedKey: Uint8Array
+}
+
+/** A keyring, parsed. */
+export interface Keyring {
+  passphrase: Wrap & { parameters: KdfParameters; salt: Uint8Array }
+  recovery: Wrap
+}
+
+export const FORMAT = 'ebs/keyring/1'
+const MAX_CHARACTERS = 16_384
+
+/**
+ * The keyring as JSON; bytes are base64:
+ * `{format, passphrase: {kdf, memory_kib, iterations, parallelism, salt, nonce, wrapped_key}, recovery: {kdf, nonce, wrapped_key}}`.
+ */
+export function formatKeyring({ passphrase, recovery }: Keyring): string {
+  return JSON.stringify({
+    format: FORMAT,
+    passphrase: { ...passphrase.parameters, salt: bytesToBase64(passphrase.salt), ...formatWrap(passphrase) },
+    recovery: { kdf: 'hkdf-sha256', ...formatWrap(recovery) },
+  })
+}
+
+/** @throws KeyringError `malformed`, `unknown-version`, `weak-kdf`, `excessive-kdf` */
+export function parseKeyring(text: string): Keyring {
+  if (text.length > MAX_CHARACTERS) throw malformed(`it has over ${MAX_CHARACTERS} characters`)
+  const keyring = fields('the keyring', parseJson(text))
+  if (typeof keyring.format !== 'string') throw malformed('it has no format')
+  if (keyring.format !== FORMAT) {
+    throw new KeyringError('unknown-version', `The keyring's format is ${keyring.format}, this client knows ${FORMAT}`)
+  }
+  const passphrase = fields('passphrase', keyring.passphrase)
+  const recovery = fields('recovery', keyring.recovery)
+  if (recovery.kdf !== 'hkdf-sha256') throw malformed('recovery.kdf is not hkdf-sha256')
+  return {
+    passphrase: {
+      parameters: parseParameters(passphrase),
+      salt: bytes('passphrase.salt', passphrase.salt, 16),
+      ...parseWrap('passphrase', passphrase),
+    },
+    recovery: parseWrap('recovery', recovery),
+  }
+}
+
+type Fields = Record<string, unknown>
+
+function formatWrap({ nonce, wrappedKey }: Wrap) {
+  return { nonce: bytesToBase64(nonce), wrapped_key: bytesToBase64(wrappedKey) }
+}
+
+function parseWrap(name: string, wrap: Fields): Wrap {
+  return {
+    nonce: bytes(`${name}.nonce`, wrap.nonce, 24),
+    wrappedKey: bytes(`${name}.wrapped_key`, wrap.wrapped_key, 48),
+  }
+}
+
+function parseParameters(wrap: Fields): KdfParameters {
+  if (wrap.kdf !== 'argon2id') throw malformed('passphrase.kdf is not argon2id')
+  const parameters: KdfParameters = {
+    kdf: wrap.kdf,
+    memory_kib: integer('passphrase.memory_kib', wrap.memory_kib),
+    iterations: integer('passphrase.iterations', wrap.iterations),
+    parallelism: integer('passphrase.parallelism', wrap.parallelism),
+  }
+  checkKdfParameters(parameters)
+  return parameters
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw malformed('it is not JSON')
+  }
+}
+
+function fields(name: string, value: unknown): Fields {
+  if (typeof value !== 'object' || value === null) throw malformed(`${name} is not an object`)
+  return value as Fields
+}
+
+function integer(name: string, value: unknown): number {
+  if (!Number.isSafeInteger(value)) throw malformed(`${name} is not an integer`)
+  return value as number
+}
+
+function bytes(name: string, value: unknown, length: number): Uint8Array {
+  const decoded = typeof value === 'string' ? base64ToBytes(value) : undefined
+  if (decoded?.length !== length) throw malformed(`${name} is not ${length} bytes in base64`)
+  return decoded
+}
+
+function malformed(reason: string): KeyringError {
+  return new KeyringError('malformed', `The keyring is malformed: ${reason}`)
+}

@@ -1,0 +1,54 @@
+import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
+import { KeyringError } from './errors.ts'
+
+// Crockford's base32 (https://www.crockford.com/base32.html): no I, L, O, U; the check symbol is the value modulo 37.
+const DIGITS = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
+const CHECK_SYMBOLS = `${DIGITS}*~$=U`
+const LENGTH = 26
+
+/** Writes 16 bytes as a recovery code: 26 digits and a check symbol in groups of three, `00N-5GQ-…`. */
+export function formatRecoveryCode(bytes: Uint8Array): string {
+  const value = BigInt(`0x${bytesToHex(bytes)}`)
+  let code = checkSymbol(value)
+  for (let rest = value; code.length <= LENGTH; rest >>= 5n) code = DIGITS.charAt(Number(rest & 31n)) + code
+  return code.replace(/...(?=.)/g, '$&-')
+}
+
+/**
+ * Reads a recovery code as people type it: any case, any separators, O for 0, I and L for 1.
+ * Each single wrong character, and each swap of two neighbours, is noticed.
+ *
+ * @returns its 16 bytes
+ * @throws KeyringError `mistyped-recovery-code`
+ */
+export function parseRecoveryCode(typed: string): Uint8Array {
+  const code = canonical(typed)
+  if (code.length !== LENGTH + 1) {
+    throw mistyped(`it has ${code.length} characters instead of ${LENGTH + 1}`)
+  }
+  let value = 0n
+  for (const digit of code.slice(0, LENGTH)) {
+    if (!DIGITS.includes(digit)) throw mistyped(`it cannot contain ${JSON.stringify(digit)}`)
+    value = value * 32n + BigInt(DIGITS.indexOf(digit))
+  }
+  if (code.slice(LENGTH) !== checkSymbol(value) || value >= 2n ** 128n) {
+    throw mistyped('its last character does not match the others')
+  }
+  return hexToBytes(value.toString(16).padStart(32, '0'))
+}
+
+function checkSymbol(value: bigint): string {
+  return CHECK_SYMBOLS.charAt(Number(value % 37n))
+}
+
+function canonical(typed: string): string {
+  const characters = typed.normalize('NFKC').toUpperCase()
+  return characters
+    .replace(/[\s\p{Pd}\p{Cf}.,_]/gu, '')
+    .replace(/O/g, '0')
+    .replace(/[IL]/g, '1')
+}
+
+function mistyped(reason: string): KeyringError {
+  return new KeyringError('mistyped-recovery-code', `The recovery code has a typing mistake: ${reason}`)
+}

@@ -1,0 +1,61 @@
+import type { FastifyBaseLogger } from 'fastify'
+import { openIdentityProvider } from './auth/identity-provider.ts'
+import type { Provider } from './auth/provider.ts'
+import { createSeal, type Seal } from './auth/seal.ts'
+import { loadDevelopmentSecret } from './auth/secret.ts'
+import type { Config } from './config.ts'
+import { type Database, openDatabase } from './db/database.ts'
+import { startSweeps } from './db/sweep.ts'
+import { openFolderStore } from './exports/objects/folder.ts'
+import type { ObjectStore } from './exports/objects/store.ts'
+import { type ExportWorker, startExportWorker } from './exports/worker.ts'
+import { type Health, startHealth } from './health.ts'
+import { createLimits, type Limits } from './http/limits.ts'
+import { createHub, type Hub } from './realtime/hub.ts'
+import { createPulse, type Pulse } from './realtime/pulse.ts'
+
+/** What operations may use. */
+export interface Context {
+  config: Config
+  log: FastifyBaseLogger
+  /** The server's clock, Unix ms. */
+  clock: () => number
+  database: Database
+  seal: Seal
+  limits: Limits
+  provider: Provider
+  objects: ObjectStore
+  pulse: Pulse
+  hub: Hub
+  exportWorker: ExportWorker
+  health: Health
+  /** Closes everything in the reverse of the order in which it was opened. */
+  close(): Promise<void>
+}
+
+export interface ContextOptions {
+  log: FastifyBaseLogger
+  clock?: () => number
+}
+
+export async function openContext(config: Config, { log, clock = Date.now }: ContextOptions): Promise<Context> {
+  const opened = new AsyncDisposableStack()
+  const keep = <T extends { close(): Promise<void> }>(part: T): T => opened.adopt(part, (it) => it.close())
+  try {
+    const secretKeys = config.secretKeys ?? [await loadDevelopmentSecret(config.dataDir)]
+    const seal = createSeal(secretKeys)
+    const database = keep(await openDatabase(config.databaseUrl))
+    const objects = keep(await openFolderStore(config.exportsDir))
+    const provider = keep(await openIdentityProvider(config))
+    const pulse = keep(createPulse())
+    const base = { config, log, clock, database, seal, limits: createLimits(config), provider, objects, pulse }
+    const hub = keep(createHub(base))
+    const exportWorker = keep(startExportWorker(base))
+    const health = keep(startHealth(base))
+    keep(startSweeps(base))
+    return { ...base, hub, exportWorker, health, close: () => opened.disposeAsync() }
+  } catch (error) {
+    await opened.disposeAsync()
+    throw error
+  }
+}

@@ -1,0 +1,67 @@
+import type { Readable } from 'node:stream'
+import type { FastifyBaseLogger } from 'fastify'
+import type { components as messages } from '../generated/asyncapi.ts'
+import type { components, operations as contract } from '../generated/openapi.ts'
+import type { OperationId, operations } from '../generated/operations.ts'
+import type { Cookie } from './auth/cookies.ts'
+import type { Context } from './context.ts'
+import type { Session } from './db/logins.ts'
+
+export type { OperationId }
+export type Schemas = components['schemas']
+export type ServerMessage = messages['schemas'][`${'Connected' | 'Sync' | 'Ping' | 'Pong' | 'Error'}Message`]
+export type ClientMessage = messages['schemas'][`${'Change' | 'Ping' | 'Pong'}Message`]
+
+/** The session that the operation's security names, looked up before the handler is called. */
+type SessionOf<Op extends OperationId> = {
+  sessionCookie: Session
+  refreshCookie: Session
+  optional: Session | undefined
+  none: undefined
+}[(typeof operations)[Op]['security']]
+
+type JsonBody<T> = T extends { requestBody?: infer Body }
+  ? NonNullable<Body> extends { content: { 'application/json': infer Json } }
+    ? Json
+    : undefined
+  : undefined
+
+/** A request as the contract describes it: validated, defaults filled in. */
+export interface OperationRequest<Op extends OperationId> {
+  id: string
+  log: FastifyBaseLogger
+  /** The caller's IP address. */
+  address: string
+  session: SessionOf<Op>
+  /** The Cookie header. */
+  cookie: string | undefined
+  params: Exclude<contract[Op]['parameters']['path'], undefined>
+  query: Exclude<contract[Op]['parameters']['query'], undefined>
+  headers: Exclude<contract[Op]['parameters']['header'], undefined>
+  body: JsonBody<contract[Op]>
+  /** A parameter breaks the contract; only an operation without a 400 is called nevertheless. */
+  isMalformed: boolean
+}
+
+type AnswerBody<Response> = Response extends { content: { 'application/json': infer Json } }
+  ? { body: Json }
+  : Response extends { content: { 'application/octet-stream': unknown } }
+    ? { body: Readable }
+    : { body?: undefined }
+
+/** What the contract allows an operation to answer: a status of its own with that status's body. */
+export type Answer<Op extends OperationId> = {
+  [Status in keyof contract[Op]['responses']]: {
+    status: Status
+    headers?: Record<string, string>
+    cookies?: Cookie[]
+  } & AnswerBody<contract[Op]['responses'][Status]>
+}[keyof contract[Op]['responses']]
+
+export type Handler<Op extends OperationId> = (request: OperationRequest<Op>, context: Context) => Promise<Answer<Op>>
+
+/** openRealtime is bound to a socket instead (realtime/socket.ts). */
+export type HttpOperationId = Exclude<OperationId, 'openRealtime'>
+
+/** Handlers by operationId: one that is missing, or answers what the contract does not know, does not compile. */
+export type Operations<Ids extends HttpOperationId = HttpOperationId> = { [Op in Ids]: Handler<Op> }

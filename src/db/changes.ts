@@ -1,0 +1,55 @@
+import { sql } from 'kysely'
+import type { Db } from './database.ts'
+import type { EntityKey, Row } from './records.ts'
+
+export interface PageLimits {
+  rows: number
+  /** Of ciphertext; the page ends with the change that reaches it. */
+  bytes: number
+}
+
+/** The changes after `since` in stamp order, as far as the limits go. Sizes are added up before a ciphertext is read. */
+export async function listChangePage(
+  db: Db,
+  userId: string,
+  since: number,
+  { rows, bytes }: PageLimits,
+): Promise<Row[]> {
+  const changes = db
+    .selectFrom('records')
+    .select(['stamp', sql<number>`coalesce(octet_length(encrypted_data), 0)`.as('size')])
+    .where('user_id', '=', userId)
+    .where('stamp', '>', since)
+    .orderBy('stamp')
+    .limit(rows)
+  const sums = db
+    .selectFrom(changes.as('changes'))
+    .select(['stamp', sql<number>`sum(size) over (order by stamp) - size`.as('before')])
+  const end = db
+    .selectFrom(sums.as('sums'))
+    .select(({ fn }) => fn.max('stamp').as('end'))
+    .where('before', '<', bytes)
+  return db
+    .selectFrom('records')
+    .selectAll()
+    .where('user_id', '=', userId)
+    .where('stamp', '>', since)
+    .where('stamp', '<=', end)
+    .orderBy('stamp')
+    .execute()
+}
+
+/** An entity's newest change; a deleted one's too. */
+export async function findChange(
+  db: Db,
+  userId: string,
+  { entity_type, entity_id }: EntityKey,
+): Promise<Row | undefined> {
+  return db
+    .selectFrom('records')
+    .selectAll()
+    .where('user_id', '=', userId)
+    .where('entity_type', '=', entity_type)
+    .where('entity_id', '=', entity_id)
+    .executeTakeFirst()
+}

@@ -1,0 +1,59 @@
+import type { Kysely, Transaction } from 'kysely'
+import { Migrator } from 'kysely/migration'
+import { ConfigError } from '../config.ts'
+import { migrations } from './migrations/index.ts'
+import type { Schema } from './schema.ts'
+import { openSqlite } from './sqlite.ts'
+
+/** What a query outside of a transaction takes. */
+export type Db = Kysely<Schema>
+/** What a query that must be part of a transaction takes. */
+export type Trx = Transaction<Schema>
+
+export interface Database {
+  db: Db
+  /**
+   * Runs `work` in a transaction that is on disk when the promise resolves. `work` may run only queries: it holds the
+   * database while it waits. An error thrown by it undoes its writes alone.
+   */
+  write<T>(work: (trx: Trx) => Promise<T>): Promise<T>
+  /** Whether an error of a query means that the database itself is out of reach, rather than a fault of the query. */
+  isUnavailable(error: unknown): boolean
+  close(): Promise<void>
+}
+
+/** The only place where the dialect is chosen. */
+export async function openDatabase(url: string): Promise<Database> {
+  const database = await openSqlite(url.slice('sqlite:'.length))
+  try {
+    await migrate(database.db)
+  } catch (error) {
+    await database.close()
+    throw error
+  }
+  return database
+}
+
+async function migrate(db: Db): Promise<void> {
+  const migrator = new Migrator({ db, provider: { getMigrations: async () => migrations } })
+  const known = new Set(Object.keys(migrations))
+  const newer = (await appliedMigrations(db)).filter((name) => !known.has(name))
+  if (newer.length > 0) {
+    throw new ConfigError(
+      `DATABASE_URL: the database was made by a newer version (${newer.join(', ')}); start that one`,
+    )
+  }
+  const { error } = await migrator.migrateToLatest()
+  if (error) throw error
+}
+
+async function appliedMigrations(db: Db): Promise<string[]> {
+  const tables = await db.introspection.getTables({ withInternalKyselyTables: true })
+  if (!tables.some((table) => table.name === 'kysely_migration')) return []
+  const rows = await db
+    .withTables<{ kysely_migration: { name: string } }>()
+    .selectFrom('kysely_migration')
+    .select('name')
+    .execute()
+  return rows.map((row) => row.name)
+}

@@ -1,0 +1,108 @@
+import type { ExpressionBuilder } from 'kysely'
+import type { Attempt } from '../exports/object-key.ts'
+import type { Db, Trx } from './database.ts'
+import type { ExportRow } from './exports.ts'
+import type { Schema } from './schema.ts'
+
+const leaseMs = 15_000
+const retryMs = 5_000
+const maxAttempts = 3
+
+export type Job = Attempt & Pick<ExportRow, 'user_id' | 'key_sealed'> & { attempts: number }
+
+/**
+ * Takes the oldest job that waits or whose worker died. An export is `processing` from the start, and `pending` after an
+ * attempt that came to nothing; then `lease_until` says from when on it may be tried again.
+ */
+export async function claimExport(trx: Trx, now: number): Promise<Job | undefined> {
+  await giveUpDead(trx, now)
+  const waiting = await trx
+    .selectFrom('exports')
+    .select(['id', 'user_id', 'key_sealed', 'fence', 'attempts'])
+    .where('status', 'in', ['pending', 'processing'])
+    .where(isLeaseOver(now))
+    .orderBy('created_at')
+    .orderBy('id')
+    .executeTakeFirst()
+  if (!waiting) return undefined
+  const job = { ...waiting, fence: waiting.fence + 1, attempts: waiting.attempts + 1 }
+  const { numUpdatedRows } = await trx
+    .updateTable('exports')
+    .set({ status: 'processing', fence: job.fence, attempts: job.attempts, lease_until: now + leaseMs })
+    .where('id', '=', waiting.id)
+    .where('fence', '=', waiting.fence)
+    .executeTakeFirst()
+  return numUpdatedRows === 1n ? job : undefined
+}
+
+/** Jobs of workers that died wait again; those that were tried often enough have failed. */
+async function giveUpDead(trx: Trx, now: number): Promise<void> {
+  const dead = trx.updateTable('exports').where('status', '=', 'processing').where(isLeaseOver(now))
+  await dead.where('attempts', '>=', maxAttempts).set({ status: 'failed', lease_until: 0 }).execute()
+  await dead.where('attempts', '>', 0).set({ status: 'pending', lease_until: 0 }).execute()
+}
+
+/** A lease longer than any that is given is from before the clock was set back. */
+function isLeaseOver(now: number) {
+  return ({ or, eb }: ExpressionBuilder<Schema, 'exports'>) =>
+    or([eb('lease_until', '<=', now), eb('lease_until', '>', now + leaseMs)])
+}
+
+/** Each of the following is for the worker that has the job, and tells whether it still has. */
+export async function renewLease(trx: Trx, attempt: Attempt, now: number): Promise<boolean> {
+  return changed(held(trx, attempt).set({ lease_until: now + leaseMs }))
+}
+
+export async function completeExport(
+  trx: Trx,
+  attempt: Attempt,
+  file: Pick<ExportRow, 'size_bytes' | 'bookmark_count' | 'object_key' | 'expires_at'>,
+): Promise<boolean> {
+  return changed(held(trx, attempt).set({ ...file, status: 'completed', lease_until: 0 }))
+}
+
+/** The attempt does not count: it was interrupted. */
+export async function releaseExport(trx: Trx, attempt: Attempt): Promise<boolean> {
+  const uncounted = ({ eb }: ExpressionBuilder<Schema, 'exports'>) => eb('attempts', '-', 1)
+  return changed(held(trx, attempt).set({ status: 'pending', lease_until: 0, attempts: uncounted }))
+}
+
+export async function failAttempt(trx: Trx, job: Job, now: number): Promise<boolean> {
+  const next = job.attempts >= maxAttempts ? 'failed' : 'pending'
+  return changed(held(trx, job).set({ status: next, lease_until: now + retryMs * job.attempts }))
+}
+
+function held(trx: Trx, { id, fence }: Attempt) {
+  return trx.updateTable('exports').where('id', '=', id).where('fence', '=', fence).where('status', '=', 'processing')
+}
+
+async function changed(query: ReturnType<typeof held>): Promise<boolean> {
+  const { numUpdatedRows } = await query.executeTakeFirst()
+  return numUpdatedRows === 1n
+}
+
+/** Whether the attempt is being made, or is the one that the export was completed with. */
+export async function isCurrent(db: Db, { id, fence }: Attempt): Promise<boolean> {
+  const row = await db
+    .selectFrom('exports')
+    .select('id')
+    .where('id', '=', id)
+    .where('fence', '=', fence)
+    .where('status', 'in', ['processing', 'completed'])
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+/** Exports that expired, and failed ones created before `failedBefore`. */
+export async function listOutdated(db: Db, now: number, failedBefore: number) {
+  return db
+    .selectFrom('exports')
+    .select(['id', 'user_id', 'object_key'])
+    .where(({ or, and, eb }) =>
+      or([
+        and([eb('status', '=', 'completed'), eb('expires_at', '<=', now)]),
+        and([eb('status', '=', 'failed'), eb('created_at', '<=', failedBefore)]),
+      ]),
+    )
+    .execute()
+}

@@ -1,0 +1,47 @@
+import type { Selectable } from 'kysely'
+import type { Db, Trx } from './database.ts'
+import type { Schema } from './schema.ts'
+
+export type ExportRow = Selectable<Schema['exports']>
+type NewExport = Pick<ExportRow, 'id' | 'user_id' | 'status' | 'created_at' | 'key_sealed'>
+
+export async function saveExport(trx: Trx, row: NewExport): Promise<ExportRow> {
+  return trx.insertInto('exports').values(row).returningAll().executeTakeFirstOrThrow()
+}
+
+export async function countUnfinishedExports(trx: Trx, userId: string): Promise<number> {
+  const { count } = await trx
+    .selectFrom('exports')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .where('user_id', '=', userId)
+    .where('status', 'in', ['pending', 'processing'])
+    .executeTakeFirstOrThrow()
+  return Number(count)
+}
+
+/** Newest first. An expired one is gone, whether it is swept already or not. */
+export async function listExports(db: Db, userId: string, now: number) {
+  return unexpired(db, userId, now).orderBy('created_at', 'desc').orderBy('id', 'desc').execute()
+}
+
+export async function findExport(db: Db, userId: string, id: string, now: number) {
+  return unexpired(db, userId, now).where('id', '=', id).executeTakeFirst()
+}
+
+function unexpired(db: Db, userId: string, now: number) {
+  return db
+    .selectFrom('exports')
+    .selectAll()
+    .where('user_id', '=', userId)
+    .where(({ eb, or }) => or([eb('expires_at', 'is', null), eb('expires_at', '>', now)]))
+}
+
+/** Fences whoever is making it, too. Returns where its file lies, if it has one; undefined when there is no such export. */
+export async function deleteExport(trx: Trx, userId: string, id: string) {
+  return trx
+    .deleteFrom('exports')
+    .where('user_id', '=', userId)
+    .where('id', '=', id)
+    .returning('object_key')
+    .executeTakeFirst()
+}

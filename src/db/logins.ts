@@ -1,0 +1,128 @@
+import type { Db, Trx } from './database.ts'
+import type { Schema } from './schema.ts'
+
+type TokenRow = Schema['tokens']
+
+/** Whose token it is, and the user's profile: one look-up a request. */
+export type Session = Awaited<ReturnType<typeof findSession>> & object
+
+export async function findSession(db: Db, kind: TokenRow['kind'], hashes: string[], now: number) {
+  return db
+    .selectFrom('tokens')
+    .innerJoin('logins', 'logins.id', 'tokens.login_id')
+    .innerJoin('users', 'users.id', 'logins.user_id')
+    .select([
+      'logins.id as loginId',
+      'users.id as userId',
+      'users.email',
+      'users.name',
+      'users.avatar_url',
+      'users.email_verified',
+    ])
+    .where('tokens.hash', 'in', hashes)
+    .where('tokens.kind', '=', kind)
+    .where('tokens.expires_at', '>', now)
+    .executeTakeFirst()
+}
+
+export async function saveLogin(
+  trx: Trx,
+  login: Pick<Schema['logins'], 'id' | 'user_id' | 'provider_token_sealed' | 'checked_at' | 'created_at'>,
+): Promise<void> {
+  await trx.insertInto('logins').values(login).execute()
+}
+
+export async function saveToken(trx: Trx, token: TokenRow): Promise<void> {
+  await trx.insertInto('tokens').values(token).execute()
+}
+
+/** Of the login's session tokens, those issued before `issuedBefore` end at `end`, if not sooner. */
+export async function shortenSessions(trx: Trx, loginId: string, issuedBefore: number, end: number): Promise<void> {
+  await trx
+    .updateTable('tokens')
+    .set({ expires_at: end })
+    .where('login_id', '=', loginId)
+    .where('kind', '=', 'session')
+    .where('issued_at', '<', issuedBefore)
+    .where('expires_at', '>', end)
+    .execute()
+}
+
+/** Ends a login; its tokens go with it. Returns the provider's token, to be revoked. */
+export async function endLogin(trx: Trx, loginId: string) {
+  return trx
+    .deleteFrom('logins')
+    .where('id', '=', loginId)
+    .returning(['user_id', 'provider_token_sealed'])
+    .executeTakeFirst()
+}
+
+export async function isLoginAlive(db: Db, loginId: string, now: number): Promise<boolean> {
+  const token = await db
+    .selectFrom('tokens')
+    .select('hash')
+    .where('login_id', '=', loginId)
+    .where('expires_at', '>', now)
+    .limit(1)
+    .executeTakeFirst()
+  return token !== undefined
+}
+
+/** Which of the logins are alive. */
+export async function findAliveLogins(db: Db, loginIds: string[], now: number): Promise<Set<string>> {
+  const rows = await db
+    .selectFrom('tokens')
+    .select('login_id')
+    .distinct()
+    .where('login_id', 'in', loginIds)
+    .where('expires_at', '>', now)
+    .execute()
+  return new Set(rows.map((row) => row.login_id))
+}
+
+/**
+ * Takes the right to ask the provider for this login, for 10 s; undefined when another request has it, when it was asked
+ * within the last minute, or when the provider gave no token.
+ */
+export async function leaseProviderToken(trx: Trx, loginId: string, now: number) {
+  const login = await trx
+    .selectFrom('logins')
+    .innerJoin('users', 'users.id', 'logins.user_id')
+    .select(['logins.user_id', 'logins.provider_token_sealed', 'logins.unanswered', 'users.subject'])
+    .where('logins.id', '=', loginId)
+    .where('logins.provider_token_sealed', 'is not', null)
+    .where('logins.asking_until', '<=', now)
+    .where('logins.checked_at', '<=', now - 60_000)
+    .executeTakeFirst()
+  if (!login?.provider_token_sealed) return undefined
+  await trx
+    .updateTable('logins')
+    .set({ asking_until: now + 10_000, unanswered: 1 })
+    .where('id', '=', loginId)
+    .execute()
+  return {
+    userId: login.user_id,
+    sealed: login.provider_token_sealed,
+    subject: login.subject,
+    unanswered: login.unanswered === 1,
+  }
+}
+
+/** Stores the provider's answer (a null token: the provider is asked no more) and gives the lease back. */
+export async function saveProviderAnswer(
+  trx: Trx,
+  loginId: string,
+  sealed: string | null,
+  checkedAt: number,
+): Promise<void> {
+  await trx
+    .updateTable('logins')
+    .set({ provider_token_sealed: sealed, checked_at: checkedAt, asking_until: 0, unanswered: 0 })
+    .where('id', '=', loginId)
+    .execute()
+}
+
+/** Gives the lease back without an answer: the provider may or may not have rotated its token. */
+export async function releaseProviderToken(trx: Trx, loginId: string): Promise<void> {
+  await trx.updateTable('logins').set({ asking_until: 0 }).where('id', '=', loginId).execute()
+}

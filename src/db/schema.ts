@@ -1,0 +1,113 @@
+import type { Generated } from 'kysely'
+import type { components } from '../../generated/openapi.ts'
+
+/** One schema for every database. Times are Unix ms; booleans are 0 or 1; *_sealed is what auth/seal.ts made. */
+export interface Schema {
+  users: UsersTable
+  logins: LoginsTable
+  tokens: TokensTable
+  records: RecordsTable
+  devices: DevicesTable
+  rejections: RejectionsTable
+  exports: ExportsTable
+  keyrings: KeyringsTable
+}
+
+interface UsersTable {
+  id: string
+  issuer: string
+  subject: string
+  email: string
+  name: string
+  avatar_url: string
+  email_verified: number
+  export_key_sealed: string
+  /** The newest stamp given to a change of this user. */
+  last_stamp: Generated<number>
+  live_bookmarks: Generated<number>
+  created_at: number
+}
+
+interface LoginsTable {
+  id: string
+  user_id: string
+  provider_token_sealed: string | null
+  /** When the provider was last asked to refresh. */
+  checked_at: number
+  /** Until when one request may be asking the provider; 0 when none is. */
+  asking_until: Generated<number>
+  /** 1 while an answer of the provider is not stored: its token may have been rotated without us. */
+  unanswered: Generated<number>
+  created_at: number
+}
+
+interface TokensTable {
+  /** SHA-256 of the token, base64url. */
+  hash: string
+  kind: 'session' | 'refresh'
+  login_id: string
+  issued_at: number
+  expires_at: number
+}
+
+/** The newest change of each entity. */
+export interface RecordsTable {
+  user_id: string
+  entity_type: components['schemas']['EntityType']
+  entity_id: string
+  encrypted_data: string | null
+  data_hash: string | null
+  created_at: number
+  updated_at: number
+  deleted_at: number | null
+  stamp: number
+  event_id: string
+  operation: components['schemas']['Operation']
+  timestamp: number
+  device_id: string
+  conflict_resolved: number
+  resolution_strategy: string | null
+}
+
+interface DevicesTable {
+  user_id: string
+  device_id: string
+  /** The stamp up to which the device has pulled. */
+  cursor: number
+  last_sync: number
+}
+
+/** The last rejected change of an entity that is not settled yet. */
+interface RejectionsTable {
+  user_id: string
+  entity_type: components['schemas']['EntityType']
+  entity_id: string
+  device_id: string
+  /** Stamp of the version that won; the device knows of it once it pulled that far. */
+  winner_stamp: number
+  created_at: number
+}
+
+export interface ExportsTable {
+  id: string
+  user_id: string
+  status: components['schemas']['Export']['status']
+  created_at: number
+  size_bytes: number | null
+  bookmark_count: number | null
+  expires_at: number | null
+  attempts: Generated<number>
+  /** Raised by each claim; a worker whose fence is no longer the stored one has lost the job. */
+  fence: Generated<number>
+  lease_until: Generated<number>
+  /** Where the file of a completed export lies in the object store. */
+  object_key: string | null
+  /** The export key that the file is made with. */
+  key_sealed: string
+}
+
+interface KeyringsTable {
+  user_id: string
+  keyring: string
+  revision: number
+}

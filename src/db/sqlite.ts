@@ -1,0 +1,147 @@
+import { mkdirSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { setImmediate as eventLoopTurn } from 'node:timers/promises'
+import Sqlite from 'better-sqlite3'
+import { CompiledQuery, Kysely, SqliteDialect } from 'kysely'
+import { ConfigError } from '../config.ts'
+import type { Database, Trx } from './database.ts'
+import type { Schema } from './schema.ts'
+
+const maxStatements = 200
+const savepoint = CompiledQuery.raw('savepoint write')
+const release = CompiledQuery.raw('release write')
+const rollback = CompiledQuery.raw('rollback to write')
+
+export async function openSqlite(path: string): Promise<Database> {
+  const lock = lockDatabase(path)
+  const sqlite = openFile(path)
+  const db = new Kysely<Schema>({ dialect: new SqliteDialect({ database: memoized(sqlite) }) })
+  return {
+    db,
+    write: groupCommit(db),
+    isUnavailable: (error) =>
+      error instanceof Sqlite.SqliteError &&
+      /^SQLITE_(BUSY|LOCKED|FULL|IOERR|CANTOPEN|READONLY|CORRUPT|NOTADB)/.test(error.code),
+    async close() {
+      await db.destroy()
+      if (sqlite.open) sqlite.close()
+      lock.close()
+    },
+  }
+}
+
+/** A second process on the same file would know nothing of the first one's pulses: an operating-system lock keeps it out. */
+function lockDatabase(path: string): Sqlite.Database {
+  try {
+    mkdirSync(dirname(path), { recursive: true })
+    const lock = new Sqlite(`${path}.lock`, { timeout: 0 })
+    lock.pragma('locking_mode = EXCLUSIVE')
+    lock.exec('BEGIN EXCLUSIVE')
+    return lock
+  } catch (error) {
+    if (error instanceof Sqlite.SqliteError && error.code === 'SQLITE_BUSY') {
+      throw new ConfigError(`DATABASE_URL: ${path} is in use by another process`)
+    }
+    throw new ConfigError(`DATABASE_URL: ${path} cannot be written (${(error as Error).message})`)
+  }
+}
+
+/** WAL alone would mean synchronous=NORMAL in this build, which loses acknowledged writes: it is set, and read back. */
+function openFile(path: string): Sqlite.Database {
+  const sqlite = new Sqlite(path, { timeout: 5000 })
+  sqlite.pragma('journal_mode = WAL')
+  sqlite.pragma('synchronous = FULL')
+  sqlite.pragma('foreign_keys = ON')
+  sqlite.pragma('cache_size = -65536')
+  sqlite.pragma('wal_autocheckpoint = 16000')
+  const full = 2
+  if (
+    sqlite.pragma('synchronous', { simple: true }) !== full ||
+    sqlite.pragma('journal_mode', { simple: true }) !== 'wal'
+  ) {
+    throw new ConfigError(`DATABASE_URL: ${path} does not take journal_mode=WAL with synchronous=FULL`)
+  }
+  return sqlite
+}
+
+/**
+ * Kysely prepares each query anew; a kept statement is several times faster. `begin` takes the write lock at once: a
+ * deferred one fails with SQLITE_BUSY when it reads before it writes.
+ */
+function memoized(sqlite: Sqlite.Database) {
+  const statements = new Map<string, Sqlite.Statement>()
+  return {
+    close: () => sqlite.close(),
+    prepare(sql: string): Sqlite.Statement {
+      let statement = statements.get(sql)
+      if (!statement) {
+        if (statements.size >= maxStatements) statements.clear()
+        statement = sqlite.prepare(sql === 'begin' ? 'begin immediate' : sql)
+        statements.set(sql, statement)
+      }
+      return statement
+    },
+  }
+}
+
+interface Waiting {
+  run(trx: Trx): Promise<void>
+  settle(): void
+  fail(error: unknown): void
+}
+
+/** Writes that wait while one commits share the next transaction, a savepoint each, so that one fsync serves them all. */
+function groupCommit(db: Kysely<Schema>): Database['write'] {
+  let waiting: Waiting[] = []
+  let running = false
+
+  async function drain(): Promise<void> {
+    running = true
+    while (waiting.length > 0) {
+      await eventLoopTurn()
+      const group = waiting
+      waiting = []
+      try {
+        await db.transaction().execute(async (trx) => {
+          for (const write of group) await write.run(trx)
+        })
+        for (const write of group) write.settle()
+      } catch (error) {
+        for (const write of group) write.fail(error)
+      }
+    }
+    running = false
+  }
+
+  return (work) =>
+    new Promise((resolve, reject) => {
+      let settle = () => {}
+      waiting.push({
+        async run(trx) {
+          settle = await inSavepoint(trx, work, resolve, reject)
+        },
+        settle: () => settle(),
+        fail: reject,
+      })
+      if (!running) void drain()
+    })
+}
+
+/** Returns what to do once the shared transaction is committed. */
+async function inSavepoint<T>(
+  trx: Trx,
+  work: (trx: Trx) => Promise<T>,
+  resolve: (value: T) => void,
+  reject: (error: unknown) => void,
+): Promise<() => void> {
+  await trx.executeQuery(savepoint)
+  try {
+    const result = await work(trx)
+    await trx.executeQuery(release)
+    return () => resolve(result)
+  } catch (error) {
+    await trx.executeQuery(rollback)
+    await trx.executeQuery(release)
+    return () => reject(error)
+  }
+}

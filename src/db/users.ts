@@ -1,0 +1,58 @@
+import type { Db, Trx } from './database.ts'
+import type { Schema } from './schema.ts'
+
+type NewUser = Omit<Schema['users'], 'last_stamp' | 'live_bookmarks'>
+type Profile = Pick<NewUser, 'email' | 'name' | 'avatar_url' | 'email_verified'>
+
+/** Creates the user at the first login; later ones refresh the profile and keep the rest. Returns the user's id. */
+export async function saveUser(trx: Trx, user: NewUser): Promise<string> {
+  const profile: Profile = {
+    email: user.email,
+    name: user.name,
+    avatar_url: user.avatar_url,
+    email_verified: user.email_verified,
+  }
+  const { id } = await trx
+    .insertInto('users')
+    .values(user)
+    .onConflict((conflict) => conflict.columns(['issuer', 'subject']).doUpdateSet(profile))
+    .returning('id')
+    .executeTakeFirstOrThrow()
+  return id
+}
+
+export interface LockedUser {
+  id: string
+  last_stamp: number
+  live_bookmarks: number
+}
+
+/** Every write of a user's records holds this lock until its commit, so that stamps are seen in the order they are given. */
+export async function lockUser(trx: Trx, id: string): Promise<LockedUser> {
+  return trx
+    .selectFrom('users')
+    .select(['id', 'last_stamp', 'live_bookmarks'])
+    .where('id', '=', id)
+    .executeTakeFirstOrThrow()
+}
+
+export async function saveCounters(trx: Trx, { id, last_stamp, live_bookmarks }: LockedUser): Promise<void> {
+  await trx.updateTable('users').set({ last_stamp, live_bookmarks }).where('id', '=', id).execute()
+}
+
+export async function findCounters(db: Db, id: string): Promise<LockedUser> {
+  return db
+    .selectFrom('users')
+    .select(['id', 'last_stamp', 'live_bookmarks'])
+    .where('id', '=', id)
+    .executeTakeFirstOrThrow()
+}
+
+export async function findExportKey(db: Db, id: string): Promise<string> {
+  const user = await db.selectFrom('users').select('export_key_sealed').where('id', '=', id).executeTakeFirstOrThrow()
+  return user.export_key_sealed
+}
+
+export async function saveExportKey(trx: Trx, id: string, sealed: string): Promise<void> {
+  await trx.updateTable('users').set({ export_key_sealed: sealed }).where('id', '=', id).execute()
+}

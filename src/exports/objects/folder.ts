@@ -1,0 +1,104 @@
+import { type FileHandle, mkdir, open, opendir, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { ConfigError } from '../../config.ts'
+import { ObjectNotFoundError, type ObjectStore } from './store.ts'
+
+const keyPattern = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}\.\d+$/
+const unfinished = '.part'
+
+/** A file an object. An object is written under another name and takes its own once it is on disk. */
+export async function openFolderStore(dir: string): Promise<ObjectStore> {
+  try {
+    await mkdir(dir, { recursive: true, mode: 0o700 })
+    await checkWritable(dir)
+  } catch (error) {
+    throw new ConfigError(`EXPORTS_DIR: ${dir} cannot be written (${(error as Error).message})`)
+  }
+  return {
+    async put(key, content, signal) {
+      const path = pathOf(dir, key)
+      try {
+        const size = await writeDurably(path + unfinished, content, signal)
+        await rename(path + unfinished, path)
+        await syncFolder(dir)
+        return size
+      } catch (error) {
+        await removeBoth(path)
+        throw error
+      }
+    },
+
+    async get(key, range) {
+      const file = await openObject(dir, key)
+      try {
+        const { size } = await file.stat()
+        return { size, body: file.createReadStream(range) }
+      } catch (error) {
+        await file.close()
+        throw error
+      }
+    },
+
+    async remove(key) {
+      await removeBoth(pathOf(dir, key))
+    },
+
+    async *list() {
+      for await (const { name } of await opendir(dir)) {
+        const key = name.endsWith(unfinished) ? name.slice(0, -unfinished.length) : name
+        if (keyPattern.test(key)) yield key
+      }
+    },
+
+    probe: () => checkWritable(dir),
+    close: async () => {},
+  }
+}
+
+/** Keys are made by the server alone; this keeps a mistake there inside the folder. */
+function pathOf(dir: string, key: string): string {
+  if (!keyPattern.test(key)) throw new TypeError(`${JSON.stringify(key)} is no object key`)
+  return join(dir, key)
+}
+
+async function writeDurably(path: string, content: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<number> {
+  await using file = await open(path, 'wx', 0o600)
+  let size = 0
+  for await (const piece of content) {
+    signal.throwIfAborted()
+    await file.writeFile(piece)
+    size += piece.length
+  }
+  await file.sync()
+  signal.throwIfAborted()
+  return size
+}
+
+/** Without it a power failure could undo the renaming. */
+async function syncFolder(dir: string): Promise<void> {
+  await using folder = await open(dir)
+  await folder.sync()
+}
+
+async function openObject(dir: string, key: string): Promise<FileHandle> {
+  try {
+    return await open(pathOf(dir, key))
+  } catch (error) {
+    throw (error as NodeJS.ErrnoException).code === 'ENOENT' ? new ObjectNotFoundError(key, error) : error
+  }
+}
+
+async function removeBoth(path: string): Promise<void> {
+  await rm(path + unfinished, { force: true })
+  await rm(path, { force: true })
+}
+
+async function checkWritable(dir: string): Promise<void> {
+  const probe = join(dir, '.probe')
+  {
+    await using file = await open(probe, 'w', 0o600)
+    await file.writeFile('.')
+    await file.sync()
+  }
+  await rm(probe, { force: true })
+}

@@ -1,0 +1,20 @@
+import type { ByteRange } from './objects/store.ts'
+
+/**
+ * What a Range header (RFC 9110, section 14) asks of a file: one range, `unsatisfiable`, or undefined when the header is
+ * to be ignored, because it is malformed, of another unit, or wants several ranges.
+ */
+export function parseRange(header: string | undefined, size: number): ByteRange | 'unsatisfiable' | undefined {
+  const match = /^bytes=[\t ]*(\d*)-(\d*)[\t ]*$/i.exec(header ?? '')
+  if (!match) return undefined
+  const [, first = '', last = ''] = match
+  if (first === '') return last === '' ? undefined : suffix(Number(last), size)
+  const start = Number(first)
+  const end = last === '' ? size - 1 : Number(last)
+  if (last !== '' && end < start) return undefined
+  return start < size ? { start, end: Math.min(end, size - 1) } : 'unsatisfiable'
+}
+
+function suffix(length: number, size: number): ByteRange | 'unsatisfiable' {
+  return length === 0 || size === 0 ? 'unsatisfiable' : { start: Math.max(0, size - length), end: size - 1 }
+}

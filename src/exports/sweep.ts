@@ -1,0 +1,36 @@
+import type { Context } from '../context.ts'
+import { isCurrent, listOutdated } from '../db/export-jobs.ts'
+import { deleteExport } from '../db/exports.ts'
+import { attemptOf } from './object-key.ts'
+
+type Parts = Pick<Context, 'database' | 'objects' | 'clock' | 'log'>
+
+export const keptMs = 7 * 24 * 60 * 60 * 1000
+
+/** Removes expired exports, failed ones after the same time, and objects that no export refers to. */
+export async function sweepExports(parts: Parts): Promise<void> {
+  await removeOutdated(parts)
+  await removeOrphans(parts)
+}
+
+async function removeOutdated({ database, objects, clock, log }: Parts): Promise<void> {
+  const now = clock()
+  for (const { id, user_id, object_key } of await listOutdated(database.db, now, now - keptMs)) {
+    try {
+      // The file first: if that fails, the row remembers it.
+      if (object_key !== null) await objects.remove(object_key)
+      await database.write((trx) => deleteExport(trx, user_id, id))
+    } catch (error) {
+      log.error({ err: error, exportId: id }, 'an expired export could not be removed')
+    }
+  }
+}
+
+/** An attempt is in the database before its object is begun, so what has no current attempt is of no use to anybody. */
+async function removeOrphans({ database, objects, log }: Parts): Promise<void> {
+  for await (const key of objects.list()) {
+    if (await isCurrent(database.db, attemptOf(key))) continue
+    await objects.remove(key)
+    log.info({ object: key }, 'removed an object that belongs to no export')
+  }
+}

@@ -1,0 +1,132 @@
+import type { Context } from '../context.ts'
+import { claimExport, completeExport, failAttempt, type Job, releaseExport, renewLease } from '../db/export-jobs.ts'
+import { openExportKey } from './key.ts'
+import { objectKeyOf } from './object-key.ts'
+import { keptMs } from './sweep.ts'
+import { writeExport } from './write.ts'
+
+type Parts = Pick<Context, 'log' | 'clock' | 'database' | 'seal' | 'objects'>
+
+const maxRunning = 2
+const tickMs = 5_000
+
+export interface ExportWorker {
+  /** Says that there may be a job. */
+  wake(): void
+  /** Resolves once nobody here works on the export any more and what they wrote is gone. For an export that was deleted. */
+  stop(exportId: string): Promise<void>
+  /** Gives the running jobs back. */
+  close(): Promise<void>
+}
+
+interface Run {
+  job: Job
+  abort: AbortController
+  done: Promise<void>
+}
+
+/** Takes jobs, two at a time, and renews their leases. A job that was lost meanwhile is dropped. */
+export function startExportWorker(parts: Parts): ExportWorker {
+  const { log, clock, database } = parts
+  const running = new Set<Run>()
+  let closed = false
+  let ticking: Promise<void> | undefined
+  let again = false
+
+  function wake(): void {
+    again = true
+    ticking ??= tick()
+  }
+
+  async function tick(): Promise<void> {
+    try {
+      while (again && !closed) {
+        again = false
+        await renewLeases()
+        await takeJobs()
+      }
+    } catch (error) {
+      log.error({ err: error }, 'export jobs could not be taken')
+    } finally {
+      ticking = undefined
+    }
+  }
+
+  /** Comes before taking jobs, so that a process that was asleep does not take its own ones again. */
+  async function renewLeases(): Promise<void> {
+    if (running.size === 0) return
+    const lost = await database.write(async (trx) => {
+      const runs: Run[] = []
+      for (const run of running) if (!(await renewLease(trx, run.job, clock()))) runs.push(run)
+      return runs
+    })
+    for (const { abort } of lost) abort.abort()
+  }
+
+  async function takeJobs(): Promise<void> {
+    while (running.size < maxRunning && !closed) {
+      const job = await database.write((trx) => claimExport(trx, clock()))
+      if (!job) return
+      start(job)
+    }
+  }
+
+  function start(job: Job): void {
+    const abort = new AbortController()
+    if (closed) abort.abort()
+    const done = attempt(parts, job, abort.signal)
+      .catch((error) => log.error({ err: error, exportId: job.id }, 'an export job could not be given back'))
+      .finally(() => {
+        running.delete(run)
+        wake()
+      })
+    const run = { job, abort, done }
+    running.add(run)
+  }
+
+  async function abortAll(runs: Run[]): Promise<void> {
+    for (const { abort } of runs) abort.abort()
+    await Promise.all(runs.map(({ done }) => done))
+  }
+
+  const timer = setInterval(wake, tickMs).unref()
+  wake()
+  return {
+    wake,
+    async stop(exportId) {
+      await ticking
+      await abortAll([...running].filter(({ job }) => job.id === exportId))
+    },
+    async close() {
+      closed = true
+      clearInterval(timer)
+      await ticking
+      await abortAll([...running])
+    },
+  }
+}
+
+/** The object comes before the row that refers to it: a crash in between leaves an orphan, never half an export. */
+async function attempt(parts: Parts, job: Job, signal: AbortSignal): Promise<void> {
+  const { log, clock, database, objects } = parts
+  const object_key = objectKeyOf(job)
+  try {
+    const exportKey = openExportKey(parts.seal, job.user_id, job.id, job.key_sealed)
+    const file = await writeExport(
+      parts,
+      { objectKey: object_key, userId: job.user_id, exportKey, exportedAt: clock() },
+      signal,
+    )
+    const expires_at = clock() + keptMs
+    const completed = await database.write((trx) => completeExport(trx, job, { ...file, object_key, expires_at }))
+    if (!completed) await objects.remove(object_key)
+  } catch (error) {
+    if (!signal.aborted)
+      log.error({ err: error, exportId: job.id, attempt: job.attempts }, 'an attempt at an export failed')
+    const wasHeld = await database.write((trx) =>
+      signal.aborted ? releaseExport(trx, job) : failAttempt(trx, job, clock()),
+    )
+    // If the job was not held any more, the failed write may have completed it all the same.
+    if (wasHeld) await objects.remove(object_key)
+  }
+}

@@ -1,0 +1,77 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
+import openapiGlue from 'fastify-openapi-glue'
+import openapi from '../../generated/openapi.json' with { type: 'json' }
+import { operations } from '../../generated/operations.ts'
+import type { Context } from '../context.ts'
+import type { Answer, Handler, HttpOperationId, OperationId, OperationRequest, Operations } from '../contract.ts'
+import { checkMediaType, demandBody } from './bodies.ts'
+import { bindRealtime } from './realtime.ts'
+import { createSecurity } from './security.ts'
+
+interface OperationObject {
+  requestBody?: { required?: boolean }
+  responses: Record<string, unknown>
+  'x-body-limit'?: number
+}
+
+/** Binds each operation of the contract to the handler of its name. */
+export async function bindOperations(app: FastifyInstance, context: Context, handlers: Operations): Promise<void> {
+  const secure = createSecurity(context)
+  assertBound(handlers)
+
+  function route(operationId: OperationId) {
+    if (operationId === 'openRealtime') return bindRealtime(context, secure(operationId))
+    const { requestBody, responses, 'x-body-limit': bodyLimit } = contractOf(operationId)
+    return {
+      handler: handle(operationId, handlers, context),
+      onRequest: [secure(operationId), checkMediaType],
+      ...(requestBody && { preValidation: demandBody(requestBody.required) }),
+      ...(bodyLimit && { bodyLimit }),
+      // An operation without a 400 answers malformed parameters in a way of its own.
+      attachValidation: !('400' in responses),
+    }
+  }
+  app.decorateRequest('session', undefined)
+  await app.register(openapiGlue, {
+    specification: structuredClone(openapi),
+    operationResolver: (operationId: string) => route(operationId as OperationId) as unknown as RouteHandlerMethod,
+  })
+}
+
+function assertBound(handlers: Operations): void {
+  const ids = Object.keys(operations).filter((id) => id !== 'openRealtime')
+  for (const id of ids) if (!(id in handlers)) throw new Error(`the operation ${id} has no handler`)
+  for (const id of Object.keys(handlers)) if (!ids.includes(id)) throw new Error(`the handler ${id} has no operation`)
+}
+
+export function contractOf(operationId: OperationId): OperationObject {
+  const { path, method } = operations[operationId]
+  const paths = openapi.paths as unknown as Record<string, Record<string, OperationObject>>
+  return paths[path]?.[method.toLowerCase()] as OperationObject
+}
+
+function handle<Op extends HttpOperationId>(operationId: Op, handlers: Operations, context: Context) {
+  const handler = handlers[operationId] as Handler<Op>
+  return async (request: FastifyRequest, reply: FastifyReply) => {
+    const answer = await handler(toOperationRequest<Op>(request), context)
+    return send(answer, reply)
+  }
+}
+
+function toOperationRequest<Op extends HttpOperationId>(request: FastifyRequest): OperationRequest<Op> {
+  const { id, log, ip, session, params, query, headers, body, validationError } = request
+  const isMalformed = validationError !== undefined
+  const parts = { id, log, address: ip, session, cookie: headers.cookie, params, query, headers, body, isMalformed }
+  return parts as unknown as OperationRequest<Op>
+}
+
+function send<Op extends HttpOperationId>(
+  { status, headers = {}, cookies = [], body }: Answer<Op>,
+  reply: FastifyReply,
+): FastifyReply {
+  for (const { name, value, options } of cookies) reply.setCookie(name, value, options)
+  return reply
+    .code(status as number)
+    .headers(headers)
+    .send(body)
+}

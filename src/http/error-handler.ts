@@ -1,0 +1,60 @@
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Context } from '../context.ts'
+import { ServiceError } from '../errors.ts'
+import { InvalidRequest } from './validation.ts'
+
+declare module 'fastify' {
+  interface FastifySchema {
+    'x-invalid'?: string
+    'x-not-found'?: string
+  }
+}
+
+/** Every error leaves as the contract's `{error}`: a caller's fault by name, one of ours without detail and with a log line. */
+export function registerErrors(app: FastifyInstance, context: Context): void {
+  app.setErrorHandler((error: FastifyError, request, reply) =>
+    answer(toServiceError(error, request, context), request, reply),
+  )
+  app.setNotFoundHandler((request, reply) => answer(new ServiceError('NotFound'), request, reply))
+}
+
+function answer(error: ServiceError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  if (error.statusCode >= 500) request.log.error({ err: error.cause ?? error }, error.message)
+  // A 413 would close the connection while the client still sends, which then sees a broken pipe instead of the answer.
+  reply.removeHeader('connection')
+  const { message, details } = error
+  return reply
+    .code(error.statusCode)
+    .headers(error.headers)
+    .header('content-type', 'application/json; charset=utf-8')
+    .send(details === undefined ? { error: message } : { error: message, details })
+}
+
+/** A URL that cannot be decoded meets no route, and so none of the hooks. */
+export function refuseMalformedRequest(request: FastifyRequest, reply: FastifyReply): void {
+  reply.header('x-request-id', request.id)
+  answer(new ServiceError('BadRequest', { message: 'Malformed URL' }), request, reply)
+}
+
+function toServiceError(error: FastifyError, request: FastifyRequest, { database }: Context): ServiceError {
+  if (error instanceof ServiceError) return error
+  if (error instanceof InvalidRequest) return fromFault(error, request)
+  if (error.code === 'FST_ERR_CTP_BODY_TOO_LARGE') return new ServiceError('TooLarge', { cause: error })
+  if (error.code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') return new ServiceError('UnsupportedMediaType', { cause: error })
+  if (database.isUnavailable(error))
+    return new ServiceError('Unavailable', { cause: error, headers: { 'retry-after': '1' } })
+  if (error.statusCode !== undefined && error.statusCode < 500) return new ServiceError('BadRequest', { cause: error })
+  return new ServiceError('Internal', { cause: error })
+}
+
+/** The operation may have a sentence of its own for its body; an id that could not exist is not found. */
+function fromFault(
+  error: InvalidRequest & { validationContext?: string },
+  { routeOptions }: FastifyRequest,
+): ServiceError {
+  const schema = routeOptions.schema
+  if (error.validationContext === 'params')
+    return new ServiceError('NotFound', { message: schema?.['x-not-found'] ?? 'Not found' })
+  const message = (error.validationContext === 'body' && schema?.['x-invalid']) || error.message
+  return new ServiceError('BadRequest', { message, cause: error })
+}

@@ -1,0 +1,35 @@
+import cors from '@fastify/cors'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Config } from '../config.ts'
+import { ServiceError } from '../errors.ts'
+
+const mozExtension = /^moz-extension:\/\/[0-9a-f]{8}-[0-9a-f]{4}-[1-5][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
+
+/** CORS for the origins on the list, and a refusal of what others send: unsafe methods and WebSockets. */
+export async function registerOrigins(app: FastifyInstance, config: Config): Promise<void> {
+  await app.register(cors, {
+    origin: (origin, allow) => allow(null, origin !== undefined && isAllowed(config, origin) ? origin : false),
+    credentials: true,
+    methods: ['GET', 'POST', 'PUT', 'DELETE'],
+    allowedHeaders: ['Content-Type', 'X-Device-ID'],
+    exposedHeaders: ['Retry-After', 'Content-Disposition', 'X-Request-Id'],
+    maxAge: 7200,
+    strictPreflight: false,
+  })
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('vary', 'Origin')
+    const { origin } = request.headers
+    if (origin !== undefined && changesSomething(request) && !isAllowed(config, origin))
+      throw new ServiceError('ForbiddenOrigin')
+  })
+}
+
+/** Compared as strings: `URL` gives the origin "null" to every browser extension. */
+function isAllowed({ origins }: Config, origin: string): boolean {
+  return origins.has(origin) || (origins.has('moz-extension://*') && mozExtension.test(origin))
+}
+
+/** The same-origin policy does not cover WebSockets. */
+function changesSomething({ method, headers }: FastifyRequest): boolean {
+  return !['GET', 'HEAD', 'OPTIONS'].includes(method) || headers.upgrade !== undefined
+}

@@ -1,0 +1,63 @@
+import type { IncomingMessage } from 'node:http'
+import type { WebSocket } from '@fastify/websocket'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { operations as contract } from '../../generated/openapi.ts'
+import { operations } from '../../generated/operations.ts'
+import type { Context } from '../context.ts'
+import type { Session } from '../db/logins.ts'
+import { ServiceError } from '../errors.ts'
+import { openRealtime } from '../realtime/socket.ts'
+
+type Parameters = contract['openRealtime']['parameters']
+type Check = (request: FastifyRequest) => Promise<void>
+
+/** After origin and session: the upgrade, then the ids, then whose they are. */
+export function bindRealtime(context: Context, secure: Check) {
+  return {
+    onRequest: [secure, demandUpgrade],
+    preHandler: checkIds,
+    handler: async (_request: FastifyRequest, _reply: FastifyReply) => {
+      throw upgradeRequired()
+    },
+    wsHandler(socket: WebSocket, request: FastifyRequest): void {
+      const { limits } = context
+      const session = request.session as Session
+      const { since } = request.query as NonNullable<Parameters['query']>
+      const countMessage = () => limits.countUser(session.userId)
+      openRealtime(
+        socket,
+        { session, deviceId: readIds(request).deviceId as string, since, log: request.log, countMessage },
+        context,
+      )
+    },
+  }
+}
+
+/** Nothing else on this server is ever upgraded. */
+export function isRealtimeUpgrade({ url = '', headers }: IncomingMessage): boolean {
+  return url.split('?', 1)[0] === operations.openRealtime.path && headers.upgrade?.toLowerCase() === 'websocket'
+}
+
+/** A handshake that the WebSocket library would refuse with a page of HTML is refused here (RFC 6455, section 4.2.1). */
+async function demandUpgrade({ ws, headers }: FastifyRequest): Promise<void> {
+  const isHandshake =
+    headers['sec-websocket-version'] === '13' && /^[+/0-9A-Za-z]{22}==$/.test(headers['sec-websocket-key'] ?? '')
+  if (!ws || !isHandshake) throw upgradeRequired()
+}
+
+function upgradeRequired(): ServiceError {
+  return new ServiceError('UpgradeRequired', { headers: { upgrade: 'websocket' } })
+}
+
+async function checkIds(request: FastifyRequest): Promise<void> {
+  const { userId, deviceId } = readIds(request)
+  if (!userId || !deviceId) throw new ServiceError('IdsRequired')
+  if (userId !== request.session?.userId) throw new ServiceError('ForbiddenUser')
+}
+
+/** Browsers cannot set headers on a WebSocket: query parameters stand in for them. */
+function readIds({ headers, query }: FastifyRequest): { userId: string | undefined; deviceId: string | undefined } {
+  const { 'x-user-id': userId, 'x-device-id': deviceId } = headers as NonNullable<Parameters['header']>
+  const { user_id, device_id } = query as NonNullable<Parameters['query']>
+  return { userId: userId ?? user_id, deviceId: deviceId ?? device_id }
+}

@@ -1,0 +1,37 @@
+import type { Operations } from '../contract.ts'
+import { findExport } from '../db/exports.ts'
+import { findKeyring, saveKeyring } from '../db/keyrings.ts'
+import { findExportKey, saveExportKey } from '../db/users.ts'
+import { ServiceError } from '../errors.ts'
+import { openExportKey, sealExportKey } from '../exports/key.ts'
+
+const uncached = { 'cache-control': 'private, no-store' }
+
+export const accountOperations: Operations<'getExportKey' | 'setExportKey' | 'getKeyring' | 'setKeyring'> = {
+  async getExportKey({ session: { userId }, query }, { database: { db }, clock, seal }) {
+    const made = query.export === undefined ? undefined : await findExport(db, userId, query.export, clock())
+    if (query.export !== undefined && !made) throw new ServiceError('ExportNotFound')
+    const sealed = made?.key_sealed ?? (await findExportKey(db, userId))
+    const key = Buffer.from(openExportKey(seal, userId, made?.id ?? userId, sealed)).toString('base64')
+    return { status: 200, headers: uncached, body: { key } }
+  },
+
+  async setExportKey({ session: { userId }, body }, { database, seal }) {
+    const sealed = sealExportKey(seal, userId, userId, Buffer.from(body.key, 'base64'))
+    await database.write((trx) => saveExportKey(trx, userId, sealed))
+    return { status: 200, body: { success: true } }
+  },
+
+  async getKeyring({ session }, { database }) {
+    const stored = await findKeyring(database.db, session.userId)
+    if (!stored) throw new ServiceError('KeyringNotFound')
+    const { keyring, revision } = stored
+    return { status: 200, headers: uncached, body: { keyring, revision } }
+  },
+
+  async setKeyring({ session: { userId }, body: { keyring, revision } }, { database }) {
+    const saved = await database.write((trx) => saveKeyring(trx, { user_id: userId, keyring, revision }))
+    if (!saved) throw new ServiceError('KeyringChanged')
+    return { status: 200, body: { keyring, revision } }
+  },
+}

@@ -1,0 +1,103 @@
+import { v7 as uuidv7 } from 'uuid'
+import type { Context } from '../context.ts'
+import type { Operations, Schemas } from '../contract.ts'
+import {
+  countUnfinishedExports,
+  deleteExport,
+  type ExportRow,
+  findExport,
+  listExports,
+  saveExport,
+} from '../db/exports.ts'
+import { findExportKey, lockUser } from '../db/users.ts'
+import { ServiceError } from '../errors.ts'
+import { openExportKey, sealExportKey } from '../exports/key.ts'
+import { type ByteRange, ObjectNotFoundError } from '../exports/objects/store.ts'
+import { parseRange } from '../exports/range.ts'
+
+const maxUnfinished = 3
+
+export const exportOperations: Operations<'listExports' | 'createExport' | 'downloadExport' | 'deleteExport'> = {
+  async listExports({ session }, { database, clock }) {
+    const rows = await listExports(database.db, session.userId, clock())
+    return { status: 200, body: { exports: rows.map(toExport) } }
+  },
+
+  async createExport({ session: { userId } }, { database, clock, seal, exportWorker }) {
+    const id = uuidv7()
+    const row = await database.write(async (trx) => {
+      await lockUser(trx, userId)
+      if ((await countUnfinishedExports(trx, userId)) >= maxUnfinished) {
+        throw new ServiceError('TooManyExports', { headers: { 'retry-after': '10' } })
+      }
+      const key = openExportKey(seal, userId, userId, await findExportKey(trx, userId))
+      const key_sealed = sealExportKey(seal, userId, id, key)
+      return saveExport(trx, { id, user_id: userId, status: 'processing', created_at: clock(), key_sealed })
+    })
+    exportWorker.wake()
+    return { status: 201, body: toExport(row) }
+  },
+
+  async downloadExport({ session: { userId }, params: { id }, headers }, context) {
+    const row = await findExport(context.database.db, userId, id, context.clock())
+    if (!row) throw new ServiceError('ExportNotFound')
+    if (row.status !== 'completed') throw new ServiceError('ExportNotReady')
+    const size = row.size_bytes ?? 0
+    const etag = `"${row.object_key}"`
+    const isSameFile = headers['if-range'] === undefined || headers['if-range'] === etag
+    const range = isSameFile ? parseRange(headers.range, size) : undefined
+    if (range === 'unsatisfiable') {
+      throw new ServiceError('RangeNotSatisfiable', { headers: { 'content-range': `bytes */${size}` } })
+    }
+    const body = await openFile(context, row, range)
+    const described = {
+      'content-disposition': `attachment; filename="bookmarks-${new Date(row.created_at).toISOString().slice(0, 10)}.dat"`,
+      'accept-ranges': 'bytes',
+      etag,
+      'cache-control': 'private, no-store',
+    }
+    if (!range) return { status: 200, headers: { ...described, 'content-length': `${size}` }, body }
+    const { start, end } = range
+    const part = { 'content-length': `${end - start + 1}`, 'content-range': `bytes ${start}-${end}/${size}` }
+    return { status: 206, headers: { ...described, ...part }, body }
+  },
+
+  async deleteExport({ session: { userId }, params: { id } }, { database, clock, objects, exportWorker }) {
+    const row = await findExport(database.db, userId, id, clock())
+    if (!row) throw new ServiceError('ExportNotFound')
+    // The file first: if that fails, the row is still there to try again with.
+    if (row.object_key !== null) await fromStore(objects.remove(row.object_key))
+    const deleted = await database.write((trx) => deleteExport(trx, userId, id))
+    await exportWorker.stop(id)
+    const completedSince = deleted?.object_key !== row.object_key ? deleted?.object_key : null
+    if (completedSince) await fromStore(objects.remove(completedSince))
+    return { status: 200, body: { success: true } }
+  },
+}
+
+/** The file whose size the row tells: a file that is not what was stored is not sent. */
+async function openFile({ database, clock, objects }: Context, row: ExportRow, range: ByteRange | undefined) {
+  try {
+    const { size, body } = await objects.get(row.object_key ?? '', range)
+    if (size === row.size_bytes) return body
+    body.destroy()
+    throw new Error(`the file of export ${row.id} has ${size} bytes instead of ${row.size_bytes}`)
+  } catch (error) {
+    if (error instanceof ObjectNotFoundError && !(await findExport(database.db, row.user_id, row.id, clock()))) {
+      throw new ServiceError('ExportNotFound', { cause: error })
+    }
+    throw new ServiceError('Unavailable', { cause: error })
+  }
+}
+
+async function fromStore<T>(result: Promise<T>): Promise<T> {
+  try {
+    return await result
+  } catch (error) {
+    throw new ServiceError('Unavailable', { cause: error })
+  }
+}
+
+function toExport({ id, created_at, status, size_bytes, bookmark_count, expires_at }: ExportRow): Schemas['Export'] {
+  return { id, created_at, status, size_bytes, bookmark_count, expires_at }
+}

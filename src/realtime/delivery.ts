@@ -1,0 +1,94 @@
+import type { Context } from '../context.ts'
+import { listChangePage } from '../db/changes.ts'
+import { findAliveLogins } from '../db/logins.ts'
+import type { Row } from '../db/records.ts'
+import { findCounters } from '../db/users.ts'
+import { toSyncEvent } from '../sync/event.ts'
+import { type Connection, closeCodes } from './connection.ts'
+
+const pageLimits = { rows: 256, bytes: 1024 * 1024 }
+
+type Base = Pick<Context, 'clock' | 'database'>
+
+/**
+ * Sends a user's changes to each of the user's sockets, from its own cursor on. One page serves all sockets whose cursor
+ * lies within it. Tells whether there is more to read; a socket that stalls goes on when it has drained.
+ */
+export async function deliver(base: Base, userId: string, connections: ReadonlySet<Connection>): Promise<boolean> {
+  await greet(base, userId, connections)
+  let behind = [...connections].filter(isReady).sort((one, other) => one.cursor - other.cursor)
+  let more = false
+  while (behind[0]) {
+    const page = await readPage(base, userId, behind[0].cursor)
+    const served = behind.filter(({ cursor }) => cursor < page.end)
+    behind = behind.slice(served.length)
+    for (const connection of await keepAlive(base, served)) if (sendPage(connection, page)) more = true
+  }
+  return more
+}
+
+type Ready = Connection & { cursor: number }
+
+function isReady(connection: Connection): connection is Ready {
+  return connection.open && !connection.stalled && connection.cursor !== undefined
+}
+
+/** The user's last stamp is read before the greeting: what comes after `connected` is never passed over. */
+async function greet(base: Base, userId: string, connections: ReadonlySet<Connection>): Promise<void> {
+  const fresh = [...connections].filter(({ open, cursor }) => open && cursor === undefined)
+  if (fresh.length === 0) return
+  const { last_stamp } = await findCounters(base.database.db, userId)
+  for (const connection of await keepAlive(base, fresh)) {
+    const { since = last_stamp } = connection.peer
+    connection.greet(Math.min(since, last_stamp), base.clock())
+  }
+}
+
+/** Looked up after what is about to be sent was read, so that a login that ended meanwhile gets none of it. */
+async function keepAlive<T extends Connection>({ database, clock }: Base, connections: T[]): Promise<T[]> {
+  const loginIds = new Set(connections.map(({ peer }) => peer.loginId))
+  const alive = await findAliveLogins(database.db, [...loginIds], clock())
+  return connections.filter((connection) => {
+    if (!alive.has(connection.peer.loginId)) connection.close(closeCodes.signedOut)
+    return connection.open
+  })
+}
+
+interface Page {
+  changes: { row: Row; message(): Buffer }[]
+  /** Sockets whose cursor is below it find all their next changes in the page. */
+  end: number
+  more: boolean
+}
+
+async function readPage({ database }: Base, userId: string, cursor: number): Promise<Page> {
+  const rows = await listChangePage(database.db, userId, cursor, pageLimits)
+  const bytes = rows.reduce((sum, { encrypted_data }) => sum + (encrypted_data?.length ?? 0), 0)
+  const more = rows.length >= pageLimits.rows || bytes >= pageLimits.bytes
+  const changes = rows.map((row) => {
+    let message: Buffer | undefined
+    return { row, message: () => (message ??= toMessage(row)) }
+  })
+  return { changes, end: more ? (rows.at(-1)?.stamp ?? cursor) : Number.POSITIVE_INFINITY, more }
+}
+
+export function toMessage(row: Row): Buffer {
+  return Buffer.from(JSON.stringify({ type: 'sync', event: toSyncEvent(row), stamp: row.stamp }))
+}
+
+/** Nothing waits in here: one slow socket delays none of the others. */
+function sendPage(connection: Ready, page: Page): boolean {
+  for (const { row, message } of page.changes) {
+    if (row.stamp <= connection.cursor) continue
+    if (connection.stalled) return false
+    if (isFor(connection, row)) connection.sendText(message())
+    connection.cursor = row.stamp
+  }
+  return page.more
+}
+
+/** A device does not get its own changes, except those that it sent over this socket. */
+function isFor({ peer, acknowledgements }: Connection, row: Row): boolean {
+  const isOwed = acknowledgements.take(row)
+  return isOwed || row.device_id === 'unknown' || row.device_id !== peer.deviceId
+}

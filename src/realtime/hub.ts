@@ -1,0 +1,100 @@
+import type { WebSocket } from 'ws'
+import type { Context } from '../context.ts'
+import { Connection, closeCodes, type Peer } from './connection.ts'
+import { deliver } from './delivery.ts'
+import { createTurns } from './turns.ts'
+
+const checkEveryMs = 5000
+const pingEveryMs = 20_000
+/** Heals lost pulses, and finds the sessions that are over. */
+const sweepEveryMs = 30_000
+/** Each holds one page of changes in memory. */
+const readers = 4
+
+export interface Hub {
+  /** Greets the socket, replays what it missed, and sends it what comes from then on. */
+  open(socket: WebSocket, peer: Peer): Connection
+  /** The login has ended: its sockets get nothing more. */
+  closeLogin(loginId: string): void
+  sockets(): number
+  /** Closes every socket, and waits for what their clients asked for. */
+  close(): Promise<void>
+}
+
+/** All sockets of this process. A pulse tells that a user's changes are to be read; each socket goes on from its cursor. */
+export function createHub({ log, clock, database, pulse }: Pick<Context, 'log' | 'clock' | 'database' | 'pulse'>): Hub {
+  const users = new Map<string, Set<Connection>>()
+  const failed = new Set<string>()
+  const unfinished = new Set<Promise<void>>()
+  let stopping = false
+
+  const turns = createTurns<string>(readers, async (userId) => {
+    try {
+      const more = await deliver({ clock, database }, userId, users.get(userId) ?? new Set())
+      if (more) turns.add(userId)
+    } catch (err) {
+      if (failed.size === 0) log.error({ err }, 'changes could not be read, trying again')
+      failed.add(userId)
+    }
+  })
+
+  function retry(): void {
+    const again = [...failed]
+    failed.clear()
+    for (const userId of again) turns.add(userId)
+  }
+
+  function* connections(): Generator<Connection> {
+    for (const set of users.values()) yield* set
+  }
+
+  const every = (ms: number, action: () => void) => setInterval(action, ms).unref()
+  const timers = [
+    every(checkEveryMs, () => {
+      for (const connection of connections()) connection.check()
+      retry()
+    }),
+    every(pingEveryMs, () => {
+      for (const connection of connections()) connection.ping()
+    }),
+    every(sweepEveryMs, () => {
+      for (const userId of users.keys()) turns.add(userId)
+    }),
+  ]
+  pulse.subscribe((userId) => {
+    if (users.has(userId)) turns.add(userId)
+  })
+
+  async function follow(connection: Connection): Promise<void> {
+    const { userId } = connection.peer
+    const set = users.get(userId) ?? new Set()
+    users.set(userId, set.add(connection))
+    await connection.ended
+    set.delete(connection)
+    if (set.size === 0) users.delete(userId)
+    await connection.work
+  }
+
+  return {
+    open(socket, peer) {
+      const connection = new Connection(socket, peer, () => turns.add(peer.userId))
+      const life = follow(connection).finally(() => unfinished.delete(life))
+      unfinished.add(life)
+      if (stopping) connection.close(closeCodes.stopping)
+      else turns.add(peer.userId)
+      return connection
+    },
+    closeLogin(loginId) {
+      for (const connection of connections()) {
+        if (connection.peer.loginId === loginId) connection.close(closeCodes.signedOut)
+      }
+    },
+    sockets: () => [...connections()].length,
+    async close() {
+      stopping = true
+      for (const timer of timers) clearInterval(timer)
+      for (const connection of connections()) connection.close(closeCodes.stopping)
+      await Promise.all([turns.close(), ...unfinished])
+    },
+  }
+}

@@ -1,0 +1,40 @@
+import type { ValidateFunction } from 'ajv'
+import asyncapi from '../../generated/asyncapi.json' with { type: 'json' }
+import type { ClientMessage } from '../contract.ts'
+import { ServiceError } from '../errors.ts'
+import { describeFault } from '../http/faults.ts'
+import { ajv } from '../http/schemas.ts'
+
+ajv.addSchema(asyncapi, 'asyncapi.json')
+
+const validators = new Map<unknown, ValidateFunction<ClientMessage>>([
+  ['sync', compile('ChangeMessage')],
+  ['ping', compile('PingMessage')],
+  ['pong', compile('PongMessage')],
+])
+
+/** Reads a client's message; throws a BadRequest that names the fault. */
+export function readMessage(data: Buffer, isBinary: boolean): ClientMessage {
+  if (isBinary) throw malformed('it is binary')
+  const message = parse(data)
+  const validate = validators.get(message?.type)
+  if (!validate) throw malformed(`type must be one of: ${[...validators.keys()].join(', ')}`)
+  if (!validate(message)) throw malformed(describeFault(validate.errors))
+  return message
+}
+
+function compile(name: keyof typeof asyncapi.components.schemas): ValidateFunction<ClientMessage> {
+  return ajv.compile<ClientMessage>({ $ref: `asyncapi.json#/components/schemas/${name}` })
+}
+
+function parse(data: Buffer): { type?: unknown } | null {
+  try {
+    return JSON.parse(data.toString())
+  } catch {
+    throw malformed('it is no JSON')
+  }
+}
+
+function malformed(fault: string): ServiceError {
+  return new ServiceError('BadRequest', { message: `Malformed message: ${fault}` })
+}

@@ -1,0 +1,100 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { FastifyBaseLogger } from 'fastify'
+import type { WebSocket } from 'ws'
+import type { Context } from '../context.ts'
+import type { Schemas } from '../contract.ts'
+import { findChange } from '../db/changes.ts'
+import { isLoginAlive, type Session } from '../db/logins.ts'
+import { ServiceError } from '../errors.ts'
+import { push } from '../sync/push.ts'
+import { type Connection, closeCodes } from './connection.ts'
+import { toMessage } from './delivery.ts'
+import { readMessage } from './message.ts'
+
+const restMs = 1000
+
+export interface RealtimeRequest {
+  session: Session
+  deviceId: string
+  since: number | undefined
+  log: FastifyBaseLogger
+  /** Throws TooManyRequests when the user has used up the rate. */
+  countMessage(): Promise<void>
+}
+
+type Received = { data: Buffer; isBinary: boolean } | { ping: Buffer }
+
+/** Follows an upgraded socket: the hub sends to it, and what its client sends is handled here, one message at a time. */
+export function openRealtime(socket: WebSocket, request: RealtimeRequest, context: Context): void {
+  const { session, deviceId, since } = request
+  const connection = context.hub.open(socket, { userId: session.userId, loginId: session.loginId, deviceId, since })
+  const received: Received[] = []
+  let working = false
+
+  function receive(message: Received): void {
+    connection.heard()
+    received.push(message)
+    if (!working) connection.work = work()
+  }
+
+  /** The socket is paused meanwhile, so no more waits here than what had arrived in one piece. */
+  async function work(): Promise<void> {
+    working = true
+    socket.pause()
+    for (let message = received.shift(); message; message = received.shift()) {
+      await connection.ready()
+      if (connection.closing) break
+      await answer(message).catch(report)
+    }
+    socket.resume()
+    working = false
+  }
+
+  async function answer(message: Received): Promise<void> {
+    await request.countMessage()
+    const isAlive = await isLoginAlive(context.database.db, session.loginId, context.clock())
+    if (!isAlive) connection.close(closeCodes.signedOut)
+    else if ('ping' in message) socket.pong(message.ping)
+    else await handle(message.data, message.isBinary)
+  }
+
+  async function handle(data: Buffer, isBinary: boolean): Promise<void> {
+    const message = readMessage(data, isBinary)
+    if (message.type === 'ping') connection.send({ type: 'pong' })
+    if (message.type === 'sync') await pushChange(connection, message.event, context)
+  }
+
+  async function report(error: unknown): Promise<void> {
+    const { code, statusCode, message, cause } = toServiceError(error, context)
+    if (statusCode >= 500) request.log.error({ err: cause ?? error }, message)
+    connection.send({ type: 'error', error: message })
+    if (code !== 'TooManyRequests') return
+    received.length = 0
+    await Promise.race([sleep(restMs, undefined, { ref: false }), connection.ended])
+  }
+
+  socket.on('message', (data: Buffer, isBinary) => receive({ data, isBinary }))
+  socket.on('ping', (ping) => receive({ ping }))
+}
+
+/** A push of one. Its acknowledgement is the entity's newest change, which for a retry no pulse announces. */
+async function pushChange(connection: Connection, event: Schemas['Change'], context: Context): Promise<void> {
+  const { peer, acknowledgements } = connection
+  if (acknowledgements.full) throw new ServiceError('TooManyRequests')
+  let row: Awaited<ReturnType<typeof findChange>>
+  acknowledgements.begin(event)
+  try {
+    const { conflicts } = await push(context, { userId: peer.userId, deviceId: peer.deviceId }, [event])
+    const conflict = conflicts[0]
+    if (conflict)
+      connection.send({ type: 'error', error: `${event.entity_type} ${event.entity_id}: ${conflict.reason}` })
+    else row = await findChange(context.database.db, peer.userId, event)
+  } finally {
+    if (acknowledgements.end(row, connection.cursor ?? 0) && row) connection.sendText(toMessage(row))
+  }
+}
+
+function toServiceError(error: unknown, { database }: Context): ServiceError {
+  if (error instanceof ServiceError) return error
+  return new ServiceError(database.isUnavailable(error) ? 'Unavailable' : 'Internal', { cause: error })
+}

@@ -1,0 +1,19 @@
+import type { Schemas } from '../contract.ts'
+import type { Row } from '../db/records.ts'
+
+/** The newest change of an entity, as the contract shows it. A deleted one goes without its ciphertext. */
+export function toSyncEvent(row: Row): Schemas['SyncEvent'] {
+  return {
+    id: row.event_id,
+    user_id: row.user_id,
+    entity_type: row.entity_type,
+    entity_id: row.entity_id,
+    operation: row.operation,
+    timestamp: row.timestamp,
+    device_id: row.device_id,
+    ...(row.encrypted_data !== null && row.deleted_at === null && { encrypted_data: row.encrypted_data }),
+    ...(row.data_hash !== null && { data_hash: row.data_hash }),
+    conflict_resolved: row.conflict_resolved === 1,
+    resolution_strategy: row.resolution_strategy,
+  }
+}

@@ -1,0 +1,66 @@
+import type { Context } from '../context.ts'
+import type { Schemas } from '../contract.ts'
+import { findDevice, saveCursor } from '../db/devices.ts'
+import { listChanges, type Row } from '../db/records.ts'
+import { countRejections, settleDevice } from '../db/rejections.ts'
+import { findCounters } from '../db/users.ts'
+import { toSyncEvent } from './event.ts'
+import type { Device } from './push.ts'
+
+const mostBytes = 8 * 1024 * 1024
+/** Rows read at once: at most 64 MiB of ciphertext. */
+const readAtOnce = 256
+const cursorAgeMs = 60_000
+
+/** The changes after `since` in stamp order, at most `limit` and about 8 MiB of them. */
+export async function pull(
+  context: Context,
+  device: Device,
+  since: number,
+  limit: number,
+): Promise<Schemas['PullResponse']> {
+  // Read before the changes: what is written in between has a greater stamp, and is not skipped.
+  const { last_stamp } = await findCounters(context.database.db, device.userId)
+  const { rows, hasMore } = await readPage(context, device.userId, since, limit)
+  const cursor = rows.at(-1)?.stamp ?? last_stamp
+  if (device.deviceId !== 'unknown') await keepCursor(context, device, cursor)
+  return { changes: rows.map(toSyncEvent), last_sync_timestamp: cursor, has_more: hasMore }
+}
+
+async function readPage(
+  context: Context,
+  userId: string,
+  since: number,
+  limit: number,
+): Promise<{ rows: Row[]; hasMore: boolean }> {
+  const rows: Row[] = []
+  let bytes = 0
+  let after = since
+  for (;;) {
+    const wanted = Math.min(limit + 1 - rows.length, readAtOnce)
+    const read = await listChanges(context.database.db, userId, after, wanted)
+    for (const row of read) {
+      if (rows.length === limit || (rows.length > 0 && bytes + size(row) > mostBytes)) return { rows, hasMore: true }
+      rows.push(row)
+      bytes += size(row)
+      after = row.stamp
+    }
+    if (read.length < wanted) return { rows, hasMore: false }
+  }
+}
+
+function size(row: Row): number {
+  return row.encrypted_data?.length ?? 0
+}
+
+/** Written when it moved, or when `last_sync` is stale: most pulls find nothing new, and should not write. */
+async function keepCursor({ database, clock }: Context, { userId, deviceId }: Device, cursor: number): Promise<void> {
+  const now = clock()
+  const known = await findDevice(database.db, userId, deviceId)
+  const fresh = known !== undefined && known.cursor === cursor && Math.abs(now - known.last_sync) < cursorAgeMs
+  if (fresh && (await countRejections(database.db, userId)) === 0) return
+  await database.write(async (trx) => {
+    await saveCursor(trx, { user_id: userId, device_id: deviceId, cursor, last_sync: now })
+    await settleDevice(trx, userId, deviceId, cursor)
+  })
+}

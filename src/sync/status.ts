@@ -1,0 +1,27 @@
+import type { Context } from '../context.ts'
+import type { Schemas } from '../contract.ts'
+import { findDevice, summarizeDevices } from '../db/devices.ts'
+import { countChanges } from '../db/records.ts'
+import { countRejections } from '../db/rejections.ts'
+import { findCounters } from '../db/users.ts'
+
+/** `pending_changes` is counted up to this: that many or more. */
+const mostPending = 10_000
+
+/** How far a device is behind; without one, the user's devices together. */
+export async function readStatus(
+  { database }: Context,
+  userId: string,
+  deviceId: string | undefined,
+): Promise<Schemas['SyncStatus']> {
+  const { db } = database
+  const device = deviceId === undefined ? await summarizeDevices(db, userId) : await findDevice(db, userId, deviceId)
+  const { live_bookmarks } = await findCounters(db, userId)
+  return {
+    user_id: userId,
+    last_sync: device?.last_sync ?? 0,
+    pending_changes: await countChanges(db, userId, device?.cursor ?? 0, deviceId ?? '', mostPending),
+    conflict_count: await countRejections(db, userId),
+    total_bookmarks: live_bookmarks,
+  }
+}

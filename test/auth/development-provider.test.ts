@@ -1,0 +1,201 @@
+import t, { type Test } from 'tap'
+import { faultPage, signInPage } from '../../src/auth/development-page.ts'
+import { type DevelopmentProvider, startDevelopmentProvider } from '../../src/auth/development-provider.ts'
+import { InvalidGrantError, openProvider, type Provider } from '../../src/auth/provider.ts'
+import { type Cookies, signInAt } from '../support/providers.ts'
+
+const relyingParty = {
+  clientId: 'bookmarks',
+  clientSecret: 'the client secret',
+  scopes: 'openid profile email offline_access',
+  redirectUri: 'http://127.0.0.1:3000/api/v1/auth/callback',
+  allowHttp: true,
+}
+const printed = (['info', 'log', 'warn', 'error'] as const).map((level) => t.capture(console, level))
+
+t.test('the sign-in page is one accessible form without foreign assets', async (t) => {
+  const { provider } = await start(t)
+  const { response, page } = await open(await provider.authorizationUrl(provider.newAttempt('/')))
+  t.equal(response.status, 200)
+  t.equal(response.headers.get('content-type'), 'text/html; charset=utf-8')
+  t.match(response.headers.get('content-security-policy'), /^default-src 'none';/)
+  t.equal(response.headers.get('cache-control'), 'no-store')
+  t.match(page, /<html lang="en">/)
+  t.match(page, /<label for="name">/)
+  t.match(page, /<input id="name" name="name" required/)
+  t.equal(page.match(/<form/g)?.length, 1)
+  t.notMatch(page, /https?:|src=|<script|<link/)
+})
+
+t.test('what the pages say of a fault is text', async (t) => {
+  for (const page of [faultPage(`<b>"&'`), signInPage(`<b>"&'`)])
+    t.match(page, /role="alert">&#60;b&#62;&#34;&#38;&#39;</)
+})
+
+t.test('any name is a person; spaces, case, punctuation and Unicode forms make no other', async (t) => {
+  const { provider } = await start(t)
+  const person = async (name: string) => (await signIn(provider, name)).identity
+  const ada = await person('Ada Lovelace')
+  t.match(ada, { name: 'Ada Lovelace', email: 'ada.lovelace@dev.localhost', email_verified: true, avatar_url: '' })
+  for (const name of [
+    'ada lovelace',
+    '  ADA\t LOVELACE ',
+    'Ada-Lovelace',
+    'Ａda Lovelace',
+    'ada.lovelace',
+    'Ada\u200b Lovelace',
+  ]) {
+    t.equal((await person(name)).subject, ada.subject, name)
+  }
+  t.equal((await person('ada  LOVELACE')).name, 'ada LOVELACE', 'the name is as typed last')
+  const others = ['Ada', 'AdaLovelace', 'José', 'Jose', '李雷', 'O’Brien & <b>Söhne</b>', '7', 'نور']
+  const people = await Promise.all(others.map(person))
+  t.equal(new Set([ada, ...people].map(({ subject }) => subject)).size, others.length + 1)
+  t.strictSame(
+    people.map(({ name }) => name),
+    others,
+  )
+  t.strictSame(await person('Jose\u0301'), await person('José'), 'decomposed or not')
+  t.equal((await person('José')).email, 'josé@dev.localhost')
+  for (const { subject } of people) t.match(subject, /^[\x21-\x7e]{1,255}$/)
+})
+
+t.test('no name, no person', async (t) => {
+  const { provider } = await start(t)
+  for (const name of ['', '   ', '!?', '🙂', 'a'.repeat(65)]) {
+    const { response, page } = await open(await provider.authorizationUrl(provider.newAttempt('/')), name)
+    t.equal(response.status, 400, name)
+    t.match(page, /role="alert">A name has at least one letter or digit/)
+    t.match(page, /<form/)
+  }
+})
+
+t.test('every sign-in asks for the name, with any prompt, in one browser too', async (t) => {
+  const { provider } = await start(t)
+  const cookies: Cookies = new Map()
+  for (const prompt of [undefined, 'login', 'select_account'] as const) {
+    for (const name of ['Ada', 'Bob']) {
+      const attempt = provider.newAttempt('/')
+      const callback = await signInAt(await provider.authorizationUrl(attempt, prompt), name, cookies)
+      const { identity, refreshToken } = await provider.exchangeCode(new URL(callback).searchParams, attempt)
+      t.equal(identity.name, name, `${prompt}`)
+      t.equal(typeof refreshToken, 'string')
+    }
+  }
+  const attempt = provider.newAttempt('/')
+  const url = new URL(await provider.authorizationUrl(attempt))
+  url.searchParams.set('prompt', 'login consent select_account')
+  const callback = await signInAt(url.href, 'Eve', cookies)
+  t.equal((await provider.exchangeCode(new URL(callback).searchParams, attempt)).identity.name, 'Eve')
+})
+
+t.test('two tabs sign in at once, each as who was typed there', async (t) => {
+  const { provider } = await start(t)
+  const cookies: Cookies = new Map()
+  const tab = async (name: string) => {
+    const attempt = provider.newAttempt(`/${name}`)
+    const callback = await signInAt(await provider.authorizationUrl(attempt), name, cookies)
+    return (await provider.exchangeCode(new URL(callback).searchParams, attempt)).identity.name
+  }
+  t.strictSame(await Promise.all([tab('Ada'), tab('Bob')]), ['Ada', 'Bob'])
+})
+
+t.test('it insists on PKCE S256, its client and its redirect URI', async (t) => {
+  const { provider } = await start(t)
+  const ask = async (changes: Record<string, string | null>) => {
+    const url = new URL(await provider.authorizationUrl(provider.newAttempt('/')))
+    for (const [key, value] of Object.entries(changes)) {
+      if (value === null) url.searchParams.delete(key)
+      else url.searchParams.set(key, value)
+    }
+    return open(url.href)
+  }
+  for (const changes of [{ code_challenge: null, code_challenge_method: null }, { code_challenge_method: 'plain' }]) {
+    const { response } = await ask(changes)
+    t.match(response.headers.get('location'), /error=invalid_request/)
+  }
+  for (const changes of [{ client_id: 'other' }, { redirect_uri: 'http://evil.example/' }, { client_id: '<script>' }]) {
+    const { response, page } = await ask(changes)
+    t.equal(response.status, 400)
+    t.match(page, /role="alert">/)
+    t.notMatch(page, /<script/)
+  }
+})
+
+t.test('a sign-in that is over says so', async (t) => {
+  const { issuer, provider } = await start(t)
+  const response = await fetch(`${issuer}/sign-in/unknown`)
+  t.equal(response.status, 400)
+  t.match(await response.text(), /This sign-in is over/)
+  const again = await fetch(`${issuer}/sign-in/unknown`, { method: 'POST', body: new URLSearchParams({ name: 'Ada' }) })
+  t.equal(again.status, 400)
+  t.ok(await signIn(provider, 'Ada'))
+})
+
+t.test('refresh tokens rotate; one used twice ends them all', async (t) => {
+  const { provider } = await start(t)
+  const { identity, refreshToken: first } = await signIn(provider, 'Ada')
+  const refresh = async (token: string | null) => (await provider.refresh(String(token), identity.subject)).refreshToken
+  const second = await refresh(first)
+  const third = await refresh(second)
+  t.equal(new Set([first, second, third]).size, 3)
+  await t.rejects(refresh(second), InvalidGrantError)
+  await t.rejects(refresh(third), InvalidGrantError)
+  t.ok(await refresh((await signIn(provider, 'Ada')).refreshToken))
+})
+
+t.test('revoking ends one login, not the other of the same person', async (t) => {
+  const { provider } = await start(t)
+  const [one, other] = [await signIn(provider, 'Ada'), await signIn(provider, 'Ada')]
+  await provider.revoke(String(one.refreshToken))
+  await t.rejects(provider.refresh(String(one.refreshToken), one.identity.subject), InvalidGrantError)
+  t.ok(await provider.refresh(String(other.refreshToken), other.identity.subject))
+})
+
+t.test('started anew on the same port it lets everybody in again, but knows no earlier refresh token', async (t) => {
+  const first = await start(t)
+  const { identity, refreshToken } = await signIn(first.provider, 'Ada')
+  await first.close()
+  const port = Number(new URL(first.issuer).port)
+  const second = await startDevelopmentProvider({ ...relyingParty, port })
+  t.teardown(second.close)
+  t.equal(second.issuer, first.issuer)
+  await t.rejects(first.provider.refresh(String(refreshToken), identity.subject), InvalidGrantError)
+})
+
+t.test('it listens on loopback only, and a taken port is told by its code', async (t) => {
+  const { issuer } = await start(t)
+  const { hostname, port } = new URL(issuer)
+  t.equal(hostname, '127.0.0.1')
+  await t.rejects(startDevelopmentProvider({ ...relyingParty, port: Number(port) }), { code: 'EADDRINUSE' })
+})
+
+t.test('it has printed nothing', async (t) => {
+  for (const level of printed) t.strictSame(level(), [])
+})
+
+async function start(t: Test): Promise<DevelopmentProvider & { provider: Provider }> {
+  const development = await startDevelopmentProvider({ ...relyingParty, port: 0 })
+  const provider = openProvider({ ...relyingParty, issuer: development.issuer })
+  t.teardown(provider.close)
+  t.teardown(() => development.close())
+  return { ...development, provider }
+}
+
+async function signIn(provider: Provider, name: string) {
+  const attempt = provider.newAttempt('/')
+  const callback = await signInAt(await provider.authorizationUrl(attempt), name)
+  return provider.exchangeCode(new URL(callback).searchParams, attempt)
+}
+
+/** The first page, or what comes when `name` is typed there. */
+async function open(authorizationUrl: string, name?: string): Promise<{ response: Response; page: string }> {
+  const first = await fetch(authorizationUrl, { redirect: 'manual' })
+  const location = first.headers.get('location')
+  if (location === null || !location.startsWith('/')) return { response: first, page: await first.text() }
+  const cookie = first.headers.getSetCookie().map((line) => line.split(';')[0])
+  const request = { headers: { cookie: cookie.join('; ') } }
+  const body = name === undefined ? {} : { method: 'POST', body: new URLSearchParams({ name }) }
+  const response = await fetch(new URL(location, authorizationUrl), { ...request, ...body })
+  return { response, page: await response.text() }
+}

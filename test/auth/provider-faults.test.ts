@@ -1,0 +1,122 @@
+import t, { type Test } from 'tap'
+import { openProvider, type Provider, ProviderUnavailableError } from '../../src/auth/provider.ts'
+import { type MockProvider, signInAt, startMockProvider } from '../support/providers.ts'
+
+const relyingParty = {
+  clientId: 'bookmarks',
+  clientSecret: 'the client secret',
+  scopes: 'openid email offline_access',
+  redirectUri: 'http://127.0.0.1:3000/api/v1/auth/callback',
+  allowHttp: true,
+}
+
+t.test('a provider that answers something else is unavailable, and found again when it is well', async (t) => {
+  const { mock, provider } = await start(t)
+  const reasons = {
+    redirect: /gave status 302/,
+    error: /gave status 500/,
+    busy: /gave status 429/,
+    html: /no readable answer/,
+    hangup: /failed/,
+    endless: /gave more than 1048576 bytes/,
+    bomb: /gave more than 1048576 bytes/,
+  } as const
+  for (const [fault, message] of Object.entries(reasons) as [keyof typeof reasons, RegExp][]) {
+    mock.faults.set('discovery', fault)
+    const early = open(t, mock.issuer)
+    await t.rejects(early.authorizationUrl(early.newAttempt('/')), unavailable(message), `${fault} at discovery`)
+    await t.rejects(early.probe(), unavailable(message), `${fault} at a probe`)
+    mock.faults.clear()
+    const { refreshToken } = await signIn(early)
+
+    mock.faults.set('discovery', fault)
+    await t.rejects(early.probe(), unavailable(message), `${fault} at a later probe`)
+    t.ok(await signIn(early), 'the metadata is kept')
+    mock.faults.clear()
+
+    mock.faults.set('token', fault)
+    await t.rejects(signIn(provider), unavailable(message), `${fault} at the exchange`)
+    await t.rejects(provider.refresh(String(refreshToken), 'ada'), unavailable(message), `${fault} at a refresh`)
+    mock.faults.clear()
+
+    mock.faults.set('jwks', fault)
+    await t.rejects(signIn(open(t, mock.issuer)), unavailable(message), `${fault} at the keys`)
+    mock.faults.clear()
+
+    if (fault !== 'html') {
+      mock.faults.set('revoke', fault)
+      await t.rejects(provider.revoke(String(refreshToken)), unavailable(message), `${fault} at a revocation`)
+      mock.faults.clear()
+    }
+  }
+  t.ok(await signIn(provider))
+})
+
+t.test('a redirect is not followed', async (t) => {
+  const { mock, provider } = await start(t)
+  mock.faults.set('discovery', 'redirect')
+  await t.rejects(provider.probe(), ProviderUnavailableError)
+  t.equal(mock.requests.length, 1)
+})
+
+t.test('a provider out of reach is unavailable', async (t) => {
+  const { mock, provider } = await start(t)
+  const { refreshToken } = await signIn(provider)
+  await mock.close()
+  const failed = unavailable(/token failed/)
+  await t.rejects(provider.refresh(String(refreshToken), 'ada'), failed)
+  await t.rejects(provider.refresh(String(refreshToken), 'ada'), {
+    ...failed,
+    cause: { cause: { code: 'ECONNREFUSED' } },
+  })
+  await t.rejects(provider.probe(), ProviderUnavailableError)
+  t.ok(await provider.authorizationUrl(provider.newAttempt('/')), 'the metadata is kept')
+
+  const nowhere = open(t, 'http://nowhere.invalid')
+  await t.rejects(nowhere.probe(), ProviderUnavailableError)
+})
+
+t.test('no call takes longer than 5 s, its body included', async (t) => {
+  const message = /gave no whole answer within 5000 ms/
+  const slow = async (endpoint: 'discovery' | 'token' | 'userinfo', fault: 'silent' | 'dripping') => {
+    const { mock, provider } = await start(t)
+    mock.faults.set(endpoint, fault)
+    if (endpoint === 'userinfo') t.match(await signIn(provider), { identity: { subject: 'ada', email: '' } })
+    else await t.rejects(signIn(provider), unavailable(message), `${fault} at ${endpoint}`)
+  }
+  await Promise.all([
+    slow('discovery', 'silent'),
+    slow('discovery', 'dripping'),
+    slow('token', 'silent'),
+    slow('token', 'dripping'),
+    slow('userinfo', 'dripping'),
+  ])
+})
+
+t.test('calls that wait for the metadata at once share one request', async (t) => {
+  const { mock, provider } = await start(t)
+  await Promise.all(Array.from({ length: 20 }, () => provider.authorizationUrl(provider.newAttempt('/'))))
+  t.equal(mock.requests.length, 1)
+})
+
+function unavailable(message: RegExp) {
+  return { name: 'ProviderUnavailableError', message }
+}
+
+async function start(t: Test): Promise<{ mock: MockProvider; provider: Provider }> {
+  const mock = await startMockProvider()
+  t.teardown(() => mock.close().catch(() => {}))
+  return { mock, provider: open(t, mock.issuer) }
+}
+
+function open(t: Test, issuer: string): Provider {
+  const provider = openProvider({ ...relyingParty, issuer })
+  t.teardown(provider.close)
+  return provider
+}
+
+async function signIn(provider: Provider) {
+  const attempt = provider.newAttempt('/')
+  const callback = await signInAt(await provider.authorizationUrl(attempt), '')
+  return provider.exchangeCode(new URL(callback).searchParams, attempt)
+}

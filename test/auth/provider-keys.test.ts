@@ -1,0 +1,111 @@
+import t, { type Test } from 'tap'
+import { openProvider, type Provider } from '../../src/auth/provider.ts'
+import { type MockEndpoint, type MockProvider, signInAt, startMockProvider } from '../support/providers.ts'
+
+const relyingParty = {
+  clientId: 'bookmarks',
+  clientSecret: 'the client secret',
+  scopes: 'openid email offline_access',
+  redirectUri: 'http://127.0.0.1:3000/api/v1/auth/callback',
+  allowHttp: true,
+}
+
+t.test('metadata and keys are fetched once', async (t) => {
+  const { mock, provider } = await start(t)
+  for (let count = 0; count < 3; count++) await signIn(provider)
+  t.equal(asked(mock, 'discovery'), 1)
+  t.equal(asked(mock, 'jwks'), 1)
+})
+
+t.test('keys are fetched again for an unknown key, at most once a minute', async (t) => {
+  const { mock, provider, pass } = await start(t)
+  await signIn(provider)
+  await mock.changeKey()
+  pass(59)
+  await t.rejects(signIn(provider), { name: 'ProviderRefusedError', cause: { message: /no applicable keys found/ } })
+  await t.rejects(signIn(provider), { name: 'ProviderRefusedError' })
+  t.equal(asked(mock, 'jwks'), 1)
+  pass(2)
+  t.equal((await signIn(provider)).identity.subject, 'ada')
+  t.equal(asked(mock, 'jwks'), 2)
+
+  mock.alter.idToken = (_claims, header) => Object.assign(header, { kid: 'forged' })
+  for (let count = 0; count < 5; count++) await t.rejects(signIn(provider), { name: 'ProviderRefusedError' })
+  t.equal(asked(mock, 'jwks'), 2, 'a forged kid makes no requests')
+  pass(61)
+  for (let count = 0; count < 5; count++) await t.rejects(signIn(provider), { name: 'ProviderRefusedError' })
+  t.equal(asked(mock, 'jwks'), 3)
+  t.equal(asked(mock, 'discovery'), 3, 'the metadata was asked for its keys, at most once a minute too')
+})
+
+t.test('keys that moved are found by the metadata', async (t) => {
+  const { mock, provider, pass } = await start(t)
+  await signIn(provider)
+  const other = await startMockProvider()
+  t.teardown(other.close)
+  // The keys at the old place stay as they were: the other provider's, which sign nothing here.
+  mock.alter.discovery = (metadata) => Object.assign(metadata, { jwks_uri: `${other.issuer}/jwks` })
+  await provider.probe()
+  await t.rejects(signIn(provider), { name: 'ProviderRefusedError' })
+  mock.alter = {}
+  pass(61)
+  t.equal((await signIn(provider)).identity.subject, 'ada')
+})
+
+t.test('metadata older than an hour is fetched again behind the call, the old is kept on failure', async (t) => {
+  const { mock, provider, pass } = await start(t)
+  const endpoint = async () => new URL(await provider.authorizationUrl(provider.newAttempt('/'))).pathname
+  t.equal(await endpoint(), '/authorize')
+  mock.alter.discovery = (metadata) => Object.assign(metadata, { authorization_endpoint: `${mock.issuer}/moved` })
+  pass(3599)
+  t.equal(await endpoint(), '/authorize')
+  t.equal(asked(mock, 'discovery'), 1)
+
+  mock.faults.set('discovery', 'error')
+  pass(1)
+  t.equal(await endpoint(), '/authorize')
+  await until(() => asked(mock, 'discovery') === 2)
+  t.equal(await endpoint(), '/authorize')
+  pass(30)
+  t.equal(await endpoint(), '/authorize')
+  t.equal(asked(mock, 'discovery'), 2, 'not tried again within the minute')
+
+  mock.faults.clear()
+  pass(30)
+  t.equal(await endpoint(), '/authorize')
+  await until(async () => (await endpoint()) === '/moved')
+  t.equal(asked(mock, 'discovery'), 3)
+
+  mock.alter.discovery = (metadata) => Object.assign(metadata, { issuer: 'http://127.0.0.1:1' })
+  await t.rejects(provider.probe(), { name: 'ProviderRefusedError' })
+  t.equal(await endpoint(), '/moved', 'metadata that lies replaces nothing')
+})
+
+async function start(t: Test): Promise<{ mock: MockProvider; provider: Provider; pass: (seconds: number) => void }> {
+  const mock = await startMockProvider()
+  t.teardown(mock.close)
+  const provider = openProvider({ ...relyingParty, issuer: mock.issuer })
+  t.teardown(provider.close)
+  // The mock provider lives in this process, so both sides see the same clock.
+  let ahead = 0
+  const { now } = Date
+  t.intercept(Date, 'now', { value: () => now() + ahead })
+  const pass = (seconds: number) => {
+    ahead += seconds * 1000
+  }
+  return { mock, provider, pass }
+}
+
+async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await condition())) await new Promise(setImmediate)
+}
+
+function asked(mock: MockProvider, wanted: MockEndpoint): number {
+  return mock.requests.filter(({ endpoint }) => endpoint === wanted).length
+}
+
+async function signIn(provider: Provider) {
+  const attempt = provider.newAttempt('/')
+  const callback = await signInAt(await provider.authorizationUrl(attempt), '')
+  return provider.exchangeCode(new URL(callback).searchParams, attempt)
+}

@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import t from 'tap'
+import { base64ToBytes, bytesToBase64 } from '../../src/client/base64.ts'
+
+t.test('writes what Node writes, and reads it back', async (t) => {
+  fc.assert(
+    fc.property(fc.uint8Array(), (bytes) => {
+      const text = bytesToBase64(bytes)
+      assert.equal(text, Buffer.from(bytes).toString('base64'))
+      assert.deepEqual(base64ToBytes(text), bytes)
+    }),
+  )
+  const large = new Uint8Array(300_000).map((_, index) => index % 251)
+  t.equal(bytesToBase64(large), Buffer.from(large).toString('base64'))
+  t.same(base64ToBytes(bytesToBase64(large)), large)
+})
+
+t.test(
+  'takes one spelling only: no spaces, no missing or extra padding, no unused bits, no other alphabet',
+  async (t) => {
+    for (const text of ['A', 'AA', 'AAA', 'AA=', 'AA== ', 'A A=', 'AB==', 'AAB=', 'AAAA====', '-_==', 'Ä===', '====']) {
+      t.equal(base64ToBytes(text), undefined, text)
+    }
+  },
+)

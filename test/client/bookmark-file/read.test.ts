@@ -1,0 +1,195 @@
+import t from 'tap'
+import { readBookmarkFile } from '../../../src/client/bookmark-file/read.ts'
+import { readSample } from './samples.ts'
+
+const read = (list: string) => readBookmarkFile(`<!DOCTYPE NETSCAPE-Bookmark-file-1><DL><p>\n${list}\n</DL><p>\n`)
+const only = (list: string) => {
+  const [bookmark, ...others] = read(list)
+  t.same(others, [])
+  return bookmark
+}
+
+/** Titles, indented by depth, in the order of the file. */
+function outline(html: string): string[] {
+  const bookmarks = readBookmarkFile(html)
+  const depths = new Map<string | undefined, number>([[undefined, 0]])
+  return bookmarks.map(({ id, parentId, title, url, type }) => {
+    const depth = depths.get(parentId) ?? Number.NaN
+    depths.set(id, depth + 1)
+    return '  '.repeat(depth) + (type === 'separator' ? '---' : url === undefined ? `${title}/` : title)
+  })
+}
+
+t.test('Chromium: toolbar folder, nested folders, icons as data URIs', async (t) => {
+  const bookmarks = readBookmarkFile(readSample('chromium_nested.htm'))
+  t.same(
+    bookmarks.filter(({ url }) => url === undefined).map(({ path, title }) => `${path ?? ''}/${title}`),
+    ['/Personal toolbar', '/Dev', 'Dev/PHP', 'Dev/Python', '/MOOC', '/Linux', '/Self-hosting'],
+  )
+  t.equal(bookmarks.length, 25)
+  t.hasStrict(bookmarks[0], { title: 'Personal toolbar', attributes: { personal_toolbar_folder: 'true' } })
+  t.hasStrict(bookmarks[0], { dateAdded: '2016-06-15T16:36:20.000Z', dateModified: '2016-06-15T17:28:50.000Z' })
+  t.hasStrict(bookmarks[1], { url: 'http://www.jabber.org/', parentId: bookmarks[0]?.id, folder: 'Personal toolbar' })
+  t.match(bookmarks[2]?.favicon, /^data:image\/png;base64,iVBOR/)
+  t.hasStrict(bookmarks[2], { domain: 'regexcrossword.com', position: 'a1', source: 'bookmarks' })
+})
+
+t.test('Firefox: separators, descriptions, tags, both kinds of icon, place: addresses', async (t) => {
+  const bookmarks = readBookmarkFile(readSample('firefox_nested.htm'))
+  t.equal(bookmarks.length, 31)
+  t.match(bookmarks[0], { title: 'Recently saved', url: /^place:folder=BOOKMARKS_MENU&folder=UNFILED_BOOKMARKS&/ })
+  t.hasStrict(bookmarks[2], { type: 'separator', title: '', url: undefined, position: 'a2' })
+  t.match(bookmarks[3], {
+    title: 'Timeline of the Elves in Tolkien’s works | LotrProject Blog',
+    description: undefined,
+  })
+  t.match(bookmarks[3], { favicon: /^data:/, attributes: { icon_uri: 'http://lotrproject.com/favicon.ico' } })
+  t.hasStrict(bookmarks[3]?.tags?.slice(0, 3), ['tolkien', 'lord', 'rings'])
+  t.hasStrict(bookmarks[4], { title: 'Comics', url: undefined, description: 'Comics, webcomics, fun stuff!' })
+  const dev = bookmarks.find(({ title }) => title === 'Dev')
+  t.equal(dev?.description, 'Development & programming')
+  const teapot = bookmarks.find(({ domain }) => domain === 'nautil.us')
+  t.match(teapot?.description, /^Let’s play a game\. .* figure out&#8230;$/, 'entities are decoded once')
+})
+
+t.test('Internet Explorer: byte order mark, ICON_URI, empty folders, attributes without value', async (t) => {
+  const bookmarks = readBookmarkFile(readSample('internet_explorer_11_nested.htm'))
+  t.equal(bookmarks.length, 36)
+  t.hasStrict(bookmarks[0], { title: 'Comics', attributes: { folded: '' }, dateAdded: '2016-06-18T17:44:24.000Z' })
+  t.hasStrict(bookmarks[1], { favicon: 'http://66.media.tumblr.com/avatar_44b0e39c0c7a_128.png' })
+  t.hasStrict(bookmarks[1], { attributes: { last_visit: '1466271425' }, dateModified: '2016-06-18T17:37:05.000Z' })
+  t.notOk('icon_uri' in (bookmarks[1]?.attributes as object))
+  const links = bookmarks.find(({ title }) => title === 'Links')
+  t.ok(links)
+  t.notOk(bookmarks.some(({ parentId }) => parentId === links?.id))
+})
+
+t.test('Delicious and Shaarli: tags, private marks, descriptions, addresses that are no URLs', async (t) => {
+  const delicious = readBookmarkFile(readSample('delicious.htm'))
+  t.hasStrict(delicious[2], { tags: ['php', 'test', 'private'], attributes: { private: '1' }, description: undefined })
+  t.equal(delicious[3]?.description, '"Hello!"')
+  t.hasStrict(delicious[4]?.tags, ['@font-face', 'os', 'typography'])
+  const shaarli = readBookmarkFile(readSample('shaarli.htm'))
+  t.hasStrict(shaarli[0], { url: '?lY47tw', domain: undefined, title: "Kouign'amann recipes" })
+  t.match(shaarli[0]?.description, /^"Is there .*\n\n- http:.*\n- http:.*\n\n"It is strictly .* Amann"$/)
+  t.match(shaarli[3]?.url, /timal%20|&qo=1$/)
+})
+
+t.test('descriptions of several lines keep their lines', async (t) => {
+  const [, second, third] = readBookmarkFile(readSample('netscape_multiline.htm'))
+  t.equal(second?.description, 'Nested lists:\n- list1\n  - item1.1\n  - item1.2\n  - item1.3\n- list2\n  - item2.1')
+  t.equal(third?.description, 'List:\n- item1\n- item2\n\nParagraph number one.\n\nParagraph\nnumber\ntwo.')
+})
+
+t.test('nesting and order, folders after folders, links after folders', async (t) => {
+  t.same(outline(readSample('netscape_nested.htm')), [
+    'Nested 1',
+    'Folder1/',
+    '  Nested 1-1',
+    '  Nested 1-2',
+    'Folder2/',
+    '  Nested 2-1',
+    '  Nested 2-2',
+    'Folder3/',
+    '  Folder3-1/',
+    '    Nested 3-1',
+    '    Nested 3-2',
+    'Nested 2',
+  ])
+})
+
+t.test('each reading makes its own UUIDv7 ids, rising in the order of the file', async (t) => {
+  const ids = readBookmarkFile(readSample('delicious.htm')).map(({ id }) => id)
+  for (const id of ids) t.match(id, /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
+  t.same(ids.toSorted(), ids)
+  t.equal(new Set([...ids, ...readBookmarkFile(readSample('delicious.htm')).map(({ id }) => id)]).size, 10)
+})
+
+t.test('dates: seconds, milliseconds, microseconds; junk is no date', async (t) => {
+  const dateOf = (value: string) => only(`<DT><A HREF="x" ADD_DATE="${value}">x</A>`)?.dateAdded
+  for (const value of ['1466009412', '1466009412123', '1466009412123456']) {
+    t.equal(dateOf(value), '2016-06-15T16:50:12.000Z', value)
+  }
+  for (const value of ['', '0', '-1', '1.5', 'yesterday', '1e9', ' 1', '99999999999999999999', '2016-06-15']) {
+    t.equal(dateOf(value), undefined, value)
+  }
+})
+
+t.test('tags are trimmed, empty ones left out', async (t) => {
+  t.same(only('<DT><A HREF="x" TAGS=" a , b c,,d,">x</A>')?.tags, ['a', 'b c', 'd'])
+  t.notOk('tags' in (only('<DT><A HREF="x" TAGS=" , ">x</A>') ?? {}))
+})
+
+t.test('domain: of web addresses only', async (t) => {
+  const domainOf = (url: string) => only(`<DT><A HREF="${url}">x</A>`)?.domain
+  t.equal(domainOf('HTTPS://User@WWW.Example.org:8080/x'), 'www.example.org')
+  for (const url of ['javascript:alert(1)', 'about:blank', 'chrome://settings/x', 'file:///x', 'http://', 'x', '']) {
+    t.equal(domainOf(url), undefined, url)
+  }
+})
+
+t.test('icon: the picture itself before its address', async (t) => {
+  const link = (attributes: string) => only(`<DT><A HREF="x" ${attributes}>x</A>`)
+  t.hasStrict(link('ICON="data:a" ICON_URI="u"'), { favicon: 'data:a', attributes: { icon_uri: 'u' } })
+  t.hasStrict(link('ICON="" ICON_URI="u"'), { favicon: 'u', attributes: undefined })
+  t.notOk('favicon' in (link('ICON=""') ?? {}))
+})
+
+t.test('a link without an address is still a link', async (t) => {
+  t.hasStrict(only('<DT><A>x</A>'), { title: 'x', url: '' })
+})
+
+t.test('unclosed tags, other case, missing DT, CRLF', async (t) => {
+  const html = `<dl><dt><a href="1">One\r\n<dt><A href=2>Two</a>\r\n<A HREF='3'>Three\r\n<H3>Folder\r\n<DL>\r\n<DT><A HREF="4">Four\r\n<DD>a\r\nb\r\n</DL>\r\n<DT><A HREF="5">Five`
+  t.same(outline(html), ['One', 'Two', 'Three', 'Folder/', '  Four', 'Five'])
+  t.equal(readBookmarkFile(html)[4]?.description, 'a\nb')
+})
+
+t.test('a heading without a list is an empty folder', async (t) => {
+  t.same(outline('<DL><DT><H3>Empty</H3><DT><A HREF="1">One</A><DL><DT><A HREF="2">Two</A></DL></DL>'), [
+    'Empty/',
+    'One',
+    'Two',
+  ])
+})
+
+t.test('more ends of lists than beginnings', async (t) => {
+  t.same(outline('<DL></DL></DL></DL><DT><A HREF="1">One</A><DL><H3>F</H3><DL><A HREF="2">Two</A>'), [
+    'One',
+    'F/',
+    '  Two',
+  ])
+})
+
+t.test('ends that belong to nothing open do not end a folder or a description', async (t) => {
+  const html = `<DL><A HREF="1">One<DT><H3>F</H3><DL><DT>stray</A><DT><A HREF="2">Two</A></DL><A HREF="3">Three</A></DL>`
+  t.same(outline(html), ['One', 'F/', '  Two', 'Three'])
+  const { title, description } = only('<DT><A HREF="x">One<DD>two</A> three\n<DT>stray') ?? {}
+  t.same([title, description], ['One', 'two three'])
+})
+
+t.test('markup within titles and descriptions leaves its text', async (t) => {
+  const bookmark = only('<DT><A HREF="x">a <b>bold</b> &lt;i&gt; &amp;amp; title</A><DD>one<br>two <i>three</i>\n')
+  t.hasStrict(bookmark, { title: 'a bold <i> &amp; title', description: 'one\ntwo three' })
+})
+
+t.test('titles and descriptions keep their white space, but for the indentation of the next tag', async (t) => {
+  t.equal(only('<DT><A HREF="x">  a  </A>')?.title, '  a  ')
+  const [first, second] = read('<DT><A HREF="x">a</A><DD>  b \n\n    <DT><A HREF="x">a</A><DD>c')
+  t.equal(first?.description, '  b \n')
+  t.equal(second?.description, 'c')
+})
+
+t.test('attributes cannot reach the prototype', async (t) => {
+  const bookmark = only('<DT><A HREF="x" __proto__="1" constructor="2" ID="3">x</A>')
+  t.equal(Object.getPrototypeOf(bookmark?.attributes), Object.prototype)
+  t.hasStrict(bookmark, { attributes: { constructor: '2', id: '3' } })
+  t.not(bookmark?.id, '3')
+})
+
+t.test('what has no list is no bookmark file', async (t) => {
+  for (const text of ['', '{"bookmarks":[]}', '<html><body><a href="x">x</a></body></html>']) {
+    t.throws(() => readBookmarkFile(text), { name: 'BookmarkFileError', message: /not a bookmark file/ })
+  }
+  t.same(readBookmarkFile('<DL></DL>'), [])
+})

@@ -1,0 +1,35 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import type { PlaintextBookmark } from '../../../src/client/bookmark.ts'
+
+const FOLDER = new URL('../../fixtures/bookmarks/', import.meta.url)
+
+/** The files of browsers and services, by name. */
+export const FILES = readdirSync(FOLDER).filter((name) => name.endsWith('.htm'))
+
+export function readSample(name: string): string {
+  return readFileSync(new URL(name, FOLDER), 'utf8')
+}
+
+/** What must survive writing and reading: (folder path, title, url, dates, tags, icon, description) and what kind of thing it is. */
+export function sequenceOf(bookmarks: readonly PlaintextBookmark[]) {
+  const byId = new Map(bookmarks.map((bookmark) => [bookmark.id, bookmark]))
+  const folders = new Map<PlaintextBookmark, readonly string[]>()
+  return bookmarks.map((bookmark) => {
+    const parent = byId.get(bookmark.parentId ?? '')
+    const above = parent ? [...(folders.get(parent) ?? []), parent.title] : []
+    folders.set(bookmark, above)
+    return {
+      above,
+      title: bookmark.title,
+      url: bookmark.url,
+      type: bookmark.type,
+      dateAdded: bookmark.dateAdded,
+      dateModified: bookmark.dateModified,
+      tags: bookmark.tags,
+      favicon: bookmark.favicon,
+      description: bookmark.description,
+      attributes: bookmark.attributes,
+      position: bookmark.position,
+    }
+  })
+}

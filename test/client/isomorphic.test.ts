@@ -1,0 +1,18 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import t from 'tap'
+
+const FOLDER = new URL('../../src/client/', import.meta.url)
+
+t.test('nothing in the client needs Node: it runs in browsers as it is', async (t) => {
+  const files = readdirSync(FOLDER, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'))
+  t.ok(files.includes('record.ts') && files.length > 10)
+  for (const name of files) {
+    const source = readFileSync(new URL(name, FOLDER), 'utf8')
+    t.notMatch(
+      source,
+      /from '(?:node:|\.\.\/(?:\.\.\/)*(?!\.|generated)[a-z-]+\/)/,
+      `${name} imports neither Node nor the server`,
+    )
+    t.notMatch(source, /\b(?:Buffer|process|require|__dirname|setImmediate)\b/, `${name} uses no global of Node`)
+  }
+})

@@ -1,0 +1,197 @@
+import t from 'tap'
+import { changePassphrase, createKeyring, openKeyring } from '../../src/client/keyring.ts'
+import { parseRecoveryCode } from '../../src/client/recovery-code.ts'
+import {
+  fromHex,
+  hkdf,
+  type KeyringJson,
+  open,
+  passphraseBinding,
+  passphraseKey,
+  recoveryBinding,
+  recoveryBytes,
+  seal,
+} from './second-implementation.ts'
+import { readVectors } from './vectors.ts'
+
+const vector = readVectors<{
+  user_id: string
+  passphrase: string
+  passphrase_nfd: string
+  recovery_code: string
+  master_key: string
+  keyring: string
+}>('keyring')
+const { user_id: userId, passphrase, recovery_code: recoveryCode, keyring } = vector
+const masterKey = new Uint8Array(fromHex(vector.master_key))
+const fault = (fault: string, message = /./) => ({ name: 'KeyringError', fault, message })
+
+/** The vector with something else in it. */
+function altered(change: (keyring: KeyringJson) => void): string {
+  const parsed = JSON.parse(keyring) as KeyringJson
+  change(parsed)
+  return JSON.stringify(parsed)
+}
+
+t.test('vector: opens with the passphrase, in whatever form it is typed, and with the recovery code', async (t) => {
+  t.same(await openKeyring(keyring, { userId, passphrase }), masterKey)
+  t.not(vector.passphrase_nfd, passphrase)
+  t.same(await openKeyring(keyring, { userId, passphrase: vector.passphrase_nfd }), masterKey)
+  t.same(await openKeyring(keyring, { userId, recoveryCode }), masterKey)
+})
+
+t.test('vector: libsodium and OpenSSL wrap to the same bytes', async (t) => {
+  const { passphrase: outer, recovery } = JSON.parse(keyring) as KeyringJson
+  const wrapped = (key: Uint8Array, nonce: string, binding: string) =>
+    seal(key, Buffer.from(nonce, 'base64'), binding, masterKey).toString('base64')
+  t.equal(wrapped(passphraseKey(passphrase, outer), outer.nonce, passphraseBinding(userId, outer)), outer.wrapped_key)
+  const recoveryKey = hkdf(recoveryBytes(recoveryCode), 'ebs/recovery/1')
+  t.equal(wrapped(recoveryKey, recovery.nonce, recoveryBinding(userId)), recovery.wrapped_key)
+})
+
+t.test('a new keyring: random keys, the designed parameters, opened by libsodium and OpenSSL', async (t) => {
+  const made = await createKeyring({ userId, passphrase: 'correct horse' })
+  const other = await createKeyring({ userId, passphrase: 'correct horse' })
+  t.equal(made.masterKey.length, 32)
+  t.notSame(made.masterKey, other.masterKey)
+  t.not(made.recoveryCode, other.recoveryCode)
+  const [one, two] = [JSON.parse(made.keyring) as KeyringJson, JSON.parse(other.keyring) as KeyringJson]
+  t.not(one.passphrase.salt, two.passphrase.salt)
+  t.not(one.passphrase.nonce, two.passphrase.nonce)
+  t.not(one.recovery.nonce, two.recovery.nonce)
+  t.ok(made.keyring.length <= 16_384)
+  const { format, passphrase: outer, recovery } = JSON.parse(made.keyring) as KeyringJson
+  t.equal(format, 'ebs/keyring/1')
+  t.match(outer, { kdf: 'argon2id', memory_kib: 65_536, iterations: 3, parallelism: 1 })
+  t.equal(Buffer.from(outer.salt, 'base64').length, 16)
+  const key = passphraseKey('correct horse', outer)
+  const nonce = Buffer.from(outer.nonce, 'base64')
+  const wrapped = Buffer.from(outer.wrapped_key, 'base64')
+  t.same(open(key, nonce, passphraseBinding(userId, outer), wrapped), Buffer.from(made.masterKey))
+  const recovered = open(
+    hkdf(parseRecoveryCode(made.recoveryCode), 'ebs/recovery/1'),
+    Buffer.from(recovery.nonce, 'base64'),
+    recoveryBinding(userId),
+    Buffer.from(recovery.wrapped_key, 'base64'),
+  )
+  t.same(recovered, Buffer.from(made.masterKey))
+  t.notMatch(made.keyring, made.recoveryCode)
+})
+
+t.test('changing the passphrase: the old one no longer opens, master key and recovery code stay', async (t) => {
+  const changed = await changePassphrase(keyring, { userId, passphrase }, 'another one')
+  t.same(await openKeyring(changed, { userId, passphrase: 'another one' }), masterKey)
+  await t.rejects(openKeyring(changed, { userId, passphrase }), fault('wrong-passphrase'))
+  t.same(await openKeyring(changed, { userId, recoveryCode }), masterKey)
+  const [before, after] = [JSON.parse(keyring) as KeyringJson, JSON.parse(changed) as KeyringJson]
+  t.same(after.recovery, before.recovery)
+  t.not(after.passphrase.salt, before.passphrase.salt)
+})
+
+t.test('a forgotten passphrase: the recovery code sets a new one', async (t) => {
+  const changed = await changePassphrase(keyring, { userId, recoveryCode }, 'another one')
+  t.same(await openKeyring(changed, { userId, passphrase: 'another one' }), masterKey)
+})
+
+t.test('a wrong passphrase is refused', async (t) => {
+  const wrong = fault('wrong-passphrase', /passphrase/)
+  await t.rejects(openKeyring(keyring, { userId, passphrase: `${passphrase} ` }), wrong)
+  await t.rejects(changePassphrase(keyring, { userId, passphrase: 'guess' }, 'mine now'), wrong)
+})
+
+t.test('a wrong recovery code and a mistyped one are told apart', async (t) => {
+  const wrong = fault('wrong-recovery-code', /recovery code/)
+  await t.rejects(openKeyring(keyring, { userId, recoveryCode: '0'.repeat(27) }), wrong)
+  const typo = recoveryCode.replace('5', '6')
+  await t.rejects(openKeyring(keyring, { userId, recoveryCode: typo }), fault('mistyped-recovery-code', /typing/))
+})
+
+t.test('an empty passphrase is refused, when making, opening and changing', async (t) => {
+  const empty = fault('empty-passphrase')
+  await t.rejects(createKeyring({ userId, passphrase: '' }), empty)
+  await t.rejects(openKeyring(keyring, { userId, passphrase: '' }), empty)
+  await t.rejects(changePassphrase(keyring, { userId, recoveryCode }, ''), empty)
+})
+
+t.test('the keyring of another user is refused', async (t) => {
+  const other = '0199f6a0-1c00-7000-8000-0000000000ab'
+  await t.rejects(openKeyring(keyring, { userId: other, passphrase }), fault('wrong-passphrase'))
+  await t.rejects(openKeyring(keyring, { userId: other, recoveryCode }), fault('wrong-recovery-code'))
+  await t.rejects(openKeyring(keyring, { userId: 'a\0argon2id', passphrase }), TypeError)
+})
+
+t.test('altered parameters within the bounds are refused', async (t) => {
+  const changes: ((keyring: KeyringJson) => void)[] = [
+    (keyring) => (keyring.passphrase.iterations = 4),
+    (keyring) => (keyring.passphrase.memory_kib = 65_537),
+    (keyring) => (keyring.passphrase.salt = Buffer.alloc(16).toString('base64')),
+    (keyring) => (keyring.passphrase.nonce = keyring.recovery.nonce),
+    (keyring) => (keyring.passphrase.wrapped_key = keyring.recovery.wrapped_key),
+  ]
+  for (const change of changes) {
+    await t.rejects(openKeyring(altered(change), { userId, passphrase }), fault('wrong-passphrase'))
+  }
+})
+
+t.test('parameters that the key does not depend on are bound by the associated data', async (t) => {
+  const resealed = altered((keyring) => {
+    const key = passphraseKey(passphrase, keyring.passphrase)
+    const nonce = Buffer.from(keyring.passphrase.nonce, 'base64')
+    keyring.passphrase.wrapped_key = seal(key, nonce, '', masterKey).toString('base64')
+  })
+  await t.rejects(openKeyring(resealed, { userId, passphrase }), fault('wrong-passphrase'))
+})
+
+t.test('weak and excessive parameters are refused before anything is computed, by name', async (t) => {
+  const weak = { memory_kib: 65_535, iterations: 2, parallelism: 0 }
+  const excessive = { memory_kib: 2 ** 31, iterations: 1_000_000, parallelism: 255 }
+  for (const name of ['memory_kib', 'iterations', 'parallelism'] as const) {
+    const message = new RegExp(name)
+    const weaker = altered((keyring) => (keyring.passphrase[name] = weak[name]))
+    const heavier = altered((keyring) => (keyring.passphrase[name] = excessive[name]))
+    await t.rejects(openKeyring(weaker, { userId, passphrase }), fault('weak-kdf', message))
+    await t.rejects(openKeyring(weaker, { userId, recoveryCode }), fault('weak-kdf', message))
+    await t.rejects(openKeyring(heavier, { userId, passphrase }), fault('excessive-kdf', message))
+    await t.rejects(changePassphrase(heavier, { userId, recoveryCode }, 'new'), fault('excessive-kdf', message))
+  }
+})
+
+t.test('an unknown format version is refused by name', async (t) => {
+  const later = altered((keyring) => (keyring.format = 'ebs/keyring/2'))
+  await t.rejects(openKeyring(later, { userId, passphrase }), fault('unknown-version', /ebs\/keyring\/2/))
+})
+
+t.test('what is no keyring is refused, naming the part', async (t) => {
+  const refused = async (text: string, message: RegExp) =>
+    t.rejects(openKeyring(text, { userId, recoveryCode }), fault('malformed', message), String(message))
+  await refused('', /not JSON/)
+  await refused('{', /not JSON/)
+  await refused('null', /the keyring is not an object/)
+  await refused('[]', /no format/)
+  await refused(' '.repeat(16_385), /16384 characters/)
+  await refused(JSON.stringify({ format: 'ebs/keyring/1' }), /passphrase is not an object/)
+  await refused(
+    altered((keyring) => (keyring.passphrase.kdf = 'pbkdf2')),
+    /passphrase.kdf/,
+  )
+  await refused(
+    altered((keyring) => (keyring.recovery.kdf = 'none')),
+    /recovery.kdf/,
+  )
+  await refused(
+    altered((keyring) => (keyring.passphrase.iterations = 3.5)),
+    /passphrase.iterations/,
+  )
+  await refused(
+    altered((keyring) => (keyring.passphrase.salt = 'AAAA')),
+    /passphrase.salt is not 16 bytes/,
+  )
+  await refused(
+    altered((keyring) => (keyring.recovery.nonce += ' ')),
+    /recovery.nonce/,
+  )
+  await refused(
+    altered((keyring) => (keyring.recovery.wrapped_key = '')),
+    /recovery.wrapped_key is not 48 bytes/,
+  )
+})

@@ -1,0 +1,156 @@
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import t from 'tap'
+import type { EntityType, PlaintextBookmark } from '../../src/client/bookmark.ts'
+import { deriveKeys } from '../../src/client/keys.ts'
+import { decryptBookmark, encryptBookmark } from '../../src/client/record.ts'
+import { fromHex, openRecord, seal, sealRecord, subKeys } from './second-implementation.ts'
+import { readVectors } from './vectors.ts'
+
+interface Case {
+  label: string
+  entity_type: EntityType
+  bookmark: PlaintextBookmark
+  json: string
+  nonce: string
+  encrypted_data: string
+  data_hash: string
+}
+
+const vectors = readVectors<{ master_key: string; cases: Case[] }>('record')
+const masterKey = fromHex(vectors.master_key)
+const keys = deriveKeys(masterKey)
+const fault = (fault: string, message = /./) => ({ name: 'RecordError', fault, message })
+const bookmark: PlaintextBookmark = { id: 'a', title: 'Example', url: 'https://example.org/', source: 'bookmarks' }
+
+/** A record whose content is well sealed, whatever it is. */
+function sealed(id: string, json: string) {
+  return { id, ...sealRecord(subKeys(masterKey), 'bookmark', id, json, new Uint8Array(24)) }
+}
+
+for (const { label, entity_type: type, bookmark, json, nonce, ...record } of vectors.cases) {
+  t.test(`vector: ${label}`, async (t) => {
+    const { id } = bookmark
+    t.same(decryptBookmark(keys, { id, ...record }, type), bookmark)
+    t.same(sealRecord(subKeys(masterKey), type, id, json, fromHex(nonce)), record, 'libsodium seals to the same bytes')
+    const ours = encryptBookmark(keys, bookmark, type)
+    t.equal(ours.data_hash, record.data_hash, 'the hash depends on nothing random')
+    t.equal(openRecord(subKeys(masterKey), type, id, ours).trimEnd(), json, 'libsodium opens ours')
+    t.not(ours.encrypted_data, record.encrypted_data)
+  })
+}
+
+t.test('any bookmark comes back as it was, unknown fields included', async () => {
+  const id = fc.string({ minLength: 1, maxLength: 128 })
+  const others = fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue())
+  const strings = fc.string({ unit: 'binary' })
+  fc.assert(
+    fc.property(id, others, strings, (id, others, title) => {
+      // JSON has no -0.
+      const plain = JSON.parse(JSON.stringify({ ...others, id, title, source: 'bookmarks' })) as PlaintextBookmark
+      assert.deepEqual(decryptBookmark(keys, { id, ...encryptBookmark(keys, plain) }), plain)
+    }),
+  )
+})
+
+t.test(
+  'data_hash is equal on all devices, whatever the order of the fields, and tells nothing to others',
+  async (t) => {
+    const reordered = Object.fromEntries(
+      Object.entries({ ...bookmark, x: { b: 1, a: 2 } }).reverse(),
+    ) as PlaintextBookmark
+    const a = encryptBookmark(keys, { ...bookmark, x: { a: 2, b: 1 } })
+    const b = encryptBookmark(keys, reordered)
+    t.equal(a.data_hash, b.data_hash)
+    t.match(a.data_hash, /^[0-9a-f]{64}$/)
+    t.not(a.encrypted_data, b.encrypted_data)
+    const otherUser = deriveKeys(new Uint8Array(32))
+    t.not(encryptBookmark(otherUser, bookmark).data_hash, encryptBookmark(keys, bookmark).data_hash)
+  },
+)
+
+t.test('the length of a record tells the length of a bookmark to 256 bytes only', async (t) => {
+  const lengthOf = (title: string) => encryptBookmark(keys, { ...bookmark, title }).encrypted_data.length
+  t.equal(lengthOf(''), lengthOf('x'.repeat(150)))
+  t.equal(lengthOf('x'.repeat(150)), Math.ceil((1 + 24 + 32 + 256 + 16) / 3) * 4)
+})
+
+t.test('a record served under another id, as another entity type or to another user is refused', async (t) => {
+  const record = encryptBookmark(keys, bookmark)
+  t.same(decryptBookmark(keys, { id: 'a', ...record }), bookmark)
+  t.throws(() => decryptBookmark(keys, { id: 'b', ...record }), fault('altered', /Record b .*another id/))
+  t.throws(() => decryptBookmark(keys, { id: 'a', ...record }, 'history'), fault('altered', /as history/))
+  t.throws(() => decryptBookmark(keys, { id: 'a', ...encryptBookmark(keys, bookmark, 'group') }), fault('altered'))
+  const otherUser = deriveKeys(new Uint8Array(32))
+  t.throws(() => decryptBookmark(otherUser, { id: 'a', ...record }), fault('altered', /another key/))
+})
+
+t.test('an altered ciphertext is refused, whichever byte it is', async (t) => {
+  const record = encryptBookmark(keys, bookmark)
+  const bytes = Buffer.from(record.encrypted_data, 'base64')
+  for (let index = 1; index < bytes.length; index++) {
+    const altered = Buffer.from(bytes)
+    altered.writeUInt8(bytes.readUInt8(index) ^ (1 << (index % 8)), index)
+    assert.throws(
+      () => decryptBookmark(keys, { id: 'a', ...record, encrypted_data: altered.toString('base64') }),
+      fault('altered'),
+    )
+  }
+  const cut = bytes.subarray(0, -1).toString('base64')
+  t.throws(() => decryptBookmark(keys, { id: 'a', ...record, encrypted_data: cut }), fault('altered', /Record a/))
+})
+
+t.test('an altered hash is refused', async (t) => {
+  const record = { id: 'a', ...encryptBookmark(keys, bookmark) }
+  const other = encryptBookmark(keys, { ...bookmark, title: 'Else' }).data_hash
+  for (const data_hash of [other, '', record.data_hash.toUpperCase(), `${record.data_hash}0`]) {
+    t.throws(() => decryptBookmark(keys, { ...record, data_hash }), fault('altered-hash', /Record a .*data_hash/))
+  }
+})
+
+t.test('a record that holds another id, or no bookmark, is refused although it is well sealed', async (t) => {
+  t.throws(() => decryptBookmark(keys, sealed('a', JSON.stringify({ ...bookmark, id: 'b' }))), fault('other-id'))
+  for (const json of ['null', '1', '[]', '{}', '{"title":""}', 'x', '', '\ufeff{"id":"a"}']) {
+    t.throws(() => decryptBookmark(keys, sealed('a', json)), fault('malformed', /Record a holds no bookmark/), json)
+  }
+  t.equal(decryptBookmark(keys, sealed('a', JSON.stringify(bookmark))).title, 'Example')
+})
+
+t.test('what is no base64, too short or of another version is refused', async (t) => {
+  const { encrypted_data, data_hash } = encryptBookmark(keys, bookmark)
+  const opening = (encrypted_data: string) => () => decryptBookmark(keys, { id: 'a', encrypted_data, data_hash })
+  const twisted = encrypted_data.replace(/.(?==*$)/, (digit) => (digit === 'B' ? 'C' : 'B'))
+  for (const text of ['*', 'AQ', ` ${encrypted_data}`, encrypted_data.slice(0, -1), `${encrypted_data}=`, 'AR==']) {
+    t.throws(opening(text), fault('malformed', /base64/), text.slice(0, 10))
+  }
+  t.throws(opening(twisted), { name: 'RecordError' }, 'bits that base64 does not use count')
+  for (const text of ['', 'AQ==', Buffer.alloc(72, 1).toString('base64')]) {
+    t.throws(opening(text), fault('malformed', /too short/), text)
+  }
+  const version2 = Buffer.from(encrypted_data, 'base64').fill(2, 0, 1).toString('base64')
+  t.throws(opening(version2), fault('unknown-version', /version 2/))
+  t.throws(opening('AA=='), fault('unknown-version', /version 0/))
+})
+
+t.test('the largest bookmark that fits has 196,352 bytes of JSON; one more is refused by name', async (t) => {
+  const frame = JSON.stringify({ ...bookmark, title: '' }).length
+  const large = encryptBookmark(keys, { ...bookmark, title: 'x'.repeat(196_352 - frame) })
+  t.ok(large.encrypted_data.length <= 262_144, `${large.encrypted_data.length}`)
+  t.equal(decryptBookmark(keys, { id: 'a', ...large }).title.length, 196_352 - frame)
+  const larger = { ...bookmark, title: 'x'.repeat(196_353 - frame) }
+  t.throws(() => encryptBookmark(keys, larger), fault('too-large', /Bookmark a .*196353 bytes, at most 196352/))
+})
+
+t.test('an id that the service would not take is refused', async (t) => {
+  for (const id of ['', 'a\0b', 'é', 'x'.repeat(129), 'a\n', undefined as unknown as string]) {
+    t.throws(() => encryptBookmark(keys, { ...bookmark, id }), fault('invalid-id'), JSON.stringify(id))
+    t.throws(() => decryptBookmark(keys, sealed(id, '{}')), fault('invalid-id'), JSON.stringify(id))
+  }
+})
+
+t.test('the id in the associated data and the id inside are checked each on its own', async (t) => {
+  const json = Buffer.from(JSON.stringify({ ...bookmark, id: 'a' }).padEnd(256))
+  const unbound = Buffer.concat([Buffer.of(1), Buffer.alloc(24), seal(keys.recordKey, new Uint8Array(24), '', json)])
+  const record = { id: 'a', encrypted_data: unbound.toString('base64'), data_hash: '' }
+  t.throws(() => decryptBookmark(keys, record), fault('altered'))
+})

@@ -1,0 +1,138 @@
+// The client's formats once more, by the text of the design alone, on libsodium and OpenSSL: it made the vectors and checks them.
+import { argon2Sync, createHash, createHmac, hkdfSync } from 'node:crypto'
+import sodium from 'libsodium-wrappers'
+
+await sodium.ready
+
+export interface SubKeys {
+  record_key: string
+  hash_key: string
+  export_key: string
+}
+
+export function fromHex(hex: string): Buffer {
+  return Buffer.from(hex, 'hex')
+}
+
+export function seal(
+  key: Uint8Array,
+  nonce: Uint8Array,
+  associated: Uint8Array | string,
+  plaintext: Uint8Array,
+): Buffer {
+  return Buffer.from(sodium.crypto_aead_xchacha20poly1305_ietf_encrypt(plaintext, associated, null, nonce, key))
+}
+
+export function open(key: Uint8Array, nonce: Uint8Array, associated: Uint8Array | string, sealed: Uint8Array): Buffer {
+  return Buffer.from(sodium.crypto_aead_xchacha20poly1305_ietf_decrypt(null, sealed, associated, nonce, key))
+}
+
+export function hkdf(secret: Uint8Array, info: string): Buffer {
+  return Buffer.from(hkdfSync('sha256', secret, '', info, 32))
+}
+
+export function subKeys(masterKey: Uint8Array): SubKeys {
+  const hex = (info: string) => hkdf(masterKey, info).toString('hex')
+  return { record_key: hex('ebs/record/1'), hash_key: hex('ebs/hash/1'), export_key: hex('ebs/export/1') }
+}
+
+export function sealRecord(keys: SubKeys, entityType: string, id: string, json: string, nonce: Uint8Array) {
+  let length = Buffer.byteLength(json)
+  let padded = json
+  for (; length % 256 !== 0; length++) padded += ' '
+  const salt = createHmac('sha256', fromHex(keys.hash_key)).update(padded).digest()
+  const plaintext = Buffer.concat([salt, Buffer.from(padded)])
+  const sealed = seal(fromHex(keys.record_key), nonce, `ebs/1\0${entityType}\0${id}`, plaintext)
+  return {
+    encrypted_data: Buffer.concat([Buffer.of(1), nonce, sealed]).toString('base64'),
+    data_hash: createHash('sha256').update(plaintext).digest('hex'),
+  }
+}
+
+/** The JSON in a record with its padding, after checking salt and hash. */
+export function openRecord(
+  keys: SubKeys,
+  entityType: string,
+  id: string,
+  record: { encrypted_data: string; data_hash: string },
+) {
+  const bytes = Buffer.from(record.encrypted_data, 'base64')
+  if (bytes[0] !== 1) throw new Error('version')
+  const binding = `ebs/1\0${entityType}\0${id}`
+  const plaintext = open(fromHex(keys.record_key), bytes.subarray(1, 25), binding, bytes.subarray(25))
+  const json = plaintext.subarray(32)
+  const salt = createHmac('sha256', fromHex(keys.hash_key)).update(json).digest()
+  if (!salt.equals(plaintext.subarray(0, 32))) throw new Error('salt')
+  if (createHash('sha256').update(plaintext).digest('hex') !== record.data_hash) throw new Error('hash')
+  return json.toString()
+}
+
+interface PassphraseWrap {
+  kdf: string
+  memory_kib: number
+  iterations: number
+  parallelism: number
+  salt: string
+  nonce: string
+  wrapped_key: string
+}
+
+export interface KeyringJson {
+  format: string
+  passphrase: PassphraseWrap
+  recovery: { kdf: string; nonce: string; wrapped_key: string }
+}
+
+export function passphraseKey(passphrase: string, wrap: Omit<PassphraseWrap, 'nonce' | 'wrapped_key'>): Buffer {
+  return argon2Sync('argon2id', {
+    message: passphrase.normalize('NFKC'),
+    nonce: Buffer.from(wrap.salt, 'base64'),
+    memory: wrap.memory_kib,
+    passes: wrap.iterations,
+    parallelism: wrap.parallelism,
+    tagLength: 32,
+  })
+}
+
+export function passphraseBinding(userId: string, wrap: Omit<PassphraseWrap, 'nonce' | 'wrapped_key'>): string {
+  return `ebs/keyring/1\0${userId}\0argon2id\0${wrap.memory_kib}\0${wrap.iterations}\0${wrap.parallelism}\0${wrap.salt}`
+}
+
+export function recoveryBinding(userId: string): string {
+  return `ebs/keyring/1\0${userId}\0hkdf-sha256`
+}
+
+/** The 16 bytes of a recovery code, digit by digit as bits. */
+export function recoveryBytes(code: string): Buffer {
+  const digits = code.replaceAll('-', '').slice(0, 26)
+  const bits = [...digits].map((digit) =>
+    '0123456789ABCDEFGHJKMNPQRSTVWXYZ'.indexOf(digit).toString(2).padStart(5, '0'),
+  )
+  const octets = bits.join('').slice(2).match(/.{8}/g) ?? []
+  return Buffer.from(octets.map((octet) => Number.parseInt(octet, 2)))
+}
+
+/** An export file around any text. */
+export function writeExport(exportKey: Uint8Array, prefix: Uint8Array, text: string | Uint8Array): Buffer {
+  const plaintext = Buffer.from(text)
+  const header = exportHeader(exportKey, prefix)
+  const chunks = [header]
+  const count = Math.ceil(plaintext.length / 65_536)
+  for (let counter = 0; counter < count; counter++) {
+    const part = plaintext.subarray(counter * 65_536, (counter + 1) * 65_536)
+    chunks.push(seal(exportKey, exportNonce(prefix, counter, counter === count - 1), header, part))
+  }
+  return Buffer.concat(chunks)
+}
+
+export function exportHeader(exportKey: Uint8Array, prefix: Uint8Array): Buffer {
+  const keyId = createHash('sha256').update('ebs/key-id').update(exportKey).digest().subarray(0, 8)
+  return Buffer.concat([Buffer.from('EBSX'), Buffer.of(1), keyId, prefix])
+}
+
+function exportNonce(prefix: Uint8Array, counter: number, last: boolean): Buffer {
+  const tail = Buffer.alloc(5)
+  tail.writeUInt32BE(counter)
+  tail.writeUInt8(last ? 1 : 0, 4)
+  return Buffer.concat([prefix, tail])
+}

@@ -1,0 +1,133 @@
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { pino } from 'pino'
+import type { Test } from 'tap'
+import { createSeal } from '../../src/auth/seal.ts'
+import { openChunks } from '../../src/client/export-file/chunks.ts'
+import type { ExportFile } from '../../src/client/export-file/cut.ts'
+import { openDatabase } from '../../src/db/database.ts'
+import { findExport, saveExport } from '../../src/db/exports.ts'
+import { type Row, saveVersions } from '../../src/db/records.ts'
+import { saveUser } from '../../src/db/users.ts'
+import { sealExportKey } from '../../src/exports/key.ts'
+import { openFolderStore } from '../../src/exports/objects/folder.ts'
+import type { ObjectStore } from '../../src/exports/objects/store.ts'
+import { startExportWorker } from '../../src/exports/worker.ts'
+
+export const exportKey = new Uint8Array(32).map((_, index) => index)
+export const start = Date.UTC(2026, 10, 21, 8)
+const seal = createSeal([new Uint8Array(32).fill(5)])
+
+export type Fixture = Awaited<ReturnType<typeof openFixture>>
+
+/** What the service's export worker works with, on a folder of its own and under a clock that stands. */
+export async function openFixture(dir: string) {
+  const database = await openDatabase(`sqlite:${join(dir, 'bookmarks.db')}`)
+  const exportsDir = join(dir, 'exports')
+  const objects = await openFolderStore(exportsDir)
+  const lines: string[] = []
+  const log = pino({}, { write: (line: string) => lines.push(line) })
+  const fixture = {
+    database,
+    objects,
+    seal,
+    log,
+    lines,
+    now: start,
+    clock: () => fixture.now,
+    files: async () => (await readdir(exportsDir)).sort(),
+    exportsDir,
+    async addUser(id: string) {
+      const profile = {
+        issuer: 'https://id.example',
+        subject: id,
+        email: '',
+        name: '',
+        avatar_url: '',
+        email_verified: 0,
+      }
+      const export_key_sealed = sealExportKey(seal, id, id, exportKey)
+      await database.write((trx) => saveUser(trx, { id, ...profile, export_key_sealed, created_at: start }))
+    },
+    addBookmarks: (rows: Row[]) => database.write((trx) => saveVersions(trx, rows)),
+    async addExport(id: string, userId: string) {
+      const key_sealed = sealExportKey(seal, userId, id, exportKey)
+      const row = { id, user_id: userId, status: 'processing', created_at: fixture.now, key_sealed } as const
+      await database.write((trx) => saveExport(trx, row))
+    },
+    find: (id: string, userId: string) => findExport(database.db, userId, id, 0),
+    async settled(id: string, userId: string) {
+      for (;;) {
+        const row = await fixture.find(id, userId)
+        if (row?.status === 'completed' || row?.status === 'failed') return row
+        await sleep(5)
+      }
+    },
+    worker: (store: ObjectStore = objects) =>
+      startExportWorker({ database, objects: store, seal, log, clock: fixture.clock }),
+  }
+  return fixture
+}
+
+/** For a test: with the users ada and bob, closed at the end. */
+export async function buildFixture(t: Test): Promise<Fixture> {
+  const fixture = await openFixture(t.testdir())
+  t.teardown(() => fixture.database.close())
+  for (const user of ['ada', 'bob']) await fixture.addUser(user)
+  return fixture
+}
+
+export function bookmark(userId: string, index: number, encrypted_data = `cipher${index}`): Row {
+  return {
+    user_id: userId,
+    entity_type: 'bookmark',
+    entity_id: `bookmark-${String(index).padStart(6, '0')}`,
+    encrypted_data,
+    data_hash: `hash${index}`,
+    created_at: start + index,
+    updated_at: start + index + 1,
+    deleted_at: null,
+    stamp: index + 1,
+    event_id: `event${index}`,
+    operation: 'create',
+    timestamp: start + index,
+    device_id: 'phone',
+    conflict_resolved: 0,
+    resolution_strategy: null,
+  }
+}
+
+/** The plaintext of an export file, by the client's own reader. */
+export async function openFile(file: ExportFile, key = exportKey): Promise<string> {
+  const chunks: Uint8Array[] = []
+  for await (const chunk of openChunks(file, key)) chunks.push(chunk.slice())
+  return Buffer.concat(chunks).toString()
+}
+
+export async function openObject(objects: ObjectStore, key: string | null | undefined): Promise<string> {
+  const { body } = await objects.get(key ?? '')
+  return openFile(body)
+}
+
+/** A store in which nothing gets past the first piece until it is opened. */
+export function gated(store: ObjectStore) {
+  const { promise: opened, resolve: open } = Promise.withResolvers<void>()
+  const waiting: string[] = []
+  async function* hold(key: string, content: AsyncIterable<Uint8Array>) {
+    let held = false
+    for await (const piece of content) {
+      yield piece
+      if (held) continue
+      held = true
+      waiting.push(key)
+      await opened
+    }
+  }
+  const put: ObjectStore['put'] = (key, content, signal) => store.put(key, hold(key, content), signal)
+  return { ...store, put, open, waiting }
+}
+
+export async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await isSo())) await sleep(5)
+}

@@ -1,0 +1,57 @@
+import { readdir, rm, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { ConfigError } from '../../../src/config.ts'
+import { openFolderStore } from '../../../src/exports/objects/folder.ts'
+import { testObjectStore } from './suite.ts'
+
+const key = '0199f6a0-1c00-7000-8000-000000000001.1'
+
+testObjectStore((t: Test) => openFolderStore(join(t.testdir(), 'a', 'b')))
+
+t.test('a folder that cannot be written stops the start, naming EXPORTS_DIR', async (t) => {
+  const dir = t.testdir({ file: '' })
+  for (const path of [join(dir, 'file'), join(dir, 'file', 'exports')]) {
+    await t.rejects(openFolderStore(path), new ConfigError(`EXPORTS_DIR: ${path} cannot be written`), path)
+  }
+})
+
+t.test('a folder that went away fails the probe', async (t) => {
+  const dir = join(t.testdir(), 'exports')
+  const store = await openFolderStore(dir)
+  await rm(dir, { recursive: true })
+  await t.rejects(store.probe(), { code: 'ENOENT' })
+})
+
+t.test('what an interrupted write left is listed and removed', async (t) => {
+  const dir = t.testdir({ [`${key}.part`]: 'half' })
+  const store = await openFolderStore(dir)
+  t.strictSame(await Array.fromAsync(store.list()), [key])
+  await store.remove(key)
+  t.strictSame(await readdir(dir), [])
+})
+
+t.test('other files in the folder are none of its business', async (t) => {
+  const foreign = { 'notes.txt': '', 'x.1': '', 'tax.2024.part': '', [`${key}.old`]: '', [`a${key}`]: '', folder: {} }
+  const store = await openFolderStore(t.testdir(foreign))
+  t.strictSame(await Array.fromAsync(store.list()), [])
+})
+
+t.test('files are for the service’s user alone', async (t) => {
+  const dir = join(t.testdir(), 'exports')
+  const store = await openFolderStore(dir)
+  await store.put(key, contentOf('x'), new AbortController().signal)
+  t.equal((await stat(dir)).mode & 0o777, 0o700)
+  t.equal((await stat(join(dir, key))).mode & 0o777, 0o600)
+})
+
+t.test('a write that does not own the unfinished file does not touch it', async (t) => {
+  const dir = t.testdir()
+  const store = await openFolderStore(dir)
+  await writeFile(join(dir, `${key}.part`), 'another one’s')
+  await t.rejects(store.put(key, contentOf('x'), new AbortController().signal), { code: 'EEXIST' })
+})
+
+async function* contentOf(text: string): AsyncGenerator<Buffer> {
+  yield Buffer.from(text)
+}

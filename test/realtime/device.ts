@@ -1,0 +1,97 @@
+import { once } from 'node:events'
+import type { Test } from 'tap'
+import { type ClientOptions, WebSocket } from 'ws'
+import { operations } from '../../generated/operations.ts'
+import type { ServerMessage } from '../../src/contract.ts'
+import type { TestUser } from '../support/app.ts'
+import { checkMessage } from '../support/contract.ts'
+
+export type SyncMessage = Extract<ServerMessage, { type: 'sync' }>
+
+/** A device's end of the realtime channel. Each message that it receives is checked against asyncapi.yaml. */
+export interface Device {
+  socket: WebSocket
+  messages: ServerMessage[]
+  closeCode: Promise<number>
+  send(message: unknown): void
+  /** Takes the messages up to the first one that fits, which it returns. */
+  take(fits: (message: ServerMessage) => boolean): Promise<ServerMessage>
+  /** Takes the next message, passing over the server's pings. */
+  next(): Promise<ServerMessage>
+  /** The next message, which must be a `sync`. */
+  nextSync(): Promise<SyncMessage>
+  /** The entity ids of the syncs up to that of `last`, which is taken as well. */
+  takeEntities(last: string): Promise<string[]>
+}
+
+export interface DeviceOptions {
+  deviceId?: string
+  since?: number
+}
+
+/** Opens the channel as the user's device, and takes the `connected`. */
+export async function openDevice(
+  t: Test,
+  origin: string,
+  user: TestUser,
+  options: DeviceOptions = {},
+): Promise<Device> {
+  const { deviceId = 'device-b', since } = options
+  const query = since === undefined ? '' : `?since=${since}`
+  const headers = { cookie: user.cookie, 'x-user-id': user.userId, 'x-device-id': deviceId }
+  const socket = new WebSocket(realtimeUrl(origin) + query, { headers } satisfies ClientOptions)
+  t.teardown(() => socket.terminate())
+  const device = listen(socket)
+  const connected = await device.next()
+  t.match(connected, { type: 'connected', deviceId, timestamp: Number }, 'connected comes first')
+  return device
+}
+
+export function realtimeUrl(origin: string): string {
+  return origin.replace('http', 'ws') + operations.openRealtime.path
+}
+
+function listen(socket: WebSocket): Device {
+  const messages: ServerMessage[] = []
+  let arrived = Promise.withResolvers<void>()
+  socket.on('message', (data) => {
+    messages.push(checkMessage(String(data)))
+    arrived.resolve()
+  })
+  const closeCode = once(socket, 'close').then(([code]) => code as number)
+  closeCode.then((code) => arrived.reject(new Error(`closed with ${code}`)))
+
+  async function take(fits: (message: ServerMessage) => boolean): Promise<ServerMessage> {
+    for (;;) {
+      while (messages.length > 0) {
+        const message = messages.shift() as ServerMessage
+        if (fits(message)) return message
+      }
+      arrived = Promise.withResolvers()
+      await arrived.promise
+    }
+  }
+
+  const next = () => take(({ type }) => type !== 'ping')
+  return {
+    socket,
+    messages,
+    closeCode,
+    send: (message) => socket.send(JSON.stringify(message)),
+    take,
+    next,
+    async nextSync() {
+      const message = await next()
+      if (message.type !== 'sync') throw new Error(`expected a sync, got ${JSON.stringify(message)}`)
+      return message
+    },
+    async takeEntities(last) {
+      const ids: string[] = []
+      await take((message) => {
+        if (message.type === 'sync') ids.push(message.event.entity_id)
+        return ids.at(-1) === last
+      })
+      return ids
+    },
+  }
+}

@@ -1,0 +1,133 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Writable } from 'node:stream'
+import type { FastifyInstance, InjectOptions } from 'fastify'
+import { pino } from 'pino'
+import type { Test } from 'tap'
+import { createApp } from '../../src/app.ts'
+import { signIn } from '../../src/auth/sign-in.ts'
+import { findSessionOf } from '../../src/auth/tokens.ts'
+import { readConfig } from '../../src/config.ts'
+import { type Context, openContext } from '../../src/context.ts'
+import { type Answered, checkAnswer } from './contract.ts'
+
+/** The service on a folder of its own, without a port; it closes itself at the end of the test. */
+export interface TestApp {
+  app: FastifyInstance
+  context: Context
+  dataDir: string
+  /** Every line that was logged. */
+  log: string[]
+  /** Sets the server's clock (Unix ms); undefined: the real one again. */
+  setClock(now: number | undefined): void
+  /** Listens on a free port and gives the origin. */
+  listen(): Promise<string>
+  /** A request whose answer is checked against openapi.yaml. */
+  call(method: string, path: string, request?: CallOptions): Promise<Answered>
+  /** A signed-in person; the same name is the same person, each call a login of its own. */
+  user(name: string): Promise<TestUser>
+  close(): Promise<void>
+}
+
+export interface CallOptions {
+  body?: unknown
+  headers?: Record<string, string>
+  /** Sent as it is, in place of `body`. */
+  payload?: InjectOptions['payload']
+}
+
+export interface TestUser {
+  userId: string
+  loginId: string
+  session: string
+  refresh: string
+  /** The Cookie header with the session. */
+  cookie: string
+  call(method: string, path: string, request?: CallOptions): Promise<Answered>
+}
+
+export interface BuildOptions {
+  /** The folder of an earlier app, to start on its data. */
+  dataDir?: string
+}
+
+export async function buildApp(
+  t: Test,
+  env: Record<string, string> = {},
+  { dataDir }: BuildOptions = {},
+): Promise<TestApp> {
+  const folder = dataDir ?? (await mkdtemp(join(tmpdir(), 'ebs-test-')))
+  const config = readConfig({ DATA_DIR: folder, RATE_LIMIT_PER_MINUTE: '1000000', ...unusedProvider, ...env })
+  const lines: string[] = []
+  const sink = new Writable({
+    write(chunk, _encoding, done) {
+      lines.push(String(chunk))
+      done()
+    },
+  })
+  let now: number | undefined
+  const context = await openContext(config, {
+    log: pino({ level: config.logLevel }, sink),
+    clock: () => now ?? Date.now(),
+  })
+  const app = await createApp(context)
+  let closed = false
+  const close = async () => {
+    if (closed) return
+    closed = true
+    await app.close()
+    await context.close()
+  }
+  t.teardown(async () => {
+    await close()
+    if (dataDir === undefined) await rm(folder, { recursive: true, force: true })
+  })
+
+  const call: TestApp['call'] = async (method, path, { body, headers = {}, payload } = {}) => {
+    const json = body === undefined ? {} : { 'content-type': 'application/json' }
+    const content = body === undefined ? payload : JSON.stringify(body)
+    const options: InjectOptions = { method: method as 'GET', url: path, headers: { ...json, ...headers } }
+    const response = await app.inject(content === undefined ? options : { ...options, payload: content })
+    return checkAnswer(method, path, response.statusCode, response.headers, response.rawPayload)
+  }
+  return {
+    app,
+    context,
+    dataDir: folder,
+    log: lines,
+    setClock(value) {
+      now = value
+    },
+    listen: () => app.listen({ host: '127.0.0.1', port: 0 }),
+    call,
+    user: (name) => signedIn(context, name, call),
+    close,
+  }
+}
+
+/** Never reached: most tests sign people in below the provider (the provider's own are in test/auth). */
+const unusedProvider = { OIDC_ISSUER: 'http://127.0.0.1:9', OIDC_CLIENT_ID: 'test', OIDC_CLIENT_SECRET: 'test' }
+
+async function signedIn(context: Context, name: string, call: TestApp['call']): Promise<TestUser> {
+  const identity = {
+    issuer: 'http://test',
+    subject: name,
+    email: `${name}@example.org`,
+    name,
+    avatar_url: '',
+    email_verified: true,
+  }
+  const { session, refresh } = await signIn(context, identity, null)
+  const found = await findSessionOf(context.database.db, 'session', [session], context.clock())
+  if (!found) throw new Error(`${name} could not be signed in`)
+  const cookie = `service_session=${session}`
+  return {
+    userId: found.userId,
+    loginId: found.loginId,
+    session,
+    refresh,
+    cookie,
+    call: (method, path, request = {}) => call(method, path, { ...request, headers: { cookie, ...request.headers } }),
+  }
+}

@@ -1,0 +1,29 @@
+import { v7 as uuidv7 } from 'uuid'
+import type { Schemas } from '../../src/contract.ts'
+
+type Change = Schemas['Change']
+
+/** A change with everything filled in that a test does not care about. */
+export function change(fields: Partial<Change> & { entity_id: string }): Change {
+  const id = fields.id ?? uuidv7()
+  const operation = fields.operation ?? 'create'
+  const content = operation === 'delete' ? {} : { encrypted_data: `data-${id}`, data_hash: `hash-${id}` }
+  return { id, entity_type: 'bookmark', operation, timestamp: Date.now(), device_id: 'device-a', ...content, ...fields }
+}
+
+/** Pulls page by page to the end, as a client does. */
+export async function pullAll(
+  user: {
+    call(method: string, path: string, request: object): Promise<{ status: number; body: Schemas['PullResponse'] }>
+  },
+  { since = 0, limit = 1000, headers = {} }: { since?: number; limit?: number; headers?: Record<string, string> } = {},
+): Promise<{ changes: Schemas['SyncEvent'][]; cursor: number; pages: number }> {
+  const changes: Schemas['SyncEvent'][] = []
+  let cursor = since
+  for (let pages = 1; ; pages += 1) {
+    const { body } = await user.call('POST', '/api/v1/sync/pull', { body: { since: cursor, limit }, headers })
+    changes.push(...body.changes)
+    cursor = body.last_sync_timestamp
+    if (!body.has_more) return { changes, cursor, pages }
+  }
+}

@@ -1,0 +1,40 @@
+import type { ServerResponse } from 'node:http'
+import { Readable } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { gzipSync } from 'node:zlib'
+
+/** How an endpoint misbehaves whatever it is asked. `silent` and `dripping` never come to an end. */
+export const FAULTS = {
+  redirect: (response: ServerResponse) => response.writeHead(302, { location: '/jwks' }).end('{}'),
+  missing: (response: ServerResponse) => response.writeHead(404).end(),
+  error: (response: ServerResponse) => response.writeHead(500, { 'content-type': 'application/json' }).end('{}'),
+  busy: (response: ServerResponse) => response.writeHead(429, { 'retry-after': '1' }).end(),
+  html: (response: ServerResponse) => response.writeHead(200, { 'content-type': 'text/html' }).end('<p>Welcome'),
+  array: (response: ServerResponse) => response.writeHead(200, { 'content-type': 'application/json' }).end('[]'),
+  hangup: (response: ServerResponse) => response.destroy(),
+  silent: () => {},
+  dripping: (response: ServerResponse) => pour(response, drops()),
+  endless: (response: ServerResponse) => pour(response, spaces()),
+  bomb: (response: ServerResponse) =>
+    response
+      .writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' })
+      .end(gzipSync(`{"a":"${'a'.repeat(16 << 20)}"}`)),
+}
+
+function pour(response: ServerResponse, source: Iterable<string> | AsyncIterable<string>): void {
+  response.writeHead(200, { 'content-type': 'application/json' })
+  const body = Readable.from(source)
+  response.on('close', () => body.destroy())
+  body.pipe(response)
+}
+
+async function* drops(): AsyncGenerator<string> {
+  for (;;) {
+    yield ' '
+    await sleep(500, undefined, { ref: false })
+  }
+}
+
+function* spaces(): Generator<string> {
+  for (;;) yield ' '.repeat(65_536)
+}

@@ -1,0 +1,159 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { Events, OAuth2Issuer, OAuth2Service } from 'oauth2-mock-server'
+import { FAULTS } from './provider-faults.ts'
+
+export { type Cookies, signInAt } from './sign-in.ts'
+
+export interface MockPerson {
+  sub: string
+  email?: string
+  email_verified?: boolean | string
+  name?: string
+  picture?: string
+}
+
+export type MockEndpoint = 'discovery' | 'jwks' | 'authorize' | 'token' | 'userinfo' | 'revoke'
+
+type Json = Record<string, unknown>
+
+export interface MockProvider {
+  issuer: string
+  /** Who signs in next. */
+  person: MockPerson
+  /** Which of a person's claims stand in the ID token; UserInfo has all. */
+  idTokenClaims: (keyof MockPerson)[]
+  /** Whether each answer to a refresh brings a new refresh token and spends the old one, or no token is ever given. */
+  refreshTokens: 'rotating' | 'kept' | 'none'
+  /** The refresh tokens that are good. After `clear()` each refresh gets invalid_grant. */
+  validRefreshTokens: Map<string, MockPerson>
+  /** Error codes with which the token endpoint answers its next requests. */
+  tokenErrors: string[]
+  faults: Map<MockEndpoint, keyof typeof FAULTS>
+  /** Changes what it says before it is signed or sent. */
+  alter: {
+    discovery?: (metadata: Json) => void
+    redirect?: (callback: URL) => void
+    idToken?: (claims: Json, header: Json) => void
+    tokens?: (body: Json) => void
+    userInfo?: (claims: Json) => void
+  }
+  /** The answer of an endpoint waits for this. */
+  before: (endpoint: MockEndpoint) => Promise<void> | void
+  /** The requests so far. */
+  requests: { endpoint: MockEndpoint; authorization: string | undefined; form: URLSearchParams }[]
+  /** Signs with a new key from now on; the old one is no longer published. Codes that were not exchanged are lost. */
+  changeKey(): Promise<void>
+  close(): Promise<void>
+}
+
+/** oauth2-mock-server, which lets anybody in at once, behind a server that can spoil each of its answers. */
+export async function startMockProvider(): Promise<MockProvider> {
+  const server = createServer((request, response) => {
+    answer(mock, service, request, response).catch((error: Error) => response.destroy(error))
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const mock: MockProvider = {
+    issuer: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    person: {
+      sub: 'ada',
+      email: 'ada@example.com',
+      email_verified: true,
+      name: 'Ada',
+      picture: 'https://example.com/a',
+    },
+    idTokenClaims: ['sub'],
+    refreshTokens: 'rotating',
+    validRefreshTokens: new Map(),
+    tokenErrors: [],
+    faults: new Map(),
+    alter: {},
+    before: () => {},
+    requests: [],
+    async changeKey() {
+      service = await serviceOf(mock)
+    },
+    async close() {
+      server.close()
+      server.closeAllConnections()
+      await once(server, 'close')
+    },
+  }
+  let service = await serviceOf(mock)
+  return mock
+}
+
+const ENDPOINTS: Record<string, MockEndpoint> = {
+  '/.well-known/openid-configuration': 'discovery',
+  '/jwks': 'jwks',
+  '/authorize': 'authorize',
+  '/token': 'token',
+  '/userinfo': 'userinfo',
+  '/revoke': 'revoke',
+}
+
+async function answer(mock: MockProvider, service: OAuth2Service, request: IncomingMessage, response: ServerResponse) {
+  const endpoint = ENDPOINTS[new URL(request.url ?? '/', mock.issuer).pathname]
+  if (endpoint === undefined) return service.requestHandler(request, response)
+  const body = await text(request)
+  const form = new URLSearchParams(body)
+  mock.requests.push({ endpoint, authorization: request.headers.authorization, form })
+  await mock.before(endpoint)
+  const fault = mock.faults.get(endpoint)
+  if (fault !== undefined) return FAULTS[fault](response)
+  if (endpoint === 'revoke') mock.validRefreshTokens.delete(form.get('token') ?? '')
+  const { method, url, headers } = request
+  service.requestHandler(
+    Object.assign(Readable.from([Buffer.from(body)]), { method, url, headers }) as IncomingMessage,
+    response,
+  )
+}
+
+async function serviceOf(mock: MockProvider): Promise<OAuth2Service> {
+  const issuer = new OAuth2Issuer()
+  issuer.url = mock.issuer
+  await issuer.keys.generate('RS256')
+  const service = new OAuth2Service(issuer)
+  const codes = new Map<unknown, MockPerson>()
+  const accessTokens = new Map<unknown, MockPerson>()
+  const personOf = (form: Json) => codes.get(form.code) ?? mock.validRefreshTokens.get(String(form.refresh_token))
+
+  service.on(Events.BeforeWellKnownOpenIdConfiguration, ({ body }: { body: Json }) => mock.alter.discovery?.(body))
+  service.on(Events.BeforeAuthorizeRedirect, ({ url }: { url: URL }) => {
+    codes.set(url.searchParams.get('code'), mock.person)
+    mock.alter.redirect?.(url)
+  })
+  service.on(Events.BeforeTokenSigning, (token: { header: Json; payload: Json }, request: { body: Json }) => {
+    const person = personOf(request.body)
+    if (person === undefined || token.payload.aud === undefined) return
+    for (const claim of mock.idTokenClaims) token.payload[claim] = person[claim]
+    mock.alter.idToken?.(token.payload, token.header)
+  })
+  service.on(Events.BeforeResponse, (response: { statusCode: number; body: Json }, request: { body: Json }) => {
+    const { code, refresh_token: spent } = request.body
+    const person = personOf(request.body)
+    const error = mock.tokenErrors.shift() ?? (person === undefined ? 'invalid_grant' : undefined)
+    if (person === undefined || error !== undefined) {
+      response.statusCode = 400
+      response.body = { error, error_description: 'Because.' }
+      return
+    }
+    accessTokens.set(`Bearer ${response.body.access_token}`, person)
+    if (mock.refreshTokens === 'none' || (mock.refreshTokens === 'kept' && code === undefined)) {
+      delete response.body.refresh_token
+    } else {
+      mock.validRefreshTokens.delete(String(spent))
+      mock.validRefreshTokens.set(String(response.body.refresh_token), person)
+    }
+    codes.delete(code)
+    mock.alter.tokens?.(response.body)
+  })
+  service.on(Events.BeforeUserinfo, (response: { body: Json }, request: IncomingMessage) => {
+    Object.assign(response.body, accessTokens.get(request.headers.authorization))
+    mock.alter.userInfo?.(response.body)
+  })
+  return service
+}

@@ -1,0 +1,46 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { compareVersions, type Version } from '../../src/sync/order.ts'
+
+const version: fc.Arbitrary<Version> = fc.record({
+  timestamp: fc.integer({ min: 0, max: 3 }),
+  device_id: fc.constantFrom('A', 'B', 'a', 'b', 'aa'),
+  operation: fc.constantFrom('create', 'update', 'delete'),
+  event_id: fc.constantFrom('e1', 'e2'),
+  data_hash: fc.constantFrom('h1', 'h2', null),
+  encrypted_data: fc.constantFrom('d1', 'd2', null),
+})
+
+t.test('Two changes of an entity: one order, however they are compared', async (t) => {
+  fc.assert(
+    fc.property(version, version, version, (a, b, c) => {
+      const ab = Math.sign(compareVersions(a, b))
+      if (ab !== -Math.sign(compareVersions(b, a))) return false
+      const bc = Math.sign(compareVersions(b, c))
+      return !(ab >= 0 && bc >= 0) || compareVersions(a, c) >= 0
+    }),
+    { numRuns: 5000 },
+  )
+  t.pass('antisymmetric and transitive')
+})
+
+t.test('Push conflict rule, sentence by sentence', async (t) => {
+  const base: Version = {
+    timestamp: 5,
+    device_id: 'm',
+    operation: 'update',
+    event_id: 'e',
+    data_hash: 'h',
+    encrypted_data: 'd',
+  }
+  const greater = (fields: Partial<Version>) => compareVersions({ ...base, ...fields }, base) > 0
+  t.ok(greater({ timestamp: 6, device_id: 'a' }), '1. timestamps are compared first')
+  t.ok(greater({ device_id: 'n' }), '2. equal timestamps: device_id decides')
+  t.ok(greater({ device_id: 'ma' }), '2. lexicographically: a prefix is smaller')
+  t.notOk(greater({ device_id: 'Z' }), '2. by bytes: upper case is smaller')
+  t.ok(greater({ operation: 'delete' }), 'then delete after update')
+  t.notOk(greater({ operation: 'create' }), 'then create before update')
+  t.ok(greater({ event_id: 'f' }), 'then the event id')
+  t.ok(greater({ data_hash: 'i' }), 'then the hash')
+  t.ok(greater({ encrypted_data: 'e' }), 'then the data')
+})

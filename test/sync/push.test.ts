@@ -1,0 +1,265 @@
+import fc from 'fast-check'
+import t from 'tap'
+import type { Schemas } from '../../src/contract.ts'
+import { compareVersions, type Version } from '../../src/sync/order.ts'
+import { buildApp, type TestUser } from '../support/app.ts'
+import { change, pullAll } from '../support/changes.ts'
+
+type Change = Schemas['Change']
+
+const push = (user: TestUser, changes: Change[], headers = {}) =>
+  user.call('POST', '/api/v1/sync/push', { body: { changes }, headers })
+
+t.test('Push: accepted, accepted_ids in request order, timestamp', async (t) => {
+  const { user } = await buildApp(t)
+  const ada = await user('ada')
+  const changes = ['c', 'a', 'b'].map((entity_id) => change({ entity_id }))
+  const before = Date.now()
+  const { status, body } = await push(ada, changes)
+  t.equal(status, 200)
+  t.equal(body.accepted, 3)
+  t.same(
+    body.accepted_ids,
+    changes.map(({ id }) => id),
+  )
+  t.same(body.conflicts, [])
+  t.ok(body.timestamp >= before && body.timestamp <= Date.now(), "the server's time")
+})
+
+t.test('Push conflict rule', async (t) => {
+  const { user } = await buildApp(t)
+  const ada = await user('ada')
+  const [older, newer] = [
+    change({ entity_id: 'x', timestamp: 1000, device_id: 'a' }),
+    change({ entity_id: 'x', timestamp: 2000, device_id: 'b' }),
+  ]
+
+  await push(ada, [newer])
+  const lost = await push(ada, [older])
+  t.same(lost.body.accepted_ids, [])
+  t.match(
+    lost.body.conflicts,
+    [{ entity_id: 'x', event_id: older.id, resolution: 'rejected', reason: /2000.*\bb\b/ }],
+    'the loser is rejected and reported',
+  )
+  t.equal((await pullAll(ada)).changes[0]?.id, newer.id, 'the winner is kept')
+
+  const tie = change({ entity_id: 'x', timestamp: 2000, device_id: 'c' })
+  t.equal((await push(ada, [tie])).body.accepted, 1, 'equal timestamps: the greater device_id wins')
+  t.match((await pullAll(ada)).changes[0], { id: tie.id, conflict_resolved: true, resolution_strategy: 'device_id' })
+  const lowTie = change({ entity_id: 'x', timestamp: 2000, device_id: 'bb' })
+  t.match((await push(ada, [lowTie])).body.conflicts, [{ entity_id: 'x', reason: /device_id/ }])
+})
+
+t.test('A retried push changes nothing', async (t) => {
+  const { user, context } = await buildApp(t)
+  const ada = await user('ada')
+  const changes = [change({ entity_id: 'x' }), change({ entity_id: 'y', operation: 'delete' })]
+  await push(ada, changes)
+  const rows = await context.database.db.selectFrom('records').selectAll().execute()
+  const again = await push(ada, changes)
+  t.same(
+    again.body.accepted_ids,
+    changes.map(({ id }) => id),
+    'it is accepted',
+  )
+  t.same(await context.database.db.selectFrom('records').selectAll().execute(), rows, 'stamps stay')
+})
+
+t.test('A change of another user, or from the far future, is rejected in conflicts', async (t) => {
+  const { user } = await buildApp(t)
+  const [ada, bob] = [await user('ada'), await user('bob')]
+  const foreign = change({ entity_id: 'x', user_id: bob.userId })
+  const early = change({ entity_id: 'y', timestamp: Date.now() + 86_400_000 + 60_000 })
+  const own = change({ entity_id: 'z', user_id: ada.userId, timestamp: Date.now() + 86_400_000 - 60_000 })
+  const { body } = await push(ada, [foreign, early, own])
+  t.same(body.accepted_ids, [own.id])
+  t.match(body.conflicts, [
+    { event_id: foreign.id, reason: /another user/ },
+    { event_id: early.id, reason: new RegExp(String(body.timestamp)) },
+  ])
+  t.equal((await pullAll(bob)).changes.length, 0)
+  const status = await ada.call('GET', '/api/v1/sync/status')
+  t.equal(status.body.conflict_count, 0, 'neither counts as a conflict')
+})
+
+t.test('A delete of an unknown entity leaves a tombstone, so that an older create loses', async (t) => {
+  const { user } = await buildApp(t)
+  const ada = await user('ada')
+  const gone = change({ entity_id: 'x', operation: 'delete', timestamp: 2000 })
+  t.equal((await push(ada, [gone])).body.accepted, 1)
+  t.equal((await push(ada, [change({ entity_id: 'x', timestamp: 1000 })])).body.conflicts.length, 1)
+  const [event] = (await pullAll(ada)).changes
+  t.match(event, { id: gone.id, operation: 'delete' })
+  t.notOk(event && ('encrypted_data' in event || 'data_hash' in event), 'it has neither data nor hash')
+})
+
+t.test('A pushed change that wins revives a deleted bookmark; the delete kept its ciphertext', async (t) => {
+  const { user, context } = await buildApp(t)
+  const ada = await user('ada')
+  const first = change({ entity_id: 'x', timestamp: 1000 })
+  await push(ada, [first])
+  await push(ada, [change({ entity_id: 'x', operation: 'delete', timestamp: 2000, data_hash: 'ignored' })])
+  t.equal((await ada.call('GET', '/api/v1/bookmarks/x')).status, 404)
+  const row = await context.database.db.selectFrom('records').selectAll().executeTakeFirstOrThrow()
+  t.equal(row.encrypted_data, first.encrypted_data)
+  t.match(
+    (await pullAll(ada)).changes,
+    [{ operation: 'delete', data_hash: first.data_hash }],
+    "the event carries the record's hash",
+  )
+  const revival = change({ entity_id: 'x', operation: 'update', timestamp: 3000 })
+  await push(ada, [revival])
+  const { body } = await ada.call('GET', '/api/v1/bookmarks/x')
+  t.match(body, { encrypted_data: revival.encrypted_data, created_at: 1000, updated_at: 3000, deleted_at: null })
+})
+
+t.test('Overwriting a version that the device had not seen is flagged; one it had seen is not', async (t) => {
+  const { user } = await buildApp(t)
+  const ada = await user('ada')
+  const seenUpTo = (await pullAll(ada)).cursor
+  await push(ada, [change({ entity_id: 'x', timestamp: 1000, device_id: 'a' })])
+  await push(ada, [change({ entity_id: 'x', timestamp: 2000, device_id: 'b', base: seenUpTo })])
+  const blind = await pullAll(ada)
+  t.match(blind.changes, [{ conflict_resolved: true, resolution_strategy: 'last_write_wins' }])
+  await push(ada, [change({ entity_id: 'x', timestamp: 3000, device_id: 'a', base: blind.cursor })])
+  t.match((await pullAll(ada)).changes, [{ conflict_resolved: false, resolution_strategy: null }])
+})
+
+t.test('A request is applied whole or not at all', async (t) => {
+  const { user } = await buildApp(t)
+  const ada = await user('ada')
+  const malformed = { ...change({ entity_id: 'y' }), device_id: undefined }
+  const { status, body } = await push(ada, [change({ entity_id: 'x' }), malformed as unknown as Change])
+  t.equal(status, 400)
+  t.same(body, { error: 'Invalid changes format' })
+  t.equal((await pullAll(ada)).changes.length, 0)
+})
+
+/** Devices edit three entities with clocks up to 23 h off, with a base or without. */
+const script = fc.array(
+  fc.record({
+    device: fc.integer({ min: 0, max: 4 }),
+    entity: fc.constantFrom('x', 'y', 'z'),
+    operation: fc.constantFrom('create' as const, 'update' as const, 'delete' as const),
+    skew: fc.integer({ min: -23, max: 23 }),
+    sameTime: fc.boolean(),
+  }),
+  { minLength: 1, maxLength: 14 },
+)
+
+t.test('The winner does not depend on the order, the folding or the repetition of pushes', async (t) => {
+  const { user } = await buildApp(t)
+  let run = 0
+  await fc.assert(
+    fc.asyncProperty(script, fc.infiniteStream(fc.nat()), async (edits, random) => {
+      run += 1
+      const start = Date.now()
+      const changes = edits.map(({ device, entity, operation, skew, sameTime }, index) =>
+        change({
+          id: `event-${index}`,
+          entity_id: entity,
+          operation,
+          device_id: `device-${device}`,
+          timestamp: start + skew * 3_600_000 + (sameTime ? 0 : index),
+        }),
+      )
+      const next = () => random.next().value as number
+      const states: string[] = []
+      for (const order of ['one', 'two']) {
+        const person = await user(`person-${run}-${order}`)
+        const shuffled = [...changes].sort(() => (next() % 2 === 0 ? 1 : -1))
+        const reported = await deliver(person, shuffled, next)
+        const state = (await pullAll(person)).changes
+        states.push(JSON.stringify(state.map(({ entity_id, id }) => [entity_id, id]).sort()))
+        assertWinners(changes, state)
+        assertNoSilentLoser(changes, state, reported)
+        const before = JSON.stringify(await pullAll(person))
+        for (const kept of state) {
+          const retry = changes.find(({ id }) => id === kept.id)
+          if (retry) await push(person, [retry])
+        }
+        if (JSON.stringify(await pullAll(person)) !== before) throw new Error('a retry wrote something')
+      }
+      return states[0] === states[1]
+    }),
+    { numRuns: 120 },
+  )
+  t.pass(`${run} scripts`)
+})
+
+/** Pushes in pieces of random size, some of them twice, and collects what was accepted and what was reported. */
+async function deliver(person: TestUser, changes: Change[], next: () => number) {
+  const accepted = new Set<string>()
+  const rejected = new Set<string>()
+  for (let rest = changes; rest.length > 0; ) {
+    const piece = rest.slice(0, 1 + (next() % 4))
+    rest = rest.slice(piece.length)
+    for (let times = 1 + (next() % 2); times > 0; times -= 1) {
+      const { body } = await push(person, piece)
+      for (const id of body.accepted_ids) accepted.add(id)
+      for (const { event_id } of body.conflicts) rejected.add(event_id)
+    }
+  }
+  return { accepted, rejected }
+}
+
+function assertWinners(changes: Change[], state: Schemas['SyncEvent'][]): void {
+  for (const event of state) {
+    const rivals = changes.filter(({ entity_id }) => entity_id === event.entity_id).map(toVersion)
+    const greatest = rivals.reduce((best, other) => (compareVersions(other, best) > 0 ? other : best))
+    if (greatest.event_id !== event.id)
+      throw new Error(`${event.entity_id}: ${event.id} is kept, ${greatest.event_id} is the greatest`)
+  }
+}
+
+/** Every loser was rejected, or accepted when it arrived and overwritten by a greater one later, or says what the winner says. */
+function assertNoSilentLoser(
+  changes: Change[],
+  state: Schemas['SyncEvent'][],
+  { accepted, rejected }: { accepted: Set<string>; rejected: Set<string> },
+): void {
+  for (const { id } of changes) {
+    if (!accepted.has(id) && !rejected.has(id)) throw new Error(`${id} was answered neither way`)
+  }
+  for (const { id } of state) if (rejected.has(id)) throw new Error(`the winner ${id} was reported as a loser`)
+}
+
+function toVersion({ id, timestamp, device_id, operation, data_hash, encrypted_data }: Change): Version {
+  return {
+    event_id: id,
+    timestamp,
+    device_id,
+    operation,
+    data_hash: data_hash ?? null,
+    encrypted_data: encrypted_data ?? null,
+  }
+}
+
+t.test('An edit made after seeing a version beats it, however wrong the clocks', async (t) => {
+  const { user } = await buildApp(t)
+  const devices = fc.array(
+    fc.record({ device: fc.constantFrom('a', 'b', 'c'), skew: fc.integer({ min: -23, max: 23 }) }),
+    { minLength: 2, maxLength: 8 },
+  )
+  let run = 0
+  await fc.assert(
+    fc.asyncProperty(devices, async (edits) => {
+      run += 1
+      const person = await user(`seer-${run}`)
+      for (const { device, skew } of edits) {
+        const { changes, cursor } = await pullAll(person)
+        const seen = changes[0]?.timestamp ?? 0
+        const clock = Date.now() + skew * 3_600_000
+        const edit = change({ entity_id: 'x', device_id: device, timestamp: Math.max(clock, seen + 1), base: cursor })
+        const { body } = await push(person, [edit])
+        if (body.accepted !== 1) return false
+        const [kept] = (await pullAll(person)).changes
+        if (kept?.id !== edit.id || kept.conflict_resolved) return false
+      }
+      return true
+    }),
+    { numRuns: 60 },
+  )
+  t.pass(`${run} chains`)
+})
