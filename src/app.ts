@@ -10,6 +10,7 @@ import { registerDocuments } from './http/documents.ts'
 import { refuseMalformedRequest, registerErrors } from './http/error-handler.ts'
 import { registerLog } from './http/log.ts'
 import { registerOrigins } from './http/origins.ts'
+import { registerPages } from './http/pages.ts'
 import { registerProbes } from './http/probes.ts'
 import { isRealtimeUpgrade } from './http/realtime.ts'
 import { validatorCompiler } from './http/validation.ts'
@@ -58,6 +59,7 @@ export async function createApp(context: Context): Promise<FastifyInstance> {
   registerBodies(app)
   app.setValidatorCompiler(validatorCompiler)
   registerProbes(app, context)
+  registerPages(app, config)
   await registerDocuments(app)
   await bindOperations(app, context, {
     ...authOperations,

@@ -9,7 +9,10 @@ export function seal(key: Uint8Array, nonce: Uint8Array, associatedData: Uint8Ar
   return xchacha20poly1305(key, nonce, associatedData).encrypt(plaintext)
 }
 
-/** The plaintext, or undefined when the tag does not match: key, nonce, associated data or ciphertext is not the sealed one's. */
+/**
+ * The plaintext, or undefined when the tag does not match: key, nonce, associated data or ciphertext is not the sealed
+ * one's.
+ */
 export function open(key: Uint8Array, nonce: Uint8Array, associatedData: Uint8Array, sealed: Uint8Array) {
   const cipher = xchacha20poly1305(key, nonce, associatedData)
   try {

@@ -12,7 +12,7 @@ export interface KdfParameters {
 /** What a new passphrase is stretched with: about a third of a second on a laptop. */
 export const KDF_PARAMETERS: KdfParameters = { kdf: 'argon2id', memory_kib: 65_536, iterations: 3, parallelism: 1 }
 
-// A keyring comes from the service: parameters below the least would let it guess, above the most it could stall the client.
+// A keyring comes from the service: with parameters below it could guess, with those above stall the client.
 const BOUNDS = { memory_kib: [65_536, 262_144], iterations: [3, 10], parallelism: [1, 4] } as const
 
 /** @throws KeyringError `weak-kdf`, `excessive-kdf`, naming the parameter */

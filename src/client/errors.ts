@@ -4,7 +4,8 @@
  * - `unknown-version`: a format that this client does not know
  * - `weak-kdf`, `excessive-kdf`: Argon2id parameters below or above what is accepted
  * - `empty-passphrase`: no passphrase was given
- * - `wrong-passphrase`, `wrong-recovery-code`: the key does not unwrap; also when the keyring was altered or is another user's
+ * - `wrong-passphrase`, `wrong-recovery-code`: the key does not unwrap; also when the keyring was altered or is another
+ *   user's
  * - `mistyped-recovery-code`: the recovery code cannot be one; nothing was tried with it
  */
 export type KeyringFault =

@@ -8,17 +8,21 @@ import { decryptBookmark, type StoredRecord } from './record.ts'
 
 /** What opens an export file. */
 export interface ExportKeys {
-  /** The export key of the time when the export was made, 32 bytes: usually `keys.exportKey`, else from `GET export-key?export=ID`. */
+  /**
+   * The export key of the time when the export was made, 32 bytes: usually `keys.exportKey`, else from `GET
+   * export-key?export=ID`.
+   */
   exportKey: Uint8Array
   /** Open the bookmarks inside. */
   keys: Keys
 }
 
 /**
- * Opens an export file as a whole: either everything is as it was exported, or it throws. The file is read and decrypted as it arrives; only the
- * bookmarks are kept.
+ * Opens an export file as a whole: either everything is as it was exported, or it throws. The file is read and
+ * decrypted as it arrives; only the bookmarks are kept.
  *
- * @throws ExportError `not-an-export`, `unknown-version`, `other-key`, `damaged`, `trailing-bytes`, `counter-overflow`, `malformed`
+ * @throws ExportError `not-an-export`, `unknown-version`, `other-key`, `damaged`, `trailing-bytes`, `counter-overflow`,
+ *   `malformed`
  * @throws RecordError when a bookmark inside does not open; the message names its id
  */
 export async function openExport(file: ExportFile, exportKeys: ExportKeys): Promise<OpenedExport> {
@@ -32,8 +36,9 @@ export async function openExport(file: ExportFile, exportKeys: ExportKeys): Prom
 }
 
 /**
- * Opens an export file bookmark by bookmark, at constant memory, for files that do not fit into it. Each bookmark that comes out is genuine, but
- * **nothing counts as opened before the generator has returned**: only then is it certain that none is missing. When it throws, discard what came.
+ * Opens an export file bookmark by bookmark, at constant memory, for files that do not fit into it. Each bookmark that
+ * comes out is genuine, but **nothing counts as opened before the generator has returned**: only then is it certain
+ * that none is missing. When it throws, discard what came.
  *
  * @returns `version`, `exported_at` and `bookmark_count`, after the last bookmark
  * @throws as `openExport`

@@ -18,8 +18,8 @@ export const FORMAT = 'ebs/keyring/1'
 const MAX_CHARACTERS = 16_384
 
 /**
- * The keyring as JSON; bytes are base64:
- * `{format, passphrase: {kdf, memory_kib, iterations, parallelism, salt, nonce, wrapped_key}, recovery: {kdf, nonce, wrapped_key}}`.
+ * The keyring as JSON; bytes are base64: `{format, passphrase: {kdf, memory_kib, iterations, parallelism, salt, nonce,
+ * wrapped_key}, recovery: {kdf, nonce, wrapped_key}}`.
  */
 export function formatKeyring({ passphrase, recovery }: Keyring): string {
   return JSON.stringify({

@@ -13,7 +13,8 @@ export interface Keys {
 }
 
 /**
- * Derives the subkeys: HKDF-SHA256 (RFC 5869) without salt, with the infos `ebs/record/1`, `ebs/hash/1` and `ebs/export/1`.
+ * Derives the subkeys: HKDF-SHA256 (RFC 5869) without salt, with the infos `ebs/record/1`, `ebs/hash/1` and
+ * `ebs/export/1`.
  *
  * @param masterKey 32 bytes, from `createKeyring` or `openKeyring`
  */

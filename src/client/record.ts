@@ -16,7 +16,10 @@ export interface SealedRecord {
   data_hash: string
 }
 
-/** A sealed record and the id it is stored under. A bookmark record of the service is one; of a sync event, pass `entity_id` as `id`. */
+/**
+ * A sealed record and the id it is stored under. A bookmark record of the service is one; of a sync event, pass
+ * `entity_id` as `id`.
+ */
 export interface StoredRecord extends SealedRecord {
   id: string
 }
@@ -31,10 +34,11 @@ const MAX_JSON = Math.floor(((MAX_CHARACTERS / 4) * 3 - 1 - NONCE_BYTES - TAG_BY
 /**
  * Seals a bookmark for the service.
  *
- * The plaintext is salt || JSON, where the JSON (UTF-8, keys sorted) is padded with spaces to a multiple of 256 bytes and the salt is the
- * HMAC-SHA-256 (RFC 2104) of that padded JSON under the hash key. It is encrypted with XChaCha20-Poly1305 (draft-irtf-cfrg-xchacha-03) under a
- * random nonce, with `ebs/1` NUL entity type NUL id as associated data. So equal bookmarks have equal `data_hash` on all devices of a user, while
- * `encrypted_data` differs each time.
+ * The plaintext is salt || JSON, where the JSON (UTF-8, keys sorted) is padded with spaces to a multiple of 256 bytes
+ * and the salt is the HMAC-SHA-256 (RFC 2104) of that padded JSON under the hash key. It is encrypted with
+ * XChaCha20-Poly1305 (draft-irtf-cfrg-xchacha-03) under a random nonce, with `ebs/1` NUL entity type NUL id as
+ * associated data. So equal bookmarks have equal `data_hash` on all devices of a user, while `encrypted_data` differs
+ * each time.
  *
  * @param bookmark its `id` is the id under which the record must be stored
  * @throws RecordError `invalid-id`, `too-large`
@@ -58,8 +62,8 @@ export function encryptBookmark(
 /**
  * Opens a record that the service returned, and checks that it is the one that was stored under this id.
  *
- * @throws RecordError `malformed`, `unknown-version`, `altered` (altered ciphertext, another key, another id or another entity type),
- *   `altered-hash`, `other-id`, `invalid-id`
+ * @throws RecordError `malformed`, `unknown-version`, `altered` (altered ciphertext, another key, another id or another
+ *   entity type), `altered-hash`, `other-id`, `invalid-id`
  */
 export function decryptBookmark(
   keys: Keys,
@@ -109,9 +113,9 @@ function parseEnvelope({ id, encrypted_data }: StoredRecord): { nonce: Uint8Arra
   if (bytes.length > 0 && bytes[0] !== VERSION) {
     throw new RecordError('unknown-version', `Record ${id} is of version ${bytes[0]}, which this client does not know`)
   }
-  if (bytes.length < 1 + NONCE_BYTES + SALT_BYTES + TAG_BYTES)
-    throw new RecordError('malformed', `Record ${id} is too short`)
-  return { nonce: bytes.subarray(1, 1 + NONCE_BYTES), sealed: bytes.subarray(1 + NONCE_BYTES) }
+  const [nonce, sealed] = [bytes.subarray(1, 1 + NONCE_BYTES), bytes.subarray(1 + NONCE_BYTES)]
+  if (sealed.length < SALT_BYTES + TAG_BYTES) throw new RecordError('malformed', `Record ${id} is too short`)
+  return { nonce, sealed }
 }
 
 function parseBookmark(id: string, json: Uint8Array): PlaintextBookmark {

@@ -11,11 +11,10 @@ const maxAttempts = 3
 export type Job = Attempt & Pick<ExportRow, 'user_id' | 'key_sealed'> & { attempts: number }
 
 /**
- * Takes the oldest job that waits or whose worker died. An export is `processing` from the start, and `pending` after an
+ * Takes the oldest job that waits for a worker. An export is `processing` from the start, and `pending` after an
  * attempt that came to nothing; then `lease_until` says from when on it may be tried again.
  */
 export async function claimExport(trx: Trx, now: number): Promise<Job | undefined> {
-  await giveUpDead(trx, now)
   const waiting = await trx
     .selectFrom('exports')
     .select(['id', 'user_id', 'key_sealed', 'fence', 'attempts'])
@@ -35,8 +34,8 @@ export async function claimExport(trx: Trx, now: number): Promise<Job | undefine
   return numUpdatedRows === 1n ? job : undefined
 }
 
-/** Jobs of workers that died wait again; those that were tried often enough have failed. */
-async function giveUpDead(trx: Trx, now: number): Promise<void> {
+/** Jobs whose worker died wait again; those that were tried often enough have failed. */
+export async function recoverExports(trx: Trx, now: number): Promise<void> {
   const dead = trx.updateTable('exports').where('status', '=', 'processing').where(isLeaseOver(now))
   await dead.where('attempts', '>=', maxAttempts).set({ status: 'failed', lease_until: 0 }).execute()
   await dead.where('attempts', '>', 0).set({ status: 'pending', lease_until: 0 }).execute()

@@ -1,5 +1,13 @@
 import type { Context } from '../context.ts'
-import { claimExport, completeExport, failAttempt, type Job, releaseExport, renewLease } from '../db/export-jobs.ts'
+import {
+  claimExport,
+  completeExport,
+  failAttempt,
+  type Job,
+  recoverExports,
+  releaseExport,
+  renewLease,
+} from '../db/export-jobs.ts'
 import { openExportKey } from './key.ts'
 import { objectKeyOf } from './object-key.ts'
 import { keptMs } from './sweep.ts'
@@ -42,7 +50,7 @@ export function startExportWorker(parts: Parts): ExportWorker {
     try {
       while (again && !closed) {
         again = false
-        await renewLeases()
+        await checkLeases()
         await takeJobs()
       }
     } catch (error) {
@@ -52,12 +60,12 @@ export function startExportWorker(parts: Parts): ExportWorker {
     }
   }
 
-  /** Comes before taking jobs, so that a process that was asleep does not take its own ones again. */
-  async function renewLeases(): Promise<void> {
-    if (running.size === 0) return
+  /** Its own are renewed first: a process that was asleep does not take its own jobs for those of a dead one. */
+  async function checkLeases(): Promise<void> {
     const lost = await database.write(async (trx) => {
       const runs: Run[] = []
       for (const run of running) if (!(await renewLease(trx, run.job, clock()))) runs.push(run)
+      await recoverExports(trx, clock())
       return runs
     })
     for (const { abort } of lost) abort.abort()

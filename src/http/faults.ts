@@ -15,7 +15,7 @@ interface Shape {
 export function describeFault(errors: ErrorObject[] | null | undefined): string {
   const error = errors?.[0]
   if (!error) return 'Malformed request'
-  if (error.keyword === 'required') return `${nameOf(error, error.params['missingProperty'])} is required`
+  if (error.keyword === 'required') return `${nameOf(error, error.params.missingProperty)} is required`
   return `${nameOf(error) || 'body'} must be ${describe((error.parentSchema ?? {}) as Shape)}`
 }
 

@@ -1,21 +1,15 @@
 import t, { type Test } from 'tap'
 import { faultPage, signInPage } from '../../src/auth/development-page.ts'
 import { type DevelopmentProvider, startDevelopmentProvider } from '../../src/auth/development-provider.ts'
-import { InvalidGrantError, openProvider, type Provider } from '../../src/auth/provider.ts'
+import { InvalidGrantError, type Provider } from '../../src/auth/provider.ts'
 import { type Cookies, signInAt } from '../support/providers.ts'
+import { open, relyingParty, signIn } from '../support/relying-party.ts'
 
-const relyingParty = {
-  clientId: 'bookmarks',
-  clientSecret: 'the client secret',
-  scopes: 'openid profile email offline_access',
-  redirectUri: 'http://127.0.0.1:3000/api/v1/auth/callback',
-  allowHttp: true,
-}
 const printed = (['info', 'log', 'warn', 'error'] as const).map((level) => t.capture(console, level))
 
 t.test('the sign-in page is one accessible form without foreign assets', async (t) => {
   const { provider } = await start(t)
-  const { response, page } = await open(await provider.authorizationUrl(provider.newAttempt('/')))
+  const { response, page } = await look(await provider.authorizationUrl(provider.newAttempt('/')))
   t.equal(response.status, 200)
   t.equal(response.headers.get('content-type'), 'text/html; charset=utf-8')
   t.match(response.headers.get('content-security-policy'), /^default-src 'none';/)
@@ -34,7 +28,7 @@ t.test('what the pages say of a fault is text', async (t) => {
 
 t.test('any name is a person; spaces, case, punctuation and Unicode forms make no other', async (t) => {
   const { provider } = await start(t)
-  const person = async (name: string) => (await signIn(provider, name)).identity
+  const person = async (name: string) => (await signIn(provider, '/', name)).identity
   const ada = await person('Ada Lovelace')
   t.match(ada, { name: 'Ada Lovelace', email: 'ada.lovelace@dev.localhost', email_verified: true, avatar_url: '' })
   for (const name of [
@@ -63,7 +57,7 @@ t.test('any name is a person; spaces, case, punctuation and Unicode forms make n
 t.test('no name, no person', async (t) => {
   const { provider } = await start(t)
   for (const name of ['', '   ', '!?', '🙂', 'a'.repeat(65)]) {
-    const { response, page } = await open(await provider.authorizationUrl(provider.newAttempt('/')), name)
+    const { response, page } = await look(await provider.authorizationUrl(provider.newAttempt('/')), name)
     t.equal(response.status, 400, name)
     t.match(page, /role="alert">A name has at least one letter or digit/)
     t.match(page, /<form/)
@@ -108,7 +102,7 @@ t.test('it insists on PKCE S256, its client and its redirect URI', async (t) => 
       if (value === null) url.searchParams.delete(key)
       else url.searchParams.set(key, value)
     }
-    return open(url.href)
+    return look(url.href)
   }
   for (const changes of [{ code_challenge: null, code_challenge_method: null }, { code_challenge_method: 'plain' }]) {
     const { response } = await ask(changes)
@@ -129,24 +123,24 @@ t.test('a sign-in that is over says so', async (t) => {
   t.match(await response.text(), /This sign-in is over/)
   const again = await fetch(`${issuer}/sign-in/unknown`, { method: 'POST', body: new URLSearchParams({ name: 'Ada' }) })
   t.equal(again.status, 400)
-  t.ok(await signIn(provider, 'Ada'))
+  t.ok(await signIn(provider, '/', 'Ada'))
 })
 
 t.test('refresh tokens rotate; one used twice ends them all', async (t) => {
   const { provider } = await start(t)
-  const { identity, refreshToken: first } = await signIn(provider, 'Ada')
+  const { identity, refreshToken: first } = await signIn(provider, '/', 'Ada')
   const refresh = async (token: string | null) => (await provider.refresh(String(token), identity.subject)).refreshToken
   const second = await refresh(first)
   const third = await refresh(second)
   t.equal(new Set([first, second, third]).size, 3)
   await t.rejects(refresh(second), InvalidGrantError)
   await t.rejects(refresh(third), InvalidGrantError)
-  t.ok(await refresh((await signIn(provider, 'Ada')).refreshToken))
+  t.ok(await refresh((await signIn(provider, '/', 'Ada')).refreshToken))
 })
 
 t.test('revoking ends one login, not the other of the same person', async (t) => {
   const { provider } = await start(t)
-  const [one, other] = [await signIn(provider, 'Ada'), await signIn(provider, 'Ada')]
+  const [one, other] = [await signIn(provider, '/', 'Ada'), await signIn(provider, '/', 'Ada')]
   await provider.revoke(String(one.refreshToken))
   await t.rejects(provider.refresh(String(one.refreshToken), one.identity.subject), InvalidGrantError)
   t.ok(await provider.refresh(String(other.refreshToken), other.identity.subject))
@@ -154,7 +148,7 @@ t.test('revoking ends one login, not the other of the same person', async (t) =>
 
 t.test('started anew on the same port it lets everybody in again, but knows no earlier refresh token', async (t) => {
   const first = await start(t)
-  const { identity, refreshToken } = await signIn(first.provider, 'Ada')
+  const { identity, refreshToken } = await signIn(first.provider)
   await first.close()
   const port = Number(new URL(first.issuer).port)
   const second = await startDevelopmentProvider({ ...relyingParty, port })
@@ -176,20 +170,13 @@ t.test('it has printed nothing', async (t) => {
 
 async function start(t: Test): Promise<DevelopmentProvider & { provider: Provider }> {
   const development = await startDevelopmentProvider({ ...relyingParty, port: 0 })
-  const provider = openProvider({ ...relyingParty, issuer: development.issuer })
-  t.teardown(provider.close)
+  const provider = open(t, development.issuer)
   t.teardown(() => development.close())
   return { ...development, provider }
 }
 
-async function signIn(provider: Provider, name: string) {
-  const attempt = provider.newAttempt('/')
-  const callback = await signInAt(await provider.authorizationUrl(attempt), name)
-  return provider.exchangeCode(new URL(callback).searchParams, attempt)
-}
-
 /** The first page, or what comes when `name` is typed there. */
-async function open(authorizationUrl: string, name?: string): Promise<{ response: Response; page: string }> {
+async function look(authorizationUrl: string, name?: string): Promise<{ response: Response; page: string }> {
   const first = await fetch(authorizationUrl, { redirect: 'manual' })
   const location = first.headers.get('location')
   if (location === null || !location.startsWith('/')) return { response: first, page: await first.text() }

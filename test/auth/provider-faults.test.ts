@@ -1,17 +1,9 @@
-import t, { type Test } from 'tap'
-import { openProvider, type Provider, ProviderUnavailableError } from '../../src/auth/provider.ts'
-import { type MockProvider, signInAt, startMockProvider } from '../support/providers.ts'
-
-const relyingParty = {
-  clientId: 'bookmarks',
-  clientSecret: 'the client secret',
-  scopes: 'openid email offline_access',
-  redirectUri: 'http://127.0.0.1:3000/api/v1/auth/callback',
-  allowHttp: true,
-}
+import t from 'tap'
+import { ProviderUnavailableError } from '../../src/auth/provider.ts'
+import { open, refresh, signIn, startPair } from '../support/relying-party.ts'
 
 t.test('a provider that answers something else is unavailable, and found again when it is well', async (t) => {
-  const { mock, provider } = await start(t)
+  const { mock, provider } = await startPair(t)
   const reasons = {
     redirect: /gave status 302/,
     error: /gave status 500/,
@@ -36,7 +28,7 @@ t.test('a provider that answers something else is unavailable, and found again w
 
     mock.faults.set('token', fault)
     await t.rejects(signIn(provider), unavailable(message), `${fault} at the exchange`)
-    await t.rejects(provider.refresh(String(refreshToken), 'ada'), unavailable(message), `${fault} at a refresh`)
+    await t.rejects(refresh(provider, refreshToken), unavailable(message), `${fault} at a refresh`)
     mock.faults.clear()
 
     mock.faults.set('jwks', fault)
@@ -53,19 +45,19 @@ t.test('a provider that answers something else is unavailable, and found again w
 })
 
 t.test('a redirect is not followed', async (t) => {
-  const { mock, provider } = await start(t)
+  const { mock, provider } = await startPair(t)
   mock.faults.set('discovery', 'redirect')
   await t.rejects(provider.probe(), ProviderUnavailableError)
   t.equal(mock.requests.length, 1)
 })
 
 t.test('a provider out of reach is unavailable', async (t) => {
-  const { mock, provider } = await start(t)
+  const { mock, provider } = await startPair(t)
   const { refreshToken } = await signIn(provider)
   await mock.close()
   const failed = unavailable(/token failed/)
-  await t.rejects(provider.refresh(String(refreshToken), 'ada'), failed)
-  await t.rejects(provider.refresh(String(refreshToken), 'ada'), {
+  await t.rejects(refresh(provider, refreshToken), failed)
+  await t.rejects(refresh(provider, refreshToken), {
     ...failed,
     cause: { cause: { code: 'ECONNREFUSED' } },
   })
@@ -79,7 +71,7 @@ t.test('a provider out of reach is unavailable', async (t) => {
 t.test('no call takes longer than 5 s, its body included', async (t) => {
   const message = /gave no whole answer within 5000 ms/
   const slow = async (endpoint: 'discovery' | 'token' | 'userinfo', fault: 'silent' | 'dripping') => {
-    const { mock, provider } = await start(t)
+    const { mock, provider } = await startPair(t)
     mock.faults.set(endpoint, fault)
     if (endpoint === 'userinfo') t.match(await signIn(provider), { identity: { subject: 'ada', email: '' } })
     else await t.rejects(signIn(provider), unavailable(message), `${fault} at ${endpoint}`)
@@ -94,29 +86,11 @@ t.test('no call takes longer than 5 s, its body included', async (t) => {
 })
 
 t.test('calls that wait for the metadata at once share one request', async (t) => {
-  const { mock, provider } = await start(t)
+  const { mock, provider } = await startPair(t)
   await Promise.all(Array.from({ length: 20 }, () => provider.authorizationUrl(provider.newAttempt('/'))))
   t.equal(mock.requests.length, 1)
 })
 
 function unavailable(message: RegExp) {
   return { name: 'ProviderUnavailableError', message }
-}
-
-async function start(t: Test): Promise<{ mock: MockProvider; provider: Provider }> {
-  const mock = await startMockProvider()
-  t.teardown(() => mock.close().catch(() => {}))
-  return { mock, provider: open(t, mock.issuer) }
-}
-
-function open(t: Test, issuer: string): Provider {
-  const provider = openProvider({ ...relyingParty, issuer })
-  t.teardown(provider.close)
-  return provider
-}
-
-async function signIn(provider: Provider) {
-  const attempt = provider.newAttempt('/')
-  const callback = await signInAt(await provider.authorizationUrl(attempt), '')
-  return provider.exchangeCode(new URL(callback).searchParams, attempt)
 }

@@ -1,14 +1,7 @@
 import t, { type Test } from 'tap'
-import { openProvider, type Provider } from '../../src/auth/provider.ts'
-import { type MockEndpoint, type MockProvider, signInAt, startMockProvider } from '../support/providers.ts'
-
-const relyingParty = {
-  clientId: 'bookmarks',
-  clientSecret: 'the client secret',
-  scopes: 'openid email offline_access',
-  redirectUri: 'http://127.0.0.1:3000/api/v1/auth/callback',
-  allowHttp: true,
-}
+import type { Provider } from '../../src/auth/provider.ts'
+import type { MockEndpoint, MockProvider } from '../support/providers.ts'
+import { signIn, startMock, startPair } from '../support/relying-party.ts'
 
 t.test('metadata and keys are fetched once', async (t) => {
   const { mock, provider } = await start(t)
@@ -41,8 +34,7 @@ t.test('keys are fetched again for an unknown key, at most once a minute', async
 t.test('keys that moved are found by the metadata', async (t) => {
   const { mock, provider, pass } = await start(t)
   await signIn(provider)
-  const other = await startMockProvider()
-  t.teardown(other.close)
+  const other = await startMock(t)
   // The keys at the old place stay as they were: the other provider's, which sign nothing here.
   mock.alter.discovery = (metadata) => Object.assign(metadata, { jwks_uri: `${other.issuer}/jwks` })
   await provider.probe()
@@ -82,10 +74,7 @@ t.test('metadata older than an hour is fetched again behind the call, the old is
 })
 
 async function start(t: Test): Promise<{ mock: MockProvider; provider: Provider; pass: (seconds: number) => void }> {
-  const mock = await startMockProvider()
-  t.teardown(mock.close)
-  const provider = openProvider({ ...relyingParty, issuer: mock.issuer })
-  t.teardown(provider.close)
+  const { mock, provider } = await startPair(t)
   // The mock provider lives in this process, so both sides see the same clock.
   let ahead = 0
   const { now } = Date
@@ -102,10 +91,4 @@ async function until(condition: () => boolean | Promise<boolean>): Promise<void>
 
 function asked(mock: MockProvider, wanted: MockEndpoint): number {
   return mock.requests.filter(({ endpoint }) => endpoint === wanted).length
-}
-
-async function signIn(provider: Provider) {
-  const attempt = provider.newAttempt('/')
-  const callback = await signInAt(await provider.authorizationUrl(attempt), '')
-  return provider.exchangeCode(new URL(callback).searchParams, attempt)
 }

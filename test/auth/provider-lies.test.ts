@@ -1,16 +1,10 @@
 import { createHmac, generateKeyPairSync, sign } from 'node:crypto'
 import { inspect } from 'node:util'
 import t, { type Test } from 'tap'
-import { openProvider, type Provider, ProviderRefusedError } from '../../src/auth/provider.ts'
-import { type MockProvider, signInAt, startMockProvider } from '../support/providers.ts'
+import { ProviderRefusedError } from '../../src/auth/provider.ts'
+import { type MockProvider, signInAt } from '../support/providers.ts'
+import { open, relyingParty, signIn, startMock, startPair } from '../support/relying-party.ts'
 
-const relyingParty = {
-  clientId: 'bookmarks',
-  clientSecret: 'the client secret',
-  scopes: 'openid email offline_access',
-  redirectUri: 'http://127.0.0.1:3000/api/v1/auth/callback',
-  allowHttp: true,
-}
 const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
 
 t.test('metadata that lies is refused', async (t) => {
@@ -26,7 +20,7 @@ t.test('metadata that lies is refused', async (t) => {
     [{ jwks_uri: undefined }, /jwks_uri/],
   ]
   for (const [lie, reason] of lies) {
-    const { mock, provider } = await start(t)
+    const { mock, provider } = await startPair(t)
     mock.alter.discovery = (metadata) => Object.assign(metadata, lie)
     await refused(t, mock, signIn(provider), reason, inspect(lie))
     mock.alter = {}
@@ -36,9 +30,8 @@ t.test('metadata that lies is refused', async (t) => {
 })
 
 t.test('http is for development', async (t) => {
-  const { mock } = await start(t)
-  const provider = openProvider({ ...relyingParty, issuer: mock.issuer, allowHttp: false })
-  t.teardown(provider.close)
+  const mock = await startMock(t)
+  const provider = open(t, mock.issuer, { allowHttp: false })
   await refused(t, mock, signIn(provider), /only requests to HTTPS are allowed/, 'the issuer')
   t.strictSame(mock.requests, [])
 })
@@ -59,7 +52,7 @@ t.test('an ID token that lies is refused, at the sign-in and at a refresh', asyn
     [{ sub: undefined }, /"sub" \(subject\) claim missing/],
     [{ sub: 7 }, /"sub" \(subject\) claim type/],
   ]
-  const { mock, provider } = await start(t)
+  const { mock, provider } = await startPair(t)
   const { refreshToken } = await signIn(provider)
   mock.refreshTokens = 'kept'
   for (const [lie, reason, onlyAtSignIn] of lies) {
@@ -76,7 +69,7 @@ t.test('an ID token that lies is refused, at the sign-in and at a refresh', asyn
 })
 
 t.test('an ID token that the provider did not sign is refused', async (t) => {
-  const { mock, provider } = await start(t)
+  const { mock, provider } = await startPair(t)
   const { refreshToken } = await signIn(provider)
   mock.refreshTokens = 'kept'
   const forgeries: Record<string, (header: string, payload: string, signature: string) => string> = {
@@ -112,7 +105,7 @@ t.test('an ID token that the provider did not sign is refused', async (t) => {
 })
 
 t.test('token answers that are none are refused', async (t) => {
-  const { mock, provider } = await start(t)
+  const { mock, provider } = await startPair(t)
   for (const lie of [{ access_token: undefined }, { token_type: 'mac' }, { refresh_token: 7 }, { id_token: ['x'] }]) {
     mock.alter.tokens = (body) => Object.assign(body, lie)
     await refused(t, mock, signIn(provider), /./, inspect(lie))
@@ -120,7 +113,7 @@ t.test('token answers that are none are refused', async (t) => {
 })
 
 t.test('UserInfo of somebody else is refused', async (t) => {
-  const { mock, provider } = await start(t)
+  const { mock, provider } = await startPair(t)
   for (const sub of ['eve', undefined, 7, '']) {
     mock.alter.userInfo = (claims) => Object.assign(claims, { sub })
     await refused(t, mock, signIn(provider), /"sub" property/, String(sub))
@@ -128,7 +121,7 @@ t.test('UserInfo of somebody else is refused', async (t) => {
 })
 
 t.test('a callback that does not answer this attempt is refused', async (t) => {
-  const { mock, provider } = await start(t)
+  const { mock, provider } = await startPair(t)
   const attempt = provider.newAttempt('/a')
   const url = await provider.authorizationUrl(attempt)
   const callbacks: [(callback: URLSearchParams) => void, RegExp][] = [
@@ -158,7 +151,7 @@ t.test('a callback that does not answer this attempt is refused', async (t) => {
 })
 
 t.test('a code is of no use to another attempt, or twice', async (t) => {
-  const { mock, provider } = await start(t)
+  const { mock, provider } = await startPair(t)
   const mine = provider.newAttempt('/')
   const other = provider.newAttempt('/')
   const callback = async () => new URL(await signInAt(await provider.authorizationUrl(mine), '')).searchParams
@@ -169,20 +162,6 @@ t.test('a code is of no use to another attempt, or twice', async (t) => {
   await provider.exchangeCode(used, mine)
   await refused(t, mock, provider.exchangeCode(used, mine), /./, 'used')
 })
-
-async function start(t: Test): Promise<{ mock: MockProvider; provider: Provider }> {
-  const mock = await startMockProvider()
-  t.teardown(mock.close)
-  const provider = openProvider({ ...relyingParty, issuer: mock.issuer })
-  t.teardown(provider.close)
-  return { mock, provider }
-}
-
-async function signIn(provider: Provider) {
-  const attempt = provider.newAttempt('/')
-  const callback = await signInAt(await provider.authorizationUrl(attempt), '')
-  return provider.exchangeCode(new URL(callback).searchParams, attempt)
-}
 
 /** The right error for the right reason, and nothing in it that must stay secret, however deep one looks. */
 async function refused(

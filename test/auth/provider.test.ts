@@ -1,16 +1,9 @@
 import { createHash } from 'node:crypto'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { startDevelopmentProvider } from '../../src/auth/development-provider.ts'
-import { InvalidGrantError, openProvider, type Provider, type ProviderConfig } from '../../src/auth/provider.ts'
-import { type MockProvider, signInAt, startMockProvider } from '../support/providers.ts'
-
-const relyingParty = {
-  clientId: 'bookmarks',
-  clientSecret: 'a secret: 100% + /=',
-  scopes: 'openid profile email offline_access',
-  redirectUri: 'http://127.0.0.1:3000/api/v1/auth/callback',
-  allowHttp: true,
-}
+import { InvalidGrantError } from '../../src/auth/provider.ts'
+import { signInAt } from '../support/providers.ts'
+import { open, refresh, relyingParty, signIn, startMock, startPair } from '../support/relying-party.ts'
 
 t.test('signs in at a development provider, which checks PKCE, secret and redirect URI', async (t) => {
   const { issuer, close } = await startDevelopmentProvider({ ...relyingParty, port: 0 })
@@ -78,7 +71,7 @@ t.test('the authorization URL carries what OpenID Connect, PKCE and the interfac
 })
 
 t.test('openid is always asked for; offline_access not where the provider lists its scopes without', async (t) => {
-  const mock = await start(t)
+  const mock = await startMock(t)
   mock.alter.discovery = (metadata) => {
     metadata.scopes_supported = ['openid', 'email']
     metadata.authorization_endpoint = `${mock.issuer}/authorize?tenant=7`
@@ -103,7 +96,7 @@ t.test(
     const basic = `Basic ${btoa(`bookmarks:${encoded}`)}`
     const lists = [undefined, ['client_secret_basic', 'client_secret_post'], ['client_secret_post', 'private_key_jwt']]
     for (const methods of lists) {
-      const mock = await start(t)
+      const mock = await startMock(t)
       mock.alter.discovery = (metadata) => Object.assign(metadata, { token_endpoint_auth_methods_supported: methods })
       const provider = open(t, mock.issuer)
       // The mock takes the client from the Authorization header or the form: the ID token's audience shows it found it.
@@ -117,145 +110,3 @@ t.test(
     }
   },
 )
-
-t.test('claims come from the ID token, completed by UserInfo', async (t) => {
-  const { mock, provider } = await startPair(t)
-  const identity = async () => (await signIn(provider, '/')).identity
-
-  mock.idTokenClaims = ['sub', 'email', 'email_verified', 'name', 'picture']
-  t.match(await identity(), { email: 'ada@example.com', email_verified: true, avatar_url: 'https://example.com/a' })
-  t.notOk(
-    mock.requests.some(({ endpoint }) => endpoint === 'userinfo'),
-    'a complete ID token needs no UserInfo',
-  )
-
-  mock.idTokenClaims = ['sub', 'email', 'email_verified']
-  mock.alter.userInfo = (claims) => Object.assign(claims, { email: 'other@example.com', name: 'Ada II' })
-  t.match(await identity(), { email: 'ada@example.com', name: 'Ada II' }, 'the ID token wins')
-
-  mock.idTokenClaims = ['sub', 'email']
-  t.match(await identity(), { email: 'ada@example.com', email_verified: false }, 'verified is another address')
-
-  mock.idTokenClaims = ['sub']
-  mock.alter = {}
-  mock.person = { sub: 'bob', email: 'bob@example.com', email_verified: 'true' }
-  t.match(await identity(), { email_verified: true, name: '', avatar_url: '' })
-  mock.person = { sub: 'bob', email_verified: true }
-  t.match(await identity(), { subject: 'bob', email: '', name: '', email_verified: false })
-  mock.person = {
-    sub: 'bob',
-    email: 'bob@example.com',
-    email_verified: false,
-    name: 'B\0o\ud800b',
-    picture: 'x'.repeat(2049),
-  }
-  t.match(await identity(), { email_verified: false, name: 'Bo\ufffdb', avatar_url: '' })
-  mock.alter.userInfo = (claims) => Object.assign(claims, { name: 7, email: { a: 1 }, picture: null })
-  t.match(await identity(), { email: '', name: '', avatar_url: '' })
-})
-
-t.test('a sign-in does without UserInfo when it is not there', async (t) => {
-  const { mock, provider } = await startPair(t)
-  mock.idTokenClaims = ['sub', 'name']
-  for (const fault of ['missing', 'error', 'hangup', 'redirect', 'html', 'endless'] as const) {
-    mock.faults.set('userinfo', fault)
-    t.match((await signIn(provider, '/')).identity, { subject: 'ada', name: 'Ada', email: '' }, fault)
-  }
-  const other = await start(t)
-  other.alter.discovery = (metadata) => delete metadata.userinfo_endpoint
-  t.match((await signIn(open(t, other.issuer), '/')).identity, { subject: 'ada', name: '' })
-})
-
-t.test('a refresh gives the next refresh token when the provider rotates, null when it does not', async (t) => {
-  const { mock, provider } = await startPair(t)
-  const first = (await signIn(provider, '/')).refreshToken
-  const second = await refresh(provider, first, 'ada')
-  t.ok(mock.validRefreshTokens.has(String(second)))
-  await t.rejects(refresh(provider, first, 'ada'), InvalidGrantError, 'the first is spent')
-
-  mock.refreshTokens = 'kept'
-  t.equal(await refresh(provider, second, 'ada'), null)
-  t.equal(await refresh(provider, second, 'ada'), null)
-  mock.alter.tokens = (body) => delete body.id_token
-  t.equal(await refresh(provider, second, 'ada'), null, 'without an ID token too')
-
-  mock.refreshTokens = 'none'
-  mock.alter = {}
-  t.equal((await signIn(provider, '/')).refreshToken, null)
-})
-
-t.test('invalid_grant and another sub end a login; other errors of the provider do not', async (t) => {
-  const { mock, provider } = await startPair(t)
-  mock.refreshTokens = 'kept'
-  const { refreshToken } = await signIn(provider, '/')
-  for (const error of ['invalid_client', 'temporarily_unavailable', 'server_error', 'Because of\nyou']) {
-    mock.tokenErrors = [error]
-    await t.rejects(refresh(provider, refreshToken, 'ada'), { name: 'ProviderRefusedError' }, error)
-  }
-  mock.tokenErrors = ['invalid_grant']
-  await t.rejects(refresh(provider, refreshToken, 'ada'), InvalidGrantError)
-  t.equal(await refresh(provider, refreshToken, 'ada'), null)
-
-  await t.rejects(refresh(provider, refreshToken, 'bob'), InvalidGrantError)
-  mock.alter.idToken = (claims) => Object.assign(claims, { sub: 'eve' })
-  await t.rejects(refresh(provider, refreshToken, 'ada'), InvalidGrantError)
-})
-
-t.test('a refresh does not lose the new refresh token when the keys are out of reach', async (t) => {
-  const { mock, provider } = await startPair(t)
-  const { refreshToken } = await signIn(provider, '/')
-  const later = open(t, mock.issuer)
-  mock.faults.set('jwks', 'error')
-  t.ok(mock.validRefreshTokens.has(String(await refresh(later, refreshToken, 'ada'))))
-})
-
-t.test('revoking tells the provider, or nobody when it takes no revocations', async (t) => {
-  const { mock, provider } = await startPair(t)
-  const { refreshToken } = await signIn(provider, '/')
-  await provider.revoke(String(refreshToken))
-  t.strictSame(
-    [...(mock.requests.at(-1)?.form ?? [])],
-    [
-      ['token_type_hint', 'refresh_token'],
-      ['token', String(refreshToken)],
-    ],
-  )
-  await t.rejects(refresh(provider, refreshToken, 'ada'), InvalidGrantError)
-  mock.faults.set('revoke', 'error')
-  await t.rejects(provider.revoke('x'), { name: 'ProviderUnavailableError' })
-
-  const other = await start(t)
-  other.alter.discovery = (metadata) => delete metadata.revocation_endpoint
-  await open(t, other.issuer).revoke('x')
-  t.strictSame(
-    other.requests.map(({ endpoint }) => endpoint),
-    ['discovery'],
-  )
-})
-
-async function startPair(t: Test): Promise<{ mock: MockProvider; provider: Provider }> {
-  const mock = await start(t)
-  return { mock, provider: open(t, mock.issuer) }
-}
-
-async function start(t: Test): Promise<MockProvider> {
-  const mock = await startMockProvider()
-  t.teardown(mock.close)
-  return mock
-}
-
-function open(t: Test, issuer: string, changes: Partial<ProviderConfig> = {}): Provider {
-  const provider = openProvider({ ...relyingParty, issuer, ...changes })
-  t.teardown(provider.close)
-  return provider
-}
-
-async function signIn(provider: Provider, returnTo: string, name = '') {
-  const attempt = provider.newAttempt(returnTo)
-  const callback = await signInAt(await provider.authorizationUrl(attempt), name)
-  return provider.exchangeCode(new URL(callback).searchParams, attempt)
-}
-
-async function refresh(provider: Provider, refreshToken: string | null, subject: string): Promise<string | null> {
-  return (await provider.refresh(String(refreshToken), subject)).refreshToken
-}

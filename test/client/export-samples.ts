@@ -32,7 +32,7 @@ export function exportJson(bookmarks: PlaintextBookmark[]): string {
   })
 }
 
-/** An export file of two bookmarks whose plaintext has this many bytes, by spaces before the first; without a size, none. */
+/** An export file of two bookmarks; with a size, spaces before the first make its plaintext that long. */
 export function exportOfSize(size?: number): Buffer {
   const json = exportJson(makeBookmarks(2))
   const spaces = ' '.repeat(size === undefined ? 0 : size - Buffer.byteLength(json))

@@ -1,4 +1,4 @@
-// The client's formats once more, by the text of the design alone, on libsodium and OpenSSL: it made the vectors and checks them.
+// The client's formats once more, on libsodium and OpenSSL: this made the vectors and checks them.
 import { argon2Sync, createHash, createHmac, hkdfSync } from 'node:crypto'
 import sodium from 'libsodium-wrappers'
 

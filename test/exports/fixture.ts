@@ -131,3 +131,7 @@ export function gated(store: ObjectStore) {
 export async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await isSo())) await sleep(5)
 }
+
+export function exportId(index: number): string {
+  return `0199f6a0-1c00-7000-8000-${String(index).padStart(12, '0')}`
+}

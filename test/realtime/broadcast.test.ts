@@ -7,7 +7,10 @@ const content = { encrypted_data: 'data', data_hash: 'hash' }
 const fromA = { headers: { 'x-device-id': 'device-a' } }
 
 /** Everything by which a write can come, each as device-a. */
-const routes: Record<string, { operation: string; write(user: TestUser, id: string, socket: Device): Promise<unknown> }> = {
+const routes: Record<
+  string,
+  { operation: string; write(user: TestUser, id: string, socket: Device): Promise<unknown> }
+> = {
   POST: {
     operation: 'create',
     write: (user, id) => user.call('POST', '/api/v1/bookmarks', { body: { id, ...content }, ...fromA }),
@@ -23,11 +26,15 @@ const routes: Record<string, { operation: string; write(user: TestUser, id: stri
   push: {
     operation: 'update',
     write: (user, id) =>
-      user.call('POST', '/api/v1/sync/push', { body: { changes: [change({ entity_id: id, operation: 'update' })] }, ...fromA }),
+      user.call('POST', '/api/v1/sync/push', {
+        body: { changes: [change({ entity_id: id, operation: 'update' })] },
+        ...fromA,
+      }),
   },
   import: {
     operation: 'create',
-    write: (user, id) => user.call('POST', '/api/v1/sync/import', { body: { bookmarks: [{ id, ...content }] }, ...fromA }),
+    write: (user, id) =>
+      user.call('POST', '/api/v1/sync/import', { body: { bookmarks: [{ id, ...content }] }, ...fromA }),
   },
   socket: {
     operation: 'create',
@@ -44,7 +51,10 @@ for (const [name, { operation, write }] of Object.entries(routes)) {
     const origin = await listen()
     const [ada, bob] = [await user('ada'), await user('bob')]
     await ada.call('POST', '/api/v1/bookmarks', { body: { id: 'known', ...content } })
-    const [sender, own] = [await openDevice(t, origin, ada, { deviceId: 'device-a' }), await openDevice(t, origin, ada, { deviceId: 'device-a' })]
+    const [sender, own] = [
+      await openDevice(t, origin, ada, { deviceId: 'device-a' }),
+      await openDevice(t, origin, ada, { deviceId: 'device-a' }),
+    ]
     const others = [await openDevice(t, origin, ada), await openDevice(t, origin, ada, { deviceId: 'device-c' })]
     const foreign = await openDevice(t, origin, bob)
 
@@ -60,8 +70,11 @@ for (const [name, { operation, write }] of Object.entries(routes)) {
       t.equal(body.last_sync_timestamp, stamp, 'with its stamp')
     }
 
-    await Promise.all([ada, bob].map((person) => person.call('POST', '/api/v1/bookmarks', { body: { id: 'last', ...content } })))
-    for (const device of [sender, own, ...others, foreign]) t.same(await device.takeEntities('last'), ['last'], 'nothing else came')
+    await Promise.all(
+      [ada, bob].map((person) => person.call('POST', '/api/v1/bookmarks', { body: { id: 'last', ...content } })),
+    )
+    for (const device of [sender, own, ...others, foreign])
+      t.same(await device.takeEntities('last'), ['last'], 'nothing else came')
   })
 }
 
@@ -73,14 +86,20 @@ t.test('Changes come in stamp order, whoever made them', async (t) => {
   const ids = Array.from({ length: 300 }, (_, index) => `bookmark-${index}`)
   const writers = [0, 1, 2, 3].map(async (writer) => {
     for (const id of ids.filter((_, index) => index % 4 === writer)) {
-      await ada.call('POST', '/api/v1/bookmarks', { body: { id, ...content }, headers: { 'x-device-id': `writer-${writer}` } })
+      await ada.call('POST', '/api/v1/bookmarks', {
+        body: { id, ...content },
+        headers: { 'x-device-id': `writer-${writer}` },
+      })
     }
   })
   await Promise.all(writers)
   await ada.call('POST', '/api/v1/bookmarks', { body: { id: 'last', ...content } })
 
   const { body } = await ada.call('POST', '/api/v1/sync/pull', { body: {} })
-  t.same(await reader.takeEntities('last'), body.changes.map(({ entity_id }: { entity_id: string }) => entity_id))
+  t.same(
+    await reader.takeEntities('last'),
+    body.changes.map(({ entity_id }: { entity_id: string }) => entity_id),
+  )
 })
 
 t.test('A push of 3,000 changes arrives whole, in the order of the push', async (t) => {
@@ -90,7 +109,10 @@ t.test('A push of 3,000 changes arrives whole, in the order of the push', async 
   const reader = await openDevice(t, origin, ada)
   const changes = Array.from({ length: 3000 }, (_, index) => change({ entity_id: `bookmark-${index}` }))
   await ada.call('POST', '/api/v1/sync/push', { body: { changes }, ...fromA })
-  t.same(await reader.takeEntities('bookmark-2999'), changes.map(({ entity_id }) => entity_id))
+  t.same(
+    await reader.takeEntities('bookmark-2999'),
+    changes.map(({ entity_id }) => entity_id),
+  )
 })
 
 t.test('The device `unknown` is everybody and nobody: its changes reach all, its sender too', async (t) => {
@@ -132,8 +154,12 @@ t.test('A conflict is told with the change that won it', async (t) => {
   const origin = await listen()
   const ada = await user('ada')
   const reader = await openDevice(t, origin, ada)
-  await ada.call('POST', '/api/v1/sync/push', { body: { changes: [change({ entity_id: 'x', timestamp: 1000, device_id: 'device-c' })] } })
+  await ada.call('POST', '/api/v1/sync/push', {
+    body: { changes: [change({ entity_id: 'x', timestamp: 1000, device_id: 'device-c' })] },
+  })
   await reader.nextSync()
-  await ada.call('POST', '/api/v1/sync/push', { body: { changes: [change({ entity_id: 'x', timestamp: 2000, base: 0 })] } })
+  await ada.call('POST', '/api/v1/sync/push', {
+    body: { changes: [change({ entity_id: 'x', timestamp: 2000, base: 0 })] },
+  })
   t.match(await reader.nextSync(), { event: { conflict_resolved: true, resolution_strategy: 'last_write_wins' } })
 })

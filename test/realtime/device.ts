@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { setImmediate as eventLoopTurn } from 'node:timers/promises'
 import type { Test } from 'tap'
 import { type ClientOptions, WebSocket } from 'ws'
 import { operations } from '../../generated/operations.ts'
@@ -51,6 +52,10 @@ export function realtimeUrl(origin: string): string {
   return origin.replace('http', 'ws') + operations.openRealtime.path
 }
 
+export async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await eventLoopTurn()
+}
+
 function listen(socket: WebSocket): Device {
   const messages: ServerMessage[] = []
   let arrived = Promise.withResolvers<void>()
@@ -59,7 +64,10 @@ function listen(socket: WebSocket): Device {
     arrived.resolve()
   })
   const closeCode = once(socket, 'close').then(([code]) => code as number)
-  closeCode.then((code) => arrived.reject(new Error(`closed with ${code}`)))
+  closeCode.then((code) => {
+    arrived.promise.catch(() => {})
+    arrived.reject(new Error(`closed with ${code}`))
+  })
 
   async function take(fits: (message: ServerMessage) => boolean): Promise<ServerMessage> {
     for (;;) {

@@ -169,11 +169,11 @@ t.test('The winner does not depend on the order, the folding or the repetition o
       for (const order of ['one', 'two']) {
         const person = await user(`person-${run}-${order}`)
         const shuffled = [...changes].sort(() => (next() % 2 === 0 ? 1 : -1))
-        const reported = await deliver(person, shuffled, next)
+        const delivery = await deliver(person, shuffled, next)
         const state = (await pullAll(person)).changes
         states.push(JSON.stringify(state.map(({ entity_id, id }) => [entity_id, id]).sort()))
         assertWinners(changes, state)
-        assertNoSilentLoser(changes, state, reported)
+        assertNoSilentLoser(changes, state, delivery)
         const before = JSON.stringify(await pullAll(person))
         for (const kept of state) {
           const retry = changes.find(({ id }) => id === kept.id)
@@ -188,20 +188,40 @@ t.test('The winner does not depend on the order, the folding or the repetition o
   t.pass(`${run} scripts`)
 })
 
-/** Pushes in pieces of random size, some of them twice, and collects what was accepted and what was reported. */
-async function deliver(person: TestUser, changes: Change[], next: () => number) {
-  const accepted = new Set<string>()
-  const rejected = new Set<string>()
+interface Delivery {
+  rejected: Set<string>
+  /** Events that were the stored version at some time. */
+  stood: Set<string>
+  /** The requests, as they were sent. */
+  pieces: Change[][]
+}
+
+/** Pushes in pieces of random size, some of them twice, and notes what became of each change. */
+async function deliver(person: TestUser, changes: Change[], next: () => number): Promise<Delivery> {
+  const delivery: Delivery = { rejected: new Set(), stood: new Set(), pieces: [] }
   for (let rest = changes; rest.length > 0; ) {
     const piece = rest.slice(0, 1 + (next() % 4))
     rest = rest.slice(piece.length)
+    delivery.pieces.push(piece)
     for (let times = 1 + (next() % 2); times > 0; times -= 1) {
       const { body } = await push(person, piece)
-      for (const id of body.accepted_ids) accepted.add(id)
-      for (const { event_id } of body.conflicts) rejected.add(event_id)
+      const answered = [
+        ...body.accepted_ids,
+        ...body.conflicts.map((conflict: Schemas['ConflictInfo']) => conflict.event_id),
+      ]
+      if (
+        answered.sort().join() !==
+        piece
+          .map(({ id }) => id)
+          .sort()
+          .join()
+      )
+        throw new Error('a change was not answered once')
+      for (const { event_id } of body.conflicts) delivery.rejected.add(event_id)
+      for (const { id } of (await pullAll(person)).changes) delivery.stood.add(id)
     }
   }
-  return { accepted, rejected }
+  return delivery
 }
 
 function assertWinners(changes: Change[], state: Schemas['SyncEvent'][]): void {
@@ -213,14 +233,21 @@ function assertWinners(changes: Change[], state: Schemas['SyncEvent'][]): void {
   }
 }
 
-/** Every loser was rejected, or accepted when it arrived and overwritten by a greater one later, or says what the winner says. */
+/** A loser was reported, or it stood until a greater one came, or its own device sent a greater one along, or nothing of it is lost. */
 function assertNoSilentLoser(
   changes: Change[],
   state: Schemas['SyncEvent'][],
-  { accepted, rejected }: { accepted: Set<string>; rejected: Set<string> },
+  { rejected, stood, pieces }: Delivery,
 ): void {
-  for (const { id } of changes) {
-    if (!accepted.has(id) && !rejected.has(id)) throw new Error(`${id} was answered neither way`)
+  for (const change of changes) {
+    const piece = pieces.find((sent) => sent.includes(change)) as Change[]
+    const isBeatenBy = (other: Change) =>
+      other.entity_id === change.entity_id && compareVersions(toVersion(other), toVersion(change)) > 0
+    const ownNewer = piece.some((other) => other.device_id === change.device_id && isBeatenBy(other))
+    const sameDelete =
+      change.operation === 'delete' && changes.some((other) => other.operation === 'delete' && isBeatenBy(other))
+    if (!rejected.has(change.id) && !stood.has(change.id) && !ownNewer && !sameDelete)
+      throw new Error(`${change.id} was lost in silence`)
   }
   for (const { id } of state) if (rejected.has(id)) throw new Error(`the winner ${id} was reported as a loser`)
 }
@@ -235,6 +262,35 @@ function toVersion({ id, timestamp, device_id, operation, data_hash, encrypted_d
     encrypted_data: encrypted_data ?? null,
   }
 }
+
+t.test('Every overwritten version that the device had not seen is flagged, and no other', async (t) => {
+  const { user } = await buildApp(t)
+  const edits = fc.array(fc.record({ device: fc.constantFrom('a', 'b', 'c'), pulls: fc.boolean() }), {
+    minLength: 2,
+    maxLength: 10,
+  })
+  let run = 0
+  await fc.assert(
+    fc.asyncProperty(edits, async (sequence) => {
+      run += 1
+      const person = await user(`writer-${run}`)
+      const seen: Record<string, number> = {}
+      let stored: { device: string; stamp: number } | undefined
+      for (const [index, { device, pulls }] of sequence.entries()) {
+        if (pulls) seen[device] = (await pullAll(person)).cursor
+        const base = seen[device] ?? 0
+        await push(person, [change({ entity_id: 'x', device_id: device, timestamp: 1000 + index, base })])
+        const { changes, cursor } = await pullAll(person)
+        const unseen = stored !== undefined && stored.device !== device && stored.stamp > base
+        if (changes[0]?.resolution_strategy !== (unseen ? 'last_write_wins' : null)) return false
+        stored = { device, stamp: cursor }
+      }
+      return true
+    }),
+    { numRuns: 60 },
+  )
+  t.pass(`${run} sequences`)
+})
 
 t.test('An edit made after seeing a version beats it, however wrong the clocks', async (t) => {
   const { user } = await buildApp(t)

@@ -7,7 +7,10 @@ type Details = Pick<PlaintextBookmark, 'dateAdded' | 'dateModified' | 'tags' | '
 
 const OWN_FIELDS = new Set(['href', 'add_date', 'last_modified', 'tags', 'icon'])
 
-/** What the attributes of an A or H3 say. Those without a field of their own go to `attributes`, so that writing brings them back. */
+/**
+ * What the attributes of an A or H3 say. Those without a field of their own go to `attributes`, so that writing brings
+ * them back.
+ */
 export function readAttributes(attributes: Attributes): Details {
   const { icon, icon_uri: iconUri, add_date: added, last_modified: modified, tags: tagList = '' } = attributes
   const dateAdded = readDate(added)

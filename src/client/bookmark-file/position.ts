@@ -1,8 +1,9 @@
 const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
 /**
- * The fractional index of the nth of a folder's items, counted from 0: a0, a1, … az, b00, b01, … in the format of the npm package
- * `fractional-indexing`, whose `generateKeyBetween` finds places between them. They compare as strings, by code unit.
+ * The fractional index of the nth of a folder's items, counted from 0: a0, a1, … az, b00, b01, … in the format of the
+ * npm package `fractional-indexing`, whose `generateKeyBetween` finds places between them. They compare as strings, by
+ * code unit.
  */
 export function positionAt(index: number): string {
   let width = 1

@@ -8,13 +8,14 @@ import { positionAt } from './position.ts'
 /**
  * Reads a Netscape bookmark file, as every browser exports it.
  *
- * - Folders (H3) become bookmarks without `url`; what is in them names them in `parentId`, `folder` (title) and `path` (the titles of all folders
- *   above, joined by `/`). What is at the top has none of the three.
+ * - Folders (H3) become bookmarks without `url`; what is in them names them in `parentId`, `folder` (title) and `path`
+ *   (the titles of all folders above, joined by `/`). What is at the top has none of the three.
  * - `position` gives the order within the folder; the array is in the order of the file, folders before their contents.
- * - `dateAdded`, `dateModified`: ISO 8601 in whole seconds, from ADD_DATE and LAST_MODIFIED. `tags` from TAGS, `favicon` from ICON or else ICON_URI,
- *   `description` from DD with its line breaks, `domain` from web addresses.
+ * - `dateAdded`, `dateModified`: ISO 8601 in whole seconds, from ADD_DATE and LAST_MODIFIED. `tags` from TAGS,
+ *   `favicon` from ICON or else ICON_URI, `description` from DD with its line breaks, `domain` from web addresses.
  * - Separators (HR) become `{type: 'separator', title: ''}` without `url`.
- * - Attributes without a field of their own (PERSONAL_TOOLBAR_FOLDER, SHORTCUTURL, PRIVATE, LAST_VISIT, …) are kept in `attributes`, by lower-case name.
+ * - Attributes without a field of their own (PERSONAL_TOOLBAR_FOLDER, SHORTCUTURL, PRIVATE, LAST_VISIT, …) are kept in
+ *   `attributes`, by lower-case name.
  * - `id` is a new UUIDv7 on each reading, `source` is `bookmarks`.
  *
  * Unclosed tags, any case, CRLF and a byte order mark are fine.

@@ -5,8 +5,8 @@ import { byPosition } from './position.ts'
 export type Contents = Map<PlaintextBookmark | undefined, PlaintextBookmark[]>
 
 /**
- * Sorts bookmarks into their folders. Each is in exactly one place: those whose parent is missing or no folder are at the top, and a cycle is cut at
- * whichever of its folders comes first.
+ * Sorts bookmarks into their folders. Each is in exactly one place: those whose parent is missing or no folder are at
+ * the top, and a cycle is cut at whichever of its folders comes first.
  */
 export function arrange(bookmarks: readonly PlaintextBookmark[]): Contents {
   const parents = findParents(bookmarks)

@@ -13,11 +13,12 @@ const HEAD = `<!DOCTYPE NETSCAPE-Bookmark-file-1>
 `
 
 /**
- * Writes a Netscape bookmark file, which every browser imports; `readBookmarkFile` reads it back with the same folders, order, titles, addresses,
- * dates (to the second), tags, icons and descriptions. Save it as UTF-8.
+ * Writes a Netscape bookmark file, which every browser imports; `readBookmarkFile` reads it back with the same folders,
+ * order, titles, addresses, dates (to the second), tags, icons and descriptions. Save it as UTF-8.
  *
- * `parentId` and `position` decide where a bookmark goes, not the order of the array; a bookmark without `url` is a folder, unless its `type` is
- * `separator`. None is left out: those whose parent is missing, is no folder or is inside themselves go to the top.
+ * `parentId` and `position` decide where a bookmark goes, not the order of the array; a bookmark without `url` is a
+ * folder, unless its `type` is `separator`. None is left out: those whose parent is missing, is no folder or is inside
+ * themselves go to the top.
  */
 export function writeBookmarkFile(bookmarks: readonly PlaintextBookmark[]): string {
   const contents = arrange(bookmarks)

@@ -13,10 +13,11 @@ const CHUNK_BYTES = 65_536 + TAG_BYTES
 /**
  * The plaintext of an export file, chunk by chunk, at constant memory.
  *
- * The file is a 32-byte header (`EBSX`, version 1, the first 8 bytes of SHA-256(`ebs/key-id` || key), a 19-byte nonce prefix) and chunks of 65,536
- * bytes, each XChaCha20-Poly1305 (draft-irtf-cfrg-xchacha-03) with its 16-byte tag, in the STREAM construction (Hoang, Reyhanitabar, Rogaway,
- * Vizár 2015): nonce = prefix, 4-byte big-endian counter from 0, flag byte 1 for the last chunk and else 0; associated data = the header.
- * A chunk that comes out is what was put in at that place; that the file is whole is certain only when the generator ends.
+ * The file is a 32-byte header (`EBSX`, version 1, the first 8 bytes of SHA-256(`ebs/key-id` || key), a 19-byte nonce
+ * prefix) and chunks of 65,536 bytes, each XChaCha20-Poly1305 (draft-irtf-cfrg-xchacha-03) with its 16-byte tag, in the
+ * STREAM construction (Hoang, Reyhanitabar, Rogaway, Vizár 2015): nonce = prefix, 4-byte big-endian counter from 0,
+ * flag byte 1 for the last chunk and else 0; associated data = the header. A chunk that comes out is what was put in at
+ * that place; that the file is whole is certain only when the generator ends.
  *
  * @throws ExportError `not-an-export`, `unknown-version`, `other-key`, `damaged`, `trailing-bytes`, `counter-overflow`
  */

@@ -1,4 +1,7 @@
-/** What an export file can be read from: bytes, a Blob or File, the body of a fetch response, or anything that yields bytes. */
+/**
+ * What an export file can be read from: bytes, a Blob or File, the body of a fetch response, or anything that yields
+ * bytes.
+ */
 export type ExportFile = Uint8Array | Blob | ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>
 
 /** A run of the file's bytes. */
@@ -9,7 +12,9 @@ export interface Piece {
   last: boolean
 }
 
-/** The file cut into a head of one size and pieces of another; the last one may be shorter. Holds one piece at a time. */
+/**
+ * The file cut into a head of one size and pieces of another; the last one may be shorter. Holds one piece at a time.
+ */
 export async function* cut(file: ExportFile, headSize: number, size: number): AsyncGenerator<Piece, void, undefined> {
   let buffer = new Uint8Array(headSize)
   let filled = 0

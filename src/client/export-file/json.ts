@@ -10,8 +10,8 @@ const [QUOTE, BACKSLASH, OPENING_BRACE, CLOSING_BRACE, OPENING_BRACKET, CLOSING_
 )
 
 /**
- * Reads the JSON of an export as it arrives, holding one bookmark at a time. It only looks for where the elements of `bookmarks` end;
- * JSON.parse judges each of them, and what is around them.
+ * Reads the JSON of an export as it arrives, holding one bookmark at a time. It only looks for where the elements of
+ * `bookmarks` end; JSON.parse judges each of them, and what is around them.
  */
 export class ExportJson {
   #decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
@@ -110,7 +110,7 @@ export class ExportJson {
   }
 
   #leaveBookmarks(): void {
-    if (this.#element.trim() !== '') throw malformed('something other than a bookmark ends its bookmarks')
+    if (/[^\t\n\r ]/.test(this.#element)) throw malformed('something other than a bookmark ends its bookmarks')
     this.#element = ''
     this.#inBookmarks = false
   }

@@ -58,7 +58,7 @@ t.test('Internet Explorer: byte order mark, ICON_URI, empty folders, attributes 
   t.hasStrict(bookmarks[0], { title: 'Comics', attributes: { folded: '' }, dateAdded: '2016-06-18T17:44:24.000Z' })
   t.hasStrict(bookmarks[1], { favicon: 'http://66.media.tumblr.com/avatar_44b0e39c0c7a_128.png' })
   t.hasStrict(bookmarks[1], { attributes: { last_visit: '1466271425' }, dateModified: '2016-06-18T17:37:05.000Z' })
-  t.notOk('icon_uri' in (bookmarks[1]?.attributes as object))
+  t.same(Object.keys(bookmarks[1]?.attributes ?? {}), ['last_visit'])
   const links = bookmarks.find(({ title }) => title === 'Links')
   t.ok(links)
   t.notOk(bookmarks.some(({ parentId }) => parentId === links?.id))
@@ -72,7 +72,7 @@ t.test('Delicious and Shaarli: tags, private marks, descriptions, addresses that
   const shaarli = readBookmarkFile(readSample('shaarli.htm'))
   t.hasStrict(shaarli[0], { url: '?lY47tw', domain: undefined, title: "Kouign'amann recipes" })
   t.match(shaarli[0]?.description, /^"Is there .*\n\n- http:.*\n- http:.*\n\n"It is strictly .* Amann"$/)
-  t.match(shaarli[3]?.url, /timal%20|&qo=1$/)
+  t.match(shaarli[3]?.url, /%3Astorml&qo=1$/)
 })
 
 t.test('descriptions of several lines keep their lines', async (t) => {
@@ -169,7 +169,7 @@ t.test('ends that belong to nothing open do not end a folder or a description', 
 })
 
 t.test('markup within titles and descriptions leaves its text', async (t) => {
-  const bookmark = only('<DT><A HREF="x">a <b>bold</b> &lt;i&gt; &amp;amp; title</A><DD>one<br>two <i>three</i>\n')
+  const bookmark = only('<DT><A HREF="x">a <b>bold</b> &lt;i&gt; &amp;amp; title</A><DD>one<br>two <i>three</i>')
   t.hasStrict(bookmark, { title: 'a bold <i> &amp; title', description: 'one\ntwo three' })
 })
 

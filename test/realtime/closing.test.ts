@@ -1,0 +1,214 @@
+import { once } from 'node:events'
+import { mock } from 'node:test'
+import t from 'tap'
+import type { WebSocket } from 'ws'
+import { endLogin } from '../../src/db/logins.ts'
+import { buildApp, type TestUser } from '../support/app.ts'
+import { change } from '../support/changes.ts'
+import { type Device, openDevice, until } from './device.ts'
+
+const dayMs = 86_400_000
+const push = (user: TestUser, entity_id: string) =>
+  user.call('POST', '/api/v1/sync/push', { body: { changes: [change({ entity_id })] } })
+
+async function open(t: Parameters<typeof openDevice>[0]) {
+  const app = await buildApp(t)
+  const origin = await app.listen()
+  const ada = await app.user('ada')
+  const device = await openDevice(t, origin, ada)
+  return { app, origin, ada, device }
+}
+
+/** Lets the hub's timers run only when told to. Other timers stay as they are. */
+function holdIntervals(t: Parameters<typeof openDevice>[0]) {
+  mock.timers.enable({ apis: ['setInterval'] })
+  t.teardown(() => mock.timers.reset())
+  return (seconds: number) => mock.timers.tick(seconds * 1000)
+}
+
+t.test('Signing out closes every socket of the login with 4401, and no other', async (t) => {
+  const { app, origin, ada, device } = await open(t)
+  const second = await openDevice(t, origin, ada, { deviceId: 'device-c' })
+  const sameUser = await app.user('ada')
+  const others = [
+    await openDevice(t, origin, sameUser, { deviceId: 'device-d' }),
+    await openDevice(t, origin, await app.user('bob')),
+  ]
+  await ada.call('POST', '/api/v1/auth/logout')
+  t.same(await Promise.all([device.closeCode, second.closeCode]), [4401, 4401])
+  await push(sameUser, 'later')
+  t.match(await others[0]?.nextSync(), { event: { entity_id: 'later' } })
+  for (const { socket } of others) t.equal(socket.readyState, socket.OPEN)
+  t.same([device.messages, second.messages], [[], []], 'those of the login got nothing more')
+})
+
+t.test('Where a login has ended elsewhere, its socket gets no change any more', async (t) => {
+  const { app, ada, device } = await open(t)
+  await app.context.database.write((trx) => endLogin(trx, ada.loginId))
+  await push(await app.user('ada'), 'secret')
+  t.equal(await device.closeCode, 4401)
+  t.same(device.messages, [])
+})
+
+t.test('Where a login has ended elsewhere, its socket writes nothing any more', async (t) => {
+  const { app, ada, device } = await open(t)
+  await app.context.database.write((trx) => endLogin(trx, ada.loginId))
+  for (let n = 0; n < 3; n++) device.send({ type: 'sync', event: change({ entity_id: `x${n}` }) })
+  t.equal(await device.closeCode, 4401)
+  t.same(await app.context.database.db.selectFrom('records').select('entity_id').execute(), [])
+})
+
+t.test('A login that ends while its socket is opened is not greeted', async (t) => {
+  const { app, origin, ada } = await open(t)
+  // Counted after the session was looked up, before the upgrade.
+  app.context.limits.countUser = async () =>
+    void (await app.context.database.write((trx) => endLogin(trx, ada.loginId)))
+  await t.rejects(openDevice(t, origin, ada), { message: 'closed with 4401' })
+})
+
+t.test('A refresh leaves the socket open, beyond the end of the session token it was opened with', async (t) => {
+  const { app, ada, device } = await open(t)
+  app.setClock(Date.now() + 6 * dayMs)
+  const cookie = `service_refresh=${ada.refresh}`
+  t.equal((await app.call('POST', '/api/v1/auth/refresh', { headers: { cookie } })).status, 200)
+  app.setClock(Date.now() + 8 * dayMs)
+  await push(await app.user('ada'), 'x')
+  t.match(await device.nextSync(), { event: { entity_id: 'x' } })
+})
+
+t.test('A session that is over is found by the next sweep, without any change', async (t) => {
+  const tick = holdIntervals(t)
+  const { app, device } = await open(t)
+  app.setClock(Date.now() + 31 * dayMs)
+  tick(30)
+  t.equal(await device.closeCode, 4401)
+})
+
+t.test('The server sends a ping every 20 s', async (t) => {
+  const tick = holdIntervals(t)
+  const { device } = await open(t)
+  const isPing = ({ type }: { type: string }) => type === 'ping'
+  for (let n = 0; n < 3; n++) {
+    tick(20)
+    t.same(await device.take(isPing), { type: 'ping' })
+    t.same(device.messages, [])
+    device.send({ type: 'ping' })
+    await device.next()
+  }
+})
+
+t.test('A socket from which nothing was heard for 60 s is closed with 4408', async (t) => {
+  const tick = holdIntervals(t)
+  const { app, device } = await open(t)
+  tick(60)
+  t.equal(app.context.hub.sockets(), 1)
+  t.equal(device.socket.readyState, device.socket.OPEN, 'not yet')
+  tick(5)
+  t.equal(await device.closeCode, 4408)
+})
+
+const signs: Record<string, (device: Device) => void> = {
+  pong: (device) => device.send({ type: 'pong' }),
+  'a malformed message': (device) => device.socket.send('?'),
+  'a ping of the protocol': (device) => device.socket.ping(),
+  'a pong of the protocol': (device) => device.socket.pong(),
+}
+for (const [name, say] of Object.entries(signs)) {
+  t.test(`A socket lives on by ${name}`, async (t) => {
+    const tick = holdIntervals(t)
+    const { app, device } = await open(t)
+    const [serverSide] = app.app.websocketServer.clients as Set<WebSocket>
+    for (let n = 0; n < 3; n++) {
+      tick(55)
+      const heard = Promise.race(['message', 'ping', 'pong'].map((event) => once(serverSide as WebSocket, event)))
+      say(device)
+      await heard
+      await until(() => !serverSide?.isPaused)
+    }
+    t.equal(device.socket.readyState, device.socket.OPEN)
+    tick(65)
+    t.equal(await device.closeCode, 4408)
+  })
+}
+
+t.test('A lost pulse is made good within 30 s', async (t) => {
+  const tick = holdIntervals(t)
+  const { app, ada, device } = await open(t)
+  app.context.pulse.publish = () => {}
+  await push(ada, 'x')
+  device.send({ type: 'ping' })
+  t.same(await device.next(), { type: 'pong' }, 'nothing came')
+  tick(30)
+  t.match(await device.nextSync(), { event: { entity_id: 'x' } })
+})
+
+t.test('What could not be read is read again 5 s later, and the greeting too', async (t) => {
+  const tick = holdIntervals(t)
+  const { app, origin, ada, device } = await open(t)
+  const { database } = app.context
+  const { db } = database
+  let failures = 0
+  await push(ada, 'before')
+  await device.nextSync()
+  app.context.pulse.publish = () => {}
+  await push(ada, 'x')
+  Object.defineProperty(database, 'db', {
+    get: () => {
+      failures++
+      throw new Error('broken')
+    },
+    configurable: true,
+  })
+  tick(30)
+  await until(() => failures > 0)
+  Object.defineProperty(database, 'db', { value: db, configurable: true })
+  tick(5)
+  t.match(await device.nextSync(), { event: { entity_id: 'x' } })
+  t.match(app.log.join(''), /changes could not be read/)
+  t.ok(await openDevice(t, origin, ada))
+})
+
+t.test('When the server stops, each socket is closed with 1001', async (t) => {
+  const { app, origin, ada, device } = await open(t)
+  const second = await openDevice(t, origin, ada)
+  await app.close()
+  t.same(await Promise.all([device.closeCode, second.closeCode]), [1001, 1001])
+})
+
+t.test('A change that was being written when the server stops is on disk, though nobody hears of it', async (t) => {
+  const { app, device } = await open(t)
+  const began = Promise.withResolvers<void>()
+  const write = app.context.database.write
+  let written = false
+  app.context.database.write = (work) => {
+    began.resolve()
+    return write(async (trx) => {
+      await new Promise((resolve) => setTimeout(resolve, 100))
+      return work(trx)
+    }).finally(() => {
+      written = true
+    })
+  }
+  device.send({ type: 'sync', event: change({ entity_id: 'x' }) })
+  await began.promise
+  await app.close()
+  t.ok(written)
+  t.notMatch(app.log.join(''), /"level":50/)
+})
+
+t.test('A client that does not answer does not hold up the stop', async (t) => {
+  const { app, device } = await open(t)
+  device.socket.pause()
+  await app.close()
+  t.equal(app.context.hub.sockets(), 0)
+})
+
+t.test('A client that leaves is forgotten', async (t) => {
+  const { app, origin, ada, device } = await open(t)
+  const rude = await openDevice(t, origin, ada)
+  t.equal(app.context.hub.sockets(), 2)
+  device.socket.close()
+  rude.socket.terminate()
+  await until(() => app.context.hub.sockets() === 0)
+  t.equal((await push(ada, 'x')).status, 200)
+})

@@ -1,0 +1,255 @@
+import Sqlite from 'better-sqlite3'
+import t from 'tap'
+import { buildApp, type TestApp, type TestUser } from '../support/app.ts'
+import { change, pullAll } from '../support/changes.ts'
+import { openDevice, until } from './device.ts'
+
+async function open(t: Parameters<typeof openDevice>[0], env: Record<string, string> = {}) {
+  const app = await buildApp(t, env)
+  const origin = await app.listen()
+  const ada = await app.user('ada')
+  const device = await openDevice(t, origin, ada)
+  return { app, origin, ada, device }
+}
+
+const push = (user: TestUser, changes: unknown[]) => user.call('POST', '/api/v1/sync/push', { body: { changes } })
+const own = (fields: Parameters<typeof change>[0]) => change({ device_id: 'device-b', ...fields })
+
+t.test('A sync that is accepted comes back with its stamp', async (t) => {
+  const { ada, device } = await open(t)
+  const event = own({ entity_id: 'x' })
+  device.send({ type: 'sync', event })
+  const acknowledgement = await device.nextSync()
+  t.match(acknowledgement.event, { ...event, user_id: ada.userId })
+  const { changes, cursor } = await pullAll(ada)
+  t.same(changes, [acknowledgement.event])
+  t.equal(acknowledgement.stamp, cursor)
+})
+
+t.test('A retry is acknowledged too, with the stamp of before, and changes nothing', async (t) => {
+  const { ada, device } = await open(t)
+  const event = own({ entity_id: 'x' })
+  device.send({ type: 'sync', event })
+  const first = await device.nextSync()
+  await push(ada, [own({ entity_id: 'y' })])
+  device.send({ type: 'sync', event })
+  t.same(await device.nextSync(), first)
+  device.send({ type: 'ping' })
+  t.same(await device.next(), { type: 'pong' }, 'and only once')
+})
+
+t.test('A retry over a new socket is acknowledged in its turn', async (t) => {
+  const { origin, ada, device } = await open(t)
+  const [event, lost] = [own({ entity_id: 'x' }), own({ entity_id: 'y' })]
+  await push(ada, [change({ entity_id: 'missed' }), event, lost, change({ entity_id: 'missed too' })])
+  device.socket.terminate()
+  const again = await openDevice(t, origin, ada, { since: 0 })
+  again.send({ type: 'sync', event })
+  const seen = [await again.nextSync(), await again.nextSync(), await again.nextSync()]
+  t.same(seen.map(({ event }) => event.entity_id).sort(), ['missed', 'missed too', 'x'])
+})
+
+t.test('A change that says what is stored already is acknowledged with what is stored', async (t) => {
+  const { ada, device } = await open(t)
+  const stored = change({ entity_id: 'x', timestamp: 2000 })
+  await push(ada, [stored])
+  await device.nextSync()
+  device.send({ type: 'sync', event: { ...stored, id: 'other', device_id: 'device-b', timestamp: 1000 } })
+  t.match(await device.nextSync(), { event: { entity_id: 'x', id: stored.id } })
+})
+
+t.test('A sync reaches the other sockets once, and its sender once', async (t) => {
+  const { origin, ada, device } = await open(t)
+  const [twin, other] = [await openDevice(t, origin, ada), await openDevice(t, origin, ada, { deviceId: 'device-c' })]
+  const ids = Array.from({ length: 50 }, (_, index) => `bookmark-${index}`)
+  for (const entity_id of ids) device.send({ type: 'sync', event: own({ entity_id }) })
+  await device.take((message) => message.type === 'sync' && message.event.entity_id === 'bookmark-49')
+  await push(ada, [change({ entity_id: 'last' })])
+  t.same(await device.takeEntities('last'), ['last'], 'the sender got no more than its acknowledgements')
+  t.same(await other.takeEntities('last'), [...ids, 'last'])
+  t.same(await twin.takeEntities('last'), ['last'], 'another socket of the same device got none')
+})
+
+t.test('A sync without a device of its own is told once to its sender', async (t) => {
+  const { ada, device } = await open(t)
+  for (const device_id of ['unknown', 'device-c'])
+    device.send({ type: 'sync', event: own({ entity_id: device_id, device_id }) })
+  t.same(await device.takeEntities('device-c'), ['unknown', 'device-c'])
+  await push(ada, [change({ entity_id: 'last' })])
+  t.same(await device.takeEntities('last'), ['last'])
+})
+
+t.test('A sync that deletes is acknowledged without ciphertext', async (t) => {
+  const { device } = await open(t)
+  device.send({ type: 'sync', event: own({ entity_id: 'x' }) })
+  await device.nextSync()
+  device.send({ type: 'sync', event: own({ entity_id: 'x', operation: 'delete', timestamp: Date.now() + 1000 }) })
+  const { event } = await device.nextSync()
+  t.match(event, { entity_id: 'x', operation: 'delete' })
+  t.notOk('encrypted_data' in event)
+})
+
+t.test('A sync that is rejected comes back as an error that names the entity', async (t) => {
+  const { app, ada, device } = await open(t)
+  await push(ada, [change({ entity_id: 'the-entity', timestamp: 2000 })])
+  await device.nextSync()
+  device.send({ type: 'sync', event: own({ entity_id: 'the-entity', timestamp: 1000 }) })
+  t.match(await device.next(), { type: 'error', error: /the-entity.*newer/ })
+  const foreign = (await app.user('bob')).userId
+  device.send({ type: 'sync', event: own({ entity_id: 'y', user_id: foreign }) })
+  t.match(await device.next(), { type: 'error', error: /y.*another user/ })
+  device.send({ type: 'sync', event: own({ entity_id: 'z', timestamp: Date.now() + 2 * 86_400_000 }) })
+  t.match(await device.next(), { type: 'error', error: /z.*24 hours/ })
+  t.equal((await pullAll(ada)).changes.length, 1)
+  device.send({ type: 'sync', event: own({ entity_id: 'fine' }) })
+  t.match(await device.nextSync(), { event: { entity_id: 'fine' } }, 'the socket stays')
+})
+
+t.test('A push over the socket counts as a sync of its device', async (t) => {
+  const { ada, device } = await open(t)
+  device.send({ type: 'sync', event: own({ entity_id: 'x' }) })
+  await device.nextSync()
+  const { body } = await ada.call('GET', '/api/v1/sync/status', { headers: { 'x-device-id': 'device-b' } })
+  t.ok(body.last_sync > 0)
+})
+
+t.test('ping is answered with pong, pong with nothing, and pings of the protocol by its pong', async (t) => {
+  const { device } = await open(t)
+  device.send({ type: 'pong' })
+  device.send({ type: 'ping', later: 'versions may say more' })
+  t.same(await device.next(), { type: 'pong' })
+  const answered = new Promise((resolve) => device.socket.once('pong', (data) => resolve(String(data))))
+  device.socket.ping('hello')
+  t.equal(await answered, 'hello')
+})
+
+t.test('Messages are handled one at a time, in their order', async (t) => {
+  const { app, device } = await open(t)
+  const { database } = app.context
+  const write = database.write
+  let [running, most] = [0, 0]
+  database.write = async (work) => {
+    most = Math.max(most, ++running)
+    return write(work).finally(() => running--)
+  }
+  const ids = Array.from({ length: 30 }, (_, index) => `bookmark-${index}`)
+  for (const entity_id of ids) device.send({ type: 'sync', event: own({ entity_id }) })
+  t.same(await device.takeEntities('bookmark-29'), ids)
+  t.equal(most, 1)
+})
+
+const valid = own({ entity_id: 'x' })
+const without = (field: keyof typeof valid) =>
+  Object.fromEntries(Object.entries(valid).filter(([name]) => name !== field))
+const sync = (event: unknown) => JSON.stringify({ type: 'sync', event })
+const malformed: Record<string, { text: string | Buffer; fault: RegExp }> = {
+  'an empty message': { text: '', fault: /JSON/ },
+  'half a message': { text: '{"type":"ping"', fault: /JSON/ },
+  'two messages in a frame': { text: '{"type":"ping"}{"type":"ping"}', fault: /JSON/ },
+  'a binary frame': { text: Buffer.from('{"type":"ping"}'), fault: /binary/ },
+  null: { text: 'null', fault: /type/ },
+  'a number': { text: '5', fault: /type/ },
+  'a string': { text: '"ping"', fault: /type/ },
+  'an array': { text: '[{"type":"ping"}]', fault: /type/ },
+  'no type': { text: '{}', fault: /type/ },
+  'an unknown type': { text: '{"type":"subscribe"}', fault: /type/ },
+  "a type that is the server's": { text: '{"type":"connected","deviceId":"x","timestamp":1}', fault: /type/ },
+  'a type of every object': { text: '{"type":"toString"}', fault: /type/ },
+  'a type that is a prototype': { text: '{"type":"__proto__"}', fault: /type/ },
+  'a type in a list': { text: '{"type":["ping"]}', fault: /type/ },
+  'a type of the prototype': { text: '{"__proto__":{"type":"ping"}}', fault: /type/ },
+  'no event': { text: '{"type":"sync"}', fault: /event is required/ },
+  'a null event': { text: sync(null), fault: /event/ },
+  'a list of events': { text: sync([valid]), fault: /event/ },
+  'a number as text': { text: sync({ ...valid, timestamp: '5' }), fault: /event\.timestamp/ },
+  'a fraction': { text: sync({ ...valid, timestamp: 1.5 }), fault: /event\.timestamp/ },
+  'a time beyond 2^53': { text: sync({ ...valid, timestamp: 2 ** 53 }), fault: /event\.timestamp/ },
+  'an empty id': { text: sync({ ...valid, id: '' }), fault: /event\.id/ },
+  'an id of 129 characters': { text: sync({ ...valid, entity_id: 'x'.repeat(129) }), fault: /event\.entity_id/ },
+  'an id beyond ASCII': { text: sync({ ...valid, entity_id: 'é' }), fault: /event\.entity_id/ },
+  'a control character': { text: sync({ ...valid, device_id: 'a\0' }), fault: /event\.device_id/ },
+  'an unknown entity type': { text: sync({ ...valid, entity_type: 'tab' }), fault: /event\.entity_type/ },
+  'an unknown operation': { text: sync({ ...valid, operation: 'upsert' }), fault: /event\.operation/ },
+  'too much ciphertext': {
+    text: sync({ ...valid, encrypted_data: 'x'.repeat(262_145) }),
+    fault: /event\.encrypted_data/,
+  },
+  ...Object.fromEntries(
+    (
+      ['id', 'entity_type', 'entity_id', 'operation', 'timestamp', 'device_id', 'encrypted_data', 'data_hash'] as const
+    ).map((field) => [
+      `no ${field}`,
+      { text: sync(without(field)), fault: new RegExp(`event\\.${field} is required`) },
+    ]),
+  ),
+}
+
+t.test('A malformed message is answered with an error that names its fault, and the socket stays', async (t) => {
+  const { app, ada, device } = await open(t)
+  for (const [name, { text, fault }] of Object.entries(malformed)) {
+    device.socket.send(text)
+    t.match(await device.next(), { type: 'error', error: fault }, name)
+  }
+  device.socket.send(`{"type":"ping","deep":${'['.repeat(100_000)}${']'.repeat(100_000)}}`)
+  t.same(await device.next(), { type: 'pong' }, 'deep nesting does no harm')
+  t.same((await pullAll(ada)).changes, [], 'nothing was written')
+  t.notMatch(app.log.join(''), /data-|"level":50/, 'and nothing is in the log')
+})
+
+t.test('The largest change there is passes', async (t) => {
+  const { device } = await open(t)
+  const event = own({ entity_id: '\\'.repeat(128), encrypted_data: 'x'.repeat(262_144) })
+  device.send({ type: 'sync', event })
+  t.match(await device.nextSync(), { event })
+})
+
+t.test('A message over 512 KiB closes the socket with 1009', async (t) => {
+  const { app, ada, device } = await open(t)
+  device.socket.send(`{"type":"ping","x":"${'x'.repeat(524_288)}"}`)
+  t.equal(await device.closeCode, 1009)
+  await until(() => app.context.hub.sockets() === 0)
+  t.same((await pullAll(ada)).changes, [])
+})
+
+t.test("Each message counts against the user's rate", async (t) => {
+  const { app, ada, device } = await open(t, { RATE_LIMIT_PER_MINUTE: '10' })
+  for (let n = 0; n < 200; n++)
+    device.send(n < 5 ? { type: 'ping' } : { type: 'sync', event: own({ entity_id: `x${n}` }) })
+  t.match(await device.take(({ type }) => type === 'error'), { error: 'Too many requests' })
+  const rows = await app.context.database.db.selectFrom('records').select('entity_id').execute()
+  t.ok(rows.length <= 5, 'what came too much was not written')
+  t.equal((await ada.call('GET', '/api/v1/bookmarks')).status, 429, 'it is the same rate as that of requests')
+  t.equal(device.socket.readyState, device.socket.OPEN, 'the socket stays')
+})
+
+t.test('When the database is out of reach a message gets an error, and the socket stays', async (t) => {
+  const { app, ada, device } = await open(t)
+  const mend = breakDatabase(app)
+  device.send({ type: 'sync', event: own({ entity_id: 'x' }) })
+  t.same(await device.next(), { type: 'error', error: 'Service unavailable' })
+  mend()
+  t.match(app.log.join(''), /disk I\/O error/, 'the cause is in the log')
+  t.notMatch(app.log.join(''), /data-|service_session/, 'without what was sent')
+  device.send({ type: 'sync', event: own({ entity_id: 'y' }) })
+  t.match(await device.nextSync(), { event: { entity_id: 'y' } })
+  t.equal((await pullAll(ada)).changes.length, 1)
+})
+
+t.test('A fault of ours is no more than that to the client', async (t) => {
+  const { app, device } = await open(t)
+  const write = app.context.database.write
+  app.context.database.write = () => Promise.reject(new Error('a secret detail'))
+  device.send({ type: 'sync', event: own({ entity_id: 'x' }) })
+  t.same(await device.next(), { type: 'error', error: 'Internal server error' })
+  app.context.database.write = write
+})
+
+/** Every query fails until the returned function is called. */
+function breakDatabase({ context: { database } }: TestApp): () => void {
+  const { db } = database
+  const broken = () => {
+    throw new Sqlite.SqliteError('disk I/O error', 'SQLITE_IOERR')
+  }
+  Object.defineProperty(database, 'db', { get: broken, configurable: true })
+  return () => Object.defineProperty(database, 'db', { value: db, configurable: true })
+}

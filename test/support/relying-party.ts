@@ -1,0 +1,44 @@
+import type { Test } from 'tap'
+import { openProvider, type Provider, type ProviderConfig } from '../../src/auth/provider.ts'
+import { type MockProvider, signInAt, startMockProvider } from './providers.ts'
+
+/** What the service is to a provider in the tests of this level, which run without the service. */
+export const relyingParty = {
+  clientId: 'bookmarks',
+  clientSecret: 'a secret: 100% + /=',
+  scopes: 'openid profile email offline_access',
+  redirectUri: 'http://127.0.0.1:3000/api/v1/auth/callback',
+  allowHttp: true,
+}
+
+export async function startPair(t: Test): Promise<{ mock: MockProvider; provider: Provider }> {
+  const mock = await startMock(t)
+  return { mock, provider: open(t, mock.issuer) }
+}
+
+export async function startMock(t: Test): Promise<MockProvider> {
+  const mock = await startMockProvider()
+  t.teardown(() => mock.close())
+  return mock
+}
+
+export function open(t: Test, issuer: string, changes: Partial<ProviderConfig> = {}): Provider {
+  const provider = openProvider({ ...relyingParty, issuer, ...changes })
+  t.teardown(() => provider.close())
+  return provider
+}
+
+export async function signIn(provider: Provider, returnTo = '/', name = 'Ada') {
+  const attempt = provider.newAttempt(returnTo)
+  const callback = await signInAt(await provider.authorizationUrl(attempt), name)
+  return provider.exchangeCode(new URL(callback).searchParams, attempt)
+}
+
+/** The refresh token that is good from now on, null when the provider gave no new one. */
+export async function refresh(
+  provider: Provider,
+  refreshToken: string | null,
+  subject = 'ada',
+): Promise<string | null> {
+  return (await provider.refresh(String(refreshToken), subject)).refreshToken
+}
