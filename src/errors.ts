@@ -45,6 +45,7 @@ export class ServiceError extends Error {
   readonly code: ErrorCode
   readonly statusCode: number
   readonly details: string | undefined
+  /** A 503 always says when to try again (s). */
   readonly headers: Record<string, string>
 
   constructor(code: ErrorCode, { message, cause, details, headers = {} }: ErrorOptions = {}) {
@@ -52,6 +53,6 @@ export class ServiceError extends Error {
     this.code = code
     this.statusCode = errors[code][0]
     this.details = details
-    this.headers = headers
+    this.headers = this.statusCode === 503 ? { 'retry-after': '1', ...headers } : headers
   }
 }

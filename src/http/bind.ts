@@ -44,7 +44,7 @@ function assertBound(handlers: Operations): void {
   for (const id of Object.keys(handlers)) if (!ids.includes(id)) throw new Error(`the handler ${id} has no operation`)
 }
 
-export function contractOf(operationId: OperationId): OperationObject {
+function contractOf(operationId: OperationId): OperationObject {
   const { path, method } = operations[operationId]
   const paths = openapi.paths as unknown as Record<string, Record<string, OperationObject>>
   return paths[path]?.[method.toLowerCase()] as OperationObject

@@ -21,7 +21,7 @@ export function registerBodies(app: FastifyInstance): void {
   )
 }
 
-export class InvalidBody extends InvalidRequest {
+class InvalidBody extends InvalidRequest {
   readonly validationContext = 'body'
 }
 

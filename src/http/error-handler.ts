@@ -41,8 +41,7 @@ function toServiceError(error: FastifyError, request: FastifyRequest, { database
   if (error instanceof InvalidRequest) return fromFault(error, request)
   if (error.code === 'FST_ERR_CTP_BODY_TOO_LARGE') return new ServiceError('TooLarge', { cause: error })
   if (error.code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') return new ServiceError('UnsupportedMediaType', { cause: error })
-  if (database.isUnavailable(error))
-    return new ServiceError('Unavailable', { cause: error, headers: { 'retry-after': '1' } })
+  if (database.isUnavailable(error)) return new ServiceError('Unavailable', { cause: error })
   if (error.statusCode !== undefined && error.statusCode < 500) return new ServiceError('BadRequest', { cause: error })
   return new ServiceError('Internal', { cause: error })
 }

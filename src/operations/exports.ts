@@ -52,6 +52,7 @@ export const exportOperations: Operations<'listExports' | 'createExport' | 'down
     const body = await openFile(context, row, range)
     const described = {
       'content-disposition': `attachment; filename="bookmarks-${new Date(row.created_at).toISOString().slice(0, 10)}.dat"`,
+      'content-type': 'application/octet-stream',
       'accept-ranges': 'bytes',
       etag,
       'cache-control': 'private, no-store',

@@ -1,7 +1,7 @@
-import Sqlite from 'better-sqlite3'
 import t from 'tap'
-import { buildApp, type TestApp, type TestUser } from '../support/app.ts'
+import { buildApp, type TestUser } from '../support/app.ts'
 import { change, pullAll } from '../support/changes.ts'
+import { breakDatabase } from './broken-database.ts'
 import { openDevice, until } from './device.ts'
 
 async function open(t: Parameters<typeof openDevice>[0], env: Record<string, string> = {}) {
@@ -224,7 +224,7 @@ t.test("Each message counts against the user's rate", async (t) => {
 
 t.test('When the database is out of reach a message gets an error, and the socket stays', async (t) => {
   const { app, ada, device } = await open(t)
-  const mend = breakDatabase(app)
+  const mend = breakDatabase(app.context.database)
   device.send({ type: 'sync', event: own({ entity_id: 'x' }) })
   t.same(await device.next(), { type: 'error', error: 'Service unavailable' })
   mend()
@@ -243,13 +243,3 @@ t.test('A fault of ours is no more than that to the client', async (t) => {
   t.same(await device.next(), { type: 'error', error: 'Internal server error' })
   app.context.database.write = write
 })
-
-/** Every query fails until the returned function is called. */
-function breakDatabase({ context: { database } }: TestApp): () => void {
-  const { db } = database
-  const broken = () => {
-    throw new Sqlite.SqliteError('disk I/O error', 'SQLITE_IOERR')
-  }
-  Object.defineProperty(database, 'db', { get: broken, configurable: true })
-  return () => Object.defineProperty(database, 'db', { value: db, configurable: true })
-}

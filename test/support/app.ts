@@ -35,6 +35,8 @@ export interface CallOptions {
   headers?: Record<string, string>
   /** Sent as it is, in place of `body`. */
   payload?: InjectOptions['payload']
+  /** The caller's IP address. */
+  from?: string
 }
 
 export interface TestUser {
@@ -84,11 +86,11 @@ export async function buildApp(
     if (dataDir === undefined) await rm(folder, { recursive: true, force: true })
   })
 
-  const call: TestApp['call'] = async (method, path, { body, headers = {}, payload } = {}) => {
+  const call: TestApp['call'] = async (method, path, { body, headers = {}, payload, from = '127.0.0.1' } = {}) => {
     const json = body === undefined ? {} : { 'content-type': 'application/json' }
     const content = body === undefined ? payload : JSON.stringify(body)
-    const options: InjectOptions = { method: method as 'GET', url: path, headers: { ...json, ...headers } }
-    const response = await app.inject(content === undefined ? options : { ...options, payload: content })
+    const request = { method: method as 'GET', url: path, headers: { ...json, ...headers }, remoteAddress: from }
+    const response = await app.inject(content === undefined ? request : { ...request, payload: content })
     return checkAnswer(method, path, response.statusCode, response.headers, response.rawPayload)
   }
   return {

@@ -77,6 +77,10 @@ function findOperation(method: string, url: string): Operation | undefined {
 }
 
 function checkHeaders(name: string, response: ResponseObject, headers: Answered['headers']): void {
+  assert.ok(
+    response.headers?.['Set-Cookie'] || headers['set-cookie'] === undefined,
+    `${name}: a cookie that is not in the contract`,
+  )
   for (const [header, reference] of Object.entries(response.headers ?? {})) {
     const { required, schema } = deref(reference) as { required?: boolean; schema?: object }
     const value = headers[header.toLowerCase()]

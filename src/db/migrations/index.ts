@@ -1,5 +1,5 @@
 import type { Migration } from 'kysely/migration'
-import * as initial from './0001-initial.ts'
+import { initial } from './0001-initial.ts'
 
 /** Applied in the order of their names; a landed one is never edited. */
 export const migrations: Record<string, Migration> = {

@@ -1,5 +1,5 @@
 import { buffer } from 'node:stream/consumers'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { ObjectNotFoundError, type ObjectStore } from '../../../src/exports/objects/store.ts'
 
 const signal = new AbortController().signal
@@ -7,7 +7,7 @@ const key = '0199f6a0-1c00-7000-8000-000000000001.1'
 const otherKey = '0199f6a0-1c00-7000-8000-000000000001.2'
 
 /** What every object store must do. */
-export function testObjectStore(open: (t: Tap) => Promise<ObjectStore>): void {
+export function testObjectStore(open: (t: Test) => Promise<ObjectStore>): void {
   t.test('an object is what was put', async (t) => {
     const store = await open(t)
     const content = Buffer.alloc(200_000, 'abcdefghijk')
@@ -110,8 +110,6 @@ export function testObjectStore(open: (t: Tap) => Promise<ObjectStore>): void {
     t.strictSame(await Array.fromAsync(store.list()), [])
   })
 }
-
-type Tap = Parameters<Parameters<typeof t.test>[1] & object>[0]
 
 async function* pieces(content: Buffer, length: number): AsyncGenerator<Buffer> {
   for (let start = 0; start < content.length; start += length) yield content.subarray(start, start + length)

@@ -1,0 +1,173 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import t from 'tap'
+import { buildApp } from '../support/app.ts'
+
+const keyPath = '/api/v1/account/export-key'
+const keyringPath = '/api/v1/account/keyring'
+const someKey = Buffer.alloc(32, 7).toString('base64')
+
+t.test('the export key is made at the first login: 32 bytes, the same ever after', async (t) => {
+  const app = await buildApp(t)
+  const ada = await app.user('ada')
+  const { status, headers, body } = await ada.call('GET', keyPath)
+  t.equal(status, 200)
+  t.equal(headers['cache-control'], 'private, no-store')
+  t.equal(Buffer.from(body.key, 'base64').length, 32)
+  t.strictSame((await (await app.user('ada')).call('GET', keyPath)).body, body)
+  t.notSame((await (await app.user('bob')).call('GET', keyPath)).body, body)
+})
+
+t.test('PUT replaces the export key, for that user alone', async (t) => {
+  const app = await buildApp(t)
+  const [ada, bob] = [await app.user('ada'), await app.user('bob')]
+  const before = (await bob.call('GET', keyPath)).body
+  const { status, body } = await ada.call('PUT', keyPath, { body: { key: someKey } })
+  t.equal(status, 200)
+  t.strictSame(body, { success: true })
+  t.strictSame((await ada.call('GET', keyPath)).body, { key: someKey })
+  t.strictSame((await bob.call('GET', keyPath)).body, before)
+})
+
+t.test('an export key that is not 32 bytes in base64 is refused', async (t) => {
+  const app = await buildApp(t)
+  const ada = await app.user('ada')
+  const before = (await ada.call('GET', keyPath)).body
+  const odd = [
+    Buffer.alloc(31).toString('base64'),
+    Buffer.alloc(33).toString('base64'),
+    Buffer.alloc(32, 255).toString('base64url'),
+    `${'A'.repeat(42)}B=`,
+    `${'A'.repeat(43)}\n`,
+    '',
+    null,
+    7,
+    ['x'],
+  ]
+  for (const key of odd) {
+    const { status, body } = await ada.call('PUT', keyPath, { body: { key } })
+    t.equal(status, 400, JSON.stringify(key))
+    t.strictSame(body, { error: 'Invalid export key' })
+  }
+  for (const whole of [{}, [], null, 'x']) t.equal((await ada.call('PUT', keyPath, { body: whole })).status, 400)
+  t.strictSame((await ada.call('GET', keyPath)).body, before)
+})
+
+t.test('the key of an export that is unknown or another user’s is not found', async (t) => {
+  const app = await buildApp(t)
+  const [ada, bob] = [await app.user('ada'), await app.user('bob')]
+  const { id } = (await ada.call('POST', '/api/v1/exports')).body
+  t.strictSame((await ada.call('GET', `${keyPath}?export=${id}`)).body, (await ada.call('GET', keyPath)).body)
+  for (const [user, each] of [
+    [bob, id],
+    [ada, 'x'],
+    [ada, '0199f6a0-1c00-7000-8000-000000000001'],
+  ] as const) {
+    const { status, body } = await user.call('GET', `${keyPath}?export=${each}`)
+    t.equal(status, 404)
+    t.strictSame(body, { error: 'Export not found' })
+  }
+})
+
+t.test('the key of an expired export is not found', async (t) => {
+  const app = await buildApp(t)
+  const ada = await app.user('ada')
+  const { id } = (await ada.call('POST', '/api/v1/exports')).body
+  await app.context.exportWorker.close()
+  await app.context.database.db
+    .updateTable('exports')
+    .set({ status: 'completed', expires_at: Date.now() - 1 })
+    .execute()
+  t.equal((await ada.call('GET', `${keyPath}?export=${id}`)).status, 404)
+})
+
+t.test('export keys are not in the database as they are', async (t) => {
+  const app = await buildApp(t)
+  const ada = await app.user('ada')
+  await ada.call('PUT', keyPath, { body: { key: someKey } })
+  await ada.call('POST', '/api/v1/exports')
+  await app.close()
+  const stored = await readFile(join(app.dataDir, 'bookmarks.db'))
+  t.ok(stored.includes(ada.userId), 'the file holds the user')
+  t.notOk(stored.includes(Buffer.alloc(32, 7)))
+  t.notOk(stored.includes(someKey))
+  t.notMatch(app.log.join(''), someKey)
+})
+
+t.test('there is no keyring before the first is stored', async (t) => {
+  const app = await buildApp(t)
+  const ada = await app.user('ada')
+  const { status, body } = await ada.call('GET', keyringPath)
+  t.equal(status, 404)
+  t.strictSame(body, { error: 'Keyring not found' })
+})
+
+t.test('a keyring is stored as it is, under the stored revision plus 1', async (t) => {
+  const app = await buildApp(t)
+  const [ada, bob] = [await app.user('ada'), await app.user('bob')]
+  const first = { keyring: ' {"a": "~"} ', revision: 1 }
+  const second = { keyring: 'x'.repeat(16_384), revision: 2 }
+  for (const keyring of [first, second]) {
+    const { status, body } = await ada.call('PUT', keyringPath, { body: keyring })
+    t.equal(status, 200)
+    t.strictSame(body, keyring)
+    const stored = await ada.call('GET', keyringPath)
+    t.equal(stored.headers['cache-control'], 'private, no-store')
+    t.strictSame(stored.body, keyring)
+  }
+  t.equal((await bob.call('GET', keyringPath)).status, 404, 'another user has none')
+})
+
+t.test('another revision than the stored one plus 1 changes nothing', async (t) => {
+  const app = await buildApp(t)
+  const ada = await app.user('ada')
+  const put = (keyring: string, revision: number) => ada.call('PUT', keyringPath, { body: { keyring, revision } })
+  t.equal((await put('a', 2)).status, 409, 'the first is 1')
+  t.equal((await ada.call('GET', keyringPath)).status, 404)
+  await put('a', 1)
+  await put('b', 2)
+  for (const revision of [1, 2, 4, Number.MAX_SAFE_INTEGER]) {
+    const { status, body } = await put('c', revision)
+    t.equal(status, 409, `${revision}`)
+    t.strictSame(body, { error: 'Keyring was changed' })
+  }
+  t.strictSame((await ada.call('GET', keyringPath)).body, { keyring: 'b', revision: 2 })
+})
+
+t.test('of two devices that store a keyring at once, one wins and the other is told', async (t) => {
+  const app = await buildApp(t)
+  const ada = await app.user('ada')
+  for (const revision of [1, 2, 3]) {
+    const devices = ['phone', 'laptop', 'desktop']
+    const answers = await Promise.all(
+      devices.map((keyring) => ada.call('PUT', keyringPath, { body: { keyring, revision } })),
+    )
+    t.strictSame(answers.map(({ status }) => status).sort(), [200, 409, 409])
+    const winner = answers.find(({ status }) => status === 200)
+    t.strictSame((await ada.call('GET', keyringPath)).body, winner?.body)
+  }
+})
+
+t.test('a malformed keyring is refused', async (t) => {
+  const app = await buildApp(t)
+  const ada = await app.user('ada')
+  const odd = [
+    { keyring: '', revision: 1 },
+    { keyring: 'x'.repeat(16_385), revision: 1 },
+    { keyring: 'ü', revision: 1 },
+    { keyring: 'a\n', revision: 1 },
+    { keyring: {}, revision: 1 },
+    { keyring: 'a', revision: 0 },
+    { keyring: 'a', revision: 1.5 },
+    { keyring: 'a', revision: '1' },
+    { keyring: 'a', revision: 2 ** 53 },
+    { keyring: 'a' },
+    { revision: 1 },
+  ]
+  for (const body of odd) {
+    const answer = await ada.call('PUT', keyringPath, { body })
+    t.equal(answer.status, 400, JSON.stringify(body).slice(0, 80))
+    t.strictSame(answer.body, { error: 'Invalid request body' })
+  }
+  t.equal((await ada.call('GET', keyringPath)).status, 404)
+})

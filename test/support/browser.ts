@@ -1,0 +1,69 @@
+import type { CallOptions, TestApp } from './app.ts'
+import { type Answered, checkAnswer } from './contract.ts'
+import { setCookies } from './cookies.ts'
+import { signInAt } from './sign-in.ts'
+
+type Call = TestApp['call']
+
+/** A browser at the service: it keeps cookies as it is told to, and sends them back by path. */
+export interface Browser {
+  /** The values of the cookies by name. */
+  cookies(path?: string): Record<string, string>
+  call: Call
+  /** Starts a sign-in in a tab of its own and gives the provider's URL. */
+  startLogin(returnTo?: string): Promise<string>
+  /** The provider's redirect: calls the callback wherever the service listens. */
+  comeBack(callback: string): Promise<Answered>
+  /** A whole sign-in, typing `name` where the provider asks. */
+  signIn(name: string, returnTo?: string): Promise<Answered>
+}
+
+/** `send` is an app's `call`, or `httpCall` for real HTTP. */
+export function openBrowser(send: Call): Browser {
+  const jar = new Map<string, { value: string; path: string }>()
+  const cookies = (path = '/api/v1/auth/') =>
+    Object.fromEntries([...jar].filter(([, it]) => path.startsWith(it.path)).map(([name, it]) => [name, it.value]))
+
+  const call: Call = async (method, path, { headers, ...request } = {}) => {
+    const sent = Object.entries(cookies(path)).map(([name, value]) => `${name}=${value}`)
+    const cookie = sent.length > 0 ? { cookie: sent.join('; ') } : {}
+    const answer = await send(method, path, { ...request, headers: { ...cookie, ...headers } })
+    for (const { name, value, attributes } of setCookies(answer)) {
+      if (attributes['max-age'] === '0') jar.delete(name)
+      else jar.set(name, { value, path: String(attributes.path) })
+    }
+    return answer
+  }
+  async function startLogin(returnTo?: string): Promise<string> {
+    const { body } = await call('POST', '/api/v1/auth/login', { body: returnTo === undefined ? {} : { returnTo } })
+    return body.authorizationUrl
+  }
+  async function comeBack(callback: string): Promise<Answered> {
+    const { pathname, search } = new URL(callback)
+    return call('GET', pathname + search)
+  }
+  return {
+    cookies,
+    call,
+    startLogin,
+    comeBack,
+    signIn: async (name, returnTo) => comeBack(await signInAt(await startLogin(returnTo), name)),
+  }
+}
+
+/** A checked call over real HTTP to a service that listens on `origin`. */
+export function httpCall(origin: string): Call {
+  return async (method, path, { body, headers = {}, payload }: CallOptions = {}) => {
+    const json = body === undefined ? {} : { 'content-type': 'application/json' }
+    const content = body === undefined ? ((payload as string | undefined) ?? null) : JSON.stringify(body)
+    const response = await fetch(origin + path, {
+      method,
+      headers: { ...json, ...headers },
+      body: content,
+      redirect: 'manual',
+    })
+    const cookies = response.headers.getSetCookie()
+    const all = { ...Object.fromEntries(response.headers), ...(cookies.length > 0 && { 'set-cookie': cookies }) }
+    return checkAnswer(method, path, response.status, all, Buffer.from(await response.arrayBuffer()))
+  }
+}

@@ -1,0 +1,57 @@
+import Sqlite from 'better-sqlite3'
+import { sql } from 'kysely'
+import type { Context } from '../../src/context.ts'
+
+/** Everything in the database, to show that nothing changed. `last_sync` of a device counts, too. */
+export async function snapshot({ database: { db } }: Context): Promise<string> {
+  const tables = await db.introspection.getTables()
+  const rows = await Promise.all(
+    tables.map(async ({ name }) => [name, (await sql`select * from ${sql.table(name)}`.execute(db)).rows]),
+  )
+  return JSON.stringify(rows)
+}
+
+/** How many rows each table has that has any. */
+export async function countRows({ database: { db } }: Context): Promise<Record<string, number>> {
+  const tables: [string, unknown[]][] = JSON.parse(await snapshot({ database: { db } } as Context))
+  return Object.fromEntries(tables.map(([name, rows]) => [name, rows.length]).filter(([, count]) => count !== 0))
+}
+
+/** What better-sqlite3 throws when the disk does not answer. */
+export function diskError(): Error {
+  return new Sqlite.SqliteError('disk I/O error', 'SQLITE_IOERR')
+}
+
+/** From now on each query fails; gives what repairs it. */
+export function breakDatabase({ database }: Context, error: () => Error = diskError): () => void {
+  const { db, write } = database
+  const fail = () => {
+    throw error()
+  }
+  database.db = new Proxy(db, { get: () => fail })
+  database.write = async () => fail()
+  return () => Object.assign(database, { db, write })
+}
+
+/** From now on each transaction fails; what is stored can still be read. */
+export function breakWrites({ database }: Context, error: () => Error = diskError): () => void {
+  const { write } = database
+  database.write = () => Promise.reject(error())
+  return () => Object.assign(database, { write })
+}
+
+/** From now on each query outside of a transaction that begins with this table fails. */
+export function breakTable({ database }: Context, table: string, error: () => Error = diskError): () => void {
+  const { db } = database
+  database.db = new Proxy(db, {
+    get(target, property) {
+      const value: unknown = Reflect.get(target, property)
+      if (typeof value !== 'function') return value
+      return (...args: unknown[]) => {
+        if (args[0] === table) throw error()
+        return value.apply(target, args)
+      }
+    },
+  })
+  return () => Object.assign(database, { db })
+}
