@@ -1,4 +1,6 @@
+import { isIP } from 'node:net'
 import { join } from 'node:path'
+import ipaddr from 'ipaddr.js'
 
 /** A fault of the environment. Its message begins with the variable's name. */
 export class ConfigError extends Error {
@@ -13,12 +15,10 @@ const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']
 /** Reads the environment once. The README's configuration table lists every variable. */
 export function readConfig(env: Record<string, string | undefined>) {
   const environment = oneOf(env, 'NODE_ENV', environments, 'development')
-  const host = text(env, 'HOST', '127.0.0.1')
+  const host = hostName(env)
   const port = integer(env, 'PORT', 3000, 0, 65535)
   const publicUrl = origin(env, 'PUBLIC_URL', `http://${host.includes(':') ? `[${host}]` : host}:${port}`)
   const dataDir = text(env, 'DATA_DIR', './data')
-  const cookieDomain = optional(env, 'COOKIE_DOMAIN')
-  if (cookieDomain && environment !== 'production') throw new ConfigError('COOKIE_DOMAIN is for production only')
   return Object.freeze({
     environment,
     host,
@@ -32,7 +32,7 @@ export function readConfig(env: Record<string, string | undefined>) {
     developmentProviderPort: integer(env, 'DEV_IDP_PORT', 3001, 0, 65535),
     origins: corsOrigins(env, publicUrl),
     appUrl: optional(env, 'APP_URL') === undefined ? undefined : origin(env, 'APP_URL', ''),
-    cookieDomain,
+    cookieDomain: cookieDomain(env, environment, publicUrl),
     secureCookies: publicUrl.startsWith('https://'),
     trustProxy: trustProxy(env),
     rateLimitPerMinute: integer(env, 'RATE_LIMIT_PER_MINUTE', 1200, 1, 1_000_000_000),
@@ -67,6 +67,12 @@ function oneOf<T extends string>(env: Env, name: string, values: readonly T[], f
   return value
 }
 
+function hostName(env: Env): string {
+  const value = text(env, 'HOST', '127.0.0.1')
+  if (!isIP(value) && !/^[A-Za-z0-9.-]+$/.test(value)) throw new ConfigError('HOST must be an address or a host name')
+  return value
+}
+
 function origin(env: Env, name: string, fallback: string): string {
   const value = text(env, name, fallback)
   const url = URL.parse(value)
@@ -79,6 +85,19 @@ function origin(env: Env, name: string, fallback: string): string {
 function databaseUrl(env: Env, dataDir: string): string {
   const value = text(env, 'DATABASE_URL', `sqlite:${join(dataDir, 'bookmarks.db')}`)
   if (!/^sqlite:.+/.test(value)) throw new ConfigError('DATABASE_URL must begin with sqlite:')
+  return value
+}
+
+/** A domain that does not cover PUBLIC_URL's host would make every browser drop the cookies. */
+function cookieDomain(env: Env, environment: Environment, publicUrl: string): string | undefined {
+  const value = optional(env, 'COOKIE_DOMAIN')
+  if (value === undefined) return undefined
+  if (environment !== 'production') throw new ConfigError('COOKIE_DOMAIN is for production only')
+  const { hostname } = new URL(publicUrl)
+  const domain = value.toLowerCase().replace(/^\./, '')
+  if (domain !== hostname && !hostname.endsWith(`.${domain}`)) {
+    throw new ConfigError(`COOKIE_DOMAIN must be the host of PUBLIC_URL, ${hostname}, or a domain above it`)
+  }
   return value
 }
 
@@ -110,11 +129,13 @@ function identityProvider(env: Env, environment: Environment) {
   if (url.protocol === 'http:' && environment !== 'development') {
     throw new ConfigError(`OIDC_ISSUER must be https in ${environment}`)
   }
+  const scopes = text(env, 'OIDC_SCOPES', 'openid profile email offline_access')
+  if (!scopes.split(' ').includes('openid')) throw new ConfigError('OIDC_SCOPES must contain openid')
   return {
     issuer,
     clientId: required(env, 'OIDC_CLIENT_ID'),
     clientSecret: required(env, 'OIDC_CLIENT_SECRET'),
-    scopes: text(env, 'OIDC_SCOPES', 'openid profile email offline_access'),
+    scopes,
   }
 }
 
@@ -147,8 +168,12 @@ function trustProxy(env: Env): ((address: string, hop: number) => boolean) | str
   if (value === undefined) return false
   if (/^\d+$/.test(value)) return (_address, hop) => hop < Number(value)
   const ranges = value.split(',').map((item) => item.trim())
-  if (!ranges.every((range) => /^[0-9a-fA-F.:]+(\/\d{1,3})?$/.test(range))) {
+  if (!ranges.every(isNetwork)) {
     throw new ConfigError('TRUST_PROXY must be a number of hops or a list of addresses and CIDR ranges')
   }
   return ranges
+}
+
+function isNetwork(range: string): boolean {
+  return ipaddr.isValidCIDR(range) ? ipaddr.parseCIDR(range)[1] > 0 : ipaddr.isValid(range)
 }

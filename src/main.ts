@@ -3,8 +3,10 @@ import { createApp } from './app.ts'
 import { type Config, ConfigError, readConfig } from './config.ts'
 import { openContext } from './context.ts'
 
-/** Leases, sockets and requests in flight have this long; then the process goes. */
-const stopWithinMs = 10_000
+/** Requests in flight have this long; a client that is slower is cut off, so that leases can still be given back. */
+const finishWithinMs = 5_000
+/** Then the process goes, whatever is left. */
+const stopWithinMs = 9_000
 
 try {
   await start()
@@ -24,6 +26,7 @@ async function start(): Promise<void> {
     if (stopping) return
     stopping = true
     log.info({ signal }, 'stopping')
+    setTimeout(() => app.server.closeAllConnections(), finishWithinMs).unref()
     setTimeout(() => process.exit(1), stopWithinMs).unref()
     await app.close()
     await context.close()
@@ -36,13 +39,16 @@ async function start(): Promise<void> {
     await app.listen({ host: config.host, port: config.port })
   } catch (error) {
     await context.close()
-    throw isTaken(error) ? new ConfigError(`PORT: port ${config.port} on ${config.host} is taken`) : error
+    throw toConfigError(error, config)
   }
   announce(config)
 }
 
-function isTaken(error: unknown): boolean {
-  return (error as NodeJS.ErrnoException).code === 'EADDRINUSE'
+function toConfigError(error: unknown, { host, port }: Config): unknown {
+  const { code, message } = error as NodeJS.ErrnoException
+  if (code === 'EADDRINUSE') return new ConfigError(`PORT: port ${port} on ${host} is taken`)
+  if (code === 'EACCES') return new ConfigError(`PORT: port ${port} on ${host} is not allowed (${message})`)
+  return code === undefined ? error : new ConfigError(`HOST: cannot listen on ${host} (${message})`)
 }
 
 function announce({ publicUrl, environment, identityProvider }: Config): void {

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Db } from './database.ts'
-import type { EntityKey, Row } from './records.ts'
+import { columns, type EntityKey, type Row } from './records.ts'
 
 export interface PageLimits {
   rows: number
@@ -8,7 +8,10 @@ export interface PageLimits {
   bytes: number
 }
 
-/** The changes after `since` in stamp order, as far as the limits go. Sizes are added up before a ciphertext is read. */
+/**
+ * The changes after `since` in stamp order, as far as the limits go. Sizes are added up before a ciphertext is read;
+ * deleted ones come without theirs.
+ */
 export async function listChangePage(
   db: Db,
   userId: string,
@@ -17,7 +20,7 @@ export async function listChangePage(
 ): Promise<Row[]> {
   const changes = db
     .selectFrom('records')
-    .select(['stamp', sql<number>`coalesce(octet_length(encrypted_data), 0)`.as('size')])
+    .select(['stamp', sql<number>`coalesce(octet_length(${live}), 0)`.as('size')])
     .where('user_id', '=', userId)
     .where('stamp', '>', since)
     .orderBy('stamp')
@@ -31,13 +34,16 @@ export async function listChangePage(
     .where('before', '<', bytes)
   return db
     .selectFrom('records')
-    .selectAll()
+    .select(columns.filter((column) => column !== 'encrypted_data'))
+    .select(live.as('encrypted_data'))
     .where('user_id', '=', userId)
     .where('stamp', '>', since)
     .where('stamp', '<=', end)
     .orderBy('stamp')
     .execute()
 }
+
+const live = sql<string | null>`case when deleted_at is null then encrypted_data end`
 
 /** An entity's newest change; a deleted one's too. */
 export async function findChange(

@@ -44,7 +44,11 @@ async function migrate(db: Db): Promise<void> {
     )
   }
   const { error } = await migrator.migrateToLatest()
-  if (error) throw error
+  if (error) {
+    throw new ConfigError(`DATABASE_URL: the database cannot be migrated (${(error as Error).message})`, {
+      cause: error,
+    })
+  }
 }
 
 async function appliedMigrations(db: Db): Promise<string[]> {

@@ -42,7 +42,7 @@ export async function findVersions(
   return found
 }
 
-const columns = [
+export const columns = [
   'user_id',
   'entity_type',
   'entity_id',
@@ -123,21 +123,6 @@ export async function listById(db: Db, userId: string, after: string, limit: num
     .where('entity_id', '>', after)
     .where('deleted_at', 'is', null)
     .orderBy('entity_id')
-    .limit(limit)
-    .execute()
-}
-
-/** Changes with a stamp after `since`, in stamp order. Deleted ones come without their ciphertext. */
-export async function listChanges(db: Db, userId: string, since: number, limit: number): Promise<Row[]> {
-  return db
-    .selectFrom('records')
-    .select(columns.filter((column) => column !== 'encrypted_data'))
-    .select(({ eb, ref }) =>
-      eb.case().when(ref('deleted_at'), 'is', null).then(ref('encrypted_data')).else(null).end().as('encrypted_data'),
-    )
-    .where('user_id', '=', userId)
-    .where('stamp', '>', since)
-    .orderBy('stamp')
     .limit(limit)
     .execute()
 }

@@ -14,7 +14,7 @@ const rollback = CompiledQuery.raw('rollback to write')
 
 export async function openSqlite(path: string): Promise<Database> {
   const lock = lockDatabase(path)
-  const sqlite = openFile(path)
+  const sqlite = openFile(path, lock)
   const db = new Kysely<Schema>({ dialect: new SqliteDialect({ database: memoized(sqlite) }) })
   return {
     db,
@@ -46,9 +46,18 @@ function lockDatabase(path: string): Sqlite.Database {
   }
 }
 
+function openFile(path: string, lock: Sqlite.Database): Sqlite.Database {
+  try {
+    return configure(new Sqlite(path, { timeout: 5000 }), path)
+  } catch (error) {
+    lock.close()
+    if (error instanceof ConfigError) throw error
+    throw new ConfigError(`DATABASE_URL: ${path} cannot be opened (${(error as Error).message})`)
+  }
+}
+
 /** WAL alone would mean synchronous=NORMAL in this build, which loses acknowledged writes: it is set, and read back. */
-function openFile(path: string): Sqlite.Database {
-  const sqlite = new Sqlite(path, { timeout: 5000 })
+function configure(sqlite: Sqlite.Database, path: string): Sqlite.Database {
   sqlite.pragma('journal_mode = WAL')
   sqlite.pragma('synchronous = FULL')
   sqlite.pragma('foreign_keys = ON')
@@ -66,13 +75,16 @@ function openFile(path: string): Sqlite.Database {
 
 /**
  * Kysely prepares each query anew; a kept statement is several times faster. `begin` takes the write lock at once: a
- * deferred one fails with SQLITE_BUSY when it reads before it writes.
+ * deferred one fails with SQLITE_BUSY when it reads before it writes. After a full disk or an I/O error SQLite may have
+ * rolled back by itself; a second `rollback` would only hide that fault behind its own.
  */
 function memoized(sqlite: Sqlite.Database) {
   const statements = new Map<string, Sqlite.Statement>()
+  const nothing = sqlite.prepare('select 1 where false')
   return {
     close: () => sqlite.close(),
     prepare(sql: string): Sqlite.Statement {
+      if (sql === 'rollback' && !sqlite.inTransaction) return nothing
       let statement = statements.get(sql)
       if (!statement) {
         if (statements.size >= maxStatements) statements.clear()
@@ -140,8 +152,19 @@ async function inSavepoint<T>(
     await trx.executeQuery(release)
     return () => resolve(result)
   } catch (error) {
+    const isUndone = await undo(trx)
+    if (!isUndone) throw error
+    return () => reject(error)
+  }
+}
+
+/** False when SQLite has ended the whole transaction by itself. */
+async function undo(trx: Trx): Promise<boolean> {
+  try {
     await trx.executeQuery(rollback)
     await trx.executeQuery(release)
-    return () => reject(error)
+    return true
+  } catch {
+    return false
   }
 }

@@ -6,6 +6,9 @@ const version = Uint8Array.of(1)
 const prefixLength = 19
 const tagLength = 16
 const chunkLength = 65_536
+/** In UTF-8. */
+const longestCharacter = 4
+const encoder = new TextEncoder()
 const sigma = words(Buffer.from('expand 32-byte k'))
 
 /**
@@ -16,22 +19,26 @@ const sigma = words(Buffer.from('expand 32-byte k'))
 export async function* encryptFile(exportKey: Uint8Array, plaintext: AsyncIterable<string>): AsyncGenerator<Buffer> {
   const { header, seal } = createSealer(exportKey)
   yield header
-  const chunk = Buffer.alloc(chunkLength)
+  // Texts are written where they are encrypted: copies of large ones pile up faster than they are collected.
+  const buffer = Buffer.alloc(chunkLength + longestCharacter - 1)
   let filled = 0
+  const sealFull = () => {
+    const chunk = seal(buffer.subarray(0, chunkLength), false)
+    buffer.copyWithin(0, chunkLength, filled)
+    filled -= chunkLength
+    return chunk
+  }
   for await (const text of plaintext) {
-    const bytes = Buffer.from(text)
-    for (let start = 0; start < bytes.length; ) {
+    for (let rest = text; rest !== ''; ) {
       // A full chunk waits until a byte follows it: only then it is not the last.
-      if (filled === chunkLength) {
-        yield seal(chunk, false)
-        filled = 0
-      }
-      const copied = bytes.copy(chunk, filled, start)
-      filled += copied
-      start += copied
+      if (filled >= chunkLength) yield sealFull()
+      const { read, written } = encoder.encodeInto(rest, buffer.subarray(filled))
+      rest = rest.slice(read)
+      filled += written
     }
   }
-  yield seal(chunk.subarray(0, filled), true)
+  if (filled > chunkLength) yield sealFull()
+  yield seal(buffer.subarray(0, filled), true)
 }
 
 /** The first 16 bytes of every nonce are the prefix's, so one HChaCha20 subkey serves the file and the platform's cipher does the rest. */

@@ -81,7 +81,6 @@ export function startExportWorker(parts: Parts): ExportWorker {
 
   function start(job: Job): void {
     const abort = new AbortController()
-    if (closed) abort.abort()
     const done = attempt(parts, job, abort.signal)
       .catch((error) => log.error({ err: error, exportId: job.id }, 'an export job could not be given back'))
       .finally(() => {

@@ -3,8 +3,9 @@ import type { Db } from '../db/database.ts'
 import { listById, type Row } from '../db/records.ts'
 import { encryptFile } from './file.ts'
 
-/** A page of the largest bookmarks is 8 MiB. */
-const pageLength = 32
+/** Pages are of this size if their bookmarks are like those before; at the worst, one is 8 MiB. */
+const pageBytes = 512 * 1024
+const maxPageLength = 32
 
 interface Export {
   objectKey: string
@@ -24,8 +25,8 @@ export async function writeExport(
   async function* json(): AsyncGenerator<string> {
     yield `{"version":"1","exported_at":"${new Date(exportedAt).toISOString()}","bookmarks":[`
     for await (const row of liveBookmarks(database.db, userId)) {
-      yield (bookmark_count === 0 ? '' : ',') + serialize(row)
-      bookmark_count++
+      if (bookmark_count++ > 0) yield ','
+      yield serialize(row)
     }
     yield `],"bookmark_count":${bookmark_count}}`
   }
@@ -36,12 +37,15 @@ export async function writeExport(
 
 /** Short pages by id, never one long transaction: whatever is live all the time comes, once. */
 async function* liveBookmarks(db: Db, userId: string): AsyncGenerator<Row> {
+  let length = 1
   for (let after = ''; ; ) {
-    const page = await listById(db, userId, after, pageLength)
+    const page = await listById(db, userId, after, length)
     yield* page
     const last = page.at(-1)
-    if (!last || page.length < pageLength) return
+    if (!last || page.length < length) return
     after = last.entity_id
+    const largest = Math.max(...page.map(({ encrypted_data }) => encrypted_data?.length ?? 0))
+    length = Math.max(1, Math.min(maxPageLength, Math.floor(pageBytes / largest)))
   }
 }
 

@@ -24,7 +24,8 @@ export async function bindOperations(app: FastifyInstance, context: Context, han
     const { requestBody, responses, 'x-body-limit': bodyLimit } = contractOf(operationId)
     return {
       handler: handle(operationId, handlers, context),
-      onRequest: [secure(operationId), checkMediaType],
+      // Without a 429 and a session there is nothing to check: probes of health are never refused.
+      onRequest: '429' in responses ? [secure(operationId), checkMediaType] : checkMediaType,
       ...(requestBody && { preValidation: demandBody(requestBody.required) }),
       ...(bodyLimit && { bodyLimit }),
       // An operation without a 400 answers malformed parameters in a way of its own.

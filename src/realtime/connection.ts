@@ -40,7 +40,7 @@ export class Connection {
     this.#socket = socket
     this.peer = peer
     this.#onDrained = onDrained
-    socket.on('pong', () => this.heard())
+    for (const event of ['message', 'ping', 'pong']) socket.on(event, () => this.#heard())
     socket.on('close', () => this.#end())
     // The library has answered a fault of the protocol with its close code by now.
     socket.on('error', () => this.#linger())
@@ -85,7 +85,7 @@ export class Connection {
     if (this.cursor !== undefined && !this.stalled) this.send({ type: 'ping' })
   }
 
-  heard(): void {
+  #heard(): void {
     this.#silentChecks = 0
   }
 

@@ -22,7 +22,10 @@ export interface RealtimeRequest {
   countMessage(): Promise<void>
 }
 
-type Received = { data: Buffer; isBinary: boolean } | { ping: Buffer }
+interface Received {
+  data: Buffer
+  isBinary: boolean
+}
 
 /** Follows an upgraded socket: the hub sends to it, and what its client sends is handled here, one message at a time. */
 export function openRealtime(socket: WebSocket, request: RealtimeRequest, context: Context): void {
@@ -32,7 +35,6 @@ export function openRealtime(socket: WebSocket, request: RealtimeRequest, contex
   let working = false
 
   function receive(message: Received): void {
-    connection.heard()
     received.push(message)
     if (!working) connection.work = work()
   }
@@ -50,15 +52,10 @@ export function openRealtime(socket: WebSocket, request: RealtimeRequest, contex
     working = false
   }
 
-  async function answer(message: Received): Promise<void> {
+  async function answer({ data, isBinary }: Received): Promise<void> {
     await request.countMessage()
     const isAlive = await isLoginAlive(context.database.db, session.loginId, context.clock())
-    if (!isAlive) connection.close(closeCodes.signedOut)
-    else if ('ping' in message) socket.pong(message.ping)
-    else await handle(message.data, message.isBinary)
-  }
-
-  async function handle(data: Buffer, isBinary: boolean): Promise<void> {
+    if (!isAlive) return connection.close(closeCodes.signedOut)
     const message = readMessage(data, isBinary)
     if (message.type === 'ping') connection.send({ type: 'pong' })
     if (message.type === 'sync') await pushChange(connection, message.event, context)
@@ -74,7 +71,6 @@ export function openRealtime(socket: WebSocket, request: RealtimeRequest, contex
   }
 
   socket.on('message', (data: Buffer, isBinary) => receive({ data, isBinary }))
-  socket.on('ping', (ping) => receive({ ping }))
 }
 
 /** A push of one. Its acknowledgement is the entity's newest change, which for a retry no pulse announces. */

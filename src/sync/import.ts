@@ -59,10 +59,11 @@ export async function importBookmarks(
   return { imported: imported_ids.length, imported_ids, errors, timestamp: now }
 }
 
-function findFault(candidate: Candidate, now: number): string | undefined {
-  if (!isImportBookmark(candidate)) return describeFault(isImportBookmark.errors)
-  const late = (['date_added', 'date_modified'] as const).find((field) => (candidate[field] ?? 0) * 1000 > now + dayMs)
-  return late && `${late} is not in seconds`
+/** Milliseconds are beyond the schema's range, too: that they are no seconds is the better reason. */
+function findFault(candidate: Candidate & Partial<ImportBookmark>, now: number): string | undefined {
+  const late = (['date_added', 'date_modified'] as const).find((field) => Number(candidate[field]) * 1000 > now + dayMs)
+  if (late) return `${late} is not in seconds`
+  return isImportBookmark(candidate) ? undefined : describeFault(isImportBookmark.errors)
 }
 
 /** A deleted bookmark is revived: that is what backups are for, so the import is made newer than its deletion. */

@@ -1,15 +1,14 @@
 import type { Context } from '../context.ts'
 import type { Schemas } from '../contract.ts'
+import { listChangePage } from '../db/changes.ts'
 import { findDevice, saveCursor } from '../db/devices.ts'
-import { listChanges, type Row } from '../db/records.ts'
+import type { Row } from '../db/records.ts'
 import { countRejections, settleDevice } from '../db/rejections.ts'
 import { findCounters } from '../db/users.ts'
 import { toSyncEvent } from './event.ts'
 import type { Device } from './push.ts'
 
 const mostBytes = 8 * 1024 * 1024
-/** Rows read at once: at most 64 MiB of ciphertext. */
-const readAtOnce = 256
 const cursorAgeMs = 60_000
 
 /** The changes after `since` in stamp order, at most `limit` and about 8 MiB of them. */
@@ -28,29 +27,14 @@ export async function pull(
 }
 
 async function readPage(
-  context: Context,
+  { database }: Context,
   userId: string,
   since: number,
   limit: number,
 ): Promise<{ rows: Row[]; hasMore: boolean }> {
-  const rows: Row[] = []
-  let bytes = 0
-  let after = since
-  for (;;) {
-    const wanted = Math.min(limit + 1 - rows.length, readAtOnce)
-    const read = await listChanges(context.database.db, userId, after, wanted)
-    for (const row of read) {
-      if (rows.length === limit || (rows.length > 0 && bytes + size(row) > mostBytes)) return { rows, hasMore: true }
-      rows.push(row)
-      bytes += size(row)
-      after = row.stamp
-    }
-    if (read.length < wanted) return { rows, hasMore: false }
-  }
-}
-
-function size(row: Row): number {
-  return row.encrypted_data?.length ?? 0
+  const rows = await listChangePage(database.db, userId, since, { rows: limit + 1, bytes: mostBytes })
+  const bytes = rows.reduce((sum, { encrypted_data }) => sum + (encrypted_data?.length ?? 0), 0)
+  return { rows: rows.slice(0, limit), hasMore: rows.length > limit || bytes >= mostBytes }
 }
 
 /** Written when it moved, or when `last_sync` is stale: most pulls find nothing new, and should not write. */

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { Readable } from 'node:stream'
 import { xchacha20poly1305 } from '@noble/ciphers/chacha.js'
 import t from 'tap'
 import { encryptFile } from '../../src/exports/file.ts'
@@ -49,3 +50,11 @@ for (const length of lengths) {
     }
   })
 }
+
+t.test('a character on the border of two chunks is split, not lost', async (t) => {
+  for (const before of [4, 3, 2, 1, 0]) {
+    const texts = ['x'.repeat(chunkLength - before), '🦊', 'y']
+    const file = Buffer.concat(await Array.fromAsync(encryptFile(exportKey, Readable.from(texts))))
+    t.ok((await openFile(file)) === texts.join(''), `${before} bytes before it`)
+  }
+})

@@ -17,7 +17,8 @@ import { startExportWorker } from '../../src/exports/worker.ts'
 
 export const exportKey = new Uint8Array(32).map((_, index) => index)
 export const start = Date.UTC(2026, 10, 21, 8)
-const seal = createSeal([new Uint8Array(32).fill(5)])
+export const secretKey = new Uint8Array(32).fill(5)
+const seal = createSeal([secretKey])
 
 export type Fixture = Awaited<ReturnType<typeof openFixture>>
 

@@ -1,58 +1,67 @@
-// A process of its own for the tests that kill one, or measure one: `process.ts FOLDER TASK`.
+// A process of its own, for the tests that kill one or measure one: `process.ts FOLDER TASK`.
 import { setInterval as every } from 'node:timers/promises'
+import { sql } from 'kysely'
 import type { ObjectStore } from '../../src/exports/objects/store.ts'
 import { exportId, openFixture } from './fixture.ts'
 
 const [dir = '', task = ''] = process.argv.slice(2)
 const fixture = await openFixture(dir)
+fixture.now = Date.now()
 
-const never = new Promise<never>(() => {})
-const hang = () => {
-  process.stdout.write('hanging\n')
-  return never
+const tasks: Record<string, () => Promise<void>> = {
+  'hang before the file': () => work(hang),
+  'hang within the file': () => work((key, content, signal) => fixture.objects.put(key, begin(content), signal)),
+  'hang after the file': () =>
+    work(async (key, content, signal) => {
+      await fixture.objects.put(key, content, signal)
+      return hang()
+    }),
+  measure,
 }
-const stores: Record<string, ObjectStore['put']> = {
-  'before the file': hang,
-  'in the middle of the file': (key, content, signal) => fixture.objects.put(key, until(content, 20), signal),
-  'after the file': async (key, content, signal) => {
-    await fixture.objects.put(key, content, signal)
-    return hang()
-  },
-}
-const put = stores[task]
-if (put) {
+await tasks[task]?.()
+
+/** Takes jobs until it is killed. */
+async function work(put: ObjectStore['put']): Promise<void> {
   fixture.worker({ ...fixture.objects, put })
   for await (const _ of every(1000));
 }
-await measure()
 
-async function* until(content: AsyncIterable<Uint8Array>, count: number) {
+async function* begin(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let pieces = 0
   for await (const piece of content) {
-    if (pieces++ === count) await hang()
     yield piece
+    if (++pieces === 10) await hang()
   }
 }
 
-/** How much memory the process takes at most while it makes an export, in bytes more than before. */
+function hang(): Promise<never> {
+  process.stdout.write('hanging')
+  return new Promise(() => {})
+}
+
+/**
+ * Prints by how many bytes the process grows while it makes ada's export. Without SQLite's cache of pages, which has a
+ * bound of its own and would fill with whatever is read first.
+ */
 async function measure(): Promise<void> {
-  await fixture.addExport(exportId(1), 'bob')
+  await sql`pragma cache_size = -2048`.execute(fixture.database.db)
   const worker = fixture.worker()
-  await fixture.settled(exportId(1), 'bob')
-  globalThis.gc?.()
-  const before = process.memoryUsage()
-  const most = { ...before }
-  const timer = setInterval(() => {
-    const now = process.memoryUsage()
-    for (const key of ['rss', 'heapUsed', 'heapTotal', 'external', 'arrayBuffers'] as const) most[key] = Math.max(most[key], now[key])
-  }, 2)
-  await fixture.addExport(exportId(2), 'ada')
-  const t0 = performance.now()
+  await fixture.addExport(exportId(1), 'bob')
   worker.wake()
-  await fixture.settled(exportId(2), 'ada')
-  clearInterval(timer)
-  for (const key of Object.keys(before) as (keyof typeof before)[]) console.log(key, before[key], (most[key] - before[key]) / 1e6)
-  console.log(performance.now() - t0, (await fixture.find(exportId(2), 'ada'))?.size_bytes)
-  await worker.close()
-  await fixture.database.close()
+  await fixture.settled(exportId(1), 'bob')
+
+  const before = process.memoryUsage.rss()
+  let most = before
+  let turns = 0
+  const watch = () => {
+    turns++
+    most = Math.max(most, process.memoryUsage.rss())
+    setImmediate(watch)
+  }
+  watch()
+  await fixture.addExport(exportId(2), 'ada')
+  worker.wake()
+  const { bookmark_count } = await fixture.settled(exportId(2), 'ada')
+  process.stdout.write(JSON.stringify({ growth: most - before, turns, bookmark_count }))
+  process.exit()
 }

@@ -16,7 +16,11 @@ t.test('an expired export goes, row and file, 7 days after its completion', asyn
   t.teardown(() => worker.close())
   await fixture.settled(id, 'ada')
   await fixture.settled(exportId(2), 'bob')
-  await fixture.database.db.updateTable('exports').set({ expires_at: start + 9 * day }).where('id', '=', exportId(2)).execute()
+  await fixture.database.db
+    .updateTable('exports')
+    .set({ expires_at: start + 9 * day })
+    .where('id', '=', exportId(2))
+    .execute()
   fixture.now = start + 8 * day - 1
   await sweepExports(fixture)
   t.strictSame(await fixture.files(), [`${id}.1`, `${exportId(2)}.1`])
@@ -44,37 +48,50 @@ t.test('a failed export goes 7 days after it was asked for, an unfinished one st
   t.ok(await fixture.find(exportId(3), 'ada'))
 })
 
-t.test('a file that cannot be removed keeps its row, does not keep the others from going, and is tried again', async (t) => {
-  const fixture = await buildFixture(t)
-  for (const index of [1, 2]) await fixture.addExport(exportId(index), 'ada')
-  const worker = fixture.worker()
-  t.teardown(() => worker.close())
-  for (const index of [1, 2]) await fixture.settled(exportId(index), 'ada')
-  fixture.now += 7 * day
-  const remove = async (key: string) => {
-    if (key.startsWith(id)) throw new Error('not today')
-    await fixture.objects.remove(key)
-  }
-  await sweepExports({ ...fixture, objects: { ...fixture.objects, remove } })
-  t.strictSame(await fixture.files(), [`${id}.1`])
-  t.ok(await fixture.find(id, 'ada'))
-  t.match(fixture.lines.join(''), /not today/)
-  await sweepExports(fixture)
-  t.strictSame(await fixture.files(), [])
-  t.equal(await fixture.find(id, 'ada'), undefined)
-})
+t.test(
+  'a file that cannot be removed keeps its row, does not keep the others from going, and is tried again',
+  async (t) => {
+    const fixture = await buildFixture(t)
+    for (const index of [1, 2]) await fixture.addExport(exportId(index), 'ada')
+    const worker = fixture.worker()
+    t.teardown(() => worker.close())
+    for (const index of [1, 2]) await fixture.settled(exportId(index), 'ada')
+    fixture.now += 7 * day
+    const remove = async (key: string) => {
+      if (key.startsWith(id)) throw new Error('not today')
+      await fixture.objects.remove(key)
+    }
+    await sweepExports({ ...fixture, objects: { ...fixture.objects, remove } })
+    t.strictSame(await fixture.files(), [`${id}.1`])
+    t.ok(await fixture.find(id, 'ada'))
+    t.match(fixture.lines.join(''), /not today/)
+    await sweepExports(fixture)
+    t.strictSame(await fixture.files(), [])
+    t.equal(await fixture.find(id, 'ada'), undefined)
+  },
+)
 
-t.test('orphans go: of deleted exports, of overtaken and of interrupted attempts; other people’s files stay', async (t) => {
-  const fixture = await buildFixture(t)
-  await fixture.addExport(id, 'ada')
-  await fixture.addExport(exportId(2), 'ada')
-  const set = { status: 'pending', fence: 2 } as const
-  await fixture.database.db.updateTable('exports').set(set).where('id', '=', exportId(2)).execute()
-  const orphans = [`${id}.1`, `${id}.7.part`, `${exportId(2)}.1`, `${exportId(2)}.2`, `${exportId(9)}.1`, `${exportId(9)}.2.part`]
-  for (const name of [...orphans, 'notes.txt', 'tax.2024']) await writeFile(join(fixture.exportsDir, name), 'x')
-  await sweepExports(fixture)
-  t.strictSame(await fixture.files(), ['notes.txt', 'tax.2024'])
-})
+t.test(
+  'orphans go: of deleted exports, of overtaken and of interrupted attempts; other people’s files stay',
+  async (t) => {
+    const fixture = await buildFixture(t)
+    await fixture.addExport(id, 'ada')
+    await fixture.addExport(exportId(2), 'ada')
+    const set = { status: 'pending', fence: 2 } as const
+    await fixture.database.db.updateTable('exports').set(set).where('id', '=', exportId(2)).execute()
+    const orphans = [
+      `${id}.1`,
+      `${id}.7.part`,
+      `${exportId(2)}.1`,
+      `${exportId(2)}.2`,
+      `${exportId(9)}.1`,
+      `${exportId(9)}.2.part`,
+    ]
+    for (const name of [...orphans, 'notes.txt', 'tax.2024']) await writeFile(join(fixture.exportsDir, name), 'x')
+    await sweepExports(fixture)
+    t.strictSame(await fixture.files(), ['notes.txt', 'tax.2024'])
+  },
+)
 
 t.test('what is being made, and what is completed, is no orphan', async (t) => {
   const fixture = await buildFixture(t)

@@ -1,5 +1,5 @@
-import { stat } from "node:fs/promises"
-import { join } from "node:path"
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
 import { mock } from 'node:test'
 import t from 'tap'
 import { sweepExports } from '../../src/exports/sweep.ts'
@@ -49,7 +49,10 @@ t.test('live bookmarks are exported, deleted ones and other entities are not', a
   t.teardown(() => worker.close())
   const row = await fixture.settled(id, 'ada')
   const { bookmarks } = JSON.parse(await openObject(fixture.objects, row.object_key))
-  t.strictSame(bookmarks.map((each: { id: string }) => each.id), ['bookmark-000001', 'bookmark-000004'])
+  t.strictSame(
+    bookmarks.map((each: { id: string }) => each.id),
+    ['bookmark-000001', 'bookmark-000004'],
+  )
 })
 
 t.test('each bookmark that is live all the time comes once, whatever changes meanwhile', async (t) => {
@@ -74,7 +77,11 @@ t.test('each bookmark that is live all the time comes once, whatever changes mea
   t.equal(ids.length, bookmark_count)
   t.equal(new Set(ids).size, ids.length, 'none twice')
   const stable = odd.filter((_, index) => index % 10 !== 0).map(({ entity_id }) => entity_id)
-  t.strictSame(stable.filter((entity_id) => !ids.includes(entity_id)), [], 'none missing')
+  t.strictSame(
+    stable.filter((entity_id) => !ids.includes(entity_id)),
+    [],
+    'none missing',
+  )
 })
 
 t.test('two jobs run at a time, the oldest first; the next follows by itself', async (t) => {
@@ -91,7 +98,11 @@ t.test('two jobs run at a time, the oldest first; the next follows by itself', a
   t.strictSame(store.waiting, [`${exportId(1)}.1`, `${exportId(2)}.1`])
   t.equal((await fixture.find(exportId(3), 'ada'))?.fence, 0)
   store.open()
-  for (const [index, user] of [[1, 'ada'], [2, 'bob'], [3, 'ada']] as const) {
+  for (const [index, user] of [
+    [1, 'ada'],
+    [2, 'bob'],
+    [3, 'ada'],
+  ] as const) {
     t.equal((await fixture.settled(exportId(index), user)).status, 'completed')
   }
 })
@@ -158,7 +169,10 @@ t.test('a failing store: three attempts with a growing delay, then failed', asyn
   t.teardown(() => worker.close())
   await until(async () => (await fixture.find(id, 'ada'))?.status === 'pending')
   t.match(await fixture.find(id, 'ada'), { attempts: 1, lease_until: start + 5_000, expires_at: null })
-  for (const [delay, status, count] of [[5_000, 'pending', 2], [10_000, 'failed', 3]] as const) {
+  for (const [delay, status, count] of [
+    [5_000, 'pending', 2],
+    [10_000, 'failed', 3],
+  ] as const) {
     fixture.now += delay - 1
     worker.wake()
     await worker.stop(id)
@@ -194,7 +208,10 @@ t.test('an export whose key does not open fails, and the log says no secret', as
 t.test('the job of a worker that died is taken again when its lease is over, not before', async (t) => {
   const fixture = await buildFixture(t)
   await fixture.addExport(id, 'ada')
-  await fixture.database.db.updateTable('exports').set({ attempts: 1, fence: 1, lease_until: start + 15_000 }).execute()
+  await fixture.database.db
+    .updateTable('exports')
+    .set({ attempts: 1, fence: 1, lease_until: start + 15_000 })
+    .execute()
   const worker = fixture.worker()
   t.teardown(() => worker.close())
   await worker.stop(id)
@@ -236,7 +253,10 @@ t.test('the job of a dead worker is pending while the others are busy', async (t
 t.test('a lease from before the clock was set back does not last', async (t) => {
   const fixture = await buildFixture(t)
   await fixture.addExport(id, 'ada')
-  await fixture.database.db.updateTable('exports').set({ attempts: 1, fence: 1, lease_until: start + day }).execute()
+  await fixture.database.db
+    .updateTable('exports')
+    .set({ attempts: 1, fence: 1, lease_until: start + day })
+    .execute()
   const worker = fixture.worker()
   t.teardown(() => worker.close())
   t.equal((await fixture.settled(id, 'ada')).status, 'completed')
@@ -263,7 +283,10 @@ t.test('two workers race: each job has one winner', async (t) => {
   const workers = [fixture.worker(), fixture.worker()]
   t.teardown(() => Promise.all(workers.map((worker) => worker.close())))
   for (const each of ids) t.match(await fixture.settled(each, 'ada'), { status: 'completed', attempts: 1 })
-  t.strictSame(await fixture.files(), ids.map((each) => `${each}.1`))
+  t.strictSame(
+    await fixture.files(),
+    ids.map((each) => `${each}.1`),
+  )
 })
 
 t.test('of two workers, one paused past its lease, one wins; nothing of the other stays', async (t) => {
@@ -302,6 +325,35 @@ t.test('a worker that was overtaken while its object was on the way removes it i
   t.strictSame(await fixture.files(), [`${id}.2`])
   await Promise.all([paused.close(), other.close()])
 })
+
+for (const failing of [false, true]) {
+  t.test(`a worker that ${failing ? 'fails' : 'ends'} while another has its job changes nothing`, async (t) => {
+    const fixture = await buildFixture(t)
+    await fixture.addExport(id, 'ada')
+    const [first, second] = [gated(fixture.objects), gated(fixture.objects)]
+    const put: typeof first.put = async (...args) => {
+      const size = await first.put(...args)
+      if (failing) throw new Error('too late')
+      return size
+    }
+    const paused = fixture.worker({ ...first, put })
+    await until(() => first.waiting.length === 1)
+    fixture.now += 15_000
+    const other = fixture.worker(second)
+    await until(() => second.waiting.length === 1)
+    const held = await fixture.find(id, 'ada')
+    t.match(held, { status: 'processing', fence: 2 })
+    first.open()
+    await until(async () => !(await fixture.files()).includes(`${id}.1.part`))
+    await paused.close()
+    t.strictSame(await fixture.find(id, 'ada'), held)
+    second.open()
+    t.match(await fixture.settled(id, 'ada'), { status: 'completed', object_key: `${id}.2` })
+    await other.close()
+    await sweepExports(fixture)
+    t.strictSame(await fixture.files(), [`${id}.2`])
+  })
+}
 
 t.test('a deleted export is dropped: nobody completes it, nothing of it stays', async (t) => {
   const fixture = await buildFixture(t)

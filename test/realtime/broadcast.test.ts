@@ -83,7 +83,7 @@ t.test('Changes come in stamp order, whoever made them', async (t) => {
   const origin = await listen()
   const ada = await user('ada')
   const reader = await openDevice(t, origin, ada)
-  const ids = Array.from({ length: 300 }, (_, index) => `bookmark-${index}`)
+  const ids = Array.from({ length: 120 }, (_, index) => `bookmark-${index}`)
   const writers = [0, 1, 2, 3].map(async (writer) => {
     for (const id of ids.filter((_, index) => index % 4 === writer)) {
       await ada.call('POST', '/api/v1/bookmarks', {

@@ -101,9 +101,9 @@ t.test('The server sends a ping every 20 s', async (t) => {
 t.test('A socket from which nothing was heard for 60 s is closed with 4408', async (t) => {
   const tick = holdIntervals(t)
   const { app, device } = await open(t)
+  const [serverSide] = app.app.websocketServer.clients as Set<WebSocket>
   tick(60)
-  t.equal(app.context.hub.sockets(), 1)
-  t.equal(device.socket.readyState, device.socket.OPEN, 'not yet')
+  t.equal(serverSide?.readyState, serverSide?.OPEN, 'not yet')
   tick(5)
   t.equal(await device.closeCode, 4408)
 })
@@ -131,6 +131,24 @@ for (const [name, say] of Object.entries(signs)) {
     t.equal(await device.closeCode, 4408)
   })
 }
+
+t.test('While a message is being handled for long, it is not the client that is silent', async (t) => {
+  const tick = holdIntervals(t)
+  const { app, device } = await open(t)
+  const { database } = app.context
+  const { write } = database
+  const [began, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  database.write = async (work) => {
+    began.resolve()
+    await released.promise
+    return write(work)
+  }
+  device.send({ type: 'sync', event: change({ entity_id: 'x', device_id: 'device-b' }) })
+  await began.promise
+  tick(120)
+  released.resolve()
+  t.match(await device.take(({ type }) => type === 'sync'), { event: { entity_id: 'x' } })
+})
 
 t.test('A lost pulse is made good within 30 s', async (t) => {
   const tick = holdIntervals(t)

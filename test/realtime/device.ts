@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import { setImmediate as eventLoopTurn } from 'node:timers/promises'
 import type { Test } from 'tap'
 import { type ClientOptions, WebSocket } from 'ws'
@@ -7,7 +6,7 @@ import type { ServerMessage } from '../../src/contract.ts'
 import type { TestUser } from '../support/app.ts'
 import { checkMessage } from '../support/contract.ts'
 
-export type SyncMessage = Extract<ServerMessage, { type: 'sync' }>
+type SyncMessage = Extract<ServerMessage, { type: 'sync' }>
 
 /** A device's end of the realtime channel. Each message that it receives is checked against asyncapi.yaml. */
 export interface Device {
@@ -63,7 +62,9 @@ function listen(socket: WebSocket): Device {
     messages.push(checkMessage(String(data)))
     arrived.resolve()
   })
-  const closeCode = once(socket, 'close').then(([code]) => code as number)
+  const closeCode = new Promise<number>((resolve) => socket.once('close', resolve))
+  // A connection that is cut off is an error too; its close says enough.
+  socket.on('error', () => {})
   closeCode.then((code) => {
     arrived.promise.catch(() => {})
     arrived.reject(new Error(`closed with ${code}`))

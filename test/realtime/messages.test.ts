@@ -1,4 +1,6 @@
+import type { Socket } from 'node:net'
 import t from 'tap'
+import type { WebSocket } from 'ws'
 import { buildApp, type TestUser } from '../support/app.ts'
 import { change, pullAll } from '../support/changes.ts'
 import { breakDatabase } from './broken-database.ts'
@@ -68,6 +70,28 @@ t.test('A sync reaches the other sockets once, and its sender once', async (t) =
   t.same(await device.takeEntities('last'), ['last'], 'the sender got no more than its acknowledgements')
   t.same(await other.takeEntities('last'), [...ids, 'last'])
   t.same(await twin.takeEntities('last'), ['last'], 'another socket of the same device got none')
+})
+
+t.test('A sync that the hub reads before its push has returned is sent once, in its turn', async (t) => {
+  const { app, origin, ada, device } = await open(t)
+  const other = await openDevice(t, origin, ada, { deviceId: 'device-c' })
+  const { database, pulse } = app.context
+  const { write } = database
+  const { publish } = pulse
+  database.write = async (work) => {
+    database.write = write
+    pulse.publish = () => {}
+    const result = await write(work)
+    await push(ada, [change({ entity_id: 'next' })])
+    publish(ada.userId)
+    await other.takeEntities('next')
+    pulse.publish = publish
+    return result
+  }
+  device.send({ type: 'sync', event: own({ entity_id: 'x' }) })
+  t.same(await device.takeEntities('next'), ['x', 'next'])
+  await push(ada, [change({ entity_id: 'last' })])
+  t.same(await device.takeEntities('last'), ['last'])
 })
 
 t.test('A sync without a device of its own is told once to its sender', async (t) => {
@@ -220,6 +244,20 @@ t.test("Each message counts against the user's rate", async (t) => {
   t.ok(rows.length <= 5, 'what came too much was not written')
   t.equal((await ada.call('GET', '/api/v1/bookmarks')).status, 429, 'it is the same rate as that of requests')
   t.equal(device.socket.readyState, device.socket.OPEN, 'the socket stays')
+})
+
+t.test('What a client sent beyond its rate is dropped, and it is heard again a second later', async (t) => {
+  const { app, device } = await open(t, { RATE_LIMIT_PER_MINUTE: '10' })
+  const [serverSide] = app.app.websocketServer.clients as Set<WebSocket>
+  const { _socket: connection } = device.socket as unknown as { _socket: Socket }
+  connection.cork()
+  for (let n = 0; n < 200; n++) device.send({ type: 'ping' })
+  connection.uncork()
+  await device.take(({ type }) => type === 'error')
+  await until(() => serverSide?.isPaused === false)
+  t.same(device.messages, [], 'one error is enough')
+  device.send({ type: 'ping' })
+  t.same(await device.next(), { type: 'error', error: 'Too many requests' })
 })
 
 t.test('When the database is out of reach a message gets an error, and the socket stays', async (t) => {

@@ -124,6 +124,6 @@ t.test('A device that reconnects with the last stamp misses nothing, wherever it
       const once = new Set(received.map(({ id }) => id)).size === written.length
       return rising && once && rest.length === 1
     }),
-    { numRuns: 40 },
+    { numRuns: 25 },
   )
 })

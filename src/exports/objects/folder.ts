@@ -17,8 +17,9 @@ export async function openFolderStore(dir: string): Promise<ObjectStore> {
   return {
     async put(key, content, signal) {
       const path = pathOf(dir, key)
+      const file = await open(path + unfinished, 'wx', 0o600)
       try {
-        const size = await writeDurably(path + unfinished, content, signal)
+        const size = await writeDurably(file, content, signal)
         await rename(path + unfinished, path)
         await syncFolder(dir)
         return size
@@ -61,8 +62,12 @@ function pathOf(dir: string, key: string): string {
   return join(dir, key)
 }
 
-async function writeDurably(path: string, content: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<number> {
-  await using file = await open(path, 'wx', 0o600)
+async function writeDurably(
+  opened: FileHandle,
+  content: AsyncIterable<Uint8Array>,
+  signal: AbortSignal,
+): Promise<number> {
+  await using file = opened
   let size = 0
   for await (const piece of content) {
     signal.throwIfAborted()

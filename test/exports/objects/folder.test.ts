@@ -1,4 +1,4 @@
-import { readdir, rm, stat, writeFile } from 'node:fs/promises'
+import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { ConfigError } from '../../../src/config.ts'
@@ -50,6 +50,7 @@ t.test('a write that does not own the unfinished file does not touch it', async 
   const store = await openFolderStore(dir)
   await writeFile(join(dir, `${key}.part`), 'another one’s')
   await t.rejects(store.put(key, contentOf('x'), new AbortController().signal), { code: 'EEXIST' })
+  t.equal(await readFile(join(dir, `${key}.part`), 'utf8'), 'another one’s')
 })
 
 async function* contentOf(text: string): AsyncGenerator<Buffer> {

@@ -71,6 +71,20 @@ export function testObjectStore(open: (t: Test) => Promise<ObjectStore>): void {
     }
   })
 
+  t.test('an abort does not wait for the end of the content', async (t) => {
+    const store = await open(t)
+    const controller = new AbortController()
+    let pieces = 0
+    async function* content() {
+      for (;;) {
+        if (++pieces === 3) controller.abort()
+        yield Buffer.from('part')
+      }
+    }
+    await t.rejects(store.put(key, content(), controller.signal), { name: 'AbortError' })
+    t.equal(pieces, 3)
+  })
+
   t.test('an object that is not there', async (t) => {
     const store = await open(t)
     await t.rejects(store.get(key), ObjectNotFoundError)

@@ -1,0 +1,193 @@
+import t, { type Test } from 'tap'
+import { InvalidGrantError, ProviderUnavailableError } from '../../src/auth/provider.ts'
+import { openBrowser } from '../support/browser.ts'
+import { setCookies } from '../support/cookies.ts'
+import { buildWithMock } from '../support/mock-service.ts'
+
+const refresh = '/api/v1/auth/refresh'
+const session = '/api/v1/auth/session'
+const minute = 60_000
+
+/** A person who signed in more than a minute ago, so that the next refresh asks the provider. */
+async function signedInLongAgo(t: Test) {
+  const service = await buildWithMock(t)
+  const browser = openBrowser(service.call)
+  await browser.signIn('Ada')
+  let now = Date.now()
+  const wait = (ms: number) => {
+    now += ms
+    service.setClock(now)
+  }
+  wait(minute + 1000)
+  const asked = () => service.mock.requests.filter(({ form }) => form.get('grant_type') === 'refresh_token').length
+  const withSession = (value: string) =>
+    service.call('GET', session, { headers: { cookie: `service_session=${value}` } })
+  return { ...service, browser, wait, asked, withSession }
+}
+
+t.test('20 parallel refreshes of one login all succeed with a provider that rotates its refresh tokens', async (t) => {
+  const { browser, asked, withSession, wait } = await signedInLongAgo(t)
+  const answers = await Promise.all(Array.from({ length: 20 }, () => browser.call('POST', refresh)))
+  t.same(new Set(answers.map(({ status }) => status)), new Set([200]))
+  t.equal(asked(), 1, 'the provider is asked by one of them')
+  const tokens = answers.map((answer) => setCookies(answer)[0]?.value ?? '')
+  t.equal(new Set(tokens).size, 20)
+  for (const token of tokens) t.equal((await withSession(token)).status, 200)
+  wait(minute + 1000)
+  t.equal((await browser.call('POST', refresh)).status, 200, 'the rotated token is good for the next time')
+  t.equal(asked(), 2)
+})
+
+t.test('The refresh cookie stays as it is; older session tokens live 60 s more', async (t) => {
+  const { browser, withSession, wait } = await signedInLongAgo(t)
+  const before = browser.cookies()
+  const answer = await browser.call('POST', refresh)
+  t.same(
+    setCookies(answer).map(({ name }) => name),
+    ['service_session'],
+  )
+  t.equal(browser.cookies().service_refresh, before.service_refresh)
+  const old = before.service_session ?? ''
+  t.equal((await withSession(old)).status, 200, 'at once')
+  wait(minute - 1000)
+  t.equal((await withSession(old)).status, 200, 'after 59 s')
+  wait(2000)
+  t.equal((await withSession(old)).status, 401, 'after 61 s')
+  t.equal((await withSession(browser.cookies().service_session ?? '')).status, 200, 'the new one lives on')
+})
+
+t.test('The provider is asked at most once a minute for a login', async (t) => {
+  const { browser, asked, wait } = await signedInLongAgo(t)
+  for (const [ms, expected] of [
+    [0, 1],
+    [minute - 1000, 1],
+    [2000, 2],
+  ] as const) {
+    wait(ms)
+    t.equal((await browser.call('POST', refresh)).status, 200)
+    t.equal(asked(), expected)
+  }
+})
+
+t.test('invalid_grant ends the login with 401', async (t) => {
+  const { browser, mock, withSession } = await signedInLongAgo(t)
+  const { service_session: old = '' } = browser.cookies()
+  mock.validRefreshTokens.clear()
+  const answer = await browser.call('POST', refresh)
+  t.same([answer.status, answer.body], [401, { error: 'Failed to refresh token' }])
+  t.same(setCookies(answer), [], 'a tab that lost a race clears no cookie')
+  t.equal((await withSession(old)).status, 401, 'its sessions are over, too')
+})
+
+t.test('invalid_grant after an answer that was never stored costs only the provider token', async (t) => {
+  const { browser, context, mock, wait, asked } = await signedInLongAgo(t)
+  const { refresh: ask } = context.provider
+  context.provider.refresh = async (...args) => {
+    await ask(...args)
+    throw new ProviderUnavailableError('the answer was lost on its way')
+  }
+  t.equal((await browser.call('POST', refresh)).status, 503)
+  context.provider.refresh = ask
+  mock.validRefreshTokens.clear()
+  t.equal((await browser.call('POST', refresh)).status, 200, 'the login goes on')
+  const before = asked()
+  wait(2 * minute)
+  t.equal((await browser.call('POST', refresh)).status, 200)
+  t.equal(asked(), before, 'the provider is asked no more')
+})
+
+t.test('A provider out of reach is 503, and nobody is signed out', async (t) => {
+  const { browser, mock, withSession } = await signedInLongAgo(t)
+  mock.faults.set('token', 'error')
+  const answer = await browser.call('POST', refresh)
+  t.same([answer.status, answer.body], [503, { error: 'Service unavailable' }])
+  t.equal((await withSession(browser.cookies().service_session ?? '')).status, 200)
+  mock.faults.clear()
+  t.equal((await browser.call('POST', refresh)).status, 200, 'and later it works')
+})
+
+t.test('While one request asks the provider, others get their session token unasked', async (t) => {
+  const { browser, context, asked } = await signedInLongAgo(t)
+  const { refresh: ask } = context.provider
+  const answered = Promise.withResolvers<void>()
+  const reached = Promise.withResolvers<void>()
+  context.provider.refresh = async (...args) => {
+    reached.resolve()
+    await answered.promise
+    return ask(...args)
+  }
+  const first = browser.call('POST', refresh)
+  await reached.promise
+  t.equal((await browser.call('POST', refresh)).status, 200)
+  t.equal(asked(), 0)
+  answered.resolve()
+  t.equal((await first).status, 200)
+})
+
+t.test('A login that ends while the provider is asked gets no token', async (t) => {
+  const { browser, context } = await signedInLongAgo(t)
+  const { refresh: ask } = context.provider
+  context.provider.refresh = async (...args) => {
+    await browser.call('POST', '/api/v1/auth/logout', { headers: { cookie: cookieHeader } })
+    return ask(...args).catch(() => ({ refreshToken: null }))
+  }
+  const cookieHeader = Object.entries(browser.cookies())
+    .map((pair) => pair.join('='))
+    .join('; ')
+  const answer = await browser.call('POST', refresh)
+  t.same([answer.status, answer.body], [401, { error: 'Failed to refresh token' }])
+})
+
+t.test(
+  'After logout the session and the refresh cookie are refused at once, and the provider revokes its token',
+  async (t) => {
+    const { browser, call, mock } = await signedInLongAgo(t)
+    const cookie = Object.entries(browser.cookies())
+      .map((pair) => pair.join('='))
+      .join('; ')
+    await browser.call('POST', '/api/v1/auth/logout')
+    t.equal((await call('GET', session, { headers: { cookie } })).status, 401)
+    t.same((await call('POST', refresh, { headers: { cookie } })).body, { error: 'Failed to refresh token' })
+    t.same((await call('GET', '/api/v1/bookmarks', { headers: { cookie } })).body, {
+      error: 'Invalid or expired session',
+    })
+    while (!mock.requests.some(({ endpoint }) => endpoint === 'revoke'))
+      await new Promise((done) => setTimeout(done, 5))
+    t.pass('revoked')
+  },
+)
+
+t.test('Logout ends the login of the refresh cookie when the session is over', async (t) => {
+  const { browser, call } = await signedInLongAgo(t)
+  const cookie = `service_refresh=${browser.cookies().service_refresh}`
+  await call('POST', '/api/v1/auth/logout', { headers: { cookie } })
+  t.equal((await call('POST', refresh, { headers: { cookie } })).status, 401)
+})
+
+t.test('When a cookie name comes twice, each value is tried', async (t) => {
+  const { browser, call } = await signedInLongAgo(t)
+  const { service_session: good, service_refresh: goodRefresh } = browser.cookies()
+  for (const [first, second] of [
+    ['stale', good],
+    [good, 'stale'],
+    ['A'.repeat(43), good],
+  ]) {
+    const cookie = `service_session=${first}; other=1; service_session=${second}`
+    t.equal((await call('GET', session, { headers: { cookie } })).status, 200)
+  }
+  const cookie = `service_refresh=${'A'.repeat(43)}; service_refresh=${goodRefresh}`
+  t.equal((await call('POST', refresh, { headers: { cookie } })).status, 200)
+})
+
+t.test('Without a refresh token of the provider nobody is asked', async (t) => {
+  const service = await buildWithMock(t, {}, (mock) => {
+    mock.refreshTokens = 'none'
+  })
+  const browser = openBrowser(service.call)
+  await browser.signIn('Ada')
+  service.context.provider.refresh = async () => {
+    throw new InvalidGrantError('must not be asked')
+  }
+  service.setClock(Date.now() + 2 * minute)
+  t.equal((await browser.call('POST', refresh)).status, 200)
+})

@@ -1,0 +1,149 @@
+import t from 'tap'
+import { ConfigError, readConfig } from '../src/config.ts'
+
+type Env = Record<string, string>
+
+const key = (byte: number) => Buffer.alloc(32, byte).toString('base64')
+const staging: Env = {
+  NODE_ENV: 'staging',
+  SECRET_KEY: key(7),
+  OIDC_ISSUER: 'https://id.example',
+  OIDC_CLIENT_ID: 'id',
+  OIDC_CLIENT_SECRET: 'secret',
+}
+const production: Env = { ...staging, NODE_ENV: 'production', PUBLIC_URL: 'https://sync.example.org' }
+
+t.test('Defaults', async (t) => {
+  const config = readConfig({})
+  t.match(config, {
+    environment: 'development',
+    host: '127.0.0.1',
+    port: 3000,
+    publicUrl: 'http://127.0.0.1:3000',
+    dataDir: './data',
+    databaseUrl: 'sqlite:data/bookmarks.db',
+    exportsDir: 'data/exports',
+    secretKeys: undefined,
+    identityProvider: undefined,
+    developmentProviderPort: 3001,
+    appUrl: undefined,
+    cookieDomain: undefined,
+    secureCookies: false,
+    trustProxy: false,
+    rateLimitPerMinute: 1200,
+    logLevel: 'info',
+  })
+  t.same([...config.origins], ['http://127.0.0.1:3000'], "CORS: PUBLIC_URL's origin")
+  t.ok(Object.isFrozen(config))
+  t.same(readConfig({ PORT: ' ', APP_URL: '', COOKIE_DOMAIN: '' }), config, 'empty is as absent')
+})
+
+t.test('Values', async (t) => {
+  t.match(readConfig({ HOST: '0.0.0.0', PORT: '8080' }), { publicUrl: 'http://0.0.0.0:8080' })
+  t.match(readConfig({ HOST: '::1' }), { publicUrl: 'http://[::1]:3000' })
+  t.match(readConfig({ HOST: 'localhost' }), { publicUrl: 'http://localhost:3000' })
+  t.match(readConfig({ PUBLIC_URL: 'https://sync.example.org/' }), {
+    publicUrl: 'https://sync.example.org',
+    secureCookies: true,
+  })
+  t.match(readConfig({ DATA_DIR: '/srv' }), { databaseUrl: 'sqlite:/srv/bookmarks.db', exportsDir: '/srv/exports' })
+  t.match(readConfig({ DATA_DIR: '/srv', DATABASE_URL: 'sqlite:/db/x', EXPORTS_DIR: '/e' }), {
+    databaseUrl: 'sqlite:/db/x',
+    exportsDir: '/e',
+  })
+  t.match(readConfig(staging), {
+    environment: 'staging',
+    identityProvider: { issuer: 'https://id.example', scopes: 'openid profile email offline_access' },
+  })
+  t.equal(readConfig({ ...staging, OIDC_SCOPES: 'openid email' }).identityProvider?.scopes, 'openid email')
+  const { secretKeys } = readConfig({ ...staging, SECRET_KEY: `${key(1)}, ${key(2)}` })
+  t.same(
+    secretKeys?.map(([byte]) => byte),
+    [1, 2],
+    'SECRET_KEY: the first seals, all open',
+  )
+  t.equal(
+    readConfig({ ...staging, NODE_ENV: 'development', OIDC_ISSUER: 'http://id' }).identityProvider?.clientId,
+    'id',
+  )
+  for (const domain of ['sync.example.org', 'example.org', '.example.org']) {
+    t.equal(readConfig({ ...production, COOKIE_DOMAIN: domain }).cookieDomain, domain, `COOKIE_DOMAIN=${domain}`)
+  }
+  for (const level of ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']) {
+    t.equal(readConfig({ LOG_LEVEL: level }).logLevel, level)
+  }
+})
+
+t.test('CORS_ORIGIN and APP_URL: exact origins, web and extension', async (t) => {
+  const origins = [
+    'https://app.example',
+    'http://localhost:5173',
+    'chrome-extension://abcdefghijklmnopabcdefghijklmnop',
+    'moz-extension://*',
+  ]
+  const config = readConfig({ CORS_ORIGIN: origins.join(' , '), APP_URL: 'https://web.example' })
+  t.same([...config.origins], ['http://127.0.0.1:3000', 'https://web.example', ...origins])
+  t.equal(config.appUrl, 'https://web.example')
+})
+
+t.test('TRUST_PROXY: a number of hops, or networks', async (t) => {
+  const { trustProxy } = readConfig({ TRUST_PROXY: '2' })
+  t.same(
+    typeof trustProxy === 'function' && [0, 1, 2].map((hop) => trustProxy('192.0.2.1', hop)),
+    [true, true, false],
+    'the two hops from here are trusted',
+  )
+  t.same(readConfig({ TRUST_PROXY: '10.0.0.0/8, ::1' }).trustProxy, ['10.0.0.0/8', '::1'])
+})
+
+const faults: [variable: string, ...values: string[]][] = [
+  ['NODE_ENV', 'test', 'Production'],
+  ['HOST', 'two words', 'http://localhost'],
+  ['PORT', '-1', '65536', '3000.5', '1e3', '0x50', 'http'],
+  ['PUBLIC_URL', 'example.org', 'ftp://example.org', 'https://example.org/app', 'https://a@example.org', 'https://x?y'],
+  ['DATABASE_URL', 'sqlite:', 'data/bookmarks.db', 'postgres'],
+  ['SECRET_KEY', 'short', key(1).slice(0, -2), `${key(1)},`, key(1).replace(/=$/, ''), 'A'.repeat(44)],
+  ['OIDC_ISSUER', 'id.example', 'ftp://id.example', 'http://id.example'],
+  ['OIDC_CLIENT_ID', ''],
+  ['OIDC_CLIENT_SECRET', ''],
+  ['OIDC_SCOPES', 'profile email', 'openids'],
+  ['DEV_IDP_PORT', '70000', 'none'],
+  ['CORS_ORIGIN', '*', 'null', 'app.example', 'https://app.example/', 'https://app.example/x', 'https://*.example'],
+  [
+    'CORS_ORIGIN',
+    'https://APP.example',
+    'https://a@b',
+    'chrome-extension://*',
+    'file:///x',
+    'https://a.example;https://b.example',
+  ],
+  ['COOKIE_DOMAIN', 'example.com', 'xample.org', 'a.sync.example.org', 'example.org; Secure'],
+  ['APP_URL', 'app.example', 'https://app.example/path', 'chrome-extension://x'],
+  ['TRUST_PROXY', '-1', 'true', 'loopback', '10.0.0.0/33', '10.0.0.0/0', '999.1.1.1', '::1/129', '10.0.0.1,,'],
+  ['RATE_LIMIT_PER_MINUTE', '0', '-5', '1.5', 'many'],
+  ['LOG_LEVEL', 'loud', 'INFO'],
+]
+
+t.test('Each fault names its variable', async (t) => {
+  for (const [variable, ...values] of faults) {
+    for (const value of values) {
+      const env = { ...production, [variable]: value }
+      const line = new RegExp(`^${variable}\\b`)
+      t.throws(() => readConfig(env), { name: 'ConfigError', message: line }, `${variable}=${value}`)
+    }
+  }
+})
+
+t.test('Required outside development', async (t) => {
+  for (const environment of ['staging', 'production']) {
+    for (const variable of ['SECRET_KEY', 'OIDC_ISSUER', 'OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET']) {
+      const env = { ...production, NODE_ENV: environment, [variable]: '' }
+      t.throws(
+        () => readConfig(env),
+        { message: new RegExp(`^${variable} is required`) },
+        `${variable} in ${environment}`,
+      )
+    }
+  }
+  t.throws(() => readConfig({ COOKIE_DOMAIN: 'example.org' }), new ConfigError('COOKIE_DOMAIN is for production only'))
+})

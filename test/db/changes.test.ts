@@ -1,0 +1,41 @@
+import t from 'tap'
+import { findChange, listChangePage } from '../../src/db/changes.ts'
+import { buildApp } from '../support/app.ts'
+import { change } from '../support/changes.ts'
+
+t.test('A page of changes ends with the row that reaches a limit', async (t) => {
+  const { context, user } = await buildApp(t)
+  const [ada, bob] = [await user('ada'), await user('bob')]
+  const sizes = [10, 20, 30, 40]
+  const changes = sizes.map((size, index) => change({ entity_id: `x${index}`, encrypted_data: 'x'.repeat(size) }))
+  await ada.call('POST', '/api/v1/sync/push', { body: { changes } })
+  await bob.call('POST', '/api/v1/sync/push', { body: { changes } })
+  const { db } = context.database
+  const page = async (since: number, limits: { rows: number; bytes: number }) =>
+    listChangePage(db, ada.userId, since, limits)
+  const all = await page(0, { rows: 10, bytes: 1000 })
+  t.same(
+    all.map((row) => row.entity_id),
+    ['x0', 'x1', 'x2', 'x3'],
+  )
+  t.ok(all.every((row) => row.user_id === ada.userId))
+  const ids = async (...args: Parameters<typeof page>) => (await page(...args)).map((row) => row.entity_id)
+  t.same(await ids(0, { rows: 2, bytes: 1000 }), ['x0', 'x1'])
+  t.same(await ids(0, { rows: 10, bytes: 1 }), ['x0'], 'one at least')
+  t.same(await ids(0, { rows: 10, bytes: 30 }), ['x0', 'x1'])
+  t.same(await ids(0, { rows: 10, bytes: 31 }), ['x0', 'x1', 'x2'])
+  t.same(await ids(all[1]?.stamp ?? 0, { rows: 10, bytes: 31 }), ['x2', 'x3'])
+  t.same(await ids(all[3]?.stamp ?? 0, { rows: 10, bytes: 31 }), [])
+})
+
+t.test("An entity's newest change is found, a deletion too", async (t) => {
+  const { context, user } = await buildApp(t)
+  const ada = await user('ada')
+  const changes = [change({ entity_id: 'x', operation: 'delete' }), change({ entity_id: 'x', entity_type: 'group' })]
+  await ada.call('POST', '/api/v1/sync/push', { body: { changes } })
+  const { db } = context.database
+  t.match(await findChange(db, ada.userId, { entity_type: 'bookmark', entity_id: 'x' }), { event_id: changes[0]?.id })
+  t.match(await findChange(db, ada.userId, { entity_type: 'group', entity_id: 'x' }), { event_id: changes[1]?.id })
+  t.equal(await findChange(db, ada.userId, { entity_type: 'history', entity_id: 'x' }), undefined)
+  t.equal(await findChange(db, 'bob', { entity_type: 'bookmark', entity_id: 'x' }), undefined)
+})

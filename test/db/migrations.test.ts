@@ -1,0 +1,49 @@
+import { join } from 'node:path'
+import Sqlite from 'better-sqlite3'
+import t from 'tap'
+import { openDatabase } from '../../src/db/database.ts'
+import { migrations } from '../../src/db/migrations/index.ts'
+import { addUser } from './fixture.ts'
+
+t.test('From empty to the latest; a second time nothing changes', async (t) => {
+  const path = join(t.testdir(), 'bookmarks.db')
+  const first = await openDatabase(`sqlite:${path}`)
+  await first.write((trx) => addUser(trx, 'ada'))
+  await first.close()
+  const before = dump(path)
+  t.match(before, { applied: Object.keys(migrations).map((name) => ({ name })), users: [{ id: 'ada' }] })
+  await (await openDatabase(`sqlite:${path}`)).close()
+  t.same(dump(path), before)
+})
+
+t.test('Applied in the order of their names', async (t) => {
+  const names = Object.keys(migrations)
+  t.same(names, [...names].sort())
+})
+
+t.test('A database from a newer version is refused, and left as it is', async (t) => {
+  const path = join(t.testdir(), 'bookmarks.db')
+  await (await openDatabase(`sqlite:${path}`)).close()
+  const sqlite = new Sqlite(path)
+  sqlite.exec(`insert into kysely_migration values ('9999-later', '2030-01-01T00:00:00.000Z')`)
+  sqlite.close()
+  const before = dump(path)
+  for (const _ of ['the first time', 'and again']) {
+    await t.rejects(openDatabase(`sqlite:${path}`), {
+      name: 'ConfigError',
+      message: 'DATABASE_URL: the database was made by a newer version (9999-later); start that one',
+    })
+  }
+  t.same(dump(path), before)
+})
+
+/** The whole schema, what was applied when, and whether the data is still there. */
+function dump(path: string): object {
+  const sqlite = new Sqlite(path, { readonly: true })
+  const all = (sql: string) => sqlite.prepare(sql).all()
+  const schema = all('select type, name, tbl_name, sql from sqlite_master order by name')
+  const applied = all('select * from kysely_migration order by name')
+  const users = all('select * from users')
+  sqlite.close()
+  return { schema, applied, users }
+}

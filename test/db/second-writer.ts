@@ -1,0 +1,20 @@
+import { setImmediate as turn } from 'node:timers/promises'
+import Sqlite from 'better-sqlite3'
+
+// Another process that writes to the database of argv[2], one short transaction after the other, until it is told to stop.
+const sqlite = new Sqlite(process.argv[2] as string, { timeout: 5000 })
+let stopped = false
+process.on('SIGTERM', () => {
+  stopped = true
+})
+const write = sqlite.transaction((id: number) => {
+  sqlite
+    .prepare(`insert into users values (?, 'second', ?, '', '', '', 0, '', 0, 0, 0)`)
+    .run(`second-${id}`, String(id))
+})
+for (let id = 0; !stopped; id += 1) {
+  write.immediate(id)
+  if (id === 0) console.log('writing')
+  await turn()
+}
+sqlite.close()

@@ -1,0 +1,82 @@
+import t from 'tap'
+import { buildApp } from '../support/app.ts'
+
+const web = 'https://app.example'
+const extension = 'chrome-extension://abcdefghijklmnopabcdefghijklmnop'
+const list = '/api/v1/bookmarks'
+
+t.test('CORS: credentials are allowed from the configured origins', async (t) => {
+  const { call, user } = await buildApp(t, { CORS_ORIGIN: `${web},${extension}`, APP_URL: 'https://web.example' })
+  const ada = await user('ada')
+  for (const origin of [web, extension, 'http://127.0.0.1:3000', 'https://web.example']) {
+    const { headers } = await ada.call('GET', list, { headers: { origin } })
+    t.equal(headers['access-control-allow-origin'], origin)
+    t.equal(headers['access-control-allow-credentials'], 'true')
+    t.equal(headers['access-control-expose-headers'], 'Retry-After, Content-Disposition, X-Request-Id')
+  }
+  const preflight = {
+    origin: web,
+    'access-control-request-method': 'PUT',
+    'access-control-request-headers': 'x-device-id',
+  }
+  const { status, headers } = await call('OPTIONS', `${list}/x`, { headers: preflight })
+  t.equal(status, 204)
+  t.equal(headers['access-control-max-age'], '7200')
+  t.equal(headers['access-control-allow-headers'], 'Content-Type, X-Device-ID')
+  t.match(headers['access-control-allow-methods'], /GET.*POST.*PUT.*DELETE/)
+})
+
+t.test('CORS headers stand on errors, too, and Vary: Origin always', async (t) => {
+  const { call, user } = await buildApp(t, { CORS_ORIGIN: web })
+  const ada = await user('ada')
+  const answers = await Promise.all([
+    call('GET', list, { headers: { origin: web } }),
+    ada.call('GET', `${list}/nope`, { headers: { origin: web } }),
+    ada.call('GET', `${list}?limit=0`, { headers: { origin: web } }),
+    call('GET', '/nope', { headers: { origin: web } }),
+  ])
+  t.same(
+    answers.map(({ status }) => status),
+    [401, 404, 400, 404],
+  )
+  for (const { headers } of answers) t.equal(headers['access-control-allow-origin'], web)
+  for (const { headers } of [...answers, await call('GET', '/api/v1/health')]) t.match(headers.vary, /\bOrigin\b/i)
+})
+
+t.test('Security headers, request ids and no caching', async (t) => {
+  const { call } = await buildApp(t)
+  const first = await call('GET', '/api/v1/health')
+  t.equal(first.headers['x-content-type-options'], 'nosniff')
+  t.match(first.headers['content-security-policy'], /default-src 'none'/)
+  t.equal(first.headers['referrer-policy'], 'no-referrer')
+  t.match(first.headers['cache-control'], /no-store/)
+  t.notOk(first.headers['strict-transport-security'], 'not over http')
+  t.not((await call('GET', '/api/v1/health')).headers['x-request-id'], first.headers['x-request-id'])
+  const { call: secure } = await buildApp(t, { PUBLIC_URL: 'https://sync.example' })
+  t.match((await secure('GET', '/api/v1/health')).headers['strict-transport-security'], /max-age=31536000/)
+})
+
+t.test('The documents come with local assets alone', async (t) => {
+  const { call } = await buildApp(t)
+  const page = await call('GET', '/docs')
+  t.match(page.headers['content-type'], /text\/html/)
+  t.notMatch(page.raw.toString(), /https?:\/\//, 'no other host')
+  t.match(page.headers['content-security-policy'], /script-src 'self';/)
+  t.equal((await call('GET', '/docs/redoc.standalone.js')).status, 200)
+  t.match((await call('GET', '/openapi.yaml')).raw.toString(), /^openapi: 3\.1/)
+  t.match((await call('GET', '/asyncapi.yaml')).raw.toString(), /^asyncapi: 3\.0/)
+})
+
+t.test('In development a page on localhost leads to PUBLIC_URL, so that a sign-in stays on one host', async (t) => {
+  const { call } = await buildApp(t, { PUBLIC_URL: 'http://127.0.0.1:3000' })
+  const page = await call('GET', '/docs?x=1', { headers: { host: 'localhost:3000', accept: 'text/html' } })
+  t.same([page.status, page.headers.location], [302, 'http://127.0.0.1:3000/docs?x=1'])
+  t.equal((await call('GET', '/api/v1/health', { headers: { host: 'localhost:3000' } })).status, 200)
+  t.equal((await call('GET', '/docs', { headers: { host: 'evil.example', accept: 'text/html' } })).status, 200)
+})
+
+t.test('A failed sign-in is explained at /login, in fixed words', async (t) => {
+  const { call } = await buildApp(t)
+  t.match((await call('GET', '/login?error=Login%20failed')).raw.toString(), /^Login failed\./)
+  t.notMatch((await call('GET', '/login?error=%3Cscript%3E')).raw.toString(), /script/)
+})

@@ -1,0 +1,179 @@
+import t from 'tap'
+import { buildApp } from '../support/app.ts'
+import { openBrowser } from '../support/browser.ts'
+import { setCookies } from '../support/cookies.ts'
+import { breakWrites, countRows, snapshot } from '../support/database.ts'
+import { buildWithMock } from '../support/mock-service.ts'
+import { signInAt } from '../support/sign-in.ts'
+
+const app = await buildWithMock(t)
+const { call, mock, context } = app
+
+t.test('POST /api/v1/auth/login | none | returnTo (string, optional, default /)', async (t) => {
+  const state = async (request: object) => {
+    const { status, body } = await call('POST', '/api/v1/auth/login', request)
+    t.equal(status, 200)
+    t.same(Object.keys(body), ['authorizationUrl'])
+    const url = new URL(body.authorizationUrl)
+    t.equal(url.origin, mock.issuer, "the provider's page")
+    return url.searchParams.get('state')
+  }
+  t.equal(await state({ body: { returnTo: '/bookmarks?a=b#c' } }), '/bookmarks?a=b#c')
+  t.equal(await state({ body: {} }), '/', 'without returnTo')
+  t.equal(await state({}), '/', 'without a body')
+  t.equal(await state({ payload: '', headers: { 'content-type': 'application/json' } }), '/', 'with an empty one')
+})
+
+t.test('POST /api/v1/auth/login | the authorization request is OAuth 2.0 with PKCE and a nonce', async (t) => {
+  const { body } = await call('POST', '/api/v1/auth/login', { body: { returnTo: '/x', prompt: 'select_account' } })
+  const query = Object.fromEntries(new URL(body.authorizationUrl).searchParams)
+  t.match(query, { nonce: /^[\w-]{43}$/, code_challenge: /^[\w-]{43}$/ })
+  t.hasStrict(query, {
+    response_type: 'code',
+    client_id: 'bookmarks',
+    redirect_uri: 'http://127.0.0.1:3000/api/v1/auth/callback',
+    scope: 'openid profile email offline_access',
+    state: '/x',
+    code_challenge_method: 'S256',
+    prompt: 'select_account',
+  })
+})
+
+t.test('POST /api/v1/auth/login | 500: {error}', async (t) => {
+  const { call } = await buildWithMock(t, {}, (mock) => mock.faults.set('discovery', 'error'))
+  const { status, body, headers } = await call('POST', '/api/v1/auth/login', { body: {} })
+  t.same([status, body], [500, { error: 'Failed to initiate login' }])
+  t.equal(headers['set-cookie'], undefined)
+})
+
+t.test('GET /api/v1/auth/callback | 302 redirect to the URL in state, with two Set-Cookie headers', async (t) => {
+  for (const returnTo of ['/', '/bookmarks?a=b&c=%20d#e', 'http://127.0.0.1:3000/page']) {
+    const answer = await openBrowser(call).signIn('Ada', returnTo)
+    t.same([answer.status, answer.headers.location], [302, returnTo])
+    t.equal(setCookies(answer).length, 2)
+  }
+})
+
+t.test("GET /api/v1/auth/callback | state (string, optional, default '/', the return URL)", async (t) => {
+  const browser = openBrowser(call)
+  const callback = new URL(await signInAt(await browser.startLogin(), 'Ada'))
+  callback.searchParams.delete('state')
+  t.hasStrict((await browser.comeBack(callback.href)).headers, { location: '/' })
+  t.equal((await browser.call('GET', '/api/v1/auth/session')).status, 200)
+})
+
+t.test('GET /api/v1/auth/callback | code (string, required); on failure, 302 to /login?error=<message>', async (t) => {
+  const before = await snapshot(context)
+  const browser = openBrowser(call)
+  const url = await browser.startLogin('/here')
+  const { search } = new URL(await signInAt(url, 'Ada'))
+  const expired = 'Login expired or was started in another browser'
+  const refused = 'Login was refused by the identity provider'
+  const failures: Record<string, string> = {
+    '?state=/here': refused,
+    '?code=&state=/here': refused,
+    '?code=wrong&state=/here': refused,
+    '?code=a&code=b&state=/here': expired,
+    '?error=access_denied&state=/here': refused,
+    '?error=%3Cscript%3E&state=/here': refused,
+    '?code=x&state=/elsewhere': expired,
+    '?code=x': expired,
+    '': expired,
+    [`${search}&iss=http://127.0.0.1:1`]: refused,
+    [`${search}&error=access_denied`]: refused,
+    [`?state=/here&code=${'x'.repeat(5000)}`]: expired,
+  }
+  for (const [query, message] of Object.entries(failures)) {
+    const answer = await browser.call('GET', `/api/v1/auth/callback${query}`)
+    t.equal(answer.status, 302)
+    t.equal(answer.headers.location, `/login?error=${encodeURIComponent(message)}`, query.slice(0, 60))
+    t.equal(answer.headers['set-cookie'], undefined, 'no cookie')
+    t.equal(answer.raw.length, 0)
+  }
+  t.equal(await snapshot(context), before, 'nothing changed')
+})
+
+t.test('The callback does these in order: (1) exchange, (2) user, (3) cookies, (4) redirect', async (t) => {
+  async function withCallback(prepare: (app: Awaited<ReturnType<typeof buildWithMock>>) => void) {
+    const app = await buildWithMock(t)
+    const browser = openBrowser(app.call)
+    const callback = await signInAt(await browser.startLogin('/here'), 'Ada')
+    app.mock.requests.length = 0
+    prepare(app)
+    return { app, browser, callback, answer: await browser.comeBack(callback) }
+  }
+  const asked = ({ mock }: typeof app) => mock.requests.map(({ endpoint }) => endpoint).includes('token')
+
+  t.test('1 fails: no user, no cookie', async (t) => {
+    const { app, answer } = await withCallback(({ mock }) => mock.tokenErrors.push('invalid_grant'))
+    t.ok(asked(app))
+    t.hasStrict(answer.headers, { location: '/login?error=Login%20was%20refused%20by%20the%20identity%20provider' })
+    t.equal(answer.headers['set-cookie'], undefined)
+    t.notHas(await countRows(app.context), { users: 1 })
+  })
+  t.test('2 fails: the code was exchanged, no cookie', async (t) => {
+    let repair = () => {}
+    const { app, browser, answer } = await withCallback(({ context }) => {
+      repair = breakWrites(context)
+    })
+    t.ok(asked(app), 'the exchange came first')
+    t.hasStrict(answer.headers, { location: '/login?error=Login%20failed' })
+    t.equal(answer.headers['set-cookie'], undefined)
+    repair()
+    t.notHas(await countRows(app.context), { users: 1 })
+    t.equal((await browser.signIn('Ada', '/here')).headers.location, '/here', 'once it is repaired, it works')
+  })
+  t.test('2 comes before 3: the user is there when the cookies are', async (t) => {
+    const { app, answer } = await withCallback(() => {})
+    t.equal(setCookies(answer).length, 2)
+    t.hasStrict(await countRows(app.context), { users: 1, logins: 1, tokens: 2 })
+  })
+  t.test('(2) creates the user in the database on first login', async (t) => {
+    const { app, browser } = await withCallback(() => {})
+    app.mock.person = { ...app.mock.person, name: 'Ada King' }
+    await browser.signIn('Ada')
+    t.hasStrict(await countRows(app.context), { users: 1, logins: 2 }, 'and only then')
+    const { user } = (await browser.call('GET', '/api/v1/auth/session')).body
+    t.equal(user.name, 'Ada King', 'later ones refresh the profile')
+  })
+})
+
+t.test('POST /api/v1/auth/logout | none (clears any existing session) | 200: {success: true}', async (t) => {
+  const browser = openBrowser(call)
+  await browser.signIn('Ada')
+  for (const cookie of [undefined, '', 'service_session=garbage']) {
+    const { status, body } = await browser.call(
+      'POST',
+      '/api/v1/auth/logout',
+      cookie === undefined ? {} : { headers: { cookie } },
+    )
+    t.same([status, body], [200, { success: true }], `cookie ${cookie}`)
+  }
+})
+
+t.test('GET /api/v1/auth/session | 200: {authenticated: true, user}. 401: {authenticated: false}', async (t) => {
+  const app = await buildApp(t)
+  const ada = await app.user('ada')
+  const signedIn = await ada.call('GET', '/api/v1/auth/session')
+  t.same([signedIn.status, signedIn.body.authenticated, signedIn.body.user.user_id], [200, true, ada.userId])
+  for (const cookie of ['', 'service_session=', 'service_session=garbage', `service_session=${ada.refresh}`]) {
+    const { status, body } = await app.call('GET', '/api/v1/auth/session', { headers: { cookie } })
+    t.same([status, body], [401, { authenticated: false }], cookie.slice(0, 30))
+  }
+})
+
+t.test('POST /api/v1/auth/refresh | 200: {success: true} and a new session cookie. 401: {error}', async (t) => {
+  const app = await buildApp(t)
+  const ada = await app.user('ada')
+  const refresh = (cookie: string) => app.call('POST', '/api/v1/auth/refresh', { headers: { cookie } })
+  const answer = await refresh(`service_refresh=${ada.refresh}`)
+  t.same([answer.status, answer.body], [200, { success: true }])
+  const [cookie] = setCookies(answer)
+  t.not(cookie?.value, ada.session)
+  t.equal(
+    (await app.call('GET', '/api/v1/bookmarks', { headers: { cookie: `service_session=${cookie?.value}` } })).status,
+    200,
+  )
+  t.same((await refresh(ada.cookie)).body, { error: 'No refresh token' }, 'a session cookie is none')
+  t.same((await refresh(`service_refresh=${ada.session}`)).body, { error: 'Failed to refresh token' })
+})

@@ -1,0 +1,45 @@
+import { readFile } from 'node:fs/promises'
+import t from 'tap'
+import { startHealth } from '../../src/health.ts'
+import { buildApp } from '../support/app.ts'
+import { breakDatabase } from '../support/database.ts'
+
+const app = await buildApp(t)
+
+t.test('GET /api/v1/health | none | 200: health report', async (t) => {
+  const { status, body } = await app.call('GET', '/api/v1/health')
+  t.equal(status, 200)
+  t.same(Object.keys(body).sort(), ['environment', 'name', 'status', 'timestamp', 'version'])
+})
+
+t.test('health always answers 200, also without a database', async (t) => {
+  t.teardown(breakDatabase(app.context))
+  const probe = startHealth(app.context)
+  await probe.close()
+  app.context.health = probe
+  const { status, body } = await app.call('GET', '/api/v1/health')
+  t.same([status, body.status], [200, 'unhealthy'])
+})
+
+t.test('Not in the interface: /readyz', async (t) => {
+  const ready = await app.app.inject('/readyz')
+  t.equal(ready.statusCode, 200)
+})
+
+t.test('Not in the interface: the contracts and their page, all assets local', async (t) => {
+  for (const name of ['openapi.yaml', 'asyncapi.yaml']) {
+    const { statusCode, headers, body } = await app.app.inject(`/${name}`)
+    t.same([statusCode, headers['content-type']], [200, 'application/yaml; charset=utf-8'])
+    t.equal(body, await readFile(new URL(`../../${name}`, import.meta.url), 'utf8'), 'as written')
+  }
+  const page = await app.app.inject('/docs')
+  t.same([page.statusCode, page.headers['content-type']], [200, 'text/html; charset=utf-8'])
+  const assets = [...page.body.matchAll(/(?:src|href|spec-url)="([^"]+)"/g)].map(([, url]) => String(url))
+  t.ok(assets.includes('/openapi.yaml'))
+  for (const url of assets.filter((url) => !url.startsWith('data:'))) {
+    t.match(url, /^\/[^/]/, 'nothing of another host')
+    t.equal((await app.app.inject(url)).statusCode, 200, url)
+  }
+  t.match(page.headers['content-security-policy'], /^default-src 'none'; script-src 'self';/)
+  t.equal((await app.app.inject('/')).headers.location, '/docs')
+})

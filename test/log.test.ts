@@ -1,0 +1,66 @@
+import t from 'tap'
+import { openBrowser } from './support/browser.ts'
+import { change } from './support/changes.ts'
+import { breakWrites } from './support/database.ts'
+import { buildWithMock } from './support/mock-service.ts'
+
+t.test('No secret, cookie, token, code, state, query or ciphertext stands in the logs', async (t) => {
+  const { call, mock, log, context } = await buildWithMock(t, { LOG_LEVEL: 'trace' })
+  const canaries = new Map<string, string>()
+  const canary = (name: string) => {
+    const value = `canary${name}${canaries.size}x`
+    canaries.set(name, value)
+    return value
+  }
+  const browser = openBrowser(call)
+  await browser.signIn('Ada', `/back?${canary('ReturnTo')}=1`)
+  for (const [name, value] of Object.entries(browser.cookies())) canaries.set(name, value)
+  for (const token of mock.validRefreshTokens.keys()) canaries.set('provider token', token)
+  for (const { form, authorization } of mock.requests) {
+    for (const name of ['code', 'code_verifier']) if (form.get(name)) canaries.set(name, String(form.get(name)))
+    if (authorization) canaries.set('client secret', authorization.split(' ').at(-1) ?? '')
+  }
+
+  const data = { encrypted_data: canary('Ciphertext'), data_hash: canary('Hash') }
+  const requests = [
+    ['POST', '/api/v1/bookmarks', { body: { id: 'b', ...data } }],
+    ['POST', '/api/v1/sync/push', { body: { changes: [change({ entity_id: 'c', ...data })] } }],
+    ['POST', '/api/v1/sync/push', { body: { changes: [{ ...data, broken: true }] } }],
+    ['POST', '/api/v1/sync/import', { body: { bookmarks: [{ id: 'd', ...data }] } }],
+    [
+      'POST',
+      '/api/v1/bookmarks',
+      { payload: `{"encrypted_data":"${canary('Truncated')}`, headers: { 'content-type': 'application/json' } },
+    ],
+    ['GET', `/api/v1/bookmarks?limit=${canary('Query')}`, {}],
+    ['GET', `/nope/${canary('Path')}?${canary('UnknownQuery')}`, {}],
+    ['GET', `/api/v1/auth/callback?code=${canary('Code')}&state=${canary('State')}`, {}],
+    [
+      'GET',
+      `/api/v1/auth/callback?code=${canary('Code2')}&state=${encodeURIComponent(`/back?${canaries.get('ReturnTo')}=1`)}`,
+      {},
+    ],
+    ['GET', '/api/v1/auth/session', { headers: { cookie: `service_session=${canary('Garbage')}` } }],
+    ['GET', '/api/v1/auth/session', { headers: { authorization: `Bearer ${canary('Authorization')}` } }],
+    ['PUT', '/api/v1/account/keyring', { body: { keyring: canary('Keyring'), revision: 1 } }],
+    ['POST', '/api/v1/auth/login', { body: { returnTo: `/${canary('LoginReturnTo')}` } }],
+    ['POST', '/api/v1/exports', {}],
+    ['GET', `/%zz${canary('BadUrl')}`, {}],
+  ] as const
+  for (const [method, path, request] of requests) await browser.call(method, path, request)
+  const key = (await browser.call('GET', '/api/v1/account/export-key')).body.key
+  canaries.set('export key', key)
+  const repair = breakWrites(context)
+  t.equal((await browser.call('POST', '/api/v1/bookmarks', { body: data })).status, 503, 'a fault of ours is logged')
+  repair()
+  await browser.call('POST', '/api/v1/auth/refresh')
+  await browser.call('POST', '/api/v1/auth/logout')
+
+  const text = log.join('')
+  t.ok(log.length > requests.length, `${log.length} lines`)
+  t.match(text, /disk I\/O error/, 'with its cause')
+  for (const [name, value] of canaries) {
+    t.notOk(text.includes(value), `${name} is not logged`)
+    t.notOk(text.includes(encodeURIComponent(value)), `${name} is not logged in its encoded form`)
+  }
+})

@@ -1,0 +1,46 @@
+import fastify from 'fastify'
+import t from 'tap'
+import { operations } from '../../generated/operations.ts'
+import { createApp } from '../../src/app.ts'
+import type { Context } from '../../src/context.ts'
+import type { Operations } from '../../src/contract.ts'
+import { bindOperations } from '../../src/http/bind.ts'
+import { buildApp } from '../support/app.ts'
+
+/** One for each operation, none of which is ever called. */
+const handlers = Object.fromEntries(
+  Object.keys(operations)
+    .filter((id) => id !== 'openRealtime')
+    .map((id) => [id, async () => ({ status: 200 })]),
+) as unknown as Operations
+
+async function bind(context: Context, handlers: object): Promise<void> {
+  const app = fastify()
+  try {
+    await bindOperations(app, context, handlers as Operations)
+  } finally {
+    await app.close()
+  }
+}
+
+t.test('An operation without a handler, or a handler without an operation, stops the start', async (t) => {
+  const { context } = await buildApp(t)
+  await bind(context, handlers)
+  for (const id of Object.keys(handlers)) {
+    const { [id as keyof Operations]: _, ...rest } = handlers
+    await t.rejects(bind(context, rest), { message: `the operation ${id} has no handler` })
+  }
+  const more = { ...handlers, mergeBookmarks: async () => ({ status: 200 }) }
+  await t.rejects(bind(context, more), { message: 'the handler mergeBookmarks has no operation' })
+})
+
+t.test('A security scheme without a check stops the start', async (t) => {
+  const { context } = await buildApp(t)
+  const operation = operations.listExports as { security: string }
+  const { security } = operation
+  t.teardown(() => {
+    operation.security = security
+  })
+  operation.security = 'bearerToken'
+  await t.rejects(createApp(context), { message: 'listExports: the security scheme bearerToken has no check' })
+})

@@ -1,0 +1,95 @@
+import { spawnSync } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import t from 'tap'
+import type { TestUser } from '../support/app.ts'
+import { change, pullAll } from '../support/changes.ts'
+import { folder, type Service, signInBefore, startService } from '../support/service.ts'
+
+t.setTimeout(120_000)
+
+const canTrace = spawnSync('strace', ['-f', '-o', '/dev/null', 'true']).status === 0
+
+t.test('A 2xx to a write goes out only after what it promises is on disk', async (t) => {
+  if (!canTrace)
+    return t.comment('SKIPPED: no strace here. The order of commit and promise is in test/db/sqlite.test.ts')
+  const dataDir = await folder(t)
+  const trace = join(await folder(t), 'trace')
+  const [ada] = (await signInBefore(t, dataDir, ['ada'])) as [TestUser]
+  const calls = 'trace=pwrite64,write,writev,sendto,fsync,fdatasync'
+  const under = ['strace', '-D', '-f', '-yy', '-s', '32', '-e', calls, '-e', 'signal=none', '-o', trace]
+  const service = await startService(t, dataDir, { LOG_LEVEL: 'silent' }, { under })
+  const writes = await writeEachWay(service, ada)
+  await service.kill('SIGTERM')
+
+  const answers = parse(await readFile(trace, 'utf8'), service.pid)
+  t.equal(answers.length, writes.length, 'an answer for each write')
+  for (const [index, { wrote, synced }] of answers.entries()) {
+    t.ok(wrote, `${writes[index]}: something was written`)
+    t.ok(synced, `${writes[index]}: the log was synced after that, before the answer`)
+  }
+})
+
+t.test('A sync that fails: 503 and nothing to be seen, or 2xx and written', async (t) => {
+  if (!canTrace) return t.comment('SKIPPED: no strace here. A commit that fails is in test/db/sqlite.test.ts')
+  const dataDir = await folder(t)
+  const [ada] = (await signInBefore(t, dataDir, ['ada'])) as [TestUser]
+  const log = join(dataDir, 'bookmarks.db-wal')
+  const faults = ['-P', log, '-e', 'trace=fsync,fdatasync', '-e', 'inject=fsync,fdatasync:error=EIO:when=2+3']
+  const under = ['strace', '-D', '-f', ...faults, '-e', 'signal=none', '-o', '/dev/null']
+  const service = await startService(t, dataDir, { LOG_LEVEL: 'silent' }, { under })
+  const { call } = service.as(ada)
+  const answers = new Map<string, number>()
+  for (let count = 0; count < 30; count += 1) {
+    const changes = [change({ entity_id: `${count}` })]
+    const { status, body } = await call('POST', '/api/v1/sync/push', { body: { changes } })
+    answers.set(`${count}`, status)
+    if (status !== 200) t.match({ status, body }, { status: 503, body: { error: 'Service unavailable' } })
+  }
+  const written = [...answers].flatMap(([id, status]) => (status === 200 ? [id] : []))
+  t.ok(written.length > 10 && written.length < 30, `${written.length} of 30 were written`)
+  const seen = (await pullAll(service.as(ada))).changes.map(({ entity_id }) => entity_id)
+  t.same(seen, written, 'the same process sees what it promised')
+  await service.kill('SIGKILL')
+  const again = await startService(t, dataDir)
+  const kept = new Set((await pullAll(again.as(ada))).changes.map(({ entity_id }) => entity_id))
+  t.ok(
+    written.every((id) => kept.has(id)),
+    'and so does the next one, which may have found the last failed write on disk after all',
+  )
+})
+
+async function writeEachWay(service: Service, person: TestUser): Promise<string[]> {
+  const { call } = service.as(person)
+  const content = { encrypted_data: 'data', data_hash: 'hash' }
+  const changes = [change({ entity_id: 'y' })]
+  const requests: [method: string, path: string, body?: object][] = [
+    ['POST', '/api/v1/bookmarks', { id: 'x', ...content }],
+    ['PUT', '/api/v1/bookmarks/x', content],
+    ['DELETE', '/api/v1/bookmarks/x'],
+    ['POST', '/api/v1/sync/push', { changes }],
+    ['POST', '/api/v1/sync/import', { bookmarks: [{ id: 'z', ...content }] }],
+    ['PUT', '/api/v1/account/keyring', { keyring: 'sealed', revision: 1 }],
+    ['PUT', '/api/v1/account/export-key', { key: Buffer.alloc(32).toString('base64') }],
+    ['POST', '/api/v1/auth/logout'],
+  ]
+  for (const [method, path, body] of requests) await call(method, path, body && { body })
+  return requests.map(([method, path]) => `${method} ${path}`)
+}
+
+/** What the main thread, in which both the database and the sockets are, did to the log before each 2xx. */
+function parse(trace: string, pid: number): { wrote: boolean; synced: boolean }[] {
+  const answers: { wrote: boolean; synced: boolean }[] = []
+  let wrote = false
+  let synced = false
+  for (const line of trace.split('\n')) {
+    if (!line.startsWith(`${pid} `)) continue
+    if (/pwrite64\(\d+<[^>]*bookmarks\.db-wal>/.test(line)) [wrote, synced] = [true, false]
+    else if (/f(data)?sync\(\d+<[^>]*bookmarks\.db-wal>/.test(line)) synced = wrote
+    else if (/<TCP.*HTTP\/1\.1 2/.test(line)) {
+      answers.push({ wrote, synced })
+      wrote = synced = false
+    }
+  }
+  return answers
+}

@@ -1,0 +1,58 @@
+import { readdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import t from 'tap'
+import { folder, freePort, run, serving } from '../support/service.ts'
+import { signInAt } from '../support/sign-in.ts'
+
+t.test('In an empty folder, with nothing configured, it creates what it needs and says where and how', async (t) => {
+  const cwd = await folder(t)
+  const ports = { PORT: String(await freePort()), DEV_IDP_PORT: String(await freePort()) }
+  const began = performance.now()
+  const service = run(t, ports, { cwd })
+  await serving(service)
+  t.comment(`served after ${((performance.now() - began) / 1000).toFixed(2)} s (target: under 5)`)
+
+  const origin = `http://127.0.0.1:${ports.PORT}`
+  t.match(service.stdout(), `address  ${origin}\n`, 'the address')
+  t.match(service.stdout(), `docs     ${origin}/docs\n`, "the docs' address")
+  t.match(
+    service.stdout(),
+    /sign in .*POST .*\/api\/v1\/auth\/login.*authorizationUrl.*type any name/,
+    'how to sign in',
+  )
+  t.equal(service.stderr(), '')
+  t.same(await readdir(cwd), ['data'], 'everything lies under data/')
+  const created = await readdir(join(cwd, 'data'))
+  for (const name of ['bookmarks.db', 'exports', 'secret.key']) t.ok(created.includes(name), name)
+  t.equal((await stat(join(cwd, 'data/secret.key'))).mode & 0o777, 0o600, 'the secret is for its owner alone')
+
+  t.equal((await fetch(`${origin}/docs`)).status, 200)
+  t.match(await (await fetch(`${origin}/api/v1/health`)).json(), { environment: 'development', status: 'healthy' })
+  const cookie = await signIn(origin, 'Ada')
+  t.match(await session(origin, cookie), { authenticated: true, user: { name: 'Ada' } }, 'that is how to sign in')
+
+  t.same(await service.kill('SIGTERM'), { code: 0, signal: null })
+  const again = run(t, ports, { cwd })
+  await serving(again)
+  t.match(await session(origin, cookie), { authenticated: true }, 'the next start goes on with the same data')
+})
+
+/** By the words that were printed: POST login, open the authorizationUrl, type a name. */
+async function signIn(origin: string, name: string): Promise<string> {
+  const started = await fetch(`${origin}/api/v1/auth/login`, { method: 'POST' })
+  const { authorizationUrl } = (await started.json()) as { authorizationUrl: string }
+  const callback = await signInAt(authorizationUrl, name)
+  const back = await fetch(callback, { redirect: 'manual', headers: { cookie: cookiesOf(started) } })
+  return cookiesOf(back)
+}
+
+function cookiesOf(response: Response): string {
+  return response.headers
+    .getSetCookie()
+    .map((line) => line.split(';')[0])
+    .join('; ')
+}
+
+async function session(origin: string, cookie: string): Promise<unknown> {
+  return (await fetch(`${origin}/api/v1/auth/session`, { headers: { cookie } })).json()
+}

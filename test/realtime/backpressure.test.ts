@@ -1,0 +1,117 @@
+import { mock } from 'node:test'
+import { setImmediate as eventLoopTurn } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import t from 'tap'
+import type { WebSocket } from 'ws'
+import { buildApp, type TestApp, type TestUser } from '../support/app.ts'
+import { change } from '../support/changes.ts'
+import { openDevice, until } from './device.ts'
+
+const mebibyte = 1024 * 1024
+setFlagsFromString('--expose-gc')
+const collectGarbage = runInNewContext('gc') as () => void
+
+const numbered = (count: number) => Array.from({ length: count }, (_, index) => `bookmark-${index}`)
+/** In the largest changes that there are: 50 MB, and 16 MB, which is more than the sockets of both sides hold. */
+const [many, enough] = [numbered(200), numbered(64)]
+
+async function write(user: TestUser, ids: string[]): Promise<void> {
+  for (let start = 0; start < ids.length; start += 50) {
+    const changes = ids
+      .slice(start, start + 50)
+      .map((entity_id) => change({ entity_id, encrypted_data: 'x'.repeat(262_144) }))
+    await user.call('POST', '/api/v1/sync/push', { body: { changes } })
+  }
+}
+
+async function usedMemory(): Promise<number> {
+  for (let turn = 0; turn < 5; turn++) {
+    await eventLoopTurn()
+    collectGarbage()
+  }
+  const { heapUsed, external } = process.memoryUsage()
+  return heapUsed + external
+}
+
+function unsentBytes({ app }: TestApp): number {
+  const sockets = [...(app.websocketServer.clients as Set<WebSocket>)]
+  return Math.max(...sockets.map((socket) => socket.bufferedAmount))
+}
+
+t.test(
+  'A paused reader with 50 MB waiting costs under 16 MB, delays nobody, and gets everything once it reads on',
+  async (t) => {
+    const app = await buildApp(t)
+    const origin = await app.listen()
+    const ada = await app.user('ada')
+    await write(ada, many)
+    const slow = await openDevice(t, origin, ada, { deviceId: 'slow' })
+    const quick = await openDevice(t, origin, ada, { deviceId: 'quick' })
+    const before = await usedMemory()
+
+    slow.socket.pause()
+    await write(ada, many)
+    t.same(await quick.takeEntities('bookmark-199'), many, 'the others get everything meanwhile')
+    t.ok(unsentBytes(app) >= mebibyte, 'the reader is behind')
+    t.ok(unsentBytes(app) <= 1.3 * mebibyte, 'by what was handed to its socket: 1 MiB and a message')
+    t.ok((await usedMemory()) - before < 16 * mebibyte)
+
+    slow.socket.resume()
+    t.same(await slow.takeEntities('bookmark-199'), many)
+    await ada.call('POST', '/api/v1/bookmarks', { body: { id: 'live', encrypted_data: 'data', data_hash: 'hash' } })
+    t.same(await slow.takeEntities('live'), ['live'])
+  },
+)
+
+t.test('A reader that reads slowly is sent the newest changes when it gets there', async (t) => {
+  const app = await buildApp(t)
+  const origin = await app.listen()
+  const ada = await app.user('ada')
+  const slow = await openDevice(t, origin, ada)
+  slow.socket.pause()
+  await write(ada, enough)
+  await until(() => unsentBytes(app) >= mebibyte)
+  const newer = change({ entity_id: 'bookmark-40', timestamp: Date.now() + 1000 })
+  await ada.call('POST', '/api/v1/sync/push', { body: { changes: [newer] } })
+  slow.socket.resume()
+  const entities = await slow.takeEntities('bookmark-40')
+  t.same(entities, [...enough.filter((id) => id !== 'bookmark-40'), 'bookmark-40'])
+})
+
+t.test('A reader that reads nothing for 60 s is closed, and without an answer cut off', async (t) => {
+  mock.timers.enable({ apis: ['setInterval'] })
+  t.teardown(() => mock.timers.reset())
+  const app = await buildApp(t)
+  const origin = await app.listen()
+  const ada = await app.user('ada')
+  const stuck = await openDevice(t, origin, ada)
+  stuck.socket.pause()
+  await write(ada, enough)
+  await until(() => unsentBytes(app) >= mebibyte)
+  const waiting = unsentBytes(app)
+  mock.timers.tick(60_000)
+  t.equal(unsentBytes(app), waiting, 'not even a ping is added')
+  mock.timers.tick(5000)
+  await until(() => app.context.hub.sockets() === 0)
+  t.equal(app.app.websocketServer.clients.size, 0)
+})
+
+t.test('A client that sends without reading is not listened to', async (t) => {
+  const app = await buildApp(t)
+  const origin = await app.listen()
+  const ada = await app.user('ada')
+  const deaf = await openDevice(t, origin, ada)
+  deaf.socket.pause()
+  await write(ada, enough)
+  await until(() => unsentBytes(app) >= mebibyte)
+  const [serverSide] = app.app.websocketServer.clients as Set<WebSocket>
+  const waiting = unsentBytes(app)
+  for (let n = 0; n < 1000; n++) deaf.send({ type: 'ping' })
+  await until(() => serverSide?.isPaused === true)
+  for (let turn = 0; turn < 100; turn++) await eventLoopTurn()
+  t.equal(unsentBytes(app), waiting, 'nothing is answered')
+  deaf.socket.resume()
+  let pongs = 0
+  await deaf.take(({ type }) => type === 'pong' && ++pongs === 1000)
+})

@@ -1,0 +1,20 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Schemas } from '../../src/contract.ts'
+import type { TestUser } from './app.ts'
+
+type Export = Schemas['Export']
+
+/** Asks for an export and waits until it is done. */
+export async function createdExport(user: TestUser): Promise<Export> {
+  const { body } = await user.call('POST', '/api/v1/exports')
+  return finishedExport(user, body.id)
+}
+
+export async function finishedExport(user: TestUser, id: string): Promise<Export> {
+  for (;;) {
+    const { body } = await user.call('GET', '/api/v1/exports')
+    const found = body.exports.find((it: Export) => it.id === id)
+    if (found.status === 'completed' || found.status === 'failed') return found
+    await sleep(5)
+  }
+}

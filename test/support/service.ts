@@ -1,0 +1,169 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { randomInt } from 'node:crypto'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Test } from 'tap'
+import { buildApp, type CallOptions, type TestUser } from './app.ts'
+import { type Answered, checkAnswer } from './contract.ts'
+
+const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
+/** Shared by all of these processes, so that each start takes half the time. */
+const compileCache = join(tmpdir(), 'ebs-test-compile-cache')
+
+export interface Exit {
+  code: number | null
+  signal: NodeJS.Signals | null
+}
+
+/** `node src/main.ts` in a process of its own. */
+export interface Run {
+  pid: number
+  stdout(): string
+  stderr(): string
+  exited: Promise<Exit>
+  kill(signal: NodeJS.Signals): Promise<Exit>
+}
+
+export interface Service extends Run {
+  origin: string
+  dataDir: string
+  /** A request over HTTP whose answer is checked against openapi.yaml. */
+  call(method: string, path: string, request?: CallOptions): Promise<Answered>
+  /** The same person, whose requests go to this process. */
+  as(user: TestUser): TestUser
+}
+
+export interface RunOptions {
+  cwd?: string
+  /** Put before the command. */
+  under?: string[]
+}
+
+/** Runs it with nothing but these variables: no NODE_OPTIONS of a test runner, no settings of the machine. */
+export function run(t: Test, env: Record<string, string>, { cwd, under = [] }: RunOptions = {}): Run {
+  const { PATH = '', HOME = '' } = process.env
+  const [command = '', ...args] = [...under, process.execPath, main]
+  const child = spawn(command, args, {
+    cwd,
+    env: { PATH, HOME, NODE_COMPILE_CACHE: compileCache, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const exited = once(child, 'close').then(([code, signal]) => ({ code, signal }) as Exit)
+  const kill = (signal: NodeJS.Signals) => {
+    child.kill(signal)
+    return exited
+  }
+  t.teardown(() => kill('SIGKILL'))
+  return { pid: child.pid ?? 0, stdout: collect(child, 'stdout'), stderr: collect(child, 'stderr'), exited, kill }
+}
+
+function collect(child: ChildProcess, name: 'stdout' | 'stderr'): () => string {
+  let text = ''
+  child[name]?.setEncoding('utf8').on('data', (chunk: string) => {
+    text += chunk
+  })
+  return () => text
+}
+
+/** Starts it on a folder (see `signInBefore`) and waits until it serves. */
+export async function startService(
+  t: Test,
+  dataDir: string,
+  env: Record<string, string> = {},
+  options: RunOptions = {},
+): Promise<Service> {
+  const port = await freePort()
+  const origin = `http://127.0.0.1:${port}`
+  const settings = {
+    DATA_DIR: dataDir,
+    PORT: String(port),
+    RATE_LIMIT_PER_MINUTE: '1000000',
+    ...unusedProvider,
+    ...env,
+  }
+  const started = run(t, settings, options)
+  await serving(started)
+  const call: Service['call'] = (method, path, request) => send(origin, method, path, request)
+  return {
+    ...started,
+    origin,
+    dataDir,
+    call,
+    as: (user) => ({
+      ...user,
+      call: (method, path, request = {}) =>
+        call(method, path, { ...request, headers: { cookie: user.cookie, ...request.headers } }),
+    }),
+  }
+}
+
+/** Resolves once the process has printed how to sign in. */
+export async function serving({ stdout, stderr, exited }: Run): Promise<void> {
+  let gone = false
+  exited.then(() => {
+    gone = true
+  })
+  while (!stdout().includes('sign in')) {
+    if (gone) throw new Error(`the service did not start: ${stderr() || stdout()}`)
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+}
+
+/** Never reached: people are signed in below the provider. */
+const unusedProvider = { OIDC_ISSUER: 'http://127.0.0.1:9', OIDC_CLIENT_ID: 'test', OIDC_CLIENT_SECRET: 'test' }
+
+async function send(
+  origin: string,
+  method: string,
+  path: string,
+  { body, headers = {}, payload }: CallOptions = {},
+): Promise<Answered> {
+  const json = body === undefined ? {} : { 'content-type': 'application/json' }
+  const content = body === undefined ? (payload as string | undefined) : JSON.stringify(body)
+  const response = await fetch(origin + path, {
+    method,
+    redirect: 'manual',
+    headers: { ...json, ...headers },
+    ...(content !== undefined && { body: content }),
+  })
+  const raw = Buffer.from(await response.arrayBuffer())
+  const cookies = response.headers.getSetCookie()
+  const received = { ...Object.fromEntries(response.headers), ...(cookies.length > 0 && { 'set-cookie': cookies }) }
+  return checkAnswer(method, path, response.status, received, raw)
+}
+
+/** Makes people and their sessions in a folder on which no service runs; gives their names in this order. */
+export async function signInBefore(t: Test, dataDir: string, names: string[]): Promise<TestUser[]> {
+  const { user, close } = await buildApp(t, {}, { dataDir })
+  const users: TestUser[] = []
+  for (const name of names) users.push(await user(name))
+  await close()
+  return users
+}
+
+/** An empty folder that goes with the test. */
+export async function folder(t: Test): Promise<string> {
+  const path = await mkdtemp(join(tmpdir(), 'ebs-test-'))
+  t.teardown(() => rm(path, { recursive: true, force: true }))
+  return path
+}
+
+/** Outside the range from which the system takes the ports of outgoing connections. */
+export async function freePort(): Promise<number> {
+  for (;;) {
+    const port = randomInt(20_000, 32_000)
+    const server = createServer().listen(port, '127.0.0.1')
+    const isTaken = await once(server, 'listening').then(
+      () => false,
+      () => true,
+    )
+    if (isTaken) continue
+    server.close()
+    await once(server, 'close')
+    return port
+  }
+}

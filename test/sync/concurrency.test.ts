@@ -1,0 +1,160 @@
+import { setImmediate as turn } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import type { Schemas } from '../../src/contract.ts'
+import { buildApp } from '../support/app.ts'
+import { change } from '../support/changes.ts'
+import { unchecked } from './unchecked.ts'
+
+t.setTimeout(120_000)
+const hourMs = 3_600_000
+const writers = 8
+const pullers = 4
+const changesOfEach = 2500
+
+type Caller = ReturnType<typeof unchecked>
+
+/** 1 to 50, always the same sequence for a seed. */
+function sizes(seed: number): () => number {
+  let state = seed * 7919 + 1
+  return () => {
+    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648
+    return 1 + ((state >> 8) % 50)
+  }
+}
+
+async function write({ call }: Caller, name: string, seed: number, wrote: (count: number) => void): Promise<void> {
+  const next = sizes(seed)
+  for (let done = 0; done < changesOfEach; ) {
+    const count = Math.min(next(), changesOfEach - done)
+    const changes = Array.from({ length: count }, (_, index) =>
+      change({ entity_id: `${name}-${done + index}`, device_id: name }),
+    )
+    const { body } = await call('POST', '/api/v1/sync/push', { body: { changes } })
+    if (body.accepted !== count) throw new Error(`accepted ${body.accepted} of ${count}`)
+    done += count
+    wrote(count)
+  }
+}
+
+/** Pages on until the writers are done and there is no more. */
+async function follow({ call }: Caller, seed: number, isWriting: () => boolean) {
+  const next = sizes(seed)
+  const seen: Schemas['SyncEvent'][] = []
+  const cursors = [0]
+  for (;;) {
+    const wasWriting = isWriting()
+    const since = cursors.at(-1) ?? 0
+    const { body } = await call('POST', '/api/v1/sync/pull', { body: { since, limit: next() } })
+    const page = body as Schemas['PullResponse']
+    seen.push(...page.changes)
+    if (page.changes.length > 0) cursors.push(page.last_sync_timestamp)
+    else if (page.last_sync_timestamp !== since) throw new Error(`${since} came back as ${page.last_sync_timestamp}`)
+    if (!page.has_more && !wasWriting) return { ids: seen.map(({ entity_id }) => entity_id), cursors }
+    if (page.changes.length === 0) await turn()
+  }
+}
+
+async function race(t: Test, halfway: (setClock: (now: number | undefined) => void) => void): Promise<void> {
+  const { app, context, user, setClock } = await buildApp(t)
+  const ada = await user('ada')
+  const caller = unchecked(app, ada)
+  const total = writers * changesOfEach
+  let written = 0
+  let turned = false
+  const wrote = (count: number) => {
+    written += count
+    if (written < total / 2 || turned) return
+    turned = true
+    halfway(setClock)
+  }
+  const writing = Array.from({ length: writers }, (_, index) => write(caller, `w${index}`, index, wrote))
+  const pulling = Array.from({ length: pullers }, (_, index) => follow(caller, 100 + index, () => written < total))
+  await Promise.all(writing)
+  const pulled = await Promise.all(pulling)
+
+  const rows = await context.database.db
+    .selectFrom('records')
+    .select(['entity_id', 'stamp'])
+    .where('user_id', '=', ada.userId)
+    .orderBy('stamp')
+    .execute()
+  const ids = rows.map(({ entity_id }) => entity_id)
+  t.equal(new Set(ids).size, total, `${total} changes`)
+  t.equal(new Set(rows.map(({ stamp }) => stamp)).size, total, 'stamps are unique')
+  for (let writer = 0; writer < writers; writer += 1) {
+    const own = ids.filter((id) => id.startsWith(`w${writer}-`))
+    const inOrder = own.every((id, index) => id === `w${writer}-${index}`)
+    t.ok(inOrder, `writer ${writer}: stamps rise in the order of its changes`)
+  }
+  for (const [puller, { ids: seen, cursors }] of pulled.entries()) {
+    t.ok(isEqual(seen, ids), `puller ${puller}: none missed, none twice, in the order of the stamps`)
+    t.ok(
+      cursors.every((cursor, index) => index === 0 || cursor > (cursors[index - 1] ?? 0)),
+      `puller ${puller}: each last_sync_timestamp is greater than the one before`,
+    )
+  }
+}
+
+function isEqual(one: string[], other: string[]): boolean {
+  return one.length === other.length && one.every((id, index) => id === other[index])
+}
+
+t.test('8 writers and 4 pullers at once: 20,000 changes, none missed', (t) => race(t, () => {}))
+
+t.test("The same with the server's clock set back an hour in the middle", (t) =>
+  race(t, (setClock) => setClock(Date.now() - hourMs)),
+)
+
+t.test('A clock that is set back gives no smaller stamp', async (t) => {
+  const { user, setClock } = await buildApp(t)
+  const ada = await user('ada')
+  const start = Date.now()
+  const stamps: number[] = []
+  for (const now of [start, start, start - hourMs, start - 1, start + 10]) {
+    setClock(now)
+    await ada.call('POST', '/api/v1/sync/push', {
+      body: { changes: [change({ entity_id: 'x', timestamp: stamps.length })] },
+    })
+    const { body } = await ada.call('POST', '/api/v1/sync/pull')
+    stamps.push(body.last_sync_timestamp)
+  }
+  t.same(stamps, [start, start + 1, start + 2, start + 3, start + 10], 'max(now, last + 1)')
+})
+
+t.test('Entities that are written again and again: every puller ends with the state as it is', async (t) => {
+  const { app, context, user } = await buildApp(t)
+  const ada = await user('ada')
+  const caller = unchecked(app, ada)
+  let writing = 4
+  const rewrite = async (name: string) => {
+    for (let count = 1; count <= 100; count += 1) {
+      const changes = Array.from({ length: 5 }, (_, index) =>
+        change({
+          entity_id: `${(count * 7 + index * 3) % 40}`,
+          device_id: name,
+          timestamp: count,
+          operation: 'update',
+        }),
+      )
+      await caller.call('POST', '/api/v1/sync/push', { body: { changes } })
+    }
+    writing -= 1
+  }
+  const replicate = async (seed: number) => {
+    const next = sizes(seed)
+    const state = new Map<string, string>()
+    for (let since = 0; ; await turn()) {
+      const wasWriting = writing > 0
+      const { body } = await caller.call('POST', '/api/v1/sync/pull', { body: { since, limit: next() } })
+      for (const event of body.changes) state.set(event.entity_id, event.id)
+      since = body.last_sync_timestamp
+      if (!wasWriting && !body.has_more) return state
+    }
+  }
+  const replicas = [1, 2, 3, 4].map(replicate)
+  await Promise.all(['a', 'b', 'c', 'd'].map(rewrite))
+  const rows = await context.database.db.selectFrom('records').select(['entity_id', 'event_id']).execute()
+  const expected = new Map(rows.map(({ entity_id, event_id }) => [entity_id, event_id]))
+  t.equal(expected.size, 40)
+  for (const state of await Promise.all(replicas)) t.same(state, expected)
+})

@@ -1,0 +1,209 @@
+import t from 'tap'
+import type { Schemas } from '../../src/contract.ts'
+import { buildApp, type TestUser } from '../support/app.ts'
+import { change, pullAll } from '../support/changes.ts'
+
+const dayMs = 86_400_000
+const content = { encrypted_data: 'data', data_hash: 'hash' }
+const exists = 'Bookmark already exists'
+
+const send = (user: TestUser, bookmarks: unknown, headers = {}) =>
+  user.call('POST', '/api/v1/sync/import', { body: { bookmarks }, headers })
+const read = async (user: TestUser, id: string): Promise<Schemas['Bookmark']> =>
+  (await user.call('GET', `/api/v1/bookmarks/${id}`)).body
+
+t.test('Import: imported, imported_ids in request order, errors, timestamp', async (t) => {
+  const { user, setClock } = await buildApp(t)
+  const ada = await user('ada')
+  setClock(1_800_000_000_123)
+  const { status, body } = await send(
+    ada,
+    ['c', 'a', 'b'].map((id) => ({ id, ...content, later: 'ignored' })),
+  )
+  t.equal(status, 200)
+  t.same(body, { imported: 3, imported_ids: ['c', 'a', 'b'], errors: [], timestamp: 1_800_000_000_123 })
+  t.same((await send(ada, [])).body, { imported: 0, imported_ids: [], errors: [], timestamp: 1_800_000_000_123 })
+})
+
+t.test('date_added and date_modified are Unix seconds', async (t) => {
+  const { user, setClock } = await buildApp(t)
+  const ada = await user('ada')
+  const now = 1_800_000_000_123
+  setClock(now)
+  await send(ada, [
+    { id: 'both', ...content, date_added: 1_500_000_000, date_modified: 1_600_000_000 },
+    { id: 'added', ...content, date_added: 1_500_000_000 },
+    { id: 'modified', ...content, date_modified: 1_600_000_000 },
+    { id: 'neither', ...content },
+    { id: 'zero', ...content, date_added: 0, date_modified: 0 },
+    { id: 'soon', ...content, date_added: (now + dayMs - 123) / 1000 },
+  ])
+  const live = { ...content, deleted_at: null }
+  const [added, modified] = [1_500_000_000_000, 1_600_000_000_000]
+  t.same(await read(ada, 'both'), { id: 'both', ...live, created_at: added, updated_at: modified })
+  t.same(await read(ada, 'added'), { id: 'added', ...live, created_at: added, updated_at: added }, 'modified: added')
+  t.same(await read(ada, 'modified'), { id: 'modified', ...live, created_at: now, updated_at: modified }, 'added: now')
+  t.same(await read(ada, 'neither'), { id: 'neither', ...live, created_at: now, updated_at: now })
+  t.same(await read(ada, 'zero'), { id: 'zero', ...live, created_at: 0, updated_at: 0 })
+  t.equal((await read(ada, 'soon')).created_at, now + dayMs - 123, 'up to 24 h ahead')
+})
+
+t.test('What an import looks like to other devices', async (t) => {
+  const { user } = await buildApp(t)
+  const ada = await user('ada')
+  await send(ada, [{ id: 'x', ...content, date_added: 1000, date_modified: 2000 }], { 'x-device-id': 'phone' })
+  await send(ada, [{ id: 'y', ...content }])
+  const { changes } = await pullAll(ada)
+  t.match(changes, [
+    {
+      entity_type: 'bookmark',
+      entity_id: 'x',
+      operation: 'create',
+      timestamp: 2_000_000,
+      device_id: 'phone',
+      ...content,
+    },
+    { entity_id: 'y', device_id: 'unknown' },
+  ])
+  t.match(changes[0], { user_id: ada.userId, conflict_resolved: false, resolution_strategy: null })
+  t.not(changes[0]?.id, changes[1]?.id, 'each event has an id of its own')
+})
+
+t.test('A bookmark that fails is reported in errors with its id; the others are imported', async (t) => {
+  const { user } = await buildApp(t)
+  const ada = await user('ada')
+  const now = Date.now()
+  const ms = (fields: object) => ({ ...content, ...fields })
+  const faults: [id: string, fields: object, error: string | RegExp][] = [
+    ['no-data', { data_hash: 'h' }, 'encrypted_data is required'],
+    ['no-hash', { encrypted_data: 'd' }, 'data_hash is required'],
+    ['empty-data', ms({ encrypted_data: '' }), /^encrypted_data must be a string of 1 to 262144 /],
+    ['long-data', ms({ encrypted_data: 'A'.repeat(262_145) }), /^encrypted_data must be /],
+    ['number', ms({ encrypted_data: 5 }), /^encrypted_data must be /],
+    ['null', ms({ data_hash: null }), /^data_hash must be /],
+    ['long-hash', ms({ data_hash: 'h'.repeat(129) }), /^data_hash must be a string of 1 to 128 /],
+    ['not-ascii', ms({ data_hash: 'häsh' }), /^data_hash must be .*printable ASCII/],
+    ['before-1970', ms({ date_added: -1 }), /^date_added must be an integer from 0 to 253402300799/],
+    ['fraction', ms({ date_added: 1.5 }), /^date_added must be an integer/],
+    ['text', ms({ date_modified: '1500000000' }), /^date_modified must be an integer/],
+    ['ms-added', ms({ date_added: now }), 'date_added is not in seconds'],
+    ['ms-modified', ms({ date_added: 1, date_modified: now }), 'date_modified is not in seconds'],
+    ['both-ms', ms({ date_added: now, date_modified: now }), 'date_added is not in seconds'],
+    ['ahead', ms({ date_modified: Math.floor((now + dayMs) / 1000) + 60 }), 'date_modified is not in seconds'],
+  ]
+  const bookmarks = faults.flatMap(([id, fields], index) => [
+    { id, ...fields },
+    { id: `sound-${index}`, ...content },
+  ])
+  const { status, body } = await send(ada, bookmarks)
+  t.equal(status, 200)
+  t.same(
+    body.imported_ids,
+    faults.map((_, index) => `sound-${index}`),
+  )
+  t.equal(body.imported, faults.length)
+  for (const [index, [id, , error]] of faults.entries())
+    t.match(body.errors[index], { id, error }, `${id}: ${body.errors[index]?.error}`)
+  t.equal(body.errors.length, faults.length)
+  t.equal((await pullAll(ada)).changes.length, faults.length, 'what failed left nothing')
+})
+
+t.test('A live id, or a second element with it: already there', async (t) => {
+  const { user } = await buildApp(t)
+  const ada = await user('ada')
+  await send(ada, [{ id: 'live', ...content }])
+  const before = (await pullAll(ada)).changes
+  const again = { id: 'live', encrypted_data: 'other', data_hash: 'other' }
+  const twice = [{ id: 'twice', ...content }, again, { id: 'twice', encrypted_data: 'second', data_hash: 'second' }]
+  const { body } = await send(ada, twice)
+  t.same(body.imported_ids, ['twice'])
+  t.same(body.errors, [
+    { id: 'live', error: exists },
+    { id: 'twice', error: exists },
+  ])
+  t.same((await pullAll(ada)).changes[0], before[0], 'the live one stays as it is, at its place')
+  t.match(await read(ada, 'twice'), content, 'the first of two is taken')
+
+  const repaired = await send(ada, [
+    { id: 'third', data_hash: 'h' },
+    { id: 'third', ...content },
+  ])
+  t.same(repaired.body.imported_ids, ['third'], 'a faulty element does not take the id')
+  t.same(repaired.body.errors, [{ id: 'third', error: 'encrypted_data is required' }])
+})
+
+t.test('A retried import answers that it is there already, and changes nothing', async (t) => {
+  const { user } = await buildApp(t)
+  const ada = await user('ada')
+  const bookmarks = ['a', 'b'].map((id) => ({ id, ...content }))
+  await send(ada, bookmarks)
+  const before = await pullAll(ada)
+  const { body } = await send(ada, bookmarks)
+  t.match(body, { imported: 0, imported_ids: [], errors: bookmarks.map(({ id }) => ({ id, error: exists })) })
+  t.same(await pullAll(ada), before)
+})
+
+t.test('A deleted bookmark is revived', async (t) => {
+  const { user } = await buildApp(t)
+  const ada = await user('ada')
+  await send(ada, [{ id: 'x', ...content, date_added: 1000 }])
+  await ada.call('DELETE', '/api/v1/bookmarks/x')
+  const [gone] = (await pullAll(ada)).changes
+  const backup = { id: 'x', encrypted_data: 'backup', data_hash: 'backup', date_added: 500, date_modified: 2000 }
+  t.same((await send(ada, [backup])).body.imported_ids, ['x'])
+  const revived = await read(ada, 'x')
+  t.match(revived, { encrypted_data: 'backup', deleted_at: null })
+  t.equal(revived.created_at, 1_000_000, 'created_at never moves')
+  t.equal(revived.updated_at, (gone?.timestamp ?? 0) + 1, 'newer than its deletion, so that it wins everywhere')
+  t.equal((await ada.call('GET', '/api/v1/sync/status')).body.total_bookmarks, 1)
+
+  const tombstone = change({ entity_id: 'y', operation: 'delete', timestamp: 5000 })
+  await ada.call('POST', '/api/v1/sync/push', { body: { changes: [tombstone] } })
+  t.same((await send(ada, [{ ...backup, id: 'y' }])).body.imported_ids, ['y'], 'one that was never seen, too')
+  t.match(await read(ada, 'y'), { encrypted_data: 'backup', created_at: 5000, updated_at: 2_000_000 })
+})
+
+t.test('Only bookmarks: a group of the same id is something else', async (t) => {
+  const { user } = await buildApp(t)
+  const ada = await user('ada')
+  await ada.call('POST', '/api/v1/sync/push', { body: { changes: [change({ entity_id: 'x', entity_type: 'group' })] } })
+  t.same((await send(ada, [{ id: 'x', ...content }])).body.imported_ids, ['x'])
+  t.equal((await pullAll(ada)).changes.length, 2)
+})
+
+t.test("Another user's ids are free", async (t) => {
+  const { user } = await buildApp(t)
+  const [ada, bob] = [await user('ada'), await user('bob')]
+  await send(ada, [{ id: 'x', ...content }])
+  t.same((await send(bob, [{ id: 'x', encrypted_data: 'bob', data_hash: 'bob' }])).body.imported_ids, ['x'])
+  t.match(await read(ada, 'x'), content)
+})
+
+t.test('Nothing is imported when the body is malformed: Invalid bookmarks format', async (t) => {
+  const { user } = await buildApp(t)
+  const ada = await user('ada')
+  const sound = { id: 'sound', ...content }
+  const bodies: [what: string, bookmarks: unknown][] = [
+    ['no bookmarks', undefined],
+    ['null', null],
+    ['no array', { ...sound }],
+    ['no objects', [sound, 'x']],
+    ['null among them', [sound, null]],
+    ['an element without an id', [sound, content]],
+    ['an empty id', [sound, { ...content, id: '' }]],
+    ['a number as id', [sound, { ...content, id: 5 }]],
+    ['a null as id', [sound, { ...content, id: null }]],
+    ['an id of 129 characters', [sound, { ...content, id: 'x'.repeat(129) }]],
+    ['an id that is not ASCII', [sound, { ...content, id: 'ü' }]],
+    ['an id with a control character', [sound, { ...content, id: 'a\nb' }]],
+    ['10,001 elements', Array.from({ length: 10_001 }, (_, index) => ({ id: `${index}`, ...content }))],
+  ]
+  for (const [what, bookmarks] of bodies) {
+    const { status, body } = await send(ada, bookmarks)
+    t.same({ status, body }, { status: 400, body: { error: 'Invalid bookmarks format' } }, what)
+  }
+  t.equal((await pullAll(ada)).changes.length, 0)
+  const most = Array.from({ length: 10_000 }, (_, index) => ({ id: `${index}`, ...content }))
+  t.equal((await send(ada, most)).body.imported, 10_000, '10,000 are fine')
+  t.equal((await send(ada, [{ ...content, id: 'x'.repeat(128) }])).body.imported, 1, 'and an id of 128 characters')
+})

@@ -1,0 +1,173 @@
+import t from 'tap'
+import { buildApp, type TestUser } from '../support/app.ts'
+import { change, pullAll } from '../support/changes.ts'
+
+const content = { encrypted_data: 'data', data_hash: 'hash' }
+const edited = { encrypted_data: 'edited', data_hash: 'edited' }
+const hourMs = 3_600_000
+
+const push = (user: TestUser, fields: Parameters<typeof change>[0]) =>
+  user.call('POST', '/api/v1/sync/push', { body: { changes: [change(fields)] } })
+const only = async (user: TestUser) => (await pullAll(user)).changes[0]
+
+t.test('live -> live by PUT, live -> deleted by DELETE', async (t) => {
+  const { user, context, setClock } = await buildApp(t)
+  const ada = await user('ada')
+  setClock(1_800_000_000_000)
+  const created = await ada.call('POST', '/api/v1/bookmarks', { body: { id: 'x', ...content } })
+  t.equal(created.status, 201)
+  const first = { id: 'x', ...content, created_at: 1_800_000_000_000, updated_at: 1_800_000_000_000, deleted_at: null }
+  t.same(created.body, first)
+
+  setClock(1_800_000_000_500)
+  const updated = await ada.call('PUT', '/api/v1/bookmarks/x', { body: edited })
+  const second = { ...first, ...edited, updated_at: 1_800_000_000_500 }
+  t.same({ status: updated.status, body: updated.body }, { status: 200, body: second })
+  t.same((await ada.call('GET', '/api/v1/bookmarks/x')).body, second)
+
+  setClock(1_800_000_000_900)
+  const deleted = await ada.call('DELETE', '/api/v1/bookmarks/x')
+  t.same({ status: deleted.status, body: deleted.body }, { status: 200, body: { success: true } })
+  t.equal((await ada.call('GET', '/api/v1/bookmarks/x')).status, 404)
+  t.same((await ada.call('GET', '/api/v1/bookmarks')).body.data, [])
+  const row = await context.database.db.selectFrom('records').selectAll().executeTakeFirstOrThrow()
+  t.match(row, { ...edited, created_at: first.created_at, deleted_at: 1_800_000_000_900 }, 'the record is kept')
+})
+
+t.test('A REST write is a change: operation, device_id, timestamp, an event id of its own', async (t) => {
+  const { user, setClock } = await buildApp(t)
+  const ada = await user('ada')
+  const now = 1_800_000_000_000
+  setClock(now)
+  const headers = { 'x-device-id': 'phone' }
+  const ids = new Set<string>()
+  const sees = async (expected: object, what: string) => {
+    const event = await only(ada)
+    ids.add(event?.id ?? '')
+    t.match(event, { entity_type: 'bookmark', entity_id: 'x', user_id: ada.userId, ...expected }, what)
+  }
+  await ada.call('POST', '/api/v1/bookmarks', { body: { id: 'x', ...content }, headers })
+  await sees({ operation: 'create', device_id: 'phone', timestamp: now, ...content, conflict_resolved: false }, 'POST')
+  await ada.call('PUT', '/api/v1/bookmarks/x', { body: edited, headers })
+  await sees({ operation: 'update', device_id: 'phone', timestamp: now + 1, ...edited }, 'PUT')
+  await ada.call('DELETE', '/api/v1/bookmarks/x')
+  await sees({ operation: 'delete', device_id: 'unknown', timestamp: now + 2, data_hash: 'edited' }, 'DELETE')
+  t.equal(ids.size, 3)
+})
+
+t.test('A REST write always wins over a stored timestamp in the future', async (t) => {
+  const { user } = await buildApp(t)
+  const ada = await user('ada')
+  const ahead = Date.now() + 23 * hourMs
+  await push(ada, { entity_id: 'x', timestamp: ahead, device_id: 'zz' })
+  const { body } = await ada.call('PUT', '/api/v1/bookmarks/x', { body: edited })
+  t.match(body, { ...edited, created_at: ahead, updated_at: ahead + 1 })
+  t.match(await only(ada), { ...edited, timestamp: ahead + 1 })
+  const late = await push(ada, { entity_id: 'x', timestamp: ahead, device_id: 'zzz', operation: 'update' })
+  t.equal(late.body.conflicts.length, 1, 'what was made before it loses')
+  await ada.call('DELETE', '/api/v1/bookmarks/x')
+  t.match(await only(ada), { operation: 'delete', timestamp: ahead + 2 })
+})
+
+t.test('A clock that is set back does not make a REST write lose', async (t) => {
+  const { user, setClock } = await buildApp(t)
+  const ada = await user('ada')
+  const now = Date.now()
+  setClock(now)
+  await ada.call('POST', '/api/v1/bookmarks', { body: { id: 'x', ...content } })
+  setClock(now - hourMs)
+  const { body } = await ada.call('PUT', '/api/v1/bookmarks/x', { body: edited })
+  t.match(body, { ...edited, updated_at: now + 1 })
+})
+
+t.test('PUT and DELETE of a deleted or unknown bookmark: 404, and nothing changes', async (t) => {
+  const { user } = await buildApp(t)
+  const ada = await user('ada')
+  await ada.call('POST', '/api/v1/bookmarks', { body: { id: 'x', ...content } })
+  await ada.call('DELETE', '/api/v1/bookmarks/x')
+  await push(ada, { entity_id: 'tombstone', operation: 'delete' })
+  await push(ada, { entity_id: 'group', entity_type: 'group' })
+  const before = await pullAll(ada)
+  const answer = { status: 404, body: { error: 'Bookmark not found' } }
+  for (const id of ['x', 'tombstone', 'group', 'unknown']) {
+    for (const [method, body] of [['GET'], ['PUT', edited], ['DELETE']] as const) {
+      const found = await ada.call(method, `/api/v1/bookmarks/${id}`, { body })
+      t.same({ status: found.status, body: found.body }, answer, `${method} ${id}`)
+    }
+  }
+  t.same(await pullAll(ada), before)
+})
+
+t.test('POST with an id in use, live or deleted: 409, and nothing changes', async (t) => {
+  const { user } = await buildApp(t)
+  const [ada, bob] = [await user('ada'), await user('bob')]
+  await ada.call('POST', '/api/v1/bookmarks', { body: { id: 'live', ...content } })
+  await ada.call('POST', '/api/v1/bookmarks', { body: { id: 'deleted', ...content } })
+  await ada.call('DELETE', '/api/v1/bookmarks/deleted')
+  await push(ada, { entity_id: 'tombstone', operation: 'delete' })
+  const before = await pullAll(ada)
+  for (const id of ['live', 'deleted', 'tombstone']) {
+    const { status, body } = await ada.call('POST', '/api/v1/bookmarks', { body: { id, ...edited } })
+    t.same({ status, body }, { status: 409, body: { error: 'Bookmark already exists' } }, id)
+  }
+  t.same(await pullAll(ada), before)
+  t.equal((await bob.call('POST', '/api/v1/bookmarks', { body: { id: 'live', ...content } })).status, 201)
+})
+
+t.test('POST without an id: the server makes a UUIDv7, each time another', async (t) => {
+  const { user } = await buildApp(t)
+  const ada = await user('ada')
+  const ids = new Set<string>()
+  for (let count = 0; count < 20; count += 1) {
+    const { body } = await ada.call('POST', '/api/v1/bookmarks', { body: content })
+    t.match(body.id, /^[\da-f]{8}-[\da-f]{4}-7[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/)
+    ids.add(body.id)
+  }
+  t.equal(ids.size, 20)
+})
+
+t.test('created_at never moves: not by PUT, push, deletion or revival', async (t) => {
+  const { user } = await buildApp(t)
+  const ada = await user('ada')
+  await push(ada, { entity_id: 'x', timestamp: 1000 })
+  const created = async () => (await ada.call('GET', '/api/v1/bookmarks/x')).body.created_at
+  await push(ada, { entity_id: 'x', timestamp: 2000, operation: 'update' })
+  t.equal(await created(), 1000, 'push')
+  await push(ada, { entity_id: 'x', timestamp: 500, operation: 'update' })
+  t.equal(await created(), 1000, 'an older push')
+  await ada.call('PUT', '/api/v1/bookmarks/x', { body: edited })
+  t.equal(await created(), 1000, 'PUT')
+  await ada.call('DELETE', '/api/v1/bookmarks/x')
+  await push(ada, { entity_id: 'x', timestamp: Date.now() + hourMs, operation: 'create' })
+  t.equal(await created(), 1000, 'revival')
+})
+
+t.test('20 PUTs of one bookmark at once: each is answered with what it wrote, the last one stays', async (t) => {
+  const { user } = await buildApp(t)
+  const ada = await user('ada')
+  await ada.call('POST', '/api/v1/bookmarks', { body: { id: 'x', ...content } })
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, (_, index) =>
+      ada.call('PUT', '/api/v1/bookmarks/x', { body: { encrypted_data: `data-${index}`, data_hash: `hash-${index}` } }),
+    ),
+  )
+  t.same(
+    answers.map(({ body }) => body.encrypted_data),
+    answers.map((_, index) => `data-${index}`),
+  )
+  const times = answers.map(({ body }) => body.updated_at)
+  t.equal(new Set(times).size, 20, 'no two have the same time')
+  const last = answers.find(({ body }) => body.updated_at === Math.max(...times))
+  t.same((await ada.call('GET', '/api/v1/bookmarks/x')).body, last?.body)
+})
+
+t.test('20 POSTs of one id at once: one 201, the others 409', async (t) => {
+  const { user } = await buildApp(t)
+  const ada = await user('ada')
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, () => ada.call('POST', '/api/v1/bookmarks', { body: { id: 'x', ...content } })),
+  )
+  const statuses = answers.map(({ status }) => status).sort()
+  t.same(statuses, [201, ...Array.from({ length: 19 }, () => 409)])
+  t.equal((await ada.call('GET', '/api/v1/sync/status')).body.total_bookmarks, 1)
+})
