@@ -41,6 +41,13 @@ export async function createApp(context: Context): Promise<FastifyInstance> {
     frameworkErrors: (_error, request, reply) => refuseMalformedRequest(request, reply),
     http: { shouldUpgradeCallback: isRealtimeUpgrade },
   })
+  // First of all: a request that a hook refuses must be known as an upgrade, or its socket stays open.
+  await app.register(websocket, {
+    options: { maxPayload: mebibyte / 2, perMessageDeflate: false },
+    // A client's fault of the protocol has been answered with its close code.
+    errorHandler: (err, _socket, request) => request.log.debug({ err }, 'a socket failed'),
+    preClose: (done) => void hub.close().then(() => app.websocketServer.close(() => done())),
+  })
   registerErrors(app, context)
   registerLog(app)
   await app.register(helmet, {
@@ -52,10 +59,6 @@ export async function createApp(context: Context): Promise<FastifyInstance> {
   })
   await registerOrigins(app, config)
   await app.register(cookie)
-  await app.register(websocket, {
-    options: { maxPayload: mebibyte / 2, perMessageDeflate: false },
-    preClose: (done) => void hub.close().then(() => app.websocketServer.close(() => done())),
-  })
   registerBodies(app)
   app.setValidatorCompiler(validatorCompiler)
   registerProbes(app, context)

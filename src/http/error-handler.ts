@@ -1,6 +1,8 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Context } from '../context.ts'
 import { ServiceError } from '../errors.ts'
+import { registerClientErrors } from './client-errors.ts'
+import { isRealtimeUpgrade } from './realtime.ts'
 import { InvalidRequest } from './validation.ts'
 
 declare module 'fastify' {
@@ -16,12 +18,14 @@ export function registerErrors(app: FastifyInstance, context: Context): void {
     answer(toServiceError(error, request, context), request, reply),
   )
   app.setNotFoundHandler((request, reply) => answer(new ServiceError('NotFound'), request, reply))
+  registerClientErrors(app.server)
 }
 
 function answer(error: ServiceError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   if (error.statusCode >= 500) request.log.error({ err: error.cause ?? error }, error.message)
   // A 413 would close the connection while the client still sends, which then sees a broken pipe instead of the answer.
   reply.removeHeader('connection')
+  if (isRealtimeUpgrade(request.raw)) endConnection(reply)
   const { message, details } = error
   return reply
     .code(error.statusCode)
@@ -30,9 +34,16 @@ function answer(error: ServiceError, request: FastifyRequest, reply: FastifyRepl
     .send(details === undefined ? { error: message } : { error: message, details })
 }
 
+/** Nobody reads from the connection of a refused upgrade any more: the client must not send its next request on it. */
+function endConnection(reply: FastifyReply): void {
+  const { socket } = reply.raw
+  reply.header('connection', 'close')
+  reply.raw.once('finish', () => socket?.destroy())
+}
+
 /** A URL that cannot be decoded meets no route, and so none of the hooks. */
 export function refuseMalformedRequest(request: FastifyRequest, reply: FastifyReply): void {
-  reply.header('x-request-id', request.id)
+  reply.headers({ 'x-request-id': request.id, 'cache-control': 'private, no-store', vary: 'Origin' })
   answer(new ServiceError('BadRequest', { message: 'Malformed URL' }), request, reply)
 }
 

@@ -14,8 +14,8 @@ const read = async (user: TestUser, id: string): Promise<Schemas['Bookmark']> =>
 
 t.test('Import: imported, imported_ids in request order, errors, timestamp', async (t) => {
   const { user, setClock } = await buildApp(t)
-  const ada = await user('ada')
   setClock(1_800_000_000_123)
+  const ada = await user('ada')
   const { status, body } = await send(
     ada,
     ['c', 'a', 'b'].map((id) => ({ id, ...content, later: 'ignored' })),
@@ -27,9 +27,9 @@ t.test('Import: imported, imported_ids in request order, errors, timestamp', asy
 
 t.test('date_added and date_modified are Unix seconds', async (t) => {
   const { user, setClock } = await buildApp(t)
-  const ada = await user('ada')
   const now = 1_800_000_000_123
   setClock(now)
+  const ada = await user('ada')
   await send(ada, [
     { id: 'both', ...content, date_added: 1_500_000_000, date_modified: 1_600_000_000 },
     { id: 'added', ...content, date_added: 1_500_000_000 },

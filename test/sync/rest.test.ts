@@ -12,8 +12,8 @@ const only = async (user: TestUser) => (await pullAll(user)).changes[0]
 
 t.test('live -> live by PUT, live -> deleted by DELETE', async (t) => {
   const { user, context, setClock } = await buildApp(t)
-  const ada = await user('ada')
   setClock(1_800_000_000_000)
+  const ada = await user('ada')
   const created = await ada.call('POST', '/api/v1/bookmarks', { body: { id: 'x', ...content } })
   t.equal(created.status, 201)
   const first = { id: 'x', ...content, created_at: 1_800_000_000_000, updated_at: 1_800_000_000_000, deleted_at: null }
@@ -36,9 +36,9 @@ t.test('live -> live by PUT, live -> deleted by DELETE', async (t) => {
 
 t.test('A REST write is a change: operation, device_id, timestamp, an event id of its own', async (t) => {
   const { user, setClock } = await buildApp(t)
-  const ada = await user('ada')
   const now = 1_800_000_000_000
   setClock(now)
+  const ada = await user('ada')
   const headers = { 'x-device-id': 'phone' }
   const ids = new Set<string>()
   const sees = async (expected: object, what: string) => {
