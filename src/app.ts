@@ -1,3 +1,4 @@
+import type { Server } from 'node:http'
 import cookie from '@fastify/cookie'
 import helmet from '@fastify/helmet'
 import websocket from '@fastify/websocket'
@@ -48,6 +49,7 @@ export async function createApp(context: Context): Promise<FastifyInstance> {
     errorHandler: (err, _socket, request) => request.log.debug({ err }, 'a socket failed'),
     preClose: (done) => void hub.close().then(() => app.websocketServer.close(() => done())),
   })
+  app.addHook('preClose', async () => closeConnectionsAsTheyIdle(app.server))
   registerErrors(app, context)
   registerLog(app)
   await app.register(helmet, {
@@ -73,4 +75,10 @@ export async function createApp(context: Context): Promise<FastifyInstance> {
     ...healthOperations,
   })
   return app
+}
+
+/** A connection whose answer was on its way when the stop began would otherwise be kept alive, and the stop with it. */
+function closeConnectionsAsTheyIdle(server: Server): void {
+  const timer = setInterval(() => server.closeIdleConnections(), 50).unref()
+  server.once('close', () => clearInterval(timer))
 }

@@ -12,6 +12,8 @@ export type Trx = Transaction<Schema>
 
 export interface Database {
   db: Db
+  /** For reading all of a user's records: apart from `db`, so that it neither delays others nor takes their cache. */
+  bulk: Db
   /**
    * Runs `work` in a transaction that is on disk when the promise resolves. `work` may run only queries: it holds the
    * database while it waits. An error thrown by it undoes its writes alone.

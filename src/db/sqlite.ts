@@ -16,13 +16,16 @@ export async function openSqlite(path: string): Promise<Database> {
   const lock = lockDatabase(path)
   const sqlite = openFile(path, lock)
   const db = new Kysely<Schema>({ dialect: new SqliteDialect({ database: memoized(sqlite) }) })
+  const bulk = new Kysely<Schema>({ dialect: new SqliteDialect({ database: () => openForBulk(path) }) })
   return {
     db,
+    bulk,
     write: groupCommit(db),
     isUnavailable: (error) =>
       error instanceof Sqlite.SqliteError &&
       /^SQLITE_(BUSY|LOCKED|FULL|IOERR|CANTOPEN|READONLY|CORRUPT|NOTADB)/.test(error.code),
     async close() {
+      await bulk.destroy()
       await db.destroy()
       if (sqlite.open) sqlite.close()
       lock.close()
@@ -70,6 +73,12 @@ function configure(sqlite: Sqlite.Database, path: string): Sqlite.Database {
   ) {
     throw new ConfigError(`DATABASE_URL: ${path} does not take journal_mode=WAL with synchronous=FULL`)
   }
+  return sqlite
+}
+
+async function openForBulk(path: string): Promise<Sqlite.Database> {
+  const sqlite = new Sqlite(path, { readonly: true, timeout: 5000 })
+  sqlite.pragma('cache_size = -2048')
   return sqlite
 }
 

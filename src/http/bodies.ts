@@ -25,8 +25,9 @@ class InvalidBody extends InvalidRequest {
   readonly validationContext = 'body'
 }
 
-/** Before the body is read: a media type that the contract lacks would slip past the validation. */
-export async function checkMediaType({ headers }: FastifyRequest): Promise<void> {
+/** Before the body is read (a GET's never is): a media type that the contract lacks would slip past the validation. */
+export async function checkMediaType({ method, headers }: FastifyRequest): Promise<void> {
+  if (method === 'GET') return
   const type = headers['content-type']
   const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
   const encoding = headers['content-encoding'] ?? 'identity'

@@ -2,7 +2,6 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 import type { Context } from '../context.ts'
 import { ServiceError } from '../errors.ts'
 import { registerClientErrors } from './client-errors.ts'
-import { isRealtimeUpgrade } from './realtime.ts'
 import { InvalidRequest } from './validation.ts'
 
 declare module 'fastify' {
@@ -25,20 +24,14 @@ function answer(error: ServiceError, request: FastifyRequest, reply: FastifyRepl
   if (error.statusCode >= 500) request.log.error({ err: error.cause ?? error }, error.message)
   // A 413 would close the connection while the client still sends, which then sees a broken pipe instead of the answer.
   reply.removeHeader('connection')
-  if (isRealtimeUpgrade(request.raw)) endConnection(reply)
+  // Nobody reads from a refused upgrade's connection any more: no next request may be sent on it.
+  if (request.ws) reply.header('connection', 'close')
   const { message, details } = error
   return reply
     .code(error.statusCode)
     .headers(error.headers)
     .header('content-type', 'application/json; charset=utf-8')
     .send(details === undefined ? { error: message } : { error: message, details })
-}
-
-/** Nobody reads from the connection of a refused upgrade any more: the client must not send its next request on it. */
-function endConnection(reply: FastifyReply): void {
-  const { socket } = reply.raw
-  reply.header('connection', 'close')
-  reply.raw.once('finish', () => socket?.destroy())
 }
 
 /** A URL that cannot be decoded meets no route, and so none of the hooks. */

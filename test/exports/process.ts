@@ -1,6 +1,5 @@
 // A process of its own, for the tests that kill one or measure one: `process.ts FOLDER TASK`.
 import { setInterval as every } from 'node:timers/promises'
-import { sql } from 'kysely'
 import type { ObjectStore } from '../../src/exports/objects/store.ts'
 import { exportId, openFixture } from './fixture.ts'
 
@@ -39,12 +38,8 @@ function hang(): Promise<never> {
   return new Promise(() => {})
 }
 
-/**
- * Prints by how many bytes the process grows while it makes ada's export. Without SQLite's cache of pages, which has a
- * bound of its own and would fill with whatever is read first.
- */
+/** Prints by how many bytes the process grows while it makes ada's export. */
 async function measure(): Promise<void> {
-  await sql`pragma cache_size = -2048`.execute(fixture.database.db)
   const worker = fixture.worker()
   await fixture.addExport(exportId(1), 'bob')
   worker.wake()

@@ -29,6 +29,32 @@ t.test('an export becomes completed, with its file, its size, its count and its 
   )
 })
 
+t.test('strings that JSON escapes come back as they were', async (t) => {
+  const fixture = await buildFixture(t)
+  const texts = ['"', '\\', '\\"}],"bookmarks":[', 'plain ~!#[]^', '\\u0041', 'ü🦊\n\u2028\u0000']
+  const rows = texts.map((text, index) => ({
+    ...bookmark('ada', index, text),
+    entity_id: `${index}${text}`,
+    data_hash: text,
+  }))
+  await fixture.addBookmarks(rows)
+  await fixture.addExport(id, 'ada')
+  const worker = fixture.worker()
+  t.teardown(() => worker.close())
+  const { object_key } = await fixture.settled(id, 'ada')
+  const { bookmarks } = JSON.parse(await openObject(fixture.objects, object_key))
+  t.strictSame(
+    bookmarks,
+    rows.map(({ entity_id, encrypted_data, data_hash, created_at, updated_at }) => ({
+      id: entity_id,
+      encrypted_data,
+      data_hash,
+      created_at,
+      updated_at,
+    })),
+  )
+})
+
 t.test('an export of no bookmarks', async (t) => {
   const fixture = await buildFixture(t)
   await fixture.addExport(id, 'ada')

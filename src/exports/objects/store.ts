@@ -14,7 +14,7 @@ export interface ByteRange {
   end: number
 }
 
-export interface StoredObject {
+interface StoredObject {
   /** Of the whole object, in bytes. */
   size: number
   /** The bytes of the range, or of the whole object. Must be read or destroyed. */

@@ -1,0 +1,66 @@
+import t from 'tap'
+import fixture from '../fixtures/hostile/content-types.json' with { type: 'json' }
+import { snapshot } from '../support/database.ts'
+import { buildWithMock } from '../support/mock-service.ts'
+import { allOperations, furnish, type Operation } from './operations.ts'
+import { assertPlainError, rawRequest, sendRaw } from './raw.ts'
+
+const app = await buildWithMock(t)
+const ada = await app.user('ada')
+const operations = allOperations(await furnish(ada, 'ada')).filter(({ body }) => body)
+const origin = await app.listen()
+const types: (string | undefined)[] = [undefined, ...fixture.values]
+
+/** Each field is of a wrong type: a handler that was given this would fail, or write nonsense. */
+function broken({ body }: Operation): string {
+  return JSON.stringify(Object.fromEntries(Object.keys(body ?? {}).map((field) => [field, { not: 'valid' }])))
+}
+
+t.test('A body that breaks the schema gives 400 or 415 under every content type, and nothing changed', async (t) => {
+  t.equal(fixture.values.length, 35)
+  const before = await snapshot(app.context)
+  for (const operation of operations) {
+    const { operationId, method, path, invalid } = operation
+    for (const type of types) {
+      const headers = type === undefined ? {} : { 'content-type': type }
+      const { status, body } = await ada.call(method, path, { headers, payload: broken(operation) })
+      t.ok(status === 400 || status === 415, `${operationId}: ${type?.slice(0, 50)}: ${status}`)
+      if (status === 400 && invalid) t.equal(body.error, invalid)
+    }
+  }
+  t.equal(await snapshot(app.context), before)
+})
+
+t.test('So it is for the bytes of a real request', async (t) => {
+  const before = await snapshot(app.context)
+  for (const operation of operations) {
+    const { operationId, method, path } = operation
+    const payload = broken(operation)
+    for (const type of types) {
+      const typed = type === undefined ? [] : [`Content-Type:${type}`]
+      const headers = [`Cookie: ${ada.cookie}`, `Content-Length: ${payload.length}`, ...typed]
+      const answer = await sendRaw(origin, rawRequest(`${method} ${path}`, headers, payload))
+      assertPlainError(answer, operationId)
+      t.ok(answer.status === 400 || answer.status === 415, `${operationId}: ${type?.slice(0, 50)}: ${answer.status}`)
+    }
+  }
+  t.equal(await snapshot(app.context), before)
+})
+
+t.test('Of two content types the validation sees the one that the parser saw', async (t) => {
+  const before = await snapshot(app.context)
+  for (const operation of operations) {
+    const { operationId, method, path } = operation
+    const payload = broken(operation)
+    for (const [first, second] of [
+      ['application/json', 'text/plain'],
+      ['text/plain', 'application/json'],
+    ]) {
+      const lengths = [`Cookie: ${ada.cookie}`, `Content-Length: ${payload.length}`]
+      const headers = [...lengths, `Content-Type: ${first}`, `Content-Type: ${second}`]
+      const { status } = await sendRaw(origin, rawRequest(`${method} ${path}`, headers, payload))
+      t.ok(status === 400 || status === 415, `${operationId}: ${first}, ${second}: ${status}`)
+    }
+  }
+  t.equal(await snapshot(app.context), before)
+})

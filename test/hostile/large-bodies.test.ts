@@ -1,0 +1,95 @@
+import { setImmediate as eventLoopTurn } from 'node:timers/promises'
+import t from 'tap'
+import { buildApp } from '../support/app.ts'
+import { checkAnswer } from '../support/contract.ts'
+import { snapshot } from '../support/database.ts'
+import { allOperations, furnish } from './operations.ts'
+
+const mebibyte = 1024 * 1024
+const rounds = 5
+const app = await buildApp(t)
+const ada = await app.user('ada')
+const operations = allOperations(await furnish(ada, 'ada')).filter(({ method }) => method !== 'GET')
+const origin = await app.listen()
+const forty = new Uint8Array(40 * mebibyte).fill(120)
+const tooLarge = { error: 'Request body too large' }
+const json = { 'content-type': 'application/json' }
+
+async function send(method: string, path: string, headers: Record<string, string>, body: BodyInit) {
+  const response = await fetch(origin + path, { method, headers, body, duplex: 'half' } as RequestInit)
+  const raw = Buffer.from(await response.arrayBuffer())
+  return checkAnswer(method, path, response.status, Object.fromEntries(response.headers), raw)
+}
+
+/** Sent chunk by chunk, without a Content-Length. */
+function streamed(bytes: Uint8Array): ReadableStream {
+  let at = 0
+  return new ReadableStream({
+    async pull(controller) {
+      await eventLoopTurn()
+      if (at >= bytes.length) return controller.close()
+      controller.enqueue(bytes.subarray(at, at + mebibyte))
+      at += mebibyte
+    },
+  })
+}
+
+for (const path of ['/api/v1/sync/push', '/api/v1/bookmarks']) {
+  t.test(`40 MB to ${path}: the client gets to see the 413, ${rounds} times in a row`, async (t) => {
+    const before = await snapshot(app.context)
+    const headers = { ...json, cookie: ada.cookie }
+    for (let round = 0; round < rounds; round++) {
+      const answer = await send('POST', path, headers, forty)
+      t.same([answer.status, answer.body], [413, tooLarge], 'with its length')
+      const unannounced = await send('POST', path, headers, streamed(forty))
+      t.same([unannounced.status, unannounced.body], [413, tooLarge], 'in chunks')
+    }
+    t.equal(await snapshot(app.context), before)
+  })
+
+  t.test(`40 MB to ${path} of a wrong type, or without a session: the client gets to see the answer`, async (t) => {
+    const { cookie } = ada
+    const refusals: [status: number, headers: Record<string, string>][] = [
+      [415, { cookie, 'content-type': 'text/plain' }],
+      [415, { ...json, cookie, 'content-encoding': 'gzip' }],
+      [401, json],
+      [403, { ...json, cookie, origin: 'https://evil.example' }],
+    ]
+    for (const [status, headers] of refusals) {
+      t.equal((await send('POST', path, headers, forty)).status, status)
+      t.equal((await send('POST', path, headers, streamed(forty))).status, status, 'in chunks')
+    }
+  })
+}
+
+t.test('A body over the limit of its operation: 413, and nothing changed', async (t) => {
+  const refresh = { cookie: `service_refresh=${ada.refresh}` }
+  const before = await snapshot(app.context)
+  for (const { operationId, method, path, maxBytes } of operations) {
+    const headers = { ...json, ...(operationId === 'refreshSession' && refresh) }
+    for (const payload of [' '.repeat(maxBytes + 1), Buffer.alloc(40 * mebibyte, ' ')]) {
+      const answer = await ada.call(method, path, { headers, payload })
+      t.same([answer.status, answer.body], [413, tooLarge], operationId)
+    }
+  }
+  t.equal(await snapshot(app.context), before)
+})
+
+t.test('A body of just the limit is read', async (t) => {
+  for (const { operationId, method, path, maxBytes, body } of operations.filter(({ body }) => body)) {
+    if (operationId === 'startLogin') continue
+    const payload = JSON.stringify(body).padEnd(maxBytes, ' ')
+    const { status } = await ada.call(method, path, { headers: json, payload })
+    t.ok(status === 200 || status === 201, `${operationId}: ${status}`)
+  }
+})
+
+t.test('A compressed body is refused, whatever it would unpack to', async (t) => {
+  for (const { operationId, method, path, body } of operations) {
+    for (const encoding of ['gzip', 'br', 'deflate', 'zstd', 'x', '', 'identity, gzip']) {
+      const headers = { ...json, 'content-encoding': encoding, cookie: `${ada.cookie}; service_refresh=${ada.refresh}` }
+      const payload = JSON.stringify(body ?? {})
+      t.equal((await app.call(method, path, { headers, payload })).status, 415, `${operationId}: ${encoding}`)
+    }
+  }
+})

@@ -1,0 +1,78 @@
+import openapi from '../../generated/openapi.json' with { type: 'json' }
+import { type OperationId, operations } from '../../generated/operations.ts'
+import type { TestUser } from '../support/app.ts'
+import { change } from '../support/changes.ts'
+import { createdExport } from '../support/exports.ts'
+
+/** An operation of the contract with a request that it would carry out, so that a refusal is never for want of a body. */
+export interface Operation {
+  operationId: OperationId
+  method: string
+  /** With the id filled in. */
+  path: string
+  security: string
+  /** Undefined: the operation takes none. */
+  body: Body | undefined
+  isBodyRequired: boolean
+  /** The exact 400 text for a faulty body, where the contract fixes it. */
+  invalid: string | undefined
+  maxBytes: number
+}
+
+export type Body = Record<string, unknown>
+
+interface OperationObject {
+  requestBody?: { required: boolean }
+  'x-invalid'?: string
+  'x-body-limit'?: number
+}
+
+const content = { encrypted_data: 'AWVuY3J5cHRlZA==', data_hash: 'hash' }
+
+const bodies: Partial<Record<OperationId, Body>> = {
+  startLogin: { returnTo: '/bookmarks', prompt: 'login' },
+  createBookmark: { id: 'new', ...content },
+  updateBookmark: { ...content, data_hash: 'other' },
+  pullChanges: { since: 0, limit: 1000 },
+  pushChanges: { changes: [change({ entity_id: 'pushed' })] },
+  importBookmarks: { bookmarks: [{ id: 'imported', ...content }] },
+  setExportKey: { key: Buffer.alloc(32, 9).toString('base64') },
+  setKeyring: { keyring: 'another', revision: 2 },
+}
+
+export interface Ids {
+  bookmark: string
+  export: string
+}
+
+/** Every operation of the contract; those with an id ask for these. */
+export function allOperations(ids: Ids): Operation[] {
+  return Object.entries(operations).map(([operationId, { method, path, security }]) => {
+    const paths = openapi.paths as unknown as Record<string, Record<string, OperationObject>>
+    const contract = paths[path]?.[method.toLowerCase()] as OperationObject
+    const id = path.startsWith('/api/v1/exports') ? ids.export : ids.bookmark
+    const body = bodies[operationId as OperationId]
+    if (Boolean(contract.requestBody) !== Boolean(body)) throw new Error(`${operationId}: give it a body here`)
+    return {
+      operationId: operationId as OperationId,
+      method,
+      path: path.replace('{id}', encodeURIComponent(id)),
+      security,
+      body,
+      isBodyRequired: contract.requestBody?.required ?? false,
+      invalid: contract['x-invalid'],
+      maxBytes: contract['x-body-limit'] ?? 1_048_576,
+    }
+  })
+}
+
+/** Something of everything that a person can have. */
+export async function furnish(user: TestUser, name: string): Promise<Ids> {
+  const content = { encrypted_data: `ciphertext-of-${name}`, data_hash: `hash-of-${name}` }
+  await user.call('POST', '/api/v1/bookmarks', { body: { id: 'b1', ...content } })
+  await user.call('POST', '/api/v1/bookmarks', { body: { id: `only-${name}`, ...content } })
+  const gone = change({ entity_id: 'gone', operation: 'delete', device_id: `device-of-${name}` })
+  await user.call('POST', '/api/v1/sync/push', { body: { changes: [gone] } })
+  await user.call('PUT', '/api/v1/account/keyring', { body: { keyring: `keyring-of-${name}`, revision: 1 } })
+  return { bookmark: `only-${name}`, export: (await createdExport(user)).id }
+}

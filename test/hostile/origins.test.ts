@@ -1,0 +1,120 @@
+import { once } from 'node:events'
+import { text } from 'node:stream/consumers'
+import t from 'tap'
+import { WebSocket } from 'ws'
+import fixture from '../fixtures/hostile/origins.json' with { type: 'json' }
+import { realtimeUrl } from '../realtime/device.ts'
+import { buildApp, type TestApp, type TestUser } from '../support/app.ts'
+import { snapshot } from '../support/database.ts'
+import { allOperations, furnish } from './operations.ts'
+
+const web = 'http://app.localhost:5173'
+const extension = 'chrome-extension://abcdefghijklmnopabcdefghijklmnop'
+const firefox = 'moz-extension://00000000-0000-4000-8000-000000000000'
+const forbidden = { error: 'Forbidden origin' }
+
+const app = await buildApp(t, { CORS_ORIGIN: `${web},${extension}` })
+const ada = await app.user('ada')
+const operations = allOperations(await furnish(ada, 'ada'))
+const unsafe = operations.filter(({ method }) => method !== 'GET')
+const corsHeaders = ['access-control-allow-origin', 'access-control-allow-credentials']
+
+t.test('A forbidden origin over HTTP: 403 for what may change something, no CORS header for anything', async (t) => {
+  t.equal(fixture.values.length, 40)
+  const before = await snapshot(app.context)
+  for (const origin of fixture.values) {
+    for (const { operationId, method, path, body } of unsafe) {
+      const answer = await ada.call(method, path, { headers: { origin }, ...(body && { body }) })
+      t.same([answer.status, answer.body], [403, forbidden], `${operationId}: ${name(origin)}`)
+      noCors(answer, origin)
+    }
+    for (const path of ['/api/v1/bookmarks', '/api/v1/health', '/api/v1/account/export-key', '/nowhere']) {
+      noCors(await ada.call('GET', path, { headers: { origin } }), origin)
+    }
+  }
+  t.equal(await snapshot(app.context), before)
+
+  function noCors({ headers }: Awaited<ReturnType<TestApp['call']>>, origin: string) {
+    for (const header of corsHeaders.slice(0, 1)) t.notOk(header in headers, `${header} for ${name(origin)}`)
+    t.match(headers.vary, /Origin/)
+  }
+})
+
+t.test('A preflight of a forbidden origin allows it nothing', async (t) => {
+  for (const origin of fixture.values) {
+    for (const path of ['/api/v1/bookmarks', '/api/v1/sync/push', '/nowhere']) {
+      const headers = { origin, 'access-control-request-method': 'POST' }
+      const answer = await app.call('OPTIONS', path, { headers })
+      t.notOk('access-control-allow-origin' in answer.headers, name(origin))
+    }
+  }
+})
+
+t.test('A WebSocket of a forbidden origin: 403', async (t) => {
+  const open = await opener(app, ada)
+  // The blank at a value's end is none of it on the wire (RFC 9110, section 5.5).
+  for (const origin of fixture.values.filter((value) => value.trim() !== web)) {
+    t.same(await open(origin), [403, forbidden], name(origin))
+  }
+})
+
+t.test('The origins on the list, and none at all, are allowed', async (t) => {
+  const open = await opener(app, ada)
+  for (const origin of [web, extension, app.context.config.publicUrl]) {
+    const { status, headers } = await ada.call('POST', '/api/v1/sync/pull', { headers: { origin } })
+    t.same([status, ...corsHeaders.map((header) => headers[header])], [200, origin, 'true'], origin)
+    const preflight = { origin, 'access-control-request-method': 'PUT' }
+    const answer = await app.call('OPTIONS', '/api/v1/bookmarks/b1', { headers: preflight })
+    t.equal(answer.headers['access-control-allow-origin'], origin)
+    t.same(await open(origin), [101])
+  }
+  t.equal((await ada.call('POST', '/api/v1/sync/pull')).status, 200)
+  t.same(await open(undefined), [101])
+})
+
+t.test('moz-extension://* allows a well-formed UUID of that scheme, and nothing else', async (t) => {
+  const app = await buildApp(t, { CORS_ORIGIN: `${web},${extension},moz-extension://*` })
+  const ada = await app.user('ada')
+  const open = await opener(app, ada)
+  const status = async (origin: string) =>
+    (await ada.call('POST', '/api/v1/sync/pull', { headers: { origin } })).status
+
+  t.equal(await status(firefox), 200)
+  t.same(await open(firefox), [101])
+  const others = ['/', '/x', '0', '.evil.example', ':80', '\n', ' '].map((end) => firefox + end)
+  for (const origin of [
+    ...fixture.values.filter((value) => value !== firefox),
+    ...others,
+    ` ${firefox}`,
+    firefox.replaceAll('-', ''),
+    firefox.replace('4', 'g'),
+    firefox.replace('moz', 'chrome'),
+    `https://evil.example/${firefox}`,
+  ]) {
+    t.equal(await status(origin), 403, name(origin))
+  }
+})
+
+/** Opens the channel from an origin: 101, or the refusal. */
+async function opener({ app, listen }: TestApp, user: TestUser) {
+  const address = app.server.address()
+  const url = realtimeUrl(typeof address === 'object' && address ? `http://127.0.0.1:${address.port}` : await listen())
+  return async (origin: string | undefined): Promise<unknown[]> => {
+    const ids = { cookie: user.cookie, 'x-user-id': user.userId, 'x-device-id': 'device-a' }
+    const bytes = origin === undefined ? {} : { origin: Buffer.from(origin).toString('latin1') }
+    const socket = new WebSocket(url, { headers: { ...ids, ...bytes } })
+    socket.on('error', () => {})
+    const refusal = once(socket, 'unexpected-response').then(async ([, response]) => [
+      response.statusCode,
+      JSON.parse(await text(response)),
+    ])
+    const answer = await Promise.race([refusal, once(socket, 'open').then(() => [101])])
+    socket.terminate()
+    return answer
+  }
+}
+
+/** Names of tests keep to ASCII. */
+function name(origin: string): string {
+  return encodeURI(origin)
+}

@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+
+export interface RawAnswer {
+  /** 0: the connection was closed without an answer. */
+  status: number
+  type: string
+  body: string
+}
+
+/** Sends bytes (a text's characters are bytes) over a connection of their own, and reads until the service closes it. */
+export async function sendRaw(origin: string, request: string): Promise<RawAnswer> {
+  const { hostname, port } = new URL(origin)
+  const socket = connect(Number(port), hostname)
+  const chunks: Buffer[] = []
+  socket.on('data', (chunk) => chunks.push(chunk))
+  // A reset is a close, too.
+  socket.on('error', () => {})
+  socket.write(request, 'latin1')
+  await once(socket, 'close')
+  return parse(Buffer.concat(chunks).toString('latin1'))
+}
+
+/** A request with these header lines that asks for the connection to be closed. */
+export function rawRequest(line: string, headers: string[] = [], body = ''): string {
+  return [`${line} HTTP/1.1`, 'Host: localhost', 'Connection: close', ...headers, '', body].join('\r\n')
+}
+
+/** Nothing, or the contract's `{error}`; never a page. */
+export function assertPlainError({ status, type, body }: RawAnswer, name: string): void {
+  assert.ok(status === 0 || (status >= 400 && status < 500), `${name}: ${status}`)
+  if (body === '') return
+  assert.match(type, /^application\/json/, `${name}: ${body.slice(0, 100)}`)
+  const answer = JSON.parse(body)
+  assert.deepEqual(Object.keys(answer), ['error'], name)
+  assert.match(answer.error, /^[A-Z][ -~]+$/, name)
+}
+
+function parse(text: string): RawAnswer {
+  const [head = '', ...rest] = text.split('\r\n\r\n')
+  const [, status = '0'] = /^HTTP\/1\.1 (\d{3}) /.exec(head) ?? []
+  const [, type = ''] = /^content-type: (.*)$/im.exec(head) ?? []
+  const isChunked = /^transfer-encoding: chunked/im.test(head)
+  return { status: Number(status), type, body: isChunked ? '' : rest.join('\r\n\r\n') }
+}

@@ -1,0 +1,73 @@
+import t from 'tap'
+import { buildApp } from '../support/app.ts'
+import { snapshot } from '../support/database.ts'
+import { allOperations, furnish } from './operations.ts'
+
+const dayMs = 86_400_000
+const missing = { error: 'Authentication required' }
+const invalid = { error: 'Invalid or expired session' }
+
+const app = await buildApp(t)
+const ada = await app.user('ada')
+const dataOperations = allOperations(await furnish(ada, 'ada')).filter(({ security }) => security === 'sessionCookie')
+const left = await app.user('left')
+await left.call('POST', '/api/v1/auth/logout')
+const { session, refresh } = ada
+
+const callers: [name: string, headers: Record<string, string>, expected: object][] = [
+  ['no cookie', {}, missing],
+  ['an empty Cookie header', { cookie: '' }, missing],
+  ['an empty session', { cookie: 'service_session=' }, missing],
+  ['a cookie without a value', { cookie: 'service_session' }, missing],
+  ['another name', { cookie: `session=${session}; xservice_session=${session}` }, missing],
+  ['another spelling of the name', { cookie: `Service_Session=${session}` }, missing],
+  ['the session as a bearer token', { authorization: `Bearer ${session}` }, missing],
+  ['the ids alone', { 'x-user-id': ada.userId, 'x-device-id': 'device-a' }, missing],
+  ['garbage', { cookie: 'service_session=garbage' }, invalid],
+  ['garbage of the right length', { cookie: `service_session=${'A'.repeat(session.length)}` }, invalid],
+  ['8 KiB of garbage', { cookie: `service_session=${'A'.repeat(8192)}` }, invalid],
+  ['a session cut short', { cookie: `service_session=${session.slice(0, -1)}` }, invalid],
+  ['a session with one more character', { cookie: `service_session=${session}A` }, invalid],
+  ['a session in capitals', { cookie: `service_session=${session.toUpperCase()}` }, invalid],
+  ['a quoted session', { cookie: `service_session="${session}"` }, invalid],
+  ['a percent-encoded session', { cookie: `service_session=%${session.charCodeAt(0).toString(16)}${session}` }, invalid],
+  ['non-ASCII', { cookie: 'service_session=caf\xe9\u20ac' }, invalid],
+  ['a prototype', { cookie: 'service_session=__proto__; __proto__=1' }, invalid],
+  ['SQL', { cookie: "service_session=' OR 1=1 --" }, invalid],
+  ['the refresh token in its place', { cookie: `service_session=${refresh}` }, invalid],
+  ['a signed-out session', { cookie: left.cookie }, invalid],
+]
+
+t.test('Every data operation without a session, or with a false one: 401 and nothing changed', async (t) => {
+  const before = await snapshot(app.context)
+  t.ok(dataOperations.length >= 18, 'every data operation of the contract')
+  for (const { operationId, method, path, body } of dataOperations) {
+    for (const [name, headers, expected] of callers) {
+      const answer = await app.call(method, path, { headers, ...(body && { body }) })
+      t.same([answer.status, answer.body], [401, expected], `${operationId}: ${name}`)
+    }
+  }
+  t.equal(await snapshot(app.context), before)
+})
+
+t.test('Every data operation with an expired session: 401 and nothing changed', async (t) => {
+  const before = await snapshot(app.context)
+  app.setClock(Date.now() + 8 * dayMs)
+  for (const { operationId, method, path, body } of dataOperations) {
+    const answer = await ada.call(method, path, body && { body })
+    t.same([answer.status, answer.body], [401, invalid], operationId)
+  }
+  t.equal(await snapshot(app.context), before)
+  app.setClock(undefined)
+  t.equal((await ada.call('GET', '/api/v1/bookmarks')).status, 200, 'seven days are not over')
+})
+
+t.test('Who has no session learns nothing of what is there', async (t) => {
+  const answers = new Set<string>()
+  for (const id of ['b1', 'nowhere', 'x'.repeat(500), '%E2%82%AC']) {
+    for (const path of [`/api/v1/bookmarks/${id}`, `/api/v1/exports/${id}`]) {
+      for (const method of ['GET', 'DELETE']) answers.add((await app.call(method, path)).raw.toString())
+    }
+  }
+  t.same([...answers], [JSON.stringify(missing)])
+})

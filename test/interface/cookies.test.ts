@@ -1,0 +1,117 @@
+import t, { type Test } from 'tap'
+import { openProvider } from '../../src/auth/provider.ts'
+import type { TestApp } from '../support/app.ts'
+import { buildApp } from '../support/app.ts'
+import { type Browser, openBrowser } from '../support/browser.ts'
+import { type SetCookie, setCookies } from '../support/cookies.ts'
+import { buildWithMock } from '../support/mock-service.ts'
+import { relyingParty, startMock } from '../support/relying-party.ts'
+
+const everywhere = { httponly: true, samesite: 'Lax' }
+const secret = { SECRET_KEY: Buffer.alloc(32, 1).toString('base64') }
+
+/** Which attributes the cookies have beside HttpOnly, SameSite and Path. */
+const environments: Record<string, { env: Record<string, string>; shared: object; own: object }> = {
+  'development over http': { env: {}, shared: {}, own: {} },
+  'development over https': {
+    env: { PUBLIC_URL: 'https://sync.example' },
+    shared: { secure: true },
+    own: { secure: true },
+  },
+  'staging over https': {
+    env: { NODE_ENV: 'staging', PUBLIC_URL: 'https://sync.example', ...secret },
+    shared: { secure: true },
+    own: { secure: true },
+  },
+  'production over https': {
+    env: { NODE_ENV: 'production', PUBLIC_URL: 'https://sync.example', ...secret },
+    shared: { secure: true },
+    own: { secure: true },
+  },
+  'production with COOKIE_DOMAIN': {
+    env: { NODE_ENV: 'production', PUBLIC_URL: 'https://sync.example', COOKIE_DOMAIN: 'example', ...secret },
+    shared: { secure: true, domain: 'example' },
+    own: { secure: true },
+  },
+}
+
+/** Outside of development the issuer must be https: the service is built with one, and given a provider over http. */
+async function build(t: Test, env: Record<string, string>): Promise<TestApp> {
+  if (!env.NODE_ENV) return buildWithMock(t, env)
+  const app = await buildApp(t, { OIDC_ISSUER: 'https://127.0.0.1:9', ...env })
+  const { issuer } = await startMock(t)
+  const provider = openProvider({
+    ...relyingParty,
+    issuer,
+    redirectUri: `${env.PUBLIC_URL}/api/v1/auth/callback`,
+  })
+  t.teardown(() => provider.close())
+  app.context.provider = provider
+  return app
+}
+
+for (const [name, { env, shared, own }] of Object.entries(environments)) {
+  t.test(`Cookie attributes in ${name}`, async (t) => {
+    const { call } = await build(t, env)
+    const browser = openBrowser(call)
+    const session = { ...everywhere, path: '/', ...shared }
+    const refresh = { ...everywhere, path: '/api/v1/auth', ...shared }
+    const steps: [name: string, request: (browser: Browser) => Promise<SetCookie[]>, expected: object[]][] = [
+      [
+        'login sets service_login',
+        async (browser) => setCookies(await browser.call('POST', '/api/v1/auth/login', { body: {} })),
+        [['service_login', true, { ...everywhere, path: '/api/v1/auth', ...own, 'max-age': '600' }]],
+      ],
+      [
+        'the callback sets service_session and service_refresh, no more',
+        async (browser) => setCookies(await browser.signIn('Ada')),
+        [
+          ['service_session', true, { ...session, 'max-age': '604800' }],
+          ['service_refresh', true, { ...refresh, 'max-age': '2592000' }],
+        ],
+      ],
+      [
+        'refresh sets service_session alone',
+        async (browser) => setCookies(await browser.call('POST', '/api/v1/auth/refresh')),
+        [['service_session', true, { ...session, 'max-age': '604800' }]],
+      ],
+      [
+        'logout clears both',
+        async (browser) => setCookies(await browser.call('POST', '/api/v1/auth/logout')),
+        [
+          ['service_session', false, { ...session, 'max-age': '0' }],
+          ['service_refresh', false, { ...refresh, 'max-age': '0' }],
+        ],
+      ],
+    ]
+    for (const [name, request, expected] of steps) {
+      const cookies = await request(browser)
+      t.same(
+        cookies.map(({ name, value, attributes }) => [name, value !== '', attributes]),
+        expected,
+        name,
+      )
+    }
+  })
+}
+
+t.test('Tokens are 32 random bytes in base64url', async (t) => {
+  const { call } = await buildWithMock(t)
+  const browser = openBrowser(call)
+  const seen = new Set<string | undefined>()
+  for (const answer of [await browser.signIn('Ada'), await browser.signIn('Ada')]) {
+    for (const { value } of setCookies(answer)) {
+      t.match(value, /^[\w-]{43}$/)
+      seen.add(value)
+    }
+  }
+  t.equal(seen.size, 4, 'each another')
+})
+
+t.test('No other answer sets a cookie', async (t) => {
+  const app = await buildApp(t)
+  const ada = await app.user('ada')
+  for (const path of ['/api/v1/health', '/api/v1/auth/session', '/api/v1/bookmarks', '/docs', '/nowhere']) {
+    t.same(setCookies(await ada.call('GET', path)), [], path)
+  }
+})

@@ -1,0 +1,129 @@
+import t, { type Test } from 'tap'
+import { type Browser, httpCall, openBrowser } from '../support/browser.ts'
+import { buildWithEmbedded, buildWithMock } from '../support/mock-service.ts'
+import { type Cookies, signInAt } from '../support/sign-in.ts'
+
+const providers = { 'oidc-provider': buildWithEmbedded, 'oauth2-mock-server': buildWithMock }
+
+for (const [name, build] of Object.entries(providers)) {
+  t.test(`Sign-in with ${name}, over real HTTP`, async (t) => {
+    const app = await build(t)
+    const call = httpCall(await app.listen())
+
+    t.test('once', async (t) => {
+      const browser = openBrowser(call)
+      t.equal(await isSignedIn(browser), false)
+      const { status, headers } = await browser.signIn('Ada', '/bookmarks?a=1')
+      t.same([status, headers.location], [302, '/bookmarks?a=1'])
+      const { user } = (await browser.call('GET', '/api/v1/auth/session')).body
+      t.equal(user.name, 'Ada')
+      t.equal((await browser.call('POST', '/api/v1/bookmarks', { body: content })).status, 201)
+    })
+
+    for (const urls of [
+      ['/one', '/one'],
+      ['/one', '/two'],
+    ]) {
+      for (const order of [
+        [0, 1],
+        [1, 0],
+      ]) {
+        const which = urls[0] === urls[1] ? 'the same return URL' : 'different return URLs'
+        t.test(`in two tabs at once with ${which}, completed in the order ${order}`, async (t) => {
+          const browser = openBrowser(call)
+          const cookies: Cookies = new Map()
+          const started = [await browser.startLogin(urls[0]), await browser.startLogin(urls[1])]
+          const callbacks = []
+          for (const url of started) callbacks.push(await signInAt(url, 'Ada', cookies))
+          for (const tab of order) {
+            const { headers } = await browser.comeBack(callbacks[tab] ?? '')
+            t.equal(headers.location, urls[tab], `tab ${tab} arrives`)
+            t.equal(await isSignedIn(browser), true)
+          }
+        })
+      }
+    }
+
+    t.test('in four tabs, each completed before the next one comes back', async (t) => {
+      const browser = openBrowser(call)
+      const started: string[] = []
+      for (const tab of ['/1', '/2', '/3', '/4']) started.push(await browser.startLogin(tab))
+      for (const [tab, url] of started.entries()) {
+        const { headers } = await browser.comeBack(await signInAt(url, 'Ada'))
+        t.equal(headers.location, `/${tab + 1}`)
+      }
+    })
+
+    t.test('again after a logout, as somebody else', async (t) => {
+      const browser = openBrowser(call)
+      const people: string[] = []
+      for (const person of ['Ada', 'Bob']) {
+        if ('mock' in app) Object.assign(app.mock as object, { person: { sub: person, name: person } })
+        await browser.signIn(person)
+        const { user } = (await browser.call('GET', '/api/v1/auth/session')).body
+        t.equal(user.name, person)
+        people.push(user.user_id)
+        await browser.call('POST', '/api/v1/auth/logout')
+      }
+      t.not(people[0], people[1])
+    })
+
+    await codesOfOthers(t, call)
+  })
+}
+
+const content = { encrypted_data: 'AWVuY3J5cHRlZA==', data_hash: 'hash' }
+const expired = '/login?error=Login%20expired%20or%20was%20started%20in%20another%20browser'
+const refused = '/login?error=Login%20was%20refused%20by%20the%20identity%20provider'
+
+/** What an attacker has is a good code of his own; a victim's browser is made to bring it back. */
+async function codesOfOthers(t: Test, call: ReturnType<typeof httpCall>): Promise<void> {
+  t.test('A code from another browser logs nobody in', async (t) => {
+    const attacker = openBrowser(call)
+    const stolen = async () => signInAt(await attacker.startLogin('/here'), 'Eve')
+    const attempts: [name: string, prepare: (victim: Browser) => Promise<unknown>, location: string][] = [
+      ['nothing under way', async () => {}, expired],
+      ['another return URL under way', (victim) => victim.startLogin('/there'), expired],
+      ['the same return URL under way', (victim) => victim.startLogin('/here'), refused],
+    ]
+    for (const [name, prepare, location] of attempts) {
+      const victim = openBrowser(call)
+      await prepare(victim)
+      const answer = await victim.comeBack(await stolen())
+      t.same([answer.status, answer.headers.location], [302, location], name)
+      t.equal(answer.headers['set-cookie'], undefined)
+      t.equal(await isSignedIn(victim), false)
+    }
+  })
+
+  t.test('A swapped state logs nobody in', async (t) => {
+    const browser = openBrowser(call)
+    const [one, two] = [await browser.startLogin('/one'), await browser.startLogin('/two')]
+    const swaps: [state: string, location: string][] = [
+      ['/two', refused],
+      ['/', expired],
+      ['/three', expired],
+      ['/one/', expired],
+      ['/%6fne', expired],
+    ]
+    for (const [state, location] of swaps) {
+      const callback = new URL(await signInAt(one, 'Ada'))
+      callback.searchParams.set('state', state)
+      t.equal((await browser.comeBack(callback.href)).headers.location, location, state)
+      t.equal(await isSignedIn(browser), false)
+    }
+    t.equal((await browser.comeBack(await signInAt(two, 'Ada'))).headers.location, '/two', 'the attempts go on')
+  })
+
+  t.test('A code is of no use twice', async (t) => {
+    const browser = openBrowser(call)
+    const callback = await signInAt(await browser.startLogin('/one'), 'Ada')
+    t.equal((await browser.comeBack(callback)).headers.location, '/one')
+    const again = await browser.comeBack(callback)
+    t.same([again.headers.location, again.headers['set-cookie']], [refused, undefined])
+  })
+}
+
+async function isSignedIn(browser: Browser): Promise<boolean> {
+  return (await browser.call('GET', '/api/v1/auth/session')).body.authenticated
+}
