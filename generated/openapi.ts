@@ -1542,6 +1542,7 @@ export interface operations {
                     "application/json": components["schemas"]["Bookmark"];
                 };
             };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["BookmarkNotFound"];
             429: components["responses"]["TooManyRequests"];
@@ -1664,12 +1665,12 @@ export interface operations {
                          * @example Failed to get sync status
                          * @enum {string}
                          */
-                        error: "Failed to get sync status";
+                        error: "Failed to get sync status" | "Internal server error";
                         /**
-                         * @description The kind of failure. Holds nothing internal.
+                         * @description The kind of failure to get the status; always there with that error. Holds nothing internal.
                          * @example The database did not answer
                          */
-                        details: string;
+                        details?: string;
                     };
                 };
             };

@@ -37,6 +37,8 @@ export async function createApp(context: Context): Promise<FastifyInstance> {
     bodyLimit: mebibyte,
     requestTimeout: 120_000,
     forceCloseConnections: 'idle',
+    // What still arrives over an open connection while the service stops is served like any other request.
+    return503OnClosing: false,
     exposeHeadRoutes: false,
     routerOptions: { maxParamLength },
     frameworkErrors: (_error, request, reply) => refuseMalformedRequest(request, reply),

@@ -16,6 +16,8 @@ try {
 }
 
 async function start(): Promise<void> {
+  // Whatever it writes is for its own user alone.
+  process.umask(0o077)
   const config = readConfig(process.env)
   const log = pino({ level: config.logLevel })
   const context = await openContext(config, { log })

@@ -88,7 +88,7 @@ interface RejectionsTable {
   created_at: number
 }
 
-export interface ExportsTable {
+interface ExportsTable {
   id: string
   user_id: string
   status: components['schemas']['Export']['status']

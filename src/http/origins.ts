@@ -26,7 +26,9 @@ export async function registerOrigins(app: FastifyInstance, config: Config): Pro
 
 /** Compared as strings: `URL` gives the origin "null" to every browser extension. */
 function isAllowed({ origins }: Config, origin: string): boolean {
-  return origins.has(origin) || (origins.has('moz-extension://*') && mozExtension.test(origin))
+  return (
+    (origins.has(origin) && !origin.endsWith('*')) || (origins.has('moz-extension://*') && mozExtension.test(origin))
+  )
 }
 
 /** The same-origin policy does not cover WebSockets. */

@@ -17,7 +17,7 @@ type Scheme = (typeof operations)[OperationId]['security']
 type Check = (request: FastifyRequest) => Promise<Session | undefined>
 
 /** A check for each of the contract's security schemes; it throws the contract's 401. */
-function createChecks({ database, clock }: Context): Record<Scheme, Check> {
+function createChecks({ database, clock, limits }: Context): Record<Scheme, Check> {
   const find = (request: FastifyRequest, kind: 'session' | 'refresh') =>
     findSessionOf(database.db, kind, cookieValues(request.headers.cookie, `service_${kind}`), clock())
   const isPresent = (request: FastifyRequest, kind: 'session' | 'refresh') =>
@@ -34,7 +34,11 @@ function createChecks({ database, clock }: Context): Record<Scheme, Check> {
       if (!session) throw new ServiceError(isPresent(request, 'refresh') ? 'RefreshFailed' : 'NoRefreshToken')
       return session
     },
-    optional: (request) => find(request, 'session'),
+    async optional(request) {
+      const session = await find(request, 'session')
+      if (!session && isPresent(request, 'session')) await limits.countFailure(request.ip)
+      return session
+    },
   }
 }
 

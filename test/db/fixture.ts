@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import Sqlite from 'better-sqlite3'
 import type { Test } from 'tap'
 import { type Database, openDatabase, type Trx } from '../../src/db/database.ts'
 import { saveUser } from '../../src/db/users.ts'
@@ -28,4 +29,22 @@ export async function addUser(trx: Trx, id: string): Promise<string> {
 export async function listUsers({ db }: Pick<Database, 'db'>): Promise<string[]> {
   const rows = await db.selectFrom('users').select('id').orderBy('id').execute()
   return rows.map(({ id }) => id)
+}
+
+/** Tells what the connection is told to do about transactions, before it does it. */
+export function intercept(t: Test, before: (sql: string) => void): void {
+  const { prepare } = Sqlite.prototype
+  t.teardown(() => {
+    Sqlite.prototype.prepare = prepare
+  })
+  Sqlite.prototype.prepare = function (this: Sqlite.Database, sql: string) {
+    const statement = prepare.call(this, sql)
+    if (!/^(begin|commit|rollback|savepoint|release)/.test(sql)) return statement
+    const run = statement.run as () => Sqlite.RunResult
+    statement.run = () => {
+      before(sql)
+      return run.call(statement)
+    }
+    return statement
+  } as typeof prepare
 }

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { snapshot } from '../support/database.ts'
 import { buildWithMock } from '../support/mock-service.ts'
-import { allOperations, furnish, type Operation } from './operations.ts'
+import { allOperations, furnish, type Operation } from './requests.ts'
 
 const app = await buildWithMock(t)
 const ada = await app.user('ada')
@@ -83,7 +83,7 @@ t.test('__proto__ and constructor are refused, wherever they stand', async (t) =
 })
 
 t.test('Unknown fields are ignored, 100,000 deep too', async (t) => {
-  const unknown = '{"a":'.repeat(deep) + '1' + '}'.repeat(deep)
+  const unknown = `${'{"a":'.repeat(deep)}1${'}'.repeat(deep)}`
   for (const operation of withBody) {
     const members = JSON.stringify(operation.body).slice(1)
     const { status } = await send(operation, `{"unknown": ${unknown}, "toString": 1, "": null, ${members}`)

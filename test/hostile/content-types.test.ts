@@ -2,8 +2,8 @@ import t from 'tap'
 import fixture from '../fixtures/hostile/content-types.json' with { type: 'json' }
 import { snapshot } from '../support/database.ts'
 import { buildWithMock } from '../support/mock-service.ts'
-import { allOperations, furnish, type Operation } from './operations.ts'
 import { assertPlainError, rawRequest, sendRaw } from './raw.ts'
+import { allOperations, furnish, type Operation } from './requests.ts'
 
 const app = await buildWithMock(t)
 const ada = await app.user('ada')

@@ -3,7 +3,7 @@ import t from 'tap'
 import { buildApp } from '../support/app.ts'
 import { checkAnswer } from '../support/contract.ts'
 import { snapshot } from '../support/database.ts'
-import { allOperations, furnish } from './operations.ts'
+import { allOperations, furnish } from './requests.ts'
 
 const mebibyte = 1024 * 1024
 const rounds = 5

@@ -6,7 +6,7 @@ import fixture from '../fixtures/hostile/origins.json' with { type: 'json' }
 import { realtimeUrl } from '../realtime/device.ts'
 import { buildApp, type TestApp, type TestUser } from '../support/app.ts'
 import { snapshot } from '../support/database.ts'
-import { allOperations, furnish } from './operations.ts'
+import { allOperations, furnish } from './requests.ts'
 
 const web = 'http://app.localhost:5173'
 const extension = 'chrome-extension://abcdefghijklmnopabcdefghijklmnop'
@@ -26,18 +26,22 @@ t.test('A forbidden origin over HTTP: 403 for what may change something, no CORS
     for (const { operationId, method, path, body } of unsafe) {
       const answer = await ada.call(method, path, { headers: { origin }, ...(body && { body }) })
       t.same([answer.status, answer.body], [403, forbidden], `${operationId}: ${name(origin)}`)
-      noCors(answer, origin)
+      t.same(
+        corsHeaders.filter((header) => header in answer.headers),
+        [],
+      )
     }
     for (const path of ['/api/v1/bookmarks', '/api/v1/health', '/api/v1/account/export-key', '/nowhere']) {
-      noCors(await ada.call('GET', path, { headers: { origin } }), origin)
+      const { headers } = await ada.call('GET', path, { headers: { origin } })
+      t.same(
+        corsHeaders.filter((header) => header in headers),
+        [],
+        `${path}: ${name(origin)}`,
+      )
+      t.equal(headers.vary, 'Origin')
     }
   }
   t.equal(await snapshot(app.context), before)
-
-  function noCors({ headers }: Awaited<ReturnType<TestApp['call']>>, origin: string) {
-    for (const header of corsHeaders.slice(0, 1)) t.notOk(header in headers, `${header} for ${name(origin)}`)
-    t.match(headers.vary, /Origin/)
-  }
 })
 
 t.test('A preflight of a forbidden origin allows it nothing', async (t) => {
@@ -45,7 +49,11 @@ t.test('A preflight of a forbidden origin allows it nothing', async (t) => {
     for (const path of ['/api/v1/bookmarks', '/api/v1/sync/push', '/nowhere']) {
       const headers = { origin, 'access-control-request-method': 'POST' }
       const answer = await app.call('OPTIONS', path, { headers })
-      t.notOk('access-control-allow-origin' in answer.headers, name(origin))
+      t.same(
+        corsHeaders.filter((header) => header in answer.headers),
+        [],
+        name(origin),
+      )
     }
   }
 })
@@ -76,8 +84,7 @@ t.test('moz-extension://* allows a well-formed UUID of that scheme, and nothing 
   const app = await buildApp(t, { CORS_ORIGIN: `${web},${extension},moz-extension://*` })
   const ada = await app.user('ada')
   const open = await opener(app, ada)
-  const status = async (origin: string) =>
-    (await ada.call('POST', '/api/v1/sync/pull', { headers: { origin } })).status
+  const status = async (origin: string) => (await ada.call('POST', '/api/v1/sync/pull', { headers: { origin } })).status
 
   t.equal(await status(firefox), 200)
   t.same(await open(firefox), [101])

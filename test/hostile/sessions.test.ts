@@ -1,7 +1,7 @@
 import t from 'tap'
 import { buildApp } from '../support/app.ts'
 import { snapshot } from '../support/database.ts'
-import { allOperations, furnish } from './operations.ts'
+import { allOperations, furnish } from './requests.ts'
 
 const dayMs = 86_400_000
 const missing = { error: 'Authentication required' }
@@ -30,7 +30,11 @@ const callers: [name: string, headers: Record<string, string>, expected: object]
   ['a session with one more character', { cookie: `service_session=${session}A` }, invalid],
   ['a session in capitals', { cookie: `service_session=${session.toUpperCase()}` }, invalid],
   ['a quoted session', { cookie: `service_session="${session}"` }, invalid],
-  ['a percent-encoded session', { cookie: `service_session=%${session.charCodeAt(0).toString(16)}${session}` }, invalid],
+  [
+    'a percent-encoded session',
+    { cookie: `service_session=%${session.charCodeAt(0).toString(16)}${session}` },
+    invalid,
+  ],
   ['non-ASCII', { cookie: 'service_session=caf\xe9\u20ac' }, invalid],
   ['a prototype', { cookie: 'service_session=__proto__; __proto__=1' }, invalid],
   ['SQL', { cookie: "service_session=' OR 1=1 --" }, invalid],

@@ -103,7 +103,7 @@ t.test('Auth requirements by endpoint', async (t) => {
   const app = await buildApp(t)
   const ada = await app.user('ada')
   const required = { none: 'none', sessionCookie: 'session', refreshCookie: 'refresh', optional: 'session' }
-  for (const { id, method, path, security } of allOperations()) {
+  for (const { id, method, path, security } of allOperations) {
     t.test(`${id} needs: ${required[security]}`, async (t) => {
       const ask = async (cookie: string) => (await app.call(method, path, { headers: { cookie } })).status
       const cookies = { session: ada.cookie, refresh: `service_refresh=${ada.refresh}`, none: '' }
@@ -115,13 +115,37 @@ t.test('Auth requirements by endpoint', async (t) => {
     })
   }
   t.test('none for login, callback, logout, health', async (t) => {
-    const open = allOperations().filter(({ security }) => security === 'none')
+    const open = allOperations.filter(({ security }) => security === 'none')
     t.same(
       open.map(({ id }) => id),
       ['startLogin', 'completeLogin', 'logout', 'getHealth'],
     )
   })
 })
+
+const [web, extension] = ['https://app.example', 'chrome-extension://abcdefghijklmnopabcdefghijklmnop']
+const corsRows = {
+  'CORS: credentials are allowed from the production web app origin and the browser extension origin': {
+    env: { PUBLIC_URL: 'https://sync.example', APP_URL: web, CORS_ORIGIN: extension },
+    allowed: [web, extension, 'https://sync.example'],
+  },
+  'CORS: local development configures the allowed origin through a CORS_ORIGIN setting': {
+    env: { CORS_ORIGIN: 'http://app.localhost:5173' },
+    allowed: ['http://app.localhost:5173', 'http://127.0.0.1:3000'],
+  },
+}
+for (const [name, { env, allowed }] of Object.entries(corsRows)) {
+  t.test(name, async (t) => {
+    const ada = await (await buildApp(t, env)).user('ada')
+    for (const origin of [...allowed, 'https://evil.example']) {
+      const { headers } = await ada.call('GET', '/api/v1/bookmarks', { headers: { origin } })
+      const expected = allowed.includes(origin) ? [origin, 'true'] : [undefined, undefined]
+      t.same([headers['access-control-allow-origin'], headers['access-control-allow-credentials']], expected, origin)
+      const written = await ada.call('POST', '/api/v1/sync/pull', { headers: { origin } })
+      t.equal(written.status, allowed.includes(origin) ? 200 : 403)
+    }
+  })
+}
 
 t.test('Logout clears both cookies, and ends this login alone.', async (t) => {
   const app = await buildApp(t)

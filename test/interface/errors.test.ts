@@ -140,7 +140,7 @@ t.test('A fault of ours is 500 without a detail, and a database out of reach 503
     completeLogin: [302, undefined],
     logout: [500, { error: 'Failed to logout' }],
   }
-  for (const { id, method, path, security } of allOperations()) {
+  for (const { id, method, path, security } of allOperations) {
     if (security === 'none' && !(id in exceptions)) continue
     for (const [error, status, sentence] of [
       [undefined, 503, 'Service unavailable'],

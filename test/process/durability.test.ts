@@ -12,7 +12,7 @@ const canTrace = spawnSync('strace', ['-f', '-o', '/dev/null', 'true']).status =
 
 t.test('A 2xx to a write goes out only after what it promises is on disk', async (t) => {
   if (!canTrace)
-    return t.comment('SKIPPED: no strace here. The order of commit and promise is in test/db/sqlite.test.ts')
+    return t.comment('SKIPPED: no strace here. The order of commit and promise is in test/db/group-commit.test.ts')
   const dataDir = await folder(t)
   const trace = join(await folder(t), 'trace')
   const [ada] = (await signInBefore(t, dataDir, ['ada'])) as [TestUser]
@@ -31,7 +31,7 @@ t.test('A 2xx to a write goes out only after what it promises is on disk', async
 })
 
 t.test('A sync that fails: 503 and nothing to be seen, or 2xx and written', async (t) => {
-  if (!canTrace) return t.comment('SKIPPED: no strace here. A commit that fails is in test/db/sqlite.test.ts')
+  if (!canTrace) return t.comment('SKIPPED: no strace here. A commit that fails is in test/db/group-commit.test.ts')
   const dataDir = await folder(t)
   const [ada] = (await signInBefore(t, dataDir, ['ada'])) as [TestUser]
   const log = join(dataDir, 'bookmarks.db-wal')

@@ -8,7 +8,7 @@ import { FAULTS } from './provider-faults.ts'
 
 export { type Cookies, signInAt } from './sign-in.ts'
 
-export interface MockPerson {
+interface MockPerson {
   sub: string
   email?: string
   email_verified?: boolean | string

@@ -14,7 +14,7 @@ const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
 /** Shared by all of these processes, so that each start takes half the time. */
 const compileCache = join(tmpdir(), 'ebs-test-compile-cache')
 
-export interface Exit {
+interface Exit {
   code: number | null
   signal: NodeJS.Signals | null
 }

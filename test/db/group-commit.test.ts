@@ -1,0 +1,156 @@
+import Sqlite from 'better-sqlite3'
+import { sql } from 'kysely'
+import t, { type Test } from 'tap'
+import { addUser, intercept, listUsers, openTestDatabase } from './fixture.ts'
+
+/** A database, and what its connection was told since. */
+async function openWatched(t: Test) {
+  const steps: string[] = []
+  intercept(t, (sql) => steps.push(sql))
+  const opened = await openTestDatabase(t)
+  steps.length = 0
+  return { ...opened, steps }
+}
+
+t.test('A write resolves only after its commit', async (t) => {
+  const { database, path, steps } = await openWatched(t)
+  const other = new Sqlite(path, { readonly: true })
+  t.teardown(() => other.close())
+  const id = await database.write((trx) => addUser(trx, 'ada'))
+  t.same(steps, ['begin immediate', 'savepoint write', 'release write', 'commit'])
+  t.same(other.prepare('select id from users').all(), [{ id }], 'and is there for every other connection')
+})
+
+t.test('A failing write undoes itself alone', async (t) => {
+  const { database, steps } = await openWatched(t)
+  const results = await Promise.allSettled([
+    database.write((trx) => addUser(trx, 'a')),
+    database.write(async (trx) => {
+      await addUser(trx, 'b')
+      throw new Error('on purpose')
+    }),
+    database.write(async (trx) => {
+      await addUser(trx, 'c')
+      await trx.insertInto('keyrings').values({ user_id: 'nobody', keyring: '', revision: 1 }).execute()
+    }),
+    database.write((trx) => addUser(trx, 'd')),
+  ])
+  t.equal(steps.filter((sql) => sql === 'commit').length, 1, 'they shared a transaction')
+  t.match(results, [
+    { status: 'fulfilled', value: 'a' },
+    { status: 'rejected', reason: { message: 'on purpose' } },
+    { status: 'rejected', reason: { code: 'SQLITE_CONSTRAINT_FOREIGNKEY' } },
+    { status: 'fulfilled', value: 'd' },
+  ])
+  t.same(await listUsers(database), ['a', 'd'])
+})
+
+t.test('A commit that fails fails every write in it', async (t) => {
+  let broken = false
+  intercept(t, (sql) => {
+    if (sql === 'commit' && broken) throw new Sqlite.SqliteError('disk I/O error', 'SQLITE_IOERR_FSYNC')
+  })
+  const { database } = await openTestDatabase(t)
+  broken = true
+  const results = await Promise.allSettled(['a', 'b'].map((id) => database.write((trx) => addUser(trx, id))))
+  broken = false
+  for (const result of results) {
+    t.match(result, { status: 'rejected', reason: { code: 'SQLITE_IOERR_FSYNC' } })
+    t.ok(result.status === 'rejected' && database.isUnavailable(result.reason), 'the database is to blame')
+  }
+  t.same(await listUsers(database), [], 'and none is there')
+  await database.write((trx) => addUser(trx, 'c'))
+  t.same(await listUsers(database), ['c'], 'the next one goes through')
+})
+
+t.test('A full disk: whoever was told that it is written finds it written', async (t) => {
+  const { database } = await openTestDatabase(t)
+  const { rows } = await sql<{ page_count: number }>`pragma page_count`.execute(database.db)
+  await sql.raw(`pragma max_page_count = ${(rows[0]?.page_count ?? 0) + 8}`).execute(database.db)
+  const results = await Promise.allSettled([
+    database.write((trx) => addUser(trx, 'a')),
+    database.write((trx) => addUser(trx, 'b'.repeat(1_000_000))),
+    database.write((trx) => addUser(trx, 'c')),
+  ])
+  const written = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
+  t.same(await listUsers(database), written)
+  for (const result of results) {
+    if (result.status === 'rejected')
+      t.ok(database.isUnavailable(result.reason), `told that it is full: ${result.reason}`)
+  }
+  t.equal(results[1]?.status, 'rejected')
+  await database.write((trx) => addUser(trx, 'd'))
+  t.ok((await listUsers(database)).includes('d'), 'what fits is written again')
+})
+
+t.test('A fault after which SQLite has undone the whole transaction by itself', async (t) => {
+  const { database } = await openTestDatabase(t)
+  const results = await Promise.allSettled([
+    database.write((trx) => addUser(trx, 'a')),
+    database.write(async (trx) => {
+      await sql`rollback`.execute(trx)
+      throw new Sqlite.SqliteError('disk I/O error', 'SQLITE_IOERR_WRITE')
+    }),
+    database.write((trx) => addUser(trx, 'c')),
+  ])
+  for (const result of results) t.match(result, { status: 'rejected', reason: { code: 'SQLITE_IOERR_WRITE' } })
+  t.same(await listUsers(database), [], 'no write is left half')
+  await database.write((trx) => addUser(trx, 'd'))
+  t.same(await listUsers(database), ['d'], 'the next one goes through')
+})
+
+t.test('Writes run in the order in which they were asked for, and see what came before', async (t) => {
+  const { database } = await openTestDatabase(t)
+  const started: number[] = []
+  const finished: number[] = []
+  const counted = await Promise.all(
+    Array.from({ length: 20 }, (_, index) =>
+      database
+        .write(async (trx) => {
+          started.push(index)
+          await addUser(trx, `user-${String(index).padStart(2, '0')}`)
+          return (await listUsers({ db: trx })).length
+        })
+        .finally(() => finished.push(index)),
+    ),
+  )
+  const inOrder = Array.from({ length: 20 }, (_, index) => index)
+  t.same(started, inOrder)
+  t.same(finished, inOrder)
+  t.same(
+    counted,
+    inOrder.map((index) => index + 1),
+  )
+})
+
+t.test('Nobody sees a write before its commit, nor ever one that is undone', async (t) => {
+  const { database, path } = await openTestDatabase(t)
+  const other = new Sqlite(path, { readonly: true })
+  t.teardown(() => other.close())
+  const written = Promise.withResolvers<void>()
+  const goOn = Promise.withResolvers<void>()
+  const write = database.write(async (trx) => {
+    await addUser(trx, 'ada')
+    written.resolve()
+    await goOn.promise
+    throw new Error('on purpose')
+  })
+  await written.promise
+  const read = listUsers(database)
+  t.same(other.prepare('select id from users').all(), [], 'another connection')
+  goOn.resolve()
+  await t.rejects(write, { message: 'on purpose' })
+  t.same(await read, [], 'a read that was asked for meanwhile')
+})
+
+t.test('64 writers share transactions', async (t) => {
+  const { database, steps } = await openWatched(t)
+  const writer = async (name: number) => {
+    for (let count = 0; count < 20; count += 1) await database.write((trx) => addUser(trx, `${name}-${count}`))
+  }
+  await Promise.all(Array.from({ length: 64 }, (_, name) => writer(name)))
+  const commits = steps.filter((sql) => sql === 'commit').length
+  t.comment(`${64 * 20} writes in ${commits} transactions`)
+  t.equal((await listUsers(database)).length, 64 * 20)
+  t.ok(commits <= (64 * 20) / 16, 'at least 16 to a transaction')
+})

@@ -1,0 +1,118 @@
+import t from 'tap'
+import { buildApp } from '../support/app.ts'
+import { pullAll } from '../support/changes.ts'
+import { snapshot } from '../support/database.ts'
+
+const content = { encrypted_data: 'data', data_hash: 'hash' }
+const app = await buildApp(t)
+
+/** Printable ASCII in every disguise: an id is a name, never a path, a query or a key of an object. */
+const strangeIds = [
+  'x'.repeat(128),
+  '%'.repeat(128),
+  ' ',
+  '  a  ',
+  'a/b',
+  '/',
+  '//',
+  '../b',
+  'a/../b',
+  '...',
+  '%2F',
+  '%252F',
+  '%00',
+  '%zz',
+  '?limit=1',
+  '#',
+  'a;b=c',
+  'a:b',
+  '*',
+  ':id',
+  '{id}',
+  '\\',
+  '"',
+  "' OR 1=1 --",
+  "'); DROP TABLE records; --",
+  '<script>alert(1)</script>',
+  '__proto__',
+  'constructor',
+  'toString',
+  'null',
+  'undefined',
+  '0',
+  '-1',
+  '~',
+]
+
+t.test('Every printable id of 1 to 128 characters makes the round trip through paths and bodies', async (t) => {
+  const ada = await app.user('ada')
+  for (const id of strangeIds) {
+    const path = `/api/v1/bookmarks/${encodeURIComponent(id)}`
+    t.equal((await ada.call('POST', '/api/v1/bookmarks', { body: { id, ...content } })).status, 201, id)
+    t.equal((await ada.call('GET', path)).body.id, id)
+    t.equal((await ada.call('PUT', path, { body: { ...content, data_hash: 'next' } })).body.data_hash, 'next')
+  }
+  const { changes } = await pullAll(ada)
+  t.same(new Set(changes.map(({ entity_id }) => entity_id)), new Set(strangeIds))
+  t.ok(
+    changes.every(({ data_hash }) => data_hash === 'next'),
+    'each is one of its own',
+  )
+  for (const id of strangeIds) {
+    const path = `/api/v1/bookmarks/${encodeURIComponent(id)}`
+    t.equal((await ada.call('DELETE', path)).status, 200)
+    t.equal((await ada.call('GET', path)).status, 404)
+  }
+})
+
+t.test('A path id that could not exist is not found', async (t) => {
+  const ada = await app.user('ada paths')
+  const before = await snapshot(app.context)
+  const impossible = [
+    ...['x'.repeat(129), 'x'.repeat(1000), '%41'.repeat(129), '%41'.repeat(1000), 'x'.repeat(8000)],
+    ...['%00', 'a%00', '%0A', '%0D%0AX:%20y', '%09', '%1B', '%7F', '%C3%A9', '%E2%82%AC', '%F0%9F%98%80', '%EF%BB%BF'],
+  ]
+  for (const id of impossible) {
+    for (const [method, path, error] of [
+      ['GET', '/api/v1/bookmarks/', 'Bookmark not found'],
+      ['PUT', '/api/v1/bookmarks/', 'Bookmark not found'],
+      ['DELETE', '/api/v1/bookmarks/', 'Bookmark not found'],
+      ['GET', '/api/v1/exports/', 'Export not found'],
+      ['DELETE', '/api/v1/exports/', 'Export not found'],
+    ] as const) {
+      const answer = await ada.call(method, path + id, method === 'PUT' ? { body: content } : {})
+      t.same([answer.status, answer.body], [404, { error }], `${method} ${path}${id.slice(0, 20)}`)
+    }
+  }
+  t.equal(await snapshot(app.context), before)
+})
+
+t.test('A URL that cannot be decoded: 400, whoever asks', async (t) => {
+  const ada = await app.user('ada urls')
+  for (const id of ['%', '%2', '%zz', '%ff', '%C3', '%E2%82', '%C0%AF', '%ED%A0%80', 'a%', '%u0041']) {
+    for (const method of ['GET', 'PUT', 'DELETE']) {
+      for (const path of ['/api/v1/bookmarks/', '/api/v1/exports/', '/nowhere/', '/docs']) {
+        const { status, body } = await ada.call(method, path + id)
+        const known = path.startsWith('/api') && !(method === 'PUT' && path.includes('exports'))
+        if (known) t.same([status, body], [400, { error: 'Malformed URL' }], `${method} ${path}${id}`)
+        else t.match([status, body], [/^40[04]$/, { error: String }], `${method} ${path}${id}`)
+      }
+    }
+  }
+})
+
+t.test('Other spellings of a path are no operations', async (t) => {
+  const ada = await app.user('ada spellings')
+  for (const path of [
+    ...['/api/v1/bookmarks/', '/API/v1/bookmarks', '/api/v1//bookmarks', '/api/v2/bookmarks', '/api/v1/bookmarks;x=1'],
+    ...['/api/v1/bookmarks%2F', '/api%2Fv1%2Fbookmarks', '/api/v1/bookmarks/a/b', '/api/v1/bookmarks%00', '/bookmarks'],
+    ...['/api/v1', '/.env', '/data/bookmarks.db', '/docs/%2e%2e%2fpackage.json', '/docs/..%2f..%2fpackage.json'],
+  ]) {
+    const { status, body } = await ada.call('GET', path)
+    t.equal(status, 404, path)
+    t.match(body.error, /^(Not|Bookmark not) found$/)
+  }
+  for (const method of ['PATCH', 'TRACE', 'PROPFIND', 'HEAD', 'POST']) {
+    t.equal((await ada.call(method, '/api/v1/account/keyring')).status, 404, method)
+  }
+})

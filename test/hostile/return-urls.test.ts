@@ -1,0 +1,118 @@
+import t from 'tap'
+import fixture from '../fixtures/hostile/return-to.json' with { type: 'json' }
+import { openBrowser } from '../support/browser.ts'
+import type { Answered } from '../support/contract.ts'
+import { countRows } from '../support/database.ts'
+import { buildWithMock } from '../support/mock-service.ts'
+import { signInAt } from '../support/sign-in.ts'
+
+const web = 'http://app.localhost:5173'
+const extension = 'chrome-extension://abcdefghijklmnopabcdefghijklmnop'
+const env = { CORS_ORIGIN: `${web},${extension}` }
+const expired = 'Login expired or was started in another browser'
+
+t.test('Each hostile returnTo: 400 Invalid returnTo, or a sign-in that ends on this origin', async (t) => {
+  const app = await buildWithMock(t, env)
+  const { publicUrl } = app.context.config
+  t.equal(fixture.values.length, 68)
+  for (const returnTo of fixture.values) {
+    const browser = openBrowser(app.call)
+    const name = encodeURIComponent(returnTo.toWellFormed()).slice(0, 60)
+    const started = await browser.call('POST', '/api/v1/auth/login', { body: { returnTo } })
+    if (started.status === 400) {
+      t.same([started.body, started.headers['set-cookie']], [{ error: 'Invalid returnTo' }, undefined], name)
+      continue
+    }
+    const state = new URL(started.body.authorizationUrl).searchParams.get('state') ?? ''
+    t.match(state, /^\/([!-.0-~][!-~]*)?$/, `${name} is sent as ${state}`)
+    const { status, headers } = await browser.comeBack(await signInAt(started.body.authorizationUrl, 'Ada'))
+    t.same([status, headers.location], [302, state], name)
+    t.equal(new URL(String(headers.location), publicUrl).origin, publicUrl, name)
+  }
+})
+
+t.test('Each hostile value as the state of a callback: to /login?error=, and no cookie', async (t) => {
+  const app = await buildWithMock(t, env)
+  const browser = openBrowser(app.call)
+  await browser.startLogin('/under-way')
+  const before = await countRows(app.context)
+  for (const value of fixture.values) {
+    const name = encodeURIComponent(value.toWellFormed()).slice(0, 60)
+    refused(t, await browser.call('GET', `/api/v1/auth/callback?code=x&state=${encodeURIComponent(value)}`), name)
+  }
+  t.same(await countRows(app.context), before, 'nobody was signed in')
+  t.same(app.mock.requests.filter(({ endpoint }) => endpoint === 'token').length, 0, 'no code went to the provider')
+})
+
+t.test('A good code with a state that is not that of the attempt: to /login?error=, and no cookie', async (t) => {
+  const app = await buildWithMock(t, env)
+  const browser = openBrowser(app.call)
+  const callback = new URL(await signInAt(await browser.startLogin('/under-way'), 'Ada'))
+  const code = `code=${callback.searchParams.get('code')}`
+  for (const query of [
+    code,
+    `${code}&state=`,
+    `${code}&state=/`,
+    `${code}&state=/under-way/`,
+    `${code}&state=/under-way%00`,
+    `${code}&state=/%2575nder-way`,
+    `${code}&state=/UNDER-WAY`,
+    `${code}&state=/x/../under-way`,
+    `${code}&state=/under-way&state=/under-way`,
+    `${code}&state[]=/under-way`,
+    `${code}&state=${'/x'.repeat(1025)}`,
+    `${'code=x&'.repeat(2)}state=/under-way`,
+    `code=${'x'.repeat(4097)}&state=/under-way`,
+    `${code}&error[]=x&error=${'x'.repeat(257)}&state=/under-way`,
+    `${code}&state=%zz`,
+    `${code}&state=%ff%fe`,
+    '',
+    '__proto__=x&state=__proto__',
+  ]) {
+    refused(t, await browser.call('GET', `/api/v1/auth/callback?${query}`), query.slice(0, 60))
+  }
+  t.same(await countRows(app.context), {}, 'nobody was signed in')
+  const { headers } = await browser.comeBack(callback.href)
+  t.equal(headers.location, '/under-way', 'the attempt itself still comes to its end')
+})
+
+t.test('The cookie of an attempt from elsewhere, altered, too old or of another service helps nobody', async (t) => {
+  const app = await buildWithMock(t)
+  const callback = async (headers: Record<string, string>) => {
+    const { pathname, search } = new URL(good)
+    return app.call('GET', pathname + search, { headers })
+  }
+  const browser = openBrowser(app.call)
+  const good = await signInAt(await browser.startLogin('/'), 'Ada')
+  const sealed = browser.cookies().service_login ?? ''
+  const other = openBrowser((await buildWithMock(t)).call)
+  await other.startLogin('/')
+  const neighbour = openBrowser(app.call)
+  await neighbour.startLogin('/elsewhere')
+
+  refused(t, await callback({}), 'no cookie')
+  for (const [name, value] of Object.entries({
+    empty: '',
+    garbage: 'garbage',
+    altered: (sealed.startsWith('A') ? 'B' : 'A') + sealed.slice(1),
+    cut: sealed.slice(0, -4),
+    longer: `${sealed}AAAA`,
+    long: 'A'.repeat(8000),
+    'in the clear': Buffer.from('[{"returnTo":"/","expiresAt":9e15}]').toString('base64url'),
+    'of another service': other.cookies().service_login ?? '',
+    'of another attempt': neighbour.cookies().service_login ?? '',
+  })) {
+    refused(t, await callback({ cookie: `service_login=${value}` }), name)
+  }
+  app.setClock(Date.now() + 601_000)
+  refused(t, await callback({ cookie: `service_login=${sealed}` }), 'too old')
+  app.setClock(undefined)
+  t.same(await countRows(app.context), {}, 'nobody was signed in')
+  t.equal((await callback({ cookie: `service_login=${sealed}` })).headers.location, '/')
+})
+
+function refused(t: { same(a: unknown, b: unknown, name: string): unknown }, answer: Answered, name: string): void {
+  const { status, headers } = answer
+  const location = `/login?error=${encodeURIComponent(expired)}`
+  t.same([status, headers.location, headers['set-cookie']], [302, location, undefined], name)
+}

@@ -1,0 +1,186 @@
+import { once } from 'node:events'
+import { text } from 'node:stream/consumers'
+import t from 'tap'
+import { WebSocket } from 'ws'
+import { operations as contract } from '../../generated/operations.ts'
+import { openDevice, realtimeUrl } from '../realtime/device.ts'
+import { buildApp, type TestUser } from '../support/app.ts'
+import { change, pullAll } from '../support/changes.ts'
+import type { Answered } from '../support/contract.ts'
+import { allOperations, furnish, type Ids } from './requests.ts'
+
+const content = { encrypted_data: 'data-of-bob', data_hash: 'hash-of-bob' }
+
+async function open(t: Parameters<typeof buildApp>[0]) {
+  const app = await buildApp(t)
+  const [ada, bob] = [await app.user('ada'), await app.user('bob')]
+  const ids = await furnish(ada, 'ada')
+  return { app, ada, bob, ids }
+}
+
+/** Everything that Ada can see of her own. */
+async function ownOf({ call }: TestUser, ids: Ids): Promise<Answered[]> {
+  return Promise.all([
+    ...['/api/v1/bookmarks', '/api/v1/bookmarks/b1', `/api/v1/bookmarks/${ids.bookmark}`, '/api/v1/exports'].map(get),
+    ...[`/api/v1/exports/${ids.export}`, '/api/v1/account/export-key', '/api/v1/account/keyring'].map(get),
+    get(`/api/v1/account/export-key?export=${ids.export}`),
+    get('/api/v1/auth/session'),
+    call('POST', '/api/v1/sync/pull', { headers: { 'x-device-id': 'unknown' } }),
+    get('/api/v1/sync/status'),
+  ])
+  function get(path: string) {
+    return call('GET', path)
+  }
+}
+
+/** Texts that stand in no answer to another user: whatever is Ada's alone. */
+async function secretsOf(ada: TestUser, ids: Ids): Promise<string[]> {
+  const { raw } = await ada.call('GET', `/api/v1/exports/${ids.export}`)
+  const { body } = await ada.call('GET', '/api/v1/account/export-key')
+  const file = [raw.subarray(0, 32).toString('latin1'), raw.subarray(-16).toString('latin1')]
+  return ['of-ada', 'ada@example.org', ada.userId, ada.loginId, ada.session, ada.refresh, body.key, ...file]
+}
+
+function leaks(secrets: string[], { raw, headers }: Pick<Answered, 'raw' | 'headers'>): string[] {
+  const seen = raw.toString('latin1') + JSON.stringify(headers)
+  return secrets.filter((secret) => seen.includes(secret))
+}
+
+function withoutRequestId(answers: Answered[]): unknown[] {
+  return answers.map(({ status, raw }) => [status, raw.toString('latin1')])
+}
+
+t.test("Every operation with the other's ids and X-User-ID: not found, or one's own, and never a byte", async (t) => {
+  const { ada, bob, ids } = await open(t)
+  const secrets = await secretsOf(ada, ids)
+  t.same(leaks(secrets, (await ada.call('GET', '/api/v1/account/export-key')) as Answered), [secrets[6]], 'it can tell')
+  const before = withoutRequestId(await ownOf(ada, ids))
+  const headers = { 'x-user-id': ada.userId, 'x-device-id': 'device-a' }
+  const notFound = ['getBookmark', 'updateBookmark', 'deleteBookmark', 'downloadExport', 'deleteExport']
+
+  const tried: string[] = []
+  for (const { operationId, method, path, security, body } of allOperations(ids)) {
+    if (security === 'none' || security === 'refreshCookie' || operationId === 'openRealtime') continue
+    const query = operationId === 'getExportKey' ? `?export=${ids.export}` : ''
+    for (const sent of [headers, {}]) {
+      const answer = await bob.call(method, path + query, { headers: sent, ...(body && { body }) })
+      const isNone = notFound.includes(operationId) || query !== '' || operationId === 'getKeyring'
+      if (isNone) t.equal(answer.status, 404, operationId)
+      t.same(leaks(secrets, answer), [], operationId)
+    }
+    tried.push(operationId)
+  }
+  const others = ['startLogin', 'completeLogin', 'logout', 'refreshSession', 'getHealth', 'openRealtime']
+  t.same([...tried, ...others].sort(), Object.keys(contract).sort(), 'every operation of the contract')
+  t.same(withoutRequestId(await ownOf(ada, ids)), before, 'hers is what it was')
+})
+
+t.test("The realtime channel with the other's id: 403, and nothing of hers is ever sent to him", async (t) => {
+  const { app, ada, bob } = await open(t)
+  const origin = await app.listen()
+  for (const [headers, query] of [
+    [{ 'x-user-id': ada.userId, 'x-device-id': 'device-a' }, ''],
+    [{}, `?user_id=${ada.userId}&device_id=device-a&since=0`],
+    [{ 'x-user-id': ada.userId, 'x-device-id': 'device-a' }, `?user_id=${bob.userId}`],
+    [{ 'x-user-id': `${bob.userId}, ${ada.userId}`, 'x-device-id': 'device-a' }, ''],
+  ] as const) {
+    t.same(await refusal(origin, { cookie: bob.cookie, ...headers }, query), [403, { error: 'Forbidden user' }])
+  }
+  const twice = { cookie: bob.cookie, 'x-device-id': 'device-a' }
+  const both = await refusal(origin, twice, `?user_id=${bob.userId}&user_id=${ada.userId}`)
+  t.equal(both[0], 400, 'two ids are none')
+
+  const his = await openDevice(t, origin, bob, { since: 0 })
+  await ada.call('POST', '/api/v1/bookmarks', { body: { id: 'hers', encrypted_data: 'of-ada', data_hash: 'of-ada' } })
+  const stolen = change({ entity_id: 'b1', user_id: ada.userId })
+  his.send({ type: 'sync', event: stolen })
+  t.match(await his.next(), { type: 'error', error: /^bookmark b1: The change belongs to another user/ })
+  await bob.call('POST', '/api/v1/bookmarks', { body: { id: 'his', ...content } })
+  t.same(await his.takeEntities('his'), ['his'], 'the first event is his own')
+})
+
+t.test("A push that names the other's user_id is rejected, beside one's own changes", async (t) => {
+  const { ada, bob, ids } = await open(t)
+  const before = withoutRequestId(await ownOf(ada, ids))
+  const stolen = ['create', 'update', 'delete'].map((operation) =>
+    change({ entity_id: 'b1', operation: operation as 'create', user_id: ada.userId, timestamp: Date.now() + 60_000 }),
+  )
+  const own = [change({ entity_id: 'mine' }), change({ entity_id: 'mine too', user_id: bob.userId })]
+  const { status, body } = await bob.call('POST', '/api/v1/sync/push', { body: { changes: [...stolen, ...own] } })
+  t.equal(status, 200)
+  t.same(
+    body.accepted_ids,
+    own.map(({ id }) => id),
+  )
+  t.same(
+    body.conflicts.map((it: object) => ({ ...it, reason: '' })),
+    stolen.map(({ id }) => ({ entity_id: 'b1', event_id: id, resolution: 'rejected', reason: '' })),
+  )
+  t.notOk(JSON.stringify(body).includes(ada.userId))
+  for (const user_id of ['', 'nobody', bob.userId.toUpperCase(), ` ${bob.userId}`, '__proto__']) {
+    const { body } = await bob.call('POST', '/api/v1/sync/push', {
+      body: { changes: [{ ...change({ entity_id: 'x' }), user_id }] },
+    })
+    t.same([body.accepted, body.conflicts.length], [0, 1], `user_id ${user_id}`)
+  }
+  t.same((await pullAll(bob)).changes.map(({ entity_id }) => entity_id).sort(), ['mine', 'mine too'])
+  t.same(withoutRequestId(await ownOf(ada, ids)), before, 'hers is what it was')
+})
+
+t.test('Equal ids of two users do not meet', async (t) => {
+  const { ada, bob, ids } = await open(t)
+  const before = withoutRequestId(await ownOf(ada, ids))
+  const { changes: hers } = await pullAll(ada, { headers: { 'x-device-id': 'unknown' } })
+
+  t.equal((await bob.call('POST', '/api/v1/bookmarks', { body: { id: 'b1', ...content } })).status, 201, 'not 409')
+  const retold = hers.map(({ user_id: _, ...event }) => ({
+    ...event,
+    ...content,
+    data_hash: 'older-of-bob',
+    timestamp: 1,
+  }))
+  const pushed = await bob.call('POST', '/api/v1/sync/push', { body: { changes: retold } })
+  t.same(
+    pushed.body.conflicts.map((it: { entity_id: string }) => it.entity_id),
+    ['b1'],
+    'lost to his own alone',
+  )
+  const imported = await bob.call('POST', '/api/v1/sync/import', { body: { bookmarks: [{ id: 'gone', ...content }] } })
+  t.same(imported.body.imported_ids, ['gone'])
+  const keyring = { keyring: 'keyring-of-bob', revision: 1 }
+  t.equal((await bob.call('PUT', '/api/v1/account/keyring', { body: keyring })).status, 200)
+  t.equal(
+    (await bob.call('PUT', '/api/v1/account/export-key', { body: { key: Buffer.alloc(32).toString('base64') } }))
+      .status,
+    200,
+  )
+
+  const { data, meta } = (await bob.call('GET', '/api/v1/bookmarks')).body
+  t.ok(data.every((it: object) => JSON.stringify(it).includes('of-bob')))
+  t.equal(meta.total, 3)
+  await ada.call('POST', '/api/v1/sync/pull', { headers: { 'x-device-id': 'phone' } })
+  const status = await bob.call('GET', '/api/v1/sync/status', { headers: { 'x-device-id': 'phone' } })
+  t.match(status.body, { user_id: bob.userId, last_sync: 0, total_bookmarks: 3 })
+  t.same((await bob.call('GET', '/api/v1/exports')).body.exports, [])
+  for (const { entity_id } of hers) await bob.call('DELETE', `/api/v1/bookmarks/${entity_id}`)
+  const after = withoutRequestId(await ownOf(ada, ids))
+  t.same(after.slice(0, -1), before.slice(0, -1), 'hers is what it was')
+})
+
+t.test("Signing out ends no login of the other's", async (t) => {
+  const { app, ada, bob } = await open(t)
+  const { cookie } = bob
+  const headers = { cookie, 'x-user-id': ada.userId }
+  t.equal((await app.call('POST', '/api/v1/auth/logout', { headers })).status, 200)
+  t.same(
+    [(await ada.call('GET', '/api/v1/bookmarks')).status, (await bob.call('GET', '/api/v1/bookmarks')).status],
+    [200, 401],
+  )
+})
+
+async function refusal(origin: string, headers: Record<string, string>, query: string): Promise<unknown[]> {
+  const socket = new WebSocket(realtimeUrl(origin) + query, { headers })
+  socket.on('error', () => {})
+  const [, response] = await once(socket, 'unexpected-response')
+  return [response.statusCode, JSON.parse(await text(response))]
+}
