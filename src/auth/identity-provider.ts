@@ -27,7 +27,9 @@ async function startEmbedded(config: Config, client: { clientId: string; clientS
   try {
     return await startDevelopmentProvider({ ...client, port: config.developmentProviderPort })
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error
-    throw new ConfigError(`DEV_IDP_PORT: port ${config.developmentProviderPort} is taken`)
+    const { code, message } = error as NodeJS.ErrnoException
+    const port = config.developmentProviderPort
+    if (code === 'EADDRINUSE') throw new ConfigError(`DEV_IDP_PORT: port ${port} is taken`)
+    throw code === undefined ? error : new ConfigError(`DEV_IDP_PORT: cannot listen on port ${port} (${message})`)
   }
 }

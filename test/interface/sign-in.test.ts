@@ -105,6 +105,7 @@ async function codesOfOthers(t: Test, call: ReturnType<typeof httpCall>): Promis
       ['/three', expired],
       ['/one/', expired],
       ['/%6fne', expired],
+      ['/x/../one', expired],
     ]
     for (const [state, location] of swaps) {
       const callback = new URL(await signInAt(one, 'Ada'))

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { Ajv2020 } from 'ajv/dist/2020.js'
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import addFormatsModule from 'ajv-formats'
 import asyncapi from '../../generated/asyncapi.json' with { type: 'json' }
 import openapi from '../../generated/openapi.json' with { type: 'json' }
@@ -87,7 +87,7 @@ function checkHeaders(name: string, response: ResponseObject, headers: Answered[
     assert.ok(value !== undefined || !required, `${name}: the header ${header} is missing`)
     if (value === undefined || !schema) continue
     for (const single of [value].flat()) {
-      const validate = headerAjv.compile({ type: 'object', properties: { value: schema } })
+      const validate = compiled(headerAjv, schema, () => ({ type: 'object', properties: { value: schema } }))
       assert.ok(
         validate({ value: single }),
         `${name}: the header ${header} is ${single}: ${headerAjv.errorsText(validate.errors)}`,
@@ -111,7 +111,7 @@ function checkBody(
   const content = response.content[type]
   assert.ok(content, `${name}: the content type ${type} is not in the contract`)
   if (type !== 'application/json') return
-  const validate = ajv.compile(inDocument(content.schema))
+  const validate = compiled(ajv, content.schema, () => inDocument(content.schema))
   assert.ok(validate(body), `${name}: ${ajv.errorsText(validate.errors)} in ${raw.toString().slice(0, 300)}`)
 }
 
@@ -130,4 +130,13 @@ function deref<T extends { $ref?: string }>(object: T | undefined): T | undefine
 /** A schema out of the document keeps its references into it. */
 function inDocument(schema: object): object {
   return JSON.parse(JSON.stringify(schema).replaceAll('"#/components/', '"openapi.json#/components/'))
+}
+
+const validators = new WeakMap<object, ValidateFunction>()
+
+/** Each schema of the contract is compiled once. */
+function compiled(compiler: Ajv2020, schema: object, toCompile: () => object): ValidateFunction {
+  const validate = validators.get(schema) ?? compiler.compile(toCompile())
+  validators.set(schema, validate)
+  return validate
 }

@@ -1,0 +1,184 @@
+import t, { type Test } from 'tap'
+import { openProvider } from '../../src/auth/provider.ts'
+import { openBrowser } from '../support/browser.ts'
+import { snapshot } from '../support/database.ts'
+import { buildWithMock } from '../support/mock-service.ts'
+import type { MockProvider } from '../support/providers.ts'
+import { relyingParty } from '../support/relying-party.ts'
+import { signInAt } from '../support/sign-in.ts'
+
+// Side by side: the slow ones take until the provider's five seconds are over.
+t.jobs = 9
+const buffered = { buffered: true }
+
+type Fault = MockProvider['faults'] extends Map<unknown, infer Name> ? Name : never
+type Service = Awaited<ReturnType<typeof buildWithMock>>
+
+const quick: Fault[] = ['redirect', 'missing', 'error', 'busy', 'html', 'array', 'hangup', 'endless', 'bomb']
+const slow: Fault[] = ['silent', 'dripping']
+const unavailable = '/login?error=Identity%20provider%20is%20not%20available'
+const refused = '/login?error=Login%20was%20refused%20by%20the%20identity%20provider'
+/** An answer, but not one that could be right. */
+const isAnswer = (fault: Fault) => fault === 'missing' || fault === 'array'
+
+/** The quick ones one after the other, the slow ones beside them. Each meets a service that knows no metadata yet. */
+async function withEach(t: Test, faults: Fault[], check: (fault: Fault, service: Service) => Promise<void>) {
+  const groups = [
+    faults.filter((fault) => quick.includes(fault)),
+    ...faults.filter((fault) => slow.includes(fault)).map((fault) => [fault]),
+  ]
+  await Promise.all(
+    groups.map(async (group) => {
+      const service = await buildWithMock(t)
+      for (const fault of group) {
+        forgetMetadata(t, service)
+        await check(fault, service)
+        service.mock.faults.clear()
+        const answer = await openBrowser(service.call).signIn('Ada', '/well')
+        t.equal(answer.headers.location, '/well', `${fault}: well again, it works`)
+      }
+    }),
+  )
+}
+
+function forgetMetadata(t: Test, { context, mock }: Service): void {
+  const provider = openProvider({ ...relyingParty, issuer: mock.issuer })
+  t.teardown(() => provider.close())
+  context.provider = provider
+}
+
+t.test('No metadata: 500 Failed to initiate login, no cookie, nothing changed', buffered, async (t) => {
+  await withEach(t, [...quick, ...slow], async (fault, { call, mock, context }) => {
+    mock.faults.set('discovery', fault)
+    const before = await snapshot(context)
+    const { status, body, headers } = await call('POST', '/api/v1/auth/login', { body: {} })
+    t.same([status, body, headers['set-cookie']], [500, { error: 'Failed to initiate login' }, undefined], fault)
+    t.equal(await snapshot(context), before)
+  })
+})
+
+t.test('Metadata that lie: 500 Failed to initiate login', buffered, async (t) => {
+  const lies: Record<string, unknown>[] = [
+    { issuer: 'https://evil.example' },
+    { issuer: undefined },
+    { authorization_endpoint: undefined },
+    { authorization_endpoint: 'javascript:alert(1)' },
+    { authorization_endpoint: '//evil.example' },
+  ]
+  const service = await buildWithMock(t)
+  for (const lie of lies) {
+    forgetMetadata(t, service)
+    service.mock.alter.discovery = (metadata) => Object.assign(metadata, lie)
+    const { status, body } = await service.call('POST', '/api/v1/auth/login', { body: {} })
+    t.same([status, body], [500, { error: 'Failed to initiate login' }], JSON.stringify(lie))
+  }
+})
+
+for (const endpoint of ['token', 'jwks'] as const) {
+  t.test(
+    `A faulty answer of ${endpoint} to the callback: /login?error, no cookie, nothing changed`,
+    buffered,
+    async (t) => {
+      await withEach(t, [...quick, ...(endpoint === 'token' ? slow : [])], async (fault, service) => {
+        const message = isAnswer(fault) ? refused : unavailable
+        await failsToSignIn(t, service, message, fault, () => service.mock.faults.set(endpoint, fault))
+      })
+    },
+  )
+}
+
+t.test('An ID token or a redirect that lies: /login?error, no cookie, nothing changed', buffered, async (t) => {
+  const service = await buildWithMock(t)
+  const { alter } = service.mock
+  const lies: Record<string, () => void> = {
+    'wrong issuer': () => changeClaims({ iss: 'https://evil.example' }),
+    'wrong nonce': () => changeClaims({ nonce: 'another' }),
+    'no nonce': () => changeClaims({ nonce: undefined }),
+    'wrong audience': () => changeClaims({ aud: 'another' }),
+    expired: () => changeClaims({ exp: 1 }),
+    'no subject': () => changeClaims({ sub: undefined }),
+    'a subject that is no text': () => changeClaims({ sub: 'caf\u00e9' }),
+    unsigned: () => {
+      alter.tokens = (body) => {
+        body.id_token = `${String(body.id_token).split('.').slice(0, 2).join('.')}.`
+      }
+    },
+    'no ID token': () => {
+      alter.tokens = (body) => delete body.id_token
+    },
+    'UserInfo of somebody else': () => {
+      alter.userInfo = (claims) => Object.assign(claims, { sub: 'eve' })
+    },
+    'the wrong iss in the redirect': () => changeRedirect('iss', 'https://evil.example'),
+    'an error in the redirect': () => changeRedirect('error', 'server_error'),
+    'another code in the redirect': () => changeRedirect('code', 'another'),
+  }
+  function changeClaims(changes: object) {
+    alter.idToken = (claims) => Object.assign(claims, changes)
+  }
+  function changeRedirect(name: string, value: string) {
+    alter.redirect = (callback) => callback.searchParams.set(name, value)
+  }
+  for (const [name, lie] of Object.entries(lies)) {
+    for (const key of Object.keys(alter)) delete alter[key as keyof typeof alter]
+    await failsToSignIn(t, service, refused, name, lie)
+  }
+})
+
+t.test('UserInfo that cannot be had costs the profile, not the sign-in', buffered, async (t) => {
+  const { call, mock } = await buildWithMock(t)
+  for (const fault of quick.filter((fault) => fault !== 'array')) {
+    mock.faults.set('userinfo', fault)
+    t.equal((await openBrowser(call).signIn('Ada', '/in')).headers.location, '/in', fault)
+  }
+})
+
+t.test('A faulty answer to a refresh: 503 with Retry-After, and nobody is signed out', buffered, async (t) => {
+  await withEach(t, [...quick, ...slow], async (fault, { call, mock, setClock }) => {
+    setClock(undefined)
+    const browser = openBrowser(call)
+    await browser.signIn('Ada')
+    setClock(Date.now() + 61_000)
+    const before = browser.cookies()
+    mock.faults.set('token', fault)
+    const { status, body, headers } = await browser.call('POST', '/api/v1/auth/refresh')
+    t.same([status, body], [503, { error: 'Service unavailable' }], fault)
+    t.match(headers['retry-after'], /^[1-9]\d*$/)
+    t.same(browser.cookies(), before, 'the cookies stay')
+    t.equal((await browser.call('GET', '/api/v1/bookmarks')).status, 200)
+    mock.faults.clear()
+    t.equal((await browser.call('POST', '/api/v1/auth/refresh')).status, 200, 'later it works')
+  })
+})
+
+t.test('A refresh that answers for somebody else ends the login with 401', buffered, async (t) => {
+  const { call, mock, setClock } = await buildWithMock(t)
+  const browser = openBrowser(call)
+  await browser.signIn('Ada')
+  setClock(Date.now() + 61_000)
+  mock.alter.idToken = (claims) => Object.assign(claims, { sub: 'eve' })
+  const { status, body } = await browser.call('POST', '/api/v1/auth/refresh')
+  t.same([status, body], [401, { error: 'Failed to refresh token' }])
+  t.equal((await browser.call('GET', '/api/v1/auth/session')).status, 401)
+})
+
+t.test('A logout does not wait for the provider', buffered, async (t) => {
+  const { call, mock } = await buildWithMock(t)
+  const browser = openBrowser(call)
+  for (const fault of [...quick, 'silent'] as const) {
+    await browser.signIn('Ada')
+    mock.faults.set('revoke', fault)
+    t.equal((await browser.call('POST', '/api/v1/auth/logout')).status, 200, fault)
+    t.equal((await browser.call('GET', '/api/v1/auth/session')).status, 401)
+  }
+})
+
+async function failsToSignIn(t: Test, { call, context }: Service, location: string, name: string, spoil: () => void) {
+  const browser = openBrowser(call)
+  const before = await snapshot(context)
+  const url = await browser.startLogin('/here')
+  spoil()
+  const answer = await browser.comeBack(await signInAt(url, 'Ada'))
+  t.same([answer.status, answer.headers.location, answer.headers['set-cookie']], [302, location, undefined], name)
+  t.equal(await snapshot(context), before, `${name}: nothing changed`)
+}
