@@ -1,15 +1,17 @@
 /**
- * Prints the test runner's own counts from its output file: `N passed, N failed`, and `, N skipped` where some were.
- * Exits 1 when the file is missing or incomplete, when a test failed, or when none ran.
+ * Prints the test runner's own counts from its output files, added up: `N passed, N failed`, and `, N skipped` where some
+ * were. Exits 1 when a file is missing or incomplete, when a test failed, or when none ran.
  *
- *   node scripts/count-tests.ts .tap/results.tap
+ *   node scripts/count-tests.ts .tap/sqlite.tap .tap/postgres.tap
  */
 import { readFileSync } from 'node:fs'
 
-const [path] = process.argv.slice(2)
+const paths = process.argv.slice(2)
 try {
-  if (path === undefined) throw new Error('Usage: node scripts/count-tests.ts FILE')
-  const { passed, failed, skipped } = count(readFileSync(path, 'utf8'))
+  if (paths.length === 0) throw new Error('Usage: node scripts/count-tests.ts FILE ...')
+  const counts = paths.map((path) => count(path, readFileSync(path, 'utf8')))
+  const sum = (name: 'passed' | 'failed' | 'skipped') => counts.reduce((total, each) => total + each[name], 0)
+  const [passed, failed, skipped] = [sum('passed'), sum('failed'), sum('skipped')]
   console.log(`${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`)
   if (failed > 0) process.exitCode = 1
   else if (passed === 0) throw new Error('No test ran')
@@ -19,7 +21,7 @@ try {
 }
 
 /** tap ends its output with `# { total: 7, pass: 4, fail: 1, todo: 1, skip: 1 }` and the time; counts of 0 may be left out. */
-function count(output: string): { passed: number; failed: number; skipped: number } {
+function count(path: string, output: string): { passed: number; failed: number; skipped: number } {
   const [, summary] = /(?:^|\n)# \{ (.*) \}\n# time=\S+\s*$/.exec(output.slice(-1000)) ?? []
   if (summary === undefined) throw new Error(`${path} is incomplete: tap's summary is missing at its end`)
   if (/^Bail out!/m.test(output)) throw new Error(`${path} is incomplete: the tests were given up`)

@@ -84,7 +84,8 @@ function origin(env: Env, name: string, fallback: string): string {
 
 function databaseUrl(env: Env, dataDir: string): string {
   const value = text(env, 'DATABASE_URL', `sqlite:${join(dataDir, 'bookmarks.db')}`)
-  if (!/^sqlite:.+/.test(value)) throw new ConfigError('DATABASE_URL must begin with sqlite:')
+  if (!/^(sqlite:.|postgres(ql)?:\/\/.)/.test(value))
+    throw new ConfigError('DATABASE_URL must begin with sqlite: or postgres://')
   return value
 }
 

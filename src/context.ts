@@ -12,7 +12,7 @@ import { type ExportWorker, startExportWorker } from './exports/worker.ts'
 import { type Health, startHealth } from './health.ts'
 import { createLimits, type Limits } from './http/limits.ts'
 import { createHub, type Hub } from './realtime/hub.ts'
-import { createPulse, type Pulse } from './realtime/pulse.ts'
+import { openPulse, type Pulse } from './realtime/pulse.ts'
 
 /** What operations may use. */
 export interface Context {
@@ -44,10 +44,10 @@ export async function openContext(config: Config, { log, clock = Date.now }: Con
   try {
     const secretKeys = config.secretKeys ?? [await loadDevelopmentSecret(config.dataDir)]
     const seal = createSeal(secretKeys)
-    const database = keep(await openDatabase(config.databaseUrl))
+    const database = keep(await openDatabase(config.databaseUrl, log))
     const objects = keep(await openFolderStore(config.exportsDir))
     const provider = keep(await openIdentityProvider(config))
-    const pulse = keep(createPulse())
+    const pulse = keep(openPulse(config.databaseUrl, log))
     const base = { config, log, clock, database, seal, limits: createLimits(config), provider, objects, pulse }
     const hub = keep(createHub(base))
     const exportWorker = keep(startExportWorker(base))

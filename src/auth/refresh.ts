@@ -32,7 +32,7 @@ export async function refreshLogin(context: Context, { loginId }: Session): Prom
 
 /** No lock or transaction is held over the call: the lease keeps others from asking with the same token. */
 async function askProvider(context: Context, loginId: string, lease: Lease): Promise<void> {
-  const { database, provider, seal, clock, hub } = context
+  const { database, provider, seal, clock, pulse } = context
   const binding = { purpose: 'provider-token', userId: lease.userId, rowId: loginId } as const
   const store = (token: string | null) => {
     const sealed = token === null ? null : seal.seal(Buffer.from(token), binding)
@@ -52,7 +52,7 @@ async function askProvider(context: Context, loginId: string, lease: Lease): Pro
     // An answer that never reached us may have rotated the token: that is no sign that the login is over.
     if (lease.unanswered) return store(null)
     await database.write((trx) => endLogin(trx, loginId))
-    hub.closeLogin(loginId)
+    pulse.publishEnd(loginId)
     throw new ServiceError('RefreshFailed', { cause: error })
   }
 }

@@ -18,12 +18,12 @@ export async function signOut(
 }
 
 async function endSession(
-  { database, hub, seal, provider }: Context,
+  { database, pulse, seal, provider }: Context,
   loginId: string,
   log: FastifyBaseLogger,
 ): Promise<void> {
   const ended = await database.write((trx) => endLogin(trx, loginId))
-  hub.closeLogin(loginId)
+  pulse.publishEnd(loginId)
   if (!ended?.provider_token_sealed) return
   const binding = { purpose: 'provider-token', userId: ended.user_id, rowId: loginId } as const
   const token = seal.open(ended.provider_token_sealed, binding)

@@ -1,7 +1,10 @@
+import type { FastifyBaseLogger } from 'fastify'
 import type { Kysely, Transaction } from 'kysely'
-import { Migrator } from 'kysely/migration'
+import { type Migration, Migrator } from 'kysely/migration'
 import { ConfigError } from '../config.ts'
-import { migrations } from './migrations/index.ts'
+import { migrationsWith } from './migrations/index.ts'
+import { openPostgres } from './postgres.ts'
+import type { EntityKey, Row, StoredVersion } from './records.ts'
 import type { Schema } from './schema.ts'
 import { openSqlite } from './sqlite.ts'
 
@@ -19,24 +22,30 @@ export interface Database {
    * database while it waits. An error thrown by it undoes its writes alone.
    */
   write<T>(work: (trx: Trx) => Promise<T>): Promise<T>
+  /** The stored versions of the given entities, in their order; undefined for an unknown one. */
+  findVersions(trx: Trx, userId: string, keys: EntityKey[]): Promise<(StoredVersion | undefined)[]>
+  /** Stores new versions, one an entity. One without data (a delete) keeps the stored data; `created_at` never moves. */
+  saveVersions(trx: Trx, rows: Row[]): Promise<void>
   /** Whether an error of a query means that the database itself is out of reach, rather than a fault of the query. */
   isUnavailable(error: unknown): boolean
   close(): Promise<void>
 }
 
 /** The only place where the dialect is chosen. */
-export async function openDatabase(url: string): Promise<Database> {
-  const database = await openSqlite(url.slice('sqlite:'.length))
+export async function openDatabase(url: string, log: FastifyBaseLogger): Promise<Database> {
+  const isSqlite = url.startsWith('sqlite:')
+  const database = isSqlite ? await openSqlite(url.slice('sqlite:'.length)) : openPostgres(url, log)
   try {
-    await migrate(database.db)
+    await migrate(database.db, migrationsWith(isSqlite ? 'text' : 'text collate "C"'))
   } catch (error) {
     await database.close()
-    throw error
+    if (error instanceof ConfigError) throw error
+    throw new ConfigError(`DATABASE_URL: the database cannot be used (${(error as Error).message})`, { cause: error })
   }
   return database
 }
 
-async function migrate(db: Db): Promise<void> {
+async function migrate(db: Db, migrations: Record<string, Migration>): Promise<void> {
   const migrator = new Migrator({ db, provider: { getMigrations: async () => migrations } })
   const known = new Set(Object.keys(migrations))
   const newer = (await appliedMigrations(db)).filter((name) => !known.has(name))

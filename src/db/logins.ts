@@ -93,6 +93,7 @@ export async function leaseProviderToken(trx: Trx, loginId: string, now: number)
     .where('logins.provider_token_sealed', 'is not', null)
     .where('logins.asking_until', '<=', now)
     .where('logins.checked_at', '<=', now - 60_000)
+    .forNoKeyUpdate('logins')
     .executeTakeFirst()
   if (!login?.provider_token_sealed) return undefined
   await trx

@@ -2,8 +2,9 @@ import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { setImmediate as eventLoopTurn } from 'node:timers/promises'
 import Sqlite from 'better-sqlite3'
-import { CompiledQuery, Kysely, SqliteDialect } from 'kysely'
+import { CompiledQuery, Kysely, SqliteDialect, SqliteQueryCompiler } from 'kysely'
 import { ConfigError } from '../config.ts'
+import { findSqliteVersions, saveSqliteVersions } from './batches-sqlite.ts'
 import type { Database, Trx } from './database.ts'
 import type { Schema } from './schema.ts'
 
@@ -15,12 +16,14 @@ const rollback = CompiledQuery.raw('rollback to write')
 export async function openSqlite(path: string): Promise<Database> {
   const lock = lockDatabase(path)
   const sqlite = openFile(path, lock)
-  const db = new Kysely<Schema>({ dialect: new SqliteDialect({ database: memoized(sqlite) }) })
+  const db = new Kysely<Schema>({ dialect: new WithoutRowLocks({ database: memoized(sqlite) }) })
   const bulk = new Kysely<Schema>({ dialect: new SqliteDialect({ database: () => openForBulk(path) }) })
   return {
     db,
     bulk,
     write: groupCommit(db),
+    findVersions: findSqliteVersions,
+    saveVersions: saveSqliteVersions,
     isUnavailable: (error) =>
       error instanceof Sqlite.SqliteError &&
       /^SQLITE_(BUSY|LOCKED|FULL|IOERR|CANTOPEN|READONLY|CORRUPT|NOTADB)/.test(error.code),
@@ -30,6 +33,15 @@ export async function openSqlite(path: string): Promise<Database> {
       if (sqlite.open) sqlite.close()
       lock.close()
     },
+  }
+}
+
+/** SQLite has one writer, and the transaction is its lock: what locks a row on Postgres is left out. */
+class WithoutRowLocks extends SqliteDialect {
+  override createQueryCompiler() {
+    return new (class extends SqliteQueryCompiler {
+      protected override visitSelectModifier() {}
+    })()
   }
 }
 

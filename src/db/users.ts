@@ -27,12 +27,16 @@ export interface LockedUser {
   live_bookmarks: number
 }
 
-/** Every write of a user's records holds this lock until its commit, so that stamps are seen in the order they are given. */
+/**
+ * Every write of a user's records holds this lock until its commit, so that stamps are seen in the order they are given.
+ * It is the lock that does not wait for rows which only refer to the user.
+ */
 export async function lockUser(trx: Trx, id: string): Promise<LockedUser> {
   return trx
     .selectFrom('users')
     .select(['id', 'last_stamp', 'live_bookmarks'])
     .where('id', '=', id)
+    .forNoKeyUpdate()
     .executeTakeFirstOrThrow()
 }
 

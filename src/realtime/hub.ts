@@ -14,8 +14,6 @@ const readers = 4
 export interface Hub {
   /** Greets the socket, replays what it missed, and sends it what comes from then on. */
   open(socket: WebSocket, peer: Peer): Connection
-  /** The login has ended: its sockets get nothing more. */
-  closeLogin(loginId: string): void
   sockets(): number
   /** Closes every socket, and waits for what their clients asked for. */
   close(): Promise<void>
@@ -61,8 +59,18 @@ export function createHub({ log, clock, database, pulse }: Pick<Context, 'log' |
       for (const userId of users.keys()) turns.add(userId)
     }),
   ]
-  pulse.subscribe((userId) => {
-    if (users.has(userId)) turns.add(userId)
+  pulse.subscribe({
+    changed(userId) {
+      if (users.has(userId)) turns.add(userId)
+    },
+    ended(loginId) {
+      for (const connection of connections()) {
+        if (connection.peer.loginId === loginId) connection.close(closeCodes.signedOut)
+      }
+    },
+    missed() {
+      for (const userId of users.keys()) turns.add(userId)
+    },
   })
 
   async function follow(connection: Connection): Promise<void> {
@@ -83,11 +91,6 @@ export function createHub({ log, clock, database, pulse }: Pick<Context, 'log' |
       if (stopping) connection.close(closeCodes.stopping)
       else turns.add(peer.userId)
       return connection
-    },
-    closeLogin(loginId) {
-      for (const connection of connections()) {
-        if (connection.peer.loginId === loginId) connection.close(closeCodes.signedOut)
-      }
     },
     sockets: () => [...connections()].length,
     async close() {

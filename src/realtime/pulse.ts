@@ -1,22 +1,42 @@
-/** Tells that a user's records changed: no more than that, so a lost pulse costs only delay. */
+import type { FastifyBaseLogger } from 'fastify'
+import { createPostgresPulse } from './pulse-postgres.ts'
+
+/** What other sockets, here and on other instances, must know: no more than who, so a lost pulse costs only delay. */
 export interface Pulse {
-  publish(userId: string): void
-  subscribe(listener: (userId: string) => void): void
+  /** The user's records changed. */
+  publishChange(userId: string): void
+  /** The login ended: its sockets are to be closed. */
+  publishEnd(loginId: string): void
+  subscribe(subscriber: Subscriber): void
   close(): Promise<void>
 }
 
-/** Within one process. */
-export function createPulse(): Pulse {
-  const listeners = new Set<(userId: string) => void>()
+export interface Subscriber {
+  changed(userId: string): void
+  ended(loginId: string): void
+  /** Pulses may have been lost: everything is to be looked at. */
+  missed(): void
+}
+
+/** On SQLite there is one process, on Postgres there may be many. */
+export function openPulse(databaseUrl: string, log: FastifyBaseLogger): Pulse {
+  return databaseUrl.startsWith('sqlite:') ? createLocalPulse() : createPostgresPulse(databaseUrl, log)
+}
+
+export function createLocalPulse(): Pulse {
+  const subscribers = new Set<Subscriber>()
   return {
-    publish(userId) {
-      for (const listener of listeners) listener(userId)
+    publishChange(userId) {
+      for (const subscriber of subscribers) subscriber.changed(userId)
     },
-    subscribe(listener) {
-      listeners.add(listener)
+    publishEnd(loginId) {
+      for (const subscriber of subscribers) subscriber.ended(loginId)
+    },
+    subscribe(subscriber) {
+      subscribers.add(subscriber)
     },
     async close() {
-      listeners.clear()
+      subscribers.clear()
     },
   }
 }

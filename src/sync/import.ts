@@ -2,7 +2,7 @@ import { v7 as uuidv7 } from 'uuid'
 import type { Context } from '../context.ts'
 import type { Schemas } from '../contract.ts'
 import { saveLastSync } from '../db/devices.ts'
-import { findVersions, type StoredVersion } from '../db/records.ts'
+import type { StoredVersion } from '../db/records.ts'
 import { lockUser } from '../db/users.ts'
 import { describeFault } from '../http/faults.ts'
 import { compileSchema } from '../http/schemas.ts'
@@ -35,7 +35,7 @@ export async function importBookmarks(
   const { existing, written } = await context.database.write(async (trx) => {
     const user = await lockUser(trx, device.userId)
     const list = [...sound]
-    const stored = await findVersions(
+    const stored = await context.database.findVersions(
       trx,
       user.id,
       list.map(([, { id }]) => ({ entity_type: 'bookmark', entity_id: id })),
@@ -44,11 +44,11 @@ export async function importBookmarks(
     const winners = list.flatMap(([, bookmark], place) =>
       isLive(place) ? [] : [toWinner(bookmark, stored[place], device.deviceId, now)],
     )
-    await writeWinners(trx, user, now, winners)
+    await writeWinners(context.database, trx, user, now, winners)
     if (device.deviceId !== 'unknown') await saveLastSync(trx, user.id, device.deviceId, now)
     return { existing: list.filter((_, place) => isLive(place)).map(([index]) => index), written: winners.length }
   })
-  if (written > 0) context.pulse.publish(device.userId)
+  if (written > 0) context.pulse.publishChange(device.userId)
 
   for (const index of existing) faults.set(index, 'Bookmark already exists')
   const imported_ids = candidates.filter((_, index) => !faults.has(index)).map(({ id }) => id)

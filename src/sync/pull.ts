@@ -44,7 +44,8 @@ async function keepCursor({ database, clock }: Context, { userId, deviceId }: De
   const fresh = known !== undefined && known.cursor === cursor && Math.abs(now - known.last_sync) < cursorAgeMs
   if (fresh && (await countRejections(database.db, userId)) === 0) return
   await database.write(async (trx) => {
-    await saveCursor(trx, { user_id: userId, device_id: deviceId, cursor, last_sync: now })
+    // In the order in which a push locks them.
     await settleDevice(trx, userId, deviceId, cursor)
+    await saveCursor(trx, { user_id: userId, device_id: deviceId, cursor, last_sync: now })
   })
 }

@@ -1,7 +1,6 @@
 import type { Context } from '../context.ts'
 import type { Schemas } from '../contract.ts'
 import { saveLastSync } from '../db/devices.ts'
-import { findVersions } from '../db/records.ts'
 import { type Rejection, saveRejections } from '../db/rejections.ts'
 import { lockUser } from '../db/users.ts'
 import { type Decision, decide, type Pushed } from './decide.ts'
@@ -31,14 +30,14 @@ export async function push(context: Context, device: Device, changes: Change[]):
   const { lost, written } = await context.database.write(async (trx) => {
     const user = await lockUser(trx, device.userId)
     const groups = [...entities.values()]
-    const stored = await findVersions(
+    const stored = await context.database.findVersions(
       trx,
       user.id,
       groups.map(([first]) => (first as Pushed).change),
     )
     const decisions = groups.map((pushed, index) => decide(pushed, stored[index]))
     const winners = decisions.filter((decision) => decision.written).map(toWinner)
-    const rows = await writeWinners(trx, user, now, winners)
+    const rows = await writeWinners(context.database, trx, user, now, winners)
     const stamps = new Map(rows.map((row) => [entityKey(row), row.stamp]))
     await saveRejections(
       trx,
@@ -48,7 +47,7 @@ export async function push(context: Context, device: Device, changes: Change[]):
     if (deviceId !== undefined && deviceId !== 'unknown') await saveLastSync(trx, user.id, deviceId, now)
     return { lost: new Map(decisions.flatMap((decision) => [...decision.lost])), written: rows.length }
   })
-  if (written > 0) context.pulse.publish(device.userId)
+  if (written > 0) context.pulse.publishChange(device.userId)
 
   const reasons = new Map([...refused, ...lost])
   const accepted_ids = changes.filter((_, index) => !reasons.has(index)).map((change) => change.id)

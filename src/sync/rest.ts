@@ -1,7 +1,7 @@
 import { v7 as uuidv7 } from 'uuid'
 import type { Context } from '../context.ts'
 import type { Schemas } from '../contract.ts'
-import { findVersions, type Row, type StoredVersion } from '../db/records.ts'
+import type { Row, StoredVersion } from '../db/records.ts'
 import { lockUser } from '../db/users.ts'
 import { ServiceError } from '../errors.ts'
 import type { Device } from './push.ts'
@@ -38,7 +38,7 @@ async function writeRecord(
 ): Promise<Row> {
   const row = await context.database.write(async (trx) => {
     const user = await lockUser(trx, device.userId)
-    const [stored] = await findVersions(trx, user.id, [{ entity_type: 'bookmark', entity_id: id }])
+    const [stored] = await context.database.findVersions(trx, user.id, [{ entity_type: 'bookmark', entity_id: id }])
     check(stored)
     const now = context.clock()
     const timestamp = Math.max(now, stored ? stored.timestamp + 1 : 0)
@@ -52,9 +52,9 @@ async function writeRecord(
       encrypted_data: content?.encrypted_data ?? null,
       data_hash: content?.data_hash ?? null,
     }
-    const [written] = await writeWinners(trx, user, now, [{ change, stored, createdAt: timestamp }])
+    const [written] = await writeWinners(context.database, trx, user, now, [{ change, stored, createdAt: timestamp }])
     return written as Row
   })
-  context.pulse.publish(device.userId)
+  context.pulse.publishChange(device.userId)
   return row
 }

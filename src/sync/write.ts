@@ -1,5 +1,5 @@
-import type { Trx } from '../db/database.ts'
-import { type Row, type StoredVersion, saveVersions } from '../db/records.ts'
+import type { Database, Trx } from '../db/database.ts'
+import type { Row, StoredVersion } from '../db/records.ts'
 import { settleEntities } from '../db/rejections.ts'
 import { type LockedUser, saveCounters } from '../db/users.ts'
 
@@ -19,14 +19,20 @@ export interface Winner {
  * Stores the winners, a stamp each, and keeps the user's counters. The caller holds the lock on the user, so stamps become
  * visible in their order; a clock that goes back does not make them smaller.
  */
-export async function writeWinners(trx: Trx, user: LockedUser, now: number, winners: Winner[]): Promise<Row[]> {
+export async function writeWinners(
+  database: Database,
+  trx: Trx,
+  user: LockedUser,
+  now: number,
+  winners: Winner[],
+): Promise<Row[]> {
   if (winners.length === 0) return []
   let stamp = user.last_stamp
   const rows = winners.map((winner) => {
     stamp = Math.max(now, stamp + 1)
     return toRow(user.id, stamp, winner)
   })
-  await saveVersions(trx, rows)
+  await database.saveVersions(trx, rows)
   await settleEntities(trx, user.id, rows)
   const live_bookmarks = user.live_bookmarks + winners.reduce((sum, winner) => sum + liveDelta(winner), 0)
   await saveCounters(trx, { id: user.id, last_stamp: stamp, live_bookmarks })

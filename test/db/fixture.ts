@@ -3,11 +3,12 @@ import Sqlite from 'better-sqlite3'
 import type { Test } from 'tap'
 import { type Database, openDatabase, type Trx } from '../../src/db/database.ts'
 import { saveUser } from '../../src/db/users.ts'
+import { silent } from '../support/log.ts'
 
 /** A database in a folder of its own, closed at the end of the test. */
 export async function openTestDatabase(t: Test): Promise<{ database: Database; path: string }> {
   const path = join(t.testdir(), 'bookmarks.db')
-  const database = await openDatabase(`sqlite:${path}`)
+  const database = await openDatabase(`sqlite:${path}`, silent)
   t.teardown(() => database.close())
   return { database, path }
 }

@@ -6,6 +6,7 @@ import Sqlite from 'better-sqlite3'
 import { sql } from 'kysely'
 import t from 'tap'
 import { openDatabase } from '../../src/db/database.ts'
+import { silent } from '../support/log.ts'
 import { addUser, listUsers, openTestDatabase } from './fixture.ts'
 
 t.test('Durable: WAL with synchronous=FULL', async (t) => {
@@ -30,9 +31,9 @@ t.test('A database that refuses either is not opened', async (t) => {
     }
     const path = join(t.testdir(), 'bookmarks.db')
     const message = `DATABASE_URL: ${path} does not take journal_mode=WAL with synchronous=FULL`
-    await t.rejects(openDatabase(`sqlite:${path}`), { name: 'ConfigError', message }, refused)
+    await t.rejects(openDatabase(`sqlite:${path}`, silent), { name: 'ConfigError', message }, refused)
     Sqlite.prototype.pragma = pragma
-    await (await openDatabase(`sqlite:${path}`)).close()
+    await (await openDatabase(`sqlite:${path}`, silent)).close()
     t.pass('and it holds no lock')
   }
 })

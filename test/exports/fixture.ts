@@ -8,12 +8,13 @@ import { openChunks } from '../../src/client/export-file/chunks.ts'
 import type { ExportFile } from '../../src/client/export-file/cut.ts'
 import { openDatabase } from '../../src/db/database.ts'
 import { findExport, saveExport } from '../../src/db/exports.ts'
-import { type Row, saveVersions } from '../../src/db/records.ts'
+import type { Row } from '../../src/db/records.ts'
 import { saveUser } from '../../src/db/users.ts'
 import { sealExportKey } from '../../src/exports/key.ts'
 import { openFolderStore } from '../../src/exports/objects/folder.ts'
 import type { ObjectStore } from '../../src/exports/objects/store.ts'
 import { startExportWorker } from '../../src/exports/worker.ts'
+import { silent } from '../support/log.ts'
 
 export const exportKey = new Uint8Array(32).map((_, index) => index)
 export const start = Date.UTC(2026, 10, 21, 8)
@@ -24,7 +25,7 @@ export type Fixture = Awaited<ReturnType<typeof openFixture>>
 
 /** What the service's export worker works with, on a folder of its own and under a clock that stands. */
 export async function openFixture(dir: string) {
-  const database = await openDatabase(`sqlite:${join(dir, 'bookmarks.db')}`)
+  const database = await openDatabase(`sqlite:${join(dir, 'bookmarks.db')}`, silent)
   const exportsDir = join(dir, 'exports')
   const objects = await openFolderStore(exportsDir)
   const lines: string[] = []
@@ -51,7 +52,7 @@ export async function openFixture(dir: string) {
       const export_key_sealed = sealExportKey(seal, id, id, exportKey)
       await database.write((trx) => saveUser(trx, { id, ...profile, export_key_sealed, created_at: start }))
     },
-    addBookmarks: (rows: Row[]) => database.write((trx) => saveVersions(trx, rows)),
+    addBookmarks: (rows: Row[]) => database.write((trx) => database.saveVersions(trx, rows)),
     async addExport(id: string, userId: string) {
       const key_sealed = sealExportKey(seal, userId, id, exportKey)
       const row = { id, user_id: userId, status: 'processing', created_at: fixture.now, key_sealed } as const

@@ -1,5 +1,3 @@
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import t from 'tap'
 import { openExport } from '../../src/client/export-file.ts'
 import { deriveKeys } from '../../src/client/keys.ts'
@@ -8,6 +6,7 @@ import { openDevice } from '../realtime/device.ts'
 import { buildApp } from '../support/app.ts'
 import { openBrowser } from '../support/browser.ts'
 import { change, pullAll } from '../support/changes.ts'
+import { snapshot } from '../support/database.ts'
 import { createdExport } from '../support/exports.ts'
 import { buildWithMock } from '../support/mock-service.ts'
 
@@ -29,9 +28,8 @@ t.test('The server holds ciphertext and an integrity hash; it never needs the pl
   const { body } = await ada.call('GET', '/api/v1/bookmarks/b1')
   t.hasStrict(body, sealed, 'it gives back what it was given')
   t.same(decryptBookmark(keys, body), bookmark, 'and only the client can open it')
-  await app.close()
-  const stored = await readFile(join(app.dataDir, 'bookmarks.db'), 'latin1')
-  t.ok(stored.includes(sealed.encrypted_data), 'the ciphertext is on the disk')
+  const stored = await snapshot(app.context)
+  t.ok(stored.includes(sealed.encrypted_data), 'the ciphertext is stored')
   t.notOk(stored.includes('private'), 'the plaintext is not')
 })
 

@@ -153,7 +153,7 @@ t.test('While a message is being handled for long, it is not the client that is 
 t.test('A lost pulse is made good within 30 s', async (t) => {
   const tick = holdIntervals(t)
   const { app, ada, device } = await open(t)
-  app.context.pulse.publish = () => {}
+  app.context.pulse.publishChange = () => {}
   await push(ada, 'x')
   device.send({ type: 'ping' })
   t.same(await device.next(), { type: 'pong' }, 'nothing came')
@@ -164,7 +164,7 @@ t.test('A lost pulse is made good within 30 s', async (t) => {
 t.test('What could not be read is read again 5 s later', async (t) => {
   const tick = holdIntervals(t)
   const { app, ada, device } = await open(t)
-  app.context.pulse.publish = () => {}
+  app.context.pulse.publishChange = () => {}
   await push(ada, 'x')
   const mend = breakDatabase(app.context.database)
   tick(30)

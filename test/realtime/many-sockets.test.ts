@@ -37,8 +37,8 @@ t.test('1,000 sockets get a change from one read and one serialization, and sign
   )
 
   context.database.db = context.database.db.withPlugin(counter)
-  const publish = context.pulse.publish
-  context.pulse.publish = () => {}
+  const publish = context.pulse.publishChange
+  context.pulse.publishChange = () => {}
   await ada.call('POST', '/api/v1/sync/push', {
     body: { changes: [change({ entity_id: 'y', device_id: 'elsewhere' })] },
   })

@@ -77,15 +77,15 @@ t.test('A sync that the hub reads before its push has returned is sent once, in 
   const other = await openDevice(t, origin, ada, { deviceId: 'device-c' })
   const { database, pulse } = app.context
   const { write } = database
-  const { publish } = pulse
+  const { publishChange } = pulse
   database.write = async (work) => {
     database.write = write
-    pulse.publish = () => {}
+    pulse.publishChange = () => {}
     const result = await write(work)
     await push(ada, [change({ entity_id: 'next' })])
-    publish(ada.userId)
+    publishChange(ada.userId)
     await other.takeEntities('next')
-    pulse.publish = publish
+    pulse.publishChange = publishChange
     return result
   }
   device.send({ type: 'sync', event: own({ entity_id: 'x' }) })

@@ -11,6 +11,7 @@ import { findSessionOf } from '../../src/auth/tokens.ts'
 import { readConfig } from '../../src/config.ts'
 import { type Context, openContext } from '../../src/context.ts'
 import { type Answered, checkAnswer } from './contract.ts'
+import { databaseUrl } from './database-url.ts'
 
 /** The service on a folder of its own, without a port; it closes itself at the end of the test. */
 export interface TestApp {
@@ -60,7 +61,14 @@ export async function buildApp(
   { dataDir }: BuildOptions = {},
 ): Promise<TestApp> {
   const folder = dataDir ?? (await mkdtemp(join(tmpdir(), 'ebs-test-')))
-  const config = readConfig({ DATA_DIR: folder, RATE_LIMIT_PER_MINUTE: '1000000', ...unusedProvider, ...env })
+  const DATABASE_URL = await databaseUrl(folder)
+  const config = readConfig({
+    DATA_DIR: folder,
+    DATABASE_URL,
+    RATE_LIMIT_PER_MINUTE: '1000000',
+    ...unusedProvider,
+    ...env,
+  })
   const lines: string[] = []
   const sink = new Writable({
     write(chunk, _encoding, done) {

@@ -21,7 +21,8 @@ export async function pullAll(
   const changes: Schemas['SyncEvent'][] = []
   let cursor = since
   for (let pages = 1; ; pages += 1) {
-    const { body } = await user.call('POST', '/api/v1/sync/pull', { body: { since: cursor, limit }, headers })
+    const { status, body } = await user.call('POST', '/api/v1/sync/pull', { body: { since: cursor, limit }, headers })
+    if (status !== 200) throw new Error(`pull answered ${status} ${JSON.stringify(body)}`)
     changes.push(...body.changes)
     cursor = body.last_sync_timestamp
     if (!body.has_more) return { changes, cursor, pages }

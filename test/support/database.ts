@@ -1,6 +1,7 @@
 import Sqlite from 'better-sqlite3'
 import { sql } from 'kysely'
 import type { Context } from '../../src/context.ts'
+import { isPostgres } from './database-url.ts'
 
 /** Everything in the database, to show that nothing changed. `last_sync` of a device counts, too. */
 export async function snapshot({ database: { db } }: Context): Promise<string> {
@@ -17,8 +18,10 @@ export async function countRows({ database: { db } }: Context): Promise<Record<s
   return Object.fromEntries(tables.map(([name, rows]) => [name, rows.length]).filter(([, count]) => count !== 0))
 }
 
-/** What better-sqlite3 throws when the disk does not answer. */
+/** What the driver throws when the disk does not answer. */
 export function diskError(): Error {
+  const ioError = '58030'
+  if (isPostgres) return Object.assign(new Error('disk I/O error'), { code: ioError })
   return new Sqlite.SqliteError('disk I/O error', 'SQLITE_IOERR')
 }
 

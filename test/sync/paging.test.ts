@@ -2,6 +2,7 @@ import Sqlite from 'better-sqlite3'
 import t, { type Test } from 'tap'
 import { buildApp, type TestUser } from '../support/app.ts'
 import { change, pullAll } from '../support/changes.ts'
+import { isPostgres } from '../support/database-url.ts'
 import { unchecked } from './unchecked.ts'
 
 const content = { encrypted_data: 'data', data_hash: 'hash' }
@@ -95,7 +96,8 @@ t.test('A pull page ends early after 8 MiB of ciphertext, and no more than that 
     bookmarks.map(({ id }) => id),
   )
   t.equal(pages, 4)
-  t.equal(mostRead(), 8 * 1024 * 1024, 'so memory is bounded')
+  // The same query runs on Postgres, where no driver can be watched.
+  if (!isPostgres) t.equal(mostRead(), 8 * 1024 * 1024, 'so memory is bounded')
   for (const { id } of bookmarks) await ada.call('DELETE', `/api/v1/bookmarks/${id}`)
   const deleted = await pullAll(ada, { limit: 10_000 })
   t.equal(deleted.pages, 1, 'deleted ones carry none, and so do not count')

@@ -1,7 +1,9 @@
 import type { Migration } from 'kysely/migration'
-import { initial } from './0001-initial.ts'
+import { initial, type Text } from './0001-initial.ts'
 
-/** Applied in the order of their names; a landed one is never edited. */
-export const migrations: Record<string, Migration> = {
-  '0001-initial': initial,
+/** Applied in the order of their names; a landed one is never edited. `text` is the type of a text that compares by bytes. */
+export function migrationsWith(text: Text): Record<string, Migration> {
+  return {
+    '0001-initial': initial(text),
+  }
 }

@@ -1,0 +1,48 @@
+/**
+ * `npm test`: every test on the defaults (SQLite), then again on Postgres those that reach data through the service. Both
+ * runs are tap's; their results are .tap/sqlite.tap and .tap/postgres.tap. Arguments name the files to run instead of all.
+ */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { glob, rm } from 'node:fs/promises'
+import { startPostgres } from './servers/postgres.ts'
+
+/** What depends on one database by its nature (processes, files, migrations) or on none is left out. */
+const onPostgres = ['interface', 'hostile', 'sync', 'realtime', 'http', 'operations', 'postgres'].map(
+  (folder) => `test/${folder}/*.test.ts`,
+)
+const alsoOnPostgres = ['test/auth/refresh.test.ts', 'test/log.test.ts']
+
+const named = process.argv.slice(2)
+const everything = await matching(['test/**/*.test.ts'])
+const forPostgres = [...(await matching(onPostgres)), ...alsoOnPostgres]
+await run('tap', ['build'], {})
+await rm('.tap/sqlite.tap', { force: true })
+await rm('.tap/postgres.tap', { force: true })
+
+await tap('sqlite', everything, {})
+const postgres = await startPostgres()
+try {
+  await tap('postgres', forPostgres, { TEST_POSTGRES: postgres.url })
+} finally {
+  await postgres.close()
+}
+
+async function tap(name: string, files: string[], env: Record<string, string>): Promise<void> {
+  const chosen = named.length === 0 ? files : files.filter((file) => named.includes(file))
+  if (chosen.length === 0) return
+  console.log(`${chosen.length} test files on ${name}`)
+  const code = await run('tap', ['run', `--output-file=.tap/${name}.tap`, ...chosen], env)
+  if (code !== 0) process.exitCode = 1
+}
+
+async function matching(patterns: string[]): Promise<string[]> {
+  return (await Array.fromAsync(glob(patterns))).sort()
+}
+
+async function run(command: string, args: string[], env: Record<string, string>): Promise<number | null> {
+  const stdio = args[0] === 'build' ? 'ignore' : 'inherit'
+  const child = spawn(command, args, { stdio, env: { ...process.env, ...env } })
+  const [code] = await once(child, 'close')
+  return code
+}

@@ -1,0 +1,65 @@
+import type { FastifyBaseLogger } from 'fastify'
+import { Kysely, PostgresDialect } from 'kysely'
+import pg from 'pg'
+import { findPostgresVersions, savePostgresVersions } from './batches-postgres.ts'
+import type { Database } from './database.ts'
+import type { Schema } from './schema.ts'
+
+const connections = 20
+const int8 = 20
+/** A deadlock, or a conflict of transactions: undone by the database, and to be tried again. */
+const transient = new Set(['40001', '40P01'])
+const attempts = 3
+
+export function openPostgres(url: string, log: FastifyBaseLogger): Database {
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: connections,
+    connectionTimeoutMillis: 5_000,
+    statement_timeout: 30_000,
+    idle_in_transaction_session_timeout: 15_000,
+    keepAlive: true,
+    application_name: 'encrypted-bookmark-sync',
+    types: { getTypeParser: readNumbers },
+  })
+  // A connection that breaks is replaced, and its query fails; without listeners, idle or in use, it would end the process.
+  pool.on('error', (err) => log.warn({ err }, 'a database connection was lost'))
+  pool.on('connect', (client) => client.on('error', () => {}))
+  const db = new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) })
+
+  const write: Database['write'] = async (work) => {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await db.transaction().execute(work)
+      } catch (error) {
+        if (attempt === attempts || !transient.has((error as { code?: string }).code ?? '')) throw error
+      }
+    }
+  }
+  return {
+    db,
+    bulk: db,
+    write,
+    findVersions: findPostgresVersions,
+    saveVersions: savePostgresVersions,
+    isUnavailable,
+    close: () => db.destroy(),
+  }
+}
+
+/** The driver gives 64-bit integers as text, since they may be larger than a JavaScript number is exact. Ours are not. */
+function readNumbers(oid: number, format?: 'text' | 'binary') {
+  return oid === int8 ? Number : pg.types.getTypeParser(oid, format as 'text')
+}
+
+/** No connection, one that broke, a database that starts or stops, no room, or a statement that took too long. */
+function isUnavailable(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  const { code = '' } = error as NodeJS.ErrnoException
+  if (/^(08|53|57|58|25P0|40)/.test(code) || /^E(CONN|TIMEDOUT|PIPE|HOST|NET|AI_AGAIN)|^ENOTFOUND/.test(code))
+    return true
+  return (
+    code === '' &&
+    /connection (terminated|ended|error)|timeout exceeded when trying to connect|client was closed/i.test(error.message)
+  )
+}

@@ -1,0 +1,115 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { FastifyBaseLogger } from 'fastify'
+import pg from 'pg'
+import { createLocalPulse, type Pulse, type Subscriber } from './pulse.ts'
+
+const channel = 'ebs_pulse'
+const coalesceMs = 20
+/** A payload holds up to 8,000 bytes; ids have 36 characters and a letter before them. */
+const idsAtOnce = 150
+const longestPauseMs = 2_000
+const aliveEveryMs = 5_000
+
+/**
+ * Between instances, by LISTEN and NOTIFY on a connection of its own: a NOTIFY inside a write's transaction would take a
+ * lock that all writers share. After a lost connection everything counts as missed.
+ */
+export function createPostgresPulse(url: string, log: FastifyBaseLogger): Pulse {
+  const local = createLocalPulse()
+  const subscribers = new Set<Subscriber>()
+  const instance = randomUUID()
+  const waiting = new Set<string>()
+  const stopping = new AbortController()
+  let connection: pg.Client | undefined
+  let flushing: Promise<void> | undefined
+
+  const announce = (item: string) => {
+    waiting.add(item)
+    flushing ??= flush().finally(() => {
+      flushing = undefined
+    })
+  }
+
+  async function flush(): Promise<void> {
+    while (waiting.size > 0 && connection) {
+      await sleep(coalesceMs)
+      const items = [...waiting].slice(0, idsAtOnce)
+      for (const item of items) waiting.delete(item)
+      try {
+        await connection?.query('SELECT pg_notify($1, $2)', [channel, [instance, ...items].join(' ')])
+      } catch (err) {
+        log.warn({ err }, 'a pulse could not be sent')
+      }
+    }
+  }
+
+  function receive({ payload = '' }: pg.Notification): void {
+    const [sender, ...items] = payload.split(' ')
+    if (sender === instance) return
+    for (const item of items) {
+      const id = item.slice(1)
+      for (const subscriber of subscribers) item[0] === 'c' ? subscriber.changed(id) : subscriber.ended(id)
+    }
+  }
+
+  /** Until the pulse is closed; a connection that dies in silence is found by asking it something. */
+  async function listen(): Promise<void> {
+    for (let pauseMs = 50; !stopping.signal.aborted; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
+      const client = new pg.Client({
+        connectionString: url,
+        application_name: 'encrypted-bookmark-sync pulse',
+        keepAlive: true,
+        connectionTimeoutMillis: 5_000,
+        query_timeout: 5_000,
+      })
+      const lost = new Promise<void>((resolve) => client.once('end', resolve))
+      client.on('error', (err) => log.warn({ err }, 'the connection for pulses was lost'))
+      client.on('notification', receive)
+      try {
+        await client.connect()
+        await client.query(`LISTEN ${channel}`)
+        connection = client
+        for (const subscriber of subscribers) subscriber.missed()
+        if (waiting.size > 0) announce([...waiting][0] as string)
+        pauseMs = 50
+        await Promise.race([lost, stayAlive(client)])
+      } catch (err) {
+        log.warn({ err }, 'pulses cannot be received, trying again')
+      }
+      connection = undefined
+      client.removeAllListeners('notification')
+      await client.end().catch(() => {})
+      await sleep(pauseMs, undefined, { signal: stopping.signal }).catch(() => {})
+    }
+  }
+
+  async function stayAlive(client: pg.Client): Promise<void> {
+    while (!stopping.signal.aborted) {
+      await sleep(aliveEveryMs, undefined, { signal: stopping.signal, ref: false }).catch(() => {})
+      if (!stopping.signal.aborted) await client.query('SELECT 1')
+    }
+  }
+
+  const listening = listen()
+  return {
+    publishChange(userId) {
+      local.publishChange(userId)
+      announce(`c${userId}`)
+    },
+    publishEnd(loginId) {
+      local.publishEnd(loginId)
+      announce(`e${loginId}`)
+    },
+    subscribe(subscriber) {
+      local.subscribe(subscriber)
+      subscribers.add(subscriber)
+    },
+    async close() {
+      await flushing
+      stopping.abort()
+      await listening
+      await local.close()
+    },
+  }
+}
