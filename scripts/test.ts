@@ -5,6 +5,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { glob, rm } from 'node:fs/promises'
+import { findMinio, NoMinioError } from './servers/minio-binary.ts'
 import { startPostgres } from './servers/postgres.ts'
 
 /** What depends on one database by its nature (processes, files, migrations) or on none is left out. */
@@ -17,6 +18,7 @@ const named = process.argv.slice(2)
 const everything = await matching(['test/**/*.test.ts'])
 const forPostgres = [...(await matching(onPostgres)), ...alsoOnPostgres]
 await run('tap', ['build'], {})
+await prepareMinio()
 await rm('.tap/sqlite.tap', { force: true })
 await rm('.tap/postgres.tap', { force: true })
 
@@ -26,6 +28,15 @@ try {
   await tap('postgres', forPostgres, { TEST_POSTGRES: postgres.url })
 } finally {
   await postgres.close()
+}
+
+/** Built before the tests, so that none of them waits for it; without one they say loudly what they leave out. */
+async function prepareMinio(): Promise<void> {
+  try {
+    await findMinio()
+  } catch (error) {
+    if (!(error instanceof NoMinioError)) throw error
+  }
 }
 
 async function tap(name: string, files: string[], env: Record<string, string>): Promise<void> {

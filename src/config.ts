@@ -27,6 +27,7 @@ export function readConfig(env: Record<string, string | undefined>) {
     dataDir,
     databaseUrl: databaseUrl(env, dataDir),
     exportsDir: text(env, 'EXPORTS_DIR', join(dataDir, 'exports')),
+    s3: s3(env),
     secretKeys: secretKeys(env, environment),
     identityProvider: identityProvider(env, environment),
     developmentProviderPort: integer(env, 'DEV_IDP_PORT', 3001, 0, 65535),
@@ -89,6 +90,25 @@ function databaseUrl(env: Env, dataDir: string): string {
   return value
 }
 
+/** Undefined: exports lie in EXPORTS_DIR. S3 takes keys of the caller's (SSE-C) over https alone. */
+function s3(env: Env) {
+  const names = ['S3_ENDPOINT', 'S3_BUCKET', 'S3_ACCESS_KEY', 'S3_SECRET_KEY', 'S3_REGION', 'S3_CA_FILE']
+  const given = names.find((name) => optional(env, name))
+  if (given === undefined) return undefined
+  const endpoint = origin(env, 'S3_ENDPOINT', required(env, 'S3_ENDPOINT', given))
+  if (!endpoint.startsWith('https:')) throw new ConfigError('S3_ENDPOINT must be https')
+  const bucket = required(env, 'S3_BUCKET', given)
+  if (!/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(bucket)) throw new ConfigError('S3_BUCKET must be a bucket name')
+  return {
+    endpoint,
+    bucket,
+    accessKey: required(env, 'S3_ACCESS_KEY', given),
+    secretKey: required(env, 'S3_SECRET_KEY', given),
+    region: optional(env, 'S3_REGION'),
+    caFile: optional(env, 'S3_CA_FILE'),
+  }
+}
+
 /** A domain that does not cover PUBLIC_URL's host would make every browser drop the cookies. */
 function cookieDomain(env: Env, environment: Environment, publicUrl: string): string | undefined {
   const value = optional(env, 'COOKIE_DOMAIN')
@@ -134,15 +154,15 @@ function identityProvider(env: Env, environment: Environment) {
   if (!scopes.split(' ').includes('openid')) throw new ConfigError('OIDC_SCOPES must contain openid')
   return {
     issuer,
-    clientId: required(env, 'OIDC_CLIENT_ID'),
-    clientSecret: required(env, 'OIDC_CLIENT_SECRET'),
+    clientId: required(env, 'OIDC_CLIENT_ID', 'OIDC_ISSUER'),
+    clientSecret: required(env, 'OIDC_CLIENT_SECRET', 'OIDC_ISSUER'),
     scopes,
   }
 }
 
-function required(env: Env, name: string): string {
+function required(env: Env, name: string, reason: string): string {
   const value = optional(env, name)
-  if (value === undefined) throw new ConfigError(`${name} is required with OIDC_ISSUER`)
+  if (value === undefined) throw new ConfigError(`${name} is required with ${reason}`)
   return value
 }
 

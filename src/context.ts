@@ -6,7 +6,7 @@ import { loadDevelopmentSecret } from './auth/secret.ts'
 import type { Config } from './config.ts'
 import { type Database, openDatabase } from './db/database.ts'
 import { startSweeps } from './db/sweep.ts'
-import { openFolderStore } from './exports/objects/folder.ts'
+import { openObjectStore } from './exports/objects/open.ts'
 import type { ObjectStore } from './exports/objects/store.ts'
 import { type ExportWorker, startExportWorker } from './exports/worker.ts'
 import { type Health, startHealth } from './health.ts'
@@ -45,7 +45,7 @@ export async function openContext(config: Config, { log, clock = Date.now }: Con
     const secretKeys = config.secretKeys ?? [await loadDevelopmentSecret(config.dataDir)]
     const seal = createSeal(secretKeys)
     const database = keep(await openDatabase(config.databaseUrl, log))
-    const objects = keep(await openFolderStore(config.exportsDir))
+    const objects = keep(await openObjectStore(config))
     const provider = keep(await openIdentityProvider(config))
     const pulse = keep(openPulse(config.databaseUrl, log))
     const base = { config, log, clock, database, seal, limits: createLimits(config), provider, objects, pulse }

@@ -147,3 +147,30 @@ t.test('Required outside development', async (t) => {
   }
   t.throws(() => readConfig({ COOKIE_DOMAIN: 'example.org' }), new ConfigError('COOKIE_DOMAIN is for production only'))
 })
+
+t.test('S3: all of it together, over https', async (t) => {
+  const s3: Env = { S3_ENDPOINT: 'https://s3.example', S3_BUCKET: 'exports', S3_ACCESS_KEY: 'a', S3_SECRET_KEY: 'b' }
+  const values = { endpoint: 'https://s3.example', bucket: 'exports', accessKey: 'a', secretKey: 'b' }
+  t.equal(readConfig({}).s3, undefined)
+  t.strictSame(readConfig(s3).s3, { ...values, region: undefined, caFile: undefined })
+  t.strictSame(readConfig({ ...s3, S3_ENDPOINT: 'https://s3.example:9000/' }).s3?.endpoint, 'https://s3.example:9000')
+  t.match(readConfig({ ...s3, S3_REGION: 'eu-1', S3_CA_FILE: '/ca.pem' }).s3, { region: 'eu-1', caFile: '/ca.pem' })
+  for (const variable of Object.keys(s3)) {
+    const missing = new ConfigError(
+      `${variable} is required with ${variable === 'S3_ENDPOINT' ? 'S3_BUCKET' : 'S3_ENDPOINT'}`,
+    )
+    t.throws(() => readConfig({ ...s3, [variable]: ' ' }), missing)
+  }
+  for (const variable of ['S3_REGION', 'S3_CA_FILE']) {
+    t.throws(() => readConfig({ [variable]: 'x' }), new ConfigError(`S3_ENDPOINT is required with ${variable}`))
+  }
+  for (const endpoint of ['http://s3.example', 's3.example', 'https://s3.example/bucket', 'https://a:b@s3.example']) {
+    t.throws(() => readConfig({ ...s3, S3_ENDPOINT: endpoint }), {
+      name: 'ConfigError',
+      message: /^S3_ENDPOINT must be/,
+    })
+  }
+  for (const bucket of ['x', 'Exports', 'a/b', '../a', 'a'.repeat(64)]) {
+    t.throws(() => readConfig({ ...s3, S3_BUCKET: bucket }), { name: 'ConfigError', message: /^S3_BUCKET must be/ })
+  }
+})

@@ -62,8 +62,17 @@ export async function completeExport(
 
 /** The attempt does not count: it was interrupted. */
 export async function releaseExport(trx: Trx, attempt: Attempt): Promise<boolean> {
+  return giveBack(trx, attempt, 0)
+}
+
+/** The attempt does not count: it came to nothing for a reason that is not the export's. */
+export async function postponeExport(trx: Trx, attempt: Attempt, now: number): Promise<boolean> {
+  return giveBack(trx, attempt, now + retryMs)
+}
+
+async function giveBack(trx: Trx, attempt: Attempt, lease_until: number): Promise<boolean> {
   const uncounted = ({ eb }: ExpressionBuilder<Schema, 'exports'>) => eb('attempts', '-', 1)
-  return changed(held(trx, attempt).set({ status: 'pending', lease_until: 0, attempts: uncounted }))
+  return changed(held(trx, attempt).set({ status: 'pending', lease_until, attempts: uncounted }))
 }
 
 export async function failAttempt(trx: Trx, job: Job, now: number): Promise<boolean> {

@@ -4,12 +4,14 @@ import {
   completeExport,
   failAttempt,
   type Job,
+  postponeExport,
   recoverExports,
   releaseExport,
   renewLease,
 } from '../db/export-jobs.ts'
 import { openExportKey } from './key.ts'
 import { objectKeyOf } from './object-key.ts'
+import { ObjectStoreUnavailableError } from './objects/store.ts'
 import { keptMs } from './sweep.ts'
 import { writeExport } from './write.ts'
 
@@ -83,9 +85,10 @@ export function startExportWorker(parts: Parts): ExportWorker {
     const abort = new AbortController()
     const done = attempt(parts, job, abort.signal)
       .catch((error) => log.error({ err: error, exportId: job.id }, 'an export job could not be given back'))
-      .finally(() => {
+      .then((result) => {
         running.delete(run)
-        wake()
+        // The next job would meet the same store: they all wait for the next tick.
+        if (result !== 'out of reach') wake()
       })
     const run = { job, abort, done }
     running.add(run)
@@ -114,7 +117,7 @@ export function startExportWorker(parts: Parts): ExportWorker {
 }
 
 /** The object comes before the row that refers to it: a crash in between leaves an orphan, never half an export. */
-async function attempt(parts: Parts, job: Job, signal: AbortSignal): Promise<void> {
+async function attempt(parts: Parts, job: Job, signal: AbortSignal): Promise<'out of reach' | undefined> {
   const { log, clock, database, objects } = parts
   const object_key = objectKeyOf(job)
   try {
@@ -127,13 +130,17 @@ async function attempt(parts: Parts, job: Job, signal: AbortSignal): Promise<voi
     const expires_at = clock() + keptMs
     const completed = await database.write((trx) => completeExport(trx, job, { ...file, object_key, expires_at }))
     if (!completed) await objects.remove(object_key)
+    return undefined
   } catch (error) {
-    if (!signal.aborted)
-      log.error({ err: error, exportId: job.id, attempt: job.attempts }, 'an attempt at an export failed')
-    const wasHeld = await database.write((trx) =>
-      signal.aborted ? releaseExport(trx, job) : failAttempt(trx, job, clock()),
-    )
+    const isOutOfReach = !signal.aborted && error instanceof ObjectStoreUnavailableError
+    const about = { err: error, exportId: job.id, attempt: job.attempts }
+    if (isOutOfReach) log.warn(about, 'an export waits: the object store is out of reach')
+    else if (!signal.aborted) log.error(about, 'an attempt at an export failed')
+    const giveBack = signal.aborted ? releaseExport : isOutOfReach ? postponeExport : failAttempt
+    const wasHeld = await database.write((trx) => giveBack(trx, job, clock()))
+    if (isOutOfReach) return 'out of reach'
     // If the job was not held any more, the failed write may have completed it all the same.
     if (wasHeld) await objects.remove(object_key)
+    return undefined
   }
 }

@@ -33,7 +33,7 @@ export async function writeExport(
     yield `],"bookmark_count":${bookmark_count}}`
   }
 
-  const size_bytes = await objects.put(objectKey, encryptFile(exportKey, json()), signal)
+  const size_bytes = await objects.put(objectKey, exportKey, encryptFile(exportKey, json()), signal)
   return { size_bytes, bookmark_count }
 }
 

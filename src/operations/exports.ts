@@ -77,9 +77,10 @@ export const exportOperations: Operations<'listExports' | 'createExport' | 'down
 }
 
 /** The file whose size the row tells: a file that is not what was stored is not sent. */
-async function openFile({ database, clock, objects }: Context, row: ExportRow, range: ByteRange | undefined) {
+async function openFile({ database, clock, objects, seal }: Context, row: ExportRow, range: ByteRange | undefined) {
+  const exportKey = openExportKey(seal, row.user_id, row.id, row.key_sealed)
   try {
-    const { size, body } = await objects.get(row.object_key ?? '', range)
+    const { size, body } = await objects.get(row.object_key ?? '', exportKey, range)
     if (size === row.size_bytes) return body
     body.destroy()
     throw new Error(`the file of export ${row.id} has ${size} bytes instead of ${row.size_bytes}`)

@@ -1,4 +1,3 @@
-import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
@@ -24,10 +23,10 @@ const seal = createSeal([secretKey])
 export type Fixture = Awaited<ReturnType<typeof openFixture>>
 
 /** What the service's export worker works with, on a folder of its own and under a clock that stands. */
-export async function openFixture(dir: string) {
+export async function openFixture(dir: string, store?: ObjectStore) {
   const database = await openDatabase(`sqlite:${join(dir, 'bookmarks.db')}`, silent)
   const exportsDir = join(dir, 'exports')
-  const objects = await openFolderStore(exportsDir)
+  const objects = store ?? (await openFolderStore(exportsDir))
   const lines: string[] = []
   const log = pino({}, { write: (line: string) => lines.push(line) })
   const fixture = {
@@ -38,7 +37,8 @@ export async function openFixture(dir: string) {
     lines,
     now: start,
     clock: () => fixture.now,
-    files: async () => (await readdir(exportsDir)).sort(),
+    /** The keys of what is stored. */
+    files: async () => (await Array.fromAsync(objects.list())).sort(),
     exportsDir,
     async addUser(id: string) {
       const profile = {
@@ -73,8 +73,8 @@ export async function openFixture(dir: string) {
 }
 
 /** For a test: with the users ada and bob, closed at the end. */
-export async function buildFixture(t: Test): Promise<Fixture> {
-  const fixture = await openFixture(t.testdir())
+export async function buildFixture(t: Test, store?: ObjectStore): Promise<Fixture> {
+  const fixture = await openFixture(t.testdir(), store)
   t.teardown(() => fixture.database.close())
   for (const user of ['ada', 'bob']) await fixture.addUser(user)
   return fixture
@@ -108,7 +108,7 @@ export async function openFile(file: ExportFile, key = exportKey): Promise<strin
 }
 
 export async function openObject(objects: ObjectStore, key: string | null | undefined): Promise<string> {
-  const { body } = await objects.get(key ?? '')
+  const { body } = await objects.get(key ?? '', exportKey)
   return openFile(body)
 }
 
@@ -126,7 +126,8 @@ export function gated(store: ObjectStore) {
       await opened
     }
   }
-  const put: ObjectStore['put'] = (key, content, signal) => store.put(key, hold(key, content), signal)
+  const put: ObjectStore['put'] = (key, exportKey, content, signal) =>
+    store.put(key, exportKey, hold(key, content), signal)
   return { ...store, put, open, waiting }
 }
 

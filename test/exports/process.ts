@@ -9,10 +9,11 @@ fixture.now = Date.now()
 
 const tasks: Record<string, () => Promise<void>> = {
   'hang before the file': () => work(hang),
-  'hang within the file': () => work((key, content, signal) => fixture.objects.put(key, begin(content), signal)),
+  'hang within the file': () =>
+    work((key, exportKey, content, signal) => fixture.objects.put(key, exportKey, begin(content), signal)),
   'hang after the file': () =>
-    work(async (key, content, signal) => {
-      await fixture.objects.put(key, content, signal)
+    work(async (...args) => {
+      await fixture.objects.put(...args)
       return hang()
     }),
   measure,

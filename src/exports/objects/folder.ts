@@ -1,9 +1,9 @@
 import { type FileHandle, mkdir, open, opendir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ConfigError } from '../../config.ts'
+import { assertObjectKey, isObjectKey } from '../object-key.ts'
 import { ObjectNotFoundError, type ObjectStore } from './store.ts'
 
-const keyPattern = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}\.\d+$/
 const unfinished = '.part'
 
 /** A file an object. An object is written under another name and takes its own once it is on disk. */
@@ -15,7 +15,7 @@ export async function openFolderStore(dir: string): Promise<ObjectStore> {
     throw new ConfigError(`EXPORTS_DIR: ${dir} cannot be written (${(error as Error).message})`)
   }
   return {
-    async put(key, content, signal) {
+    async put(key, _exportKey, content, signal) {
       const path = pathOf(dir, key)
       const file = await open(path + unfinished, 'wx', 0o600)
       try {
@@ -29,7 +29,7 @@ export async function openFolderStore(dir: string): Promise<ObjectStore> {
       }
     },
 
-    async get(key, range) {
+    async get(key, _exportKey, range) {
       const file = await openObject(dir, key)
       try {
         const { size } = await file.stat()
@@ -47,7 +47,7 @@ export async function openFolderStore(dir: string): Promise<ObjectStore> {
     async *list() {
       for await (const { name } of await opendir(dir)) {
         const key = name.endsWith(unfinished) ? name.slice(0, -unfinished.length) : name
-        if (keyPattern.test(key)) yield key
+        if (isObjectKey(key)) yield key
       }
     },
 
@@ -56,9 +56,8 @@ export async function openFolderStore(dir: string): Promise<ObjectStore> {
   }
 }
 
-/** Keys are made by the server alone; this keeps a mistake there inside the folder. */
 function pathOf(dir: string, key: string): string {
-  if (!keyPattern.test(key)) throw new TypeError(`${JSON.stringify(key)} is no object key`)
+  assertObjectKey(key)
   return join(dir, key)
 }
 

@@ -1,18 +1,19 @@
 import { buffer } from 'node:stream/consumers'
-import t, { type Test } from 'tap'
+import type { Test } from 'tap'
 import { ObjectNotFoundError, type ObjectStore } from '../../../src/exports/objects/store.ts'
 
 const signal = new AbortController().signal
 const key = '0199f6a0-1c00-7000-8000-000000000001.1'
+const exportKey = new Uint8Array(32).fill(7)
 const otherKey = '0199f6a0-1c00-7000-8000-000000000001.2'
 
 /** What every object store must do. */
-export function testObjectStore(open: (t: Test) => Promise<ObjectStore>): void {
+export function testObjectStore(t: Test, open: (t: Test) => Promise<ObjectStore>): void {
   t.test('an object is what was put', async (t) => {
     const store = await open(t)
     const content = Buffer.alloc(200_000, 'abcdefghijk')
-    t.equal(await store.put(key, pieces(content, 65_568), signal), content.length)
-    const { size, body } = await store.get(key)
+    t.equal(await store.put(key, exportKey, pieces(content, 65_568), signal), content.length)
+    const { size, body } = await store.get(key, exportKey)
     t.equal(size, content.length)
     t.ok((await buffer(body)).equals(content))
     t.strictSame(await Array.fromAsync(store.list()), [key])
@@ -20,14 +21,14 @@ export function testObjectStore(open: (t: Test) => Promise<ObjectStore>): void {
 
   t.test('a range of an object', async (t) => {
     const store = await open(t)
-    await store.put(key, pieces(Buffer.from('0123456789'), 3), signal)
+    await store.put(key, exportKey, pieces(Buffer.from('0123456789'), 3), signal)
     for (const [start, end, expected] of [
       [0, 0, '0'],
       [2, 4, '234'],
       [9, 9, '9'],
       [0, 9, '0123456789'],
     ] as const) {
-      const { size, body } = await store.get(key, { start, end })
+      const { size, body } = await store.get(key, exportKey, { start, end })
       t.equal((await buffer(body)).toString(), expected)
       t.equal(size, 10, 'the size is the whole one')
     }
@@ -37,12 +38,11 @@ export function testObjectStore(open: (t: Test) => Promise<ObjectStore>): void {
     const store = await open(t)
     async function* content() {
       yield Buffer.from('half')
-      await t.rejects(store.get(key), ObjectNotFoundError)
-      t.strictSame(await Array.fromAsync(store.list()), [key], 'the list knows of it, for the sweep')
+      await t.rejects(store.get(key, exportKey), ObjectNotFoundError)
       yield Buffer.from('whole')
     }
-    await store.put(key, content(), signal)
-    t.equal((await buffer((await store.get(key)).body)).toString(), 'halfwhole')
+    await store.put(key, exportKey, content(), signal)
+    t.equal((await buffer((await store.get(key, exportKey)).body)).toString(), 'halfwhole')
   })
 
   t.test('nothing stays of an object whose content fails', async (t) => {
@@ -51,7 +51,7 @@ export function testObjectStore(open: (t: Test) => Promise<ObjectStore>): void {
       yield Buffer.from('half')
       throw new Error('no more')
     }
-    await t.rejects(store.put(key, content(), signal), { message: 'no more' })
+    await t.rejects(store.put(key, exportKey, content(), signal), { message: 'no more' })
     t.strictSame(await Array.fromAsync(store.list()), [])
   })
 
@@ -66,7 +66,7 @@ export function testObjectStore(open: (t: Test) => Promise<ObjectStore>): void {
         }
         if (abortAfter === 3) controller.abort()
       }
-      await t.rejects(store.put(key, content(), controller.signal), { name: 'AbortError' })
+      await t.rejects(store.put(key, exportKey, content(), controller.signal), { name: 'AbortError' })
       t.strictSame(await Array.fromAsync(store.list()), [])
     }
   })
@@ -81,30 +81,30 @@ export function testObjectStore(open: (t: Test) => Promise<ObjectStore>): void {
         yield Buffer.from('part')
       }
     }
-    await t.rejects(store.put(key, content(), controller.signal), { name: 'AbortError' })
+    await t.rejects(store.put(key, exportKey, content(), controller.signal), { name: 'AbortError' })
     t.equal(pieces, 3)
   })
 
   t.test('an object that is not there', async (t) => {
     const store = await open(t)
-    await t.rejects(store.get(key), ObjectNotFoundError)
+    await t.rejects(store.get(key, exportKey), ObjectNotFoundError)
     await store.remove(key)
   })
 
   t.test('a removed object is gone, the others stay', async (t) => {
     const store = await open(t)
-    for (const each of [key, otherKey]) await store.put(each, pieces(Buffer.from(each), 8), signal)
+    for (const each of [key, otherKey]) await store.put(each, exportKey, pieces(Buffer.from(each), 8), signal)
     t.strictSame((await Array.fromAsync(store.list())).sort(), [key, otherKey])
     await store.remove(key)
-    await t.rejects(store.get(key), ObjectNotFoundError)
-    t.equal((await buffer((await store.get(otherKey)).body)).toString(), otherKey)
+    await t.rejects(store.get(key, exportKey), ObjectNotFoundError)
+    t.equal((await buffer((await store.get(otherKey, exportKey)).body)).toString(), otherKey)
   })
 
   t.test('an object that is removed goes on to those who read it', async (t) => {
     const store = await open(t)
     const content = Buffer.alloc(1_000_000, 'abcdefghijk')
-    await store.put(key, pieces(content, 65_568), signal)
-    const { body } = await store.get(key)
+    await store.put(key, exportKey, pieces(content, 65_568), signal)
+    const { body } = await store.get(key, exportKey)
     await store.remove(key)
     t.ok((await buffer(body)).equals(content))
   })
@@ -112,8 +112,8 @@ export function testObjectStore(open: (t: Test) => Promise<ObjectStore>): void {
   t.test('keys that are not the service’s are refused', async (t) => {
     const store = await open(t)
     for (const odd of ['', '.', '..', '../x.1', 'a/b.1', '/etc/passwd', 'a\\b.1', 'a.1\0', 'a.1.part', 'a.1\n']) {
-      await t.rejects(store.get(odd), TypeError, JSON.stringify(odd))
-      await t.rejects(store.put(odd, pieces(Buffer.from('x'), 1), signal), TypeError, JSON.stringify(odd))
+      await t.rejects(store.get(odd, exportKey), TypeError, JSON.stringify(odd))
+      await t.rejects(store.put(odd, exportKey, pieces(Buffer.from('x'), 1), signal), TypeError, JSON.stringify(odd))
       await t.rejects(store.remove(odd), TypeError, JSON.stringify(odd))
     }
   })

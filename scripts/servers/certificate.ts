@@ -1,0 +1,15 @@
+import { execFile } from 'node:child_process'
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+
+/** For a server on this machine; it signs itself. The files have the names that MinIO looks for. */
+export async function makeCertificate(folder: string): Promise<{ caFile: string; keyFile: string }> {
+  await mkdir(folder, { recursive: true })
+  const [caFile, keyFile] = [join(folder, 'public.crt'), join(folder, 'private.key')]
+  const names = 'subjectAltName=DNS:localhost,IP:127.0.0.1'
+  const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-keyout', keyFile]
+  const certificate = ['-subj', '/CN=localhost', '-addext', names, '-days', '365', '-out', caFile]
+  await promisify(execFile)('openssl', ['req', '-x509', ...key, ...certificate])
+  return { caFile, keyFile }
+}

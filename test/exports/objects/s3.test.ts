@@ -1,0 +1,194 @@
+import { randomBytes } from 'node:crypto'
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { buffer } from 'node:stream/consumers'
+import t from 'tap'
+import { S3RefusalError } from '../../../src/exports/objects/s3-errors.ts'
+import { customerKeyHeaders } from '../../../src/exports/objects/s3-key.ts'
+import { ObjectNotFoundError } from '../../../src/exports/objects/store.ts'
+import { startTestMinio } from '../../support/minio.ts'
+import { startRecorder } from '../../support/s3-servers.ts'
+import { openClient, openS3, pieces, read } from '../../support/s3-store.ts'
+import { exportId } from '../fixture.ts'
+
+const minio = await startTestMinio()
+if (typeof minio === 'string') t.pass('no MinIO', { skip: minio })
+else {
+  const partBytes = 8 * 1024 * 1024
+  const signal = new AbortController().signal
+  const key = `${exportId(1)}.1`
+  const exportKey = randomBytes(32)
+  const sizes = [1, partBytes - 1, partBytes, partBytes + 1, 20_000_000]
+
+  t.test('the key is HKDF-SHA256 of the export key', async (t) => {
+    // Computed apart, by Python's hmac: HKDF of the bytes 0 to 31.
+    const headers = customerKeyHeaders(Uint8Array.from({ length: 32 }, (_, index) => index))
+    t.strictSame(headers, {
+      'x-amz-server-side-encryption-customer-algorithm': 'AES256',
+      'x-amz-server-side-encryption-customer-key': 'F+CTD7CIzn0mGclx/E7ShbskK1eQn+ByvdRi1/mhnxc=',
+      'x-amz-server-side-encryption-customer-key-md5': 'NZl1Hr6DpNaplYFQr4uWIg==',
+    })
+  })
+
+  t.test('objects of one part and of several, of a size that nobody knew', async (t) => {
+    const { env, requests } = await startRecorder(t, await minio.createBucket())
+    const store = await openS3(t, env)
+    for (const [index, size] of sizes.entries()) {
+      const [each, content] = [`${exportId(1)}.${index}`, randomBytes(size)]
+      requests.length = 0
+      t.equal(await store.put(each, exportKey, pieces(content), signal), size)
+      const parts = requests.filter(({ method, url }) => method === 'PUT' && url.includes('partNumber='))
+      t.equal(parts.length, size > partBytes ? Math.ceil(size / partBytes) : 0, `${size} bytes`)
+      t.ok((await read(await store.get(each, exportKey))).equals(content))
+      const [start, end] = [Math.floor(size / 2), size - 1]
+      const part = await store.get(each, exportKey, { start, end })
+      t.equal(part.size, size)
+      t.ok((await read(part)).equals(content.subarray(start)))
+    }
+  })
+
+  t.test('no key is in any URL; each request for an object’s content has it in its headers', async (t) => {
+    const { env, requests } = await startRecorder(t, await minio.createBucket())
+    const store = await openS3(t, env)
+    for (const size of [100, partBytes + 1]) {
+      await store.put(key, exportKey, pieces(randomBytes(size)), signal)
+      await read(await store.get(key, exportKey))
+      await read(await store.get(key, exportKey, { start: 1, end: 9 }))
+      await store.remove(key)
+    }
+    await Array.fromAsync(store.list())
+    await store.probe()
+    const header = 'x-amz-server-side-encryption-customer-key'
+    const keys = new Set(requests.map(({ headers }) => headers[header]).filter((each) => each !== undefined))
+    t.ok(keys.size > 1, 'the probes have keys of their own')
+    keys.add(Buffer.from(exportKey).toString('base64'))
+    for (const { url } of requests) {
+      t.notMatch(url, /server-side|customer/i)
+      for (const secret of [...keys].map((each) => Buffer.from(String(each), 'base64'))) {
+        const forms = [secret.toString('base64'), secret.toString('base64url'), secret.toString('hex')]
+        for (const form of forms) t.notOk(decodeURIComponent(url).includes(form.replace(/=+$/, '')))
+      }
+    }
+    const { [header]: own } = customerKeyHeaders(exportKey)
+    const ofContent = requests.filter(
+      ({ method, url }) =>
+        url.includes(`/${key}`) && (method === 'GET' || method === 'PUT' || url.endsWith('?uploads')),
+    )
+    t.equal(ofContent.filter(({ headers }) => headers[header] !== own).length, 0)
+    t.ok(ofContent.length >= 8)
+  })
+
+  t.test('neither the disk nor the credentials give an object away', async (t) => {
+    const env = await minio.createBucket()
+    const [store, client] = [await openS3(t, env), await openClient(env)]
+    for (const [index, size] of [100, 300_000, partBytes + 1].entries()) {
+      const [each, content] = [`${exportId(2)}.${index}`, Buffer.concat([Buffer.from('EBSX'), randomBytes(size)])]
+      await store.put(each, exportKey, pieces(content), signal)
+      const names = await readdir(join(minio.dataDir, env.S3_BUCKET, each), { recursive: true, withFileTypes: true })
+      const files = names.filter((entry) => entry.isFile())
+      t.not(files.length, 0)
+      for (const { parentPath, name } of files) {
+        const file = await readFile(join(parentPath, name))
+        for (const start of [0, 32, Math.floor(size / 2), size - 16]) {
+          t.notOk(file.includes(content.subarray(start, start + 16)), `${name} of ${size} bytes at ${start}`)
+        }
+        t.notOk(file.includes('EBSX'))
+      }
+      const get = (headers: Record<string, string>, method = 'GET') =>
+        client.makeRequestAsync({ method, bucketName: env.S3_BUCKET, objectName: each, query: '', headers })
+      await t.rejects(get({}), { code: 'InvalidRequest' }, 'without the key')
+      await t.rejects(get({ range: 'bytes=0-31' }), { code: 'InvalidRequest' }, 'not even the header of the file')
+      await t.rejects(get({}, 'HEAD'), 'nor its size')
+      await t.rejects(get(customerKeyHeaders(randomBytes(32))), { code: 'AccessDenied' }, 'with another key')
+      t.ok((await buffer(await get(customerKeyHeaders(exportKey)))).equals(content), 'with the key')
+    }
+  })
+
+  t.test('an interrupted upload of the same name in the clear leads to no readable object, and goes', async (t) => {
+    const env = await minio.createBucket()
+    const [store, client] = [await openS3(t, env), await openClient(env)]
+    const bucketName = env.S3_BUCKET
+    const interrupted = async () => (await client.listIncompleteUploadsQuery(bucketName, key, '', '', '')).uploads
+    for (const size of [100, partBytes + 1]) {
+      const content = randomBytes(size)
+      for (const index of [1, 2]) {
+        const uploadID = await client.initiateNewMultipartUpload(bucketName, key, {})
+        const part = { bucketName, objectName: key, uploadID, partNumber: 1, headers: {} }
+        if (index === 2) await client.uploadPart(part, content.subarray(0, partBytes))
+      }
+      await t.rejects(store.get(key, exportKey), ObjectNotFoundError)
+      t.strictSame([...new Set(await Array.fromAsync(store.list()))], [key], 'the sweep hears of it')
+      await store.put(key, exportKey, pieces(content), signal)
+      await t.rejects(client.getObject(bucketName, key), { code: 'InvalidRequest' })
+      t.ok((await read(await store.get(key, exportKey))).equals(content))
+      t.equal((await interrupted()).length, 2)
+      await store.remove(key)
+      t.equal((await interrupted()).length, 0, 'all that were interrupted are gone')
+      t.strictSame(await Array.fromAsync(store.list()), [])
+    }
+  })
+
+  t.test('removal leaves the uploads of other names alone', async (t) => {
+    const env = await minio.createBucket()
+    const [store, client] = [await openS3(t, env), await openClient(env)]
+    await client.initiateNewMultipartUpload(env.S3_BUCKET, `${key}0`, {})
+    await store.remove(key)
+    t.strictSame(await Array.fromAsync(store.list()), [`${key}0`])
+  })
+
+  t.test('the wrong key is refused, which does not mean that there is no object', async (t) => {
+    const store = await openS3(t, await minio.createBucket())
+    await store.put(key, exportKey, pieces(randomBytes(100)), signal)
+    await t.rejects(store.get(key, randomBytes(32)), new S3RefusalError('AccessDenied', 'Access Denied.'))
+  })
+
+  t.test('nothing stays of an object whose content fails after its first part', async (t) => {
+    const store = await openS3(t, await minio.createBucket())
+    async function* content() {
+      yield randomBytes(partBytes + 1)
+      t.strictSame(await Array.fromAsync(store.list()), [key])
+      throw new Error('no more')
+    }
+    await t.rejects(store.put(key, exportKey, content(), signal), { message: 'no more' })
+    t.strictSame(await Array.fromAsync(store.list()), [])
+  })
+
+  t.test('an abort ends the request that is on its way, and nothing stays', async (t) => {
+    for (const [held, size] of [
+      [/partNumber=2/, 2 * partBytes],
+      [/uploadId=[^&]*$/, 2 * partBytes],
+      [/\.1$/, 100],
+    ] as const) {
+      const abort = new AbortController()
+      const { env } = await startRecorder(t, await minio.createBucket(), ({ method, url }) => {
+        const holds = !abort.signal.aborted && method !== 'DELETE' && method !== 'GET' && held.test(url)
+        if (holds) setImmediate(() => abort.abort())
+        return holds
+      })
+      const store = await openS3(t, env)
+      await t.rejects(
+        store.put(key, exportKey, pieces(randomBytes(size)), abort.signal),
+        { name: 'AbortError' },
+        String(held),
+      )
+      t.strictSame(await Array.fromAsync(store.list()), [])
+    }
+  })
+
+  t.test('other people’s objects in the bucket are none of its business', async (t) => {
+    const env = await minio.createBucket()
+    const [store, client] = [await openS3(t, env), await openClient(env)]
+    for (const name of ['notes.txt', `old/${key}`, `${key}.old`]) await client.putObject(env.S3_BUCKET, name, 'x')
+    t.strictSame(await Array.fromAsync(store.list()), [])
+  })
+
+  t.test('a list of more than a page', async (t) => {
+    const env = await minio.createBucket()
+    const [store, client] = [await openS3(t, env), await openClient(env)]
+    const keys = Array.from({ length: 1005 }, (_, index) => `${exportId(index)}.1`)
+    for (let first = 0; first < keys.length; first += 15) {
+      await Promise.all(keys.slice(first, first + 15).map((each) => client.putObject(env.S3_BUCKET, each, 'x')))
+    }
+    t.strictSame((await Array.fromAsync(store.list())).sort(), keys)
+  })
+}

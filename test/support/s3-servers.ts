@@ -1,0 +1,93 @@
+import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
+import type { IncomingHttpHeaders, RequestListener } from 'node:http'
+import https from 'node:https'
+import type { AddressInfo, Socket } from 'node:net'
+import type { Test } from 'tap'
+import { makeCertificate } from '../../scripts/servers/certificate.ts'
+import type { S3Environment } from '../../scripts/servers/minio.ts'
+
+/** An https server; gives the variables under which the service takes it for its store. */
+export async function startTlsServer(t: Test, listener: RequestListener): Promise<S3Environment> {
+  const { caFile, keyFile } = await makeCertificate(t.testdir())
+  const server = https.createServer({ cert: await readFile(caFile), key: await readFile(keyFile) }, listener)
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return {
+    S3_ENDPOINT: `https://localhost:${(server.address() as AddressInfo).port}`,
+    S3_BUCKET: 'exports',
+    S3_ACCESS_KEY: 'access',
+    S3_SECRET_KEY: 'secret',
+    S3_CA_FILE: caFile,
+  }
+}
+
+export interface RecordedRequest {
+  method: string
+  url: string
+  headers: IncomingHttpHeaders
+}
+
+/**
+ * Passes on, and records, what is meant for the store behind it. For what `fault` gives true it never answers; a number
+ * is the status that it answers with itself.
+ */
+export async function startRecorder(
+  t: Test,
+  store: S3Environment,
+  fault: (request: RecordedRequest) => boolean | number = () => false,
+) {
+  const requests: RecordedRequest[] = []
+  const connections = new Set<Socket>()
+  const agent = new https.Agent({ ca: await readFile(store.S3_CA_FILE) })
+  const env = await startTlsServer(t, (request, response) => {
+    const { method = '', url = '', headers } = request
+    const recorded = { method, url, headers }
+    requests.push(recorded)
+    connections.add(request.socket)
+    const answer = fault(recorded)
+    if (answer === true) return
+    if (answer !== false) return void response.writeHead(answer).end('busy')
+    // The signature is of the host that was asked for, which the store does not mind.
+    const passed = https.request(store.S3_ENDPOINT + url, { method, headers, agent }, (answer) => {
+      response.writeHead(answer.statusCode ?? 502, answer.headers)
+      answer.pipe(response)
+    })
+    passed.on('error', () => response.destroy())
+    request.pipe(passed)
+  })
+  return { requests, connections, env: { ...store, S3_ENDPOINT: env.S3_ENDPOINT, S3_CA_FILE: env.S3_CA_FILE } }
+}
+
+const keyHeader = 'x-amz-server-side-encryption-customer-key'
+
+/** A small S3 that has one bucket and any region. */
+export function createFakeS3({ ssec }: { ssec: 'ignored' | 'refused' }): RequestListener {
+  const objects = new Map<string, Buffer>()
+  return async (request, response) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk)
+    const answer = (status: number, body: string | Buffer = '') => response.writeHead(status).end(body)
+    const url = request.url ?? ''
+    if (url.endsWith('?location')) return answer(200, '<LocationConstraint/>')
+    if (request.method === 'PUT') {
+      if (ssec === 'refused' && request.headers[keyHeader]) return answer(403, refusal('AccessDenied', 'Access Denied'))
+      objects.set(url, Buffer.concat(chunks))
+      return answer(200)
+    }
+    if (request.method === 'DELETE') {
+      objects.delete(url)
+      return answer(204)
+    }
+    const object = objects.get(url)
+    return object ? answer(200, object) : answer(404, refusal('NoSuchKey', 'The specified key does not exist.'))
+  }
+}
+
+export function refusal(code: string, message: string, more = ''): string {
+  return `<?xml version="1.0"?><Error><Code>${code}</Code><Message>${message}</Message>${more}</Error>`
+}
