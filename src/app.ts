@@ -7,6 +7,7 @@ import { v7 as uuidv7 } from 'uuid'
 import type { Context } from './context.ts'
 import { bindOperations } from './http/bind.ts'
 import { registerBodies } from './http/bodies.ts'
+import { answerClientError } from './http/client-errors.ts'
 import { registerDocuments } from './http/documents.ts'
 import { refuseMalformedRequest, registerErrors } from './http/error-handler.ts'
 import { registerLog } from './http/log.ts'
@@ -41,6 +42,7 @@ export async function createApp(context: Context): Promise<FastifyInstance> {
     return503OnClosing: false,
     exposeHeadRoutes: false,
     routerOptions: { maxParamLength },
+    clientErrorHandler: answerClientError,
     frameworkErrors: (_error, request, reply) => refuseMalformedRequest(request, reply),
     http: { shouldUpgradeCallback: isRealtimeUpgrade },
   })

@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import type { Db } from './database.ts'
 import type { RecordsTable } from './schema.ts'
 
@@ -40,24 +41,12 @@ export const columns = [
 ] as const satisfies (keyof Row)[]
 
 export async function findBookmark(db: Db, userId: string, id: string): Promise<Row | undefined> {
-  return db
-    .selectFrom('records')
-    .selectAll()
-    .where('user_id', '=', userId)
-    .where('entity_type', '=', 'bookmark')
-    .where('entity_id', '=', id)
-    .where('deleted_at', 'is', null)
-    .executeTakeFirst()
+  return liveBookmarks(db, userId).where('entity_id', '=', id).executeTakeFirst()
 }
 
 /** Live bookmarks, newest first. */
 export async function listNewest(db: Db, userId: string, limit: number, offset: number): Promise<Row[]> {
-  return db
-    .selectFrom('records')
-    .selectAll()
-    .where('user_id', '=', userId)
-    .where('entity_type', '=', 'bookmark')
-    .where('deleted_at', 'is', null)
+  return liveBookmarks(db, userId)
     .orderBy('created_at', 'desc')
     .orderBy('entity_id', 'desc')
     .limit(limit)
@@ -67,16 +56,17 @@ export async function listNewest(db: Db, userId: string, limit: number, offset: 
 
 /** Live bookmarks with an id after `after`, by id: short pages for exports, whatever changes meanwhile. */
 export async function listById(db: Db, userId: string, after: string, limit: number): Promise<Row[]> {
+  return liveBookmarks(db, userId).where('entity_id', '>', after).orderBy('entity_id').limit(limit).execute()
+}
+
+/** The type stands in the statement itself, as it does in the condition of the index of live bookmarks. */
+function liveBookmarks(db: Db, userId: string) {
   return db
     .selectFrom('records')
     .selectAll()
     .where('user_id', '=', userId)
-    .where('entity_type', '=', 'bookmark')
-    .where('entity_id', '>', after)
+    .where('entity_type', '=', sql.lit('bookmark'))
     .where('deleted_at', 'is', null)
-    .orderBy('entity_id')
-    .limit(limit)
-    .execute()
 }
 
 /** Changes after `since` that other devices made, counted up to `most`. */

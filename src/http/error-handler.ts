@@ -1,7 +1,6 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Context } from '../context.ts'
 import { ServiceError } from '../errors.ts'
-import { registerClientErrors } from './client-errors.ts'
 import { InvalidRequest } from './validation.ts'
 
 declare module 'fastify' {
@@ -17,7 +16,6 @@ export function registerErrors(app: FastifyInstance, context: Context): void {
     answer(toServiceError(error, request, context), request, reply),
   )
   app.setNotFoundHandler((request, reply) => answer(new ServiceError('NotFound'), request, reply))
-  registerClientErrors(app.server)
 }
 
 function answer(error: ServiceError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
