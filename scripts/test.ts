@@ -15,7 +15,7 @@ const onPostgres = ['interface', 'hostile', 'sync', 'realtime', 'http', 'operati
 const alsoOnPostgres = ['test/auth/refresh.test.ts', 'test/log.test.ts']
 
 const named = process.argv.slice(2)
-const everything = await matching(['test/**/*.test.ts'])
+const everything = (await matching(['test/**/*.test.ts'])).filter((file) => !file.startsWith('test/postgres/'))
 const forPostgres = [...(await matching(onPostgres)), ...alsoOnPostgres]
 await run('tap', ['build'], {})
 await prepareMinio()
