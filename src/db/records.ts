@@ -5,6 +5,11 @@ import type { RecordsTable } from './schema.ts'
 export type Row = RecordsTable
 export type EntityKey = Pick<Row, 'entity_type' | 'entity_id'>
 
+/** An entity as the key of a map: ids hold no control characters. */
+export function entityKey({ entity_type, entity_id }: EntityKey): string {
+  return `${entity_type}\0${entity_id}`
+}
+
 /** What decides who wins, without the ciphertext: a push may meet 10,000 stored versions of 256 KiB. */
 export type StoredVersion = Omit<Row, 'encrypted_data' | 'user_id' | 'conflict_resolved' | 'resolution_strategy'>
 

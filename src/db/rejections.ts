@@ -1,5 +1,5 @@
 import type { Db, Trx } from './database.ts'
-import type { EntityKey } from './records.ts'
+import { type EntityKey, entityKey } from './records.ts'
 import type { Schema } from './schema.ts'
 
 export type Rejection = Schema['rejections']
@@ -26,10 +26,16 @@ export async function countRejections(db: Db, userId: string): Promise<number> {
   return Number(count)
 }
 
-/** A newer change of an entity settles its conflict. */
+/** A newer change of an entity settles its conflict. Few are open at a time, while a push may write 10,000 entities. */
 export async function settleEntities(trx: Trx, userId: string, keys: EntityKey[]): Promise<void> {
-  if ((await countRejections(trx, userId)) === 0) return
-  for (const { entity_type, entity_id } of keys) {
+  const open = await trx
+    .selectFrom('rejections')
+    .select(['entity_type', 'entity_id'])
+    .where('user_id', '=', userId)
+    .execute()
+  if (open.length === 0) return
+  const written = new Set(keys.map(entityKey))
+  for (const { entity_type, entity_id } of open.filter((key) => written.has(entityKey(key)))) {
     await trx
       .deleteFrom('rejections')
       .where('user_id', '=', userId)

@@ -1,6 +1,6 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Context } from '../context.ts'
-import { ServiceError } from '../errors.ts'
+import { ServiceError, toServiceError } from '../errors.ts'
 import { InvalidRequest } from './validation.ts'
 
 declare module 'fastify' {
@@ -13,7 +13,7 @@ declare module 'fastify' {
 /** Every error leaves as the contract's `{error}`: a caller's fault by name, one of ours without detail and with a log line. */
 export function registerErrors(app: FastifyInstance, context: Context): void {
   app.setErrorHandler((error: FastifyError, request, reply) =>
-    answer(toServiceError(error, request, context), request, reply),
+    answer(fromRequest(error, request, context), request, reply),
   )
   app.setNotFoundHandler((request, reply) => answer(new ServiceError('NotFound'), request, reply))
 }
@@ -38,14 +38,13 @@ export function refuseMalformedRequest(request: FastifyRequest, reply: FastifyRe
   answer(new ServiceError('BadRequest', { message: 'Malformed URL' }), request, reply)
 }
 
-function toServiceError(error: FastifyError, request: FastifyRequest, { database }: Context): ServiceError {
-  if (error instanceof ServiceError) return error
+function fromRequest(error: FastifyError, request: FastifyRequest, { database }: Context): ServiceError {
   if (error instanceof InvalidRequest) return fromFault(error, request)
   if (error.code === 'FST_ERR_CTP_BODY_TOO_LARGE') return new ServiceError('TooLarge', { cause: error })
   if (error.code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') return new ServiceError('UnsupportedMediaType', { cause: error })
-  if (database.isUnavailable(error)) return new ServiceError('Unavailable', { cause: error })
-  if (error.statusCode !== undefined && error.statusCode < 500) return new ServiceError('BadRequest', { cause: error })
-  return new ServiceError('Internal', { cause: error })
+  const isCallers = error.statusCode !== undefined && error.statusCode < 500
+  if (isCallers && !(error instanceof ServiceError)) return new ServiceError('BadRequest', { cause: error })
+  return toServiceError(error, database.isUnavailable)
 }
 
 /** The operation may have a sentence of its own for its body; an id that could not exist is not found. */

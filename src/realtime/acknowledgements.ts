@@ -1,4 +1,4 @@
-import type { EntityKey, Row } from '../db/records.ts'
+import { type EntityKey, entityKey, type Row } from '../db/records.ts'
 
 /** A client that sends changes and never takes their acknowledgements is not served without end. */
 const maxAwaited = 1000
@@ -17,12 +17,12 @@ export class Acknowledgements {
 
   /** From here on a change of the entity is due, as it may be read before the push that wrote it returns. */
   begin(change: EntityKey): void {
-    this.#pushing = { key: keyOf(change), deliveredStamp: undefined }
+    this.#pushing = { key: entityKey(change), deliveredStamp: undefined }
   }
 
   /** Whether a change that comes by in stamp order is due; it is delivered then. */
   take(row: Row): boolean {
-    const key = keyOf(row)
+    const key = entityKey(row)
     const isPushing = this.#pushing?.key === key
     if (this.#pushing && isPushing) this.#pushing.deliveredStamp = row.stamp
     return this.#awaited.delete(key) || isPushing
@@ -37,11 +37,7 @@ export class Acknowledgements {
     this.#pushing = undefined
     if (!row || delivered === row.stamp) return false
     if (row.stamp <= cursor) return true
-    this.#awaited.add(keyOf(row))
+    this.#awaited.add(entityKey(row))
     return false
   }
-}
-
-function keyOf({ entity_type, entity_id }: EntityKey): string {
-  return `${entity_type}\0${entity_id}`
 }

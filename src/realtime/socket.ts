@@ -5,7 +5,7 @@ import type { Context } from '../context.ts'
 import type { Schemas } from '../contract.ts'
 import { findChange } from '../db/changes.ts'
 import { isLoginAlive, type Session } from '../db/logins.ts'
-import { ServiceError } from '../errors.ts'
+import { ServiceError, toServiceError } from '../errors.ts'
 import { push } from '../sync/push.ts'
 import { type Connection, closeCodes } from './connection.ts'
 import { toMessage } from './delivery.ts'
@@ -62,7 +62,7 @@ export function openRealtime(socket: WebSocket, request: RealtimeRequest, contex
   }
 
   async function report(error: unknown): Promise<void> {
-    const { code, statusCode, message, cause } = toServiceError(error, context)
+    const { code, statusCode, message, cause } = toServiceError(error, context.database.isUnavailable)
     if (statusCode >= 500) request.log.error({ err: cause ?? error }, message)
     connection.send({ type: 'error', error: message })
     if (code !== 'TooManyRequests') return
@@ -88,9 +88,4 @@ async function pushChange(connection: Connection, event: Schemas['Change'], cont
   } finally {
     if (acknowledgements.end(row, connection.cursor ?? 0) && row) connection.sendText(toMessage(row))
   }
-}
-
-function toServiceError(error: unknown, { database }: Context): ServiceError {
-  if (error instanceof ServiceError) return error
-  return new ServiceError(database.isUnavailable(error) ? 'Unavailable' : 'Internal', { cause: error })
 }

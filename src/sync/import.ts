@@ -6,13 +6,13 @@ import type { StoredVersion } from '../db/records.ts'
 import { lockUser } from '../db/users.ts'
 import { describeFault } from '../http/faults.ts'
 import { compileSchema } from '../http/schemas.ts'
+import { isFarAhead } from './clock.ts'
 import type { Device } from './push.ts'
 import { type Winner, writeWinners } from './write.ts'
 
 type Candidate = Schemas['ImportCandidate']
 type ImportBookmark = Schemas['ImportBookmark']
 
-const dayMs = 86_400_000
 const isImportBookmark = compileSchema<ImportBookmark>('ImportBookmark')
 
 /** Imports what it can in one transaction; the elements that fail are reported, each with its reason. */
@@ -61,7 +61,9 @@ export async function importBookmarks(
 
 /** Milliseconds are beyond the schema's range, too: that they are no seconds is the better reason. */
 function findFault(candidate: Candidate & Partial<ImportBookmark>, now: number): string | undefined {
-  const late = (['date_added', 'date_modified'] as const).find((field) => Number(candidate[field]) * 1000 > now + dayMs)
+  const late = (['date_added', 'date_modified'] as const).find((field) =>
+    isFarAhead(Number(candidate[field]) * 1000, now),
+  )
   if (late) return `${late} is not in seconds`
   return isImportBookmark(candidate) ? undefined : describeFault(isImportBookmark.errors)
 }

@@ -1,15 +1,15 @@
 import type { Context } from '../context.ts'
 import type { Schemas } from '../contract.ts'
 import { saveLastSync } from '../db/devices.ts'
+import { entityKey } from '../db/records.ts'
 import { type Rejection, saveRejections } from '../db/rejections.ts'
 import { lockUser } from '../db/users.ts'
+import { isFarAhead } from './clock.ts'
 import { type Decision, decide, type Pushed } from './decide.ts'
 import { type Winner, writeWinners } from './write.ts'
 
 type Change = Schemas['Change']
 type Conflict = Schemas['ConflictInfo']
-
-const dayMs = 86_400_000
 
 export interface Device {
   userId: string
@@ -57,7 +57,7 @@ export async function push(context: Context, device: Device, changes: Change[]):
 
 function refusal(change: Change, userId: string, now: number): string | undefined {
   if (change.user_id !== undefined && change.user_id !== userId) return 'The change belongs to another user'
-  if (change.timestamp > now + dayMs) return `The timestamp is more than 24 hours ahead of the server's time ${now}`
+  if (isFarAhead(change.timestamp, now)) return `The timestamp is more than 24 hours ahead of the server's time ${now}`
   return undefined
 }
 
@@ -66,10 +66,6 @@ function group(entities: Map<string, Pushed[]>, change: Change, index: number): 
   const pushed = entities.get(key)
   if (pushed) pushed.push({ change, index })
   else entities.set(key, [{ change, index }])
-}
-
-function entityKey({ entity_type, entity_id }: Pick<Change, 'entity_type' | 'entity_id'>): string {
-  return `${entity_type}\0${entity_id}`
 }
 
 function toWinner({ winner, stored, resolution }: Decision): Winner {
