@@ -1,6 +1,7 @@
 import { pino } from 'pino'
 import { createApp } from './app.ts'
-import { type Config, ConfigError, readConfig } from './config.ts'
+import { ConfigError } from './config/values.ts'
+import { type Config, readConfig } from './config.ts'
 import { openContext } from './context.ts'
 
 /** Requests in flight have this long; a client that is slower is cut off, so that leases can still be given back. */

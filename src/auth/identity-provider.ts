@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { type Config, ConfigError } from '../config.ts'
+import { ConfigError } from '../config/values.ts'
+import type { Config } from '../config.ts'
 import { openProvider, type Provider } from './provider.ts'
 
 /** The configured provider; in development without one, an embedded provider with a page where one types a name. */

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { ConfigError, parseSecretKey } from '../config.ts'
+import { parseSecretKey } from '../config/secrets.ts'
+import { ConfigError } from '../config/values.ts'
 
 /** Development needs no SECRET_KEY: one is made at the first start and kept beside the data that it seals. */
 export async function loadDevelopmentSecret(dataDir: string): Promise<Uint8Array> {

@@ -1,7 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { Kysely, Transaction } from 'kysely'
 import { type Migration, Migrator } from 'kysely/migration'
-import { ConfigError } from '../config.ts'
+import { ConfigError } from '../config/values.ts'
 import { migrationsWith } from './migrations/index.ts'
 import { openPostgres } from './postgres.ts'
 import type { EntityKey, Row, StoredVersion } from './records.ts'

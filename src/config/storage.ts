@@ -1,0 +1,28 @@
+import { join } from 'node:path'
+import { ConfigError, type Env, optional, origin, required, text } from './values.ts'
+
+export function databaseUrl(env: Env, dataDir: string): string {
+  const value = text(env, 'DATABASE_URL', `sqlite:${join(dataDir, 'bookmarks.db')}`)
+  if (!/^(sqlite:.|postgres(ql)?:\/\/.)/.test(value))
+    throw new ConfigError('DATABASE_URL must begin with sqlite: or postgres://')
+  return value
+}
+
+/** Undefined: exports lie in EXPORTS_DIR. S3 takes keys of the caller's (SSE-C) over https alone. */
+export function s3(env: Env) {
+  const names = ['S3_ENDPOINT', 'S3_BUCKET', 'S3_ACCESS_KEY', 'S3_SECRET_KEY', 'S3_REGION', 'S3_CA_FILE']
+  const given = names.find((name) => optional(env, name))
+  if (given === undefined) return undefined
+  const endpoint = origin(env, 'S3_ENDPOINT', required(env, 'S3_ENDPOINT', given))
+  if (!endpoint.startsWith('https:')) throw new ConfigError('S3_ENDPOINT must be https')
+  const bucket = required(env, 'S3_BUCKET', given)
+  if (!/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(bucket)) throw new ConfigError('S3_BUCKET must be a bucket name')
+  return {
+    endpoint,
+    bucket,
+    accessKey: required(env, 'S3_ACCESS_KEY', given),
+    secretKey: required(env, 'S3_SECRET_KEY', given),
+    region: optional(env, 'S3_REGION'),
+    caFile: optional(env, 'S3_CA_FILE'),
+  }
+}

@@ -1,0 +1,45 @@
+/** A fault of the environment. Its message begins with the variable's name. */
+export class ConfigError extends Error {
+  override name = 'ConfigError'
+}
+
+export type Env = Record<string, string | undefined>
+
+export function optional(env: Env, name: string): string | undefined {
+  return env[name]?.trim() || undefined
+}
+
+export function text(env: Env, name: string, fallback: string): string {
+  return optional(env, name) ?? fallback
+}
+
+export function required(env: Env, name: string, reason: string): string {
+  const value = optional(env, name)
+  if (value === undefined) throw new ConfigError(`${name} is required with ${reason}`)
+  return value
+}
+
+export function integer(env: Env, name: string, fallback: number, min: number, max: number): number {
+  const value = optional(env, name)
+  if (value === undefined) return fallback
+  const number = Number(value)
+  if (!/^\d+$/.test(value) || number < min || number > max) {
+    throw new ConfigError(`${name} must be an integer from ${min} to ${max}`)
+  }
+  return number
+}
+
+export function oneOf<T extends string>(env: Env, name: string, values: readonly T[], fallback: T): T {
+  const value = text(env, name, fallback) as T
+  if (!values.includes(value)) throw new ConfigError(`${name} must be one of: ${values.join(', ')}`)
+  return value
+}
+
+export function origin(env: Env, name: string, fallback: string): string {
+  const value = text(env, name, fallback)
+  const url = URL.parse(value)
+  if (!url || !/^https?:$/.test(url.protocol) || (value !== url.origin && value !== `${url.origin}/`)) {
+    throw new ConfigError(`${name} must be an http or https origin without a path`)
+  }
+  return url.origin
+}

@@ -1,0 +1,55 @@
+import { isIP } from 'node:net'
+import ipaddr from 'ipaddr.js'
+import { ConfigError, type Env, optional, origin, text } from './values.ts'
+
+export function hostName(env: Env): string {
+  const value = text(env, 'HOST', '127.0.0.1')
+  if (!isIP(value) && !/^[A-Za-z0-9.-]+$/.test(value)) throw new ConfigError('HOST must be an address or a host name')
+  return value
+}
+
+/** A domain that does not cover PUBLIC_URL's host would make every browser drop the cookies. */
+export function cookieDomain(env: Env, environment: string, publicUrl: string): string | undefined {
+  const value = optional(env, 'COOKIE_DOMAIN')
+  if (value === undefined) return undefined
+  if (environment !== 'production') throw new ConfigError('COOKIE_DOMAIN is for production only')
+  const { hostname } = new URL(publicUrl)
+  const domain = value.toLowerCase().replace(/^\./, '')
+  if (domain !== hostname && !hostname.endsWith(`.${domain}`)) {
+    throw new ConfigError(`COOKIE_DOMAIN must be the host of PUBLIC_URL, ${hostname}, or a domain above it`)
+  }
+  return value
+}
+
+/** Exact origins. Browser extensions have origins of their own schemes, which `URL` does not parse as such. */
+export function corsOrigins(env: Env, publicUrl: string): ReadonlySet<string> {
+  const listed = (optional(env, 'CORS_ORIGIN') ?? '')
+    .split(',')
+    .map((item) => item.trim())
+    .filter(Boolean)
+  const exact = /^(https?:\/\/[^/\s*?#@]+|(chrome|moz|safari-web)-extension:\/\/[A-Za-z0-9-]+)$/
+  for (const item of listed) {
+    const web = item.startsWith('http') && URL.parse(item)?.origin !== item
+    if (item !== 'moz-extension://*' && (!exact.test(item) || web)) {
+      throw new ConfigError(`CORS_ORIGIN must be a comma-separated list of exact origins: ${item}`)
+    }
+  }
+  const app = optional(env, 'APP_URL') ? [origin(env, 'APP_URL', '')] : []
+  return new Set([publicUrl, ...app, ...listed])
+}
+
+/** Which of the addresses in X-Forwarded-For are proxies: a number of hops from here, or networks. */
+export function trustProxy(env: Env): ((address: string, hop: number) => boolean) | string[] | false {
+  const value = optional(env, 'TRUST_PROXY')
+  if (value === undefined) return false
+  if (/^\d+$/.test(value)) return (_address, hop) => hop < Number(value)
+  const ranges = value.split(',').map((item) => item.trim())
+  if (!ranges.every(isNetwork)) {
+    throw new ConfigError('TRUST_PROXY must be a number of hops or a list of addresses and CIDR ranges')
+  }
+  return ranges
+}
+
+function isNetwork(range: string): boolean {
+  return ipaddr.isValidCIDR(range) ? ipaddr.parseCIDR(range)[1] > 0 : ipaddr.isValid(range)
+}
