@@ -2,12 +2,13 @@
  * Writes `generated/` from openapi.yaml and asyncapi.yaml; with --check, fails when the committed files differ.
  *
  *   generated/openapi.json, asyncapi.json   the contracts in one file each, as served and validated against
- *   generated/openapi.ts, asyncapi.ts       their types
+ *   generated/openapi.ts, asyncapi.ts       their types, as a handler sees them: defaults are filled in
+ *   generated/client.ts                     the types of openapi.yaml as a caller sees them
  *   generated/operations.ts                 the operationIds, with method, path and security
  */
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { bundle, loadConfig } from '@redocly/openapi-core'
-import openapiTS, { astToString, type OpenAPI3 } from 'openapi-typescript'
+import openapiTS, { astToString, type OpenAPI3, type OpenAPITSOptions } from 'openapi-typescript'
 
 const banner = '// Written by `npm run generate`. Do not edit.\n'
 const root = new URL('../', import.meta.url)
@@ -19,6 +20,7 @@ const files = {
   'generated/openapi.json': json(openapi),
   'generated/asyncapi.json': json(asyncapi),
   'generated/openapi.ts': await types(withDefaultsFilledIn(openapi)),
+  'generated/client.ts': await types(openapi, { defaultNonNullable: false }),
   'generated/asyncapi.ts': await types(messagesAsOpenApi(asyncapi)),
   'generated/operations.ts': operations(openapi),
 }
@@ -49,8 +51,8 @@ async function bundled(path: string): Promise<Contract> {
   return result.parsed as Contract
 }
 
-async function types(document: object): Promise<string> {
-  return banner + astToString(await openapiTS(document as OpenAPI3, { alphabetize: false, enumValues: false }))
+async function types(document: object, options: OpenAPITSOptions = {}): Promise<string> {
+  return banner + astToString(await openapiTS(document as OpenAPI3, options))
 }
 
 /** A handler never sees a parameter with a default unset; openapi-typescript knows that of bodies alone. */

@@ -67,7 +67,21 @@ class Faulty<Fault extends string> extends Error {
 }
 
 export class KeyringError extends Faulty<KeyringFault> {
-  override readonly name = 'KeyringError'
+  override readonly name: string = 'KeyringError'
+}
+
+/** The passphrase or the recovery code is not the keyring's, or the keyring was altered or is another user's. */
+export class WrongKeyError extends KeyringError {
+  override readonly name = 'WrongKeyError'
+}
+
+/** The person made a vault on another device already: open that one. */
+export class VaultExistsError extends Error {
+  override readonly name = 'VaultExistsError'
+
+  constructor() {
+    super('There is a vault already')
+  }
 }
 
 export class RecordError extends Faulty<RecordFault> {
@@ -81,4 +95,77 @@ export class ExportError extends Faulty<ExportFault> {
 /** The text is not a Netscape bookmark file. */
 export class BookmarkFileError extends Error {
   override readonly name = 'BookmarkFileError'
+}
+
+/** The service answered with an error. */
+export class ApiError extends Error {
+  override readonly name = 'ApiError'
+  /** HTTP status. */
+  readonly status: number
+  /** The answer's X-Request-Id, by which the service's operator finds it in the log. */
+  readonly requestId: string | undefined
+
+  /** @param message the contract's text, as the service sent it */
+  constructor(status: number, message: string, requestId?: string) {
+    super(message)
+    this.status = status
+    this.requestId = requestId
+  }
+}
+
+/** The session is over, or is another user's: sign in again. What was not sent yet is kept. */
+export class SignedOutError extends Error {
+  override readonly name = 'SignedOutError'
+
+  constructor(message = 'Signed out: sign in again', options?: ErrorOptions) {
+    super(message, options)
+  }
+}
+
+/** No answer came: no network, no service, or not in time. `cause` holds what the platform says, where it says anything. */
+export class OfflineError extends Error {
+  override readonly name = 'OfflineError'
+
+  constructor(message = 'The service did not answer', options?: ErrorOptions) {
+    super(message, options)
+  }
+}
+
+/** The service sent a bookmark in a version older than the one that this device got before. The newer one stays. */
+export class RollbackError extends Error {
+  override readonly name = 'RollbackError'
+  /** The bookmark's. */
+  readonly id: string
+  /** When the version that this device has was made (Unix ms). */
+  readonly known: number
+  /** When the one that the service sent was made (Unix ms). */
+  readonly received: number
+
+  constructor(id: string, known: number, received: number) {
+    super(`Bookmark ${id} went back in time: the service sent the version of ${received}, after that of ${known}`)
+    this.id = id
+    this.known = known
+    this.received = received
+  }
+}
+
+/** The device's storage has no room. Nothing of what was to be written was; what had been stored is intact. */
+export class StorageFullError extends Error {
+  override readonly name = 'StorageFullError'
+
+  constructor(options?: ErrorOptions) {
+    super('The storage of this device is full', options)
+  }
+}
+
+/** Signing out would lose edits that were not sent yet. */
+export class UnsentChangesError extends Error {
+  override readonly name = 'UnsentChangesError'
+  /** Bookmarks with an edit that was not sent. */
+  readonly count: number
+
+  constructor(count: number) {
+    super(`${count} edited bookmarks were not sent yet`)
+    this.count = count
+  }
 }

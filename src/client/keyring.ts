@@ -4,7 +4,7 @@ import { randomBytes, utf8ToBytes } from '@noble/hashes/utils.js'
 import { NONCE_BYTES, open, seal } from './aead.ts'
 import { KDF_PARAMETERS, type KdfParameters, stretchPassphrase } from './argon2.ts'
 import { bytesToBase64 } from './base64.ts'
-import { KeyringError } from './errors.ts'
+import { WrongKeyError } from './errors.ts'
 import { isIdentifier } from './identifier.ts'
 import { FORMAT, formatKeyring, type Keyring, parseKeyring, type Wrap } from './keyring-format.ts'
 import { formatRecoveryCode, parseRecoveryCode } from './recovery-code.ts'
@@ -50,8 +50,9 @@ export async function createKeyring(owner: { userId: string; passphrase: string 
  * Opens a keyring with the passphrase or the recovery code.
  *
  * @returns the 32-byte master key
- * @throws KeyringError `wrong-passphrase` or `wrong-recovery-code` (also when the keyring was altered or is another
- *   user's), `mistyped-recovery-code`, `empty-passphrase`, `malformed`, `unknown-version`, `weak-kdf`, `excessive-kdf`
+ * @throws WrongKeyError `wrong-passphrase` or `wrong-recovery-code`, also when the keyring was altered or is another
+ *   user's
+ * @throws KeyringError `mistyped-recovery-code`, `empty-passphrase`, `malformed`, `unknown-version`, `weak-kdf`, `excessive-kdf`
  */
 export async function openKeyring(keyring: string, credentials: Credentials): Promise<Uint8Array> {
   return unwrap(parseKeyring(keyring), credentials)
@@ -117,6 +118,6 @@ function binding(userId: string, ...kdf: (string | number)[]): Uint8Array {
   return utf8ToBytes([FORMAT, userId, ...kdf].join('\0'))
 }
 
-function doesNotOpen(fault: 'wrong-passphrase' | 'wrong-recovery-code', what: string): KeyringError {
-  return new KeyringError(fault, `Wrong ${what}, or the keyring was altered or is another user's`)
+function doesNotOpen(fault: 'wrong-passphrase' | 'wrong-recovery-code', what: string): WrongKeyError {
+  return new WrongKeyError(fault, `Wrong ${what}, or the keyring was altered or is another user's`)
 }

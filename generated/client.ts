@@ -1,0 +1,2234 @@
+// Written by `npm run generate`. Do not edit.
+export interface paths {
+    "/api/v1/auth/login": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Start a sign-in
+         * @description Returns the identity provider's URL to send the browser to. Remembers the attempt for 10 minutes in the sealed cookie `service_login`, without which the callback accepts no code. OAuth 2.0 authorization code flow with PKCE (RFC 7636) as RFC 9700 asks for.
+         */
+        post: operations["startLogin"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/auth/callback": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Complete a sign-in
+         * @description Where the identity provider sends the browser back to. In this order: (1) exchanges the code for tokens,
+         *     (2) creates the user on the first sign-in, (3) sets the two session cookies, (4) redirects.
+         *
+         *     A failure redirects to `/login?error=<message>`; the message is one of `Login expired or was started in another
+         *     browser`, `Login was refused by the identity provider`, `Identity provider is not available`, `Login failed`.
+         */
+        get: operations["completeLogin"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/auth/logout": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Sign out
+         * @description Ends the login of whichever cookie is valid, on every instance at once: its next request and its open sockets are refused. Clears both cookies. Without a session it succeeds too.
+         */
+        post: operations["logout"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/auth/session": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Who is signed in
+         * @description Tells whether the session cookie is valid, and whose it is.
+         */
+        get: operations["getSession"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/auth/refresh": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Get a new session cookie
+         * @description Call it when a request answered 401, then repeat that request once. The refresh cookie stays as it is, so tabs
+         *     that refresh at the same moment all stay signed in. Older session cookies of the login live 60 s more.
+         *
+         *     503 means that the identity provider is out of reach: nobody is signed out, try again later.
+         */
+        post: operations["refreshSession"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/bookmarks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List bookmarks
+         * @description The live bookmarks, newest first (`created_at` descending, then `id` descending). Deleted ones are left out.
+         */
+        get: operations["listBookmarks"];
+        put?: never;
+        /**
+         * Create a bookmark
+         * @description Stores a new record. A client that binds its ciphertext to the id (as the client package does) sends the `id`; otherwise the server makes a UUIDv7. Counts as a change with operation `create` made by `X-Device-ID`.
+         */
+        post: operations["createBookmark"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/bookmarks/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The bookmark's id, percent-encoded. */
+                id: components["parameters"]["BookmarkId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Get a bookmark
+         * @description One live bookmark. A deleted one answers 404.
+         */
+        get: operations["getBookmark"];
+        /**
+         * Replace a bookmark's content
+         * @description Changes `encrypted_data`, `data_hash` and `updated_at` of a live bookmark. Always wins over what is stored. Counts as a change with operation `update` made by `X-Device-ID`.
+         */
+        put: operations["updateBookmark"];
+        post?: never;
+        /**
+         * Delete a bookmark
+         * @description Soft delete: sets `deleted_at` and keeps the record as a tombstone, so that an older change arriving later loses. Counts as a change with operation `delete` made by `X-Device-ID`.
+         */
+        delete: operations["deleteBookmark"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sync/status": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * How far a device is behind
+         * @description Figures for the device in `X-Device-ID`; without the header, for the user's devices together.
+         */
+        get: operations["getSyncStatus"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sync/pull": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Pull changes
+         * @description Returns the newest change of each entity whose stamp is greater than `since`, in stamp order. While `has_more` is
+         *     true, repeat with `since` set to the returned `last_sync_timestamp`. A page may end before `limit` (after 8 MiB of
+         *     ciphertext); only `has_more` tells whether it was the last. A device's own changes come back too: it knows them
+         *     by `device_id`.
+         */
+        post: operations["pullChanges"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sync/push": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Push changes
+         * @description Applies all changes in one transaction, or nothing. For each entity the greatest of the stored version and the
+         *     pushed changes is kept: greater `timestamp`, then greater `device_id`, then delete before update before create,
+         *     then greater event id, hash and data (strings compare by bytes). The losers are reported in `conflicts`.
+         *
+         *     A repeated push is accepted and changes nothing. A change of another user, or with a `timestamp` more than 24 h
+         *     ahead of the server, is rejected in `conflicts`. One malformed change makes the whole request a 400.
+         */
+        post: operations["pushChanges"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sync/import": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Import bookmarks
+         * @description Creates many bookmarks at once. An element that fails (a live bookmark has its id, a field is wrong) is reported
+         *     in `errors` with its id; the others are imported. A deleted bookmark with that id is revived. Dates are in Unix
+         *     **seconds**.
+         */
+        post: operations["importBookmarks"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sync/realtime": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Open the realtime channel
+         * @description Upgrades to a WebSocket; its messages are in `asyncapi.yaml`. Browsers cannot set headers on a WebSocket, so the
+         *     query parameters `user_id` and `device_id` stand in for `X-User-ID` and `X-Device-ID` (a header wins). Checked in
+         *     this order: origin, session, upgrade, ids, user.
+         */
+        get: operations["openRealtime"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/exports": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List exports
+         * @description The user's exports, newest first. Expired ones are gone.
+         */
+        get: operations["listExports"];
+        put?: never;
+        /**
+         * Make an export
+         * @description Starts making a backup file of every live bookmark. Answers at once; ask `listExports` until it is `completed`. The file expires 7 days after that. At most 3 unfinished exports a user.
+         */
+        post: operations["createExport"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/exports/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The export's id. */
+                id: components["schemas"]["Id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Download an export file
+         * @description The encrypted file, byte for byte as stored. `Range` requests are answered (RFC 9110, section 14), so that a broken
+         *     download can go on.
+         *
+         *     Layout: a 32-byte header (`EBSX`, version byte 1, 8 bytes key id, 19 bytes nonce prefix), then
+         *     XChaCha20-Poly1305 chunks of 65,536 bytes of plaintext in the STREAM construction. The client package's
+         *     `openExport` opens it.
+         */
+        get: operations["downloadExport"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete an export
+         * @description Removes the export and its file from storage, also while it is being made.
+         */
+        delete: operations["deleteExport"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/account/export-key": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the export key
+         * @description The user's encryption key for backup files. It opens files, never a bookmark: what is inside a file is still the client's ciphertext.
+         */
+        get: operations["getExportKey"];
+        /**
+         * Replace the export key
+         * @description Affects later exports only. The client package derives it from the user's own master key, so that backups open with the passphrase alone.
+         */
+        put: operations["setExportKey"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/account/keyring": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the keyring
+         * @description The user's wrapped keys, opaque to the server.
+         */
+        get: operations["getKeyring"];
+        /**
+         * Store the keyring
+         * @description Stores the keyring if `revision` is the stored one's plus 1 (the first is 1), so that two devices cannot overwrite each other's without noticing.
+         */
+        put: operations["setKeyring"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/health": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Health report
+         * @description Always answers 200; `status` tells. Probed in the background every 30 s.
+         */
+        get: operations["getHealth"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+}
+export type webhooks = Record<string, never>;
+export interface components {
+    schemas: {
+        /**
+         * @description 1 to 128 printable ASCII characters.
+         * @example 0199f6a0-1c00-7000-8000-000000000002
+         */
+        Id: string;
+        /**
+         * @description Base64 of the encrypted bookmark JSON. Opaque to the server.
+         * @example AWVuY3J5cHRlZA==
+         */
+        EncryptedData: string;
+        /**
+         * @description SHA-256 of the sealed plaintext. Opaque to the server; the client package writes lower-case hex.
+         * @example e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855
+         */
+        DataHash: string;
+        /**
+         * @description Unix time in ms.
+         * @example 1763700000000
+         */
+        Milliseconds: number;
+        /**
+         * @description Unix time in **seconds**.
+         * @example 1763700000
+         */
+        Seconds: number;
+        /** @description Every error. */
+        Error: {
+            /**
+             * @description A sentence for people; those listed in this contract are exact.
+             * @example Bookmark not found
+             */
+            error: string;
+        };
+        /** @description Done. */
+        Success: {
+            /**
+             * @description Always true.
+             * @example true
+             * @enum {boolean}
+             */
+            success: true;
+        };
+        /** @description How to sign in. */
+        LoginRequest: {
+            /**
+             * @description The URL to go to after login. A path on the service's (or web app's) origin, or a URL whose origin is on the CORS list.
+             * @default /
+             * @example /bookmarks
+             */
+            returnTo?: string;
+            /**
+             * @description Ask the identity provider to sign in anew, or to let the user choose an account.
+             * @example select_account
+             * @enum {string}
+             */
+            prompt?: "login" | "select_account";
+        };
+        /** @description Where to sign in. */
+        LoginResponse: {
+            /**
+             * @description The identity provider's URL. Send the browser there.
+             * @example https://id.example/authorize?client_id=bookmarks
+             */
+            authorizationUrl: string;
+        };
+        /** @description The signed-in user. Claims that the identity provider does not give are empty. */
+        SessionUser: {
+            /**
+             * @description The user's id
+             * @example 0199f6a0-1c00-7000-8000-000000000001
+             */
+            user_id: string;
+            /**
+             * @description E-mail address, or empty.
+             * @example ada@example.org
+             */
+            email: string;
+            /**
+             * @description Display name, or empty.
+             * @example Ada Lovelace
+             */
+            name: string;
+            /**
+             * @description URL of a picture, or empty.
+             * @example https://example.org/ada.png
+             */
+            avatar_url: string;
+            /**
+             * @description Whether the identity provider checked the address.
+             * @example true
+             */
+            email_verified: boolean;
+        };
+        /** @description A valid session. */
+        Session: {
+            /**
+             * @description Always true.
+             * @example true
+             * @enum {boolean}
+             */
+            authenticated: true;
+            user: components["schemas"]["SessionUser"];
+        };
+        /** @description No valid session. */
+        NoSession: {
+            /**
+             * @description Always false.
+             * @example false
+             * @enum {boolean}
+             */
+            authenticated: false;
+        };
+        /** @description The encrypted content of a bookmark. */
+        BookmarkContent: {
+            encrypted_data: components["schemas"]["EncryptedData"];
+            data_hash: components["schemas"]["DataHash"];
+        };
+        /** @description A bookmark to create. */
+        NewBookmark: {
+            id?: components["schemas"]["Id"];
+            encrypted_data: components["schemas"]["EncryptedData"];
+            data_hash: components["schemas"]["DataHash"];
+        };
+        /** @description A bookmark record as the server holds it. */
+        Bookmark: {
+            /**
+             * @description Bookmark identifier.
+             * @example 0199f6a0-1c00-7000-8000-000000000002
+             */
+            id: string;
+            /**
+             * @description Base64-encoded encrypted bookmark JSON.
+             * @example AWVuY3J5cHRlZA==
+             */
+            encrypted_data: string;
+            /**
+             * @description SHA-256 hash of the plaintext data.
+             * @example e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855
+             */
+            data_hash: string;
+            /**
+             * @description When the bookmark first became known (Unix ms). Never moves.
+             * @example 1763700000000
+             */
+            created_at: number;
+            /**
+             * @description Time of the change that is stored (Unix ms).
+             * @example 1763700000000
+             */
+            updated_at: number;
+            /**
+             * @description Null while live; set on soft delete (Unix ms).
+             * @example null
+             */
+            deleted_at: number | null;
+        };
+        /** @description One page of bookmarks. */
+        BookmarkPage: {
+            /** @description The records of this page. */
+            data: components["schemas"]["Bookmark"][];
+            /** @description Where this page lies. */
+            meta: {
+                /**
+                 * @description Live bookmarks in all.
+                 * @example 250
+                 */
+                total: number;
+                /**
+                 * @description This page's number.
+                 * @example 1
+                 */
+                page: number;
+                /**
+                 * @description Bookmarks on a page.
+                 * @example 100
+                 */
+                limit: number;
+            };
+        };
+        /**
+         * @description What kind of thing is synchronised.
+         * @example bookmark
+         * @enum {string}
+         */
+        EntityType: "bookmark" | "history" | "group";
+        /**
+         * @description What the change does. Create and update are treated alike.
+         * @example update
+         * @enum {string}
+         */
+        Operation: "create" | "update" | "delete";
+        /** @description A change made by a device. The fields of a sync event that the server decides (`conflict_resolved`, `resolution_strategy`) may be present and are ignored. */
+        Change: {
+            id: components["schemas"]["Id"];
+            /**
+             * @description The user who made the change. Missing means the session's user; another user's is rejected.
+             * @example 0199f6a0-1c00-7000-8000-000000000001
+             */
+            user_id?: string;
+            entity_type: components["schemas"]["EntityType"];
+            entity_id: components["schemas"]["Id"];
+            operation: components["schemas"]["Operation"];
+            timestamp: components["schemas"]["Milliseconds"];
+            device_id: components["schemas"]["Id"];
+            encrypted_data?: components["schemas"]["EncryptedData"];
+            data_hash?: components["schemas"]["DataHash"];
+            /**
+             * @description The stamp (Unix ms) up to which the device had pulled when the edit was made. With it, a change that overwrites a version the device had not seen is marked as a resolved conflict.
+             * @example 1763699990000
+             */
+            base?: number;
+        };
+        /** @description The newest change of an entity, as the server holds it. */
+        SyncEvent: {
+            /**
+             * @description Unique sync event id.
+             * @example 0199f6a0-1c00-7000-8000-000000000003
+             */
+            id: string;
+            /**
+             * @description User who made the change.
+             * @example 0199f6a0-1c00-7000-8000-000000000001
+             */
+            user_id: string;
+            entity_type: components["schemas"]["EntityType"];
+            /**
+             * @description Affected entity id.
+             * @example 0199f6a0-1c00-7000-8000-000000000002
+             */
+            entity_id: string;
+            operation: components["schemas"]["Operation"];
+            /**
+             * @description When the change occurred (Unix ms, the device's clock).
+             * @example 1763700000000
+             */
+            timestamp: number;
+            /**
+             * @description Device that made the change.
+             * @example laptop-7f3a
+             */
+            device_id: string;
+            /**
+             * @description Encrypted data; present for create and update.
+             * @example AWVuY3J5cHRlZA==
+             */
+            encrypted_data?: string;
+            /**
+             * @description Integrity hash; missing where a delete is all that is known of the entity.
+             * @example e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855
+             */
+            data_hash?: string;
+            /**
+             * @description Whether this event resolved a conflict.
+             * @example false
+             */
+            conflict_resolved: boolean;
+            /**
+             * @description How the conflict was resolved: `device_id` when timestamps were equal, `last_write_wins` when a version that the device had not seen was overwritten; null when there was none.
+             * @example last_write_wins
+             */
+            resolution_strategy: string | null;
+        };
+        /** @description A change that was not kept. */
+        ConflictInfo: {
+            /**
+             * @description Entity whose change lost.
+             * @example 0199f6a0-1c00-7000-8000-000000000002
+             */
+            entity_id: string;
+            /**
+             * @description Names the rule and the winner's time and device.
+             * @example The version of 1763700000123 by phone-2c is newer
+             */
+            reason: string;
+            /**
+             * @description Outcome.
+             * @example rejected
+             * @enum {string}
+             */
+            resolution: "rejected";
+            /**
+             * @description Id of the change that lost.
+             * @example 0199f6a0-1c00-7000-8000-000000000003
+             */
+            event_id: string;
+        };
+        /** @description Where to go on from. */
+        PullRequest: {
+            /**
+             * @description A stamp (Unix ms); changes after it are returned.
+             * @default 0
+             * @example 1763700000000
+             */
+            since?: number;
+            /**
+             * @description Changes on a page.
+             * @default 1000
+             * @example 1000
+             */
+            limit?: number;
+        };
+        /** @description One page of changes. */
+        PullResponse: {
+            /** @description In stamp order. */
+            changes: components["schemas"]["SyncEvent"][];
+            /**
+             * @description The stamp (Unix ms) to send as `since` next time.
+             * @example 1763700000000
+             */
+            last_sync_timestamp: number;
+            /**
+             * @description Whether more changes wait behind this page.
+             * @example false
+             */
+            has_more: boolean;
+        };
+        /** @description Changes to apply. */
+        PushRequest: {
+            /** @description The changes, in any order. */
+            changes: components["schemas"]["Change"][];
+        };
+        /** @description What became of the changes. */
+        PushResponse: {
+            /**
+             * @description Length of `accepted_ids`.
+             * @example 1
+             */
+            accepted: number;
+            /** @description Event ids of the accepted changes, in request order. */
+            accepted_ids: string[];
+            /** @description The changes that lost, in request order. */
+            conflicts: components["schemas"]["ConflictInfo"][];
+            /**
+             * @description The server's time (Unix ms), for clients to learn their skew. No cursor.
+             * @example 1763700000000
+             */
+            timestamp: number;
+        };
+        /** @description A bookmark to import. */
+        ImportBookmark: {
+            id: components["schemas"]["Id"];
+            encrypted_data: components["schemas"]["EncryptedData"];
+            data_hash: components["schemas"]["DataHash"];
+            date_added?: components["schemas"]["Seconds"];
+            date_modified?: components["schemas"]["Seconds"];
+        };
+        /** @description Meant as an ImportBookmark. Only the id is demanded of the request; any other fault is reported for the element alone. */
+        ImportCandidate: {
+            id: components["schemas"]["Id"];
+        };
+        /** @description Bookmarks to import. */
+        ImportRequest: {
+            /** @description Each an ImportBookmark. */
+            bookmarks: components["schemas"]["ImportCandidate"][];
+        };
+        /** @description A bookmark that was not imported. */
+        ImportError: {
+            /**
+             * @description The element's id.
+             * @example 0199f6a0-1c00-7000-8000-000000000002
+             */
+            id: string;
+            /**
+             * @description Why.
+             * @example Bookmark already exists
+             */
+            error: string;
+        };
+        /** @description What became of the bookmarks. */
+        ImportResponse: {
+            /**
+             * @description Length of `imported_ids`.
+             * @example 1
+             */
+            imported: number;
+            /** @description Ids of the imported bookmarks, in request order. */
+            imported_ids: string[];
+            /** @description Those not imported, in request order. */
+            errors: components["schemas"]["ImportError"][];
+            /**
+             * @description The server's time (Unix ms).
+             * @example 1763700000000
+             */
+            timestamp: number;
+        };
+        /** @description How far a device is behind. */
+        SyncStatus: {
+            /**
+             * @description The user.
+             * @example 0199f6a0-1c00-7000-8000-000000000001
+             */
+            user_id: string;
+            /**
+             * @description Time of the last pull or push (Unix ms), 0 if none.
+             * @example 1763700000000
+             */
+            last_sync: number;
+            /**
+             * @description Changes of other devices beyond the cursor; 10000 means that many or more.
+             * @example 3
+             */
+            pending_changes: number;
+            /**
+             * @description Entities with a rejected change that is not settled yet.
+             * @example 0
+             */
+            conflict_count: number;
+            /**
+             * @description Live bookmarks.
+             * @example 250
+             */
+            total_bookmarks: number;
+        };
+        /** @description A backup file, or the making of one. */
+        Export: {
+            /**
+             * @description Export identifier.
+             * @example 0199f6a0-1c00-7000-8000-000000000004
+             */
+            id: string;
+            /**
+             * @description When it was asked for (Unix ms).
+             * @example 1763700000000
+             */
+            created_at: number;
+            /**
+             * @description How far it is.
+             * @example processing
+             * @enum {string}
+             */
+            status: "pending" | "processing" | "completed" | "failed";
+            /**
+             * @description File size in bytes; null until known.
+             * @example null
+             */
+            size_bytes: number | null;
+            /**
+             * @description Bookmarks in the export; null until known.
+             * @example null
+             */
+            bookmark_count: number | null;
+            /**
+             * @description When the download link expires (Unix ms); null until known.
+             * @example null
+             */
+            expires_at: number | null;
+        };
+        /** @description The user's exports. */
+        ExportList: {
+            /** @description Newest first. */
+            exports: components["schemas"]["Export"][];
+        };
+        /** @description The key of backup files. */
+        ExportKey: {
+            /**
+             * @description 32 bytes in base64.
+             * @example AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=
+             */
+            key: string;
+        };
+        /** @description The user's wrapped keys. */
+        Keyring: {
+            /**
+             * @description Opaque to the server. The client package keeps JSON with the wrapped master key in it.
+             * @example {"format":"ebs-keyring/1"}
+             */
+            keyring: string;
+            /**
+             * @description The stored one's plus 1; the first is 1.
+             * @example 1
+             */
+            revision: number;
+        };
+        /** @description The service's report on itself. */
+        Health: {
+            /**
+             * @description API package name.
+             * @example encrypted-bookmark-sync
+             * @enum {string}
+             */
+            name: "encrypted-bookmark-sync";
+            /**
+             * @description API version.
+             * @example 1.0.0
+             */
+            version: string;
+            /**
+             * @description Where it runs.
+             * @example production
+             * @enum {string}
+             */
+            environment: "development" | "staging" | "production";
+            /**
+             * @description healthy: all systems operational; degraded: some features may be unavailable (object store or identity provider out of reach); unhealthy: major issues, limited functionality (no database).
+             * @example healthy
+             * @enum {string}
+             */
+            status: "healthy" | "degraded" | "unhealthy";
+            /**
+             * Format: date-time
+             * @description ISO 8601 time of the response.
+             * @example 2026-11-21T08:00:00.000Z
+             */
+            timestamp: string;
+        };
+        /** @description A bookmark in the clear. Exists only on the client, inside `encrypted_data`. Unknown fields survive an edit. */
+        PlaintextBookmark: {
+            /**
+             * @description Unique identifier; equals the record's id.
+             * @example 0199f6a0-1c00-7000-8000-000000000002
+             */
+            id: string;
+            /**
+             * @description Title.
+             * @example MDN Web Docs
+             */
+            title: string;
+            /**
+             * @description Address. Folders have none.
+             * @example https://developer.mozilla.org/
+             */
+            url?: string;
+            /**
+             * @description Parent folder id.
+             * @example 0199f6a0-1c00-7000-8000-000000000005
+             */
+            parentId?: string;
+            /**
+             * @description ISO 8601.
+             * @example 2026-11-21T08:00:00.000Z
+             */
+            dateAdded?: string;
+            /**
+             * @description ISO 8601.
+             * @example 2026-11-21T08:00:00.000Z
+             */
+            dateModified?: string;
+            /**
+             * @description Folder name.
+             * @example Web
+             */
+            folder?: string;
+            /**
+             * @description Full path.
+             * @example Reading/Web
+             */
+            path?: string;
+            /** @description User-defined. */
+            tags?: string[];
+            /**
+             * @description URL or data URI.
+             * @example https://developer.mozilla.org/favicon.ico
+             */
+            favicon?: string;
+            /**
+             * @description Extracted domain.
+             * @example developer.mozilla.org
+             */
+            domain?: string;
+            /**
+             * @description Where it comes from.
+             * @example bookmarks
+             * @enum {string}
+             */
+            source: "bookmarks" | "history" | "groups" | "stars";
+            /**
+             * @description Repository name (starred repositories).
+             * @example kysely
+             */
+            name?: string;
+            /**
+             * @description owner/repo form (starred repositories).
+             * @example kysely-org/kysely
+             */
+            full_name?: string;
+            /**
+             * @description Star count (starred repositories).
+             * @example 12000
+             */
+            stargazers_count?: number;
+            /**
+             * @description Repository description (starred repositories) or the bookmark's note.
+             * @example A type-safe query builder
+             */
+            description?: string | null;
+            /** @description Repository owner (starred repositories). */
+            owner?: {
+                /**
+                 * @description Account name.
+                 * @example kysely-org
+                 */
+                login?: string;
+                /**
+                 * @description URL of a picture.
+                 * @example https://example.org/kysely.png
+                 */
+                avatar_url?: string;
+            };
+            /**
+             * @description Order among its siblings (a fractional index; compares by bytes).
+             * @example a1
+             */
+            position?: string;
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description An export file after decryption with both keys (`openExport`). */
+        OpenedExport: {
+            /**
+             * @description Version of the layout.
+             * @example 1
+             */
+            version: string;
+            /**
+             * @description ISO 8601.
+             * @example 2026-11-21T08:00:00.000Z
+             */
+            exported_at: string;
+            /**
+             * @description Length of `bookmarks`.
+             * @example 1
+             */
+            bookmark_count: number;
+            /** @description The bookmarks in the clear. */
+            bookmarks: components["schemas"]["PlaintextBookmark"][];
+        };
+    };
+    responses: {
+        /** @description The request is malformed. Names the part and the fault, unless the operation has a sentence of its own for its body. */
+        BadRequest: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description No session cookie, or it is invalid or expired. Refresh once, then repeat; else sign in again. */
+        Unauthorized: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    /**
+                     * @description Whether the cookie is missing or no longer valid.
+                     * @example Authentication required
+                     * @enum {string}
+                     */
+                    error: "Authentication required" | "Invalid or expired session";
+                };
+            };
+        };
+        /** @description The request's Origin is not on the list. */
+        ForbiddenOrigin: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    /**
+                     * @description What is forbidden.
+                     * @example Forbidden origin
+                     * @enum {string}
+                     */
+                    error: "Forbidden origin";
+                };
+            };
+        };
+        /** @description The user has no live bookmark with this id. */
+        BookmarkNotFound: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    /**
+                     * @description What is missing.
+                     * @example Bookmark not found
+                     * @enum {string}
+                     */
+                    error: "Bookmark not found";
+                };
+            };
+        };
+        /** @description The user has no export with this id, or it is expired. */
+        ExportNotFound: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    /**
+                     * @description What is missing.
+                     * @example Export not found
+                     * @enum {string}
+                     */
+                    error: "Export not found";
+                };
+            };
+        };
+        /** @description The body is larger than 1 MiB (32 MiB for push and import). */
+        TooLarge: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    /**
+                     * @description What went wrong.
+                     * @example Request body too large
+                     * @enum {string}
+                     */
+                    error: "Request body too large";
+                };
+            };
+        };
+        /** @description The body is not JSON (UTF-8, not compressed). */
+        UnsupportedMediaType: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    /**
+                     * @description What went wrong.
+                     * @example Unsupported media type
+                     * @enum {string}
+                     */
+                    error: "Unsupported media type";
+                };
+            };
+        };
+        /** @description The rate limit of the user, or of an address that keeps failing to sign in, is used up. */
+        TooManyRequests: {
+            headers: {
+                "Retry-After": components["headers"]["Retry-After"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    /**
+                     * @description What went wrong.
+                     * @example Too many requests
+                     * @enum {string}
+                     */
+                    error: "Too many requests";
+                };
+            };
+        };
+        /** @description A fault of the service. Logged there under the request's id. */
+        Internal: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    /**
+                     * @description What went wrong.
+                     * @example Internal server error
+                     * @enum {string}
+                     */
+                    error: "Internal server error";
+                };
+            };
+        };
+        /** @description A part of the service is out of reach. Nothing was changed; try again. */
+        Unavailable: {
+            headers: {
+                "Retry-After": components["headers"]["Retry-After"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    /**
+                     * @description What went wrong.
+                     * @example Service unavailable
+                     * @enum {string}
+                     */
+                    error: "Service unavailable";
+                };
+            };
+        };
+    };
+    parameters: {
+        /** @description The bookmark's id, percent-encoded. */
+        BookmarkId: components["schemas"]["Id"];
+        /** @description The device that makes the request. `unknown` is no device of its own, and its changes are broadcast to all. */
+        DeviceId: string;
+    };
+    requestBodies: never;
+    headers: {
+        /** @description The request's id in the service's log. */
+        "X-Request-Id": string;
+        /** @description Seconds to wait before trying again. */
+        "Retry-After": number;
+        /** @description An attachment with a file name that ends in `.dat`. */
+        "Content-Disposition": string;
+        /** @description Bytes that follow. */
+        "Content-Length": number;
+        /** @description Byte ranges are understood. */
+        "Accept-Ranges": "bytes";
+        /** @description Names the file's content. */
+        ETag: string;
+        /** @description Nothing between the service and the user may keep it. */
+        "Cache-Control": string;
+    };
+    pathItems: never;
+}
+export type $defs = Record<string, never>;
+export interface operations {
+    startLogin: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Where to go after the sign-in. May be left out. */
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["LoginRequest"];
+            };
+        };
+        responses: {
+            /** @description The URL to send the browser to. */
+            200: {
+                headers: {
+                    /** @description The sealed `service_login` cookie (HttpOnly, SameSite=Lax, Path /api/v1/auth, 600 s). */
+                    "Set-Cookie": string;
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LoginResponse"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            403: components["responses"]["ForbiddenOrigin"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description The identity provider did not answer as it should. */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /**
+                         * @description What went wrong.
+                         * @example Failed to initiate login
+                         * @enum {string}
+                         */
+                        error: "Failed to initiate login" | "Internal server error";
+                    };
+                };
+            };
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    completeLogin: {
+        parameters: {
+            query?: {
+                /** @description Authorization code from the identity provider. Without it the sign-in failed. */
+                code?: string;
+                /** @description The return URL, as the sign-in was started with. */
+                state?: string;
+                /** @description The identity provider's issuer (RFC 9207). */
+                iss?: string;
+                /** @description The identity provider's error code (RFC 6749, section 4.1.2.1). */
+                error?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description To the return URL with both cookies set, or to `/login?error=<message>` without a cookie. */
+            302: {
+                headers: {
+                    /** @description The return URL, or `/login?error=<message>`. */
+                    Location: string;
+                    /** @description Exactly two on success, `service_session` (604800 s) and `service_refresh` (2592000 s); none on failure. */
+                    "Set-Cookie"?: string;
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+        };
+    };
+    logout: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Signed out; both cookies are cleared. */
+            200: {
+                headers: {
+                    /** @description Two, both with Max-Age 0. */
+                    "Set-Cookie": string;
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Success"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            403: components["responses"]["ForbiddenOrigin"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description The login could not be ended. The cookies stay. */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /**
+                         * @description What went wrong.
+                         * @example Failed to logout
+                         * @enum {string}
+                         */
+                        error: "Failed to logout" | "Internal server error";
+                    };
+                };
+            };
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Signed in. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Session"];
+                };
+            };
+            /** @description Not signed in, or the session is over. Unlike other operations, without an error text. */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NoSession"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    refreshSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A new session cookie is set. */
+            200: {
+                headers: {
+                    /** @description The new `service_session` (604800 s). */
+                    "Set-Cookie": string;
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Success"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            /** @description The login is over. The user must sign in again. */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /**
+                         * @description Whether the cookie is missing or no longer valid.
+                         * @example Failed to refresh token
+                         * @enum {string}
+                         */
+                        error: "No refresh token" | "Failed to refresh token";
+                    };
+                };
+            };
+            403: components["responses"]["ForbiddenOrigin"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listBookmarks: {
+        parameters: {
+            query?: {
+                /** @description Which page, from 1. */
+                page?: number;
+                /** @description Bookmarks on a page. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BookmarkPage"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createBookmark: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The device that makes the request. `unknown` is no device of its own, and its changes are broadcast to all. */
+                "x-device-id"?: components["parameters"]["DeviceId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The encrypted bookmark. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewBookmark"];
+            };
+        };
+        responses: {
+            /** @description The record as stored. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Bookmark"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["ForbiddenOrigin"];
+            /** @description The id is in use, by a live or a deleted bookmark. */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /**
+                         * @description What went wrong.
+                         * @example Bookmark already exists
+                         * @enum {string}
+                         */
+                        error: "Bookmark already exists";
+                    };
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getBookmark: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The bookmark's id, percent-encoded. */
+                id: components["parameters"]["BookmarkId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The record. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Bookmark"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["BookmarkNotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    updateBookmark: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The device that makes the request. `unknown` is no device of its own, and its changes are broadcast to all. */
+                "x-device-id"?: components["parameters"]["DeviceId"];
+            };
+            path: {
+                /** @description The bookmark's id, percent-encoded. */
+                id: components["parameters"]["BookmarkId"];
+            };
+            cookie?: never;
+        };
+        /** @description The encrypted bookmark. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BookmarkContent"];
+            };
+        };
+        responses: {
+            /** @description The record as stored. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Bookmark"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["ForbiddenOrigin"];
+            404: components["responses"]["BookmarkNotFound"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteBookmark: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The device that makes the request. `unknown` is no device of its own, and its changes are broadcast to all. */
+                "x-device-id"?: components["parameters"]["DeviceId"];
+            };
+            path: {
+                /** @description The bookmark's id, percent-encoded. */
+                id: components["parameters"]["BookmarkId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Success"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["ForbiddenOrigin"];
+            404: components["responses"]["BookmarkNotFound"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getSyncStatus: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The device asked about. Without it, `last_sync` is any device's and `pending_changes` counts from the foremost cursor. */
+                "x-device-id"?: components["schemas"]["Id"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The figures. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SyncStatus"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description The figures could not be read. */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /**
+                         * @description What went wrong.
+                         * @example Failed to get sync status
+                         * @enum {string}
+                         */
+                        error: "Failed to get sync status" | "Internal server error";
+                        /**
+                         * @description The kind of failure to get the status; always there with that error. Holds nothing internal.
+                         * @example The database did not answer
+                         */
+                        details?: string;
+                    };
+                };
+            };
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    pullChanges: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The device that makes the request. `unknown` is no device of its own, and its changes are broadcast to all. */
+                "x-device-id"?: components["parameters"]["DeviceId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Where to go on from. Without a body, from the beginning. */
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["PullRequest"];
+            };
+        };
+        responses: {
+            /** @description One page of changes. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PullResponse"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["ForbiddenOrigin"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    pushChanges: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The device that makes the request. `unknown` is no device of its own, and its changes are broadcast to all. */
+                "x-device-id"?: components["parameters"]["DeviceId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The changes, at most 10,000 and 32 MiB. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PushRequest"];
+            };
+        };
+        responses: {
+            /** @description What became of each change. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PushResponse"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["ForbiddenOrigin"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    importBookmarks: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The device that makes the request. `unknown` is no device of its own, and its changes are broadcast to all. */
+                "x-device-id"?: components["parameters"]["DeviceId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The bookmarks, at most 10,000 and 32 MiB. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ImportRequest"];
+            };
+        };
+        responses: {
+            /** @description What became of each bookmark. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ImportResponse"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["ForbiddenOrigin"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    openRealtime: {
+        parameters: {
+            query?: {
+                /** @description In place of `X-User-ID`. */
+                user_id?: string;
+                /** @description In place of `X-Device-ID`. */
+                device_id?: components["schemas"]["Id"];
+                /** @description A stamp (Unix ms) to replay the missed changes from. Without it the channel starts with what comes next. */
+                since?: number;
+            };
+            header?: {
+                /** @description Must be `websocket` (any case). */
+                upgrade?: string;
+                /** @description The signed-in user's id. */
+                "x-user-id"?: string;
+                /** @description The device that opens the channel. */
+                "x-device-id"?: components["schemas"]["Id"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Switching protocols. */
+            101: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description The origin is not on the list, or the ids name another user. */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /**
+                         * @description What is forbidden.
+                         * @example Forbidden user
+                         * @enum {string}
+                         */
+                        error: "Forbidden origin" | "Forbidden user";
+                    };
+                };
+            };
+            /** @description The call was no WebSocket upgrade. */
+            426: {
+                headers: {
+                    /** @description The protocol to upgrade to. */
+                    Upgrade: "websocket";
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /**
+                         * @description What is missing.
+                         * @example WebSocket upgrade required
+                         * @enum {string}
+                         */
+                        error: "WebSocket upgrade required";
+                    };
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listExports: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The exports. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExportList"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createExport: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The export, in status `processing`. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Export"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["ForbiddenOrigin"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description Three exports are unfinished, or the rate limit is used up. */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /**
+                         * @description Which limit was met.
+                         * @example Too many exports in progress
+                         * @enum {string}
+                         */
+                        error: "Too many exports in progress" | "Too many requests";
+                    };
+                };
+            };
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    downloadExport: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A single byte range. Anything else is ignored and the whole file is sent. */
+                range?: string;
+                /** @description The ETag that the range belongs to. With another one the whole file is sent. */
+                "if-range"?: string;
+            };
+            path: {
+                /** @description The export's id. */
+                id: components["schemas"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file. */
+            200: {
+                headers: {
+                    "Content-Disposition": components["headers"]["Content-Disposition"];
+                    "Content-Length": components["headers"]["Content-Length"];
+                    "Accept-Ranges": components["headers"]["Accept-Ranges"];
+                    ETag: components["headers"]["ETag"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
+                };
+            };
+            /** @description The part of the file that was asked for. */
+            206: {
+                headers: {
+                    /** @description Which bytes these are, of how many. */
+                    "Content-Range": string;
+                    "Content-Disposition": components["headers"]["Content-Disposition"];
+                    "Content-Length": components["headers"]["Content-Length"];
+                    "Accept-Ranges": components["headers"]["Accept-Ranges"];
+                    ETag: components["headers"]["ETag"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
+                };
+            };
+            /** @description The export is not completed (pending, processing or failed), or the request is malformed. */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["ExportNotFound"];
+            /** @description The range lies outside the file. */
+            416: {
+                headers: {
+                    /** @description How many bytes the file has. */
+                    "Content-Range": string;
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /**
+                         * @description What went wrong.
+                         * @example Range not satisfiable
+                         * @enum {string}
+                         */
+                        error: "Range not satisfiable";
+                    };
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteExport: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The export's id. */
+                id: components["schemas"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted; the file is gone. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Success"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["ForbiddenOrigin"];
+            404: components["responses"]["ExportNotFound"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getExportKey: {
+        parameters: {
+            query?: {
+                /** @description The id of an export, to get the key that its file was made with. */
+                export?: components["schemas"]["Id"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The key. */
+            200: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExportKey"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["ExportNotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    setExportKey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The new key. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ExportKey"];
+            };
+        };
+        responses: {
+            /** @description Replaced. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Success"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["ForbiddenOrigin"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getKeyring: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The keyring and its revision. */
+            200: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Keyring"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            /** @description No keyring was stored yet. */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /**
+                         * @description What is missing.
+                         * @example Keyring not found
+                         * @enum {string}
+                         */
+                        error: "Keyring not found";
+                    };
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    setKeyring: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The keyring and its new revision. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Keyring"];
+            };
+        };
+        responses: {
+            /** @description What was stored. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Keyring"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["ForbiddenOrigin"];
+            /** @description The revision is not the stored one's plus 1. Get the keyring, and decide anew. */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /**
+                         * @description What went wrong.
+                         * @example Keyring was changed
+                         * @enum {string}
+                         */
+                        error: "Keyring was changed";
+                    };
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getHealth: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The report. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Health"];
+                };
+            };
+            500: components["responses"]["Internal"];
+        };
+    };
+}

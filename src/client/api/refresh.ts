@@ -1,0 +1,59 @@
+import type { SendRequest } from '../api.ts'
+
+const lockName = 'encrypted-bookmark-sync:refresh'
+/** A 401 of these says nothing of the session that a refresh could mend. */
+const withoutSession = /\/api\/v1\/auth\/(login|logout|refresh)$/
+
+/**
+ * After a 401 refreshes the session once and sends the request again. One refresh serves every call of this client, and
+ * a tab that finds another one refreshing tries the cookie that the other gets before it asks for one of its own.
+ */
+export function withRefresh(send: SendRequest): SendRequest {
+  let refreshes = 0
+  let running: Promise<Response | undefined> | undefined
+
+  async function refresh(service: string): Promise<Response> {
+    const url = new URL('/api/v1/auth/refresh', service)
+    const response = await send(new Request(url, { method: 'POST', credentials: 'include' }))
+    if (response.ok) refreshes++
+    return response
+  }
+
+  /** Undefined: another tab was at it, and the cookie is new unless that tab failed. */
+  function refreshOnce(service: string): Promise<Response | undefined> {
+    running ??= unlessElsewhere(() => refresh(service)).finally(() => {
+      running = undefined
+    })
+    return running
+  }
+
+  return async (request) => {
+    const before = refreshes
+    const first = await send(request.clone())
+    if (first.status !== 401 || withoutSession.test(new URL(request.url).pathname)) return first
+    if (refreshes === before) {
+      const answer = await refreshOnce(request.url)
+      if (answer === undefined) return sendAgain(request, first)
+      if (!answer.ok) return answer.status === 401 ? first : answer.clone()
+    }
+    await first.body?.cancel()
+    return send(request)
+  }
+
+  async function sendAgain(request: Request, first: Response): Promise<Response> {
+    const second = await send(request.clone())
+    if (second.status !== 401) return second
+    const answer = await refresh(request.url)
+    if (!answer.ok) return answer.status === 401 ? first : answer
+    return send(request)
+  }
+}
+
+/** Runs `refresh` unless another tab is running it; then waits for that one instead. */
+async function unlessElsewhere(refresh: () => Promise<Response>): Promise<Response | undefined> {
+  const { locks } = globalThis.navigator ?? {}
+  if (!locks) return refresh()
+  const answer = await locks.request(lockName, { ifAvailable: true }, (lock) => (lock ? refresh() : undefined))
+  if (answer === undefined) await locks.request(lockName, () => undefined)
+  return answer
+}

@@ -1,0 +1,18 @@
+/**
+ * `encrypted-bookmark-sync-client/crypto`: what a person's devices encrypt and open, without any network. Byte layouts
+ * are documented at each function; test vectors for other implementations are in the service's `test/vectors/`.
+ */
+export type { EntityType, ExportSummary, OpenedExport, PlaintextBookmark } from './bookmark.ts'
+export {
+  ExportError,
+  type ExportFault,
+  KeyringError,
+  type KeyringFault,
+  RecordError,
+  type RecordFault,
+  WrongKeyError,
+} from './errors.ts'
+export { type ExportFile, type ExportKeys, openExport, streamExport } from './export-file.ts'
+export { type Credentials, changePassphrase, createKeyring, type NewKeyring, openKeyring } from './keyring.ts'
+export { deriveKeys, type Keys } from './keys.ts'
+export { decryptBookmark, encryptBookmark, type SealedRecord, type StoredRecord } from './record.ts'

@@ -1,0 +1,62 @@
+import { openDB } from 'idb'
+
+const databaseName = 'encrypted-bookmark-sync-keys'
+const storeName = 'master-keys'
+
+/** A master key at rest: AES-GCM under a key that the browser uses but gives to nobody. */
+interface Kept {
+  wrappingKey: CryptoKey
+  iv: Uint8Array<ArrayBuffer>
+  wrapped: ArrayBuffer
+}
+
+/**
+ * Keeps a master key in this browser (IndexedDB), so that the passphrase is asked for once a device. It is wrapped by a
+ * WebCrypto key that cannot be exported: a copy of the profile's files gives nothing away on its own, while code that
+ * runs in the page's origin can use it.
+ *
+ * @param masterKey 32 bytes, from `createVault` or `openVault`
+ */
+export async function keepMasterKey(userId: string, masterKey: Uint8Array): Promise<void> {
+  const wrappingKey = await crypto.subtle.generateKey({ name: 'AES-GCM', length: 256 }, false, ['encrypt', 'decrypt'])
+  const iv = crypto.getRandomValues(new Uint8Array(12))
+  const wrapped = await crypto.subtle.encrypt(algorithm(iv, userId), wrappingKey, new Uint8Array(masterKey))
+  await inDatabase((database) => database.put(storeName, { wrappingKey, iv, wrapped } satisfies Kept, userId))
+}
+
+/** The master key that this browser keeps for a person; undefined when there is none, or it does not open. */
+export async function loadMasterKey(userId: string): Promise<Uint8Array | undefined> {
+  const kept: Kept | undefined = await inDatabase((database) => database.get(storeName, userId))
+  if (!kept) return undefined
+  try {
+    return new Uint8Array(await crypto.subtle.decrypt(algorithm(kept.iv, userId), kept.wrappingKey, kept.wrapped))
+  } catch {
+    return undefined
+  }
+}
+
+/** Forgets a person's master key: at sign-out. */
+export async function forgetMasterKey(userId: string): Promise<void> {
+  await inDatabase((database) => database.delete(storeName, userId))
+}
+
+function algorithm(iv: Uint8Array<ArrayBuffer>, userId: string): AesGcmParams {
+  return { name: 'AES-GCM', iv, additionalData: new TextEncoder().encode(userId) }
+}
+
+async function inDatabase<T>(work: (database: Awaited<ReturnType<typeof open>>) => Promise<T>): Promise<T> {
+  const database = await open()
+  try {
+    return await work(database)
+  } finally {
+    database.close()
+  }
+}
+
+function open() {
+  return openDB(databaseName, 1, {
+    upgrade(database) {
+      database.createObjectStore(storeName)
+    },
+  })
+}

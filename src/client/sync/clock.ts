@@ -1,0 +1,20 @@
+import { abortable } from './abortable.ts'
+
+/** Time, for tests to put their own in its place. */
+export interface Clock {
+  /** Unix ms. */
+  now(): number
+  /** Resolves after so many ms; rejects with the signal's reason when it aborts, and leaves no timer. */
+  sleep(ms: number, signal: AbortSignal): Promise<void>
+}
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  async sleep(ms, signal) {
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const elapsed = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, ms)
+    })
+    await abortable(elapsed, signal).finally(() => clearTimeout(timer))
+  },
+}
