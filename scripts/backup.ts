@@ -1,0 +1,48 @@
+/**
+ * `npm run backup -- FOLDER`: copies the database and the export files into a new folder while the service runs, and
+ * checks the copy. The folder is a DATA_DIR. Exit status 0 only when it is there, whole and on disk.
+ */
+import { join, resolve } from 'node:path'
+import { type Config, readConfig } from '../src/config.ts'
+import { bucketAdvice, postgresAdvice, secretAdvice } from './backup/advice.ts'
+import { copyDatabase, openCopy } from './backup/database.ts'
+import { copyExports } from './backup/exports.ts'
+import { makeFolder } from './backup/folder.ts'
+
+try {
+  await run(process.argv.slice(2))
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error)
+  process.exitCode = 1
+}
+
+async function run([folder, ...others]: string[]): Promise<void> {
+  if (!folder || folder.startsWith('-') || others.length > 0) throw new Error('Usage: npm run backup -- FOLDER')
+  process.umask(0o077)
+  const config = readConfig(process.env)
+  if (!config.databaseUrl.startsWith('sqlite:')) throw new Error(postgresAdvice(config, folder))
+  const path = resolve(folder)
+  const { rows, leftOut } = await makeFolder(path, (unfinished) => fill(config, unfinished))
+  for (const [id, reason] of leftOut) console.log(`left out: the export ${id}, ${reason}`)
+  const counts = Object.entries(rows).map(([table, count]) => `${table} ${count}`)
+  console.log(`${path}\n  checked  ${counts.join(', ')}\n  restore  DATA_DIR=${path} npm start (on a copy of it)`)
+  if (config.s3) console.log(bucketAdvice(config.s3.bucket))
+  console.log(secretAdvice(config))
+}
+
+/** The database first: what it refers to is there already. A file that goes meanwhile belongs to an export that was deleted. */
+async function fill({ databaseUrl, s3, exportsDir }: Config, folder: string) {
+  const from = databaseUrl.slice('sqlite:'.length)
+  const path = join(folder, 'bookmarks.db')
+  await copyDatabase(from, path)
+  const copy = openCopy(path, from)
+  try {
+    const leftOut = s3
+      ? new Map<string, string>()
+      : await copyExports(copy.listExports(), exportsDir, join(folder, 'exports'))
+    for (const id of leftOut.keys()) copy.removeExport(id)
+    return { rows: copy.check(), leftOut }
+  } finally {
+    copy.close()
+  }
+}

@@ -1,0 +1,115 @@
+import Sqlite from 'better-sqlite3'
+import { ConfigError } from '../../src/config/values.ts'
+import { migrationsWith } from '../../src/db/migrations/index.ts'
+
+/** Enough for a good pace, few enough to hear a signal in between. */
+const pagesAtOnce = 1000
+
+/**
+ * Copies the database as it is at one moment, while the service goes on writing. The read transaction keeps that moment:
+ * without it each write of the service would make the copy begin anew. It holds up nothing but the log's shrinking.
+ */
+export async function copyDatabase(from: string, to: string): Promise<void> {
+  const source = openSource(from)
+  try {
+    source.exec('begin')
+    source.prepare('select 1 from sqlite_schema').get()
+    await source.backup(to, { progress: () => pagesAtOnce })
+  } catch (error) {
+    throw explained(error, from)
+  } finally {
+    source.close()
+  }
+}
+
+function openSource(path: string): Sqlite.Database {
+  try {
+    return new Sqlite(path, { readonly: true, fileMustExist: true })
+  } catch (error) {
+    throw new ConfigError(`DATABASE_URL: ${path} cannot be opened (${(error as Error).message})`)
+  }
+}
+
+/** An export that has a file. */
+export interface StoredExport {
+  id: string
+  object_key: string
+  size_bytes: number
+}
+
+/** A copy of the database `from`, which only we use. */
+export interface Copy {
+  listExports(): StoredExport[]
+  removeExport(id: string): void
+  /** Throws unless it is whole and one that this version can start on; gives the number of rows of each table. */
+  check(): Record<string, number>
+  close(): void
+}
+
+export function openCopy(path: string, from: string): Copy {
+  const copy = new Sqlite(path, { fileMustExist: true })
+  const explaining = <T>(read: () => T): T => {
+    try {
+      return read()
+    } catch (error) {
+      throw explained(error, from)
+    }
+  }
+  explaining(() => {
+    checkVersion(copy, from)
+    // One file then, without a log beside it. The service goes back to WAL by itself.
+    copy.pragma('journal_mode = DELETE')
+  })
+  return {
+    listExports: () =>
+      explaining(() =>
+        copy
+          .prepare<[], StoredExport>('select id, object_key, size_bytes from exports where object_key is not null')
+          .all(),
+      ),
+    removeExport(id) {
+      copy.prepare('delete from exports where id = ?').run(id)
+    },
+    check: () => explaining(() => checkWhole(copy, from)),
+    close: () => copy.close(),
+  }
+}
+
+function checkVersion(copy: Sqlite.Database, from: string): void {
+  const ours = copy.prepare("select 1 from sqlite_schema where name = 'kysely_migration'").get()
+  if (!ours) throw new ConfigError(`DATABASE_URL: ${from} is no database of this service`)
+  const known = Object.keys(migrationsWith('text'))
+  const names = copy.prepare<[], string>('select name from kysely_migration').pluck().all()
+  const newer = names.filter((name) => !known.includes(name))
+  if (newer.length > 0) {
+    throw new ConfigError(
+      `DATABASE_URL: ${from} was made by a newer version (${newer.join(', ')}); take the command from that one`,
+    )
+  }
+}
+
+function checkWhole(copy: Sqlite.Database, from: string): Record<string, number> {
+  const fault = String(copy.pragma('integrity_check(1)', { simple: true }))
+  if (fault !== 'ok') throw new ConfigError(`DATABASE_URL: ${from} is damaged (${fault.replaceAll(/\s+/g, ' ')})`)
+  const [orphan] = copy.pragma('foreign_key_check') as { table: string; parent: string }[]
+  if (orphan) {
+    throw new ConfigError(`DATABASE_URL: ${from} is damaged (${orphan.table} refers to ${orphan.parent} that are gone)`)
+  }
+  const tables = copy.prepare<[], string>(
+    `select name from sqlite_schema where type = 'table' and name not like 'sqlite!_%' escape '!'
+      and name not like 'kysely!_%' escape '!' order by name`,
+  )
+  const count = (table: string) => copy.prepare<[], number>(`select count(*) from "${table}"`).pluck().get() ?? 0
+  return Object.fromEntries(
+    tables
+      .pluck()
+      .all()
+      .map((table) => [table, count(table)]),
+  )
+}
+
+function explained(error: unknown, from: string): unknown {
+  if (!(error instanceof Sqlite.SqliteError)) return error
+  const isDamaged = /^SQLITE_(NOTADB|CORRUPT)/.test(error.code)
+  return new ConfigError(`DATABASE_URL: ${from} ${isDamaged ? 'is damaged' : 'cannot be copied'} (${error.message})`)
+}

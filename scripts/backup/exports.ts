@@ -1,0 +1,39 @@
+import { constants, copyFile, mkdir, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { ConfigError } from '../../src/config/values.ts'
+import { assertObjectKey } from '../../src/exports/object-key.ts'
+import type { StoredExport } from './database.ts'
+
+/** Copies the files of the exports. Those that are not as the database says are named, each with the reason. */
+export async function copyExports(exports: StoredExport[], from: string, to: string): Promise<Map<string, string>> {
+  await mkdir(to)
+  const leftOut = new Map<string, string>()
+  if (exports.length === 0) return leftOut
+  await checkFolder(from)
+  for (const stored of exports) {
+    const fault = await copyExport(stored, from, to)
+    if (fault) leftOut.set(stored.id, fault)
+  }
+  return leftOut
+}
+
+/** An environment that is not the service's would otherwise look as if all exports had been deleted. */
+async function checkFolder(dir: string): Promise<void> {
+  const found = await stat(dir).catch((error: Error) => error)
+  if (found instanceof Error) throw new ConfigError(`EXPORTS_DIR: ${dir} cannot be read (${found.message})`)
+}
+
+async function copyExport({ object_key, size_bytes }: StoredExport, from: string, to: string) {
+  assertObjectKey(object_key)
+  const path = join(to, object_key)
+  try {
+    await copyFile(join(from, object_key), path, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return 'its file is gone'
+    throw error
+  }
+  const { size } = await stat(path)
+  if (size === size_bytes) return undefined
+  await rm(path)
+  return `its file has ${size} bytes instead of ${size_bytes}`
+}

@@ -1,0 +1,32 @@
+/**
+ * `npm run reseal`: seals everything stored anew under the first key of SECRET_KEY, so that the others can be dropped. The
+ * service may run meanwhile, in any number of instances. Exit status 0 only when the first key opens all there is.
+ */
+import { pino } from 'pino'
+import { reseal } from '../src/auth/reseal.ts'
+import { ConfigError } from '../src/config/values.ts'
+import { readConfig } from '../src/config.ts'
+import { openBeside } from '../src/db/beside.ts'
+
+try {
+  await run()
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error)
+  process.exitCode = 1
+}
+
+async function run(): Promise<void> {
+  const { databaseUrl, secretKeys } = readConfig(process.env)
+  if (!secretKeys) {
+    throw new ConfigError('SECRET_KEY is required here: the new key, then the old one (of development: secret.key)')
+  }
+  const database = await openBeside(databaseUrl, pino({ level: 'silent' }))
+  try {
+    const { resealed, current, unreadable } = await reseal(database, secretKeys)
+    for (const { table, id } of unreadable) console.error(`${table} ${id}: opens under no key of SECRET_KEY`)
+    console.log(`resealed ${resealed}, already current ${current}, unreadable ${unreadable.length}`)
+    if (unreadable.length > 0) process.exitCode = 1
+  } finally {
+    await database.close()
+  }
+}

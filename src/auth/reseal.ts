@@ -1,0 +1,85 @@
+import type { Database } from '../db/database.ts'
+import { listSealed, replaceSealed, type SealedColumn, type SealedValue, sealedColumns } from '../db/sealed.ts'
+import { createSeal, type Seal } from './seal.ts'
+
+const pageLength = 50
+const maxPasses = 5
+
+type Parts = Pick<Database, 'db' | 'write'>
+
+interface Found {
+  /** Are under the first key since now. */
+  resealed: number
+  /** Were under it already. */
+  current: number
+  /** Were under another key; some of them may have changed before they could be replaced. */
+  older: number
+  /** Open under no key of the list, and stay as they are. */
+  unreadable: { table: string; id: string }[]
+}
+
+/**
+ * Seals under the first key what is stored under another one. The service may write all the while: a value is replaced
+ * only while it is the one that was opened, and what comes in behind the pages is found by the next pass. When this
+ * resolves, the last pass found nothing under another key.
+ */
+export async function reseal(parts: Parts, secretKeys: Uint8Array[]): Promise<Omit<Found, 'older'>> {
+  const anyKey = createSeal(secretKeys)
+  const firstKey = createSeal(secretKeys.slice(0, 1))
+  const first = await pass(parts, anyKey, firstKey)
+  let { resealed } = first
+  let last = first
+  for (let passes = 1; last.older > 0; passes += 1) {
+    if (passes === maxPasses)
+      throw new Error('SECRET_KEY: an instance goes on sealing under another key than the first')
+    last = await pass(parts, anyKey, firstKey)
+    resealed += last.resealed
+  }
+  return { resealed, current: first.current, unreadable: last.unreadable }
+}
+
+async function pass(parts: Parts, anyKey: Seal, firstKey: Seal): Promise<Found> {
+  const found: Found = { resealed: 0, current: 0, older: 0, unreadable: [] }
+  for (const column of sealedColumns) {
+    for await (const page of pagesOf(parts, column)) {
+      const replacements: Replacement[] = []
+      for (const value of page) {
+        const binding = { purpose: column.purpose, userId: value.userId, rowId: value.id }
+        const opened = anyKey.open(value.sealed, binding)
+        if (!opened) found.unreadable.push({ table: column.table, id: value.id })
+        else if (firstKey.open(value.sealed, binding)) found.current += 1
+        else replacements.push({ value, replacement: firstKey.seal(opened, binding) })
+      }
+      found.older += replacements.length
+      found.resealed += await replaceAll(parts, column, replacements)
+    }
+  }
+  return found
+}
+
+async function* pagesOf({ db }: Parts, column: SealedColumn): AsyncGenerator<SealedValue[]> {
+  for (let after = ''; ; ) {
+    const page = await listSealed(db, column, after, pageLength)
+    yield page
+    const last = page.at(-1)
+    if (!last || page.length < pageLength) return
+    after = last.id
+  }
+}
+
+interface Replacement {
+  value: SealedValue
+  replacement: string
+}
+
+/** In a short transaction that has nothing else to do: the service waits for it, if at all, a few milliseconds. */
+async function replaceAll({ write }: Parts, column: SealedColumn, replacements: Replacement[]): Promise<number> {
+  if (replacements.length === 0) return 0
+  return write(async (trx) => {
+    let replaced = 0
+    for (const { value, replacement } of replacements) {
+      replaced += Number(await replaceSealed(trx, column, value, replacement))
+    }
+    return replaced
+  })
+}

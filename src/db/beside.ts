@@ -1,0 +1,57 @@
+import Sqlite from 'better-sqlite3'
+import type { FastifyBaseLogger } from 'fastify'
+import { Kysely, SqliteDialect } from 'kysely'
+import { ConfigError } from '../config/values.ts'
+import { appliedMigrations, type Database, type Db } from './database.ts'
+import { migrationsWith } from './migrations/index.ts'
+import { openPostgres } from './postgres.ts'
+import type { Schema } from './schema.ts'
+
+type Beside = Pick<Database, 'db' | 'write' | 'close'>
+
+/** Longer than the service itself waits: a command can. */
+const busyMs = 60_000
+
+/** For a command that works while the service does: no lock keeps it out, and it finds the schema it knows or leaves. */
+export async function openBeside(url: string, log: FastifyBaseLogger): Promise<Beside> {
+  const isSqlite = url.startsWith('sqlite:')
+  const beside = isSqlite ? openSqliteBeside(url.slice('sqlite:'.length)) : openPostgres(url, log)
+  try {
+    await checkSchema(beside.db)
+    return beside
+  } catch (error) {
+    await beside.close()
+    if (error instanceof ConfigError) throw error
+    throw new ConfigError(`DATABASE_URL: the database cannot be used (${(error as Error).message})`, { cause: error })
+  }
+}
+
+/** A transaction here must begin with a write: one that reads first fails when the service writes before it does. */
+function openSqliteBeside(path: string): Beside {
+  const sqlite = openFile(path)
+  const db = new Kysely<Schema>({ dialect: new SqliteDialect({ database: sqlite }) })
+  return {
+    db,
+    write: (work) => db.transaction().execute(work),
+    close: () => db.destroy(),
+  }
+}
+
+function openFile(path: string): Sqlite.Database {
+  try {
+    const sqlite = new Sqlite(path, { fileMustExist: true, timeout: busyMs })
+    sqlite.pragma('synchronous = FULL')
+    return sqlite
+  } catch (error) {
+    throw new ConfigError(`DATABASE_URL: ${path} cannot be opened (${(error as Error).message})`)
+  }
+}
+
+async function checkSchema(db: Db): Promise<void> {
+  const applied = await appliedMigrations(db)
+  if (applied.length === 0) throw new ConfigError('DATABASE_URL: the database is none of this service')
+  const known = Object.keys(migrationsWith('text'))
+  if (applied.toSorted().join() !== known.toSorted().join()) {
+    throw new ConfigError('DATABASE_URL: the database is of another version; take the command from that one')
+  }
+}

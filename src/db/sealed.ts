@@ -1,0 +1,50 @@
+import { sql } from 'kysely'
+import type { Binding } from '../auth/seal.ts'
+import type { Db, Trx } from './database.ts'
+
+/** A column of values that auth/seal.ts made. Each is bound to its row and to the row's user. */
+export interface SealedColumn {
+  table: 'users' | 'logins' | 'exports'
+  userId: 'id' | 'user_id'
+  column: string
+  purpose: Binding['purpose']
+}
+
+/** All there are. */
+export const sealedColumns: SealedColumn[] = [
+  { table: 'users', userId: 'id', column: 'export_key_sealed', purpose: 'export-key' },
+  { table: 'logins', userId: 'user_id', column: 'provider_token_sealed', purpose: 'provider-token' },
+  { table: 'exports', userId: 'user_id', column: 'key_sealed', purpose: 'export-key' },
+]
+
+export interface SealedValue {
+  id: string
+  userId: string
+  sealed: string
+}
+
+/** The values of the next rows by id; rows that have none are left out. */
+export async function listSealed(
+  db: Db,
+  { table, userId, column }: SealedColumn,
+  after: string,
+  limit: number,
+): Promise<SealedValue[]> {
+  const { rows } = await sql<SealedValue>`
+    select id, ${sql.ref(userId)} as ${sql.ref('userId')}, ${sql.ref(column)} as sealed from ${sql.table(table)}
+    where id > ${after} and ${sql.ref(column)} is not null order by id limit ${limit}`.execute(db)
+  return rows
+}
+
+/** Only while the value is still the one that was read; tells whether it was. */
+export async function replaceSealed(
+  trx: Trx,
+  { table, column }: SealedColumn,
+  { id, sealed }: SealedValue,
+  replacement: string,
+): Promise<boolean> {
+  const { numAffectedRows } = await sql`
+    update ${sql.table(table)} set ${sql.ref(column)} = ${replacement}
+    where id = ${id} and ${sql.ref(column)} = ${sealed}`.execute(trx)
+  return numAffectedRows === 1n
+}

@@ -1,0 +1,174 @@
+import t from 'tap'
+import { reseal } from '../../src/auth/reseal.ts'
+import type { Database } from '../../src/db/database.ts'
+import { sealedColumns } from '../../src/db/sealed.ts'
+import { openFile } from '../exports/fixture.ts'
+import { buildApp, type TestUser } from '../support/app.ts'
+import { openBrowser } from '../support/browser.ts'
+import { createdExport } from '../support/exports.ts'
+import type { MockProvider } from '../support/providers.ts'
+import { changeExportKey, newer, older, openRotation, readExportKey } from '../support/rotation.ts'
+
+t.setTimeout(120_000)
+
+const refreshPath = '/api/v1/auth/refresh'
+const minuteMs = 60_000
+const newThenOld = [newer, older].map((key) => Buffer.from(key, 'base64'))
+
+t.test('After the four steps the new key alone opens what the old one sealed', async (t) => {
+  const service = await openRotation(t)
+  const before = await (await service.start(older)).user('bob')
+  const cookie = { cookie: before.cookie }
+  const bob: TestUser = {
+    ...before,
+    call: (method, path, it) => service.call(method, path, { ...it, headers: cookie }),
+  }
+  const ada = openBrowser(service.call)
+  await ada.signIn('Ada')
+  const madeUnder = await changeExportKey(bob)
+  const { id } = await createdExport(bob)
+  const key = await changeExportKey(bob)
+
+  await service.start(`${older},${newer}`)
+  await service.start(`${newer},${older}`)
+  const early = await service.reseal(newer).result
+  t.match([early.code, early.stdout], [1, 'resealed 0, already current 0, unreadable 4\n'], 'the old key is needed yet')
+  const { code, stdout, stderr } = await service.reseal(`${newer},${older}`).result
+  t.same([code, stdout, stderr], [0, 'resealed 4, already current 0, unreadable 0\n', ''])
+  t.equal(await readExportKey(bob), key, 'the service that ran meanwhile goes on')
+
+  const last = await service.start(newer)
+  t.equal(await readExportKey(bob), key)
+  t.equal(await readExportKey(bob, id), madeUnder)
+  const { status, raw } = await bob.call('GET', `/api/v1/exports/${id}`)
+  t.equal(status, 200)
+  t.equal(JSON.parse(await openFile(raw, Buffer.from(madeUnder, 'base64'))).bookmark_count, 0)
+  t.match(await createdExport(bob), { status: 'completed' })
+  last.setClock(Date.now() + minuteMs + 1000)
+  t.equal((await ada.call('POST', refreshPath)).status, 200)
+  t.equal(grants(service.mock), 1, 'the provider was asked with its token')
+  const again = await service.reseal(newer).result
+  t.same([again.code, again.stdout], [0, 'resealed 0, already current 5, unreadable 0\n'])
+})
+
+/** How often the provider was asked to refresh. */
+function grants({ requests }: MockProvider): number {
+  return requests.filter(({ form }) => form.get('grant_type') === 'refresh_token').length
+}
+
+t.test('What no key opens is named, kept as it is, and holds up nothing', async (t) => {
+  const service = await openRotation(t)
+  const { context, user } = await service.start(older)
+  const [ada, bob, eve] = [await user('ada'), await user('bob'), await user('eve')]
+  const { db } = context.database
+  const users = () => db.selectFrom('users').select(['id', 'export_key_sealed as sealed']).orderBy('id').execute()
+  const replace = (id: string, export_key_sealed = '') =>
+    db.updateTable('users').set({ export_key_sealed }).where('id', '=', id).execute()
+  await replace(bob.userId, (await users()).find(({ id }) => id === ada.userId)?.sealed)
+  await replace(eve.userId, 'damaged')
+  const before = await users()
+
+  const { code, stdout, stderr } = await service.reseal(`${newer},${older}`).result
+  t.same([code, stdout], [1, 'resealed 1, already current 0, unreadable 2\n'])
+  const lines = [bob, eve].map(({ userId }) => `users ${userId}: opens under no key of SECRET_KEY`)
+  t.same(stderr.trim().split('\n'), lines.toSorted(), 'table and id, never the value')
+  const changed = (await users()).filter(({ sealed }, index) => sealed !== before[index]?.sealed)
+  t.same(
+    changed.map(({ id }) => id),
+    [ada.userId],
+  )
+  t.match(await service.reseal(newer).result, { code: 1, stdout: 'resealed 0, already current 1, unreadable 2\n' })
+})
+
+t.test('A value that changes between being opened and being replaced stays as it was written', async (t) => {
+  const service = await openRotation(t)
+  const { context, user } = await service.start(`${older},${newer}`)
+  const people = await Promise.all(['ada', 'bob', 'eve'].map(user))
+  const { db, write } = context.database
+  const keys: string[] = []
+  const besides: Database['write'] = async (work) => {
+    if (keys.length === 0) for (const person of people) keys.push(await changeExportKey(person))
+    return write(work)
+  }
+  t.same(await reseal({ db, write: besides }, newThenOld), { resealed: 3, current: 0, unreadable: [] })
+  const { call } = await service.start(newer)
+  const read = ({ cookie }: TestUser) =>
+    readExportKey({ call: (method, path) => call(method, path, { headers: { cookie } }) })
+  t.same(await Promise.all(people.map(read)), keys)
+})
+
+t.test('An instance that goes on sealing under the old key is noticed', async (t) => {
+  const { context, user } = await (await openRotation(t)).start(`${older},${newer}`)
+  const ada = await user('ada')
+  const { db, write } = context.database
+  const besides: Database['write'] = async (work) => {
+    const result = await write(work)
+    await changeExportKey(ada)
+    return result
+  }
+  const message = 'SECRET_KEY: an instance goes on sealing under another key than the first'
+  await t.rejects(reseal({ db, write: besides }, newThenOld), { message })
+})
+
+t.test('Back and forth while people sign in, refresh and change their export key: nothing is lost', async (t) => {
+  const service = await openRotation(t)
+  const { setClock } = await service.start(`${older},${newer}`)
+  // Its access tokens of one second are all the same, so that UserInfo would mix up who asks.
+  service.mock.idTokenClaims = ['sub', 'email', 'email_verified', 'name', 'picture']
+  let now = Date.now()
+  const people = new Map<ReturnType<typeof openBrowser>, string>()
+  const signIn = async (sub: string) => {
+    service.mock.person = { sub, email: `${sub}@example.com`, email_verified: true, name: sub, picture: '' }
+    const browser = openBrowser(service.call)
+    await browser.signIn(sub)
+    people.set(browser, await changeExportKey(browser))
+    return browser
+  }
+  const early = await Array.fromAsync({ length: 12 }, (_, index) => signIn(`early-${index}`))
+  let resealing = true
+  const faults: string[] = []
+  const use = async (browser: (typeof early)[0]) => {
+    people.set(browser, await changeExportKey(browser))
+    const { status } = await browser.call('POST', refreshPath)
+    if (status !== 200) faults.push(`refresh answered ${status}`)
+  }
+  const useAll = async () => {
+    while (resealing) {
+      now += minuteMs + 1000
+      setClock(now)
+      await Promise.all(early.map(use))
+    }
+  }
+  const newcomers = async () => {
+    for (let index = 0; resealing; index += 1) await signIn(`late-${index}`)
+  }
+  const using = Promise.all([useAll(), newcomers()])
+  for (let round = 0; round < 4; round += 1) {
+    const { code, stderr } = await service.reseal(round % 2 === 0 ? `${newer},${older}` : `${older},${newer}`).result
+    if (code !== 0 && !stderr.includes('goes on sealing')) faults.push(stderr)
+  }
+  resealing = false
+  await using
+  t.same(faults, [])
+  t.comment(`${people.size} people, the provider asked ${grants(service.mock)} times`)
+  t.match(await service.reseal(`${newer},${older}`).result, { code: 0 })
+
+  const last = await service.start(newer)
+  last.setClock(now + 2 * minuteMs)
+  const before = grants(service.mock)
+  for (const [browser, key] of people) {
+    t.equal((await browser.call('POST', refreshPath)).status, 200)
+    t.equal(await readExportKey(browser), key)
+  }
+  t.equal(grants(service.mock), before + people.size, 'each with the token that the provider gave last')
+})
+
+t.test('Every column of sealed values is known', async (t) => {
+  const { context } = await buildApp(t)
+  const tables = await context.database.db.introspection.getTables()
+  const sealed = tables.flatMap(({ name, columns }) => columns.map((column) => `${name}.${column.name}`))
+  t.same(
+    sealed.filter((name) => name.endsWith('_sealed')).toSorted(),
+    sealedColumns.map(({ table, column }) => `${table}.${column}`).toSorted(),
+  )
+})

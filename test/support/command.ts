@@ -1,0 +1,36 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import type { Test } from 'tap'
+
+/** So that each start takes half the time. */
+const NODE_COMPILE_CACHE = join(tmpdir(), 'ebs-test-compile-cache')
+
+export interface Command {
+  /** How it ended, and what it printed. */
+  result: Promise<{ code: number | null; signal: NodeJS.Signals | null; stdout: string; stderr: string }>
+  kill(signal: NodeJS.Signals): void
+}
+
+/** A script of scripts/ in a process of its own, with nothing but these variables. */
+export function startCommand(t: Test, script: string, args: string[], env: Record<string, string>): Command {
+  const path = fileURLToPath(new URL(`../../scripts/${script}`, import.meta.url))
+  const child = spawn(process.execPath, [path, ...args], {
+    env: { NODE_COMPILE_CACHE, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const printed = Promise.all([text(child.stdout), text(child.stderr)])
+  const result = once(child, 'close').then(async ([code, signal]) => {
+    const [stdout, stderr] = await printed
+    return { code, signal, stdout, stderr }
+  })
+  t.teardown(() => child.kill('SIGKILL'))
+  return { result, kill: (signal) => child.kill(signal) }
+}
+
+export function runCommand(t: Test, script: string, args: string[], env: Record<string, string>): Command['result'] {
+  return startCommand(t, script, args, env).result
+}
