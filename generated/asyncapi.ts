@@ -10,9 +10,15 @@ export interface components {
              * @enum {string}
              */
             type: "connected";
-            /** @description The device id that the socket was opened with. */
+            /**
+             * @description The device id that the socket was opened with.
+             * @example laptop-7f3a
+             */
             deviceId: string;
-            /** @description The server's time (Unix ms). */
+            /**
+             * @description The server's time (Unix ms).
+             * @example 1763700000000
+             */
             timestamp: number;
         };
         /** @description A change. */
@@ -23,7 +29,10 @@ export interface components {
              */
             type: "sync";
             event: components["schemas"]["SyncEvent"];
-            /** @description The change's stamp (Unix ms), to send as `since` when connecting again. */
+            /**
+             * @description The change's stamp (Unix ms), to send as `since` when connecting again.
+             * @example 1763700000000
+             */
             stamp: number;
         };
         /** @description A change made by the client. */
@@ -58,7 +67,10 @@ export interface components {
              * @enum {string}
              */
             type: "error";
-            /** @description A sentence. For a rejected change it names the entity. */
+            /**
+             * @description A sentence. For a rejected change it names the entity.
+             * @example bookmark 0199f6a0-1c00-7000-8000-000000000002: The version of 1763700000123 by phone-2c is newer
+             */
             error: string;
         };
         /**
@@ -122,6 +134,27 @@ export interface components {
              * @example last_write_wins
              */
             resolution_strategy: string | null;
+            /**
+             * @description Versions of the entity that this change, or an earlier one, replaced without its device having seen them: the last of each device, newest last. A device that finds its own last version here has lost an edit, which it still holds. Left out when there are none.
+             * @example [
+             *       {
+             *         "device_id": "phone-2c",
+             *         "timestamp": 1763700000100
+             *       }
+             *     ]
+             */
+            overwritten?: {
+                /**
+                 * @description The device that had made it.
+                 * @example phone-2c
+                 */
+                device_id: string;
+                /**
+                 * @description When it was made (Unix ms).
+                 * @example 1763700000100
+                 */
+                timestamp: number;
+            }[];
         };
         /**
          * @description Base64 of the encrypted bookmark JSON. Opaque to the server.

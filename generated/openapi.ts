@@ -32,6 +32,8 @@ export interface paths {
          * @description Where the identity provider sends the browser back to. In this order: (1) exchanges the code for tokens,
          *     (2) creates the user on the first sign-in, (3) sets the two session cookies, (4) redirects.
          *
+         *     A user has at most 1,000 logins: another one ends the oldest, its session and its sockets.
+         *
          *     A failure redirects to `/login?error=<message>`; the message is one of `Login expired or was started in another
          *     browser`, `Login was refused by the identity provider`, `Identity provider is not available`, `Login failed`.
          */
@@ -96,7 +98,8 @@ export interface paths {
         /**
          * Get a new session cookie
          * @description Call it when a request answered 401, then repeat that request once. The refresh cookie stays as it is, so tabs
-         *     that refresh at the same moment all stay signed in. Older session cookies of the login live 60 s more.
+         *     that refresh at the same moment all stay signed in. Older session cookies of the login live 60 s more, and no more
+         *     than the newest 1,000.
          *
          *     503 means that the identity provider is out of reach: nobody is signed out, try again later.
          */
@@ -171,7 +174,7 @@ export interface paths {
         };
         /**
          * How far a device is behind
-         * @description Figures for the device in `X-Device-ID`; without the header, for the user's devices together.
+         * @description Figures for the device in `X-Device-ID`; without the header, for the user's devices together. At most 1,000 devices of a user are known: when another one comes, the one not seen longest is forgotten, and so starts from cursor 0 again.
          */
         get: operations["getSyncStatus"];
         put?: never;
@@ -222,6 +225,10 @@ export interface paths {
          *
          *     A repeated push is accepted and changes nothing. A change of another user, or with a `timestamp` more than 24 h
          *     ahead of the server, is rejected in `conflicts`. One malformed change makes the whole request a 400.
+         *
+         *     A push that would pass the user's quota is a 413 as a whole, its deletes included: push those by themselves. A
+         *     push of deletes alone is never refused. The delete of an unknown entity leaves a tombstone, so that an older create
+         *     arriving later loses; at the limit of records it is accepted and leaves none.
          */
         post: operations["pushChanges"];
         delete?: never;
@@ -243,7 +250,7 @@ export interface paths {
          * Import bookmarks
          * @description Creates many bookmarks at once. An element that fails (a live bookmark has its id, a field is wrong) is reported
          *     in `errors` with its id; the others are imported. A deleted bookmark with that id is revived. Dates are in Unix
-         *     **seconds**.
+         *     **seconds**. An import that would pass the user's quota is a 413 as a whole: nothing is imported.
          */
         post: operations["importBookmarks"];
         delete?: never;
@@ -263,7 +270,10 @@ export interface paths {
          * Open the realtime channel
          * @description Upgrades to a WebSocket; its messages are in `asyncapi.yaml`. Browsers cannot set headers on a WebSocket, so the
          *     query parameters `user_id` and `device_id` stand in for `X-User-ID` and `X-Device-ID` (a header wins). Checked in
-         *     this order: origin, session, upgrade, ids, user.
+         *     this order: origin, session, upgrade, ids, user, sockets.
+         *
+         *     A user has at most 256 open sockets on one instance of the service; another one is answered 429
+         *     `Too many sockets` there until one of them is closed.
          */
         get: operations["openRealtime"];
         put?: never;
@@ -289,7 +299,11 @@ export interface paths {
         put?: never;
         /**
          * Make an export
-         * @description Starts making a backup file of every live bookmark. Answers at once; ask `listExports` until it is `completed`. The file expires 7 days after that. At most 3 unfinished exports a user.
+         * @description Starts making a backup file of every live bookmark. Answers at once; ask `listExports` until it is `completed`.
+         *     The file expires 7 days after that.
+         *
+         *     A user has at most 3 unfinished exports, and at most 10 that are kept: unfinished, or completed and not expired. A
+         *     failed one holds no place: once there are 10 exports in all, the oldest failed one gives way to the new one.
          */
         post: operations["createExport"];
         delete?: never;
@@ -387,7 +401,7 @@ export interface paths {
         };
         /**
          * Health report
-         * @description Always answers 200; `status` tells. Probed in the background every 30 s.
+         * @description Always answers 200; `status` tells. The database is probed every second, the others every 30 s.
          */
         get: operations["getHealth"];
         put?: never;
@@ -663,6 +677,27 @@ export interface components {
              * @example last_write_wins
              */
             resolution_strategy: string | null;
+            /**
+             * @description Versions of the entity that this change, or an earlier one, replaced without its device having seen them: the last of each device, newest last. A device that finds its own last version here has lost an edit, which it still holds. Left out when there are none.
+             * @example [
+             *       {
+             *         "device_id": "phone-2c",
+             *         "timestamp": 1763700000100
+             *       }
+             *     ]
+             */
+            overwritten?: {
+                /**
+                 * @description The device that had made it.
+                 * @example phone-2c
+                 */
+                device_id: string;
+                /**
+                 * @description When it was made (Unix ms).
+                 * @example 1763700000100
+                 */
+                timestamp: number;
+            }[];
         };
         /** @description A change that was not kept. */
         ConflictInfo: {
@@ -1108,6 +1143,22 @@ export interface components {
                 };
             };
         };
+        /** @description URL and headers are larger than 16 KiB. */
+        HeadersTooLarge: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    /**
+                     * @description What went wrong.
+                     * @example Request headers too large
+                     * @enum {string}
+                     */
+                    error: "Request headers too large";
+                };
+            };
+        };
         /** @description The body is larger than 1 MiB (32 MiB for push and import). */
         TooLarge: {
             headers: {
@@ -1122,6 +1173,23 @@ export interface components {
                      * @enum {string}
                      */
                     error: "Request body too large";
+                };
+            };
+        };
+        /** @description The body is larger than 1 MiB (32 MiB for push and import), or what it would store is more than the user's quota. Nothing was applied. */
+        TooMuch: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    /**
+                     * @description What was too much.
+                     * @example Storage quota exceeded
+                     * @enum {string}
+                     */
+                    error: "Request body too large" | "Storage quota exceeded";
                 };
             };
         };
@@ -1177,7 +1245,7 @@ export interface components {
                 };
             };
         };
-        /** @description A part of the service is out of reach. Nothing was changed; try again. */
+        /** @description A part of the service is out of reach, or this instance has too much to do: it holds at most 128 MiB of request bodies at a time (64 MiB of one user), and refuses some of many requests while it falls behind. Nothing was changed; try again. */
         Unavailable: {
             headers: {
                 "Retry-After": components["headers"]["Retry-After"];
@@ -1305,7 +1373,9 @@ export interface operations {
                 content?: never;
             };
             429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
         };
     };
     logout: {
@@ -1513,7 +1583,7 @@ export interface operations {
                     };
                 };
             };
-            413: components["responses"]["TooLarge"];
+            413: components["responses"]["TooMuch"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["Internal"];
@@ -1584,7 +1654,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["ForbiddenOrigin"];
             404: components["responses"]["BookmarkNotFound"];
-            413: components["responses"]["TooLarge"];
+            413: components["responses"]["TooMuch"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["Internal"];
@@ -1744,7 +1814,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["ForbiddenOrigin"];
-            413: components["responses"]["TooLarge"];
+            413: components["responses"]["TooMuch"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["Internal"];
@@ -1781,7 +1851,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["ForbiddenOrigin"];
-            413: components["responses"]["TooLarge"];
+            413: components["responses"]["TooMuch"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["Internal"];
@@ -1856,7 +1926,24 @@ export interface operations {
                     };
                 };
             };
-            429: components["responses"]["TooManyRequests"];
+            /** @description The user has 256 open sockets on this instance, or the rate limit is used up. */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /**
+                         * @description Which limit was met.
+                         * @example Too many sockets
+                         * @enum {string}
+                         */
+                        error: "Too many sockets" | "Too many requests";
+                    };
+                };
+            };
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
         };
@@ -1910,7 +1997,7 @@ export interface operations {
             403: components["responses"]["ForbiddenOrigin"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description Three exports are unfinished, or the rate limit is used up. */
+            /** @description Three exports are unfinished, or ten are kept (then `Retry-After` tells when the first of them expires; deleting one is quicker), or the rate limit is used up. */
             429: {
                 headers: {
                     "Retry-After": components["headers"]["Retry-After"];
@@ -1924,7 +2011,7 @@ export interface operations {
                          * @example Too many exports in progress
                          * @enum {string}
                          */
-                        error: "Too many exports in progress" | "Too many requests";
+                        error: "Too many exports in progress" | "Too many exports kept" | "Too many requests";
                     };
                 };
             };

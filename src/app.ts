@@ -13,8 +13,10 @@ import { refuseMalformedRequest, registerErrors } from './http/error-handler.ts'
 import { registerLog } from './http/log.ts'
 import { registerOrigins } from './http/origins.ts'
 import { registerPages } from './http/pages.ts'
+import { registerPressure } from './http/pressure.ts'
 import { registerProbes } from './http/probes.ts'
 import { isRealtimeUpgrade } from './http/realtime.ts'
+import { registerRequestCount } from './http/requests.ts'
 import { validatorCompiler } from './http/validation.ts'
 import { accountOperations } from './operations/account.ts'
 import { authOperations } from './operations/auth.ts'
@@ -46,6 +48,7 @@ export async function createApp(context: Context): Promise<FastifyInstance> {
     frameworkErrors: (_error, request, reply) => refuseMalformedRequest(request, reply),
     http: { shouldUpgradeCallback: isRealtimeUpgrade },
   })
+  app.addHook('preClose', async () => context.health.drain())
   // First of all: a request that a hook refuses must be known as an upgrade, or its socket stays open.
   await app.register(websocket, {
     options: { maxPayload: mebibyte / 2, perMessageDeflate: false },
@@ -56,6 +59,7 @@ export async function createApp(context: Context): Promise<FastifyInstance> {
   app.addHook('preClose', async () => closeConnectionsAsTheyIdle(app.server))
   registerErrors(app, context)
   registerLog(app)
+  registerRequestCount(app, context)
   await app.register(helmet, {
     contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } },
     strictTransportSecurity: config.secureCookies ? { maxAge: 31_536_000 } : false,
@@ -64,11 +68,12 @@ export async function createApp(context: Context): Promise<FastifyInstance> {
     reply.header('x-request-id', request.id).header('cache-control', 'private, no-store')
   })
   await registerOrigins(app, config)
+  await registerPressure(app, context)
   await app.register(cookie)
   registerBodies(app)
   app.setValidatorCompiler(validatorCompiler)
   registerProbes(app, context)
-  registerPages(app, config)
+  await registerPages(app, config)
   await registerDocuments(app)
   await bindOperations(app, context, {
     ...authOperations,

@@ -13,7 +13,7 @@ const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']
 /** Reads the environment once. The README's configuration table lists every variable. */
 export function readConfig(env: Env) {
   const environment = oneOf(env, 'NODE_ENV', environments, 'development')
-  const host = hostName(env)
+  const host = hostName(env, 'HOST')
   const port = integer(env, 'PORT', 3000, 0, 65535)
   const publicUrl = origin(env, 'PUBLIC_URL', `http://${host.includes(':') ? `[${host}]` : host}:${port}`)
   const dataDir = text(env, 'DATA_DIR', './data')
@@ -22,6 +22,8 @@ export function readConfig(env: Env) {
     host,
     port,
     publicUrl,
+    adminHost: hostName(env, 'ADMIN_HOST'),
+    adminPort: optional(env, 'ADMIN_PORT') === undefined ? undefined : integer(env, 'ADMIN_PORT', 0, 1, 65535),
     dataDir,
     databaseUrl: databaseUrl(env, dataDir),
     exportsDir: text(env, 'EXPORTS_DIR', join(dataDir, 'exports')),
@@ -34,6 +36,9 @@ export function readConfig(env: Env) {
     cookieDomain: cookieDomain(env, environment, publicUrl),
     secureCookies: publicUrl.startsWith('https://'),
     trustProxy: trustProxy(env),
+    serveDemo: oneOf(env, 'SERVE_DEMO', ['true', 'false'], `${environment === 'development'}`) === 'true',
+    maxUserBytes: integer(env, 'MAX_USER_BYTES', 2 * 1024 ** 3, 1, Number.MAX_SAFE_INTEGER),
+    maxUserRecords: integer(env, 'MAX_USER_RECORDS', 1_000_000, 1, Number.MAX_SAFE_INTEGER),
     rateLimitPerMinute: integer(env, 'RATE_LIMIT_PER_MINUTE', 1200, 1, 1_000_000_000),
     logLevel: oneOf(env, 'LOG_LEVEL', logLevels, 'info'),
   })

@@ -10,7 +10,9 @@ import { openObjectStore } from './exports/objects/open.ts'
 import type { ObjectStore } from './exports/objects/store.ts'
 import { type ExportWorker, startExportWorker } from './exports/worker.ts'
 import { type Health, startHealth } from './health.ts'
+import { type BodyBudget, createBodyBudget } from './http/body-budget.ts'
 import { createLimits, type Limits } from './http/limits.ts'
+import { createMetrics, type Metrics } from './metrics.ts'
 import { createHub, type Hub } from './realtime/hub.ts'
 import { openPulse, type Pulse } from './realtime/pulse.ts'
 
@@ -23,6 +25,8 @@ export interface Context {
   database: Database
   seal: Seal
   limits: Limits
+  bodies: BodyBudget
+  metrics: Metrics
   provider: Provider
   objects: ObjectStore
   pulse: Pulse
@@ -48,12 +52,13 @@ export async function openContext(config: Config, { log, clock = Date.now }: Con
     const objects = keep(await openObjectStore(config))
     const provider = keep(await openIdentityProvider(config))
     const pulse = keep(openPulse(config.databaseUrl, log))
-    const base = { config, log, clock, database, seal, limits: createLimits(config), provider, objects, pulse }
+    const [limits, bodies] = [createLimits(config), createBodyBudget()]
+    const base = { config, log, clock, database, seal, limits, bodies, provider, objects, pulse }
     const hub = keep(createHub(base))
     const exportWorker = keep(startExportWorker(base))
     const health = keep(startHealth(base))
     keep(startSweeps(base))
-    return { ...base, hub, exportWorker, health, close: () => opened.disposeAsync() }
+    return { ...base, metrics: createMetrics(), hub, exportWorker, health, close: () => opened.disposeAsync() }
   } catch (error) {
     await opened.disposeAsync()
     throw error

@@ -20,13 +20,17 @@ const errors = {
   BookmarkExists: [409, 'Bookmark already exists'],
   KeyringChanged: [409, 'Keyring was changed'],
   TooLarge: [413, 'Request body too large'],
+  QuotaExceeded: [413, 'Storage quota exceeded'],
   UnsupportedMediaType: [415, 'Unsupported media type'],
   RangeNotSatisfiable: [416, 'Range not satisfiable'],
   UpgradeRequired: [426, 'WebSocket upgrade required'],
   TooManyRequests: [429, 'Too many requests'],
   TooManyExports: [429, 'Too many exports in progress'],
+  TooManyExportsKept: [429, 'Too many exports kept'],
+  TooManySockets: [429, 'Too many sockets'],
   Internal: [500, 'Internal server error'],
   Unavailable: [503, 'Service unavailable'],
+  Overloaded: [503, 'Service unavailable'],
 } as const
 
 export type ErrorCode = keyof typeof errors

@@ -1,52 +1,73 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import type { Context } from './context.ts'
 import type { Schemas } from './contract.ts'
 
 type Status = Schemas['Health']['status']
+type Component = 'database' | 'objects' | 'provider'
 
 export interface Health {
   status(): Status
+  /** What the last probe reached. */
+  components(): Record<Component, boolean>
+  /** From now on no more requests are wanted. */
+  drain(): void
+  isDraining(): boolean
   close(): Promise<void>
 }
 
 type Parts = Pick<Context, 'database' | 'objects' | 'provider' | 'log'>
 
-const intervalMs = 30_000
+/** Load balancers go by the database, so it is asked often; the others are asked over the network. */
+const everyMs: Record<Component, number> = { database: 1_000, objects: 30_000, provider: 30_000 }
+const whileFailingMs = 2_000
+const names: Record<Component, string> = {
+  database: 'the database',
+  objects: 'the object store',
+  provider: 'the identity provider',
+}
 
 /** Probes in the background, so that a report costs nothing; healthy until the first result. */
-export function startHealth(parts: Parts): Health {
-  let status: Status = 'healthy'
-  const update = async () => {
-    status = await probe(parts)
+export function startHealth({ database, objects, provider, log }: Parts): Health {
+  const answers = { database: true, objects: true, provider: true }
+  const stopping = new AbortController()
+  let draining = false
+
+  async function watch(component: Component, probe: () => Promise<unknown>): Promise<void> {
+    do {
+      try {
+        await probe()
+        if (!answers[component]) log.info(`${names[component]} is within reach again`)
+        answers[component] = true
+      } catch (err) {
+        if (answers[component]) log.warn({ err }, `${names[component]} is out of reach`)
+        answers[component] = false
+      }
+      const pauseMs = answers[component] ? everyMs[component] : Math.min(everyMs[component], whileFailingMs)
+      await sleep(pauseMs, undefined, { signal: stopping.signal, ref: false }).catch(() => {})
+    } while (!stopping.signal.aborted)
   }
-  let probing = update()
-  const timer = setInterval(() => {
-    probing = update()
-  }, intervalMs).unref()
+
+  const watching = Promise.all([
+    watch('database', () => sql`select 1`.execute(database.db)),
+    watch('objects', () => objects.probe()),
+    watch('provider', () => provider.probe()),
+  ])
   return {
-    status: () => status,
+    status: () => toStatus(answers),
+    components: () => ({ ...answers }),
+    drain() {
+      draining = true
+    },
+    isDraining: () => draining,
     async close() {
-      clearInterval(timer)
-      await probing
+      stopping.abort()
+      await watching
     },
   }
 }
 
-async function probe({ database, objects, provider, log }: Parts): Promise<Status> {
-  const fails = async (name: string, check: Promise<unknown>) => {
-    try {
-      await check
-      return false
-    } catch (error) {
-      log.warn({ err: error }, `${name} is out of reach`)
-      return true
-    }
-  }
-  const [databaseFails, objectsFail, providerFails] = await Promise.all([
-    fails('the database', sql`select 1`.execute(database.db)),
-    fails('the object store', objects.probe()),
-    fails('the identity provider', provider.probe()),
-  ])
-  if (databaseFails) return 'unhealthy'
-  return objectsFail || providerFails ? 'degraded' : 'healthy'
+function toStatus({ database, objects, provider }: Record<Component, boolean>): Status {
+  if (!database) return 'unhealthy'
+  return objects && provider ? 'healthy' : 'degraded'
 }

@@ -1,8 +1,10 @@
+import type { FastifyInstance } from 'fastify'
 import { pino } from 'pino'
 import { createApp } from './app.ts'
 import { ConfigError } from './config/values.ts'
 import { type Config, readConfig } from './config.ts'
 import { openContext } from './context.ts'
+import { createAdminApp } from './http/admin.ts'
 
 /** Requests in flight have this long; a client that is slower is cut off, so that leases can still be given back. */
 const finishWithinMs = 5_000
@@ -23,6 +25,7 @@ async function start(): Promise<void> {
   const log = pino({ level: config.logLevel })
   const context = await openContext(config, { log })
   const app = await createApp(context)
+  const admin = config.adminPort === undefined ? undefined : createAdminApp(context)
 
   let stopping = false
   const stop = async (signal: string) => {
@@ -32,6 +35,7 @@ async function start(): Promise<void> {
     setTimeout(() => app.server.closeAllConnections(), finishWithinMs).unref()
     setTimeout(() => process.exit(1), stopWithinMs).unref()
     await app.close()
+    await admin?.close()
     await context.close()
     process.exit(0)
   }
@@ -39,26 +43,34 @@ async function start(): Promise<void> {
   process.on('SIGINT', stop)
 
   try {
-    await app.listen({ host: config.host, port: config.port })
+    await listen(app, '', config.host, config.port)
+    if (admin) await listen(admin, 'ADMIN_', config.adminHost, config.adminPort as number)
   } catch (error) {
+    await app.close()
     await context.close()
-    throw toConfigError(error, config)
+    throw error
   }
   announce(config)
 }
 
-function toConfigError(error: unknown, { host, port }: Config): unknown {
-  const { code, message } = error as NodeJS.ErrnoException
-  if (code === 'EADDRINUSE') return new ConfigError(`PORT: port ${port} on ${host} is taken`)
-  if (code === 'EACCES') return new ConfigError(`PORT: port ${port} on ${host} is not allowed (${message})`)
-  return code === undefined ? error : new ConfigError(`HOST: cannot listen on ${host} (${message})`)
+async function listen(app: FastifyInstance, prefix: '' | 'ADMIN_', host: string, port: number): Promise<void> {
+  try {
+    await app.listen({ host, port })
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    if (code === undefined) throw error
+    if (code === 'EADDRINUSE') throw new ConfigError(`${prefix}PORT: port ${port} on ${host} is taken`)
+    if (code === 'EACCES') throw new ConfigError(`${prefix}PORT: port ${port} on ${host} is not allowed (${message})`)
+    throw new ConfigError(`${prefix}HOST: cannot listen on ${host} (${message})`)
+  }
 }
 
-function announce({ publicUrl, environment, identityProvider }: Config): void {
+function announce({ publicUrl, environment, identityProvider, adminHost, adminPort }: Config): void {
   const signIn = identityProvider
     ? `POST ${publicUrl}/api/v1/auth/login, then open the authorizationUrl it answers with`
     : `POST ${publicUrl}/api/v1/auth/login, open the authorizationUrl it answers with, and type any name`
+  const admin = adminPort === undefined ? '' : `  metrics  port ${adminPort} on ${adminHost}\n`
   console.log(
-    `encrypted-bookmark-sync (${environment})\n  address  ${publicUrl}\n  docs     ${publicUrl}/docs\n  sign in  ${signIn}`,
+    `encrypted-bookmark-sync (${environment})\n  address  ${publicUrl}\n  docs     ${publicUrl}/docs\n${admin}  sign in  ${signIn}`,
   )
 }

@@ -21,6 +21,8 @@ t.test('Defaults', async (t) => {
     host: '127.0.0.1',
     port: 3000,
     publicUrl: 'http://127.0.0.1:3000',
+    adminHost: '127.0.0.1',
+    adminPort: undefined,
     dataDir: './data',
     databaseUrl: 'sqlite:data/bookmarks.db',
     exportsDir: 'data/exports',
@@ -31,6 +33,8 @@ t.test('Defaults', async (t) => {
     cookieDomain: undefined,
     secureCookies: false,
     trustProxy: false,
+    maxUserBytes: 2_147_483_648,
+    maxUserRecords: 1_000_000,
     rateLimitPerMinute: 1200,
     logLevel: 'info',
   })
@@ -41,6 +45,7 @@ t.test('Defaults', async (t) => {
 
 t.test('Values', async (t) => {
   t.match(readConfig({ HOST: '0.0.0.0', PORT: '8080' }), { publicUrl: 'http://0.0.0.0:8080' })
+  t.match(readConfig({ ADMIN_HOST: '::', ADMIN_PORT: '9090' }), { adminHost: '::', adminPort: 9090 })
   t.match(readConfig({ HOST: '::1' }), { publicUrl: 'http://[::1]:3000' })
   t.match(readConfig({ HOST: 'localhost' }), { publicUrl: 'http://localhost:3000' })
   t.match(readConfig({ PUBLIC_URL: 'https://sync.example.org/' }), {
@@ -70,6 +75,10 @@ t.test('Values', async (t) => {
   for (const domain of ['sync.example.org', 'example.org', '.example.org']) {
     t.equal(readConfig({ ...production, COOKIE_DOMAIN: domain }).cookieDomain, domain, `COOKIE_DOMAIN=${domain}`)
   }
+  t.match(readConfig({ MAX_USER_BYTES: '1', MAX_USER_RECORDS: '9007199254740991' }), {
+    maxUserBytes: 1,
+    maxUserRecords: Number.MAX_SAFE_INTEGER,
+  })
   for (const level of ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']) {
     t.equal(readConfig({ LOG_LEVEL: level }).logLevel, level)
   }
@@ -101,6 +110,8 @@ const faults: [variable: string, ...values: string[]][] = [
   ['NODE_ENV', 'test', 'Production'],
   ['HOST', 'two words', 'http://localhost'],
   ['PORT', '-1', '65536', '3000.5', '1e3', '0x50', 'http'],
+  ['ADMIN_PORT', '0', '65536', '9.5', 'none'],
+  ['ADMIN_HOST', 'two words', 'http://localhost'],
   ['PUBLIC_URL', 'example.org', 'ftp://example.org', 'https://example.org/app', 'https://a@example.org', 'https://x?y'],
   ['DATABASE_URL', 'sqlite:', 'data/bookmarks.db', 'postgres'],
   ['SECRET_KEY', 'short', key(1).slice(0, -2), `${key(1)},`, key(1).replace(/=$/, ''), 'A'.repeat(44)],
@@ -121,6 +132,8 @@ const faults: [variable: string, ...values: string[]][] = [
   ['COOKIE_DOMAIN', 'example.com', 'xample.org', 'a.sync.example.org', 'example.org; Secure'],
   ['APP_URL', 'app.example', 'https://app.example/path', 'chrome-extension://x'],
   ['TRUST_PROXY', '-1', 'true', 'loopback', '10.0.0.0/33', '10.0.0.0/0', '999.1.1.1', '::1/129', '10.0.0.1,,'],
+  ['MAX_USER_BYTES', '0', '-1', '1.5', '2GiB', '1e9', '9007199254740992'],
+  ['MAX_USER_RECORDS', '0', '-1', '1.5', 'many', '9007199254740992'],
   ['RATE_LIMIT_PER_MINUTE', '0', '-5', '1.5', 'many'],
   ['LOG_LEVEL', 'loud', 'INFO'],
 ]

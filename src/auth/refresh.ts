@@ -1,4 +1,5 @@
 import type { Context } from '../context.ts'
+import { dropOldestSessions } from '../db/login-limits.ts'
 import {
   endLogin,
   isLoginAlive,
@@ -20,12 +21,13 @@ type Lease = NonNullable<Awaited<ReturnType<typeof leaseProviderToken>>>
 /** A new session token for a login, once the provider (asked at most once a minute) still stands by it. */
 export async function refreshLogin(context: Context, { loginId }: Session): Promise<string> {
   const { database, clock } = context
-  const lease = await database.write((trx) => leaseProviderToken(trx, loginId, clock()))
+  const lease = await database.write((trx) => leaseProviderToken(trx, loginId, clock(), database.now))
   if (lease) await askProvider(context, loginId, lease)
   const now = clock()
   return database.write(async (trx) => {
     if (!(await isLoginAlive(trx, loginId, now))) throw new ServiceError('RefreshFailed')
     await shortenSessions(trx, loginId, now - graceMs, now + graceMs)
+    await dropOldestSessions(trx, loginId)
     return issueToken(trx, 'session', loginId, now)
   })
 }

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { v7 as uuidv7 } from 'uuid'
 import type { Context } from '../context.ts'
+import { endOldestLogins } from '../db/login-limits.ts'
 import { saveLogin } from '../db/logins.ts'
 import { saveUser } from '../db/users.ts'
 import type { Identity } from './provider.ts'
@@ -12,9 +13,9 @@ export async function signIn(
   identity: Identity,
   providerToken: string | null,
 ): Promise<{ session: string; refresh: string }> {
-  const { database, seal, clock } = context
+  const { database, seal, clock, pulse } = context
   const now = clock()
-  return database.write(async (trx) => {
+  const { ended, ...tokens } = await database.write(async (trx) => {
     const newId = uuidv7()
     const userId = await saveUser(trx, {
       ...identity,
@@ -28,8 +29,11 @@ export async function signIn(
     const provider_token_sealed = providerToken === null ? null : seal.seal(Buffer.from(providerToken), binding)
     await saveLogin(trx, { id: loginId, user_id: userId, provider_token_sealed, checked_at: now, created_at: now })
     return {
+      ended: await endOldestLogins(trx, userId, loginId),
       session: await issueToken(trx, 'session', loginId, now),
       refresh: await issueToken(trx, 'refresh', loginId, now),
     }
   })
+  for (const loginId of ended) pulse.publishEnd(loginId)
+  return tokens
 }

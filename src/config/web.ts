@@ -2,9 +2,10 @@ import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 import { ConfigError, type Env, optional, origin, text } from './values.ts'
 
-export function hostName(env: Env): string {
-  const value = text(env, 'HOST', '127.0.0.1')
-  if (!isIP(value) && !/^[A-Za-z0-9.-]+$/.test(value)) throw new ConfigError('HOST must be an address or a host name')
+export function hostName(env: Env, name: string): string {
+  const value = text(env, name, '127.0.0.1')
+  if (!isIP(value) && !/^[A-Za-z0-9.-]+$/.test(value))
+    throw new ConfigError(`${name} must be an address or a host name`)
   return value
 }
 

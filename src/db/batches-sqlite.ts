@@ -1,5 +1,7 @@
+import { sql } from 'kysely'
 import type { Trx } from './database.ts'
-import { columns, type EntityKey, type Row, type StoredVersion, versionColumns } from './records.ts'
+import { bytes, columns, type EntityKey, type Row, type StoredVersion, versionColumns } from './records.ts'
+import { type Rejection, rejectionColumns } from './rejections.ts'
 
 /** Row by row, each statement compiled once: SQLite has no round trips, and this is three times as fast as a set. */
 export async function findSqliteVersions(
@@ -10,6 +12,7 @@ export async function findSqliteVersions(
   const query = trx
     .selectFrom('records')
     .select(versionColumns)
+    .select(bytes.as('bytes'))
     .where('user_id', '=', userId)
     .where('entity_type', '=', 'bookmark')
     .where('entity_id', '=', '')
@@ -42,8 +45,38 @@ export async function saveSqliteVersions(trx: Trx, rows: Row[]): Promise<void> {
         device_id: ref('excluded.device_id'),
         conflict_resolved: ref('excluded.conflict_resolved'),
         resolution_strategy: ref('excluded.resolution_strategy'),
+        overwritten: ref('excluded.overwritten'),
       })),
     )
     .compile()
   for (const row of rows) await trx.executeQuery({ ...query, parameters: columns.map((column) => row[column]) })
+}
+
+export async function saveSqliteRejections(trx: Trx, rejections: Rejection[]): Promise<void> {
+  const [first] = rejections
+  if (!first) return
+  const query = trx
+    .insertInto('rejections')
+    .columns(rejectionColumns)
+    .values(Object.fromEntries(rejectionColumns.map((column) => [column, first[column]])) as unknown as Rejection)
+    .onConflict((conflict) =>
+      conflict.columns(['user_id', 'entity_type', 'entity_id']).doUpdateSet(({ ref }) => ({
+        device_id: ref('excluded.device_id'),
+        winner_stamp: ref('excluded.winner_stamp'),
+        created_at: ref('excluded.created_at'),
+      })),
+    )
+    .compile()
+  for (const rejection of rejections) {
+    await trx.executeQuery({ ...query, parameters: rejectionColumns.map((column) => rejection[column]) })
+  }
+}
+
+/** A set, here: most of the entities have no open conflict. */
+export async function settleSqliteEntities(trx: Trx, userId: string, keys: EntityKey[]): Promise<void> {
+  const written = JSON.stringify(keys.map(({ entity_type, entity_id }) => [entity_type, entity_id]))
+  await sql`
+    DELETE FROM rejections
+    WHERE user_id = ${userId} AND (entity_type, entity_id) IN (SELECT value ->> 0, value ->> 1 FROM json_each(${written}))
+  `.execute(trx)
 }

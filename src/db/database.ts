@@ -1,10 +1,11 @@
 import type { FastifyBaseLogger } from 'fastify'
-import type { Kysely, Transaction } from 'kysely'
+import type { Kysely, RawBuilder, Transaction } from 'kysely'
 import { type Migration, Migrator } from 'kysely/migration'
 import { ConfigError } from '../config/values.ts'
 import { migrationsWith } from './migrations/index.ts'
 import { openPostgres } from './postgres.ts'
 import type { EntityKey, Row, StoredVersion } from './records.ts'
+import type { Rejection } from './rejections.ts'
 import type { Schema } from './schema.ts'
 import { openSqlite } from './sqlite.ts'
 
@@ -22,12 +23,20 @@ export interface Database {
    * database while it waits. An error thrown by it undoes its writes alone.
    */
   write<T>(work: (trx: Trx) => Promise<T>): Promise<T>
+  /** The database's own clock, Unix ms, as a part of a query: what instances agree on whose clocks differ. */
+  now: RawBuilder<number>
   /** The stored versions of the given entities, in their order; undefined for an unknown one. */
   findVersions(trx: Trx, userId: string, keys: EntityKey[]): Promise<(StoredVersion | undefined)[]>
   /** Stores new versions, one an entity. One without data (a delete) keeps the stored data; `created_at` never moves. */
   saveVersions(trx: Trx, rows: Row[]): Promise<void>
+  /** Stores open conflicts, one an entity. */
+  saveRejections(trx: Trx, rejections: Rejection[]): Promise<void>
+  /** A newer change of an entity settles its conflict. */
+  settleEntities(trx: Trx, userId: string, keys: EntityKey[]): Promise<void>
   /** Whether an error of a query means that the database itself is out of reach, rather than a fault of the query. */
   isUnavailable(error: unknown): boolean
+  /** Connections in use and free, and how much waits for one: on SQLite the writes after those that are being committed. */
+  load(): Record<'busy' | 'idle' | 'waiting', number>
   close(): Promise<void>
 }
 
@@ -62,7 +71,7 @@ async function migrate(db: Db, migrations: Record<string, Migration>): Promise<v
   }
 }
 
-async function appliedMigrations(db: Db): Promise<string[]> {
+export async function appliedMigrations(db: Db): Promise<string[]> {
   const tables = await db.introspection.getTables({ withInternalKyselyTables: true })
   if (!tables.some((table) => table.name === 'kysely_migration')) return []
   const rows = await db

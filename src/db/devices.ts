@@ -1,7 +1,11 @@
 import type { Db, Trx } from './database.ts'
 import type { Schema } from './schema.ts'
+import { lockUser } from './users.ts'
 
 export type Device = Schema['devices']
+
+/** Of a user. */
+const maxDevices = 1000
 
 export async function findDevice(db: Db, userId: string, deviceId: string): Promise<Device | undefined> {
   return db
@@ -24,18 +28,45 @@ export async function summarizeDevices(db: Db, userId: string): Promise<Pick<Dev
 
 export async function saveCursor(trx: Trx, device: Device): Promise<void> {
   const { cursor, last_sync } = device
-  await trx
-    .insertInto('devices')
-    .values(device)
-    .onConflict((conflict) => conflict.columns(['user_id', 'device_id']).doUpdateSet({ cursor, last_sync }))
-    .execute()
+  await saveDevice(trx, device, { cursor, last_sync })
 }
 
 /** A push moves no cursor: the device has not seen what others wrote. */
-export async function saveLastSync(trx: Trx, userId: string, deviceId: string, lastSync: number): Promise<void> {
+export async function saveLastSync(trx: Trx, userId: string, deviceId: string, last_sync: number): Promise<void> {
+  await saveDevice(trx, { user_id: userId, device_id: deviceId, cursor: 0, last_sync }, { last_sync })
+}
+
+/** Nearly always the device is known. */
+async function saveDevice(trx: Trx, device: Device, seen: Partial<Device>): Promise<void> {
+  const { numUpdatedRows } = await trx
+    .updateTable('devices')
+    .set(seen)
+    .where('user_id', '=', device.user_id)
+    .where('device_id', '=', device.device_id)
+    .executeTakeFirst()
+  if (numUpdatedRows > 0n) return
+  // What two requests add at once must not add up to more than the limit.
+  await lockUser(trx, device.user_id)
   await trx
     .insertInto('devices')
-    .values({ user_id: userId, device_id: deviceId, cursor: 0, last_sync: lastSync })
-    .onConflict((conflict) => conflict.columns(['user_id', 'device_id']).doUpdateSet({ last_sync: lastSync }))
+    .values(device)
+    .onConflict((conflict) => conflict.columns(['user_id', 'device_id']).doUpdateSet(seen))
+    .execute()
+  await forgetOldest(trx, device)
+}
+
+/** Makes room for a new device: the ones not seen longest go. */
+async function forgetOldest(trx: Trx, { user_id, device_id }: Device): Promise<void> {
+  const others = trx.selectFrom('devices').select('device_id').where('user_id', '=', user_id)
+  const kept = others
+    .where('device_id', '<>', device_id)
+    .orderBy('last_sync', 'desc')
+    .orderBy('device_id')
+    .limit(maxDevices - 1)
+  await trx
+    .deleteFrom('devices')
+    .where('user_id', '=', user_id)
+    .where('device_id', '<>', device_id)
+    .where('device_id', 'not in', kept)
     .execute()
 }

@@ -1,6 +1,6 @@
-import type { ExpressionBuilder } from 'kysely'
+import { type ExpressionBuilder, type RawBuilder, sql } from 'kysely'
 import type { Attempt } from '../exports/object-key.ts'
-import type { Db, Trx } from './database.ts'
+import type { Database, Db, Trx } from './database.ts'
 import type { ExportRow } from './exports.ts'
 import type { Schema } from './schema.ts'
 
@@ -8,13 +8,16 @@ const leaseMs = 15_000
 const retryMs = 5_000
 const maxAttempts = 3
 
+/** Leases are by the database's clock, which all workers share. */
+type Now = Database['now']
+
 export type Job = Attempt & Pick<ExportRow, 'user_id' | 'key_sealed'> & { attempts: number }
 
 /**
  * Takes the oldest job that waits for a worker. An export is `processing` from the start, and `pending` after an
  * attempt that came to nothing; then `lease_until` says from when on it may be tried again.
  */
-export async function claimExport(trx: Trx, now: number): Promise<Job | undefined> {
+export async function claimExport(trx: Trx, now: Now): Promise<Job | undefined> {
   const waiting = await trx
     .selectFrom('exports')
     .select(['id', 'user_id', 'key_sealed', 'fence', 'attempts'])
@@ -22,34 +25,40 @@ export async function claimExport(trx: Trx, now: number): Promise<Job | undefine
     .where(isLeaseOver(now))
     .orderBy('created_at')
     .orderBy('id')
+    .limit(1)
+    .forNoKeyUpdate()
+    .skipLocked()
     .executeTakeFirst()
   if (!waiting) return undefined
   const job = { ...waiting, fence: waiting.fence + 1, attempts: waiting.attempts + 1 }
-  const { numUpdatedRows } = await trx
+  await trx
     .updateTable('exports')
-    .set({ status: 'processing', fence: job.fence, attempts: job.attempts, lease_until: now + leaseMs })
-    .where('id', '=', waiting.id)
-    .where('fence', '=', waiting.fence)
-    .executeTakeFirst()
-  return numUpdatedRows === 1n ? job : undefined
+    .set({ status: 'processing', fence: job.fence, attempts: job.attempts, lease_until: after(now, leaseMs) })
+    .where('id', '=', job.id)
+    .execute()
+  return job
 }
 
 /** Jobs whose worker died wait again; those that were tried often enough have failed. */
-export async function recoverExports(trx: Trx, now: number): Promise<void> {
+export async function recoverExports(trx: Trx, now: Now): Promise<void> {
   const dead = trx.updateTable('exports').where('status', '=', 'processing').where(isLeaseOver(now))
   await dead.where('attempts', '>=', maxAttempts).set({ status: 'failed', lease_until: 0 }).execute()
   await dead.where('attempts', '>', 0).set({ status: 'pending', lease_until: 0 }).execute()
 }
 
-/** A lease longer than any that is given is from before the clock was set back. */
-function isLeaseOver(now: number) {
+/** A lease far longer than any that is given is from before the clock was set back; by a little, any clock may differ. */
+function isLeaseOver(now: Now) {
   return ({ or, eb }: ExpressionBuilder<Schema, 'exports'>) =>
-    or([eb('lease_until', '<=', now), eb('lease_until', '>', now + leaseMs)])
+    or([eb('lease_until', '<=', now), eb('lease_until', '>', after(now, 2 * leaseMs))])
+}
+
+function after(now: Now, ms: number): RawBuilder<number> {
+  return sql`${now} + ${ms}`
 }
 
 /** Each of the following is for the worker that has the job, and tells whether it still has. */
-export async function renewLease(trx: Trx, attempt: Attempt, now: number): Promise<boolean> {
-  return changed(held(trx, attempt).set({ lease_until: now + leaseMs }))
+export async function renewLease(trx: Trx, attempt: Attempt, now: Now): Promise<boolean> {
+  return changed(held(trx, attempt).set({ lease_until: after(now, leaseMs) }))
 }
 
 export async function completeExport(
@@ -66,18 +75,18 @@ export async function releaseExport(trx: Trx, attempt: Attempt): Promise<boolean
 }
 
 /** The attempt does not count: it came to nothing for a reason that is not the export's. */
-export async function postponeExport(trx: Trx, attempt: Attempt, now: number): Promise<boolean> {
-  return giveBack(trx, attempt, now + retryMs)
+export async function postponeExport(trx: Trx, attempt: Attempt, now: Now): Promise<boolean> {
+  return giveBack(trx, attempt, after(now, retryMs))
 }
 
-async function giveBack(trx: Trx, attempt: Attempt, lease_until: number): Promise<boolean> {
+async function giveBack(trx: Trx, attempt: Attempt, lease_until: number | RawBuilder<number>): Promise<boolean> {
   const uncounted = ({ eb }: ExpressionBuilder<Schema, 'exports'>) => eb('attempts', '-', 1)
   return changed(held(trx, attempt).set({ status: 'pending', lease_until, attempts: uncounted }))
 }
 
-export async function failAttempt(trx: Trx, job: Job, now: number): Promise<boolean> {
+export async function failAttempt(trx: Trx, job: Job, now: Now): Promise<boolean> {
   const next = job.attempts >= maxAttempts ? 'failed' : 'pending'
-  return changed(held(trx, job).set({ status: next, lease_until: now + retryMs * job.attempts }))
+  return changed(held(trx, job).set({ status: next, lease_until: after(now, retryMs * job.attempts) }))
 }
 
 function held(trx: Trx, { id, fence }: Attempt) {

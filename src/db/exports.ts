@@ -9,14 +9,17 @@ export async function saveExport(trx: Trx, row: NewExport): Promise<ExportRow> {
   return trx.insertInto('exports').values(row).returningAll().executeTakeFirstOrThrow()
 }
 
-export async function countUnfinishedExports(trx: Trx, userId: string): Promise<number> {
-  const { count } = await trx
+/** Of all users, by status. Those that are completed are many, and are not counted. */
+export async function countIncomplete(db: Db) {
+  const counts = { pending: 0, processing: 0, failed: 0 }
+  const rows = await db
     .selectFrom('exports')
-    .select(({ fn }) => fn.countAll<number>().as('count'))
-    .where('user_id', '=', userId)
-    .where('status', 'in', ['pending', 'processing'])
-    .executeTakeFirstOrThrow()
-  return Number(count)
+    .select(['status', ({ fn }) => fn.countAll<number>().as('count')])
+    .where('status', 'in', ['pending', 'processing', 'failed'])
+    .groupBy('status')
+    .execute()
+  for (const { status, count } of rows) if (status !== 'completed') counts[status] = Number(count)
+  return counts
 }
 
 /** Newest first. An expired one is gone, whether it is swept already or not. */

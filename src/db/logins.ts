@@ -1,4 +1,5 @@
-import type { Db, Trx } from './database.ts'
+import { sql } from 'kysely'
+import type { Database, Db, Trx } from './database.ts'
 import type { Schema } from './schema.ts'
 
 type TokenRow = Schema['tokens']
@@ -81,24 +82,24 @@ export async function findAliveLogins(db: Db, loginIds: string[], now: number): 
 }
 
 /**
- * Takes the right to ask the provider for this login, for 10 s; undefined when another request has it, when it was asked
- * within the last minute, or when the provider gave no token.
+ * Takes the right to ask the provider for this login, for 10 s of the database's clock, which all instances share;
+ * undefined when another request has it, when it was asked within the last minute, or when the provider gave no token.
  */
-export async function leaseProviderToken(trx: Trx, loginId: string, now: number) {
+export async function leaseProviderToken(trx: Trx, loginId: string, now: number, databaseNow: Database['now']) {
   const login = await trx
     .selectFrom('logins')
     .innerJoin('users', 'users.id', 'logins.user_id')
     .select(['logins.user_id', 'logins.provider_token_sealed', 'logins.unanswered', 'users.subject'])
     .where('logins.id', '=', loginId)
     .where('logins.provider_token_sealed', 'is not', null)
-    .where('logins.asking_until', '<=', now)
+    .where('logins.asking_until', '<=', databaseNow)
     .where('logins.checked_at', '<=', now - 60_000)
     .forNoKeyUpdate('logins')
     .executeTakeFirst()
   if (!login?.provider_token_sealed) return undefined
   await trx
     .updateTable('logins')
-    .set({ asking_until: now + 10_000, unanswered: 1 })
+    .set({ asking_until: sql`${databaseNow} + 10000`, unanswered: 1 })
     .where('id', '=', loginId)
     .execute()
   return {

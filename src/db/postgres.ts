@@ -1,7 +1,12 @@
 import type { FastifyBaseLogger } from 'fastify'
-import { Kysely, PostgresDialect } from 'kysely'
+import { Kysely, PostgresDialect, sql } from 'kysely'
 import pg from 'pg'
-import { findPostgresVersions, savePostgresVersions } from './batches-postgres.ts'
+import {
+  findPostgresVersions,
+  savePostgresRejections,
+  savePostgresVersions,
+  settlePostgresEntities,
+} from './batches-postgres.ts'
 import type { Database } from './database.ts'
 import type { Schema } from './schema.ts'
 
@@ -40,9 +45,13 @@ export function openPostgres(url: string, log: FastifyBaseLogger): Database {
     db,
     bulk: db,
     write,
+    now: sql`(extract(epoch from clock_timestamp()) * 1000)::bigint`,
     findVersions: findPostgresVersions,
     saveVersions: savePostgresVersions,
+    saveRejections: savePostgresRejections,
+    settleEntities: settlePostgresEntities,
     isUnavailable,
+    load: () => ({ busy: pool.totalCount - pool.idleCount, idle: pool.idleCount, waiting: pool.waitingCount }),
     close: () => db.destroy(),
   }
 }

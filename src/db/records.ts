@@ -10,8 +10,16 @@ export function entityKey({ entity_type, entity_id }: EntityKey): string {
   return `${entity_type}\0${entity_id}`
 }
 
+type Version = Omit<Row, 'encrypted_data' | 'user_id' | 'conflict_resolved' | 'resolution_strategy'>
+
 /** What decides who wins, without the ciphertext: a push may meet 10,000 stored versions of 256 KiB. */
-export type StoredVersion = Omit<Row, 'encrypted_data' | 'user_id' | 'conflict_resolved' | 'resolution_strategy'>
+export interface StoredVersion extends Version {
+  /** Length of the ciphertext. */
+  bytes: number
+}
+
+/** Unlike `length`, `octet_length` reads no ciphertext, on either database. */
+export const bytes = sql<number>`coalesce(octet_length(encrypted_data), 0)`
 
 export const versionColumns = [
   'entity_type',
@@ -25,7 +33,8 @@ export const versionColumns = [
   'operation',
   'timestamp',
   'device_id',
-] as const satisfies (keyof StoredVersion)[]
+  'overwritten',
+] as const satisfies (keyof Version)[]
 
 export const columns = [
   'user_id',
@@ -43,6 +52,7 @@ export const columns = [
   'device_id',
   'conflict_resolved',
   'resolution_strategy',
+  'overwritten',
 ] as const satisfies (keyof Row)[]
 
 export async function findBookmark(db: Db, userId: string, id: string): Promise<Row | undefined> {

@@ -25,6 +25,10 @@ interface UsersTable {
   /** The newest stamp given to a change of this user. */
   last_stamp: Generated<number>
   live_bookmarks: Generated<number>
+  /** Of ciphertext, in all of the user's records; a deleted one keeps it. */
+  stored_bytes: Generated<number>
+  /** Rows of `records`, tombstones among them. */
+  stored_records: Generated<number>
   created_at: number
 }
 
@@ -67,6 +71,8 @@ export interface RecordsTable {
   device_id: string
   conflict_resolved: number
   resolution_strategy: string | null
+  /** JSON: the contract's `overwritten`; null for none. */
+  overwritten: string | null
 }
 
 interface DevicesTable {

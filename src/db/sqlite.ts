@@ -2,9 +2,9 @@ import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { setImmediate as eventLoopTurn } from 'node:timers/promises'
 import Sqlite from 'better-sqlite3'
-import { CompiledQuery, Kysely, SqliteDialect, SqliteQueryCompiler } from 'kysely'
+import { CompiledQuery, Kysely, SqliteDialect, SqliteQueryCompiler, sql } from 'kysely'
 import { ConfigError } from '../config/values.ts'
-import { findSqliteVersions, saveSqliteVersions } from './batches-sqlite.ts'
+import { findSqliteVersions, saveSqliteRejections, saveSqliteVersions, settleSqliteEntities } from './batches-sqlite.ts'
 import type { Database, Trx } from './database.ts'
 import type { Schema } from './schema.ts'
 
@@ -21,9 +21,12 @@ export async function openSqlite(path: string): Promise<Database> {
   return {
     db,
     bulk,
-    write: groupCommit(db),
+    ...groupCommit(db),
+    now: sql`cast(unixepoch('subsec') * 1000 as integer)`,
     findVersions: findSqliteVersions,
     saveVersions: saveSqliteVersions,
+    saveRejections: saveSqliteRejections,
+    settleEntities: settleSqliteEntities,
     isUnavailable: (error) =>
       error instanceof Sqlite.SqliteError &&
       /^SQLITE_(BUSY|LOCKED|FULL|IOERR|CANTOPEN|READONLY|CORRUPT|NOTADB)/.test(error.code),
@@ -124,7 +127,7 @@ interface Waiting {
 }
 
 /** Writes that wait while one commits share the next transaction, a savepoint each, so that one fsync serves them all. */
-function groupCommit(db: Kysely<Schema>): Database['write'] {
+function groupCommit(db: Kysely<Schema>): Pick<Database, 'write' | 'load'> {
   let waiting: Waiting[] = []
   let running = false
 
@@ -146,7 +149,7 @@ function groupCommit(db: Kysely<Schema>): Database['write'] {
     running = false
   }
 
-  return (work) =>
+  const write: Database['write'] = (work) =>
     new Promise((resolve, reject) => {
       let settle = () => {}
       waiting.push({
@@ -158,6 +161,7 @@ function groupCommit(db: Kysely<Schema>): Database['write'] {
       })
       if (!running) void drain()
     })
+  return { write, load: () => ({ busy: Number(running), idle: Number(!running), waiting: waiting.length }) }
 }
 
 /** Returns what to do once the shared transaction is committed. */

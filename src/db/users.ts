@@ -1,7 +1,17 @@
 import type { Db, Trx } from './database.ts'
 import type { Schema } from './schema.ts'
 
-type NewUser = Omit<Schema['users'], 'last_stamp' | 'live_bookmarks'>
+/** A user's counters, each kept in the transaction of the write that changes it. */
+export interface LockedUser {
+  id: string
+  last_stamp: number
+  live_bookmarks: number
+  stored_bytes: number
+  stored_records: number
+}
+
+const counters = ['id', 'last_stamp', 'live_bookmarks', 'stored_bytes', 'stored_records'] as const
+type NewUser = Omit<Schema['users'], Exclude<keyof LockedUser, 'id'>>
 type Profile = Pick<NewUser, 'email' | 'name' | 'avatar_url' | 'email_verified'>
 
 /** Creates the user at the first login; later ones refresh the profile and keep the rest. Returns the user's id. */
@@ -21,35 +31,20 @@ export async function saveUser(trx: Trx, user: NewUser): Promise<string> {
   return id
 }
 
-export interface LockedUser {
-  id: string
-  last_stamp: number
-  live_bookmarks: number
-}
-
 /**
  * Every write of a user's records holds this lock until its commit, so that stamps are seen in the order they are given.
  * It is the lock that does not wait for rows which only refer to the user.
  */
 export async function lockUser(trx: Trx, id: string): Promise<LockedUser> {
-  return trx
-    .selectFrom('users')
-    .select(['id', 'last_stamp', 'live_bookmarks'])
-    .where('id', '=', id)
-    .forNoKeyUpdate()
-    .executeTakeFirstOrThrow()
+  return trx.selectFrom('users').select(counters).where('id', '=', id).forNoKeyUpdate().executeTakeFirstOrThrow()
 }
 
-export async function saveCounters(trx: Trx, { id, last_stamp, live_bookmarks }: LockedUser): Promise<void> {
-  await trx.updateTable('users').set({ last_stamp, live_bookmarks }).where('id', '=', id).execute()
+export async function saveCounters(trx: Trx, { id, ...values }: LockedUser): Promise<void> {
+  await trx.updateTable('users').set(values).where('id', '=', id).execute()
 }
 
 export async function findCounters(db: Db, id: string): Promise<LockedUser> {
-  return db
-    .selectFrom('users')
-    .select(['id', 'last_stamp', 'live_bookmarks'])
-    .where('id', '=', id)
-    .executeTakeFirstOrThrow()
+  return db.selectFrom('users').select(counters).where('id', '=', id).executeTakeFirstOrThrow()
 }
 
 export async function findExportKey(db: Db, id: string): Promise<string> {

@@ -14,7 +14,7 @@ const sigma = words(Buffer.from('expand 32-byte k'))
 /**
  * An export file, piece by piece at constant memory: a 32-byte header, then XChaCha20-Poly1305 chunks in the STREAM
  * construction. Nonce = prefix, 4-byte big-endian counter, last-chunk flag; associated data = the header. The plaintext
- * is not empty, so neither is the last chunk.
+ * is not empty, so neither is the last chunk. A piece is valid until the next one is asked for.
  */
 export async function* encryptFile(exportKey: Uint8Array, plaintext: AsyncIterable<string>): AsyncGenerator<Buffer> {
   const { header, seal } = createSealer(exportKey)
@@ -49,6 +49,7 @@ function createSealer(exportKey: Uint8Array) {
   const nonce = Buffer.alloc(12)
   prefix.copy(nonce, 4, 16)
   let counter = 0
+  const sealed = Buffer.alloc(chunkLength + tagLength)
   return {
     header,
     seal(plaintext: Buffer, last: boolean): Buffer {
@@ -57,9 +58,18 @@ function createSealer(exportKey: Uint8Array) {
       nonce.writeUInt8(last ? 1 : 0, 11)
       const cipher = createCipheriv('chacha20-poly1305', key, nonce, { authTagLength: tagLength })
       cipher.setAAD(header, { plaintextLength: plaintext.length })
-      return Buffer.concat([cipher.update(plaintext), cipher.final(), cipher.getAuthTag()])
+      const ciphertext = cipher.update(plaintext)
+      cipher.final()
+      const length = ciphertext.copy(sealed) + cipher.getAuthTag().copy(sealed, ciphertext.length)
+      free(ciphertext)
+      return sealed.subarray(0, length)
     },
   }
+}
+
+/** The collector would let tens of megabytes of these pile up before it looks. */
+function free({ buffer, byteLength }: Buffer<ArrayBuffer>): void {
+  if (buffer.byteLength === byteLength) buffer.transfer(0)
 }
 
 function keyId(exportKey: Uint8Array): Buffer {

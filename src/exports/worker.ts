@@ -20,11 +20,16 @@ type Parts = Pick<Context, 'log' | 'clock' | 'database' | 'seal' | 'objects'>
 const maxRunning = 2
 const tickMs = 5_000
 
+/** `postponed`: the store is out of reach. `dropped`: stopped, or the export is another worker's or nobody's by now. */
+type Outcome = 'completed' | 'failed' | 'postponed' | 'dropped'
+
 export interface ExportWorker {
   /** Says that there may be a job. */
   wake(): void
   /** Resolves once nobody here works on the export any more and what they wrote is gone. For an export that was deleted. */
   stop(exportId: string): Promise<void>
+  /** How many attempts ended how since the start. */
+  outcomes(): Record<Outcome, number>
   /** Gives the running jobs back. */
   close(): Promise<void>
 }
@@ -37,8 +42,9 @@ interface Run {
 
 /** Takes jobs, two at a time, and renews their leases. A job that was lost meanwhile is dropped. */
 export function startExportWorker(parts: Parts): ExportWorker {
-  const { log, clock, database } = parts
+  const { log, database } = parts
   const running = new Set<Run>()
+  const outcomes = { completed: 0, failed: 0, postponed: 0, dropped: 0 }
   let closed = false
   let ticking: Promise<void> | undefined
   let again = false
@@ -66,8 +72,8 @@ export function startExportWorker(parts: Parts): ExportWorker {
   async function checkLeases(): Promise<void> {
     const lost = await database.write(async (trx) => {
       const runs: Run[] = []
-      for (const run of running) if (!(await renewLease(trx, run.job, clock()))) runs.push(run)
-      await recoverExports(trx, clock())
+      for (const run of running) if (!(await renewLease(trx, run.job, database.now))) runs.push(run)
+      await recoverExports(trx, database.now)
       return runs
     })
     for (const { abort } of lost) abort.abort()
@@ -75,7 +81,7 @@ export function startExportWorker(parts: Parts): ExportWorker {
 
   async function takeJobs(): Promise<void> {
     while (running.size < maxRunning && !closed) {
-      const job = await database.write((trx) => claimExport(trx, clock()))
+      const job = await database.write((trx) => claimExport(trx, database.now))
       if (!job) return
       start(job)
     }
@@ -84,11 +90,15 @@ export function startExportWorker(parts: Parts): ExportWorker {
   function start(job: Job): void {
     const abort = new AbortController()
     const done = attempt(parts, job, abort.signal)
-      .catch((error) => log.error({ err: error, exportId: job.id }, 'an export job could not be given back'))
-      .then((result) => {
+      .catch((error): Outcome => {
+        log.error({ err: error, exportId: job.id }, 'an export job could not be given back')
+        return 'failed'
+      })
+      .then((outcome) => {
+        outcomes[outcome]++
         running.delete(run)
         // The next job would meet the same store: they all wait for the next tick.
-        if (result !== 'out of reach') wake()
+        if (outcome !== 'postponed') wake()
       })
     const run = { job, abort, done }
     running.add(run)
@@ -107,6 +117,7 @@ export function startExportWorker(parts: Parts): ExportWorker {
       await ticking
       await abortAll([...running].filter(({ job }) => job.id === exportId))
     },
+    outcomes: () => outcomes,
     async close() {
       closed = true
       clearInterval(timer)
@@ -117,7 +128,7 @@ export function startExportWorker(parts: Parts): ExportWorker {
 }
 
 /** The object comes before the row that refers to it: a crash in between leaves an orphan, never half an export. */
-async function attempt(parts: Parts, job: Job, signal: AbortSignal): Promise<'out of reach' | undefined> {
+async function attempt(parts: Parts, job: Job, signal: AbortSignal): Promise<Outcome> {
   const { log, clock, database, objects } = parts
   const object_key = objectKeyOf(job)
   try {
@@ -129,18 +140,19 @@ async function attempt(parts: Parts, job: Job, signal: AbortSignal): Promise<'ou
     )
     const expires_at = clock() + keptMs
     const completed = await database.write((trx) => completeExport(trx, job, { ...file, object_key, expires_at }))
-    if (!completed) await objects.remove(object_key)
-    return undefined
+    if (completed) return 'completed'
+    await objects.remove(object_key)
+    return 'dropped'
   } catch (error) {
     const isOutOfReach = !signal.aborted && error instanceof ObjectStoreUnavailableError
     const about = { err: error, exportId: job.id, attempt: job.attempts }
     if (isOutOfReach) log.warn(about, 'an export waits: the object store is out of reach')
     else if (!signal.aborted) log.error(about, 'an attempt at an export failed')
     const giveBack = signal.aborted ? releaseExport : isOutOfReach ? postponeExport : failAttempt
-    const wasHeld = await database.write((trx) => giveBack(trx, job, clock()))
-    if (isOutOfReach) return 'out of reach'
+    const wasHeld = await database.write((trx) => giveBack(trx, job, database.now))
+    if (isOutOfReach) return 'postponed'
     // If the job was not held any more, the failed write may have completed it all the same.
     if (wasHeld) await objects.remove(object_key)
-    return undefined
+    return signal.aborted ? 'dropped' : 'failed'
   }
 }

@@ -4,7 +4,7 @@ import openapi from '../../generated/openapi.json' with { type: 'json' }
 import { operations } from '../../generated/operations.ts'
 import type { Context } from '../context.ts'
 import type { Answer, Handler, HttpOperationId, OperationId, OperationRequest, Operations } from '../contract.ts'
-import { checkMediaType, demandBody } from './bodies.ts'
+import { checkMediaType, demandBody, holdBody } from './bodies.ts'
 import { bindRealtime } from './realtime.ts'
 import { createSecurity } from './security.ts'
 
@@ -17,15 +17,19 @@ interface OperationObject {
 /** Binds each operation of the contract to the handler of its name. */
 export async function bindOperations(app: FastifyInstance, context: Context, handlers: Operations): Promise<void> {
   const secure = createSecurity(context)
+  const hold = holdBody(context)
   assertBound(handlers)
 
   function route(operationId: OperationId) {
     if (operationId === 'openRealtime') return bindRealtime(context, secure(operationId))
+    const { method } = operations[operationId]
     const { requestBody, responses, 'x-body-limit': bodyLimit } = contractOf(operationId)
     return {
       handler: handle(operationId, handlers, context),
       // Without a 429 and a session there is nothing to check: probes of health are never refused.
       onRequest: '429' in responses ? [secure(operationId), checkMediaType] : checkMediaType,
+      // A GET's body is never read.
+      ...(method !== 'GET' && { preParsing: hold }),
       ...(requestBody && { preValidation: demandBody(requestBody.required) }),
       ...(bodyLimit && { bodyLimit }),
       // An operation without a 400 answers malformed parameters in a way of its own.
@@ -54,8 +58,9 @@ function contractOf(operationId: OperationId): OperationObject {
 function handle<Op extends HttpOperationId>(operationId: Op, handlers: Operations, context: Context) {
   const handler = handlers[operationId] as Handler<Op>
   return async (request: FastifyRequest, reply: FastifyReply) => {
-    const answer = await handler(toOperationRequest<Op>(request), context)
-    return send(answer, reply)
+    const work = handler(toOperationRequest<Op>(request), context)
+    request.work = work
+    return send(await work, reply)
   }
 }
 

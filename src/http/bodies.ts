@@ -1,12 +1,23 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { Transform } from 'node:stream'
+import type { FastifyInstance, FastifyRequest, preParsingHookHandler } from 'fastify'
+import type { Context } from '../context.ts'
 import { ServiceError } from '../errors.ts'
+import { createRefusal } from './overload.ts'
 import { InvalidRequest } from './validation.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** What its operation does, which goes on when the caller is gone. */
+    work: Promise<unknown> | undefined
+  }
+}
 
 const json = /^application\/json[ \t]*(;[ \t]*charset=("utf-8"|utf-8)[ \t]*)?$/i
 
 /** JSON is the only body there is. One of no bytes counts as none: fetch wrappers send that. */
 export function registerBodies(app: FastifyInstance): void {
-  const parse = app.getDefaultJsonParser('error', 'error')
+  app.decorateRequest('work', undefined)
+  const parse = app.getDefaultJsonParser('remove', 'remove')
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body: string, done) => {
     if (body.length === 0) done(null, undefined)
@@ -33,6 +44,28 @@ export async function checkMediaType({ method, headers }: FastifyRequest): Promi
   const encoding = headers['content-encoding'] ?? 'identity'
   if (type === undefined ? hasBody : !json.test(type) || encoding !== 'identity')
     throw new ServiceError('UnsupportedMediaType')
+}
+
+/** Holds the body's bytes in the budget as they arrive, until the request is over and nothing works with it any more. */
+export function holdBody({ bodies, log }: Context): preParsingHookHandler {
+  const refuse = createRefusal(log, 'too many bytes of request bodies at once: some requests are refused')
+  return (request, reply, payload, done) => {
+    const { 'content-length': length, 'transfer-encoding': coding } = request.headers
+    const announced = Number(length ?? 0)
+    const isNeverRead = (coding === undefined && announced === 0) || announced > request.routeOptions.bodyLimit
+    if (isNeverRead) return done(null, payload)
+    const owner = request.session?.userId ?? ''
+    if (!bodies.hasRoom(owner, announced)) return done(refuse())
+    const hold = bodies.hold(owner)
+    reply.raw.once('close', () => Promise.allSettled([request.work]).then(hold.release))
+    const counted = new Transform({
+      transform: (chunk: Buffer, _encoding, next) => (hold.add(chunk.length) ? next(null, chunk) : next(refuse())),
+    })
+    payload.once('error', (error) => counted.destroy(error))
+    // The rest is read and dropped, or the client would not get to see the answer.
+    counted.once('error', () => payload.resume())
+    done(null, payload.pipe(counted))
+  }
 }
 
 /** Fastify validates no body that is absent: a required one is demanded here, an optional one stands for `{}`. */

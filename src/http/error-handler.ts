@@ -19,7 +19,9 @@ export function registerErrors(app: FastifyInstance, context: Context): void {
 }
 
 function answer(error: ServiceError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  if (error.statusCode >= 500) request.log.error({ err: error.cause ?? error }, error.message)
+  // A process with too much to do says so once for many.
+  if (error.statusCode >= 500 && error.code !== 'Overloaded')
+    request.log.error({ err: error.cause ?? error }, error.message)
   // A 413 would close the connection while the client still sends, which then sees a broken pipe instead of the answer.
   reply.removeHeader('connection')
   // Nobody reads from a refused upgrade's connection any more: no next request may be sent on it.

@@ -10,24 +10,32 @@ export interface Limits {
   countFailure(address: string): Promise<void>
   /** Counts a request or a socket's message of a user; throws TooManyRequests when there are too many. */
   countUser(userId: string): Promise<void>
+  /** How many were refused since the start. */
+  refusals(): Record<'address' | 'user', number>
 }
 
 export function createLimits({ rateLimitPerMinute }: Config): Limits {
   const addresses = new RateLimiterMemory({ points: Math.max(1, Math.floor(rateLimitPerMinute / 20)), duration: 60 })
   const users = new RateLimiterMemory({ points: rateLimitPerMinute, duration: 60 })
+  const refusals = { address: 0, user: 0 }
+  const refuse = (limit: keyof typeof refusals, used: RateLimiterRes) => {
+    refusals[limit]++
+    return tooManyRequests(used)
+  }
   return {
     async checkAddress(address) {
       const used = await addresses.get(networkOf(address))
-      if (used !== null && used.remainingPoints <= 0) throw tooManyRequests(used)
+      if (used !== null && used.remainingPoints <= 0) throw refuse('address', used)
     },
     async countFailure(address) {
       await addresses.consume(networkOf(address)).catch(ignoreUsedUp)
     },
     async countUser(userId) {
       await users.consume(userId).catch((used: unknown) => {
-        throw used instanceof RateLimiterRes ? tooManyRequests(used) : used
+        throw used instanceof RateLimiterRes ? refuse('user', used) : used
       })
     },
+    refusals: () => refusals,
   }
 }
 

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '../config.ts'
+import { registerDemo } from './demo.ts'
 
 /** The fixed messages of a failed sign-in (the contract's completeLogin lists them); no other text is ever shown. */
 const loginFailures = [
@@ -9,15 +10,20 @@ const loginFailures = [
   'Login failed',
 ]
 
-/** Where a sign-in ends that names no web app: the documents, or the reason of a failure. */
-export function registerPages(app: FastifyInstance, config: Config): void {
+/** Where a sign-in ends that names no web app: the demo app, or else the documents and the reason of a failure. */
+export async function registerPages(app: FastifyInstance, config: Config): Promise<void> {
+  if (config.serveDemo) await registerDemo(app)
+  else registerPlainPages(app)
+  if (config.environment === 'development') redirectToPublicUrl(app, config.publicUrl)
+}
+
+function registerPlainPages(app: FastifyInstance): void {
   app.get('/', (_request, reply) => reply.redirect('/docs'))
   app.get('/login', (request, reply) => {
     const { error } = request.query as { error?: unknown }
     const failure = loginFailures.find((message) => message === error) ?? 'Not signed in'
     return reply.type('text/plain; charset=utf-8').send(`${failure}. Start again with POST /api/v1/auth/login.\n`)
   })
-  if (config.environment === 'development') redirectToPublicUrl(app, config.publicUrl)
 }
 
 /** Cookies of localhost are not those of 127.0.0.1: pages of one lead to the other, so that a sign-in stays on one host. */

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { WebSocket } from '@fastify/websocket'
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest, preHandlerHookHandler } from 'fastify'
 import type { operations as contract } from '../../generated/openapi.ts'
 import { operations } from '../../generated/operations.ts'
 import type { Context } from '../context.ts'
@@ -11,16 +11,21 @@ import { openRealtime } from '../realtime/socket.ts'
 type Parameters = contract['openRealtime']['parameters']
 type Check = (request: FastifyRequest) => Promise<void>
 
-/** After origin and session: the upgrade, then the ids, then whose they are. */
+const maxSocketsOfOne = 256
+/** A socket whose client is gone without a word is closed within 65 s. */
+const retryAfterSeconds = '60'
+
+/** After origin and session: the upgrade, then the ids, then whose they are, then how many there are. */
 export function bindRealtime(context: Context, secure: Check) {
   return {
     onRequest: [secure, demandUpgrade],
-    preHandler: checkIds,
+    preHandler: [checkIds, checkCount(context)],
     handler: async (_request: FastifyRequest, _reply: FastifyReply) => {
       throw upgradeRequired()
     },
     wsHandler(socket: WebSocket, request: FastifyRequest): void {
-      const { limits } = context
+      const { limits, metrics } = context
+      metrics.countUpgrade()
       const session = request.session as Session
       const { since } = request.query as NonNullable<Parameters['query']>
       const countMessage = () => limits.countUser(session.userId)
@@ -53,6 +58,14 @@ async function checkIds(request: FastifyRequest): Promise<void> {
   const { userId, deviceId } = readIds(request)
   if (!userId || !deviceId) throw new ServiceError('IdsRequired')
   if (userId !== request.session?.userId) throw new ServiceError('ForbiddenUser')
+}
+
+/** Not async: with nothing between this check and the opening, two upgrades at once cannot both have the last place. */
+function checkCount({ hub }: Context): preHandlerHookHandler {
+  return ({ session }, _reply, done) => {
+    const isFull = hub.socketsOf((session as Session).userId) >= maxSocketsOfOne
+    done(isFull ? new ServiceError('TooManySockets', { headers: { 'retry-after': retryAfterSeconds } }) : undefined)
+  }
 }
 
 /** Browsers cannot set headers on a WebSocket: query parameters stand in for them. */

@@ -1,14 +1,8 @@
 import { v7 as uuidv7 } from 'uuid'
 import type { Context } from '../context.ts'
 import type { Operations, Schemas } from '../contract.ts'
-import {
-  countUnfinishedExports,
-  deleteExport,
-  type ExportRow,
-  findExport,
-  listExports,
-  saveExport,
-} from '../db/exports.ts'
+import type { Trx } from '../db/database.ts'
+import { deleteExport, type ExportRow, findExport, listExports, saveExport } from '../db/exports.ts'
 import { findExportKey, lockUser } from '../db/users.ts'
 import { ServiceError } from '../errors.ts'
 import { openExportKey, sealExportKey } from '../exports/key.ts'
@@ -16,6 +10,7 @@ import { type ByteRange, ObjectNotFoundError } from '../exports/objects/store.ts
 import { parseRange } from '../exports/range.ts'
 
 const maxUnfinished = 3
+const maxKept = 10
 
 export const exportOperations: Operations<'listExports' | 'createExport' | 'downloadExport' | 'deleteExport'> = {
   async listExports({ session }, { database, clock }) {
@@ -27,9 +22,7 @@ export const exportOperations: Operations<'listExports' | 'createExport' | 'down
     const id = uuidv7()
     const row = await database.write(async (trx) => {
       await lockUser(trx, userId)
-      if ((await countUnfinishedExports(trx, userId)) >= maxUnfinished) {
-        throw new ServiceError('TooManyExports', { headers: { 'retry-after': '10' } })
-      }
+      await makeRoom(trx, userId, clock())
       const key = openExportKey(seal, userId, userId, await findExportKey(trx, userId))
       const key_sealed = sealExportKey(seal, userId, id, key)
       return saveExport(trx, { id, user_id: userId, status: 'processing', created_at: clock(), key_sealed })
@@ -74,6 +67,24 @@ export const exportOperations: Operations<'listExports' | 'createExport' | 'down
     if (completedSince) await fromStore(objects.remove(completedSince))
     return { status: 200, body: { success: true } }
   },
+}
+
+/** Under the user's lock, so that no more are kept, however many are asked for at once. */
+async function makeRoom(trx: Trx, userId: string, now: number): Promise<void> {
+  const exports = await listExports(trx, userId, now)
+  const failed = exports.filter(({ status }) => status === 'failed')
+  const kept = exports.length - failed.length
+  if (kept >= maxKept) {
+    const soonest = Math.min(...exports.flatMap(({ expires_at }) => expires_at ?? []))
+    const seconds = Math.ceil((soonest - now) / 1000)
+    throw new ServiceError('TooManyExportsKept', { headers: { 'retry-after': String(seconds) } })
+  }
+  const unfinished = exports.filter(({ status }) => status === 'pending' || status === 'processing')
+  if (unfinished.length >= maxUnfinished) {
+    throw new ServiceError('TooManyExports', { headers: { 'retry-after': '10' } })
+  }
+  // Newest first: the oldest of the failed ones give way.
+  for (const { id } of failed.slice(maxKept - 1 - kept)) await deleteExport(trx, userId, id)
 }
 
 /** The file whose size the row tells: a file that is not what was stored is not sent. */

@@ -60,6 +60,10 @@ export class Connection {
     await this.#draining?.promise
   }
 
+  get unsentBytes(): number {
+    return this.#socket.bufferedAmount
+  }
+
   get ended(): Promise<void> {
     return this.#ended.promise
   }

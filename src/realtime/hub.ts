@@ -15,6 +15,9 @@ export interface Hub {
   /** Greets the socket, replays what it missed, and sends it what comes from then on. */
   open(socket: WebSocket, peer: Peer): Connection
   sockets(): number
+  socketsOf(userId: string): number
+  /** What waits in them for slow readers. */
+  unsentBytes(): number
   /** Closes every socket, and waits for what their clients asked for. */
   close(): Promise<void>
 }
@@ -93,6 +96,8 @@ export function createHub({ log, clock, database, pulse }: Pick<Context, 'log' |
       return connection
     },
     sockets: () => [...connections()].length,
+    socketsOf: (userId) => users.get(userId)?.size ?? 0,
+    unsentBytes: () => [...connections()].reduce((sum, { unsentBytes }) => sum + unsentBytes, 0),
     async close() {
       stopping = true
       for (const timer of timers) clearInterval(timer)

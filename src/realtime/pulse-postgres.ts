@@ -24,24 +24,27 @@ export function createPostgresPulse(url: string, log: FastifyBaseLogger): Pulse 
   let connection: pg.Client | undefined
   let flushing: Promise<void> | undefined
 
-  const announce = (item: string) => {
+  function announce(item: string): void {
     waiting.add(item)
-    flushing ??= flush().finally(() => {
-      flushing = undefined
-    })
+    flushing ??= flush()
   }
 
+  /** What could not be sent waits for the next connection: others know of a loss of theirs, not of one of ours. */
   async function flush(): Promise<void> {
-    while (waiting.size > 0 && connection) {
+    do {
       await sleep(coalesceMs)
+      if (!connection) break
       const items = [...waiting].slice(0, idsAtOnce)
       for (const item of items) waiting.delete(item)
       try {
-        await connection?.query('SELECT pg_notify($1, $2)', [channel, [instance, ...items].join(' ')])
+        await connection.query('SELECT pg_notify($1, $2)', [channel, [instance, ...items].join(' ')])
       } catch (err) {
         log.warn({ err }, 'a pulse could not be sent')
+        for (const item of items) waiting.add(item)
+        break
       }
-    }
+    } while (waiting.size > 0)
+    flushing = undefined
   }
 
   function receive({ payload = '' }: pg.Notification): void {
@@ -71,7 +74,7 @@ export function createPostgresPulse(url: string, log: FastifyBaseLogger): Pulse 
         await client.query(`LISTEN ${channel}`)
         connection = client
         for (const subscriber of subscribers) subscriber.missed()
-        if (waiting.size > 0) announce([...waiting][0] as string)
+        if (waiting.size > 0) flushing ??= flush()
         pauseMs = 50
         await Promise.race([lost, stayAlive(client)])
       } catch (err) {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
 import type { WebSocket } from 'ws'
 import type { Context } from '../context.ts'
-import type { Schemas } from '../contract.ts'
+import type { Schemas, ServerMessage } from '../contract.ts'
 import { findChange } from '../db/changes.ts'
 import { isLoginAlive, type Session } from '../db/logins.ts'
 import { ServiceError, toServiceError } from '../errors.ts'
@@ -73,7 +73,10 @@ export function openRealtime(socket: WebSocket, request: RealtimeRequest, contex
   socket.on('message', (data: Buffer, isBinary) => receive({ data, isBinary }))
 }
 
-/** A push of one. Its acknowledgement is the entity's newest change, which for a retry no pulse announces. */
+/**
+ * A push of one. Its acknowledgement is the entity's newest change, which for a retry no pulse announces. A delete for whose
+ * tombstone there was no room has none; it is acknowledged as it is, with a stamp from which nothing is missed.
+ */
 async function pushChange(connection: Connection, event: Schemas['Change'], context: Context): Promise<void> {
   const { peer, acknowledgements } = connection
   if (acknowledgements.full) throw new ServiceError('TooManyRequests')
@@ -82,10 +85,25 @@ async function pushChange(connection: Connection, event: Schemas['Change'], cont
   try {
     const { conflicts } = await push(context, { userId: peer.userId, deviceId: peer.deviceId }, [event])
     const conflict = conflicts[0]
-    if (conflict)
-      connection.send({ type: 'error', error: `${event.entity_type} ${event.entity_id}: ${conflict.reason}` })
-    else row = await findChange(context.database.db, peer.userId, event)
+    if (conflict) connection.send({ type: 'error', error: nameEntity(event, conflict.reason) })
+    else {
+      row = await findChange(context.database.db, peer.userId, event)
+      if (!row) connection.send(toUnkept(event, peer.userId, connection.cursor ?? 0))
+    }
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.code !== 'QuotaExceeded') throw error
+    throw new ServiceError('QuotaExceeded', { message: nameEntity(event, error.message) })
   } finally {
     if (acknowledgements.end(row, connection.cursor ?? 0) && row) connection.sendText(toMessage(row))
   }
+}
+
+function nameEntity({ entity_type, entity_id }: Schemas['Change'], reason: string): string {
+  return `${entity_type} ${entity_id}: ${reason}`
+}
+
+function toUnkept(event: Schemas['Change'], userId: string, stamp: number): ServerMessage {
+  const { id, entity_type, entity_id, operation, timestamp, device_id } = event
+  const change = { id, user_id: userId, entity_type, entity_id, operation, timestamp, device_id }
+  return { type: 'sync', event: { ...change, conflict_resolved: false, resolution_strategy: null }, stamp }
 }

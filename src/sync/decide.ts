@@ -14,6 +14,8 @@ export interface Decision {
   /** Whether the winner replaces what is stored. */
   written: boolean
   resolution: 'device_id' | 'last_write_wins' | undefined
+  /** Whether the winner replaces another device's version that it was made without, and leaves the entity otherwise. */
+  unseen: boolean
   /** Why, by place in the request, for the changes that lost. */
   lost: Map<number, string>
   /** The device whose change lost last. */
@@ -40,6 +42,7 @@ export function decide(pushed: Pushed[], stored: StoredVersion | undefined): Dec
     stored,
     written,
     resolution: written ? resolve(greatest.change, pushed, stored) : undefined,
+    unseen: written && kept !== undefined && !isSameContent(challenger, kept) && isUnseen(greatest.change, stored),
     lost: new Map(losers.map(({ change, index }) => [index, reason(change, winner)])),
     loser: losers.at(-1)?.change.device_id,
   }
@@ -53,9 +56,13 @@ function resolve(
   const beaten = [...pushed.map(({ change }) => change), ...(stored ? [stored] : [])]
   const tied = beaten.some((other) => other.timestamp === winner.timestamp && other.device_id !== winner.device_id)
   if (tied) return 'device_id'
-  const unseen =
-    stored && winner.base !== undefined && stored.stamp > winner.base && stored.device_id !== winner.device_id
-  return unseen ? 'last_write_wins' : undefined
+  return isUnseen(winner, stored) ? 'last_write_wins' : undefined
+}
+
+/** A device stamps an edit above the version that it edits: equal timestamps are of two that did not know each other. */
+function isUnseen(winner: Schemas['Change'], stored: StoredVersion | undefined): boolean {
+  if (!stored || stored.device_id === winner.device_id) return false
+  return stored.timestamp === winner.timestamp || (winner.base !== undefined && stored.stamp > winner.base)
 }
 
 function reason(loser: Schemas['Change'], winner: Version): string {

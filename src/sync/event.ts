@@ -1,5 +1,6 @@
 import type { Schemas } from '../contract.ts'
 import type { Row } from '../db/records.ts'
+import { readOverwritten } from './overwritten.ts'
 
 /** The newest change of an entity, as the contract shows it. A deleted one goes without its ciphertext. */
 export function toSyncEvent(row: Row): Schemas['SyncEvent'] {
@@ -15,5 +16,6 @@ export function toSyncEvent(row: Row): Schemas['SyncEvent'] {
     ...(row.data_hash !== null && { data_hash: row.data_hash }),
     conflict_resolved: row.conflict_resolved === 1,
     resolution_strategy: row.resolution_strategy,
+    ...(row.overwritten !== null && { overwritten: readOverwritten(row.overwritten) }),
   }
 }

@@ -44,7 +44,7 @@ export async function importBookmarks(
     const winners = list.flatMap(([, bookmark], place) =>
       isLive(place) ? [] : [toWinner(bookmark, stored[place], device.deviceId, now)],
     )
-    await writeWinners(context.database, trx, user, now, winners)
+    await writeWinners(context, trx, user, now, winners)
     if (device.deviceId !== 'unknown') await saveLastSync(trx, user.id, device.deviceId, now)
     return { existing: list.filter((_, place) => isLive(place)).map(([index]) => index), written: winners.length }
   })
@@ -56,6 +56,7 @@ export async function importBookmarks(
     const error = faults.get(index)
     return error === undefined ? [] : [{ id, error }]
   })
+  context.metrics.countImport(candidates.length)
   return { imported: imported_ids.length, imported_ids, errors, timestamp: now }
 }
 

@@ -3,8 +3,8 @@ import type { Schemas } from '../contract.ts'
 import { listChangePage } from '../db/changes.ts'
 import { findDevice, saveCursor } from '../db/devices.ts'
 import type { Row } from '../db/records.ts'
-import { countRejections, settleDevice } from '../db/rejections.ts'
-import { findCounters } from '../db/users.ts'
+import { hasPulledWinner, settleDevice } from '../db/rejections.ts'
+import { findCounters, lockUser } from '../db/users.ts'
 import { toSyncEvent } from './event.ts'
 import type { Device } from './push.ts'
 
@@ -23,6 +23,7 @@ export async function pull(
   const { rows, hasMore } = await readPage(context, device.userId, since, limit)
   const cursor = rows.at(-1)?.stamp ?? last_stamp
   if (device.deviceId !== 'unknown') await keepCursor(context, device, cursor)
+  context.metrics.countPull(rows.length)
   return { changes: rows.map(toSyncEvent), last_sync_timestamp: cursor, has_more: hasMore }
 }
 
@@ -41,11 +42,13 @@ async function readPage(
 async function keepCursor({ database, clock }: Context, { userId, deviceId }: Device, cursor: number): Promise<void> {
   const now = clock()
   const known = await findDevice(database.db, userId, deviceId)
+  const settles = await hasPulledWinner(database.db, userId, deviceId, cursor)
   const fresh = known !== undefined && known.cursor === cursor && Math.abs(now - known.last_sync) < cursorAgeMs
-  if (fresh && (await countRejections(database.db, userId)) === 0) return
+  if (fresh && !settles) return
   await database.write(async (trx) => {
-    // In the order in which a push locks them.
-    await settleDevice(trx, userId, deviceId, cursor)
+    // What a push does under the user's lock, too, and could else lock the other way round.
+    if (!known || settles) await lockUser(trx, userId)
+    if (settles) await settleDevice(trx, userId, deviceId, cursor)
     await saveCursor(trx, { user_id: userId, device_id: deviceId, cursor, last_sync: now })
   })
 }

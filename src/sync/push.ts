@@ -2,7 +2,7 @@ import type { Context } from '../context.ts'
 import type { Schemas } from '../contract.ts'
 import { saveLastSync } from '../db/devices.ts'
 import { entityKey } from '../db/records.ts'
-import { type Rejection, saveRejections } from '../db/rejections.ts'
+import type { Rejection } from '../db/rejections.ts'
 import { lockUser } from '../db/users.ts'
 import { isFarAhead } from './clock.ts'
 import { type Decision, decide, type Pushed } from './decide.ts'
@@ -27,7 +27,7 @@ export async function push(context: Context, device: Device, changes: Change[]):
     else group(entities, change, index)
   })
 
-  const { lost, written } = await context.database.write(async (trx) => {
+  const { lost, written, overwritten } = await context.database.write(async (trx) => {
     const user = await lockUser(trx, device.userId)
     const groups = [...entities.values()]
     const stored = await context.database.findVersions(
@@ -37,21 +37,26 @@ export async function push(context: Context, device: Device, changes: Change[]):
     )
     const decisions = groups.map((pushed, index) => decide(pushed, stored[index]))
     const winners = decisions.filter((decision) => decision.written).map(toWinner)
-    const rows = await writeWinners(context.database, trx, user, now, winners)
+    const rows = await writeWinners(context, trx, user, now, winners)
     const stamps = new Map(rows.map((row) => [entityKey(row), row.stamp]))
-    await saveRejections(
+    await context.database.saveRejections(
       trx,
       decisions.flatMap((decision) => toRejection(decision, user.id, now, stamps)),
     )
     const deviceId = device.deviceId === 'unknown' ? changes[0]?.device_id : device.deviceId
     if (deviceId !== undefined && deviceId !== 'unknown') await saveLastSync(trx, user.id, deviceId, now)
-    return { lost: new Map(decisions.flatMap((decision) => [...decision.lost])), written: rows.length }
+    return {
+      lost: new Map(decisions.flatMap((decision) => [...decision.lost])),
+      written: rows.length,
+      overwritten: decisions.filter(({ resolution }) => resolution).length,
+    }
   })
   if (written > 0) context.pulse.publishChange(device.userId)
 
   const reasons = new Map([...refused, ...lost])
   const accepted_ids = changes.filter((_, index) => !reasons.has(index)).map((change) => change.id)
   const conflicts = changes.flatMap((change, index) => toConflict(change, reasons.get(index)))
+  context.metrics.countPush(changes.length, { rejected: conflicts.length, overwritten })
   return { accepted: accepted_ids.length, accepted_ids, conflicts, timestamp: now }
 }
 
@@ -68,7 +73,7 @@ function group(entities: Map<string, Pushed[]>, change: Change, index: number): 
   else entities.set(key, [{ change, index }])
 }
 
-function toWinner({ winner, stored, resolution }: Decision): Winner {
+function toWinner({ winner, stored, resolution, unseen }: Decision): Winner {
   const {
     id,
     entity_type,
@@ -80,7 +85,7 @@ function toWinner({ winner, stored, resolution }: Decision): Winner {
     data_hash = null,
   } = winner
   const change = { entity_type, entity_id, operation, event_id: id, timestamp, device_id, encrypted_data, data_hash }
-  return { change, stored, createdAt: timestamp, resolution }
+  return { change, stored, createdAt: timestamp, resolution, unseen }
 }
 
 function toRejection(
@@ -89,8 +94,9 @@ function toRejection(
   now: number,
   stamps: Map<string, number>,
 ): Rejection[] {
-  if (loser === undefined) return []
-  const winner_stamp = stamps.get(entityKey(winner)) ?? stored?.stamp ?? 0
+  const winner_stamp = stamps.get(entityKey(winner)) ?? stored?.stamp
+  // Without a winner's stamp there is no record of the entity: its tombstone was beyond the quota.
+  if (loser === undefined || winner_stamp === undefined) return []
   const { entity_type, entity_id } = winner
   return [{ user_id: userId, entity_type, entity_id, device_id: loser, winner_stamp, created_at: now }]
 }

@@ -52,7 +52,7 @@ async function writeRecord(
       encrypted_data: content?.encrypted_data ?? null,
       data_hash: content?.data_hash ?? null,
     }
-    const [written] = await writeWinners(context.database, trx, user, now, [{ change, stored, createdAt: timestamp }])
+    const [written] = await writeWinners(context, trx, user, now, [{ change, stored, createdAt: timestamp }])
     return written as Row
   })
   context.pulse.publishChange(device.userId)

@@ -1,7 +1,9 @@
-import type { Database, Trx } from '../db/database.ts'
+import type { Context } from '../context.ts'
+import type { Trx } from '../db/database.ts'
 import type { Row, StoredVersion } from '../db/records.ts'
-import { settleEntities } from '../db/rejections.ts'
 import { type LockedUser, saveCounters } from '../db/users.ts'
+import { overwrittenBy } from './overwritten.ts'
+import { addedUsage, withinQuota } from './quota.ts'
 
 /** A change that won, and what it replaces. */
 export interface Winner {
@@ -13,33 +15,43 @@ export interface Winner {
   /** When the entity is not known yet. */
   createdAt: number
   resolution?: 'device_id' | 'last_write_wins' | undefined
+  /** Whether what it replaces was another device's, unseen. */
+  unseen?: boolean
 }
 
 /**
- * Stores the winners, a stamp each, and keeps the user's counters. The caller holds the lock on the user, so stamps become
- * visible in their order; a clock that goes back does not make them smaller.
+ * Stores the winners that the user's quota leaves room for, a stamp each, and keeps the user's counters. The caller holds the
+ * lock on the user, so stamps become visible in their order; a clock that goes back does not make them smaller.
  */
 export async function writeWinners(
-  database: Database,
+  { config, database }: Pick<Context, 'config' | 'database'>,
   trx: Trx,
   user: LockedUser,
   now: number,
   winners: Winner[],
 ): Promise<Row[]> {
-  if (winners.length === 0) return []
+  const kept = withinQuota(config, user, winners)
+  if (kept.length === 0) return []
   let stamp = user.last_stamp
-  const rows = winners.map((winner) => {
+  const rows = kept.map((winner) => {
     stamp = Math.max(now, stamp + 1)
     return toRow(user.id, stamp, winner)
   })
   await database.saveVersions(trx, rows)
-  await settleEntities(trx, user.id, rows)
-  const live_bookmarks = user.live_bookmarks + winners.reduce((sum, winner) => sum + liveDelta(winner), 0)
-  await saveCounters(trx, { id: user.id, last_stamp: stamp, live_bookmarks })
+  await database.settleEntities(trx, user.id, rows)
+  const added = addedUsage(kept)
+  await saveCounters(trx, {
+    id: user.id,
+    last_stamp: stamp,
+    live_bookmarks: user.live_bookmarks + kept.reduce((sum, winner) => sum + liveDelta(winner), 0),
+    stored_bytes: user.stored_bytes + added.bytes,
+    stored_records: user.stored_records + added.records,
+  })
   return rows
 }
 
-function toRow(userId: string, stamp: number, { change, stored, createdAt, resolution }: Winner): Row {
+function toRow(userId: string, stamp: number, winner: Winner): Row {
+  const { change, stored, createdAt, resolution } = winner
   const isDelete = change.operation === 'delete'
   return {
     ...change,
@@ -52,6 +64,7 @@ function toRow(userId: string, stamp: number, { change, stored, createdAt, resol
     stamp,
     conflict_resolved: resolution ? 1 : 0,
     resolution_strategy: resolution ?? null,
+    overwritten: overwrittenBy(winner),
   }
 }
 

@@ -9,7 +9,10 @@ process.on('SIGTERM', () => {
 })
 const write = sqlite.transaction((id: number) => {
   sqlite
-    .prepare(`insert into users values (?, 'second', ?, '', '', '', 0, '', 0, 0, 0)`)
+    .prepare(
+      `insert into users (id, issuer, subject, email, name, avatar_url, email_verified, export_key_sealed, created_at)
+        values (?, 'second', ?, '', '', '', 0, '', 0)`,
+    )
     .run(`second-${id}`, String(id))
 })
 for (let id = 0; !stopped; id += 1) {

@@ -1,3 +1,4 @@
+import { mock } from 'node:test'
 import t from 'tap'
 import { sweepRows } from '../../src/db/sweep.ts'
 import { buildApp } from '../support/app.ts'
@@ -54,5 +55,19 @@ t.test('It runs at the start', async (t) => {
   const { context } = await buildApp(t, {}, { dataDir: first.dataDir })
   const left = async () => (await context.database.db.selectFrom('logins').selectAll().execute()).length
   while ((await left()) > 0) await new Promise((resolve) => setTimeout(resolve, 5))
+  t.equal(await left(), 0)
+})
+
+t.test('And then hourly', async (t) => {
+  mock.timers.enable({ apis: ['setInterval'] })
+  t.teardown(() => mock.timers.reset())
+  const { context, user, setClock } = await buildApp(t)
+  const left = async () => (await context.database.db.selectFrom('logins').selectAll().execute()).length
+  for (let days = 31; days <= 62; days += 31) {
+    await user('ada')
+    setClock(Date.now() + days * dayMs)
+    mock.timers.tick(3_600_000)
+    while ((await left()) > 0) await new Promise((resolve) => setTimeout(resolve, 5))
+  }
   t.equal(await left(), 0)
 })

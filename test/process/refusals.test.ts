@@ -4,7 +4,8 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import t, { type Test } from 'tap'
-import { folder, freePort, type Run, run, signInBefore, startService } from '../support/service.ts'
+import { freePort } from '../../scripts/servers/free-port.ts'
+import { folder, type Run, run, signInBefore, startService } from '../support/service.ts'
 
 type Env = Record<string, string>
 type Fault = [what: string, env: Env, line: RegExp]
@@ -28,6 +29,13 @@ const faults: Fault[] = [
   ['no host name', { HOST: 'no host' }, /^HOST /],
   ['an address of another machine', { HOST: '192.0.2.1' }, /^HOST: .*192\.0\.2\.1/],
   ['a port out of range', { PORT: '65536' }, /^PORT must be an integer from 0 to 65535/],
+  ['an admin port out of range', { ADMIN_PORT: '0' }, /^ADMIN_PORT must be an integer from 1 to 65535/],
+  ['no admin host name', { ADMIN_HOST: 'no host' }, /^ADMIN_HOST /],
+  [
+    'an admin address of another machine',
+    { ADMIN_PORT: '29090', ADMIN_HOST: '192.0.2.1' },
+    /^ADMIN_HOST: .*192\.0\.2\.1/,
+  ],
   ['a path in PUBLIC_URL', { PUBLIC_URL: 'https://example.org/app' }, /^PUBLIC_URL must be .* without a path/],
   ['another kind of database', { DATABASE_URL: 'mysql://localhost' }, /^DATABASE_URL /],
   ['a database in memory, which cannot be durable', { DATABASE_URL: 'sqlite::memory:' }, /^DATABASE_URL: .*WAL.*FULL/],
@@ -107,14 +115,14 @@ async function refuses(t: Test, what: string, { exited, stdout, stderr }: Run, l
   t.notMatch(stdout(), /address|\n\s+at /, `${what}: nothing else`)
 }
 
-t.test('A taken port, and a taken DEV_IDP_PORT', async (t) => {
+t.test('A taken port: PORT, DEV_IDP_PORT, ADMIN_PORT', async (t) => {
   const server = createServer().listen(0, '127.0.0.1')
   t.teardown(() => server.close())
   await new Promise((resolve) => server.once('listening', resolve))
   const taken = String((server.address() as AddressInfo).port)
-  const free = String(await freePort())
-  for (const name of ['PORT', 'DEV_IDP_PORT']) {
-    const env = { PORT: free, DEV_IDP_PORT: free, DATA_DIR: await folder(t), [name]: taken }
+  const [free, other] = [String(await freePort()), String(await freePort())]
+  for (const name of ['PORT', 'DEV_IDP_PORT', 'ADMIN_PORT']) {
+    const env = { PORT: free, DEV_IDP_PORT: other, DATA_DIR: await folder(t), [name]: taken }
     await refuses(t, name, run(t, env), new RegExp(`^${name}: port ${taken} .*taken`))
   }
 })

@@ -7,6 +7,8 @@ import { change, pullAll } from '../support/changes.ts'
 
 type Change = Schemas['Change']
 
+t.setTimeout(120_000)
+
 const push = (user: TestUser, changes: Change[], headers = {}) =>
   user.call('POST', '/api/v1/sync/push', { body: { changes }, headers })
 

@@ -35,6 +35,7 @@ export interface ObjectStore {
   /**
    * Stores an object and returns its size. It appears whole and on disk, when this resolves; when it fails or is aborted,
    * nothing of it stays that could be read. What a store out of reach keeps of it, `remove` or its own expiry takes.
+   * A piece of the content is used before the next one is asked for.
    * @throws ObjectStoreUnavailableError
    */
   put(key: string, exportKey: Uint8Array, content: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<number>

@@ -1,0 +1,38 @@
+import type { Trx } from './database.ts'
+
+/** Of a user. */
+const maxLogins = 1000
+/** Session tokens of a login. */
+const maxSessions = 1000
+
+/** Makes room for a new login: beside it only the user's newest ones stay. Returns the ids of those that end. */
+export async function endOldestLogins(trx: Trx, userId: string, newId: string): Promise<string[]> {
+  const others = trx.selectFrom('logins').select('id').where('user_id', '=', userId).where('id', '<>', newId)
+  const kept = others
+    .orderBy('created_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(maxLogins - 1)
+  const ended = await trx
+    .deleteFrom('logins')
+    .where('user_id', '=', userId)
+    .where('id', '<>', newId)
+    .where('id', 'not in', kept)
+    .returning('id')
+    .execute()
+  return ended.map(({ id }) => id)
+}
+
+/** Makes room for one more session token of the login: beside it only the newest ones stay. */
+export async function dropOldestSessions(trx: Trx, loginId: string): Promise<void> {
+  const sessions = trx.selectFrom('tokens').select('hash').where('login_id', '=', loginId).where('kind', '=', 'session')
+  const kept = sessions
+    .orderBy('issued_at', 'desc')
+    .orderBy('hash')
+    .limit(maxSessions - 1)
+  await trx
+    .deleteFrom('tokens')
+    .where('login_id', '=', loginId)
+    .where('kind', '=', 'session')
+    .where('hash', 'not in', kept)
+    .execute()
+}

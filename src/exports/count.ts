@@ -1,0 +1,35 @@
+import type { Context } from '../context.ts'
+import { countIncomplete } from '../db/exports.ts'
+
+const keptMs = 5_000
+const patienceMs = 1_000
+
+/**
+ * How many exports are not completed, by status. The database is asked every 5 s at most, and waited for 1 s: nothing is
+ * told while it does not answer.
+ */
+export function createExportCount({ database, clock, log }: Pick<Context, 'database' | 'clock' | 'log'>) {
+  let askedAt = Number.NEGATIVE_INFINITY
+  let answer: Promise<Record<string, number>>
+
+  async function ask(): Promise<Record<string, number>> {
+    try {
+      return await countIncomplete(database.db)
+    } catch (err) {
+      log.warn({ err }, 'exports could not be counted')
+      return {}
+    }
+  }
+
+  return (): Promise<Record<string, number>> => {
+    const now = clock()
+    if (Math.abs(now - askedAt) >= keptMs) {
+      askedAt = now
+      answer = ask()
+    }
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => resolve({}), patienceMs)
+      answer.then(resolve).finally(() => clearTimeout(timer))
+    })
+  }
+}

@@ -1,0 +1,22 @@
+import type { Schemas } from '../contract.ts'
+import type { Winner } from './write.ts'
+
+type Overwritten = NonNullable<Schemas['SyncEvent']['overwritten']>
+
+const most = 16
+
+/**
+ * The versions that a record's history replaced unseen, the last of each device, newest last. They outlive the version that
+ * did it: a device may get only a later one, and must still learn that its own was lost.
+ */
+export function overwrittenBy({ stored, unseen }: Winner): string | null {
+  if (!stored) return null
+  if (!unseen) return stored.overwritten
+  const lost = { device_id: stored.device_id, timestamp: stored.timestamp }
+  const others = readOverwritten(stored.overwritten).filter(({ device_id }) => device_id !== lost.device_id)
+  return JSON.stringify([...others, lost].slice(-most))
+}
+
+export function readOverwritten(json: string | null): Overwritten {
+  return json === null ? [] : (JSON.parse(json) as Overwritten)
+}

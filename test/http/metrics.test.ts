@@ -1,0 +1,167 @@
+import { readFile } from 'node:fs/promises'
+import { request as httpRequest } from 'node:http'
+import t from 'tap'
+import packageJson from '../../package.json' with { type: 'json' }
+import { openDevice } from '../realtime/device.ts'
+import { openAdmin } from '../support/admin.ts'
+import { buildApp } from '../support/app.ts'
+import { change } from '../support/changes.ts'
+
+const bookmarks = '/api/v1/bookmarks'
+const content = { encrypted_data: 'data', data_hash: 'hash' }
+
+t.test('Requests are counted by operation and status, each once, with how long they took', async (t) => {
+  const app = await buildApp(t)
+  const { scrape } = openAdmin(t, app)
+  const ada = await app.user('ada')
+  const requests = (operation: string, status: number) => ({ operation, status: String(status) })
+  for (const id of ['a', 'b']) await ada.call('POST', bookmarks, { body: { id, ...content } })
+  await ada.call('POST', bookmarks, { body: { id: 'a', ...content } })
+  await ada.call('POST', bookmarks, { body: 'no bookmark' })
+  for (const id of ['a', 'b', 'c']) await ada.call('GET', `${bookmarks}/${id}`)
+  await app.call('GET', bookmarks)
+  await app.call('POST', bookmarks, { headers: { origin: 'https://evil.example' } })
+  for (const path of ['/nope', '/readyz']) await app.call('GET', path)
+
+  const metrics = await scrape()
+  const counted = (operation: string, status: number) =>
+    metrics.value('ebs_http_requests_total', requests(operation, status))
+  t.equal(counted('createBookmark', 201), 2)
+  t.equal(counted('createBookmark', 409), 1)
+  t.equal(counted('createBookmark', 400), 1)
+  t.equal(counted('createBookmark', 403), 1, 'a hook that refuses is not in the way')
+  t.equal(counted('getBookmark', 200), 2)
+  t.equal(counted('getBookmark', 404), 1)
+  t.equal(counted('listBookmarks', 401), 1)
+  t.equal(counted('none', 404), 1, 'what is not in the contract')
+  t.equal(counted('none', 200), 1)
+  const count = (operation: string) => metrics.value('ebs_http_request_duration_seconds_count', { operation })
+  t.same([count('createBookmark'), count('getBookmark'), count('none')], [5, 3, 2])
+  t.ok(Number(metrics.value('ebs_http_request_duration_seconds_sum', { operation: 'createBookmark' })) > 0)
+  t.same(metrics.byLabel('ebs_http_requests_abandoned_total'), {}, 'each was answered')
+})
+
+t.test(
+  'A request whose caller is gone: its body is held until then; it counts as abandoned, and as nothing else',
+  async (t) => {
+    const app = await buildApp(t)
+    const { scrapeUntil } = openAdmin(t, app)
+    const origin = await app.listen()
+    const ada = await app.user('ada')
+    const headers = { cookie: ada.cookie, 'content-type': 'application/json', 'content-length': 100 }
+    const upload = httpRequest(`${origin}/api/v1/sync/push`, {
+      method: 'POST',
+      headers: { ...headers, expect: '100-continue' },
+    })
+    upload.on('error', () => {})
+    upload.flushHeaders()
+    await new Promise((resolve) => upload.once('continue', resolve))
+    upload.write('{"changes":')
+    await scrapeUntil((metrics) => metrics.value('ebs_http_request_body_bytes') === 11)
+    upload.destroy()
+    await scrapeUntil((metrics) => metrics.value('ebs_http_request_body_bytes') === 0)
+    const name = 'ebs_http_requests_abandoned_total'
+    const metrics = await scrapeUntil((metrics) => metrics.value(name, { operation: 'pushChanges' }) === 1)
+    t.same(metrics.byLabel('ebs_http_requests_total'), {})
+
+    await fetch(origin + bookmarks, { headers: { cookie: ada.cookie } }).then((answer) => answer.text())
+    const after = await scrapeUntil((metrics) => metrics.byLabel('ebs_http_requests_total')['listBookmarks,200'] === 1)
+    t.same(after.byLabel(name), { pushChanges: 1 }, 'one that was answered is none')
+  },
+)
+
+t.test('Sizes of pushes, pulls and imports; conflicts', async (t) => {
+  const app = await buildApp(t)
+  const { scrape } = openAdmin(t, app)
+  const ada = await app.user('ada')
+  const push = (...changes: object[]) => ada.call('POST', '/api/v1/sync/push', { body: { changes } })
+  t.same((await scrape()).byLabel('ebs_sync_conflicts_total'), { rejected: 0, overwritten: 0 })
+  const timestamp = Date.now()
+  await push(...['a', 'b', 'c'].map((entity_id) => change({ entity_id, timestamp, device_id: 'one' })))
+  await push(
+    change({ entity_id: 'a', timestamp: timestamp - 1, device_id: 'two' }),
+    change({ entity_id: 'b', timestamp: timestamp + 1, device_id: 'two', base: 0 }),
+    change({ entity_id: 'c', timestamp, device_id: 'two' }),
+    change({ entity_id: 'd', timestamp: timestamp + 2 * 86_400_000, device_id: 'two' }),
+  )
+  await ada.call('POST', '/api/v1/sync/pull')
+  await ada.call('POST', '/api/v1/sync/pull', { body: { limit: 2 } })
+  const imported = ['c', 'e', 'f'].map((id) => ({ id, ...content }))
+  await ada.call('POST', '/api/v1/sync/import', { body: { bookmarks: imported } })
+
+  const metrics = await scrape()
+  const sizes = (operation: string) =>
+    ['count', 'sum'].map((part) => metrics.value(`ebs_sync_changes_${part}`, { operation }))
+  t.same(sizes('pushChanges'), [2, 7])
+  t.same(sizes('pullChanges'), [2, 5])
+  t.same(sizes('importBookmarks'), [1, 3])
+  t.same(
+    ['0', '1', '10'].map((le) => metrics.value('ebs_sync_changes_bucket', { operation: 'pushChanges', le })),
+    [0, 0, 2],
+  )
+  t.same(
+    metrics.byLabel('ebs_sync_conflicts_total'),
+    { rejected: 2, overwritten: 2 },
+    'older and far ahead; newer unseen and by device',
+  )
+})
+
+t.test('Sockets: how many, opened, what waits in them, and pushes over them', async (t) => {
+  const app = await buildApp(t)
+  const { scrapeUntil } = openAdmin(t, app)
+  const origin = await app.listen()
+  const ada = await app.user('ada')
+  const reader = await openDevice(t, origin, ada, { deviceId: 'reader' })
+  const writer = await openDevice(t, origin, ada, { deviceId: 'writer' })
+  writer.send({ type: 'sync', event: change({ entity_id: 'sent', device_id: 'writer' }) })
+  await reader.takeEntities('sent')
+  const metrics = await scrapeUntil((metrics) => metrics.value('ebs_realtime_unsent_bytes') === 0)
+  t.equal(metrics.value('ebs_realtime_sockets'), 2)
+  t.equal(metrics.value('ebs_http_requests_total', { operation: 'openRealtime', status: '101' }), 2)
+  t.equal(metrics.value('ebs_sync_changes_count', { operation: 'pushChanges' }), 1)
+
+  reader.socket.pause()
+  const large = Array.from({ length: 64 }, (_, n) =>
+    change({ entity_id: `${n}`, device_id: 'writer', encrypted_data: 'x'.repeat(262_144) }),
+  )
+  await ada.call('POST', '/api/v1/sync/push', { body: { changes: large } })
+  await scrapeUntil((metrics) => Number(metrics.value('ebs_realtime_unsent_bytes')) >= 2 ** 20)
+  reader.socket.resume()
+  await scrapeUntil((metrics) => metrics.value('ebs_realtime_unsent_bytes') === 0)
+  reader.socket.close()
+  const left = await scrapeUntil((metrics) => metrics.value('ebs_realtime_sockets') === 1)
+  t.same(left.byLabel('ebs_http_requests_abandoned_total'), {}, 'a socket that ends is no abandoned request')
+})
+
+t.test('Refusals of the rate limits', async (t) => {
+  const app = await buildApp(t, { RATE_LIMIT_PER_MINUTE: '20' })
+  const { scrape } = openAdmin(t, app)
+  t.same((await scrape()).byLabel('ebs_rate_limit_refusals_total'), { address: 0, user: 0 })
+  const ada = await app.user('ada')
+  for (let request = 1; request <= 23; request += 1) await ada.call('GET', bookmarks)
+  for (let request = 1; request <= 3; request += 1) await app.call('GET', bookmarks, { from: '192.0.2.1' })
+  t.same((await scrape()).byLabel('ebs_rate_limit_refusals_total'), { address: 2, user: 3 })
+})
+
+t.test('Version, process and event loop are told; two services in a process count apart', async (t) => {
+  const [one, other] = [await buildApp(t), await buildApp(t)]
+  const [first, second] = [openAdmin(t, one), openAdmin(t, other)]
+  await one.call('GET', '/api/v1/health')
+  const metrics = await first.scrape()
+  t.same(metrics.byLabel('ebs_build_info'), { [packageJson.version]: 1 })
+  for (const name of ['process_resident_memory_bytes', 'process_cpu_seconds_total', 'nodejs_eventloop_lag_p99_seconds'])
+    t.ok(Number.isFinite(metrics.value(name)), name)
+  t.equal(metrics.byLabel('ebs_http_requests_total')['getHealth,200'], 1)
+  t.same((await second.scrape()).byLabel('ebs_http_requests_total'), {})
+})
+
+t.test('The metrics that the README names are there', async (t) => {
+  const { families } = await openAdmin(t, await buildApp(t)).scrape()
+  const readme = await readFile(new URL('../../README.md', import.meta.url), 'utf8')
+  const named = [...readme.matchAll(/\bebs_[a-z_]+/g)].map(([name]) => name.replace(/_bucket$/, ''))
+  t.ok(named.length >= 4, `${named.length} names`)
+  t.same(
+    named.filter((name) => !families.has(name)),
+    [],
+  )
+})

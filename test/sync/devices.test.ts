@@ -1,0 +1,105 @@
+import t from 'tap'
+import type { Context } from '../../src/context.ts'
+import { buildApp, type TestUser } from '../support/app.ts'
+import { change } from '../support/changes.ts'
+
+const limit = 1000
+/** When the devices that a test makes known were seen, from here on. */
+const seen = Date.now() - 3_600_000
+const as = (deviceId: string) => ({ headers: { 'x-device-id': deviceId } })
+
+/** Each request by which a device becomes known. */
+const requests: [what: string, send: (user: TestUser, deviceId: string) => ReturnType<TestUser['call']>][] = [
+  ['pull', (user, id) => user.call('POST', '/api/v1/sync/pull', as(id))],
+  ['push', (user, id) => push(user, id)],
+  ['import', (user, id) => user.call('POST', '/api/v1/sync/import', { body: { bookmarks: [] }, ...as(id) })],
+]
+
+const push = (user: TestUser, device_id: string) =>
+  user.call('POST', '/api/v1/sync/push', { body: { changes: [change({ entity_id: device_id, device_id })] } })
+
+async function addDevices(
+  { database }: Context,
+  { userId }: TestUser,
+  count: number,
+  seenAt: (index: number) => number,
+) {
+  const devices = Array.from({ length: count }, (_, index) => ({
+    user_id: userId,
+    device_id: `d${index}`,
+    cursor: 2_000_000_000_000,
+    last_sync: seenAt(index),
+  }))
+  for (let done = 0; done < count; done += 100) {
+    await database.db
+      .insertInto('devices')
+      .values(devices.slice(done, done + 100))
+      .execute()
+  }
+}
+
+async function known({ database }: Context, { userId }: TestUser): Promise<Set<string>> {
+  const rows = await database.db.selectFrom('devices').select('device_id').where('user_id', '=', userId).execute()
+  return new Set(rows.map(({ device_id }) => device_id))
+}
+
+for (const [what, send] of requests) {
+  t.test(`${what} of a new device beyond the ${limit}: the one not seen longest goes`, async (t) => {
+    const { context, user } = await buildApp(t)
+    const [ada, bob] = [await user('ada'), await user('bob')]
+    await send(bob, 'of another user')
+    await addDevices(context, ada, limit - 1, (index) => seen + (index === 3 ? -1 : index))
+    t.equal((await send(ada, 'new')).status, 200)
+    t.equal((await known(context, ada)).size, limit, 'there was room for it')
+
+    t.equal((await send(ada, 'newer')).status, 200)
+    const left = await known(context, ada)
+    t.equal(left.size, limit)
+    t.same([left.has('d3'), left.has('d0'), left.has('new'), left.has('newer')], [false, true, true, true])
+    t.equal((await known(context, bob)).size, 1, "another user's stay")
+  })
+}
+
+t.test('The one that went is an unknown device: its status starts from cursor 0', async (t) => {
+  const { context, user } = await buildApp(t)
+  const ada = await user('ada')
+  await addDevices(context, ada, limit, (index) => seen + index)
+  await push(ada, 'writer')
+  t.equal((await known(context, ada)).has('d0'), false)
+  const status = async (id: string) => (await ada.call('GET', '/api/v1/sync/status', as(id))).body
+  t.match(await status('d0'), { last_sync: 0, pending_changes: 1 })
+  t.match(await status('d1'), { last_sync: seen + 1, pending_changes: 0 })
+  await ada.call('POST', '/api/v1/sync/pull', as('d0'))
+  t.match(await status('d0'), { pending_changes: 0 }, 'until it comes again')
+})
+
+t.test('The new one stays, also when the clock was set back', async (t) => {
+  const { context, user, setClock } = await buildApp(t)
+  setClock(1_800_000_000_000)
+  const ada = await user('ada')
+  await addDevices(context, ada, limit + 5, (index) => 1_900_000_000_000 + index)
+  await ada.call('POST', '/api/v1/sync/pull', as('d7'))
+  t.equal((await known(context, ada)).size, limit + 5, 'a known one makes nobody go')
+  await ada.call('POST', '/api/v1/sync/pull', as('new'))
+  const left = await known(context, ada)
+  t.equal(left.size, limit, 'a new one as many as are too many')
+  t.same(
+    ['new', 'd7', 'd4', 'd5'].map((id) => left.has(id)),
+    [true, false, false, true],
+  )
+})
+
+t.test('16 new devices at once: the limit holds', async (t) => {
+  const { context, user } = await buildApp(t)
+  const ada = await user('ada')
+  await addDevices(context, ada, limit - 4, (index) => seen + index)
+  for (const [round, [what, send]] of requests.entries()) {
+    const answers = await Promise.all(Array.from({ length: 16 }, (_, index) => send(ada, `${what}-${index}`)))
+    t.same(new Set(answers.map(({ status }) => status)), new Set([200]))
+    const left = await known(context, ada)
+    t.equal(left.size, limit, what)
+    t.equal([...left].filter((id) => id.startsWith(what)).length, 16)
+    const gone = 16 * (round + 1) - 4
+    t.same([left.has(`d${gone - 1}`), left.has(`d${gone}`)], [false, true])
+  }
+})

@@ -1,0 +1,194 @@
+import t, { type Test } from 'tap'
+import { buildApp, type TestApp, type TestUser } from '../support/app.ts'
+import { change, pullAll } from '../support/changes.ts'
+import { countRows, snapshot } from '../support/database.ts'
+import { countUsage, usage } from '../support/usage.ts'
+
+const exceeded = [413, { error: 'Storage quota exceeded' }]
+const data = (bytes: number) => ({ encrypted_data: 'x'.repeat(bytes), data_hash: 'hash' })
+const push = (user: TestUser, ...changes: object[]) => user.call('POST', '/api/v1/sync/push', { body: { changes } })
+const gone = (entity_id: string, fields = {}) => change({ entity_id, operation: 'delete', ...fields })
+
+/** Each way to store `bytes` under a new id; the last one under `old`, whose ciphertext it replaces. */
+const writes: [way: string, write: (user: TestUser, id: string, bytes: number) => ReturnType<TestUser['call']>][] = [
+  ['push', (user, id, bytes) => push(user, change({ entity_id: id, ...data(bytes) }))],
+  [
+    'import',
+    (user, id, bytes) => user.call('POST', '/api/v1/sync/import', { body: { bookmarks: [{ id, ...data(bytes) }] } }),
+  ],
+  ['POST', (user, id, bytes) => user.call('POST', '/api/v1/bookmarks', { body: { id, ...data(bytes) } })],
+  ['PUT', (user, _, bytes) => user.call('PUT', '/api/v1/bookmarks/old', { body: data(bytes + 10) })],
+]
+
+/** A user who stores 10 bytes in one record, `old`. */
+async function open(t: Test, env: Record<string, string>): Promise<TestApp & { ada: TestUser }> {
+  const app = await buildApp(t, env)
+  const ada = await app.user('ada')
+  await push(ada, change({ entity_id: 'old', timestamp: 1000, ...data(10) }))
+  return { ...app, ada }
+}
+
+/** The request is answered 413, and nothing in the database changed. */
+async function refused(t: Test, { context }: TestApp, what: string, request: () => ReturnType<TestUser['call']>) {
+  const before = await snapshot(context)
+  const { status, body } = await request()
+  t.same([status, body], exceeded, what)
+  t.equal(await snapshot(context), before, `${what}: nothing is applied`)
+}
+
+for (const [way, write] of writes) {
+  t.test(`${way}: as many bytes as there is room for, not one more`, async (t) => {
+    const app = await open(t, { MAX_USER_BYTES: '30' })
+    await refused(t, app, '21 bytes', () => write(app.ada, 'new', 21))
+    t.ok((await write(app.ada, 'new', 20)).status < 300)
+    t.equal((await usage(app.context, app.ada.userId)).bytes, 30)
+    const bob = await app.user('bob')
+    t.equal((await push(bob, change({ entity_id: 'x', ...data(30) }))).status, 200, "another user's room is their own")
+  })
+}
+
+for (const [way, write] of writes.slice(0, 3)) {
+  t.test(`${way}: as many records as there is room for, not one more`, async (t) => {
+    const app = await open(t, { MAX_USER_RECORDS: '2' })
+    t.ok((await write(app.ada, 'new', 1)).status < 300)
+    await refused(t, app, 'a third one', () => write(app.ada, 'newer', 1))
+    t.same(await usage(app.context, app.ada.userId), { bytes: 11, records: 2 })
+  })
+}
+
+t.test(
+  'A push or import that would pass the quota is refused as a whole, its deletes and its other changes too',
+  async (t) => {
+    const app = await open(t, { MAX_USER_BYTES: '30', MAX_USER_RECORDS: '3' })
+    const [a, b, c] = ['a', 'b', 'c'].map((entity_id) => change({ entity_id, ...data(1) }))
+    const large = change({ entity_id: 'large', ...data(21) })
+    await refused(t, app, 'records', () => push(app.ada, gone('old'), a as object, b as object, c as object))
+    await refused(t, app, 'bytes', () => push(app.ada, gone('old'), a as object, large))
+    const bookmarks = ['a', 'b', 'c', ''].map((id) => ({
+      id: id || 'faulty',
+      ...data(1),
+      ...(id === '' && { data_hash: 1 }),
+    }))
+    const send = (sent: object[]) => app.ada.call('POST', '/api/v1/sync/import', { body: { bookmarks: sent } })
+    await refused(t, app, 'import', () => send(bookmarks))
+    t.match((await send([...bookmarks.slice(1), { id: 'old', ...data(25) }])).body, {
+      imported_ids: ['b', 'c'],
+      errors: [{ id: 'faulty' }, { id: 'old', error: 'Bookmark already exists' }],
+    })
+  },
+)
+
+t.test('Deletes always pass, and what is deleted counts on', async (t) => {
+  const app = await open(t, { MAX_USER_BYTES: '20', MAX_USER_RECORDS: '2' })
+  await push(app.ada, change({ entity_id: 'other', timestamp: 1000, ...data(10) }))
+  t.equal((await app.ada.call('DELETE', '/api/v1/bookmarks/old')).status, 200)
+  t.equal((await push(app.ada, gone('other'))).body.accepted, 1)
+  t.same(await usage(app.context, app.ada.userId), { bytes: 20, records: 2 })
+  await refused(t, app, 'a new one', () => push(app.ada, change({ entity_id: 'new', ...data(1) })))
+  const revived = change({ entity_id: 'old', timestamp: Date.now() + 1000, ...data(10) })
+  t.equal((await push(app.ada, revived)).body.accepted, 1, 'a revival takes the room of the deleted version')
+})
+
+t.test('At the limit of records a delete of an unknown entity is accepted and leaves nothing', async (t) => {
+  const app = await open(t, { MAX_USER_RECORDS: '2' })
+  const { body: first } = await push(app.ada, gone('a'), gone('b'), gone('c'))
+  t.equal(first.accepted, 3)
+  t.same(
+    (await pullAll(app.ada)).changes.map(({ entity_id }) => entity_id),
+    ['old', 'a'],
+    'up to the limit',
+  )
+  const before = await countRows(app.context)
+  const { status, body } = await push(app.ada, gone('b'))
+  t.same([status, body.accepted, body.conflicts], [200, 1, []])
+  const older = change({ entity_id: 'd', timestamp: 1000, ...data(1) })
+  const contested = await push(app.ada, older, gone('d', { timestamp: 2000, device_id: 'device-b' }))
+  t.match(contested.body, { accepted: 1, conflicts: [{ event_id: older.id }] })
+  t.same(await countRows(app.context), before, 'not even an open conflict')
+  await refused(t, app, 'an older create arriving later', () => push(app.ada, older))
+})
+
+t.test('Creates come before the tombstones of the same push', async (t) => {
+  const app = await open(t, { MAX_USER_RECORDS: '3' })
+  const { body } = await push(app.ada, gone('a'), gone('b'), change({ entity_id: 'new' }))
+  t.equal(body.accepted, 3)
+  t.same(
+    (await pullAll(app.ada)).changes.map(({ entity_id }) => entity_id),
+    ['old', 'a', 'new'],
+  )
+})
+
+t.test('At the limit: a retry passes, and so does what takes no more room than before', async (t) => {
+  const app = await open(t, { MAX_USER_BYTES: '10', MAX_USER_RECORDS: '1' })
+  const edit = (timestamp: number, bytes: number) =>
+    change({ entity_id: 'old', operation: 'update', timestamp, ...data(bytes) })
+  const equal = edit(2000, 10)
+  t.equal((await push(app.ada, equal)).body.accepted, 1)
+  const before = await pullAll(app.ada)
+  t.equal((await push(app.ada, equal)).body.accepted, 1)
+  const loser = { ...edit(1500, 200), data_hash: 'other' }
+  t.equal((await push(app.ada, loser)).body.conflicts.length, 1, 'a loser takes no room')
+  t.same(await pullAll(app.ada), before)
+  t.equal((await push(app.ada, edit(3000, 4))).body.accepted, 1, 'shorter')
+  t.same(await usage(app.context, app.ada.userId), { bytes: 4, records: 1 })
+  t.equal((await push(app.ada, edit(4000, 10))).body.accepted, 1, 'and up to the limit again')
+  await refused(t, app, 'longer', () => push(app.ada, edit(5000, 11)))
+})
+
+t.test('Above a lowered limit: nothing is lost, and everything that takes no more room passes', async (t) => {
+  const first = await open(t, {})
+  await push(first.ada, change({ entity_id: 'other', timestamp: 1000, ...data(10) }))
+  await first.close()
+  const app = await buildApp(t, { MAX_USER_BYTES: '5', MAX_USER_RECORDS: '1' }, { dataDir: first.dataDir })
+  const ada = await app.user('ada')
+  t.equal((await pullAll(ada)).changes.length, 2)
+  await refused(t, app, 'a longer one', () => ada.call('PUT', '/api/v1/bookmarks/old', { body: data(11) }))
+  await refused(t, app, 'a new one', () => push(ada, change({ entity_id: 'new', ...data(1) })))
+  const swap = [
+    change({ entity_id: 'old', operation: 'update', ...data(1) }),
+    change({ entity_id: 'other', ...data(19) }),
+  ]
+  t.equal((await push(ada, ...swap)).status, 200, 'as much as before, spread in another way')
+  t.equal((await ada.call('PUT', '/api/v1/bookmarks/other', { body: data(18) })).status, 200, 'less, though above it')
+  t.equal((await ada.call('DELETE', '/api/v1/bookmarks/old')).status, 200)
+  t.equal((await push(ada, gone('other', { timestamp: Date.now() + 1000 }))).body.accepted, 1)
+  t.same(await usage(app.context, ada.userId), await countUsage(app.context, ada.userId))
+})
+
+t.test('16 writers at once: exactly the limit is stored', async (t) => {
+  for (const [name, env] of [
+    ['bytes', { MAX_USER_BYTES: '2000' }],
+    ['records', { MAX_USER_RECORDS: '200' }],
+  ] as const) {
+    const app = await buildApp(t, env)
+    const ada = await app.user('ada')
+    const answers = await Promise.all(Array.from({ length: 16 }, (_, index) => fill(ada, index)))
+    t.same(await usage(app.context, ada.userId), { bytes: 2000, records: 200 }, name)
+    t.same(await countUsage(app.context, ada.userId), { bytes: 2000, records: 200 })
+    t.equal(
+      answers.reduce((sum, stored) => sum + stored, 0),
+      200,
+      'and each of them was told so',
+    )
+  }
+})
+
+/** Stores 10 bytes a record, 7 at a time and then one by one, until there is no room for another; gives their number. */
+async function fill(user: TestUser, writer: number): Promise<number> {
+  const [, write] = writes[writer % 3] as (typeof writes)[number]
+  const name = (round: number) => `w${writer}-${round}`
+  let stored = 0
+  for (let round = 0, answer = 200; answer === 200; round += 1) {
+    const changes = Array.from({ length: 7 }, (_, index) =>
+      change({ entity_id: `${name(round)}-${index}`, ...data(10) }),
+    )
+    answer = (await push(user, ...changes)).status
+    if (answer === 200) stored += changes.length
+  }
+  for (let round = 0; ; round += 1) {
+    const { status } = await write(user, name(round), 10)
+    if (status === 413) return stored
+    if (status >= 300) throw new Error(`answered ${status}`)
+    stored += 1
+  }
+}

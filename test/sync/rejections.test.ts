@@ -1,0 +1,66 @@
+import t from 'tap'
+import type { Schemas } from '../../src/contract.ts'
+import { buildApp, type TestUser } from '../support/app.ts'
+import { change, pullAll } from '../support/changes.ts'
+
+type Entity = Pick<Schemas['Change'], 'entity_type' | 'entity_id'>
+
+const push = async (user: TestUser, changes: Schemas['Change'][]) =>
+  (await user.call('POST', '/api/v1/sync/push', { body: { changes } })).body as Schemas['PushResponse']
+const countOpen = async (user: TestUser): Promise<number> =>
+  (await user.call('GET', '/api/v1/sync/status')).body.conflict_count
+const edits = (entities: Entity[], device_id: string, timestamp: number) =>
+  entities.map((entity) => change({ ...entity, device_id, timestamp, operation: 'update' }))
+
+/** Ids with everything that printable ASCII has, each of two kinds. */
+const ids = Array.from({ length: 1000 }, (_, index) => `${String.fromCharCode(0x20 + (index % 95))}"\\'{},$1?${index}`)
+const entities = ids.flatMap((entity_id): Entity[] =>
+  (['bookmark', 'group'] as const).map((entity_type) => ({ entity_type, entity_id })),
+)
+
+t.test('Many losers at once: each is an open conflict until a newer change of that entity', async (t) => {
+  const { user } = await buildApp(t)
+  const [ada, bob] = [await user('ada'), await user('bob')]
+  for (const person of [ada, bob]) {
+    await push(person, edits(entities, 'device-a', 2000))
+    t.equal((await push(person, edits(entities, 'device-b', 1000))).conflicts.length, entities.length)
+    t.equal(await countOpen(person), entities.length)
+  }
+  t.equal((await push(ada, edits(entities, 'device-b', 1500))).conflicts.length, entities.length)
+  t.equal(await countOpen(ada), entities.length, 'one an entity')
+  const bookmarks = entities.filter(({ entity_type }) => entity_type === 'bookmark')
+  await push(ada, edits(bookmarks.slice(0, 400), 'device-a', 3000))
+  t.equal(await countOpen(ada), entities.length - 400)
+  t.equal(await countOpen(bob), entities.length, "another user's stay open")
+})
+
+t.test('Many losers at once: each is an open conflict until its device has pulled the winner', async (t) => {
+  const { user } = await buildApp(t)
+  const ada = await user('ada')
+  const pullBy = (device: string) => pullAll(ada, { headers: { 'x-device-id': device } })
+  await push(ada, edits(entities, 'device-a', 2000))
+  await push(ada, edits(entities, 'device-b', 1000))
+  await push(ada, edits(entities.slice(0, 300), 'device-c', 1500))
+  await pullBy('device-a')
+  t.equal(await countOpen(ada), entities.length)
+  await pullBy('device-b')
+  t.equal(await countOpen(ada), 300, 'the last one that lost is asked for')
+  await pullBy('device-c')
+  t.equal(await countOpen(ada), 0)
+})
+
+t.test(
+  'A device that had pulled the winner before it lost is asked for its next pull, though that brings nothing',
+  async (t) => {
+    const { user } = await buildApp(t)
+    const ada = await user('ada')
+    const pullBy = (device: string) => pullAll(ada, { headers: { 'x-device-id': device } })
+    await push(ada, edits(entities.slice(0, 1), 'device-a', 2000))
+    await pullBy('device-b')
+    await push(ada, edits(entities.slice(0, 1), 'device-b', 1000))
+    await pullBy('device-c')
+    t.equal(await countOpen(ada), 1, "another device's pull does not settle it")
+    await pullBy('device-b')
+    t.equal(await countOpen(ada), 0)
+  },
+)

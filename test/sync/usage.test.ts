@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import fc from 'fast-check'
+import t from 'tap'
+import type { Context } from '../../src/context.ts'
+import { entityKey } from '../../src/db/records.ts'
+import { findCounters } from '../../src/db/users.ts'
+import { buildApp, type TestUser } from '../support/app.ts'
+import { change } from '../support/changes.ts'
+
+// USAGE_RUNS raises the number of scripts.
+const numRuns = Number(process.env.USAGE_RUNS ?? 60)
+t.setTimeout(30_000 + 500 * numRuns)
+const limits = { bytes: 60, records: 5 }
+
+const entity = fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h')
+const bytes = fc.integer({ min: 1, max: 30 })
+const edit = fc.record({
+  entity,
+  bytes,
+  operation: fc.constantFrom('create' as const, 'update' as const, 'delete' as const),
+  type: fc.constantFrom('bookmark' as const, 'bookmark' as const, 'group' as const),
+  device: fc.constantFrom('device-a', 'device-b'),
+  /** From the server's time: edits win and lose. */
+  hours: fc.integer({ min: -5, max: 5 }),
+})
+const step = fc.oneof(
+  fc.record({ kind: fc.constant('push' as const), edits: fc.array(edit, { minLength: 1, maxLength: 4 }) }),
+  fc.record({ kind: fc.constant('import' as const), items: fc.array(fc.record({ entity, bytes }), { maxLength: 3 }) }),
+  fc.record({ kind: fc.constantFrom('POST' as const, 'PUT' as const, 'DELETE' as const), entity, bytes }),
+)
+type Value<T> = T extends fc.Arbitrary<infer V> ? V : never
+
+t.test('After any pushes, imports, REST writes and deletes the counters are what the table holds', async (t) => {
+  const app = await buildApp(t, { MAX_USER_BYTES: `${limits.bytes}`, MAX_USER_RECORDS: `${limits.records}` })
+  const answers: Record<number, number> = {}
+  let run = 0
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 20 }), async (steps) => {
+      run += 1
+      const user = await app.user(`user-${run}`)
+      let before = await read(app.context, user)
+      for (const next of steps) {
+        const { status } = await take(user, next)
+        answers[status] = (answers[status] ?? 0) + 1
+        const after = await read(app.context, user)
+        assert.deepEqual(after.counted, after.held)
+        assert.ok(after.held.bytes <= limits.bytes && after.held.records <= limits.records, 'within the limits')
+        const known = new Set(after.records.map(entityKey))
+        assert.ok(
+          after.rejections.map(entityKey).every((key) => known.has(key)),
+          'open conflicts are of known entities',
+        )
+        if (status === 413) assert.deepEqual(after, before, 'nothing of it is applied')
+        if (status === 413) assert.ok(!hasRoom(next, before.held), 'for a reason')
+        before = after
+      }
+    }),
+    { numRuns },
+  )
+  t.comment(JSON.stringify(answers))
+  t.ok((answers[413] ?? 0) > numRuns / 2, 'the limits were met')
+})
+
+function take(user: TestUser, next: Value<typeof step>): ReturnType<TestUser['call']> {
+  if (next.kind === 'push') {
+    return user.call('POST', '/api/v1/sync/push', { body: { changes: next.edits.map(toChange) } })
+  }
+  if (next.kind === 'import') {
+    const bookmarks = next.items.map(({ entity, bytes }) => ({ id: entity, ...content(bytes) }))
+    return user.call('POST', '/api/v1/sync/import', { body: { bookmarks } })
+  }
+  const { kind, entity, bytes } = next
+  if (kind === 'POST') return user.call('POST', '/api/v1/bookmarks', { body: { id: entity, ...content(bytes) } })
+  const body = kind === 'PUT' ? content(bytes) : undefined
+  return user.call(kind, `/api/v1/bookmarks/${entity}`, { body })
+}
+
+function toChange({ entity, bytes, operation, type, device, hours }: Value<typeof edit>) {
+  const timestamp = Date.now() + hours * 3_600_000
+  const fields = { entity_id: entity, entity_type: type, operation, device_id: device, timestamp }
+  return change({ ...fields, ...(operation !== 'delete' && content(bytes)) })
+}
+
+function content(bytes: number) {
+  return { encrypted_data: 'x'.repeat(bytes), data_hash: randomUUID() }
+}
+
+/** All that the user's requests may write, what the counters say of it, and what is there. */
+async function read({ database: { db } }: Context, { userId }: TestUser) {
+  const records = await db.selectFrom('records').selectAll().where('user_id', '=', userId).orderBy('stamp').execute()
+  const rejections = db.selectFrom('rejections').selectAll().where('user_id', '=', userId)
+  const devices = db.selectFrom('devices').selectAll().where('user_id', '=', userId)
+  const { stored_bytes, stored_records, ...counters } = await findCounters(db, userId)
+  return {
+    records,
+    rejections: await rejections.orderBy('entity_type').orderBy('entity_id').execute(),
+    devices: await devices.orderBy('device_id').execute(),
+    counters,
+    counted: { bytes: stored_bytes, records: stored_records },
+    held: {
+      bytes: records.reduce((sum, { encrypted_data }) => sum + (encrypted_data?.length ?? 0), 0),
+      records: records.length,
+    },
+  }
+}
+
+/** Deletes always have; the rest, if it fits even though it replaces nothing. */
+function hasRoom(next: Value<typeof step>, { bytes, records }: typeof limits): boolean {
+  const items = next.kind === 'push' ? next.edits : next.kind === 'import' ? next.items : [next]
+  const stored =
+    next.kind === 'DELETE' ? [] : items.filter((item) => !('operation' in item && item.operation === 'delete'))
+  const added = stored.reduce((sum, item) => sum + item.bytes, 0)
+  return stored.length === 0 || (bytes + added <= limits.bytes && records + stored.length <= limits.records)
+}
