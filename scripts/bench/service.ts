@@ -16,7 +16,7 @@ const person = { issuer: 'bench', subject: 'bench', email: '', name: '', avatar_
 export async function startBenchService() {
   const folder = await mkdtemp(join(tmpdir(), 'ebs-bench-'))
   const provider = { OIDC_ISSUER: 'http://127.0.0.1:9', OIDC_CLIENT_ID: 'bench', OIDC_CLIENT_SECRET: 'bench' }
-  const config = readConfig({ ...provider, DATA_DIR: folder, RATE_LIMIT_PER_MINUTE: '1000000000' })
+  const config = readConfig({ ...provider, DATA_DIR: folder, SERVE_DEMO: 'false', RATE_LIMIT_PER_MINUTE: '1000000000' })
   const context = await openContext(config, { log: pino({ level: 'silent' }) })
   const app = await createApp(context)
   const origin = await app.listen({ host: '127.0.0.1', port: 0 })

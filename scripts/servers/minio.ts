@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
@@ -10,11 +10,9 @@ import { Client } from 'minio'
 import { makeCertificate } from './certificate.ts'
 import { freePort } from './free-port.ts'
 import { findMinio } from './minio-binary.ts'
+import { spawnTethered } from './tethered.ts'
 
 const readyWithinMs = 30_000
-/** However this process ends, its end of the pipe is closed: no server outlives it. */
-const untilInputEnds = `trap '' INT TERM; "$0" "$@" & read line; kill -9 $!; wait`
-
 export interface MinioServer {
   /** https://localhost:PORT */
   endpoint: string
@@ -55,10 +53,7 @@ export async function startMinio(): Promise<MinioServer> {
     if (child) return
     const args = ['server', '--quiet', '--address', `:${port}`, '--certs-dir', join(folder, 'certs'), dataDir]
     const env = { PATH: process.env.PATH, HOME: folder, MINIO_ROOT_USER: accessKey, MINIO_ROOT_PASSWORD: secretKey }
-    child = spawn('sh', ['-c', untilInputEnds, binary, ...args], {
-      env: { ...env, MINIO_BROWSER: 'off', MINIO_UPDATE: 'off' },
-      stdio: ['pipe', 'ignore', 'ignore'],
-    })
+    child = spawnTethered([binary, ...args], 'KILL', { env: { ...env, MINIO_BROWSER: 'off', MINIO_UPDATE: 'off' } })
     await ready(endpoint, ca)
   }
   async function stop(): Promise<void> {

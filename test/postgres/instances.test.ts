@@ -1,9 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer } from 'node:net'
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import { openDevice } from '../realtime/device.ts'
-import { buildApp, type CallOptions, type TestApp } from '../support/app.ts'
-import { change, pullAll } from '../support/changes.ts'
+import { buildApp, type TestApp } from '../support/app.ts'
+import { change } from '../support/changes.ts'
 import { isPostgres } from '../support/database-url.ts'
 
 t.setTimeout(120_000)
@@ -14,6 +15,29 @@ async function instances(t: Test, count: number): Promise<[TestApp, ...TestApp[]
   const others: TestApp[] = []
   while (others.length < count - 1) others.push(await buildApp(t, {}, { dataDir: first.dataDir }))
   return [first, ...others]
+}
+
+/** A connection to the database that breaks when the text comes by, once. */
+async function startLink(t: Test, database: URL) {
+  const link: { url: string; breakAt: string | undefined } = { url: '', breakAt: undefined }
+  const server = createServer((near) => {
+    const far = connect(Number(database.port), database.hostname)
+    near.on('data', (data) => {
+      if (link.breakAt === undefined || !data.includes(link.breakAt)) return far.write(data)
+      link.breakAt = undefined
+      return near.destroy()
+    })
+    far.pipe(near)
+    near.on('close', () => far.destroy())
+    far.on('close', () => near.destroy())
+    for (const socket of [near, far]) socket.on('error', () => {})
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  const url = new URL(database)
+  url.port = String((server.address() as AddressInfo).port)
+  link.url = url.href
+  return link
 }
 
 if (!isPostgres) t.comment('instances share a Postgres: `npm test` runs this file there')
@@ -40,63 +64,18 @@ else {
     t.equal(await device.closeCode, 4401)
   })
 
-  t.test('While the LISTEN connection is killed again and again, every socket gets every change', async (t) => {
-    const [one, two] = await instances(t, 2)
-    const ada = await one.user('ada')
-    const device = await openDevice(t, await (two as TestApp).listen(), ada)
-    const killed = sql`select pg_terminate_backend(pid) from pg_stat_activity
-      where application_name = 'encrypted-bookmark-sync pulse' and datname = current_database()`
-    const names = Array.from({ length: 60 }, (_, index) => `e${index}`)
-    for (const [index, name] of names.entries()) {
-      if (index % 15 === 7) await killed.execute(one.context.database.db)
-      await ada.call('POST', '/api/v1/sync/push', { body: { changes: [change({ entity_id: name })] } })
-      await sleep(20)
-    }
-    t.same(await device.takeEntities(names.at(-1) as string), names)
-  })
-
-  t.test('3 instances, 16 writers, 8 pullers: none missed, stamps unique and rising', async (t) => {
-    const apps = await instances(t, 3)
-    const ada = await apps[0].user('ada')
-    const on = (index: number) => {
-      const app = apps[index % apps.length] as TestApp
-      return {
-        call: (method: string, path: string, { body }: CallOptions) =>
-          app.call(method, path, { body, headers: { cookie: ada.cookie } }),
-      }
-    }
-    let writing = true
-    const write = async (writer: number) => {
-      for (let round = 0; round < 40; round += 1) {
-        const changes = Array.from({ length: 8 }, (_, index) =>
-          change({ entity_id: `w${writer}-${round}-${index}`, device_id: `w${writer}` }),
-        )
-        const { body } = await on(writer + round).call('POST', '/api/v1/sync/push', { body: { changes } })
-        if (body.accepted !== changes.length) throw new Error(`accepted ${body.accepted}`)
-      }
-    }
-    const follow = async (puller: number) => {
-      const seen: string[] = []
-      for (let cursor = 0, last = false; ; ) {
-        const wasWriting = writing
-        const page = await pullAll(on(puller), { since: cursor, limit: 50 })
-        if (page.cursor < cursor) throw new Error('the cursor fell')
-        seen.push(...page.changes.map(({ entity_id }) => entity_id))
-        cursor = page.cursor
-        if (last) return seen
-        last = !wasWriting
-      }
-    }
-    const following = Promise.all(Array.from({ length: 8 }, (_, index) => follow(index)))
-    await Promise.all(Array.from({ length: 16 }, (_, index) => write(index)))
-    writing = false
-    const total = 16 * 40 * 8
-    for (const seen of await following) {
-      t.equal(seen.length, total, 'each once')
-      t.equal(new Set(seen).size, total, 'none missed')
-    }
-    const rows = await apps[0].context.database.db.selectFrom('records').select('stamp').execute()
-    t.equal(new Set(rows.map(({ stamp }) => stamp)).size, total, 'stamps are unique')
+  t.test('A pulse that breaks off with its connection is sent again over the next one', async (t) => {
+    const [one] = await instances(t, 1)
+    const link = await startLink(t, new URL(one.context.config.databaseUrl))
+    const two = await buildApp(t, { DATABASE_URL: link.url }, { dataDir: one.dataDir })
+    const ada = await two.user('ada')
+    const device = await openDevice(t, await one.listen(), ada)
+    link.breakAt = 'pg_notify'
+    await ada.call('POST', '/api/v1/sync/push', { body: { changes: [change({ entity_id: 'x' })] } })
+    const began = performance.now()
+    t.same(await device.takeEntities('x'), ['x'])
+    t.ok(performance.now() - began < 20_000, 'long before the sweep')
+    t.equal(link.breakAt, undefined, 'it did break')
   })
 
   t.test('Five instances start at once on an empty database', async (t) => {

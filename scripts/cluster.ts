@@ -1,0 +1,91 @@
+/**
+ * `npm run cluster`: three instances of the service on one Postgres and one MinIO, behind one port, until Ctrl-C. PORT
+ * and DEV_IDP_PORT are its own port and that of the provider to sign in with, by default 3000 and 3001.
+ */
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { startDevelopmentProvider } from '../src/auth/development-provider.ts'
+import { integer } from '../src/config/values.ts'
+import { type Instance, startInstances } from './cluster/instances.ts'
+import { startProxy } from './cluster/proxy.ts'
+import { startSharedStore } from './cluster/store.ts'
+import { freePort } from './servers/free-port.ts'
+import { startPostgres } from './servers/postgres.ts'
+
+const opened = new AsyncDisposableStack()
+const keep = <T extends { close(): Promise<void> }>(part: T): T => opened.adopt(part, (it) => it.close())
+const started = start()
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, stop)
+try {
+  await started
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error)
+  await opened.disposeAsync()
+  process.exit(1)
+}
+
+/** What is being started is waited for, so that nothing of it stays. */
+async function stop(): Promise<void> {
+  console.log('\nStopping.')
+  await started.catch(() => {})
+  await opened.disposeAsync()
+  process.exit(0)
+}
+
+async function start(): Promise<void> {
+  const port = integer(process.env, 'PORT', 3000, 1, 65_535)
+  const providerPort = integer(process.env, 'DEV_IDP_PORT', 3001, 1, 65_535)
+  const url = `http://127.0.0.1:${port}`
+  const ports = [await freePort(), await freePort(), await freePort()]
+  const client = { clientId: 'cluster', clientSecret: randomBytes(32).toString('base64url') }
+
+  const folder = await mkdtemp(join(tmpdir(), 'ebs-cluster-'))
+  opened.defer(() => rm(folder, { recursive: true, force: true }))
+  const proxy = keep(await startProxy(port, ports))
+  const redirectUri = `${url}/api/v1/auth/callback`
+  const provider = keep(await startDevelopmentProvider({ ...client, port: providerPort, redirectUri }))
+  const postgres = keep(await startPostgres())
+  const databaseUrl = `${postgres.url}/postgres`
+  const store = keep(await startSharedStore(folder))
+  const { instances } = keep(
+    await startInstances(ports, folder, {
+      PUBLIC_URL: url,
+      TRUST_PROXY: '1',
+      DATA_DIR: folder,
+      DATABASE_URL: databaseUrl,
+      SECRET_KEY: randomBytes(32).toString('base64'),
+      OIDC_ISSUER: provider.issuer,
+      OIDC_CLIENT_ID: client.clientId,
+      OIDC_CLIENT_SECRET: client.clientSecret,
+      ...store.env,
+    }),
+  )
+  opened.defer(async () => proxy.drain())
+  announce(url, instances, [
+    `  database    ${databaseUrl}`,
+    `  exports     ${store.name}`,
+    `  logs        tail -f ${join(folder, 'instance-*.log')}`,
+  ])
+}
+
+function announce(url: string, instances: Instance[], places: string[]): void {
+  const [first] = instances as [Instance]
+  const lines = [
+    `Three instances of the service behind ${url}, until Ctrl-C.`,
+    '',
+    ...instances.map(({ number, pid, port }) => `  instance ${number}  process ${pid}, http://127.0.0.1:${port}`),
+    ...places,
+    '',
+    'A whole story on them, sign-in included (any name will do):',
+    `  BASE_URL=${url} npm run demo -- test/fixtures/bookmarks/firefox_nested.htm`,
+    'Which of them answers:',
+    `  curl -si ${url}/api/v1/health | grep -i x-instance`,
+    'Kill one; the others go on, and within 20 s they finish its exports:',
+    `  kill -9 ${first.pid}`,
+  ]
+  console.log(lines.join('\n'))
+  for (const { number, exited } of instances)
+    exited.then((how) => console.log(`Instance ${number} has ended (${how}).`))
+}

@@ -1,0 +1,48 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { text } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { operations } from '../../generated/operations.ts'
+
+export interface ServiceProcess {
+  pid: number
+  /** Waits until it answers. */
+  ready(): Promise<void>
+  /** Resolves with how it ended. */
+  exited: Promise<string>
+  /** Stops it with SIGTERM and waits for its end; one that has ended before stays as it is. */
+  stop(): Promise<void>
+}
+
+const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
+const untilInputEnds = new URL('until-input-ends.ts', import.meta.url).href
+const startWithinMs = 30_000
+
+/** The service in a process of its own, on PORT and with nothing of our environment. Its log goes to a file, or nowhere. */
+export function runService(env: { PORT: string } & Record<string, string>, log: number | 'ignore'): ServiceProcess {
+  const child = spawn(process.execPath, ['--import', untilInputEnds, main], { env, stdio: ['pipe', log, 'pipe'] })
+  const complaints = text(child.stderr as NodeJS.ReadableStream)
+  const exited = once(child, 'exit').then(([code, signal]) => `${code ?? signal}`)
+  const isRunning = () => child.exitCode === null && child.signalCode === null
+  const health = `http://127.0.0.1:${env.PORT}${operations.getHealth.path}`
+
+  return {
+    pid: child.pid as number,
+    exited,
+    async ready() {
+      for (const until = Date.now() + startWithinMs; isRunning() && Date.now() < until; await sleep(50)) {
+        const response = await fetch(health).catch(() => undefined)
+        if (response?.ok) return
+      }
+      if (isRunning()) throw new Error(`The service did not answer within ${startWithinMs} ms`)
+      throw new Error(`The service did not start: ${await complaints}`)
+    },
+    async stop() {
+      if (!isRunning()) return
+      child.kill('SIGTERM')
+      const end = await exited
+      if (end !== '0') throw new Error(`The service ended with ${end}: ${await complaints}`)
+    },
+  }
+}

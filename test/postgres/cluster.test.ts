@@ -1,0 +1,133 @@
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmod, readdir } from 'node:fs/promises'
+import { type AddressInfo, createServer } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import t, { type Test } from 'tap'
+import { freePort } from '../../scripts/servers/free-port.ts'
+import { openDevice } from '../realtime/device.ts'
+import { httpCall, openBrowser } from '../support/browser.ts'
+import { change } from '../support/changes.ts'
+import { folder } from '../support/service.ts'
+
+t.setTimeout(120_000)
+const script = fileURLToPath(new URL('../../scripts/cluster.ts', import.meta.url))
+
+t.test('npm run cluster: one port, three instances, one of which is killed; Ctrl-C leaves nothing', async (t) => {
+  const cluster = await startCluster(t)
+  const browser = openBrowser(httpCall(cluster.url))
+  const signedIn = await browser.signIn('Ada')
+  t.same([signedIn.status, signedIn.headers.location], [302, '/'], 'signed in through the proxy')
+  const { body: session } = await browser.call('GET', '/api/v1/auth/session')
+  const ada = {
+    userId: session.user.user_id,
+    cookie: `service_session=${browser.cookies().service_session}`,
+  }
+  const push = async (entity_id: string) => {
+    const body = { changes: [change({ entity_id })] }
+    const answer = await browser.call('POST', '/api/v1/sync/push', { body })
+    t.equal(answer.body.accepted, 1)
+    return answer.headers['x-instance']
+  }
+
+  const devices = await openDevices(t, cluster.url, ada)
+  t.same([await push('a'), await push('b'), await push('c')].sort(), ['1', '2', '3'], 'each instance takes its turn')
+  for (const device of devices) t.same(await device.takeEntities('c'), ['a', 'b', 'c'])
+
+  process.kill(cluster.instances[1] as number, 'SIGKILL')
+  const dead = await Promise.race(devices.map(({ closeCode }, index) => closeCode.then(() => index)))
+  t.same(
+    new Set([await push('d'), await push('e'), await push('f')]),
+    new Set(['1', '3']),
+    'the dead one is passed over',
+  )
+  for (const [index, device] of devices.entries())
+    if (index !== dead) t.same(await device.takeEntities('f'), ['d', 'e', 'f'])
+  const again = await openDevice(t, cluster.url, ada, { deviceId: 'again', since: 0 })
+  t.same(await again.takeEntities('f'), ['a', 'b', 'c', 'd', 'e', 'f'], 'its client goes on at another')
+
+  const processes = await descendantsOf(cluster.pid)
+  t.ok(processes.length >= 4, `${processes.length} processes`)
+  process.kill(-cluster.pid, 'SIGINT')
+  t.equal(await cluster.exited, 0)
+  for (const [index, { closeCode }] of devices.entries())
+    if (index !== dead) t.equal(await closeCode, 1001, 'sockets are told')
+  t.same(processes.filter(isAlive), [], 'no process')
+  t.same(await readdir(cluster.tmpdir), [], 'no file')
+})
+
+t.test('However its own process ends, none of the others outlives it', async (t) => {
+  const cluster = await startCluster(t)
+  const processes = await descendantsOf(cluster.pid)
+  process.kill(cluster.pid, 'SIGKILL')
+  await cluster.exited
+  while (processes.some(isAlive)) await sleep(20)
+  t.ok(processes.length >= 5)
+})
+
+t.test('A port that is taken: one line that names it, and nothing is left', async (t) => {
+  const taken = createServer().listen(0, '127.0.0.1')
+  await once(taken, 'listening')
+  t.teardown(() => taken.close())
+  const { port } = taken.address() as AddressInfo
+  const cluster = await run(t, { PORT: String(port) })
+  t.equal(await cluster.exited, 1)
+  t.match(cluster.output(), new RegExp(`^[^\n]*EADDRINUSE[^\n]*:${port}\n$`))
+  t.same(await readdir(cluster.tmpdir), [])
+})
+
+async function run(t: Test, settings: Record<string, string> = {}) {
+  const tmpdir = await folder(t)
+  // Postgres, which does not run as root, must get through to its own folder.
+  await chmod(tmpdir, 0o711)
+  const ports = { PORT: String(await freePort()), DEV_IDP_PORT: String(await freePort()) }
+  const env = { ...process.env, NODE_OPTIONS: '', TMPDIR: tmpdir, ...ports, ...settings }
+  // In a group of its own, as a terminal would have it.
+  const child = spawn(process.execPath, [script], { env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output += text
+    })
+  t.teardown(() => child.kill('SIGKILL'))
+  const exited = once(child, 'close').then(([code]) => code as number | null)
+  return { pid: child.pid as number, tmpdir, output: () => output, exited }
+}
+
+/** Resolves once it has said how it is used. */
+async function startCluster(t: Test) {
+  const cluster = await run(t)
+  const isOver = cluster.exited.then(() => true)
+  while (!cluster.output().includes('kill -9')) {
+    if (await Promise.race([isOver, sleep(20)])) throw new Error(`it did not start: ${cluster.output()}`)
+  }
+  const url = /http:\/\/127\.0\.0\.1:\d+/.exec(cluster.output())?.[0] as string
+  const instances = [...cluster.output().matchAll(/process (\d+)/g)].map(([, pid]) => Number(pid))
+  return { ...cluster, url, instances }
+}
+
+/** One after the other: each is at another instance. */
+async function openDevices(t: Test, url: string, user: { userId: string; cookie: string }) {
+  const devices: Awaited<ReturnType<typeof openDevice>>[] = []
+  for (const deviceId of ['one', 'two', 'three']) devices.push(await openDevice(t, url, user, { deviceId }))
+  return devices
+}
+
+async function descendantsOf(pid: number): Promise<number[]> {
+  const { stdout } = await promisify(execFile)('ps', ['-eo', 'pid=,ppid='])
+  const pairs = stdout.split('\n').map((line) => line.trim().split(/\s+/).map(Number))
+  const found = [pid]
+  for (const parent of found)
+    found.push(...pairs.filter(([, ppid]) => ppid === parent).map(([child]) => child as number))
+  return found.slice(1)
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}

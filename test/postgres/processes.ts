@@ -1,0 +1,113 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Test } from 'tap'
+import { WebSocket } from 'ws'
+import { realtimeUrl } from '../realtime/device.ts'
+import type { CallOptions, TestUser } from '../support/app.ts'
+import { type Answered, checkMessage } from '../support/contract.ts'
+import { databaseUrl } from '../support/database-url.ts'
+import { type Service, startService } from '../support/service.ts'
+
+/** Longer than this nobody waits for an answer. */
+const patienceMs = 10_000
+const mostMs = 60_000
+
+/** Another instance, in a process of its own, on the folder and its database. */
+export async function startInstance(t: Test, dataDir: string, env: Record<string, string> = {}): Promise<Service> {
+  return startService(t, dataDir, { DATABASE_URL: await databaseUrl(dataDir), LOG_LEVEL: 'error', ...env })
+}
+
+export function startInstances(t: Test, count: number, dataDir: string, env?: Record<string, string>) {
+  return Promise.all(Array.from({ length: count }, () => startInstance(t, dataDir, env)))
+}
+
+/**
+ * A person whose requests go to the instances in turn, and on to the next one when an instance is cut off or out of
+ * order. `seen` is told of each answer.
+ */
+export function servedBy(
+  instances: readonly Service[],
+  user: TestUser,
+  seen: (answer: Answered, path: string) => void = () => {},
+): TestUser {
+  let turn = 0
+  const call = async (method: string, path: string, request?: CallOptions): Promise<Answered> => {
+    for (;;) {
+      const instance = instances[turn++ % instances.length] as Service
+      const answer = await patiently(path, instance.as(user).call(method, path, request)).catch(ifCutOff)
+      if (answer) seen(answer, path)
+      if (answer && answer.status !== 503) return answer
+      await sleep(20)
+    }
+  }
+  return { ...user, call }
+}
+
+async function patiently<T>(name: string, answer: Promise<T>): Promise<T> {
+  const late = new AbortController()
+  const tooLate = sleep(patienceMs, undefined, { signal: late.signal }).then(() => {
+    throw new Error(`${name} had no answer within ${patienceMs} ms`)
+  })
+  tooLate.catch(() => {})
+  return Promise.race([answer, tooLate]).finally(() => late.abort())
+}
+
+/** `fetch` throws a TypeError when there is nobody, or nobody any more. */
+function ifCutOff(error: unknown): undefined {
+  if (error instanceof TypeError) return undefined
+  throw error
+}
+
+export interface Follower {
+  /** The entities of the changes that it was sent, and their stamps. */
+  entities: string[]
+  stamps: number[]
+  /** How often, and how, its socket was closed. */
+  closeCodes: number[]
+}
+
+/** A device whose socket, whenever it is closed, is opened at the next instance, from the stamp it had come to. */
+export function follow(
+  t: Test,
+  instances: readonly Service[],
+  { userId, cookie }: TestUser,
+  deviceId: string,
+  first: number,
+): Follower {
+  const follower: Follower = { entities: [], stamps: [], closeCodes: [] }
+  const headers = { cookie, 'x-user-id': userId, 'x-device-id': deviceId }
+  let stopped = false
+  let socket: WebSocket
+
+  function open(turn: number): void {
+    const { origin } = instances[turn % instances.length] as Service
+    socket = new WebSocket(`${realtimeUrl(origin)}?since=${follower.stamps.at(-1) ?? 0}`, { headers })
+    socket.on('message', (data) => {
+      const message = checkMessage(String(data))
+      if (message.type === 'ping') socket.send('{"type":"pong"}')
+      if (message.type !== 'sync') return
+      follower.entities.push(message.event.entity_id)
+      follower.stamps.push(message.stamp)
+    })
+    // A refusal, or an end without a frame: its close says enough.
+    socket.on('error', () => {})
+    socket.on('close', async (code) => {
+      if (stopped) return
+      follower.closeCodes.push(code)
+      await sleep(20)
+      if (!stopped) open(turn + 1)
+    })
+  }
+
+  open(first)
+  t.teardown(() => {
+    stopped = true
+    socket.terminate()
+  })
+  return follower
+}
+
+/** Waits for what must come, if not soon; without it the test goes on, and fails by what it finds. */
+export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+  const end = performance.now() + mostMs
+  while (!(await holds()) && performance.now() < end) await sleep(5)
+}
