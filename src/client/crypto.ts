@@ -12,7 +12,8 @@ export {
   type RecordFault,
   WrongKeyError,
 } from './errors.ts'
-export { type ExportFile, type ExportKeys, openExport, streamExport } from './export-file.ts'
+export type { ExportFile } from './export-file/cut.ts'
+export { type ExportKeys, openExport, streamExport } from './export-file.ts'
 export { type Credentials, changePassphrase, createKeyring, type NewKeyring, openKeyring } from './keyring.ts'
 export { deriveKeys, type Keys } from './keys.ts'
 export { decryptBookmark, encryptBookmark, type SealedRecord, type StoredRecord } from './record.ts'

@@ -1,7 +1,7 @@
 import type { Client } from './api.ts'
 import { bytesToBase64 } from './base64.ts'
 import { VaultExistsError } from './errors.ts'
-import { type Credentials, createKeyring, openKeyring, changePassphrase as rewrap } from './keyring.ts'
+import { type Credentials, changePassphrase, createKeyring, openKeyring } from './keyring.ts'
 import { deriveKeys, type Keys } from './keys.ts'
 import { unwrap } from './unwrap.ts'
 
@@ -65,9 +65,13 @@ export async function openVault(client: Client, credentials: Credentials): Promi
  * @throws WrongKeyError, KeyringError as `openVault`
  * @throws ApiError, of status 409 when another device changed the passphrase meanwhile: try again
  */
-export async function changePassphrase(client: Client, current: Credentials, newPassphrase: string): Promise<void> {
+export async function changeVaultPassphrase(
+  client: Client,
+  current: Credentials,
+  newPassphrase: string,
+): Promise<void> {
   const { keyring, revision } = unwrap(await client.GET('/api/v1/account/keyring'))
-  const body = { keyring: await rewrap(keyring, current, newPassphrase), revision: revision + 1 }
+  const body = { keyring: await changePassphrase(keyring, current, newPassphrase), revision: revision + 1 }
   unwrap(await client.PUT('/api/v1/account/keyring', { body }))
 }
 

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { KeyringError, SignedOutError, VaultExistsError, WrongKeyError } from '../../src/client/errors.ts'
 import { unwrap } from '../../src/client/unwrap.ts'
-import { changePassphrase, createVault, hasVault, openVault } from '../../src/client/vault.ts'
+import { changeVaultPassphrase, createVault, hasVault, openVault } from '../../src/client/vault.ts'
 import { anotherTab, openTab } from './api/fixture.ts'
 
 const passphrase = 'correct horse'
@@ -26,7 +26,7 @@ t.test('a wrong passphrase or recovery code is a WrongKeyError, and nothing is s
   await t.rejects(openVault(client, { userId, passphrase: 'wrong' }), WrongKeyError)
   const other = (await createVault(await foreignClient(), { userId: 'x', passphrase })).recoveryCode
   await t.rejects(openVault(client, { userId, recoveryCode: other }), WrongKeyError)
-  await t.rejects(changePassphrase(client, { userId, passphrase: 'wrong' }, 'new'), WrongKeyError)
+  await t.rejects(changeVaultPassphrase(client, { userId, passphrase: 'wrong' }, 'new'), WrongKeyError)
   await t.rejects(openVault(client, { userId, recoveryCode: recoveryCode.slice(1) }), KeyringError)
   t.ok(
     tab.sent.slice(before.length).every((path) => path === '/api/v1/account/keyring'),
@@ -63,7 +63,7 @@ t.test('a first device that was cut off before the export key: the next opening 
 t.test('a new passphrase opens, the old one does not, the recovery code still does', async (t) => {
   const { userId, client } = await openTab(t)
   const { recoveryCode, masterKey } = await createVault(client, { userId, passphrase })
-  await changePassphrase(client, { userId, passphrase }, 'battery staple')
+  await changeVaultPassphrase(client, { userId, passphrase }, 'battery staple')
   await t.rejects(openVault(client, { userId, passphrase }), WrongKeyError)
   t.same((await openVault(client, { userId, passphrase: 'battery staple' })).masterKey, masterKey)
   t.same((await openVault(client, { userId, recoveryCode })).masterKey, masterKey)

@@ -1,0 +1,61 @@
+import { execFile } from 'node:child_process'
+import { copyFile, glob, readFile, rm, writeFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+
+const root = new URL('../../', import.meta.url)
+const folder = new URL('dist/client/', root)
+
+const entryPoints = { '.': 'index', './crypto': 'crypto', './bookmark-file': 'bookmark-file' }
+
+interface Package {
+  version: string
+  license: string
+  dependencies: Record<string, string>
+  devDependencies: Record<string, string>
+}
+
+/** Compiles src/client to ES modules with types and source maps, and writes the package around them. */
+export async function buildClient(): Promise<void> {
+  await rm(folder, { recursive: true, force: true })
+  const compiler = new URL('node_modules/typescript/bin/tsc', root)
+  const compile = [fileURLToPath(compiler), '-p', fileURLToPath(new URL('tsconfig.client.json', root))]
+  await promisify(execFile)(process.execPath, compile).catch((error: { stdout: string }) => {
+    throw new Error(`The client package does not compile:\n${error.stdout}`)
+  })
+  const service = JSON.parse(await readFile(new URL('package.json', root), 'utf8')) as Package
+  await writeFile(new URL('package.json', folder), `${JSON.stringify(await describe(service), null, 2)}\n`)
+  await copyFile(new URL('src/client/README.md', root), new URL('README.md', folder))
+  await copyFile(new URL('LICENSE', root), new URL('LICENSE', folder))
+}
+
+async function describe(service: Package): Promise<object> {
+  return {
+    name: 'encrypted-bookmark-sync-client',
+    version: service.version,
+    description: 'End-to-end encrypted bookmark sync: typed calls, crypto, offline-first sync engine, bookmark files.',
+    license: service.license,
+    type: 'module',
+    sideEffects: false,
+    engines: { node: '>=22' },
+    exports: Object.fromEntries(
+      Object.entries(entryPoints).map(([name, file]) => {
+        const path = `./src/client/${file}`
+        return [name, { types: `${path}.d.ts`, default: `${path}.js` }]
+      }),
+    ),
+    dependencies: await dependenciesOf(service),
+  }
+}
+
+/** What the compiled modules import, in the versions that the tests of this repository ran with. */
+async function dependenciesOf({ dependencies, devDependencies }: Package): Promise<Record<string, string>> {
+  const versions = { ...dependencies, ...devDependencies }
+  const names = new Set<string>()
+  for await (const path of glob('**/*.{js,d.ts}', { cwd: folder })) {
+    const source = await readFile(new URL(path, folder), 'utf8')
+    for (const [, name = ''] of source.matchAll(/(?:from|import\()\s*['"]((?:@[^/'"]+\/)?[^./'"][^/'"]*)/g))
+      names.add(name)
+  }
+  return Object.fromEntries([...names].sort().map((name) => [name, `^${versions[name]}`]))
+}

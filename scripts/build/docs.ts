@@ -1,0 +1,42 @@
+import { copyFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import asyncapi from '../../generated/asyncapi.json' with { type: 'json' }
+import openapi from '../../generated/openapi.json' with { type: 'json' }
+import { writeChangelog } from './docs/changelog.ts'
+import type { Contract } from './docs/contract.ts'
+import { readGuides } from './docs/guides.ts'
+import { readHistory } from './docs/history.ts'
+import { changelogPage, referencePage } from './docs/pages.ts'
+import { realtimeReference } from './docs/realtime.ts'
+import { withSamples } from './docs/samples.ts'
+
+const root = new URL('../../', import.meta.url)
+const folder = new URL('dist/docs/', root)
+const assets = new URL('docs/assets/', root)
+
+/** Writes the documents as one flat folder of static files, which works under any path and on any host. */
+export async function buildDocs(): Promise<void> {
+  const contract = openapi as unknown as Contract
+  const guides = await readGuides(new URL('docs/', root), contract)
+  const http = { ...withSamples(contract), info: { ...contract.info, description: guides } }
+  const files = {
+    'index.html': referencePage('HTTP', 'openapi'),
+    'openapi.json': JSON.stringify(http),
+    'realtime.html': referencePage('Realtime', 'asyncapi'),
+    'asyncapi.json': JSON.stringify(realtimeReference(asyncapi)),
+    'changelog.html': changelogPage(writeChangelog(await readHistory(root))),
+    'redoc.standalone.js': await readRedoc(),
+  }
+  await rm(folder, { recursive: true, force: true })
+  await mkdir(folder, { recursive: true })
+  for (const [name, content] of Object.entries(files)) await writeFile(new URL(name, folder), content)
+  for (const name of await readdir(assets)) await copyFile(new URL(name, assets), new URL(name, folder))
+  for (const name of ['openapi.yaml', 'asyncapi.yaml']) await copyFile(new URL(name, root), new URL(name, folder))
+}
+
+/** Redoc's bundle shows its maker's logo from another host, which the page's policy refuses: an empty picture stands in. */
+async function readRedoc(): Promise<string> {
+  const bundle = await readFile(createRequire(import.meta.url).resolve('redoc/bundles/redoc.standalone.js'), 'utf8')
+  const empty = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg'/%3E"
+  return bundle.replaceAll('https://cdn.redoc.ly/redoc/logo-mini.svg', empty)
+}

@@ -1,0 +1,52 @@
+import type { Call } from './samples.ts'
+
+const origin = 'http://127.0.0.1:3000'
+
+/** A command for a shell whose cookies are in the file `jar`. */
+export function curlSample(call: Call): string {
+  const { operationId, method, body } = call
+  const words = [
+    'curl -s',
+    ...(needsCookies(call) ? ['-b jar'] : []),
+    ...(call.setsCookies ? ['-c jar'] : []),
+    ...(isImplied(method, body) ? [] : [`-X ${method.toUpperCase()}`]),
+    ...(options[operationId] ?? []),
+    quote(origin + target(call)),
+  ]
+  const headers = { ...(body !== undefined && { 'content-type': 'application/json' }), ...call.headers }
+  const lines = [
+    words.join(' '),
+    ...Object.entries(headers).map(([name, value]) => `-H ${quote(`${name}: ${value}`)}`),
+    ...(body === undefined ? [] : [`-d ${quote(JSON.stringify(body, null, 2))}`]),
+  ]
+  return lines.join(' \\\n  ')
+}
+
+/** What only some operations need: the file's name; where a redirect leads; the handshake of RFC 6455. */
+const options: Record<string, string[]> = {
+  downloadExport: ['-o bookmarks.dat'],
+  completeLogin: ["-o answer.txt -w '%{redirect_url}\\n'"],
+  openRealtime: [
+    '-i -m 5 --http1.1',
+    "\\\n  -H 'connection: Upgrade' -H 'sec-websocket-version: 13' -H 'sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ=='",
+    '\\\n  ',
+  ],
+}
+
+function needsCookies({ security, setsCookies, operationId }: Call): boolean {
+  return security?.length !== 0 || setsCookies || operationId === 'logout'
+}
+
+function isImplied(method: string, body: unknown): boolean {
+  return method === (body === undefined ? 'get' : 'post')
+}
+
+function target({ path, pathParameters, query }: Call): string {
+  const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(pathParameters[name])))
+  const search = new URLSearchParams(Object.entries(query).map(([name, value]) => [name, String(value)])).toString()
+  return search ? `${filled}?${search}` : filled
+}
+
+function quote(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`
+}

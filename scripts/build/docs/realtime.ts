@@ -1,0 +1,79 @@
+/** What the page reads of generated/asyncapi.json. */
+interface Channel {
+  info: object
+  channels: { realtime: { bindings: { ws: { query: Part; headers: Part } } } }
+  operations: Record<string, { action: string; title: string; summary: string; messages: { $ref: string }[] }>
+  components: { messages: Record<string, Message>; schemas: object }
+}
+
+interface Part {
+  properties: Record<string, object>
+}
+
+interface Message {
+  title: string
+  summary: string
+  description?: string
+  payload: object
+}
+
+/**
+ * The channel for Redoc, as an OpenAPI document of webhooks: a tag for each direction, an event for each message. Redoc
+ * so shows both contracts alike; the renderers made for AsyncAPI evaluate strings as code, which the page's policy refuses.
+ */
+export function realtimeReference({ info, channels, operations, components }: Channel): object {
+  const { query, headers } = channels.realtime.bindings.ws
+  return {
+    openapi: '3.1.0',
+    info,
+    tags: [
+      {
+        name: opening,
+        description:
+          'The upgrade of `GET /api/v1/sync/realtime`; the [HTTP reference](./#operation/openRealtime) has its answers.',
+      },
+      ...Object.values(operations).map(({ title, summary }) => ({ name: title, description: summary })),
+    ],
+    paths: {
+      '/api/v1/sync/realtime': {
+        get: {
+          operationId: 'openRealtime',
+          tags: [opening],
+          summary: 'Open the channel',
+          parameters: [...parameters('query', query), ...parameters('header', headers)],
+          responses: { '101': { description: 'Switching protocols.' } },
+        },
+      },
+    },
+    webhooks: Object.fromEntries(
+      Object.values(operations).flatMap(({ title, action, messages }) =>
+        messages.map(({ $ref }) => {
+          const name = $ref.split('/').at(-1) ?? ''
+          return [`${action} ${name}`, { post: event(name, title, components.messages[name] as Message) }]
+        }),
+      ),
+    ),
+    components: { schemas: components.schemas },
+  }
+}
+
+const opening = 'Opening the channel'
+
+function parameters(place: string, { properties }: Part): object[] {
+  return Object.entries(properties).map(([name, { description, ...schema }]: [string, { description?: string }]) => ({
+    name,
+    in: place,
+    description,
+    schema,
+  }))
+}
+
+function event(name: string, tag: string, { title, summary, description, payload }: Message): object {
+  return {
+    operationId: name,
+    tags: [tag],
+    summary: `${name}: ${title.toLowerCase()}`,
+    description: [summary, description].filter(Boolean).join('\n\n'),
+    requestBody: { required: true, content: { 'application/json': { schema: payload } } },
+  }
+}

@@ -1,0 +1,25 @@
+/** `encrypted-bookmark-sync-client`: typed calls, the vault, and the sync engine. */
+export type { components, operations, paths } from '../../generated/client.ts'
+export { type Client, type ClientOptions, createClient, type SendRequest } from './api.ts'
+export { base64ToBytes, bytesToBase64 } from './base64.ts'
+export * from './crypto.ts'
+export {
+  ApiError,
+  OfflineError,
+  RollbackError,
+  SignedOutError,
+  StorageFullError,
+  UnsentChangesError,
+  VaultExistsError,
+} from './errors.ts'
+export { forgetMasterKey, keepMasterKey, loadMasterKey } from './master-key.ts'
+export type { Conflict, SyncEvents, SyncState, SyncStatus } from './sync/emitter.ts'
+export type { Store } from './sync/store.ts'
+export { indexedDbStore } from './sync/store-indexed-db.ts'
+export { memoryStore } from './sync/store-memory.ts'
+export { createTabs, type Tabs } from './sync/tabs.ts'
+export type { OpenWebSocket } from './sync/transport.ts'
+export { createSync, type Sync, type SyncOptions } from './sync.ts'
+export { buildTree, type TreeNode } from './tree.ts'
+export { unwrap } from './unwrap.ts'
+export { changeVaultPassphrase, createVault, hasVault, openVault, type Vault } from './vault.ts'

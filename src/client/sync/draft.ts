@@ -1,0 +1,45 @@
+import type { Conflict, SyncEvents } from './emitter.ts'
+import { blankRow } from './row.ts'
+import type { Meta, Row } from './store.ts'
+
+/** What one commit changes, and what is to be told of it. */
+export class Draft {
+  readonly conflicts: Conflict[] = []
+  readonly errors: SyncEvents['error'][] = []
+  #meta: Meta
+  readonly #rows: Map<string, Row>
+  readonly #changed = new Map<string, Row>()
+  #metaChanged = false
+
+  constructor(meta: Meta, rows: readonly Row[]) {
+    this.#meta = meta
+    this.#rows = new Map(rows.map((row) => [row.id, row]))
+  }
+
+  get meta(): Readonly<Meta> {
+    return this.#meta
+  }
+
+  get isChanged(): boolean {
+    return this.#metaChanged || this.#changed.size > 0
+  }
+
+  get changedRows(): Row[] {
+    return [...this.#changed.values()]
+  }
+
+  get(id: string): Row {
+    return this.#changed.get(id) ?? this.#rows.get(id) ?? blankRow(id)
+  }
+
+  set(row: Row): void {
+    this.#changed.set(row.id, row)
+  }
+
+  setMeta(fields: Partial<Omit<Meta, 'userId'>>): void {
+    const names = Object.keys(fields) as (keyof typeof fields)[]
+    if (names.every((name) => this.#meta[name] === fields[name])) return
+    this.#meta = { ...this.#meta, ...fields }
+    this.#metaChanged = true
+  }
+}

@@ -1,0 +1,48 @@
+import { Backoff } from './backoff.ts'
+import type { Engine } from './engine.ts'
+import { exchange } from './exchange.ts'
+import { reportFailure } from './failure.ts'
+import { stayLive } from './live.ts'
+
+const pollMs = 30_000
+/** After so many refused handshakes in a row, changes are polled for, with a handshake now and then. */
+const mostRefusals = 3
+const handshakeAgainMs = 300_000
+/** A channel that held this long was good: after it, waits are short again. */
+const goodMs = 60_000
+
+/** Keeps this device in step with the service, until the signal aborts or the session is over. */
+export async function lead(engine: Engine, signal: AbortSignal): Promise<void> {
+  const { clock, random, status, network, work } = engine
+  const backoff = new Backoff(random)
+  let refusals = 0
+  let handshakeAt = 0
+  while (!signal.aborted) {
+    network.reset()
+    work.reset()
+    try {
+      await exchange(engine, signal)
+      if (status.state !== 'online') status.set('polling')
+      const startedAt = clock.now()
+      if (startedAt >= handshakeAt) refusals = (await stayLive(engine, signal)) ? 0 : refusals + 1
+      if (refusals > 0) status.set('polling')
+      if (clock.now() - startedAt >= goodMs) backoff.reset()
+      if (refusals < mostRefusals) {
+        await pause(engine, backoff.next(), [network.rung, work.rung], signal)
+      } else {
+        if (startedAt >= handshakeAt) handshakeAt = startedAt + handshakeAgainMs
+        await pause(engine, pollMs * (0.75 + random() / 2), [network.rung, work.rung], signal)
+      }
+    } catch (error) {
+      if (signal.aborted || !reportFailure(engine, error)) return
+      await pause(engine, backoff.next(), [network.rung], signal)
+    }
+  }
+}
+
+async function pause({ clock }: Engine, ms: number, alarms: Promise<void>[], signal: AbortSignal): Promise<void> {
+  const over = new AbortController()
+  const elapsed = clock.sleep(ms, AbortSignal.any([signal, over.signal])).catch(() => {})
+  await Promise.race([elapsed, ...alarms])
+  over.abort()
+}

@@ -1,0 +1,47 @@
+import { Channel } from './channel.ts'
+import { correctClock } from './clock-offset.ts'
+import { settleDeletions } from './deletions.ts'
+import type { Engine } from './engine.ts'
+import { pullAll } from './pull.ts'
+import { pushAll } from './push.ts'
+import { takeMessages } from './take.ts'
+
+/** Follows the realtime channel until it closes; false when it was refused. */
+export async function stayLive(engine: Engine, signal: AbortSignal): Promise<boolean> {
+  const { transport, replica, userId, deviceId, clock, status, disconnected } = engine
+  const socket = transport.openSocket({ userId, deviceId, since: replica.meta.cursor })
+  const channel = new Channel(socket, clock, signal)
+  disconnected.reset()
+  disconnected.rung.then(() => channel.close())
+  try {
+    const serverTime = await channel.greeted
+    if (serverTime === undefined) return false
+    await replica.commit([], 'remote', (draft) => correctClock(draft, clock, serverTime))
+    status.set('online')
+    await follow(engine, channel, signal)
+    return true
+  } finally {
+    channel.close()
+  }
+}
+
+async function follow(engine: Engine, channel: Channel, signal: AbortSignal): Promise<void> {
+  const { tabs, work } = engine
+  while (channel.isOpen) {
+    channel.activity.reset()
+    work.reset()
+    await tabs.exclusively('exchange', () => catchUp(engine, channel, signal), signal)
+    await Promise.race([channel.activity.rung, work.rung])
+  }
+}
+
+async function catchUp(engine: Engine, channel: Channel, signal: AbortSignal): Promise<void> {
+  const messages = channel.drain()
+  if (messages.length > 0) {
+    const outcome = await takeMessages(engine, messages, signal)
+    if (outcome === 'doubt') await pullAll(engine, signal)
+    else await settleDeletions(engine)
+  }
+  await pushAll(engine, signal)
+  engine.status.refresh()
+}

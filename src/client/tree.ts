@@ -1,0 +1,127 @@
+import { generateKeyBetween, generateNKeysBetween } from 'fractional-indexing'
+import type { PlaintextBookmark } from './bookmark.ts'
+import { kindOf } from './bookmark-file/tree.ts'
+
+/** A bookmark and what is in it. */
+export interface TreeNode {
+  bookmark: Readonly<PlaintextBookmark>
+  /** In order; of a bookmark that is no folder, empty. */
+  children: TreeNode[]
+}
+
+/**
+ * Sorts bookmarks into their folders; returns what is at the top. Every bookmark is in exactly one place, the same on
+ * every device, and nothing is changed:
+ *
+ * - a parent that is missing, deleted or no folder (it has a `url`, or is a separator) counts as the top
+ * - of folders that are inside each other, the one changed last goes to the top (among equals, the greatest id)
+ * - siblings are ordered by `position`, those without one last, then by `dateAdded`, then by `id`
+ *
+ * @param bookmarks the live ones, in any order; no id twice
+ * @param changedAt when a bookmark was changed last (Unix ms), the same on every device: `Sync.tree` passes the versions'
+ */
+export function buildTree(
+  bookmarks: Iterable<Readonly<PlaintextBookmark>>,
+  changedAt: (id: string) => number = () => 0,
+): TreeNode[] {
+  const nodes = new Map<string, TreeNode>()
+  for (const bookmark of bookmarks) nodes.set(bookmark.id, { bookmark, children: [] })
+  const parents = findParents(nodes)
+  cutCycles(parents, changedAt)
+  const top: TreeNode[] = []
+  for (const node of nodes.values()) {
+    const siblings = parents.get(node)?.children ?? top
+    siblings.push(node)
+  }
+  for (const siblings of [top, ...[...nodes.values()].map(({ children }) => children)]) siblings.sort(inOrder)
+  return top
+}
+
+/**
+ * The positions with which `moved` comes before the sibling `before`, or last without one: its own, and those of
+ * siblings that had none, or shared one, and would be in the wrong place else.
+ *
+ * @param siblings the folder's, in order, without `moved`
+ * @returns positions by id
+ */
+export function placeBetween(
+  siblings: readonly Readonly<PlaintextBookmark>[],
+  moved: string,
+  before: string | undefined,
+): Map<string, string> {
+  const found = siblings.findIndex(({ id }) => id === before)
+  const index = found === -1 ? siblings.length : found
+  let start = index
+  while (start > 0 && positionOf(siblings[start - 1]) === null) start--
+  const lower = positionOf(siblings[start - 1])
+  let end = index
+  while (end < siblings.length && !comesAfter(siblings[end], lower)) end++
+  const ids = [...siblings.slice(start, index), { id: moved }, ...siblings.slice(index, end)].map(({ id }) => id)
+  const keys = generateNKeysBetween(lower, positionOf(siblings[end]), ids.length)
+  return new Map(ids.map((id, place) => [id, keys[place] as string]))
+}
+
+type Parents = Map<TreeNode, TreeNode | undefined>
+
+function findParents(nodes: Map<string, TreeNode>): Parents {
+  const folderOf = ({ bookmark }: TreeNode) => {
+    const parent = nodes.get(bookmark.parentId ?? '')
+    return parent && kindOf(parent.bookmark) === 'folder' ? parent : undefined
+  }
+  return new Map([...nodes.values()].map((node) => [node, folderOf(node)]))
+}
+
+function cutCycles(parents: Parents, changedAt: (id: string) => number): void {
+  const newest = (one: TreeNode, other: TreeNode) =>
+    changedAt(one.bookmark.id) - changedAt(other.bookmark.id) || compare(one.bookmark.id, other.bookmark.id)
+  const seen = new Set<TreeNode>()
+  for (const start of parents.keys()) {
+    const way: TreeNode[] = []
+    let at: TreeNode | undefined = start
+    for (; at && !seen.has(at); at = parents.get(at)) {
+      seen.add(at)
+      way.push(at)
+    }
+    // The way ends at the top, in an earlier way, or in itself: that is a cycle.
+    if (!at || !way.includes(at)) continue
+    const cycle = way.slice(way.indexOf(at))
+    const last = cycle.reduce((best, node) => (newest(node, best) > 0 ? node : best))
+    parents.set(last, undefined)
+  }
+}
+
+function inOrder({ bookmark: one }: TreeNode, { bookmark: other }: TreeNode): number {
+  return (
+    compareLast(one.position, other.position) ||
+    compareLast(one.dateAdded, other.dateAdded) ||
+    compare(one.id, other.id)
+  )
+}
+
+/** What is missing comes last. Another client may have written anything: what is no string counts as missing. */
+function compareLast(one: unknown, other: unknown): number {
+  if (typeof one === 'string' && typeof other === 'string') return compare(one, other)
+  return Number(typeof one !== 'string') - Number(typeof other !== 'string')
+}
+
+function compare(one: string, other: string): number {
+  return one < other ? -1 : one > other ? 1 : 0
+}
+
+/** Whether it needs no other position to come after one that is above `lower`. */
+function comesAfter(sibling: Readonly<PlaintextBookmark> | undefined, lower: string | null): boolean {
+  const position = positionOf(sibling)
+  return typeof sibling?.position !== 'string' || (position !== null && (lower === null || position > lower))
+}
+
+/** Null for what is no fractional index: it cannot bound another. */
+function positionOf(bookmark: Readonly<PlaintextBookmark> | undefined): string | null {
+  const position: unknown = bookmark?.position
+  if (typeof position !== 'string' || !/^[A-Za-z][0-9A-Za-z]+$/.test(position)) return null
+  try {
+    generateKeyBetween(position, null)
+    return position
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,85 @@
+import { readBookmarkFile, writeBookmarkFile } from '../client/bookmark-file.ts'
+import { base64ToBytes, openExport, unwrap } from '../client/index.ts'
+import type { App } from './bookmarks.ts'
+import { button, element, tell } from './dom.ts'
+
+/** Into and out of the vault: a browser's bookmark file, and the service's encrypted exports. */
+export function backupTools(app: App): HTMLElement {
+  const progress = element('progress', { hidden: true, 'aria-label': 'Import' })
+  const list = element('ul', { id: 'exports' })
+  return element(
+    'section',
+    { className: 'card' },
+    element('h2', {}, 'Files'),
+    element(
+      'div',
+      { className: 'bar' },
+      fileButton('Import a bookmark file', '.htm,.html', (file) => importFile(app, file, progress)),
+      button('Save as bookmark file', () =>
+        save(writeBookmarkFile([...app.sync.bookmarks().values()]), 'bookmarks.html', 'text/html'),
+      ),
+      button('Make an encrypted export', () => makeExport(app, list)),
+      fileButton('Open an export', '.dat', (file) => restore(app, file)),
+    ),
+    progress,
+    list,
+  )
+}
+
+async function importFile({ sync }: App, file: File, progress: HTMLProgressElement): Promise<void> {
+  const bookmarks = readBookmarkFile(await file.text())
+  progress.hidden = false
+  const { imported, failed } = await sync.importBookmarks(bookmarks, {
+    onProgress(done, total) {
+      progress.max = total
+      progress.value = done
+    },
+  })
+  progress.hidden = true
+  tell(`${imported} bookmarks and folders imported${failed.length > 0 ? `, ${failed.length} are too large` : ''}`)
+}
+
+/** The export is made by the service, of the ciphertext that it holds: send what waits first. */
+async function makeExport({ client, sync }: App, list: HTMLElement): Promise<void> {
+  await sync.syncNow()
+  const { id } = unwrap(await client.POST('/api/v1/exports'))
+  const item = element('li', { role: 'status' }, 'The export is being made…')
+  list.prepend(item)
+  for (;;) {
+    const made = unwrap(await client.GET('/api/v1/exports')).exports.find((one) => one.id === id)
+    if (made?.status === 'completed') {
+      const href = `/api/v1/exports/${encodeURIComponent(id)}`
+      const date = new Date(made.created_at).toLocaleString()
+      item.replaceChildren(element('a', { href, download: '' }, `Export of ${date}, ${made.bookmark_count} bookmarks`))
+      return
+    }
+    if (!made || made.status === 'failed') throw new Error('The export failed')
+    await new Promise((resolve) => setTimeout(resolve, 500))
+  }
+}
+
+/** Tries the key of today first, then the one that an export was made under. */
+async function restore({ client, sync, keys }: App, file: File): Promise<void> {
+  const registered = unwrap(await client.GET('/api/v1/account/export-key')).key
+  const exportKey = base64ToBytes(registered) ?? keys.exportKey
+  const opened = await openExport(file, { exportKey, keys })
+  const { imported } = await sync.restoreExport(opened)
+  tell(`The export holds ${opened.bookmark_count} bookmarks; ${imported} came back`)
+}
+
+function fileButton(label: string, accept: string, action: (file: File) => Promise<void>): HTMLElement {
+  const input = element('input', { type: 'file', accept, 'aria-label': label, hidden: true })
+  const opener = button(label, () => input.click())
+  input.addEventListener('change', async () => {
+    const [file] = input.files ?? []
+    input.value = ''
+    if (file) await action(file).catch((error: Error) => tell(error.message, 'alert'))
+  })
+  return element('span', {}, opener, input)
+}
+
+function save(content: string, name: string, type: string): void {
+  const href = URL.createObjectURL(new Blob([content], { type }))
+  element('a', { href, download: name }).click()
+  URL.revokeObjectURL(href)
+}

@@ -1,0 +1,103 @@
+import { type Client, type Keys, type Sync, UnsentChangesError } from '../client/index.ts'
+import { backupTools } from './backups.ts'
+import { conflictList } from './conflicts.ts'
+import { button, element } from './dom.ts'
+import { openEditor } from './editor.ts'
+import { createTreeView } from './tree-view.ts'
+
+export interface App {
+  client: Client
+  sync: Sync
+  keys: Keys
+  title: string
+}
+
+/** The page of a signed-in person whose vault is open. */
+export function showBookmarks(main: HTMLElement, app: App): void {
+  const { sync } = app
+  const tree = createTreeView(sync)
+  const search = element('input', { type: 'search', placeholder: 'Search', 'aria-label': 'Search your bookmarks' })
+  search.addEventListener('input', () => tree.search(search.value))
+  main.replaceChildren(
+    element(
+      'div',
+      { className: 'bar' },
+      element('strong', {}, app.title),
+      statusLine(sync),
+      window === window.top && button('Second device beside', showSecondDevice, { className: 'wide' }),
+      button('Sign out', () => signOut(app)),
+    ),
+    heldDeletions(sync),
+    conflictList(sync),
+    element(
+      'div',
+      { className: 'bar' },
+      button('Add bookmark', () => openEditor(sync, 'link'), { className: 'primary' }),
+      button('Add folder', () => openEditor(sync, 'folder')),
+      search,
+    ),
+    tree.element,
+    backupTools(app),
+  )
+}
+
+const stateNames = {
+  online: 'Live',
+  polling: 'Checking now and then',
+  offline: 'Offline',
+  paused: 'Paused',
+  'signed-out': 'Signed out',
+}
+
+function statusLine(sync: Sync): HTMLElement {
+  const line = element('span', { role: 'status', id: 'status' })
+  const show = () => {
+    const { state, waiting } = sync.status()
+    line.dataset.state = state
+    line.dataset.waiting = String(waiting)
+    line.textContent = `${stateNames[state]}${waiting > 0 ? `, ${waiting} to send` : ''}`
+    // Also when another tab signed out. What waits is kept, unless that tab was told to lose it.
+    if (state === 'signed-out') location.reload()
+  }
+  sync.on('status', show)
+  show()
+  return line
+}
+
+/** Another device removed a good part of the bookmarks: that may be a mistake, so it waits for a yes. */
+function heldDeletions(sync: Sync): HTMLElement {
+  const section = element('section', { className: 'card', hidden: true, 'aria-label': 'Deleted on another device' })
+  const show = () => {
+    const held = sync.status().heldDeletions
+    section.hidden = held === undefined
+    if (!held) return
+    section.replaceChildren(
+      element('p', {}, `Another device deleted ${held.count} of your ${held.of} bookmarks.`),
+      button('Delete them here too', () => sync.approveDeletions()),
+      button('Keep them everywhere', () => sync.rejectDeletions()),
+    )
+  }
+  sync.on('status', show)
+  show()
+  return section
+}
+
+async function signOut({ sync }: App): Promise<void> {
+  try {
+    await sync.signOut()
+  } catch (error) {
+    if (!(error instanceof UnsentChangesError)) throw error
+    if (!confirm(`${error.count} edits were not sent yet. Sign out and lose them?`)) return
+    await sync.signOut({ discardUnsent: true })
+  }
+  location.assign('/')
+}
+
+function showSecondDevice(): void {
+  const beside = document.querySelector('#beside') as HTMLElement
+  const isOpen = beside.firstChild !== null
+  beside.replaceChildren(
+    ...(isOpen ? [] : [element('iframe', { src: '/?device=Second device', title: 'A second device' })]),
+  )
+  document.body.classList.toggle('two', !isOpen)
+}

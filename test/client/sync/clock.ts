@@ -1,0 +1,64 @@
+import { abortable } from '../../../src/client/sync/abortable.ts'
+import type { Clock } from '../../../src/client/sync/clock.ts'
+import { settled } from './turns.ts'
+
+interface Sleeper {
+  at: number
+  wake(): void
+}
+
+/** Time that passes when the test says so, for the service and for devices whose clocks are off. */
+export class World {
+  #time = 1_764_000_000_000
+  readonly #sleepers = new Set<Sleeper>()
+  readonly #onTime: (time: number) => void
+
+  /** @param onTime told the time (Unix ms), at first and whenever it passes: the service's clock */
+  constructor(onTime: (time: number) => void = () => {}) {
+    this.#onTime = onTime
+    onTime(this.#time)
+  }
+
+  get time(): number {
+    return this.#time
+  }
+
+  /** A clock that is this many ms ahead. */
+  clock(skew = 0): Clock {
+    return {
+      now: () => this.time + skew,
+      sleep: async (ms, signal) => {
+        const { promise, resolve } = Promise.withResolvers<void>()
+        const sleeper = { at: this.time + ms, wake: resolve }
+        this.#sleepers.add(sleeper)
+        await abortable(promise, signal).finally(() => this.#sleepers.delete(sleeper))
+      },
+    }
+  }
+
+  /** Who sleeps now: nobody, once everything was stopped. */
+  get sleepers(): number {
+    return this.#sleepers.size
+  }
+
+  /** Lets time pass, and what it wakes happen. */
+  async pass(ms: number): Promise<void> {
+    await settled()
+    const end = this.time + ms
+    for (;;) {
+      const due = [...this.#sleepers].filter(({ at }) => at <= end)
+      const next = due.sort((one, other) => one.at - other.at)[0]
+      if (!next) break
+      this.#setTime(Math.max(this.#time, next.at))
+      this.#sleepers.delete(next)
+      next.wake()
+      await settled()
+    }
+    this.#setTime(end)
+  }
+
+  #setTime(time: number): void {
+    this.#time = time
+    this.#onTime(time)
+  }
+}

@@ -1,0 +1,154 @@
+import t, { type Test } from 'tap'
+import { listChangePage } from '../../../src/db/changes.ts'
+import { toSyncEvent } from '../../../src/sync/event.ts'
+import { bookmark, type Device } from './device.ts'
+import { openPeople, type Person, shown } from './person.ts'
+import { disks } from './stores.ts'
+import { turns, until } from './turns.ts'
+
+const people = await openPeople(t)
+
+for (const [where, makeDisk] of Object.entries(disks)) {
+  t.test(`deletes of other devices, with a store ${where}`, async (t) => {
+    /** Two devices that hold so many bookmarks. */
+    async function pair(t: Test, count: number) {
+      const person = await people.person(t)
+      const disk = makeDisk()
+      const open = () => person.device('b', { store: disk(person.user.userId) })
+      const [a, b] = [person.device('a'), open()]
+      await a.sync.put(numbered(count))
+      await a.sync.syncNow()
+      await b.sync.syncNow()
+      return { person, a, b, open }
+    }
+
+    t.test('five, or a fifth, are taken over without a question', async (t) => {
+      const { a, b } = await pair(t, 30)
+      await a.sync.remove(ids(0, 5))
+      await a.sync.syncNow()
+      await b.sync.syncNow()
+      t.equal(b.sync.bookmarks().size, 25)
+
+      const { a: c, b: d } = await pair(t, 5)
+      await c.sync.remove(ids(0, 5))
+      await c.sync.syncNow()
+      await d.sync.syncNow()
+      t.equal(d.sync.bookmarks().size, 0)
+      t.same([b.sync.status().heldDeletions, d.sync.status().heldDeletions], [undefined, undefined])
+    })
+
+    t.test('more wait for a yes, also over a reload, while the rest goes on', async (t) => {
+      const { person, a, b, open } = await pair(t, 30)
+      await a.sync.remove(ids(0, 7))
+      await a.sync.put(bookmark('new', 'new'))
+      await a.sync.syncNow()
+      await b.sync.syncNow()
+      t.match(b.sync.status(), { state: 'paused', heldDeletions: { count: 7, of: 31 } })
+      t.equal(b.sync.bookmarks().size, 31)
+      t.ok(b.states.includes('paused'))
+      await b.sync.stop()
+
+      const again = open()
+      await again.sync.start()
+      t.match(again.sync.status(), { state: 'paused', heldDeletions: { count: 7, of: 31 } })
+      await again.sync.put(bookmark('mine', 'mine'))
+      await until(() => again.sync.status().waiting === 0)
+      t.ok('mine' in (await person.stored()), 'own edits are sent')
+      await again.sync.approveDeletions()
+      t.equal(again.sync.bookmarks().size, 25)
+      t.not(again.sync.status().state, 'paused')
+      t.equal(again.sync.status().heldDeletions, undefined)
+      t.same(again.conflicts, [])
+    })
+
+    t.test('a no brings them back, on all devices', async (t) => {
+      const { person, a, b } = await pair(t, 10)
+      const before = shown(b)
+      await a.sync.remove(ids(0, 10))
+      await a.sync.syncNow()
+      await b.sync.syncNow()
+      t.match(b.sync.status(), { heldDeletions: { count: 10, of: 10 } })
+      await b.sync.rejectDeletions()
+      t.same(b.sync.status().heldDeletions, undefined)
+      await b.sync.syncNow()
+      await a.sync.syncNow()
+      t.same([shown(a), shown(b), await person.stored()], [before, before, before])
+      t.same([a.conflicts, b.conflicts], [[], []], 'the delete was seen')
+    })
+
+    t.test('a newer version of a held bookmark takes the place of its delete', async (t) => {
+      const { a, b } = await pair(t, 10)
+      await a.sync.remove(ids(0, 8))
+      await a.sync.syncNow()
+      await b.sync.syncNow()
+      await a.sync.put(numbered(4).map((one) => ({ ...one, title: 'back' })))
+      await a.sync.syncNow()
+      await b.sync.syncNow()
+      t.equal(b.sync.status().heldDeletions, undefined, 'four deletes are few')
+      t.same([shown(a), shown(b)], [shown(a), shown(a)])
+    })
+
+    t.test('an edit of a held bookmark keeps it, and the one who had deleted it is told', async (t) => {
+      const { a, b } = await pair(t, 10)
+      await a.sync.remove(ids(0, 8))
+      await a.sync.syncNow()
+      await b.sync.syncNow()
+      await b.sync.put({ ...numbered(1)[0], title: 'kept' } as ReturnType<typeof bookmark>)
+      t.match(b.sync.status(), { heldDeletions: { count: 7 } })
+      await b.sync.approveDeletions()
+      await b.sync.syncNow()
+      await a.sync.syncNow()
+      t.same([shown(a), shown(b)], [shown(b), { b0: 'kept', b8: '8', b9: '9' }])
+      t.match(a.conflicts, [{ id: 'b0', mine: null, theirs: { title: 'kept' } }])
+    })
+  })
+}
+
+t.test('a burst on the realtime channel counts as one, over a minute', async (t) => {
+  const person = await people.person(t)
+  const [a, b] = [person.device('a'), person.device('b')]
+  await a.sync.put(numbered(20))
+  await a.sync.syncNow()
+  await b.sync.start()
+  await until(() => b.network.socket !== undefined)
+  b.network.socket?.greet(person.world.time)
+  await until(() => b.sync.status().state === 'online')
+  for (const [from, to] of [
+    [0, 3],
+    [3, 5],
+    [5, 8],
+  ] as const) {
+    await a.sync.remove(ids(from, to))
+    await a.sync.syncNow()
+    await deliver(person, b)
+  }
+  t.match(b.sync.status(), { state: 'paused', heldDeletions: { count: 3, of: 15 } }, 'eight of twenty within a minute')
+  await b.sync.approveDeletions()
+  await person.world.pass(61_000)
+  await a.sync.remove(ids(8, 10))
+  await a.sync.syncNow()
+  await b.sync.syncNow()
+  t.equal(b.sync.bookmarks().size, 10, 'a minute later two are few again')
+})
+
+/** As the service's hub sends them, one message each. */
+async function deliver({ user }: Person, { network, id }: Device): Promise<void> {
+  const { socket } = network
+  if (!socket) throw new Error('no channel')
+  const limits = { rows: 1000, bytes: 1e6 }
+  const rows = await listChangePage(people.app.context.database.db, user.userId, socket.cursor, limits)
+  for (const row of rows) {
+    socket.cursor = row.stamp
+    if (row.device_id === id) continue
+    socket.say({ type: 'sync', event: toSyncEvent(row), stamp: row.stamp })
+    await turns()
+  }
+}
+
+function numbered(count: number): ReturnType<typeof bookmark>[] {
+  return ids(0, count).map((id, index) => bookmark(id, String(index)))
+}
+
+function ids(from: number, to: number): string[] {
+  return Array.from({ length: to - from }, (_, index) => `b${from + index}`)
+}

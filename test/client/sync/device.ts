@@ -1,0 +1,69 @@
+import type { PlaintextBookmark } from '../../../src/client/bookmark.ts'
+import type { Keys } from '../../../src/client/keys.ts'
+import type { SyncEvents, SyncState } from '../../../src/client/sync/emitter.ts'
+import type { Store } from '../../../src/client/sync/store.ts'
+import { memoryStore } from '../../../src/client/sync/store-memory.ts'
+import type { Tabs } from '../../../src/client/sync/tabs.ts'
+import { createSyncOver, type Sync } from '../../../src/client/sync.ts'
+import type { TestUser } from '../../support/app.ts'
+import type { World } from './clock.ts'
+import { Network } from './network.ts'
+
+export interface Device {
+  id: string
+  sync: Sync
+  network: Network
+  store: Store
+  /** The engine's own copy. */
+  keys: Keys
+  /** What its listeners heard. */
+  changes: SyncEvents['change'][]
+  conflicts: SyncEvents['conflict'][]
+  errors: SyncEvents['error'][]
+  states: SyncState[]
+}
+
+export interface DeviceOptions {
+  user: TestUser
+  keys: Keys
+  world: World
+  id: string
+  /** How far ahead its clock is (ms). */
+  skew?: number
+  store?: Store
+  tabs?: Tabs
+  network?: Network
+  random?: () => number
+}
+
+export function openDevice(options: DeviceOptions): Device {
+  const { user, world, id, skew, store = memoryStore(), tabs, random = () => 0.5 } = options
+  const keys = copyOf(options.keys)
+  const network = options.network ?? new Network(user, id)
+  const sync = createSyncOver(network, {
+    keys,
+    userId: user.userId,
+    deviceId: id,
+    store,
+    tabs,
+    clock: world.clock(skew),
+    random,
+  })
+  const device: Device = { id, sync, network, store, keys, changes: [], conflicts: [], errors: [], states: [] }
+  sync.on('change', (event) => device.changes.push(event))
+  sync.on('conflict', (event) => device.conflicts.push(event))
+  sync.on('error', (event) => device.errors.push(event))
+  sync.on('status', ({ state }) => {
+    if (state !== device.states.at(-1)) device.states.push(state)
+  })
+  return device
+}
+
+/** Signing out overwrites them. */
+function copyOf({ recordKey, hashKey, exportKey }: Keys): Keys {
+  return { recordKey: recordKey.slice(), hashKey: hashKey.slice(), exportKey: exportKey.slice() }
+}
+
+export function bookmark(id: string, title: string, fields: Partial<PlaintextBookmark> = {}): PlaintextBookmark {
+  return { id, title, source: 'bookmarks', url: `https://example.org/${id}`, ...fields }
+}

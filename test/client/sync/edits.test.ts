@@ -1,0 +1,281 @@
+import t from 'tap'
+import { ApiError, OfflineError, RecordError } from '../../../src/client/errors.ts'
+import type { Change } from '../../../src/client/sync/transport.ts'
+import { bookmark, type Device } from './device.ts'
+import { answerLost, down, refused, up } from './network.ts'
+import { openPeople, shown } from './person.ts'
+import { disks } from './stores.ts'
+
+const people = await openPeople(t)
+const quotaExceeded = new ApiError(413, 'Storage quota exceeded')
+
+t.test('an edit is there at once, without a network, and is told to listeners', async (t) => {
+  const a = (await people.person(t)).device('a')
+  a.network.fate = down
+  await a.sync.put([bookmark('x', 'one'), bookmark('y', 'two')])
+  await a.sync.remove('y')
+  t.same(shown(a), { x: 'one' })
+  t.same(a.sync.get('x'), bookmark('x', 'one'))
+  t.equal(a.sync.get('y'), undefined)
+  t.same(a.changes, [
+    { ids: ['x', 'y'], origin: 'local' },
+    { ids: ['y'], origin: 'local' },
+  ])
+  t.same(a.sync.status(), { state: 'offline', lastSync: 0, waiting: 1 })
+  t.same(a.network.calls, [], 'nothing is sent before start or syncNow')
+})
+
+t.test('an edit that changes nothing is none', async (t) => {
+  const a = (await people.person(t)).device('a')
+  await a.sync.put(bookmark('x', 'one'))
+  await a.sync.syncNow()
+  const heard = a.changes.length
+  await a.sync.put({ source: 'bookmarks', url: 'https://example.org/x', title: 'one', id: 'x' })
+  await a.sync.remove('nothing')
+  t.equal(a.sync.status().waiting, 0)
+  t.equal(a.changes.length, heard)
+})
+
+t.test('what the app does to its object afterwards changes nothing', async (t) => {
+  const a = (await people.person(t)).device('a')
+  const mine = bookmark('x', 'one', { tags: ['a'] })
+  await a.sync.put(mine)
+  mine.title = 'two'
+  mine.tags?.push('b')
+  t.same(a.sync.get('x'), bookmark('x', 'one', { tags: ['a'] }))
+})
+
+t.test('all or none of several: one that cannot be sealed leaves none', async (t) => {
+  const a = (await people.person(t)).device('a')
+  await t.rejects(a.sync.put([bookmark('x', 'one'), bookmark('ü', 'no id')]), RecordError)
+  await t.rejects(a.sync.put([bookmark('x', 'one'), bookmark('y', 'x'.repeat(200_000))]), RecordError)
+  t.same(shown(a), {})
+  t.equal(a.sync.status().waiting, 0)
+})
+
+for (const [where, makeDisk] of Object.entries(disks)) {
+  t.test(`edits before they are sent, with a store ${where}`, async (t) => {
+    t.test('several edits of one bookmark are sent as one', async (t) => {
+      const person = await people.person(t)
+      const a = person.device('a', { store: makeDisk()(person.user.userId) })
+      for (const title of ['one', 'two', 'three']) await a.sync.put(bookmark('x', title))
+      const pushed = await pushedMeanwhile(a, () => a.sync.syncNow())
+      t.match(pushed, [{ entity_id: 'x', operation: 'create', base: 0 }])
+      t.same(await person.stored(), { x: 'three' })
+    })
+
+    t.test('what was made and deleted before it was sent is not sent', async (t) => {
+      const person = await people.person(t)
+      const a = person.device('a', { store: makeDisk()(person.user.userId) })
+      await a.sync.put(bookmark('x', 'one'))
+      await a.sync.remove('x')
+      t.equal(a.sync.status().waiting, 0)
+      t.same(await pushedMeanwhile(a, () => a.sync.syncNow()), [])
+    })
+
+    t.test('what may have arrived is deleted there, too', async (t) => {
+      const person = await people.person(t)
+      const a = person.device('a', { store: makeDisk()(person.user.userId) })
+      await a.sync.put(bookmark('x', 'one'))
+      a.network.fate = (call) => (call.name === 'push' ? answerLost(call) : call.send())
+      await t.rejects(a.sync.syncNow(), OfflineError)
+      await a.sync.remove('x')
+      t.equal(a.sync.status().waiting, 1)
+      a.network.fate = up
+      await a.sync.syncNow()
+      t.same(await person.stored(), {})
+      t.same([a.sync.status().waiting, a.conflicts, a.errors], [0, [], []])
+    })
+
+    t.test('an edit made while one is on its way is sent after it', async (t) => {
+      const person = await people.person(t)
+      const a = person.device('a', { store: makeDisk()(person.user.userId) })
+      await a.sync.put(bookmark('x', 'one'))
+      a.network.fate = async (call) => {
+        const answer = await call.send()
+        if (call.name === 'push' && a.sync.get('x')?.title === 'one') await a.sync.put(bookmark('x', 'two'))
+        return answer
+      }
+      const pushed = await pushedMeanwhile(a, () => a.sync.syncNow())
+      t.match(pushed, [
+        { operation: 'create', base: 0 },
+        { operation: 'update', base: 0 },
+      ])
+      t.ok((pushed[1]?.timestamp ?? 0) > (pushed[0]?.timestamp ?? 0), 'and above it')
+      t.same(await person.stored(), { x: 'two' })
+      t.same([shown(a), a.conflicts], [{ x: 'two' }, []])
+    })
+  })
+}
+
+t.test('timestamps rise strictly, though the clock stands still', async (t) => {
+  const a = (await people.person(t)).device('a')
+  for (const id of ['x', 'y', 'z']) await a.sync.put(bookmark(id, id))
+  const [x = 0, y = 0, z = 0] = (await pushedMeanwhile(a, () => a.sync.syncNow())).map(({ timestamp }) => timestamp)
+  t.ok(x < y && y < z, `${x} ${y} ${z}`)
+})
+
+t.test('many edits go in batches of 500', async (t) => {
+  const person = await people.person(t)
+  const a = person.device('a')
+  await a.sync.put(Array.from({ length: 1100 }, (_, index) => bookmark(`b${index}`, String(index))))
+  await a.sync.syncNow()
+  t.equal(a.network.calls.filter((name) => name === 'push').length, 3)
+  t.equal(Object.keys(await person.stored()).length, 1100)
+})
+
+t.test('large edits go in batches of 4 MiB', async (t) => {
+  const a = (await people.person(t)).device('a')
+  const large = 'x'.repeat(190_000)
+  await a.sync.put(Array.from({ length: 40 }, (_, index) => bookmark(`b${index}`, large)))
+  await a.sync.syncNow()
+  t.equal(a.network.calls.filter((name) => name === 'push').length, 3)
+  t.equal(a.sync.status().waiting, 0)
+})
+
+t.test('two devices make the same edit: no conflict', async (t) => {
+  const person = await people.person(t)
+  const [a, b] = [person.device('a'), person.device('b')]
+  for (const { sync } of [a, b]) await sync.put(bookmark('x', 'same'))
+  for (const { sync } of [a, b, a]) await sync.syncNow()
+  for (const { sync } of [a, b]) await sync.remove('x')
+  for (const { sync } of [a, b, a]) await sync.syncNow()
+  t.same([a.conflicts, b.conflicts, shown(a), shown(b)], [[], [], {}, {}])
+})
+
+t.test('two devices edit one bookmark: the loser is told with both texts, whoever was first', async (t) => {
+  for (const order of ['early loses', 'late loses']) {
+    const person = await people.person(t)
+    const [a, b] = [person.device('a'), person.device('b')]
+    await a.sync.put(bookmark('x', 'original'))
+    await a.sync.syncNow()
+    await b.sync.syncNow()
+    await a.sync.put(bookmark('x', "a's"))
+    await person.world.pass(1000)
+    await b.sync.put(bookmark('x', "b's"))
+    for (const { sync } of order === 'early loses' ? [a, b, a] : [b, a, b]) await sync.syncNow()
+    t.same([shown(a), shown(b)], [{ x: "b's" }, { x: "b's" }], order)
+    t.match(a.conflicts, [{ id: 'x', mine: { title: "a's" }, theirs: { title: "b's" } }], order)
+    t.same(b.conflicts, [], order)
+
+    const { mine } = a.conflicts[0] ?? {}
+    if (mine) await a.sync.put(mine)
+    for (const { sync } of [a, b]) await sync.syncNow()
+    t.same([shown(a), shown(b)], [{ x: "a's" }, { x: "a's" }], 'and can have it back')
+    t.same(b.conflicts, [], 'which is no conflict: it was seen')
+  }
+})
+
+t.test('an edit wins over a delete, or a delete over an edit: the loser is told', async (t) => {
+  const person = await people.person(t)
+  const [a, b] = [person.device('a'), person.device('b')]
+  await a.sync.put([bookmark('x', 'one'), bookmark('y', 'two')])
+  await a.sync.syncNow()
+  await b.sync.syncNow()
+  await a.sync.remove('x')
+  await b.sync.put(bookmark('y', 'edited'))
+  await person.world.pass(1000)
+  await b.sync.put(bookmark('x', 'edited'))
+  await a.sync.remove('y')
+  for (const { sync } of [a, b, a]) await sync.syncNow()
+  t.same([shown(a), shown(b)], [{ x: 'edited' }, { x: 'edited' }])
+  t.match(a.conflicts, [{ id: 'x', mine: null, theirs: { title: 'edited' } }])
+  t.match(b.conflicts, [{ id: 'y', mine: { title: 'edited' }, theirs: null }])
+})
+
+t.test('the overwritten edit is told also when its winner was edited again before it came', async (t) => {
+  const person = await people.person(t)
+  const [a, b, c] = [person.device('a'), person.device('b'), person.device('c')]
+  await b.sync.put(bookmark('x', "b's"))
+  await b.sync.syncNow()
+  await person.world.pass(1000)
+  await a.sync.put(bookmark('x', "a's"))
+  await a.sync.syncNow()
+  await a.sync.put(bookmark('x', "a's second"))
+  await a.sync.syncNow()
+  await c.sync.syncNow()
+  await c.sync.put(bookmark('x', "c's"))
+  await c.sync.syncNow()
+  await b.sync.syncNow()
+  t.match(b.conflicts, [{ mine: { title: "b's" }, theirs: { title: "c's" } }])
+  await a.sync.syncNow()
+  t.same([a.conflicts, c.conflicts], [[], []], 'c had seen what it edited')
+})
+
+t.test('an edit on top of an own one that waits does not count as having seen what came under it', async (t) => {
+  const person = await people.person(t)
+  const [a, b] = [person.device('a'), person.device('b')]
+  await b.sync.put(bookmark('x', "b's"))
+  await person.world.pass(1000)
+  await a.sync.put(bookmark('x', "a's"))
+  await b.sync.syncNow()
+  a.network.fate = refused
+  await t.rejects(a.sync.syncNow(), quotaExceeded)
+  a.network.fate = up
+  await a.sync.put(bookmark('x', "a's second"))
+  await a.sync.syncNow()
+  await b.sync.syncNow()
+  t.same(await person.stored(), { x: "a's second" })
+  t.match(b.conflicts, [{ mine: { title: "b's" }, theirs: { title: "a's second" } }])
+})
+
+t.test('a form that was open while another device changed the bookmark: that device is told', async (t) => {
+  const person = await people.person(t)
+  const [a, b] = [person.device('a'), person.device('b')]
+  await a.sync.put(bookmark('x', 'one'))
+  await a.sync.syncNow()
+  await b.sync.syncNow()
+  const seen = b.sync.seen()
+  await a.sync.put(bookmark('x', 'two'))
+  await a.sync.syncNow()
+  await b.sync.syncNow()
+  await b.sync.put(bookmark('x', 'form'), { seen })
+  await b.sync.syncNow()
+  await a.sync.syncNow()
+  t.same([shown(a), shown(b)], [{ x: 'form' }, { x: 'form' }])
+  t.match(a.conflicts, [{ mine: { title: 'two' }, theirs: { title: 'form' } }])
+})
+
+t.test(
+  'the service refuses a batch: error, the queue stays, and nothing is sent again until something changes',
+  async (t) => {
+    const person = await people.person(t)
+    const a = person.device('a')
+    await a.sync.put([bookmark('x', 'one'), bookmark('y', 'two')])
+    await a.sync.syncNow()
+    let isFull = true
+    a.network.fate = async (call) => {
+      const { changes = [] } = (call.body ?? {}) as { changes?: Change[] }
+      if (!isFull || changes.every(({ operation }) => operation === 'delete')) return call.send()
+      throw quotaExceeded
+    }
+    await a.sync.put([bookmark('z', 'three'), bookmark('v', 'four')])
+    await a.sync.remove('x')
+    await t.rejects(a.sync.syncNow(), quotaExceeded)
+    t.same(await person.stored(), { y: 'two' }, 'deletes go by themselves')
+    t.equal(a.sync.status().waiting, 2)
+    await a.sync.remove('v')
+    t.equal(a.sync.status().waiting, 1, 'what was refused never was there')
+    await a.sync.start()
+    const pushes = () => a.network.calls.filter((name) => name === 'push').length
+    await person.world.pass(300_000)
+    const before = pushes()
+    await person.world.pass(300_000)
+    t.equal(pushes(), before)
+    isFull = false
+    await a.sync.syncNow()
+    t.same(await person.stored(), { y: 'two', z: 'three' })
+  },
+)
+
+async function pushedMeanwhile({ network }: Device, meanwhile: () => Promise<void>): Promise<Change[]> {
+  const { fate } = network
+  const pushed: Change[] = []
+  network.fate = (call) => {
+    if (call.name === 'push') pushed.push(...(call.body as { changes: Change[] }).changes)
+    return fate(call)
+  }
+  await meanwhile()
+  network.fate = fate
+  return pushed
+}

@@ -1,0 +1,204 @@
+import { readFileSync } from 'node:fs'
+import t from 'tap'
+import { readBookmarkFile } from '../../../src/client/bookmark-file/read.ts'
+import { StorageFullError, UnsentChangesError } from '../../../src/client/errors.ts'
+import { buildTree, type TreeNode } from '../../../src/client/tree.ts'
+import { bookmark } from './device.ts'
+import { down, up } from './network.ts'
+import { openPeople, shown } from './person.ts'
+import { disks } from './stores.ts'
+
+const people = await openPeople(t)
+const file = new URL('../../fixtures/bookmarks/netscape_nested.htm', import.meta.url)
+
+for (const [where, makeDisk] of Object.entries(disks)) {
+  t.test(`with a store ${where}`, async (t) => {
+    t.test('a bookmark file comes with its tree, to other devices too', async (t) => {
+      const person = await people.person(t)
+      const [a, b] = [person.device('a', { store: makeDisk()(person.user.userId) }), person.device('b')]
+      const list = readBookmarkFile(readFileSync(file, 'utf8'))
+      const progress: [number, number][] = []
+      const onProgress = (done: number, total: number) => progress.push([done, total])
+      const report = await a.sync.importBookmarks(list, { onProgress })
+      t.same(report, { imported: list.length, existing: [], failed: [] })
+      t.same(progress.at(-1), [list.length, list.length])
+      t.equal(progress.length, list.length)
+      await a.sync.syncNow()
+      await b.sync.syncNow()
+      t.same([outline(a.sync.tree()), outline(b.sync.tree())], Array(2).fill(outline(buildTree(list))))
+    })
+
+    t.test('a reload right after it loses nothing', async (t) => {
+      const person = await people.person(t)
+      const disk = makeDisk()
+      const a = person.device('a', { store: disk(person.user.userId) })
+      await a.sync.importBookmarks(many(1200))
+      await a.sync.stop()
+      const again = person.device('a', { store: disk(person.user.userId) })
+      await again.sync.syncNow()
+      t.equal(Object.keys(await person.stored()).length, 1200)
+    })
+  })
+}
+
+t.test('what is there already stays, and what cannot be kept is left out', async (t) => {
+  const a = (await people.person(t)).device('a')
+  await a.sync.put(bookmark('x', 'mine'))
+  const report = await a.sync.importBookmarks([
+    bookmark('x', 'theirs'),
+    bookmark('y', 'first'),
+    bookmark('y', 'second'),
+    bookmark('icon', 'large icon', {
+      favicon: `data:image/png;base64,${'A'.repeat(250_000)}`,
+      parentId: 'y',
+      tags: ['t'],
+    }),
+    bookmark('large', 'x'.repeat(250_000)),
+    bookmark('no id: ü', 'bad'),
+  ])
+  t.match(report, {
+    imported: 2,
+    existing: ['y', 'x'],
+    failed: [
+      { id: 'large', error: { fault: 'too-large' } },
+      { id: 'no id: ü', error: { fault: 'invalid-id' } },
+    ],
+  })
+  t.same(shown(a), { icon: 'large icon', x: 'mine', y: 'first' })
+  t.same(a.sync.get('icon'), bookmark('icon', 'large icon', { parentId: 'y', tags: ['t'] }), 'without its icon')
+})
+
+t.test('an import that is given up, or for which there is no room, leaves nothing', async (t) => {
+  const person = await people.person(t)
+  const disk = disks['in memory']?.()(person.user.userId)
+  if (!disk) throw new Error('no store')
+  let isFull = false
+  const write: typeof disk.write = async (rows, meta) => {
+    if (isFull) throw new StorageFullError()
+    await disk.write(rows, meta)
+  }
+  const a = person.device('a', { store: { ...disk, write } })
+  const controller = new AbortController()
+  const reason = new Error('enough')
+  const onProgress = (done: number) => done === 500 && controller.abort(reason)
+  await t.rejects(a.sync.importBookmarks(many(1000), { signal: controller.signal, onProgress }), reason)
+  isFull = true
+  await t.rejects(a.sync.importBookmarks(many(1000)), StorageFullError)
+  t.same([shown(a), a.sync.status().waiting], [{}, 0])
+})
+
+t.test('sealing thousands lets the page answer in between', async (t) => {
+  const a = (await people.person(t)).device('a')
+  let turns = 0
+  let counting = true
+  const count = () => {
+    turns++
+    if (counting) setImmediate(count)
+  }
+  setImmediate(count)
+  await a.sync.importBookmarks(many(3000))
+  const whileSealing = turns
+  await a.sync.syncNow()
+  counting = false
+  t.ok(whileSealing > 5, `${whileSealing} turns of the event loop`)
+})
+
+t.test('a backup brings back what is gone, and with overwrite what has changed', async (t) => {
+  const person = await people.person(t)
+  const [a, b] = [person.device('a'), person.device('b')]
+  await a.sync.put(['x', 'y', 'z', 'v'].map((id) => bookmark(id, 'backed up')))
+  await a.sync.syncNow()
+  await b.sync.syncNow()
+  const backup = { bookmarks: [...a.sync.bookmarks().values()] }
+  await b.sync.remove(['x', 'y'])
+  await b.sync.put([bookmark('z', 'changed'), bookmark('new', 'new')])
+  await b.sync.syncNow()
+  await a.sync.syncNow()
+  t.same(await a.sync.restoreExport(backup), { imported: 2, existing: ['z', 'v'], failed: [] })
+  t.same(shown(a), { new: 'new', v: 'backed up', x: 'backed up', y: 'backed up', z: 'changed' })
+  await a.sync.restoreExport(backup, { overwrite: true })
+  await a.sync.syncNow()
+  await b.sync.syncNow()
+  const all = { new: 'new', v: 'backed up', x: 'backed up', y: 'backed up', z: 'backed up' }
+  t.same([shown(a), shown(b)], [all, all])
+  t.same([a.conflicts, b.conflicts], [[], []])
+})
+
+t.test('moving: into folders, before others; not into itself', async (t) => {
+  const person = await people.person(t)
+  const [a, b] = [person.device('a'), person.device('b')]
+  const folder = (id: string, parentId?: string) => ({
+    id,
+    title: id,
+    source: 'bookmarks' as const,
+    ...(parentId && { parentId }),
+  })
+  await a.sync.put([folder('f'), folder('g', 'f'), bookmark('x', 'x'), bookmark('y', 'y'), bookmark('z', 'z')])
+  await a.sync.move('x', { parentId: 'f' })
+  await a.sync.move('y', { parentId: 'f', before: 'x' })
+  await a.sync.move('z', { parentId: 'g' })
+  await a.sync.move('g', { parentId: 'f', before: 'y' })
+  t.same(outline(a.sync.tree()), 'f[g[z] y x]')
+  t.match(a.sync.get('x'), { title: 'x', url: 'https://example.org/x', parentId: 'f' })
+  await a.sync.move('y', {})
+  await a.sync.move('f', { before: undefined })
+  t.same(outline(a.sync.tree()), 'y f[g[z] x]')
+  t.notOk('parentId' in (a.sync.get('y') ?? {}))
+  await t.rejects(a.sync.move('f', { parentId: 'g' }), RangeError)
+  await t.rejects(a.sync.move('f', { parentId: 'f' }), RangeError)
+  await t.rejects(a.sync.move('x', { parentId: 'y' }), RangeError)
+  await t.rejects(a.sync.move('gone', {}), RangeError)
+  await a.sync.syncNow()
+  await b.sync.syncNow()
+  t.same(outline(b.sync.tree()), outline(a.sync.tree()))
+})
+
+t.test('two devices move two folders into each other: both are reached, alike everywhere', async (t) => {
+  const person = await people.person(t)
+  const [a, b] = [person.device('a'), person.device('b')]
+  await a.sync.put(['f', 'g'].map((id) => ({ id, title: id, source: 'bookmarks' as const })))
+  await a.sync.syncNow()
+  await b.sync.syncNow()
+  await a.sync.move('f', { parentId: 'g' })
+  await person.world.pass(1000)
+  await b.sync.move('g', { parentId: 'f' })
+  for (const { sync } of [a, b, a]) await sync.syncNow()
+  t.same([outline(a.sync.tree()), outline(b.sync.tree())], ['g[f]', 'g[f]'], 'the last one moved is at the top')
+  t.same([a.sync.status().waiting, b.sync.status().waiting], [0, 0], 'reading writes nothing')
+})
+
+t.test('signing out wipes bookmarks, queue and keys, and ends the session', async (t) => {
+  const person = await people.person(t)
+  const a = person.device('a')
+  await a.sync.put(bookmark('x', 'one'))
+  await t.rejects(a.sync.signOut(), new UnsentChangesError(1))
+  await a.sync.syncNow()
+  await a.sync.signOut()
+  t.same(shown(a), {})
+  t.same(await a.store.load(), { meta: undefined, rows: [] })
+  t.match(a.sync.status(), { state: 'signed-out', waiting: 0 })
+  t.ok(Object.values(a.keys).every((key: Uint8Array) => key.every((byte) => byte === 0)))
+  t.equal((await person.user.call('GET', '/api/v1/auth/session')).status, 401)
+})
+
+t.test('signing out without a network wipes all the same, and says that the session goes on', async (t) => {
+  const person = await people.person(t)
+  const a = person.device('a')
+  await a.sync.put(bookmark('x', 'one'))
+  a.network.fate = down
+  await t.rejects(a.sync.signOut({ discardUnsent: true }), { name: 'OfflineError' })
+  a.network.fate = up
+  t.same([shown(a), (await a.store.load()).rows], [{}, []])
+  t.equal((await person.user.call('GET', '/api/v1/auth/session')).status, 200)
+})
+
+function many(count: number): ReturnType<typeof bookmark>[] {
+  return Array.from({ length: count }, (_, index) => bookmark(`b${index}`, `bookmark ${index}`))
+}
+
+/** Titles, with what is inside in brackets. */
+function outline(nodes: TreeNode[]): string {
+  return nodes
+    .map(({ bookmark, children }) => bookmark.title + (children.length ? `[${outline(children)}]` : ''))
+    .join(' ')
+}

@@ -1,0 +1,88 @@
+import { ApiError, OfflineError, SignedOutError } from '../../../src/client/errors.ts'
+import { abortable } from '../../../src/client/sync/abortable.ts'
+import type { Transport } from '../../../src/client/sync/transport.ts'
+import type { TestUser } from '../../support/app.ts'
+import { TestSocket } from './socket.ts'
+import { counted } from './turns.ts'
+
+/** A call on its way; `send` brings it to the service and its answer back. */
+export interface Call {
+  name: 'getUserId' | 'pull' | 'push' | 'logout'
+  body: unknown
+  send(): Promise<unknown>
+}
+
+/** What becomes of a call. */
+export type Fate = (call: Call) => Promise<unknown>
+
+export const up: Fate = ({ send }) => send()
+export const down: Fate = async () => {
+  throw new OfflineError()
+}
+export const answerLost: Fate = async ({ send }) => {
+  await send()
+  throw new OfflineError()
+}
+
+/** The service takes no push, but answers. */
+export const refused: Fate = async ({ name, send }) => {
+  if (name === 'push') throw new ApiError(413, 'Storage quota exceeded')
+  return send()
+}
+
+/** A device's way to the service, in this process, with the faults that a test wants. */
+export class Network implements Transport {
+  fate: Fate = up
+  /** By name, in order. */
+  readonly calls: Call['name'][] = []
+  readonly sockets: TestSocket[] = []
+  onSocket: (socket: TestSocket) => void = () => {}
+  readonly #user: TestUser
+  readonly #deviceId: string
+
+  constructor(user: TestUser, deviceId: string) {
+    this.#user = user
+    this.#deviceId = deviceId
+  }
+
+  getUserId: Transport['getUserId'] = async (options) => {
+    const { user } = await this.#call('getUserId', 'GET', '/api/v1/auth/session', undefined, options)
+    return user.user_id
+  }
+
+  pull: Transport['pull'] = (body, options) => this.#call('pull', 'POST', '/api/v1/sync/pull', body, options)
+  push: Transport['push'] = (body, options) => this.#call('push', 'POST', '/api/v1/sync/push', body, options)
+  logout: Transport['logout'] = (options) => this.#call('logout', 'POST', '/api/v1/auth/logout', undefined, options)
+
+  openSocket: Transport['openSocket'] = ({ since }) => {
+    const socket = new TestSocket(since)
+    this.sockets.push(socket)
+    this.onSocket(socket)
+    return socket
+  }
+
+  /** The socket opened last. */
+  get socket(): TestSocket | undefined {
+    return this.sockets.at(-1)
+  }
+
+  async #call(
+    name: Call['name'],
+    method: string,
+    path: string,
+    body: unknown,
+    { signal }: { signal: AbortSignal },
+    // biome-ignore lint/suspicious/noExplicitAny: the answer was checked against the contract
+  ): Promise<any> {
+    this.calls.push(name)
+    const send = async () => {
+      const headers = { 'x-device-id': this.#deviceId }
+      const request = body === undefined ? { headers } : { body, headers }
+      const answer = await counted(() => this.#user.call(method, path, request))
+      if (answer.status === 401) throw new SignedOutError()
+      if (answer.status >= 400) throw new ApiError(answer.status, answer.body.error)
+      return answer.body
+    }
+    return abortable(this.fate({ name, body: structuredClone(body), send }), signal)
+  }
+}

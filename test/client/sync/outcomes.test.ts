@@ -1,0 +1,354 @@
+import t from 'tap'
+import { OfflineError, RecordError, SignedOutError, StorageFullError } from '../../../src/client/errors.ts'
+import type { Store } from '../../../src/client/sync/store.ts'
+import type { PullResponse } from '../../../src/client/sync/transport.ts'
+import { bookmark } from './device.ts'
+import { answerLost, type Call, down, type Fate, up } from './network.ts'
+import { openPeople, shown } from './person.ts'
+import { disks } from './stores.ts'
+import { turns, until } from './turns.ts'
+
+const people = await openPeople(t)
+const hourMs = 3_600_000
+
+for (const [where, makeDisk] of Object.entries(disks)) {
+  t.test(`A device whose store is ${where}`, async (t) => {
+    t.test('a tampered record is reported by its id and passed over, and the sync goes on', async (t) => {
+      const person = await people.person(t)
+      const [a, b] = [person.device('a'), person.device('b', { store: makeDisk()(person.user.userId) })]
+      await a.sync.put([bookmark('x', 'one'), bookmark('y', 'two'), bookmark('z', 'three')])
+      await a.sync.syncNow()
+      b.network.fate = altering('y', ({ encrypted_data = '' }) => ({ encrypted_data: flipped(encrypted_data) }))
+      await b.sync.syncNow()
+      t.match(b.errors, [{ id: 'y', error: { name: 'RecordError', fault: 'altered' } }])
+      t.ok(b.errors[0]?.error instanceof RecordError)
+      t.same(shown(b), { x: 'one', z: 'three' })
+      await b.sync.syncNow()
+      t.equal(b.errors.length, 1, 'once')
+
+      b.network.fate = up
+      await a.sync.put([bookmark('y', 'two again'), bookmark('x', 'four')])
+      await a.sync.syncNow()
+      await b.sync.syncNow()
+      t.same(shown(b), { x: 'four', y: 'two again', z: 'three' }, 'later versions of it are taken')
+    })
+
+    t.test('an edit of a bookmark whose newest version does not open wins over it', async (t) => {
+      const person = await people.person(t)
+      const a = person.device('a', { skew: 5 * hourMs })
+      const b = person.device('b', { store: makeDisk()(person.user.userId) })
+      await a.sync.put(bookmark('x', 'one'))
+      await a.sync.syncNow()
+      await b.sync.syncNow()
+      await a.sync.put(bookmark('x', 'two'))
+      await a.sync.syncNow()
+      b.network.fate = altering('x', ({ encrypted_data = '' }) => ({ encrypted_data: flipped(encrypted_data) }))
+      await b.sync.syncNow()
+      t.same(shown(b), { x: 'one' }, 'what opened stays')
+      b.network.fate = up
+      await b.sync.put(bookmark('x', 'three'))
+      await b.sync.syncNow()
+      await a.sync.syncNow()
+      t.same(await person.stored(), { x: 'three' })
+      t.match(
+        a.conflicts,
+        [{ mine: { title: 'two' }, theirs: { title: 'three' } }],
+        'the one who was overwritten is told',
+      )
+    })
+
+    t.test('a version older than the one known is reported by its id, and nothing is lost', async (t) => {
+      const person = await people.person(t)
+      const [a, b] = [person.device('a'), person.device('b', { store: makeDisk()(person.user.userId) })]
+      await a.sync.put(bookmark('x', 'old'))
+      await a.sync.syncNow()
+      const page = await keptPage(b, () => b.sync.syncNow())
+      await a.sync.put(bookmark('x', 'new'))
+      await a.sync.syncNow()
+      await b.sync.syncNow()
+      const newest = b.sync.get('x')
+      b.network.fate = async (call) => {
+        const answer = await call.send()
+        return call.name === 'pull' ? { ...(answer as PullResponse), changes: page.changes } : answer
+      }
+      await b.sync.syncNow()
+      t.match(b.errors, [{ id: 'x', error: { name: 'RollbackError', id: 'x' } }])
+      t.same(b.sync.get('x'), newest)
+      b.network.fate = up
+      await a.sync.put(bookmark('x', 'newest'))
+      await a.sync.syncNow()
+      await b.sync.syncNow()
+      t.same(shown(b), { x: 'newest' }, 'and the sync goes on')
+    })
+
+    t.test(
+      'without room: StorageFullError, queue intact; the sync pauses, and goes on when there is room',
+      async (t) => {
+        const person = await people.person(t)
+        const disk = new Disk(makeDisk()(person.user.userId))
+        const [a, b] = [person.device('a'), person.device('b', { store: disk.store })]
+        await b.sync.put(bookmark('x', 'queued'))
+        await a.sync.put(bookmark('y', 'theirs'))
+        await a.sync.syncNow()
+        disk.isFull = true
+        await t.rejects(b.sync.put(bookmark('z', 'no room')), StorageFullError)
+        t.same(shown(b), { x: 'queued' }, 'what was not kept is not shown')
+        await b.sync.start()
+        await until(() => b.errors.length > 0)
+        t.ok(b.errors[0]?.error instanceof StorageFullError)
+        t.match(b.sync.status(), { state: 'paused', waiting: 1 })
+        disk.isFull = false
+        await person.world.pass(60_000)
+        await until(() => b.sync.status().waiting === 0)
+        t.same(shown(b), { x: 'queued', y: 'theirs' })
+        t.not(b.sync.status().state, 'paused')
+        t.same(await person.stored(), { x: 'queued', y: 'theirs' })
+      },
+    )
+
+    for (const hours of [-20, 20]) {
+      t.test(`a clock ${hours} h off: an edit still wins over what it was made on`, async (t) => {
+        const person = await people.person(t)
+        const good = person.device('good')
+        const off = person.device('off', { skew: hours * hourMs, store: makeDisk()(person.user.userId) })
+        for (const round of ['one', 'two', 'three']) {
+          await good.sync.put(bookmark('x', `good ${round}`))
+          await good.sync.syncNow()
+          await off.sync.syncNow()
+          await off.sync.put(bookmark('x', `off ${round}`))
+          await off.sync.syncNow()
+          await good.sync.syncNow()
+          t.same([shown(good), shown(off)], [{ x: `off ${round}` }, { x: `off ${round}` }])
+          await person.world.pass(1000)
+        }
+        t.same([good.conflicts, off.conflicts, good.errors, off.errors], [[], [], [], []])
+        await off.sync.put(bookmark('y', 'fresh'))
+        await off.sync.syncNow()
+        const { changes } = (await person.user.call('POST', '/api/v1/sync/pull', { body: {} })).body as PullResponse
+        const { timestamp = 0 } = changes.find(({ entity_id }) => entity_id === 'y') ?? {}
+        t.ok(Math.abs(timestamp - person.world.time) < 1000, 'by now it has learned the time from the service')
+      })
+    }
+
+    t.test('a clock two days ahead: an edit made before the first contact arrives all the same', async (t) => {
+      const person = await people.person(t)
+      const off = person.device('off', { skew: 48 * hourMs, store: makeDisk()(person.user.userId) })
+      await off.sync.put(bookmark('x', 'from the future'))
+      await off.sync.syncNow()
+      t.same(await person.stored(), { x: 'from the future' })
+      t.match([off.conflicts, off.errors, off.sync.status()], [[], [], { waiting: 0 }])
+    })
+
+    t.test('a push whose answer is lost is sent again after a restart, and nothing is doubled', async (t) => {
+      const person = await people.person(t)
+      const disk = makeDisk()
+      const a = person.device('a', { store: disk(person.user.userId) })
+      await a.sync.put([bookmark('x', 'one'), bookmark('y', 'two')])
+      a.network.fate = losing('push')
+      await t.rejects(a.sync.syncNow(), OfflineError)
+      t.same(await person.stored(), { x: 'one', y: 'two' }, 'it had arrived')
+      t.equal(a.sync.status().waiting, 2, 'which the device does not know')
+      await a.sync.stop()
+
+      const again = person.device('a', { store: disk(person.user.userId) })
+      await again.sync.put(bookmark('y', 'three'))
+      const before = (await person.user.call('POST', '/api/v1/sync/pull', { body: {} })).body as PullResponse
+      await again.sync.syncNow()
+      t.same(await person.stored(), { x: 'one', y: 'three' })
+      t.same([again.conflicts, again.errors, again.sync.status().waiting], [[], [], 0])
+      const after = (await person.user.call('POST', '/api/v1/sync/pull', { body: {} })).body as PullResponse
+      const [one] = [before, after].map(({ changes }) => changes.find(({ entity_id }) => entity_id === 'x'))
+      t.same(
+        after.changes.find(({ entity_id }) => entity_id === 'x'),
+        one,
+        'x was not written a second time',
+      )
+    })
+
+    t.test(
+      'the session ends in mid-sync: SignedOutError, the queue stays, and the next sign-in sends it',
+      async (t) => {
+        const person = await people.person(t)
+        const disk = makeDisk()
+        const a = person.device('a', { store: disk(person.user.userId) })
+        await a.sync.put(bookmark('x', 'unsent'))
+        const end: Fate = async (call) => {
+          if (call.name === 'push') throw new SignedOutError()
+          return call.send()
+        }
+        a.network.fate = end
+        await a.sync.start()
+        await until(() => a.sync.status().state === 'signed-out')
+        t.equal(a.sync.status().waiting, 1)
+        const calls = a.network.calls.length
+        await person.world.pass(600_000)
+        t.equal(a.network.calls.length, calls, 'nothing is tried until the next sign-in')
+        await t.rejects(a.sync.syncNow(), SignedOutError)
+        await a.sync.stop()
+
+        const again = person.device('a', { store: disk(person.user.userId) })
+        await again.sync.start()
+        await until(() => again.sync.status().waiting === 0)
+        t.same(await person.stored(), { x: 'unsent' })
+        a.network.fate = up
+      },
+    )
+
+    t.test('start after a new sign-in goes on where the session ended', async (t) => {
+      const person = await people.person(t)
+      const a = person.device('a', { store: makeDisk()(person.user.userId) })
+      a.network.fate = async () => {
+        throw new SignedOutError()
+      }
+      await a.sync.start()
+      await until(() => a.sync.status().state === 'signed-out')
+      await a.sync.put(bookmark('x', 'later'))
+      a.network.fate = up
+      await turns()
+      await a.sync.start()
+      await until(() => a.sync.status().waiting === 0)
+      t.same(await person.stored(), { x: 'later' })
+    })
+
+    t.test('user A has unsent edits when B signs in: no byte of A leaves the device', async (t) => {
+      const [ann, ben] = [await people.person(t), await people.person(t)]
+      const disk = makeDisk()
+      const a = ann.device('shared', { store: disk(ann.user.userId) })
+      a.network.fate = down
+      await a.sync.put(bookmark('secret', "Ann's"))
+      await t.rejects(a.sync.syncNow(), OfflineError)
+
+      // The browser has Ben's cookies from here on.
+      const session = await ben.user.call('GET', '/api/v1/auth/session')
+      const sent: Call[] = []
+      a.network.fate = async (call) => {
+        sent.push(call)
+        return call.name === 'getUserId' ? session.body : call.send()
+      }
+      await a.sync.start()
+      await until(() => a.sync.status().state === 'signed-out')
+      await t.rejects(a.sync.syncNow(), SignedOutError)
+      t.same(new Set(sent.map(({ name }) => name)), new Set(['getUserId']), 'it only asks whose session it is')
+      t.equal(a.sync.status().waiting, 1)
+
+      const b = ben.device('shared', { store: disk(ben.user.userId) })
+      await b.sync.start()
+      await b.sync.put(bookmark('open', "Ben's"))
+      await until(() => b.sync.status().waiting === 0)
+      t.same(shown(b), { open: "Ben's" })
+      t.same(await ben.stored(), { open: "Ben's" })
+      t.same(await ann.stored(), {})
+    })
+
+    t.test("another user's store is not opened", async (t) => {
+      const [ann, ben] = [await people.person(t), await people.person(t)]
+      const disk = makeDisk()
+      const a = ann.device('shared', { store: disk(ann.user.userId) })
+      await a.sync.put(bookmark('secret', "Ann's"))
+      await a.sync.stop()
+      const mistaken = ben.device('shared', { store: disk(ann.user.userId) })
+      await t.rejects(mistaken.sync.start(), /another user's/)
+      t.same(mistaken.network.calls, [])
+      t.same(shown(mistaken), {})
+    })
+
+    t.test('an edit made while a pull is running is not overwritten', async (t) => {
+      const person = await people.person(t)
+      const [a, b] = [person.device('a'), person.device('b', { store: makeDisk()(person.user.userId) })]
+      await a.sync.put(bookmark('x', 'theirs'))
+      await a.sync.syncNow()
+      await person.world.pass(1000)
+      const arrived = Promise.withResolvers<void>()
+      const released = Promise.withResolvers<void>()
+      b.network.fate = async (call) => {
+        const answer = await call.send()
+        if (call.name === 'pull') arrived.resolve()
+        if (call.name === 'pull') await released.promise
+        return answer
+      }
+      const syncing = b.sync.syncNow()
+      await arrived.promise
+      await b.sync.put(bookmark('x', 'mine'))
+      released.resolve()
+      await syncing
+      await a.sync.syncNow()
+      t.same([shown(a), shown(b), await person.stored()], [{ x: 'mine' }, { x: 'mine' }, { x: 'mine' }])
+      t.match([a.conflicts, b.conflicts], [[{ mine: { title: 'theirs' }, theirs: { title: 'mine' } }], []])
+    })
+
+    t.test('a reload keeps the bookmarks, the queue and the place in the changes', async (t) => {
+      const person = await people.person(t)
+      const disk = makeDisk()
+      const other = person.device('other')
+      await other.sync.put([bookmark('x', 'one'), bookmark('y', 'two')])
+      await other.sync.syncNow()
+      const a = person.device('a', { store: disk(person.user.userId) })
+      await a.sync.syncNow()
+      await a.sync.put([bookmark('x', 'edited'), bookmark('z', 'new')])
+      await a.sync.remove('y')
+      const status = a.sync.status()
+      await a.sync.stop()
+
+      const again = person.device('a', { store: disk(person.user.userId) })
+      again.network.fate = down
+      await again.sync.start()
+      t.same(shown(again), { x: 'edited', z: 'new' })
+      t.match(again.sync.status(), { waiting: 3, lastSync: status.lastSync })
+      again.network.fate = up
+      const page = await keptPage(again, () => again.sync.syncNow())
+      t.same(page.changes, [], 'what was pulled before is not pulled again')
+      t.same(await person.stored(), { x: 'edited', z: 'new' })
+    })
+  })
+}
+
+/** Changes one bookmark's event in every page that is pulled. */
+function altering(id: string, change: (event: PullResponse['changes'][number]) => object): Fate {
+  return async (call) => {
+    const answer = await call.send()
+    if (call.name !== 'pull') return answer
+    const page = answer as PullResponse
+    const changes = page.changes.map((event) => (event.entity_id === id ? { ...event, ...change(event) } : event))
+    return { ...page, changes }
+  }
+}
+
+function losing(name: Call['name']): Fate {
+  return (call) => (call.name === name ? answerLost(call) : call.send())
+}
+
+/** The first page that the device pulls meanwhile. */
+async function keptPage(device: { network: { fate: Fate } }, meanwhile: () => Promise<void>): Promise<PullResponse> {
+  const { fate } = device.network
+  let page: PullResponse | undefined
+  device.network.fate = async (call) => {
+    const answer = await fate(call)
+    if (call.name === 'pull') page ??= answer as PullResponse
+    return answer
+  }
+  await meanwhile()
+  device.network.fate = fate
+  return page as PullResponse
+}
+
+function flipped(encrypted: string): string {
+  const bytes = Buffer.from(encrypted, 'base64')
+  bytes[40] = (bytes[40] ?? 0) ^ 1
+  return bytes.toString('base64')
+}
+
+/** A store that can be full. */
+class Disk {
+  isFull = false
+  readonly store: Store
+
+  constructor(store: Store) {
+    this.store = {
+      ...store,
+      write: async (rows, meta) => {
+        if (this.isFull) throw new StorageFullError()
+        await store.write(rows, meta)
+      },
+    }
+  }
+}

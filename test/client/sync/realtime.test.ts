@@ -1,0 +1,329 @@
+import t from 'tap'
+import { ApiError, SignedOutError } from '../../../src/client/errors.ts'
+import { findChange } from '../../../src/db/changes.ts'
+import { toSyncEvent } from '../../../src/sync/event.ts'
+import { bookmark, type Device } from './device.ts'
+import { down, up } from './network.ts'
+import { openPeople, type Person, shown } from './person.ts'
+import { turns, until } from './turns.ts'
+
+const people = await openPeople(t)
+
+t.test('the channel is opened where the last pull ended, and changes are taken as they come', async (t) => {
+  const person = await people.person(t)
+  const [a, b] = [person.device('a'), person.device('b')]
+  await a.sync.put(bookmark('x', 'one'))
+  await a.sync.syncNow()
+  await online(person, b)
+  t.same(shown(b), { x: 'one' })
+  t.equal(b.network.socket?.cursor, person.world.time, 'since the stamp of the last change')
+  await a.sync.put(bookmark('x', 'two'))
+  await a.sync.syncNow()
+  await say(person, b, 'x')
+  t.same(shown(b), { x: 'two' })
+  t.same(b.changes.at(-1), { ids: ['x'], origin: 'remote' })
+  await say(person, b, 'x')
+  t.same([b.errors, b.conflicts], [[], []], 'said twice is said once')
+  t.same(b.states, ['offline', 'polling', 'online'])
+})
+
+t.test('an edit made while online is sent at once', async (t) => {
+  const person = await people.person(t)
+  const a = person.device('a')
+  await online(person, a)
+  await a.sync.put(bookmark('x', 'one'))
+  await until(() => a.sync.status().waiting === 0)
+  t.same(await person.stored(), { x: 'one' })
+})
+
+t.test('a change that was sent before an own one was accepted, and comes after it, is no step back', async (t) => {
+  const person = await people.person(t)
+  const [a, b] = [person.device('a'), person.device('b')]
+  await online(person, b)
+  await a.sync.put(bookmark('x', "a's"))
+  await a.sync.syncNow()
+  const late = await messageOf(person, 'x')
+  await person.world.pass(1000)
+  await b.sync.put(bookmark('x', "b's"))
+  await until(() => b.sync.status().waiting === 0)
+  b.network.socket?.say(late)
+  await turns()
+  await until(() => b.network.calls.at(-1) === 'pull')
+  await turns()
+  t.same([shown(b), b.errors, b.conflicts], [{ x: "b's" }, [], []])
+  await a.sync.syncNow()
+  t.match(a.conflicts, [{ mine: { title: "a's" }, theirs: { title: "b's" } }])
+})
+
+t.test('an older change that is said again after a newer one is no step back', async (t) => {
+  const person = await people.person(t)
+  const [a, b] = [person.device('a'), person.device('b')]
+  await online(person, b)
+  const said: object[] = []
+  for (const title of ['one', 'two']) {
+    await a.sync.put(bookmark('x', title))
+    await a.sync.syncNow()
+    said.push(await messageOf(person, 'x'))
+  }
+  for (const message of [...said, ...said]) b.network.socket?.say(message)
+  await until(() => b.sync.get('x')?.title === 'two')
+  for (const message of said) b.network.socket?.say(message)
+  await turns()
+  t.same([shown(b), b.errors], [{ x: 'two' }, []])
+})
+
+t.test('a step back on the channel is reported', async (t) => {
+  const person = await people.person(t)
+  const [a, b] = [person.device('a'), person.device('b')]
+  await a.sync.put(bookmark('x', 'old'))
+  await a.sync.syncNow()
+  const old = await messageOf(person, 'x')
+  await a.sync.put(bookmark('x', 'new'))
+  await a.sync.syncNow()
+  await online(person, b)
+  b.network.socket?.say({ ...old, stamp: person.world.time + 1000 })
+  await until(() => b.errors.length > 0)
+  t.match(b.errors, [{ id: 'x', error: { name: 'RollbackError' } }])
+  t.same(shown(b), { x: 'new' })
+})
+
+t.test('pings are answered; what is no message is passed over', async (t) => {
+  const person = await people.person(t)
+  const a = person.device('a')
+  await online(person, a)
+  const { socket } = a.network
+  socket?.say({ type: 'ping' })
+  socket?.dispatchEvent(new MessageEvent('message', { data: 'no JSON' }))
+  socket?.say({ type: 'something new' })
+  await turns()
+  t.same(socket?.sent, ['{"type":"pong"}'])
+  t.equal(a.sync.status().state, 'online')
+})
+
+t.test('silence of 45 s: the channel is given up and opened anew', async (t) => {
+  const person = await people.person(t)
+  const a = person.device('a')
+  await online(person, a)
+  for (let second = 0; second < 100; second += 20) {
+    await person.world.pass(20_000)
+    a.network.socket?.say({ type: 'ping' })
+  }
+  t.equal(a.network.sockets.length, 1, 'pings keep it')
+  await person.world.pass(44_000)
+  t.ok(a.network.sockets[0]?.isOpen)
+  await person.world.pass(1000)
+  t.notOk(a.network.sockets[0]?.isOpen)
+  await person.world.pass(1000)
+  await until(() => a.network.sockets.length === 2)
+  a.network.socket?.greet(person.world.time)
+  await turns()
+  t.equal(a.sync.status().state, 'online')
+})
+
+t.test('a channel that says nothing at first is refused after 20 s', async (t) => {
+  const person = await people.person(t)
+  const a = person.device('a')
+  await a.sync.start()
+  await until(() => a.network.socket !== undefined)
+  await person.world.pass(19_000)
+  t.ok(a.network.socket?.isOpen)
+  await person.world.pass(1000)
+  t.notOk(a.network.sockets[0]?.isOpen)
+  t.equal(a.sync.status().state, 'polling')
+})
+
+t.test(
+  'the socket is refused three times: changes are polled for every 30 s, and a socket is tried now and then',
+  async (t) => {
+    const person = await people.person(t)
+    const [a, b] = [person.device('a'), person.device('b')]
+    const refuse = () => a.network.socket?.close(1006)
+    await a.sync.start()
+    for (let attempt = 1; attempt <= 3; attempt++) {
+      await until(() => a.network.sockets.length === attempt)
+      refuse()
+      await turns()
+      await person.world.pass(attempt < 3 ? 2000 : 0)
+    }
+    t.equal(a.sync.status().state, 'polling')
+    const pulls = () => a.network.calls.filter((name) => name === 'pull').length
+    const before = pulls()
+    for (let second = 0; second < 240; second++) await person.world.pass(1000)
+    await turns()
+    t.equal(pulls() - before, 8)
+    t.equal(a.network.sockets.length, 3)
+
+    await b.sync.put(bookmark('x', 'polled'))
+    await b.sync.syncNow()
+    for (let second = 0; second < 31; second++) await person.world.pass(1000)
+    await until(() => 'x' in shown(a))
+    await a.sync.put(bookmark('y', 'sent'))
+    await until(() => a.sync.status().waiting === 0)
+    t.ok('y' in (await person.stored()), 'edits are sent at once')
+
+    while (a.network.sockets.length < 4) await person.world.pass(1000)
+    a.network.socket?.greet(person.world.time)
+    await turns()
+    t.equal(a.sync.status().state, 'online')
+  },
+)
+
+t.test('without an answer the waits grow to a minute, at random; a good minute makes them short again', async (t) => {
+  const person = await people.person(t)
+  const a = person.device('a', { random: () => 1 })
+  a.network.fate = down
+  await a.sync.start()
+  const tries = () => a.network.calls.length
+  await until(() => tries() === 1)
+  t.equal(a.sync.status().state, 'offline')
+  const waits: number[] = []
+  for (let count = 1; count < 9; count++) {
+    let seconds = 0
+    for (; tries() === count; seconds++) await person.world.pass(1000)
+    waits.push(seconds)
+  }
+  t.same(waits, [1, 2, 4, 8, 16, 32, 60, 60])
+  t.same(a.errors, [], 'no network is no error')
+
+  a.network.fate = up
+  await person.world.pass(60_000)
+  await until(() => a.network.socket !== undefined)
+  a.network.socket?.greet(person.world.time)
+  await turns()
+  for (let second = 0; second < 60; second += 20) {
+    await person.world.pass(20_000)
+    a.network.socket?.say({ type: 'ping' })
+  }
+  a.network.socket?.close()
+  await turns()
+  await person.world.pass(1000)
+  await until(() => a.network.sockets.length === 2)
+})
+
+t.test('an error of the service is told, and tried again', async (t) => {
+  const person = await people.person(t)
+  const a = person.device('a')
+  const unavailable = new ApiError(503, 'Service unavailable', 'request-1')
+  a.network.fate = async () => {
+    throw unavailable
+  }
+  await a.sync.start()
+  await until(() => a.errors.length === 1)
+  t.equal(a.errors[0]?.error, unavailable)
+  a.network.fate = up
+  await person.world.pass(1000)
+  await until(() => a.sync.status().state === 'polling')
+})
+
+t.test('the channel is closed because the session is over: signed out, unless it can be refreshed', async (t) => {
+  const person = await people.person(t)
+  const a = person.device('a')
+  await online(person, a)
+  a.network.socket?.close(4401)
+  await person.world.pass(1000)
+  await until(() => a.network.sockets.length === 2)
+  a.network.socket?.greet(person.world.time)
+  await turns()
+  t.equal(a.sync.status().state, 'online', 'the client could refresh it')
+
+  a.network.fate = async () => {
+    throw new SignedOutError()
+  }
+  a.network.socket?.close(4401)
+  await person.world.pass(1000)
+  await until(() => a.sync.status().state === 'signed-out')
+  await a.sync.put(bookmark('x', 'kept'))
+  await person.world.pass(600_000)
+  t.match(a.sync.status(), { state: 'signed-out', waiting: 1 })
+})
+
+t.test('the platform says that there is no network, and that there is one again', async (t) => {
+  const platform = new EventTarget()
+  const listens = platform.addEventListener.bind(platform)
+  Object.assign(globalThis, { addEventListener: listens })
+  t.teardown(() => Reflect.deleteProperty(globalThis, 'addEventListener'))
+  const person = await people.person(t)
+  const a = person.device('a')
+  await online(person, a)
+  a.network.fate = down
+  platform.dispatchEvent(new Event('offline'))
+  t.equal(a.sync.status().state, 'offline', 'at once')
+  await turns()
+  t.notOk(a.network.sockets[0]?.isOpen)
+  await person.world.pass(30_000)
+  t.equal(a.sync.status().state, 'offline')
+  a.network.fate = up
+  platform.dispatchEvent(new Event('online'))
+  await until(() => a.network.sockets.length === 2)
+})
+
+t.test('after stop nothing runs any more: no timer, no socket, no call', async (t) => {
+  const person = await people.person(t)
+  for (const when of ['online', 'offline', 'polling', 'calling'] as const) {
+    const a = person.device(`stopped-${when}`)
+    if (when === 'online') await online(person, a)
+    else {
+      if (when === 'offline') a.network.fate = down
+      if (when === 'calling') a.network.fate = () => new Promise(() => {})
+      await a.sync.start()
+      await until(() => a.network.calls.length > 0)
+      await turns(20)
+      if (when === 'polling') a.network.socket?.close()
+    }
+    await turns(20)
+    await a.sync.stop()
+    const calls = a.network.calls.length
+    t.equal(person.world.sleepers, 0, `${when}: no timer`)
+    t.notOk(a.network.socket?.isOpen, `${when}: no socket`)
+    await person.world.pass(600_000)
+    t.equal(a.network.calls.length, calls, `${when}: no call`)
+    await t.rejects(a.sync.put(bookmark('x', 'late')), { name: 'AbortError' })
+    await t.rejects(a.sync.syncNow(), { name: 'AbortError' })
+  }
+})
+
+t.test('a signal ends a wait', async (t) => {
+  const person = await people.person(t)
+  const a = person.device('a')
+  a.network.fate = () => new Promise(() => {})
+  const reason = new Error('enough')
+  const controller = new AbortController()
+  const waiting = a.sync.syncNow({ signal: controller.signal })
+  const behind = a.sync.syncNow({ signal: controller.signal })
+  await turns()
+  controller.abort(reason)
+  await t.rejects(waiting, reason)
+  await t.rejects(behind, reason)
+  a.network.fate = up
+  await a.sync.syncNow()
+})
+
+t.test('a call that is not answered within two minutes counts as not answered', async (t) => {
+  const person = await people.person(t)
+  const a = person.device('a')
+  a.network.fate = () => new Promise(() => {})
+  const late = t.rejects(a.sync.syncNow(), { name: 'OfflineError' })
+  await turns()
+  await person.world.pass(120_000)
+  await late
+})
+
+async function online(person: Person, device: Device): Promise<void> {
+  await device.sync.start()
+  await until(() => device.network.socket !== undefined)
+  device.network.socket?.greet(person.world.time)
+  await until(() => device.sync.status().state === 'online')
+}
+
+/** The bookmark's newest change, as the service's hub would send it. */
+async function messageOf({ user }: Person, id: string) {
+  const key = { entity_type: 'bookmark', entity_id: id } as const
+  const row = await findChange(people.app.context.database.db, user.userId, key)
+  if (!row) throw new Error(`no change of ${id}`)
+  return { type: 'sync', event: toSyncEvent(row), stamp: row.stamp }
+}
+
+async function say(person: Person, { network }: Device, id: string): Promise<void> {
+  network.socket?.say(await messageOf(person, id))
+  await turns()
+}

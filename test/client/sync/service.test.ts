@@ -1,0 +1,116 @@
+/** The whole of it: createClient over HTTP, the platform's WebSocket, and a service that is killed. */
+import { randomBytes } from 'node:crypto'
+import t, { type Test } from 'tap'
+import { WebSocket as CookieSocket } from 'undici'
+import { createClient } from '../../../src/client/api.ts'
+import { deriveKeys, type Keys } from '../../../src/client/keys.ts'
+import { memoryStore } from '../../../src/client/sync/store-memory.ts'
+import type { RealtimeSocket } from '../../../src/client/sync/transport.ts'
+import { createSync, type Sync, type SyncOptions } from '../../../src/client/sync.ts'
+import { buildApp, type TestUser } from '../../support/app.ts'
+import { folder, signInBefore, startService } from '../../support/service.ts'
+import { bookmark } from './device.ts'
+import { until } from './turns.ts'
+
+t.test('two devices live: an edit on one is on the other by itself', async (t) => {
+  const { listen, user } = await buildApp(t)
+  const ann = await user('ann')
+  const baseUrl = await listen()
+  const keys = deriveKeys(randomBytes(32))
+  const [a, b] = [open(t, { baseUrl, user: ann, keys, id: 'a' }), open(t, { baseUrl, user: ann, keys, id: 'b' })]
+  await a.put(bookmark('x', 'offline'))
+  await Promise.all([a.start(), b.start()])
+  await until(() => [a, b].every((sync) => sync.status().state === 'online'))
+  await until(() => b.get('x')?.title === 'offline')
+  await b.put([bookmark('x', 'live'), bookmark('y', 'too')])
+  await until(() => a.get('x')?.title === 'live' && a.get('y')?.title === 'too')
+  await a.remove('y')
+  await until(() => b.get('y') === undefined)
+  t.same([a.status().waiting, b.status().waiting], [0, 0])
+})
+
+t.test('the session ends in mid-sync: one refresh mends it, or says signed out, with the queue kept', async (t) => {
+  const { listen, user, setClock } = await buildApp(t)
+  const ann = await user('ann')
+  const refreshes: number[] = []
+  const onAnswer = (path: string, status: number) => path.endsWith('/refresh') && refreshes.push(status)
+  const a = open(t, { baseUrl: await listen(), user: ann, keys: deriveKeys(randomBytes(32)), id: 'a', onAnswer })
+  await a.start()
+  await until(() => a.status().state === 'online')
+
+  setClock(Date.now() + 8 * 86_400_000)
+  await a.put(bookmark('x', 'after a week'))
+  await until(() => a.status().waiting === 0)
+  t.same(refreshes, [200])
+
+  setClock(Date.now() + 60 * 86_400_000)
+  await a.put(bookmark('y', 'after months'))
+  await until(() => a.status().state === 'signed-out')
+  t.equal(a.status().waiting, 1)
+  t.same(refreshes, [200, 401])
+})
+
+t.test('the service is killed in the middle of pushes: all is sent again, nothing is doubled', async (t) => {
+  const dataDir = await folder(t)
+  const [ann] = (await signInBefore(t, dataDir, ['ann'])) as [TestUser]
+  const keys = deriveKeys(randomBytes(32))
+  const list = Array.from({ length: 3000 }, (_, index) => bookmark(`b${index}`, `bookmark ${index}`))
+  let service = await startService(t, dataDir)
+  let answers = 0
+  const a = open(t, { baseUrl: () => service.origin, user: ann, keys, id: 'a', onAnswer: () => answers++ })
+  await a.importBookmarks(list)
+  const cutOff = t.rejects(a.syncNow(), { name: 'OfflineError' })
+  await until(() => answers === 4)
+  await service.kill('SIGKILL')
+  await cutOff
+  const { waiting } = a.status()
+  t.ok(waiting > 0 && waiting < 3000, `${waiting} were not confirmed`)
+
+  service = await startService(t, dataDir)
+  await a.syncNow()
+  t.equal(a.status().waiting, 0)
+  const { body } = await service.as(ann).call('GET', '/api/v1/bookmarks?limit=1')
+  t.equal(body.meta.total, 3000)
+  const b = open(t, { baseUrl: service.origin, user: ann, keys, id: 'b' })
+  await b.syncNow()
+  t.same([...b.bookmarks().keys()].sort(), list.map(({ id }) => id).sort())
+})
+
+interface DeviceOptions {
+  baseUrl: string | (() => string)
+  user: TestUser
+  keys: Keys
+  id: string
+  onAnswer?(path: string, status: number): void
+}
+
+/** A device in Node, which has no cookies of its own. */
+function open(t: Test, { baseUrl, user, keys, id, onAnswer }: DeviceOptions): Sync {
+  const origin = typeof baseUrl === 'string' ? () => baseUrl : baseUrl
+  const cookies = new Map([
+    ['service_session', user.session],
+    ['service_refresh', user.refresh],
+  ])
+  const cookie = () => [...cookies].map((pair) => pair.join('=')).join('; ')
+  const client = createClient({
+    baseUrl: origin(),
+    deviceId: id,
+    fetch: async (request) => {
+      const { pathname, search } = new URL(request.url)
+      const copy = new Request(new URL(pathname + search, origin()), request)
+      copy.headers.set('cookie', cookie())
+      const response = await fetch(copy)
+      for (const line of response.headers.getSetCookie()) {
+        const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? []
+        cookies.set(name, value)
+      }
+      onAnswer?.(pathname, response.status)
+      return response
+    },
+  })
+  const webSocket: SyncOptions['webSocket'] = (url) =>
+    new CookieSocket(url, { headers: { cookie: cookie() } }) as unknown as RealtimeSocket
+  const sync = createSync({ client, keys, userId: user.userId, deviceId: id, store: memoryStore(), webSocket })
+  t.teardown(() => sync.stop())
+  return sync
+}

@@ -1,0 +1,147 @@
+import t from 'tap'
+import { StorageFullError } from '../../../src/client/errors.ts'
+import { blankRow } from '../../../src/client/sync/row.ts'
+import type { Meta, Row } from '../../../src/client/sync/store.ts'
+import { indexedDbStore } from '../../../src/client/sync/store-indexed-db.ts'
+import { bookmark } from './device.ts'
+import { disks } from './stores.ts'
+
+const meta: Meta = { userId: 'ann', cursor: 7, clockOffset: -3, lastTick: 1, lastSync: 2, guarding: false }
+
+for (const [name, makeDisk] of Object.entries(disks)) {
+  t.test(`a store ${name}`, async (t) => {
+    const disk = makeDisk()
+
+    t.test('gives back what was written, also after it was opened anew', async (t) => {
+      const store = disk('ann')
+      t.same(await store.load(), { meta: undefined, rows: [] }, 'new')
+      await store.write([known('a'), known('b')], meta)
+      await store.write([known('b', 'changed')], { ...meta, cursor: 8 })
+      store.close()
+      const again = disk('ann')
+      t.same(byId((await again.load()).rows), [known('a'), known('b', 'changed')])
+      t.same(await again.read(['b', 'z', 'a']), {
+        meta: { ...meta, cursor: 8 },
+        rows: [known('b', 'changed'), known('a')],
+      })
+      again.close()
+    })
+
+    t.test('keeps no row of which nothing is known', async (t) => {
+      const store = disk('ann')
+      await store.write([blankRow('a')], meta)
+      t.same((await store.load()).rows, [known('b', 'changed')])
+      store.close()
+    })
+
+    t.test("is one user's", async (t) => {
+      const other = disk('ben')
+      t.same(await other.load(), { meta: undefined, rows: [] })
+      other.close()
+    })
+
+    t.test('is empty once it was wiped', async (t) => {
+      const store = disk('ann')
+      await store.wipe()
+      const again = disk('ann')
+      t.same(await again.load(), { meta: undefined, rows: [] })
+      again.close()
+    })
+  })
+}
+
+for (const [how, fail] of Object.entries({
+  'at a request': () => failingPut(1),
+  'at once': () => throwingPut(1),
+  'when the transaction ends': failingEnd,
+})) {
+  t.test(`IndexedDB without room, told ${how}: StorageFullError, and all or nothing was written`, async (t) => {
+    const store = indexedDbStore(`full ${how}`)
+    t.teardown(() => store.wipe())
+    await store.write([known('a')], meta)
+    const restore = fail()
+    await t.rejects(store.write([known('a', 'changed'), known('b'), known('c')], { ...meta, cursor: 9 }), {
+      name: 'StorageFullError',
+      constructor: StorageFullError,
+      cause: { name: 'QuotaExceededError' },
+    })
+    restore()
+    t.same(await store.load(), { meta, rows: [known('a')] })
+    await store.write([known('b')], meta)
+    t.same(byId((await store.load()).rows), [known('a'), known('b')], 'goes on once there is room')
+  })
+}
+
+t.test('a store that another tab wipes is closed there, too', async (t) => {
+  const [one, other] = [indexedDbStore('eve'), indexedDbStore('eve')]
+  await one.write([known('a')], meta)
+  t.equal((await other.load()).rows.length, 1)
+  await one.wipe()
+  const databases = await indexedDB.databases()
+  t.notOk(
+    databases.some(({ name }) => name?.includes('eve')),
+    'the database is gone',
+  )
+  other.close()
+})
+
+function known(id: string, title = 'title'): Row {
+  const version = {
+    event_id: `event-${id}`,
+    timestamp: 5,
+    device_id: 'phone',
+    operation: 'create' as const,
+    data_hash: `hash-${title}`,
+    bookmark: bookmark(id, title),
+    confirmed: true,
+  }
+  return { ...blankRow(id), version }
+}
+
+function byId(rows: Row[]): Row[] {
+  return rows.sort((one, other) => (one.id < other.id ? -1 : 1))
+}
+
+/** From the nth put on there is no room: as the browser finds out, the transaction ends, and its other requests with it. */
+function failingPut(nth: number): () => void {
+  let count = 0
+  return replacePut((store, put) => {
+    const request = put()
+    if (count++ === nth) request.addEventListener('success', () => endForRoom(store.transaction))
+    return request
+  })
+}
+
+function throwingPut(nth: number): () => void {
+  let count = 0
+  return replacePut((_, put) => {
+    if (count++ === nth) throw new DOMException('No room', 'QuotaExceededError')
+    return put()
+  })
+}
+
+/** All requests go well, and then there is no room for the whole. */
+function failingEnd(): () => void {
+  return replacePut((store, put) => {
+    const request = put()
+    if (store.name === 'meta') request.addEventListener('success', () => endForRoom(store.transaction))
+    return request
+  })
+}
+
+function replacePut(
+  replacement: (store: IDBObjectStore, put: () => IDBRequest<IDBValidKey>) => IDBRequest<IDBValidKey>,
+) {
+  const { put } = IDBObjectStore.prototype
+  IDBObjectStore.prototype.put = function (...args) {
+    return replacement(this, () => put.apply(this, args))
+  }
+  return () => {
+    IDBObjectStore.prototype.put = put
+  }
+}
+
+/** fake-indexeddb's own way to end a transaction with an error. */
+function endForRoom(transaction: IDBTransaction): void {
+  ;(transaction as unknown as { _abort(name: string): void })._abort('QuotaExceededError')
+}

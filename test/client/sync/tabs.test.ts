@@ -1,0 +1,204 @@
+import t, { type Test } from 'tap'
+import { UnsentChangesError } from '../../../src/client/errors.ts'
+import type { Store } from '../../../src/client/sync/store.ts'
+import { indexedDbStore } from '../../../src/client/sync/store-indexed-db.ts'
+import { createTabs } from '../../../src/client/sync/tabs.ts'
+import { bookmark, type Device } from './device.ts'
+import { answerLost, Network } from './network.ts'
+import { openPeople, type Person, shown } from './person.ts'
+import { Browser } from './tab-locks.ts'
+import { until } from './turns.ts'
+import './stores.ts'
+
+const people = await openPeople(t)
+
+t.test('two tabs of a browser', async (t) => {
+  t.test('one talks with the service, both edit, and each shows what the other did', async (t) => {
+    const { person, open } = await browser(t)
+    const [one, two] = [open(), open()]
+    await one.device.sync.start()
+    await live(person, one.device)
+    await two.device.sync.start()
+    await two.device.sync.put(bookmark('x', 'by two'))
+    await until(() => one.device.sync.status().waiting === 0 && two.device.sync.status().waiting === 0)
+    await one.device.sync.put(bookmark('y', 'by one'))
+    await until(() => two.device.sync.status().waiting === 0 && 'y' in shown(two.device))
+    t.same([shown(one.device), shown(two.device)], Array(2).fill({ x: 'by two', y: 'by one' }))
+    t.same(await person.stored(), { x: 'by two', y: 'by one' })
+    t.same(two.device.network.calls, [])
+    t.same(two.device.network.sockets, [])
+    await until(() => two.device.sync.status().state === 'online')
+    t.same(two.device.sync.status(), one.device.sync.status())
+  })
+
+  t.test('an edit in one is made on top of an edit in the other', async (t) => {
+    const { person, open } = await browser(t)
+    const [one, two] = [open(), open()]
+    await Promise.all([one, two].map(({ device }) => device.sync.start()))
+    const edits = Array.from({ length: 20 }, (_, index) => {
+      return (index % 2 ? one : two).device.sync.put(bookmark('x', `edit ${index}`))
+    })
+    await Promise.all(edits)
+    await until(() => [one, two].every(({ device }) => device.sync.status().waiting === 0))
+    const { x } = await person.stored()
+    t.match(x, /^edit/)
+    t.same([shown(one.device), shown(two.device)], [{ x }, { x }])
+    t.same([one.device.conflicts, two.device.conflicts], [[], []])
+  })
+
+  t.test('what another device did, conflicts too, is told in both', async (t) => {
+    const { person, open } = await browser(t)
+    const [one, two] = [open(), open()]
+    const other = person.device('other')
+    await one.device.sync.start()
+    await two.device.sync.start()
+    await two.device.sync.put(bookmark('x', 'mine'))
+    await until(() => one.device.sync.status().waiting === 0)
+    await person.world.pass(1000)
+    await other.sync.put(bookmark('x', 'theirs'))
+    await other.sync.syncNow()
+    await two.device.sync.syncNow()
+    const expected = [{ id: 'x', mine: { title: 'mine' }, theirs: { title: 'theirs' } }]
+    await until(() => one.device.conflicts.length > 0)
+    t.match([one.device.conflicts, two.device.conflicts], [expected, expected])
+    t.same([shown(one.device), shown(two.device)], Array(2).fill({ x: 'theirs' }))
+  })
+
+  t.test(
+    'the one that leads is killed in the middle of a push: the other sends it again, and nothing is doubled',
+    async (t) => {
+      const { person, open } = await browser(t)
+      const [one, two] = [open(), open()]
+      await one.device.sync.start()
+      await until(() => one.device.network.socket !== undefined)
+      await two.device.sync.start()
+      const pushed = Promise.withResolvers<void>()
+      one.device.network.fate = async (call) => {
+        if (call.name === 'push') await answerLost(call).catch(() => {})
+        pushed.resolve()
+        return new Promise(() => {})
+      }
+      await live(person, one.device)
+      await two.device.sync.put(bookmark('x', 'one'))
+      await pushed.promise
+      const [before] = await changes(person)
+      t.match(before, { entity_id: 'x' }, 'it had arrived')
+      one.kill()
+      await until(() => two.device.network.socket !== undefined)
+      await live(person, two.device)
+      await two.device.sync.put(bookmark('y', 'two'))
+      await until(() => two.device.sync.status().waiting === 0)
+      t.same(await person.stored(), { x: 'one', y: 'two' })
+      t.same((await changes(person))[0], before, 'x was not written a second time')
+    },
+  )
+
+  t.test('the one that leads stops: the other leads', async (t) => {
+    const { person, open } = await browser(t)
+    const [one, two] = [open(), open()]
+    await one.device.sync.start()
+    await live(person, one.device)
+    await two.device.sync.start()
+    await one.device.sync.stop()
+    await live(person, two.device)
+    t.equal(two.device.sync.status().state, 'online')
+  })
+
+  t.test('signing out in one wipes both, and asks about unsent edits of both', async (t) => {
+    const { person, open } = await browser(t)
+    const [one, two] = [open(), open()]
+    await one.device.sync.start()
+    await two.device.sync.start()
+    one.device.network.fate = async (call) => (call.name === 'push' ? new Promise(() => {}) : call.send())
+    await two.device.sync.put(bookmark('x', 'unsent'))
+    await t.rejects(one.device.sync.signOut(), new UnsentChangesError(1))
+    t.same(shown(one.device), { x: 'unsent' }, 'nothing was done')
+    await one.device.sync.signOut({ discardUnsent: true })
+    await until(() => two.device.sync.status().state === 'signed-out')
+    for (const { device } of [one, two]) {
+      t.same(shown(device), {})
+      t.match(device.sync.status(), { state: 'signed-out', waiting: 0 })
+      await t.rejects(device.sync.put(bookmark('y', 'late')), { name: 'AbortError' })
+    }
+    const databases = await indexedDB.databases()
+    t.notOk(
+      databases.some(({ name }) => name?.includes(person.user.userId)),
+      'the database is gone',
+    )
+    const session = await person.user.call('GET', '/api/v1/auth/session')
+    t.equal(session.status, 401, 'the session is over')
+  })
+})
+
+t.test("with the platform's own locks and channel", async (t) => {
+  const person = await people.person(t)
+  const open = () => person.device('shared', { store: indexedDbStore(person.user.userId) })
+  const [one, two] = [open(), open()]
+  await one.sync.start()
+  await two.sync.start()
+  await until(() => one.network.socket !== undefined)
+  await live(person, one)
+  await two.sync.put(bookmark('x', 'by two'))
+  await until(() => one.sync.status().waiting === 0 && 'x' in shown(one))
+  t.same(await person.stored(), { x: 'by two' })
+  t.same(two.network.calls, [])
+  await one.sync.stop()
+  await live(person, two)
+})
+
+interface Tab {
+  device: Device
+  kill(): void
+}
+
+/** A browser in which the person is signed in. */
+async function browser(t: Test): Promise<{ person: Person; open(): Tab }> {
+  const person = await people.person(t)
+  const { userId } = person.user
+  const locks = new Browser()
+  const open = () => {
+    const tab = locks.tab()
+    const store = mortal(indexedDbStore(userId))
+    const channel = new BroadcastChannel(`test-${userId}`)
+    const tabs = createTabs(userId, { locks: tab.locks, channel: channel as unknown as globalThis.BroadcastChannel })
+    const network = new Network(person.user, 'shared')
+    const device = person.device('shared', { store: store.store, tabs, network })
+    const kill = () => {
+      store.kill()
+      channel.close()
+      network.fate = () => new Promise(() => {})
+      network.socket?.close()
+      tab.kill()
+    }
+    return { device, kill }
+  }
+  return { person, open }
+}
+
+/** A store that never answers again once it was killed. */
+function mortal(store: Store): { store: Store; kill(): void } {
+  let isDead = false
+  const alive = async <T>(work: () => Promise<T>): Promise<T> => (isDead ? new Promise<T>(() => {}) : work())
+  return {
+    store: {
+      ...store,
+      load: () => alive(() => store.load()),
+      read: (ids) => alive(() => store.read(ids)),
+      write: (rows, meta) => alive(() => store.write(rows, meta)),
+    },
+    kill() {
+      isDead = true
+    },
+  }
+}
+
+async function live(person: Person, device: Device): Promise<void> {
+  await until(() => device.network.socket?.isOpen === true)
+  device.network.socket?.greet(person.world.time)
+  await until(() => device.sync.status().state === 'online')
+}
+
+async function changes({ user }: Person): Promise<unknown[]> {
+  const { body } = await user.call('POST', '/api/v1/sync/pull', { body: {} })
+  return body.changes
+}

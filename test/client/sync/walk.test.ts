@@ -1,0 +1,163 @@
+/**
+ * Three devices of one person, whose clocks are up to 20 h off, edit, lose answers, hear things twice, lose their channel
+ * and are killed; in the end all is the same everywhere, and nothing was lost unnoticed.
+ *
+ * WALKS=20000 walks that many times; WALK_SEED and WALK_PATH repeat a walk, WALK_SHRINK=1 looks for a shorter one.
+ */
+import { randomBytes } from 'node:crypto'
+import fc from 'fast-check'
+import { CompiledQuery } from 'kysely'
+import t from 'tap'
+import type { PlaintextBookmark } from '../../../src/client/bookmark.ts'
+import { deriveKeys, type Keys } from '../../../src/client/keys.ts'
+import { decryptBookmark } from '../../../src/client/record.ts'
+import type { TreeNode } from '../../../src/client/tree.ts'
+import { buildApp, type TestApp, type TestUser } from '../../support/app.ts'
+import { pullAll } from '../../support/changes.ts'
+import { isPostgres } from '../../support/database-url.ts'
+import { World } from './clock.ts'
+import { Ledger } from './ledger.ts'
+import { settled } from './turns.ts'
+import { Walker } from './walker.ts'
+
+const { WALKS = '1000', WALK_SEED, WALK_PATH, WALK_SHRINK } = process.env
+const hourMs = 3_600_000
+
+interface Step {
+  device: number
+  kind: number
+  one: number
+  two: number
+}
+
+const step = fc.record({ device: fc.nat(2), kind: fc.nat(99), one: fc.nat(55), two: fc.nat(55) })
+const skews = fc.tuple(...[0, 1, 2].map(() => fc.integer({ min: -20, max: 20 })))
+
+t.setTimeout(3_600_000)
+t.test('Random walk', async (t) => {
+  const app = await buildApp(t, { LOG_LEVEL: 'error' })
+  // A walk is about devices, not about disks.
+  if (!isPostgres) await app.context.database.db.executeQuery(CompiledQuery.raw('pragma synchronous = off'))
+  const keys = deriveKeys(randomBytes(32))
+  let walks = 0
+  const steps = fc.array(step, { minLength: 10, maxLength: 40 })
+  const property = fc.asyncProperty(steps, skews, fc.nat(), async (steps, hours, luck) => {
+    const user = await app.user(`walker${walks++}`)
+    await walk({ app, user, keys, steps, hours, luck })
+  })
+  await fc.assert(property, {
+    numRuns: Number(WALKS),
+    endOnFailure: WALK_SHRINK === undefined,
+    ...(WALK_SEED && { seed: Number(WALK_SEED) }),
+    ...(WALK_PATH && { path: WALK_PATH }),
+  })
+  t.pass(`${walks} walks`)
+})
+
+interface Walk {
+  app: TestApp
+  user: TestUser
+  keys: Keys
+  steps: Step[]
+  hours: number[]
+  luck: number
+}
+
+async function walk({ app, user, keys, steps, hours, luck }: Walk): Promise<void> {
+  const world = new World((time) => app.setClock(time))
+  const ledger = new Ledger()
+  const chance = chances(luck)
+  const walkers = hours.map((hour, index) => {
+    return new Walker({ app, user, keys, world, ledger, skew: hour * hourMs, id: `device${index}`, chance })
+  })
+  for (const walker of walkers) await walker.start()
+  for (const one of steps) {
+    await take(world, walkers, one)
+    await settled()
+  }
+  for (const walker of walkers) {
+    await walker.checkMemory()
+    walker.settle()
+  }
+  // The second time each hears of what the others had to send the first time.
+  for (const { sync } of [...walkers, ...walkers]) {
+    await sync.syncNow()
+    await sync.approveDeletions()
+  }
+  const final = await readService(user, keys)
+  for (const walker of walkers) checkDevice(walker, final, walkers[0] as Walker)
+  const lost = ledger.lost(final)
+  if (lost.length > 0)
+    throw new Error(`lost: ${JSON.stringify(lost)} of ${JSON.stringify([...ledger.entries.values()])}`)
+  await Promise.all(walkers.map(({ sync }) => sync.stop()))
+}
+
+async function take(world: World, walkers: Walker[], { device, kind, one, two }: Step): Promise<void> {
+  const walker = walkers[device] as Walker
+  const parentId = two % 2 ? { parentId: 'abcdefgh'.charAt(two % 8) } : {}
+  const url = one % 3 ? {} : { url: `https://example.org/${one}` }
+  if (kind < 20) await walker.put(one, { ...parentId, ...url })
+  else if (kind < 30) await walker.move(one, two, one + two)
+  else if (kind < 38) await walker.remove(one, two % 7 ? 1 : 8)
+  else if (kind < 62) await walker.hear(1 + (one % 5))
+  else if (kind < 66) walker.hearAgain()
+  else if (kind < 76) await walker.release()
+  else if (kind < 80) walker.syncNow()
+  else if (kind < 94) await world.pass((1 + one) * 1000)
+  else if (kind < 96) walker.hangUp()
+  else await walker.restart()
+}
+
+/** A stream of numbers from 0 to below 1, the same for the same seed (mulberry32). */
+function chances(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}
+
+async function readService(user: TestUser, keys: Keys): Promise<Map<string, PlaintextBookmark>> {
+  const { changes } = await pullAll(user)
+  return new Map(
+    changes
+      .filter(({ operation }) => operation !== 'delete')
+      .map(({ entity_id: id, encrypted_data = '', data_hash = '' }) => {
+        return [id, decryptBookmark(keys, { id, encrypted_data, data_hash })] as const
+      }),
+  )
+}
+
+function checkDevice({ sync, errors }: Walker, final: Map<string, PlaintextBookmark>, first: Walker): void {
+  const fail = (what: string) => {
+    throw new Error(
+      `${what}: ${JSON.stringify({ status: sync.status(), here: [...sync.bookmarks()], final: [...final] })}`,
+    )
+  }
+  if (sync.status().waiting > 0) fail('something still waits')
+  if (errors.length > 0) fail(`errors: ${errors.map(({ error }) => error)}`)
+  if (JSON.stringify(sorted(sync.bookmarks())) !== JSON.stringify(sorted(final))) fail('not the same bookmarks')
+  if (JSON.stringify(shape(sync.tree())) !== JSON.stringify(shape(first.sync.tree()))) fail('not the same tree')
+  if (count(sync.tree()) !== final.size) fail('a bookmark cannot be reached')
+}
+
+function sorted(bookmarks: ReadonlyMap<string, Readonly<PlaintextBookmark>>): unknown {
+  const entries = [...bookmarks].map(
+    ([id, bookmark]) => [id, Object.entries(bookmark).sort(byName)] as [string, unknown],
+  )
+  return entries.sort(byName)
+}
+
+function byName([one]: [string, unknown], [other]: [string, unknown]): number {
+  return one < other ? -1 : 1
+}
+
+function shape(nodes: TreeNode[]): unknown {
+  return nodes.map(({ bookmark, children }) => [bookmark.id, shape(children)])
+}
+
+function count(nodes: TreeNode[]): number {
+  return nodes.reduce((sum, { children }) => sum + 1 + count(children), 0)
+}

@@ -1,0 +1,149 @@
+import fc from 'fast-check'
+import { generateKeyBetween } from 'fractional-indexing'
+import t from 'tap'
+import type { PlaintextBookmark } from '../../src/client/bookmark.ts'
+import { buildTree, placeBetween, type TreeNode } from '../../src/client/tree.ts'
+
+type Fields = Partial<PlaintextBookmark>
+
+const folder = (id: string, fields: Fields = {}): PlaintextBookmark => ({
+  id,
+  title: id,
+  source: 'bookmarks',
+  ...fields,
+})
+const link = (id: string, fields: Fields = {}) => folder(id, { url: `https://example.org/${id}`, ...fields })
+
+/** Ids, with what is inside in brackets. */
+function outline(nodes: TreeNode[]): string {
+  return nodes
+    .map(({ bookmark, children }) => bookmark.id + (children.length ? `[${outline(children)}]` : ''))
+    .join(' ')
+}
+
+t.test('bookmarks are in their folders, in order of position, then date, then id', async (t) => {
+  const bookmarks = [
+    link('none-b'),
+    link('late', { position: 'a2', parentId: 'f' }),
+    link('none-a'),
+    link('dated', { dateAdded: '2026-01-01T00:00:00.000Z' }),
+    folder('f', { position: 'a1' }),
+    link('early', { position: 'Zz', parentId: 'f' }),
+    link('same-2', { position: 'a3', dateAdded: '2026-01-02T00:00:00.000Z' }),
+    link('same-1', { position: 'a3', dateAdded: '2026-01-01T00:00:00.000Z' }),
+    link('upper', { position: 'Zz' }),
+  ]
+  const expected = 'upper f[early late] same-1 same-2 dated none-a none-b'
+  t.equal(outline(buildTree(bookmarks)), expected)
+  t.equal(outline(buildTree(bookmarks.toReversed())), expected)
+})
+
+t.test('a parent that is missing, a link or a separator counts as the top', async (t) => {
+  const bookmarks = [
+    link('a', { parentId: 'nowhere' }),
+    link('b', { parentId: 'a' }),
+    link('c', { parentId: 's' }),
+    folder('s', { type: 'separator' }),
+    link('d', { parentId: 'd' }),
+  ]
+  t.equal(outline(buildTree(bookmarks)), 'a b c d s')
+})
+
+t.test('folders inside each other: the one changed last goes to the top, then the greatest id', async (t) => {
+  const cycle = [
+    folder('a', { parentId: 'c' }),
+    folder('b', { parentId: 'a' }),
+    folder('c', { parentId: 'b' }),
+    link('x', { parentId: 'b' }),
+    folder('tail', { parentId: 'c' }),
+  ]
+  const times: Record<string, number> = { a: 5, b: 7, c: 6, tail: 99 }
+  t.equal(outline(buildTree(cycle, (id) => times[id] ?? 0)), 'b[c[a tail] x]')
+  t.equal(outline(buildTree(cycle)), 'c[a[b[x]] tail]')
+  t.equal(outline(buildTree([folder('self', { parentId: 'self' })])), 'self')
+})
+
+t.test(
+  'any bookmarks make a tree that has each once, alike whatever their order, and leaves them as they are',
+  async (t) => {
+    const id = fc.constantFrom(...'abcdefgh')
+    const bookmark = fc.record(
+      {
+        id,
+        parentId: fc.option(fc.constantFrom(...'abcdefgh', 'z')),
+        url: fc.boolean(),
+        position: fc.option(fc.string()),
+      },
+      { requiredKeys: ['id'] },
+    )
+    const bookmarks = fc.uniqueArray(bookmark, { selector: (one) => one.id }).map((list) =>
+      list.map(({ id, parentId, url, position }) => ({
+        ...folder(id),
+        ...(parentId && { parentId }),
+        ...(url && { url: 'https://example.org/' }),
+        ...(typeof position === 'string' && { position }),
+      })),
+    )
+    const orders = bookmarks.chain((list) =>
+      fc.tuple(fc.constant(list), fc.shuffledSubarray(list, { minLength: list.length })),
+    )
+    fc.assert(
+      fc.property(orders, fc.array(fc.nat(3), { minLength: 26, maxLength: 26 }), ([list, shuffled], times) => {
+        const changedAt = (id: string) => times[id.charCodeAt(0) - 97] ?? 0
+        const before = JSON.stringify(list)
+        const tree = outline(buildTree(list, changedAt))
+        const reached = tree.match(/\w/g) ?? []
+        return (
+          tree === outline(buildTree(shuffled, changedAt)) &&
+          reached.toSorted().join() ===
+            list
+              .map((one) => one.id)
+              .toSorted()
+              .join() &&
+          JSON.stringify(list) === before
+        )
+      }),
+      { numRuns: 3000 },
+    )
+    t.pass()
+  },
+)
+
+t.test('twenty thousand folders inside each other are no problem', async (t) => {
+  const deep = Array.from({ length: 20_000 }, (_, index) => folder(`f${index}`, { parentId: `f${index - 1}` }))
+  let depth = 0
+  for (let nodes = buildTree(deep); nodes.length > 0; nodes = nodes[0]?.children ?? []) depth++
+  t.equal(depth, 20_000)
+})
+
+t.test('a place between siblings: the moved one gets a position, and others only where they must', async (t) => {
+  const at = (...positions: (string | undefined)[]) =>
+    positions.map((position, index) => link(`s${index}`, position === undefined ? {} : { position }))
+  t.same(placeBetween([], 'm', undefined), new Map([['m', 'a0']]))
+  t.same([...placeBetween(at('a0', 'a1'), 'm', 's1').keys()], ['m'])
+  t.same(placeBetween(at('a0', 'a1'), 'm', undefined), new Map([['m', 'a2']]))
+  t.same(placeBetween(at('a0', 'a1'), 'm', 'unknown'), new Map([['m', 'a2']]), 'an unknown one: last')
+  t.same([...placeBetween(at('a0', 'a0', 'a1'), 'm', 's1').keys()], ['m', 's1'], 'two at one position')
+  t.same([...placeBetween(at('a0', undefined, undefined), 'm', 's2').keys()], ['s1', 'm'], 'some without a position')
+  t.same([...placeBetween(at('a0', 'no position!', 'a1'), 'm', 's1').keys()], ['m', 's1'], 'what is no position')
+})
+
+t.test('whatever the positions, the moved one lands where it was put, and the others keep their order', async (t) => {
+  const key = fc.constantFrom(undefined, 'a0', 'a1', 'a0V', 'Zz', 'zzz', '', 'A', '~', 'b00', 'a10')
+  fc.assert(
+    fc.property(fc.array(key, { maxLength: 8 }), fc.nat(9), (positions, place) => {
+      const list = positions.map((position, index) => link(`s${index}`, position === undefined ? {} : { position }))
+      const siblings = buildTree(list).map(({ bookmark }) => bookmark)
+      const before = siblings[place]?.id
+      const placed = placeBetween(siblings, 'm', before)
+      const after = [...siblings, link('m')].map((one) => ({ ...one, position: placed.get(one.id) ?? one.position }))
+      const ids = siblings.map(({ id }) => id)
+      const expected = ids.toSpliced(before === undefined ? ids.length : place, 0, 'm')
+      const order = buildTree(after as PlaintextBookmark[]).map(({ bookmark }) => bookmark.id)
+      for (const position of placed.values()) generateKeyBetween(position, null)
+      return order.join() === expected.join()
+    }),
+    { numRuns: 3000 },
+  )
+  t.pass()
+})

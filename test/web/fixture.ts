@@ -1,0 +1,112 @@
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+import t, { type Test } from 'tap'
+import { launchChromium, NoChromiumError } from '../../scripts/servers/chromium.ts'
+import { freePort } from '../../scripts/servers/free-port.ts'
+import { type Service, startService } from '../support/service.ts'
+
+export const passphrase = 'correct horse battery'
+
+/** One browser for a test file; a sentence that says why there is none, except where CI is set. */
+export async function openChromium(): Promise<Browser | string> {
+  try {
+    const browser = await launchChromium()
+    t.teardown(() => browser.close())
+    return browser
+  } catch (error) {
+    if (!(error instanceof NoChromiumError) || process.env.CI) throw error
+    console.error(`\nNOT TESTED: ${error.message}\n`)
+    return error.message
+  }
+}
+
+/** The service with the demo app and the development provider. */
+export async function startDemo(t: Test): Promise<Service> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'ebs-web-'))
+  t.teardown(() => rm(dataDir, { recursive: true, force: true }))
+  const provider = { OIDC_ISSUER: '', OIDC_CLIENT_ID: '', OIDC_CLIENT_SECRET: '', DEV_IDP_PORT: `${await freePort()}` }
+  return startService(t, dataDir, { SERVE_DEMO: 'true', ...provider })
+}
+
+/** A browser of its own, whose pages must stay on this machine and must not complain. */
+export async function openContext(t: Test, browser: Browser, options = {}): Promise<BrowserContext> {
+  const context = await browser.newContext({ viewport: { width: 900, height: 800 }, ...options })
+  context.setDefaultTimeout(15_000)
+  t.teardown(() => context.close())
+  context.on('request', (request) => {
+    const { protocol, hostname } = new URL(request.url())
+    if (/^(https?|wss?):$/.test(protocol) && hostname !== '127.0.0.1') t.fail(`a request to ${hostname}`)
+  })
+  context.on('console', (message) => {
+    if (message.type() === 'error' && !isExpected(message.text(), message.location().url)) {
+      t.fail(`the console says: ${message.text()} ${message.location().url}`)
+    }
+  })
+  context.on('weberror', (error) => t.fail(`the page threw: ${error.error().stack}`))
+  return context
+}
+
+/** The browser itself reports every 4xx and every request without a network, whatever the page makes of it. */
+function isExpected(text: string, url: string): boolean {
+  const isNoVaultYet = text.includes('404') && url.endsWith('/api/v1/account/keyring')
+  const isSignedOut = text.includes('401') && /\/api\/v1\/(auth\/(session|refresh)|sync\/)/.test(url)
+  return isNoVaultYet || isSignedOut || /ERR_INTERNET_DISCONNECTED|ERR_FAILED/.test(text)
+}
+
+/** Signs in at the development provider, as a person would. */
+export async function signIn(page: Page, origin: string, name: string): Promise<void> {
+  await page.goto(origin)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.waitForURL(/\/sign-in\//)
+  await page.locator('input:not([type=hidden])').first().fill(name)
+  await page.keyboard.press('Enter')
+  await page.waitForURL(`${origin}/`)
+}
+
+export async function makeVault(page: Page): Promise<string> {
+  await page.getByLabel('Passphrase').fill(passphrase)
+  await page.getByRole('button', { name: 'Make my vault' }).click()
+  const code = (await page.locator('#recovery-code').textContent()) ?? ''
+  await page.getByRole('button', { name: 'I have it on paper' }).click()
+  await live(page)
+  return code
+}
+
+export async function openVault(page: Page): Promise<void> {
+  await page.getByLabel('Passphrase or code').fill(passphrase)
+  await page.getByRole('button', { name: 'Open', exact: true }).click()
+  await live(page)
+}
+
+/** Connected, and nothing waits to be sent. */
+export async function live(page: Page): Promise<void> {
+  await page.locator('#status[data-state=online][data-waiting="0"]').waitFor()
+}
+
+/** What is shown, with every folder opened: a line each, indented. */
+export async function shownTree(page: Page): Promise<string[]> {
+  for (;;) {
+    const closed = page.locator('.tree details:not([open]) > summary')
+    if ((await closed.count()) === 0) break
+    await closed.first().click()
+  }
+  return page.locator('.tree li > .line').evaluateAll((lines) =>
+    lines.map((line) => {
+      const content = line.firstElementChild as HTMLElement
+      const text = content.matches('details') ? content.querySelector('summary')?.textContent : content.textContent
+      let depth = 0
+      for (let at = line.closest('ul'); at; at = at.parentElement?.closest('ul') ?? null) depth++
+      return `${'  '.repeat(depth - 1)}${text}`
+    }),
+  )
+}
+
+/** Screenshots go to SCREENSHOTS where that names a folder: for people to look at. */
+export async function screenshot(page: Page, name: string): Promise<void> {
+  const folder = process.env.SCREENSHOTS
+  if (folder === undefined) return
+  await mkdir(folder, { recursive: true })
+  await page.screenshot({ path: join(folder, `${name}.png`) })
+}

@@ -1,0 +1,173 @@
+import { readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import type { Page } from 'playwright-core'
+import t from 'tap'
+import {
+  live,
+  makeVault,
+  openChromium,
+  openContext,
+  openVault,
+  screenshot,
+  shownTree,
+  signIn,
+  startDemo,
+} from './fixture.ts'
+
+const file = fileURLToPath(new URL('../fixtures/bookmarks/firefox_nested.htm', import.meta.url))
+const browser = await openChromium()
+t.setTimeout(120_000)
+if (typeof browser === 'string') t.plan(0, browser)
+else {
+  t.test('two browsers of one person: import, live tree, conflict, export, restore', async (t) => {
+    const { origin } = await startDemo(t)
+    const one = await openContext(t, browser)
+    const other = await openContext(t, browser)
+    const laptop = await one.newPage()
+    const phone = await other.newPage()
+
+    await signIn(laptop, origin, 'Ada')
+    await makeVault(laptop)
+    await signIn(phone, origin, 'Ada')
+    await openVault(phone)
+
+    await laptop.setInputFiles('input[accept=".htm,.html"]', file)
+    await laptop.getByText('31 bookmarks and folders imported').waitFor()
+    await live(laptop)
+    await phone.getByText('Timeline of the Elves').waitFor()
+    const tree = await shownTree(laptop)
+    t.equal(tree.length, 31)
+    t.strictSame(await shownTree(phone), tree, 'the other browser shows the same tree, live')
+    await screenshot(laptop, 'tree')
+
+    await one.setOffline(true)
+    await other.setOffline(true)
+    await edit(laptop, 'Comics', 'Comics of the laptop')
+    await edit(phone, 'Comics', 'Comics of the phone')
+    await laptop.locator('#status[data-waiting="1"]').waitFor()
+    await one.setOffline(false)
+    await live(laptop)
+    await other.setOffline(false)
+    await live(phone)
+    const conflicts = laptop.locator('#conflicts li')
+    await conflicts.waitFor()
+    t.equal((await conflicts.count()) + (await phone.locator('#conflicts li').count()), 1, 'one conflict is shown')
+    t.match(await conflicts.textContent(), /Here: “Comics of the laptop”. Another device: “Comics of the phone”/)
+    await screenshot(laptop, 'conflict')
+    t.strictSame(await shownTree(laptop), await shownTree(phone), 'one state')
+    await conflicts.getByRole('button', { name: 'Take mine back' }).click()
+    await phone.getByText('Comics of the laptop').waitFor()
+
+    await laptop.getByRole('button', { name: 'Make an encrypted export' }).click()
+    const link = laptop.locator('#exports a')
+    await link.waitFor()
+    t.match(await link.textContent(), /, 31 bookmarks$/)
+    const [download] = await Promise.all([laptop.waitForEvent('download'), link.click()])
+    const exported = await download.path()
+    const bytes = await readFile(exported)
+    t.equal(bytes.subarray(0, 4).toString(), 'EBSX')
+    t.notOk(bytes.includes('Comics'))
+
+    laptop.on('dialog', (dialog) => dialog.accept())
+    await laptop.getByRole('button', { name: 'Delete Comics of the laptop' }).click()
+    await laptop.locator('summary', { hasText: 'Comics of the laptop' }).waitFor({ state: 'detached' })
+    await live(laptop)
+    t.equal((await shownTree(laptop)).length, 26, 'the folder and the four bookmarks in it are gone')
+    await laptop.setInputFiles('input[accept=".dat"]', exported)
+    await laptop.getByText(/The export holds 31 bookmarks/).waitFor()
+    await live(laptop)
+    await phone.locator('summary', { hasText: 'Comics of the laptop' }).waitFor()
+    t.equal((await shownTree(laptop)).length, 31, 'the export was opened and put back')
+    t.strictSame(await shownTree(phone), await shownTree(laptop))
+  })
+
+  t.test('a reload keeps queue and state; signing out in one tab stops the other and wipes the browser', async (t) => {
+    const { origin } = await startDemo(t)
+    const context = await openContext(t, browser)
+    const page = await context.newPage()
+    await signIn(page, origin, 'Ada')
+    await makeVault(page)
+    await addBookmark(page, 'Kept')
+    await live(page)
+
+    await context.route('**/api/**', (route) => route.abort())
+    await page.reload()
+    await page.locator('#status[data-state=offline]').waitFor()
+    await addBookmark(page, 'Made without a network')
+    await page.reload()
+    await page.locator('#status[data-waiting="1"]').waitFor()
+    t.strictSame(await shownTree(page), ['Kept', 'Made without a network'])
+    await context.unroute('**/api/**')
+    await page.reload()
+    await live(page)
+
+    const tab = await context.newPage()
+    await tab.goto(origin)
+    await tab.getByText('Made without a network').waitFor()
+    await addBookmark(tab, 'From the other tab')
+    await page.getByText('From the other tab').waitFor()
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await page.getByRole('button', { name: 'Sign in' }).waitFor()
+    await tab.getByRole('button', { name: 'Sign in' }).waitFor()
+    const left = await page.evaluate(async () => (await indexedDB.databases()).map(({ name = '' }) => name))
+    t.notOk(
+      left.some((name) => name.includes('sync:')),
+      `nothing is left of ${left}`,
+    )
+    await signIn(page, origin, 'Bob')
+    await makeVault(page)
+    t.strictSame(await shownTree(page), [], 'another person sees nothing of it')
+  })
+
+  t.test('the reason of a failed sign-in is shown', async (t) => {
+    const { origin } = await startDemo(t)
+    const page = await (await openContext(t, browser)).newPage()
+    await page.goto(`${origin}/api/v1/auth/callback?code=x&state=/`)
+    t.match(page.url(), /\/login\?error=/)
+    await page.getByText('Login expired or was started in another browser.').waitFor()
+  })
+
+  t.test('readable at 360 pixels, in the dark, and by keyboard alone', async (t) => {
+    const { origin } = await startDemo(t)
+    const context = await openContext(t, browser, { viewport: { width: 360, height: 700 }, colorScheme: 'dark' })
+    const page = await context.newPage()
+    await signIn(page, origin, 'Ada')
+    await makeVault(page)
+    await page.setInputFiles('input[accept=".htm,.html"]', file)
+    await live(page)
+    await page.getByText('Timeline of the Elves').waitFor()
+    await shownTree(page)
+    await screenshot(page, 'narrow')
+    const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
+    t.ok(overflow <= 0, `nothing sticks out (${overflow} px)`)
+    const background = await page.evaluate(() => getComputedStyle(document.body).backgroundColor)
+    t.equal(background, 'rgb(22, 24, 28)')
+
+    await page.getByRole('button', { name: 'Add bookmark' }).focus()
+    await page.keyboard.press('Enter')
+    await page.keyboard.type('By keyboard')
+    await page.keyboard.press('Tab')
+    await page.keyboard.press('End')
+    await page.keyboard.type('example.org/')
+    await page.keyboard.press('Enter')
+    await page.getByRole('link', { name: 'By keyboard' }).waitFor()
+    await page.getByRole('searchbox').focus()
+    await page.keyboard.type('by KEY')
+    await page.getByText('1 found').waitFor()
+  })
+}
+
+async function edit(page: Page, from: string, to: string): Promise<void> {
+  await page.getByRole('button', { name: `Edit ${from}` }).click()
+  await page.getByRole('textbox', { name: 'Title' }).fill(to)
+  await page.getByRole('button', { name: 'Save', exact: true }).click()
+  await page.getByText(to).first().waitFor()
+}
+
+async function addBookmark(page: Page, title: string): Promise<void> {
+  await page.getByRole('button', { name: 'Add bookmark' }).click()
+  await page.getByRole('textbox', { name: 'Title' }).fill(title)
+  await page.getByRole('textbox', { name: 'Address' }).fill('https://example.org/')
+  await page.getByRole('button', { name: 'Save', exact: true }).click()
+  await page.getByRole('link', { name: title }).waitFor()
+}
