@@ -1,0 +1,42 @@
+/**
+ * `npm run conform`: starts the service and runs schemathesis, all its phases, over openapi.yaml as nobody, as a user and as
+ * another user; then looks for the first user's data in what the others were answered. EXAMPLES (default 400) is the
+ * number of cases for each operation and phase.
+ */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Identity, signInAs, storeSecrets } from './conform/identities.ts'
+import { countLeaks } from './conform/leaks.ts'
+import { findSchemathesis, runSchemathesis } from './conform/schemathesis.ts'
+import { spawnService } from './demo/service.ts'
+
+const examples = Number(process.env.EXAMPLES ?? 400)
+const program = await findSchemathesis()
+const opened = new AsyncDisposableStack()
+try {
+  const folder = await mkdtemp(join(tmpdir(), 'ebs-conform-'))
+  opened.defer(() => rm(folder, { recursive: true, force: true }))
+  const limit = { RATE_LIMIT_PER_MINUTE: '1000000000' }
+  const service = opened.adopt(await spawnService(folder, limit), ({ stop }) => stop())
+  await service.ready()
+
+  const ada = await signInAs(service.url, 'Ada')
+  const secrets = await storeSecrets(ada)
+  const identities: Identity[] = [
+    { name: 'nobody', session: 'none', refresh: 'none' },
+    { name: 'another user', ...(await signInAs(service.url, 'Bob')) },
+    { name: 'the user', ...ada },
+  ]
+  for (const identity of identities) {
+    const report = join(folder, `${identity.name}.har`)
+    const status = await runSchemathesis(program, { url: service.url, identity, examples, report })
+    if (status !== 0) process.exitCode = 1
+    if (identity.name === 'the user') continue
+    const leaks = await countLeaks(report, secrets)
+    console.log(`${identity.name}: ${leaks} answers hold data of the user`)
+    if (leaks > 0) process.exitCode = 1
+  }
+} finally {
+  await opened.disposeAsync()
+}
