@@ -10,7 +10,7 @@ export interface BodyBudget {
 }
 
 /** What one request holds. */
-export interface Hold {
+interface Hold {
   /** False: there is no room for that much more. */
   add(bytes: number): boolean
   /** From then on it holds nothing, whatever still arrives. */

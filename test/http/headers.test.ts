@@ -58,11 +58,24 @@ t.test('Security headers, request ids and no caching', async (t) => {
 
 t.test('The documents come with local assets alone', async (t) => {
   const { call } = await buildApp(t)
-  const page = await call('GET', '/docs')
-  t.match(page.headers['content-type'], /text\/html/)
-  t.notMatch(page.raw.toString(), /https?:\/\//, 'no other host')
-  t.match(page.headers['content-security-policy'], /script-src 'self';/)
-  t.equal((await call('GET', '/docs/redoc.standalone.js')).status, 200)
+  const moved = await call('GET', '/docs')
+  t.same([moved.status, moved.headers.location], [302, '/docs/'], 'their addresses are relative to the folder')
+  for (const path of ['/docs/', '/docs/index.html', '/docs/realtime', '/docs/realtime.html', '/docs/changelog']) {
+    const page = await call('GET', path)
+    t.match(page.headers['content-type'], /text\/html/, path)
+    t.notMatch(page.raw.toString(), /https?:\/\//, 'no other host')
+    t.match(
+      page.headers['content-security-policy'],
+      /^default-src 'none'; script-src 'self'; .*frame-ancestors 'none'$/,
+    )
+    t.equal(page.headers['cache-control'], 'no-cache')
+    const assets = [...page.raw.toString().matchAll(/(?:src|href)="([^"]+)"/g)].map(([, url = '']) => url)
+    for (const url of assets.filter((url) => !url.startsWith('data:'))) {
+      t.equal((await call('GET', `/docs/${url}`)).status, 200, url)
+    }
+  }
+  t.match((await call('GET', '/docs/redoc.standalone.js')).headers['cache-control'], /max-age=3600/)
+  t.match((await call('GET', '/docs/sync.svg')).headers['content-type'], /^image\/svg\+xml/)
   t.match((await call('GET', '/openapi.yaml')).raw.toString(), /^openapi: 3\.1/)
   t.match((await call('GET', '/asyncapi.yaml')).raw.toString(), /^asyncapi: 3\.0/)
 })
@@ -72,7 +85,7 @@ t.test('In development a page on localhost leads to PUBLIC_URL, so that a sign-i
   const page = await call('GET', '/docs?x=1', { headers: { host: 'localhost:3000', accept: 'text/html' } })
   t.same([page.status, page.headers.location], [302, 'http://127.0.0.1:3000/docs?x=1'])
   t.equal((await call('GET', '/api/v1/health', { headers: { host: 'localhost:3000' } })).status, 200)
-  t.equal((await call('GET', '/docs', { headers: { host: 'evil.example', accept: 'text/html' } })).status, 200)
+  t.equal((await call('GET', '/docs/', { headers: { host: 'evil.example', accept: 'text/html' } })).status, 200)
 })
 
 t.test('A failed sign-in is explained at /login, in fixed words', async (t) => {

@@ -9,7 +9,7 @@ export interface Contract {
   }
 }
 
-export interface Operation {
+interface Operation {
   operationId: string
   tags: string[]
   security?: Record<string, unknown>[]
@@ -25,12 +25,12 @@ export interface Parameter {
   schema: Referable<Schema>
 }
 
-export interface Response {
+interface Response {
   headers?: Record<string, unknown>
   content?: Record<string, Content>
 }
 
-export interface Content {
+interface Content {
   schema: Referable<Schema>
 }
 

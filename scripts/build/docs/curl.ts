@@ -13,7 +13,11 @@ export function curlSample(call: Call): string {
     ...(options[operationId] ?? []),
     quote(origin + target(call)),
   ]
-  const headers = { ...(body !== undefined && { 'content-type': 'application/json' }), ...call.headers }
+  const headers = {
+    ...(operationId === 'openRealtime' && handshake),
+    ...(body !== undefined && { 'content-type': 'application/json' }),
+    ...call.headers,
+  }
   const lines = [
     words.join(' '),
     ...Object.entries(headers).map(([name, value]) => `-H ${quote(`${name}: ${value}`)}`),
@@ -22,15 +26,18 @@ export function curlSample(call: Call): string {
   return lines.join(' \\\n  ')
 }
 
-/** What only some operations need: the file's name; where a redirect leads; the handshake of RFC 6455. */
+/** What only some operations need: the file's name; where a redirect leads; an end of the channel. */
 const options: Record<string, string[]> = {
   downloadExport: ['-o bookmarks.dat'],
   completeLogin: ["-o answer.txt -w '%{redirect_url}\\n'"],
-  openRealtime: [
-    '-i -m 5 --http1.1',
-    "\\\n  -H 'connection: Upgrade' -H 'sec-websocket-version: 13' -H 'sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ=='",
-    '\\\n  ',
-  ],
+  openRealtime: ['-i -m 5 --http1.1'],
+}
+
+/** Of RFC 6455, which the contract leaves to it. */
+const handshake = {
+  connection: 'Upgrade',
+  'sec-websocket-version': '13',
+  'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
 }
 
 function needsCookies({ security, setsCookies, operationId }: Call): boolean {

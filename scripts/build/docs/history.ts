@@ -6,6 +6,9 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
 const run = promisify(execFile)
+const cli = fileURLToPath(new URL('../../../node_modules/@redocly/cli/bin/cli.js', import.meta.url))
+/** It asks no other host. */
+const quiet = { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' }
 const files = ['openapi.yaml', 'asyncapi.yaml']
 
 /** A commit that changed the contract. */
@@ -50,13 +53,13 @@ async function compare(root: URL, read: Read, before: string, after: string): Pr
   const cache = new URL(`node_modules/.cache/contract-history/${before}-${after}.json`, root)
   const known = await readFile(cache, 'utf8').catch(() => null)
   if (known !== null) return JSON.parse(known) as Counts
-  const counts = await diff(root, read, before, after)
+  const counts = await diff(read, before, after)
   await mkdir(new URL('./', cache), { recursive: true })
   await writeFile(cache, JSON.stringify(counts))
   return counts
 }
 
-async function diff(root: URL, read: Read, ...commits: [string, string]): Promise<Counts> {
+async function diff(read: Read, ...commits: [string, string]): Promise<Counts> {
   const folder = await mkdtemp(join(tmpdir(), 'ebs-history-'))
   const counts: Counts = { major: 0, minor: 0, patch: 0 }
   try {
@@ -65,9 +68,8 @@ async function diff(root: URL, read: Read, ...commits: [string, string]): Promis
       for (const file of files) await writeFile(join(folder, side, file), (await read(commit, file)) ?? '')
     }
     for (const file of files) {
-      const cli = fileURLToPath(new URL('node_modules/@redocly/cli/bin/cli.js', root))
       const args = [cli, 'diff', `before/${file}`, `after/${file}`, '--format=json', '--fail-on=none']
-      const { stdout } = await run(process.execPath, args, { cwd: folder, maxBuffer: 2 ** 26 })
+      const { stdout } = await run(process.execPath, args, { cwd: folder, maxBuffer: 2 ** 26, env: quiet })
       const { summary } = JSON.parse(stdout) as { summary: Counts }
       for (const impact of ['major', 'minor', 'patch'] as const) counts[impact] += summary[impact]
     }

@@ -1,4 +1,4 @@
-import { type Contract, type Located, operationsOf, type Parameter, resolve } from './contract.ts'
+import { type Contract, type Located, operationsOf, type Parameter, type Referable, resolve } from './contract.ts'
 import { curlSample } from './curl.ts'
 import { exampleOf } from './example.ts'
 import { typescriptSample } from './typescript.ts'
@@ -34,20 +34,21 @@ function describe(contract: Contract, operation: Located): Call {
     Object.fromEntries(
       parameters
         .filter((parameter) => parameter.in === place && isShown(parameter))
-        .map(({ name, schema }) => [name, exampleOf(contract, schema)]),
+        .map(({ name, schema }) => [name, exampleOf(contract, name === 'x-device-id' ? device : schema)]),
     )
+  const device = resolve(contract, { $ref: '#/components/parameters/DeviceId' } as Referable<Parameter>).schema
   const hasDefault = ({ schema }: Parameter) => resolve(contract, schema).default !== undefined
   const always = alwaysShown[operation.operationId] ?? []
   const [success = {}] = Object.entries(operation.responses).flatMap(([status, response]) =>
     /^[23]/.test(status) ? [resolve(contract, response)] : [],
   )
-  const schema = operation.requestBody?.content['application/json']?.schema
+  const body = operation.requestBody?.content['application/json']?.schema
   return {
     ...operation,
     pathParameters: shown('path', () => true),
     query: shown('query', (parameter) => hasDefault(parameter) || always.includes(parameter.name)),
     headers: shown('header', ({ name }) => name === 'x-device-id' || always.includes(name)),
-    ...(schema && { body: bodyOf(contract, operation, exampleOf(contract, schema)) }),
+    ...(body && { body: bodyOf(contract, operation, exampleOf(contract, body)) }),
     setsCookies: Object.keys(success.headers ?? {}).includes('Set-Cookie'),
   }
 }
@@ -58,8 +59,18 @@ const alwaysShown: Record<string, string[]> = {
   openRealtime: ['upgrade', 'x-user-id', 'since'],
 }
 
-/** The request of an import demands an id alone, so that the other faults are reported one by one. */
+/**
+ * The request of an import demands an id alone, so that the other faults are reported one by one. A change's ids are all
+ * the same schema, with one example; those of a sync event tell them apart.
+ */
 function bodyOf(contract: Contract, { operationId }: Located, body: unknown): unknown {
-  if (operationId !== 'importBookmarks') return body
-  return { bookmarks: [exampleOf(contract, { $ref: '#/components/schemas/ImportBookmark' })] }
+  if (operationId === 'importBookmarks') return { bookmarks: [exampleOf(contract, schema('ImportBookmark'))] }
+  if (operationId !== 'pushChanges') return body
+  const change = exampleOf(contract, schema('Change')) as object
+  const { id, entity_id, device_id } = exampleOf(contract, schema('SyncEvent')) as Record<string, unknown>
+  return { changes: [{ ...change, id, entity_id, device_id }] }
+}
+
+function schema(name: string) {
+  return { $ref: `#/components/schemas/${name}` }
 }
