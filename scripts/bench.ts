@@ -1,5 +1,6 @@
 /** `npm run bench`: how fast the service is on this machine, as ratios between things measured in the same run. */
 import { rawInserts } from './bench/raw-sqlite.ts'
+import { measureSecondDevice } from './bench/second-device.ts'
 import { startBenchService } from './bench/service.ts'
 
 const batch = 10_000
@@ -48,6 +49,8 @@ const listed = await rate(200, async () => {
   for (let page = 1; page <= 200; page += 1) await call('GET', `/api/v1/bookmarks?page=${page}`)
 })
 report('GET bookmarks, 100 a page', listed, 'pages/s')
+
+await measureSecondDevice(service.origin, await service.newSession(), report)
 
 async function rate(count: number, work: () => Promise<void>): Promise<number> {
   const start = performance.now()

@@ -9,6 +9,7 @@ import { signIn } from '../../src/auth/sign-in.ts'
 import { readConfig } from '../../src/config.ts'
 import { openContext } from '../../src/context.ts'
 import type { Schemas } from '../../src/contract.ts'
+import { freePort } from '../servers/free-port.ts'
 
 const person = { issuer: 'bench', subject: 'bench', email: '', name: '', avatar_url: '', email_verified: false }
 
@@ -16,13 +17,20 @@ const person = { issuer: 'bench', subject: 'bench', email: '', name: '', avatar_
 export async function startBenchService() {
   const folder = await mkdtemp(join(tmpdir(), 'ebs-bench-'))
   const provider = { OIDC_ISSUER: 'http://127.0.0.1:9', OIDC_CLIENT_ID: 'bench', OIDC_CLIENT_SECRET: 'bench' }
-  const config = readConfig({ ...provider, DATA_DIR: folder, SERVE_DEMO: 'false', RATE_LIMIT_PER_MINUTE: '1000000000' })
+  const port = await freePort()
+  const limits = { RATE_LIMIT_PER_MINUTE: '1000000000' }
+  const config = readConfig({ ...provider, ...limits, DATA_DIR: folder, SERVE_DEMO: 'false', PORT: `${port}` })
   const context = await openContext(config, { log: pino({ level: 'silent' }) })
   const app = await createApp(context)
-  const origin = await app.listen({ host: '127.0.0.1', port: 0 })
+  const origin = await app.listen({ host: '127.0.0.1', port })
   const { session } = await signIn(context, person, null)
   const dispatcher = new Agent({ connections: 64 })
   return {
+    origin,
+    /** Somebody who has nothing yet: the session cookie's value. */
+    async newSession() {
+      return (await signIn(context, { ...person, subject: uuidv7() }, null)).session
+    },
     async call(method: 'GET' | 'POST', path: string, body?: object) {
       const headers = { cookie: `service_session=${session}`, 'content-type': 'application/json' }
       const payload = body === undefined ? null : JSON.stringify(body)

@@ -1,8 +1,11 @@
-import { xchacha20poly1305 } from '@noble/ciphers/chacha.js'
+import { poly1305 } from '@noble/ciphers/_poly1305.js'
+import { xchacha20, xchacha20poly1305 } from '@noble/ciphers/chacha.js'
+import { equalBytes } from '@noble/ciphers/utils.js'
 
 /** Sizes of XChaCha20-Poly1305 in bytes. */
 export const NONCE_BYTES = 24
 export const TAG_BYTES = 16
+const BLOCK_BYTES = 64
 
 /** XChaCha20-Poly1305 (draft-irtf-cfrg-xchacha-03): ciphertext || tag. A nonce must never come twice under one key. */
 export function seal(key: Uint8Array, nonce: Uint8Array, associatedData: Uint8Array, plaintext: Uint8Array) {
@@ -12,12 +15,31 @@ export function seal(key: Uint8Array, nonce: Uint8Array, associatedData: Uint8Ar
 /**
  * The plaintext, or undefined when the tag does not match: key, nonce, associated data or ciphertext is not the sealed
  * one's.
+ *
+ * One keystream gives the tag's key (block 0) and the plaintext (from block 1), as RFC 8439 section 2.8 has it. The
+ * library's own `decrypt` sets the cipher up for each, which costs as much as the cipher where texts are short.
  */
 export function open(key: Uint8Array, nonce: Uint8Array, associatedData: Uint8Array, sealed: Uint8Array) {
-  const cipher = xchacha20poly1305(key, nonce, associatedData)
-  try {
-    return cipher.decrypt(sealed)
-  } catch {
-    return undefined
-  }
+  const ciphertext = sealed.subarray(0, -TAG_BYTES)
+  const stream = new Uint8Array(BLOCK_BYTES + ciphertext.length)
+  stream.set(ciphertext, BLOCK_BYTES)
+  xchacha20(key, nonce, stream, stream)
+  const tag = poly1305(authenticated(associatedData, ciphertext), stream.subarray(0, 32))
+  return equalBytes(tag, sealed.subarray(-TAG_BYTES)) ? stream.subarray(BLOCK_BYTES) : undefined
+}
+
+/** What the tag is of: both parts padded with zeros to 16 bytes, then their lengths (64 bits, little-endian). */
+function authenticated(associatedData: Uint8Array, ciphertext: Uint8Array): Uint8Array {
+  const [start, end] = [padded(associatedData.length), padded(associatedData.length) + padded(ciphertext.length)]
+  const bytes = new Uint8Array(end + 16)
+  bytes.set(associatedData)
+  bytes.set(ciphertext, start)
+  const lengths = new DataView(bytes.buffer, end)
+  lengths.setUint32(0, associatedData.length, true)
+  lengths.setUint32(8, ciphertext.length, true)
+  return bytes
+}
+
+function padded(length: number): number {
+  return Math.ceil(length / 16) * 16
 }

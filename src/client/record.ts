@@ -30,6 +30,7 @@ const PADDING = 256
 const MAX_CHARACTERS = 262_144
 /** The longest padded JSON whose record still fits: 196,352 bytes. */
 const MAX_JSON = Math.floor(((MAX_CHARACTERS / 4) * 3 - 1 - NONCE_BYTES - TAG_BYTES - SALT_BYTES) / PADDING) * PADDING
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /**
  * Seals a bookmark for the service.
@@ -113,7 +114,9 @@ function parseEnvelope({ id, encrypted_data }: StoredRecord): { nonce: Uint8Arra
   if (bytes.length > 0 && bytes[0] !== VERSION) {
     throw new RecordError('unknown-version', `Record ${id} is of version ${bytes[0]}, which this client does not know`)
   }
-  const [nonce, sealed] = [bytes.subarray(1, 1 + NONCE_BYTES), bytes.subarray(1 + NONCE_BYTES)]
+  // A copy, since the cipher works on whole words.
+  const nonce = bytes.slice(1, 1 + NONCE_BYTES)
+  const sealed = bytes.subarray(1 + NONCE_BYTES)
   if (sealed.length < SALT_BYTES + TAG_BYTES) throw new RecordError('malformed', `Record ${id} is too short`)
   return { nonce, sealed }
 }
@@ -129,7 +132,7 @@ function parseBookmark(id: string, json: Uint8Array): PlaintextBookmark {
 
 function parseJson(json: Uint8Array): unknown {
   try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(json))
+    return JSON.parse(decoder.decode(json))
   } catch {
     return undefined
   }

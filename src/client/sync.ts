@@ -111,17 +111,18 @@ export interface Sync {
    */
   restoreExport(opened: Pick<OpenedExport, 'bookmarks'>, options?: RestoreOptions): Promise<ImportReport>
 
-  /** Deletes what other devices deleted, and what waited for this yes (`status().heldDeletions`). */
+  /** The user's yes to `status().heldDeletions`: what other devices deleted goes here, too. */
   approveDeletions(): Promise<void>
-  /** Brings it back instead, on all devices. */
+  /** The user's no: what other devices deleted comes back, on all devices. */
   rejectDeletions(): Promise<void>
 
   /**
    * Calls the listener at each event; returns what takes it off again.
    *
-   * - `change` {ids, origin}: bookmarks were added, look different or are gone, by this device (`local`) or another
-   * - `conflict` {id, mine, theirs}: an edit of this device lost against another device's; `put(mine)` offers it again.
-   *   Null stands for deleted
+   * - `change` {ids, origin}: bookmarks were added, look different or are gone, by this device (`local`) or another; also
+   *   those that were stored, when they are read
+   * - `conflict` {id, mine, theirs}: an edit of this device lost against another device's; `put(mine)`, or `remove(id)`
+   *   where it is null, makes it again. Null stands for deleted
    * - `status`: what `status()` returns has changed
    * - `error` {error, id}: RecordError, a bookmark that does not open and was passed over; RollbackError, one that the
    *   service sent in an older version; StorageFullError, ApiError: tried again later. In the tab that talks with the

@@ -24,3 +24,15 @@ t.test(
     }
   },
 )
+
+t.test('takes exactly what Node writes for what Node reads', async () => {
+  const character = fc.constantFrom(...'AQgwB/+=- \n')
+  fc.assert(
+    fc.property(fc.array(character, { maxLength: 9 }), (characters) => {
+      const text = characters.join('')
+      const bytes = Buffer.from(text, 'base64')
+      assert.deepEqual(base64ToBytes(text), bytes.toString('base64') === text ? new Uint8Array(bytes) : undefined)
+    }),
+    { numRuns: 5000 },
+  )
+})

@@ -24,7 +24,11 @@ const vector = readVectors<{
 }>('keyring')
 const { user_id: userId, passphrase, recovery_code: recoveryCode, keyring } = vector
 const masterKey = new Uint8Array(fromHex(vector.master_key))
-const fault = (fault: string, message = /./) => ({ name: 'KeyringError', fault, message })
+const fault = (fault: string, message = /./) => ({
+  name: /^wrong-/.test(fault) ? 'WrongKeyError' : 'KeyringError',
+  fault,
+  message,
+})
 
 /** The vector with something else in it. */
 function altered(change: (keyring: KeyringJson) => void): string {

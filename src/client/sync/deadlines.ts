@@ -4,6 +4,8 @@ import type { CallOptions, Transport } from './transport.ts'
 
 /** For a page of 8 MiB on a slow line, with the waits of a busy service. */
 const patienceMs = 120_000
+/** Without a reason of its own, each `abort` makes an error with a stack. */
+const answered = 'answered'
 
 /** No call waits for ever: what is not answered in time counts as not answered. */
 export function withDeadlines(transport: Transport, clock: Clock): Transport {
@@ -17,7 +19,7 @@ export function withDeadlines(transport: Transport, clock: Clock): Transport {
     try {
       return await call({ signal: AbortSignal.any([signal, late.signal]) })
     } finally {
-      ended.abort()
+      ended.abort(answered)
     }
   }
 

@@ -44,5 +44,5 @@ async function pause({ clock }: Engine, ms: number, alarms: Promise<void>[], sig
   const over = new AbortController()
   const elapsed = clock.sleep(ms, AbortSignal.any([signal, over.signal])).catch(() => {})
   await Promise.race([elapsed, ...alarms])
-  over.abort()
+  over.abort('over')
 }

@@ -9,6 +9,7 @@ import { takeMessages } from './take.ts'
 /** Follows the realtime channel until it closes; false when it was refused. */
 export async function stayLive(engine: Engine, signal: AbortSignal): Promise<boolean> {
   const { transport, replica, userId, deviceId, clock, status, disconnected } = engine
+  signal.throwIfAborted()
   const socket = transport.openSocket({ userId, deviceId, since: replica.meta.cursor })
   const channel = new Channel(socket, clock, signal)
   disconnected.reset()

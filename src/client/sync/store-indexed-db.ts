@@ -11,6 +11,7 @@ interface Schema extends DBSchema {
 type Database = IDBPDatabase<Schema>
 
 const metaKey = 'meta'
+const sliceRows = 250
 
 /**
  * Keeps the bookmarks in the browser's IndexedDB, in a database of the user's own, so that nobody else who signs in on
@@ -28,29 +29,38 @@ export function indexedDbStore(userId: string): Store {
     load: () =>
       translated(async () => {
         const transaction = (await open()).transaction(['rows', 'meta'])
-        const [rows, meta] = await Promise.all([
-          transaction.objectStore('rows').getAll(),
-          transaction.objectStore('meta').get(metaKey),
-        ])
+        const meta = await transaction.objectStore('meta').get(metaKey)
+        const store = transaction.objectStore('rows')
+        const rows = await store.getAll(undefined, sliceRows)
+        for (let last = rows.at(-1); last; ) {
+          const more = await store.getAll(IDBKeyRange.lowerBound(last.id, true), sliceRows)
+          rows.push(...more)
+          last = more.at(-1)
+        }
         return { rows, meta }
       }),
     read: (ids) =>
       translated(async () => {
         const transaction = (await open()).transaction(['rows', 'meta'])
+        const meta = await transaction.objectStore('meta').get(metaKey)
         const store = transaction.objectStore('rows')
-        const [meta, ...rows] = await Promise.all([
-          transaction.objectStore('meta').get(metaKey),
-          ...ids.map((id) => store.get(id)),
-        ])
-        return { meta, rows: rows.filter((row) => row !== undefined) }
+        const rows: Row[] = []
+        await inSlices(ids, async (id) => {
+          const row = await store.get(id)
+          if (row) rows.push(row)
+        })
+        return { meta, rows }
       }),
     write: (rows, meta) =>
       translated(async () => {
         const transaction = (await open()).transaction(['rows', 'meta'], 'readwrite', { durability: 'strict' })
         const [store, metaStore] = [transaction.objectStore('rows'), transaction.objectStore('meta')]
-        const writes = rows.map(async (row) => (isBlank(row) ? store.delete(row.id) : store.put(row)))
-        const metaWrite = async () => metaStore.put(meta, metaKey)
-        await allOrNothing(transaction, [...writes, metaWrite()])
+        await allOrNothing(transaction, async () => {
+          await inSlices(rows, async (row) => {
+            await (isBlank(row) ? store.delete(row.id) : store.put(row))
+          })
+          await metaStore.put(meta, metaKey)
+        })
       }),
     async wipe() {
       const database = await open()
@@ -92,20 +102,35 @@ async function deleteDatabase(name: string): Promise<void> {
   })
 }
 
-/** Without room a transaction may end with any of its requests, or only when all of them have gone well. */
-async function allOrNothing(transaction: { done: Promise<void>; abort(): void }, writes: Promise<unknown>[]) {
-  const outcomes = await Promise.allSettled([...writes.map((write) => write.catch(giveUp)), transaction.done])
-  const failures = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : []))
-  if (failures.length > 0) throw failures.find(isFull) ?? failures[0]
-
-  function giveUp(error: unknown): never {
-    try {
-      transaction.abort()
-    } catch {
-      // It has ended by itself.
-    }
-    throw error
+/** Slice by slice within one transaction, so that a page is never busy with thousands of rows at once. */
+async function inSlices<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  for (let start = 0; start < items.length; start += sliceRows) {
+    await Promise.all(items.slice(start, start + sliceRows).map(work))
   }
+}
+
+/** Without room a transaction may end with any of its requests, or only when all of them have gone well. */
+async function allOrNothing(transaction: { done: Promise<void>; abort(): void }, work: () => Promise<void>) {
+  const failure = transaction.done.then(
+    () => undefined,
+    (error: unknown) => error,
+  )
+  try {
+    await work()
+  } catch (error) {
+    abort(transaction)
+    const cause = await failure
+    throw isFull(cause) ? cause : error
+  }
+  const error = await failure
+  if (error) throw error
+}
+
+/** It may have ended by itself. */
+function abort(transaction: { abort(): void }): void {
+  try {
+    transaction.abort()
+  } catch {}
 }
 
 async function translated<T>(work: () => Promise<T>): Promise<T> {

@@ -40,7 +40,7 @@ t.test('Random walk', async (t) => {
   if (!isPostgres) await app.context.database.db.executeQuery(CompiledQuery.raw('pragma synchronous = off'))
   const keys = deriveKeys(randomBytes(32))
   let walks = 0
-  const steps = fc.array(step, { minLength: 10, maxLength: 40 })
+  const steps = fc.array(step, { minLength: 15, maxLength: 45 })
   const property = fc.asyncProperty(steps, skews, fc.nat(), async (steps, hours, luck) => {
     const user = await app.user(`walker${walks++}`)
     await walk({ app, user, keys, steps, hours, luck })
@@ -96,15 +96,15 @@ async function take(world: World, walkers: Walker[], { device, kind, one, two }:
   const walker = walkers[device] as Walker
   const parentId = two % 2 ? { parentId: 'abcdefgh'.charAt(two % 8) } : {}
   const url = one % 3 ? {} : { url: `https://example.org/${one}` }
-  if (kind < 20) await walker.put(one, { ...parentId, ...url })
-  else if (kind < 30) await walker.move(one, two, one + two)
-  else if (kind < 38) await walker.remove(one, two % 7 ? 1 : 8)
-  else if (kind < 62) await walker.hear(1 + (one % 5))
-  else if (kind < 66) walker.hearAgain()
-  else if (kind < 76) await walker.release()
-  else if (kind < 80) walker.syncNow()
-  else if (kind < 94) await world.pass((1 + one) * 1000)
-  else if (kind < 96) walker.hangUp()
+  if (kind < 25) await walker.put(one, { ...parentId, ...url })
+  else if (kind < 34) await walker.move(one, two, one + two)
+  else if (kind < 42) await walker.remove(one, two % 7 ? 1 : 8)
+  else if (kind < 66) await walker.hear(1 + (one % 5))
+  else if (kind < 70) walker.hearAgain()
+  else if (kind < 80) await walker.release()
+  else if (kind < 84) walker.syncNow()
+  else if (kind < 95) await world.pass((1 + one) * 500)
+  else if (kind < 97) walker.hangUp()
   else await walker.restart()
 }
 

@@ -12,9 +12,8 @@ import { type Device, openDevice } from './device.ts'
 import type { Ledger } from './ledger.ts'
 import { answerLost, type Call, down, type Fate, Network, refused, up } from './network.ts'
 import type { TestSocket } from './socket.ts'
-import { settled } from './turns.ts'
 
-export const ids = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']
+const ids = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']
 
 interface Parts {
   app: TestApp
@@ -158,7 +157,7 @@ export class Walker {
   #meet(call: Call): Promise<unknown> {
     if (call.name === 'getUserId') return this.#sayUser()
     const fate = drawn(fates, this.#parts.chance())
-    if (this.#parts.chance() < 0.85) return fate(call)
+    if (this.#parts.chance() < 0.9) return fate(call)
     const { promise, resolve, reject } = Promise.withResolvers<unknown>()
     this.#held.push(() => fate(call).then(resolve, reject))
     return promise
@@ -166,8 +165,8 @@ export class Walker {
 
   #meetSocket(socket: TestSocket): void {
     const chance = this.#parts.chance()
-    if (chance < 0.8) socket.greet(this.#parts.world.time)
-    else if (chance < 0.9) socket.close()
+    if (chance < 0.9) socket.greet(this.#parts.world.time)
+    else if (chance < 0.97) socket.close()
   }
 }
 
@@ -177,7 +176,7 @@ const twice: Fate = async ({ send }) => {
   return send()
 }
 
-const fates: Fate[] = [up, up, up, up, up, up, up, down, answerLost, twice, refused]
+const fates: Fate[] = [...Array<Fate>(18).fill(up), down, answerLost, answerLost, twice, refused, refused]
 
 function drawn<T>(items: readonly T[], chance: number): T {
   return items[Math.floor(chance * items.length)] as T

@@ -1,0 +1,95 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+import { createClient } from '../../src/client/api.ts'
+import type { PlaintextBookmark } from '../../src/client/bookmark.ts'
+import { deriveKeys } from '../../src/client/keys.ts'
+import { memoryStore } from '../../src/client/sync/store-memory.ts'
+import { createSync } from '../../src/client/sync.ts'
+import { unwrap } from '../../src/client/unwrap.ts'
+import { launchChromium, NoChromiumError } from '../servers/chromium.ts'
+import { type FirstSync, firstSync } from './first-sync.ts'
+
+const count = 20_000
+const page = fileURLToPath(new URL('first-sync-page.ts', import.meta.url))
+
+/** A person's first device brings its bookmarks; then a second one pulls and decrypts them, in Node and in a browser. */
+export async function measureSecondDevice(origin: string, session: string, report: Report): Promise<void> {
+  const cookie = `service_session=${session}`
+  const client = createClient({
+    baseUrl: origin,
+    deviceId: 'first',
+    fetch(request) {
+      request.headers.set('cookie', cookie)
+      return fetch(request)
+    },
+  })
+  const { user_id: userId } = unwrap(await client.GET('/api/v1/auth/session')).user
+  const masterKey = randomBytes(32)
+  const owner = { keys: deriveKeys(masterKey), userId }
+
+  const first = createSync({ client, ...owner, deviceId: 'first', store: memoryStore() })
+  await first.importBookmarks(makeBookmarks())
+  await first.syncNow()
+  await first.stop()
+
+  print('Node, kept in memory', await firstSync(client, { ...owner, store: memoryStore() }), report)
+  try {
+    print('Chromium, kept in IndexedDB', await inChromium(origin, session, { masterKey, userId }), report)
+  } catch (error) {
+    if (!(error instanceof NoChromiumError)) throw error
+    console.log(error.message)
+  }
+}
+
+export type Report = (name: string, figure: number, unit: string, ratio?: number, of?: string) => void
+
+function print(where: string, sync: FirstSync, report: Report): void {
+  const { bookmarks, bytes, total, network, decrypt, store, cipher } = sync
+  if (bookmarks !== count) throw new Error(`${bookmarks} of ${count} bookmarks arrived`)
+  report(`first sync of ${bookmarks} bookmarks, ${Math.round(bytes / bookmarks)} bytes each`, total, `ms   ${where}`)
+  report('  network', network, 'ms', network / total, 'of all')
+  report('  decrypt', decrypt, 'ms', decrypt / total, 'of all')
+  report('  store', store, 'ms', store / total, 'of all')
+  report('  the cipher alone on the same bytes', cipher, 'ms')
+  report('  decrypt against the cipher alone', (100 * decrypt) / cipher, '%', decrypt / cipher, 'of it, 1.50 at most')
+}
+
+/** In a page of the service, any: its policy lets no script ask for anything. */
+async function inChromium(
+  origin: string,
+  session: string,
+  { masterKey, userId }: { masterKey: Uint8Array; userId: string },
+): Promise<FirstSync> {
+  const { outputFiles } = await build({ entryPoints: [page], bundle: true, format: 'iife', write: false })
+  const browser = await launchChromium()
+  try {
+    const context = await browser.newContext({ bypassCSP: true })
+    await context.addCookies([{ name: 'service_session', value: session, url: origin }])
+    const tab = await context.newPage()
+    await tab.goto(`${origin}/api/v1/health`)
+    await tab.evaluate(outputFiles[0]?.text ?? '')
+    const call = `firstSync(${JSON.stringify({ masterKey: [...masterKey], userId })})`
+    return await tab.evaluate<FirstSync>(call)
+  } finally {
+    await browser.close()
+  }
+}
+
+/** As long as people's are, in folders of fifty. */
+function makeBookmarks(): PlaintextBookmark[] {
+  const folders = Array.from({ length: count / 50 }, () => randomUUID())
+  return Array.from({ length: count }, (_, index) => {
+    const id = folders[index / 50] ?? randomUUID()
+    const dateAdded = new Date(1_600_000_000_000 + index * 3_600_000).toISOString()
+    const common = { id, source: 'bookmarks' as const, dateAdded, position: `a${index}` }
+    if (folders[index / 50]) return { ...common, title: `Folder ${index / 50}` }
+    const path = `articles/${index}/how-to-keep-bookmarks-in-step`.slice(0, 20 + (index % 30))
+    return {
+      ...common,
+      title: `How to keep bookmarks in step, part ${index}`,
+      url: `https://www.example.org/${path}`,
+      parentId: folders[Math.floor(index / 50)] as string,
+    }
+  })
+}

@@ -1,0 +1,149 @@
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { BrowserContext, Page } from 'playwright-core'
+import t, { type Test } from 'tap'
+import { freePort } from '../../scripts/servers/free-port.ts'
+import { createClient, createSync, memoryStore, openVault, type Sync, unwrap } from '../../src/client/index.ts'
+import { httpCall, openBrowser } from '../support/browser.ts'
+import { folder, type Service, startService } from '../support/service.ts'
+import { startWithExtensions } from './extension/chromium.ts'
+import type { Question, WorkerState } from './extension/messages.ts'
+import type { ExtensionPlatform } from './extension/platform.ts'
+import { type ExtensionKey, makeExtensionKey, writeExtension } from './extension/unpacked.ts'
+import { openChromium, passphrase } from './fixture.ts'
+
+declare const chrome: ExtensionPlatform
+
+/** Chromium ends an extension's worker that has had nothing to do for 30 s; the service pings every 20 s. */
+const pastIdleMs = 45_000
+
+const browser = await openChromium()
+t.setTimeout(180_000)
+if (typeof browser === 'string') t.plan(0, browser)
+else {
+  t.test(
+    'an extension signs in, pushes, refreshes, and holds its socket for longer than a worker may idle',
+    async (t) => {
+      const [key, idleKey] = [makeExtensionKey(), makeExtensionKey()]
+      const { service, provider } = await startWithProvider(t, [key, idleKey])
+      const origins = { service: service.origin, provider }
+      const extensions = await folder(t)
+      const chromium = await startWithExtensions(t, [
+        await writeExtension(join(extensions, 'in-step'), key, origins),
+        await writeExtension(join(extensions, 'idle'), idleKey, origins),
+      ])
+
+      const before = await chromium.watch(async (context) => {
+        const page = await context.newPage()
+        await page.goto(`${key.origin}/page.html`)
+        await signIn(page, 'Ada')
+        await put(page, 'pushed')
+        t.equal(refreshesOf(service), 0)
+
+        await context.addCookies([{ name: 'service_session', value: 'over', url: service.origin }])
+        await put(page, 'pushed after a refresh')
+        t.equal(refreshesOf(service), 1, 'one refresh')
+        const states = await askBoth(context, key, idleKey)
+        await page.close()
+        return states
+      })
+      t.equal(before.idle.status, null)
+
+      const elsewhere = await openDevice(service, 'Ada')
+      t.same(titlesOf(elsewhere), ['pushed', 'pushed after a refresh'], 'another device has both')
+      await sleep(pastIdleMs)
+      await elsewhere.put({ id: 'c', title: 'from elsewhere', source: 'bookmarks' })
+      await elsewhere.syncNow()
+
+      const after = await chromium.watch(async (context) => {
+        for (;;) {
+          const states = await askBoth(context, key, idleKey)
+          if (states.inStep.titles.includes('from elsewhere')) return states
+        }
+      })
+      t.not(after.idle.life, before.idle.life, 'a worker without a socket was ended meanwhile')
+      t.equal(after.inStep.life, before.inStep.life, 'the worker with the socket was not')
+      t.match(after.inStep.status, { state: 'online' })
+      const [socket, ...others] = after.inStep.sockets
+      t.same(others, [], 'it has had one socket')
+      const [greeting, ...messages] = socket ?? []
+      t.equal(greeting, 'connected')
+      t.ok(messages.filter((type) => type === 'ping').length >= 2, 'which the service kept alive')
+      t.equal(messages.filter((type) => type === 'sync').length, 1, 'and by which the change came')
+    },
+  )
+}
+
+/** At the development provider, which leads back to the extension's page; there, a new passphrase. */
+async function signIn(page: Page, name: string): Promise<void> {
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.waitForURL(/\/sign-in\//)
+  await page.locator('input:not([type=hidden])').first().fill(name)
+  await page.keyboard.press('Enter')
+  await page.getByLabel('Passphrase').fill(passphrase)
+  await page.keyboard.press('Enter')
+  await page.getByText('In step').waitFor()
+}
+
+/** Resolves once the worker is connected, and has sent it. */
+async function put(page: Page, title: string): Promise<void> {
+  await ask(page, { ask: 'put', bookmark: { id: title.replaceAll(' ', '-'), title, source: 'bookmarks' } })
+  for (;;) {
+    const { status } = await ask(page, { ask: 'state' })
+    if (status?.state === 'online' && status.waiting === 0) return
+    await page.waitForTimeout(50)
+  }
+}
+
+function ask(page: Page, question: Question): Promise<WorkerState> {
+  return page.evaluate((question) => chrome.runtime.sendMessage(question), question)
+}
+
+async function askBoth(context: BrowserContext, key: ExtensionKey, idleKey: ExtensionKey) {
+  const page = await context.newPage()
+  await page.goto(`${key.origin}/page.html`)
+  const inStep = await ask(page, { ask: 'state' })
+  await page.goto(`${idleKey.origin}/page.html`)
+  const idle = await ask(page, { ask: 'state' })
+  await page.close()
+  return { inStep, idle }
+}
+
+/** A device of the same person, in this process. */
+async function openDevice({ origin }: Service, name: string): Promise<Sync> {
+  const browser = openBrowser(httpCall(origin))
+  await browser.signIn(name)
+  const { service_session: session } = browser.cookies()
+  const withCookie = (request: Request) => {
+    request.headers.set('cookie', `service_session=${session}`)
+    return fetch(request)
+  }
+  const client = createClient({ baseUrl: origin, deviceId: 'elsewhere', fetch: withCookie })
+  const { user_id: userId } = unwrap(await client.GET('/api/v1/auth/session')).user
+  const { keys } = await openVault(client, { userId, passphrase })
+  const sync = createSync({ client, keys, userId, deviceId: 'elsewhere', store: memoryStore() })
+  await sync.syncNow()
+  return sync
+}
+
+function titlesOf(sync: Sync): string[] {
+  return [...sync.bookmarks().values()].map(({ title }) => title).sort()
+}
+
+/** Those that went well: before the sign-in there is nothing to refresh. */
+function refreshesOf({ stdout }: Service): number {
+  return stdout().split('"route":"/api/v1/auth/refresh","status":200').length - 1
+}
+
+async function startWithProvider(t: Test, extensions: ExtensionKey[]): Promise<{ service: Service; provider: string }> {
+  const port = await freePort()
+  const service = await startService(t, await folder(t), {
+    OIDC_ISSUER: '',
+    OIDC_CLIENT_ID: '',
+    OIDC_CLIENT_SECRET: '',
+    DEV_IDP_PORT: `${port}`,
+    CORS_ORIGIN: `${extensions.map(({ origin }) => origin)}`,
+    LOG_LEVEL: 'info',
+  })
+  return { service, provider: `http://127.0.0.1:${port}` }
+}
