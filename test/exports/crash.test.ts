@@ -1,81 +1,88 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readdir } from 'node:fs/promises'
-import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import t, { type Test } from 'tap'
+import type { Test } from 'tap'
+import { ObjectNotFoundError } from '../../src/exports/objects/store.ts'
 import { sweepExports } from '../../src/exports/sweep.ts'
-import { buildApp } from '../support/app.ts'
-import { openFile, secretKey } from './fixture.ts'
+import { buildApp, type TestUser } from '../support/app.ts'
+import { databaseUrl } from '../support/database-url.ts'
+import { endLeases, finishedExport } from '../support/exports.ts'
+import { folder } from '../support/service.ts'
+import { testOnEachStore } from '../support/stores.ts'
+import { exportKey, largeImport, openFile, secretKey } from './fixture.ts'
 
 const path = '/api/v1/exports'
-const count = 5_000
-const program = fileURLToPath(new URL('process.ts', import.meta.url))
+const count = largeImport().bookmarks.length
+const program = fileURLToPath(new URL('crash-process.ts', import.meta.url))
 
-function start(t: Test, dataDir: string) {
-  return buildApp(t, { SECRET_KEY: Buffer.from(secretKey).toString('base64') }, { dataDir })
-}
+testOnEachStore((t, store) => {
+  /** What all processes have in common. */
+  async function environment(t: Test, dataDir: string) {
+    return {
+      ...(await store.env(t)),
+      DATA_DIR: dataDir,
+      DATABASE_URL: await databaseUrl(dataDir),
+      SECRET_KEY: Buffer.from(secretKey).toString('base64'),
+    }
+  }
+
+  for (const [point, isWhole, isLeft] of [
+    ['before the file', false, false],
+    ['within the file', false, true],
+    ['after the file', true, false],
+  ] as const) {
+    t.test(`a process is killed ${point}: the restarted service finishes the export`, async (t) => {
+      const dataDir = await folder(t)
+      const env = await environment(t, dataDir)
+      const operator = await store.operate(env)
+      const id = await prepare(t, env, dataDir)
+      await killAt(t, env, point)
+      t.strictSame(await operator.objects(), isWhole ? [`${id}.1`] : [])
+      t.strictSame(await operator.leftovers(), isLeft ? [`${id}.1`] : [])
+
+      const app = await buildApp(t, env, { dataDir })
+      const ada = await app.user('ada')
+      if (!isWhole) await t.rejects(app.context.objects.get(`${id}.1`, exportKey), ObjectNotFoundError)
+      t.match((await ada.call('GET', path)).body.exports, [{ id, status: 'processing', size_bytes: null }])
+      t.equal((await ada.call('GET', `${path}/${id}`)).status, 400, 'what is there cannot be downloaded')
+
+      await endLeases(app.context)
+      app.context.exportWorker.wake()
+      t.match(await finishedExport(ada, id), { status: 'completed', bookmark_count: count })
+      t.equal(await countOpened(ada, id), count)
+      await sweepExports(app.context)
+      t.strictSame(await operator.objects(), [`${id}.2`], 'what the dead process left is swept')
+      t.strictSame(await operator.leftovers(), [])
+    })
+  }
+})
 
 /** Leaves an export that nobody has begun. */
-async function prepare(t: Test, dataDir: string): Promise<string> {
-  const app = await start(t, dataDir)
+async function prepare(t: Test, env: Record<string, string>, dataDir: string): Promise<string> {
+  const app = await buildApp(t, env, { dataDir })
   await app.context.exportWorker.close()
   const ada = await app.user('ada')
-  const bookmarks = Array.from({ length: count }, (_, index) => ({
-    id: `bookmark-${index}`,
-    encrypted_data: 'x'.repeat(300),
-    data_hash: 'hash',
-  }))
-  await ada.call('POST', '/api/v1/sync/import', { body: { bookmarks } })
+  await ada.call('POST', '/api/v1/sync/import', { body: largeImport() })
   const { body } = await ada.call('POST', path)
   await app.close()
   return body.id
 }
 
 /** Starts a worker in a process of its own and kills it once it hangs at that point. */
-async function killAt(t: Test, dataDir: string, task: string): Promise<void> {
-  const child = spawn(process.execPath, [program, dataDir, task], { stdio: ['ignore', 'pipe', 'inherit'] })
+async function killAt(t: Test, env: Record<string, string>, point: string): Promise<void> {
+  const child = spawn(process.execPath, [program], {
+    env: { ...process.env, ...env, HANG: point },
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  t.teardown(() => child.kill('SIGKILL'))
   const [output] = await Promise.race([once(child.stdout, 'data'), once(child, 'exit')])
   t.equal(String(output), 'hanging')
   child.kill('SIGKILL')
   await once(child, 'exit')
 }
 
-for (const [task, rest] of [
-  ['hang before the file', []],
-  ['hang within the file', ['1.part']],
-  ['hang after the file', ['1']],
-] as const) {
-  t.test(`a process is told to ${task}, and killed: the restarted service finishes the export`, async (t) => {
-    const dataDir = t.testdir()
-    const id = await prepare(t, dataDir)
-    await killAt(t, dataDir, task)
-    const files = () => readdir(join(dataDir, 'exports'))
-    t.strictSame(
-      await files(),
-      rest.map((name) => `${id}.${name}`),
-    )
-
-    const app = await start(t, dataDir)
-    const ada = await app.user('ada')
-    const download = () => ada.call('GET', `${path}/${id}`)
-    const list = async () => (await ada.call('GET', path)).body.exports
-    t.match(await list(), [{ id, status: 'processing', size_bytes: null }])
-    t.equal((await download()).status, 400, 'what is there cannot be downloaded')
-
-    app.setClock(Date.now() + 15_000)
-    app.context.exportWorker.wake()
-    let answer = await download()
-    for (; answer.status !== 200; answer = await download()) {
-      t.equal(answer.status, 400)
-      await sleep(5)
-    }
-    const key = Buffer.from((await ada.call('GET', '/api/v1/account/export-key')).body.key, 'base64')
-    const { bookmarks } = JSON.parse(await openFile(answer.raw, key))
-    t.equal(new Set(bookmarks.map((each: { id: string }) => each.id)).size, count)
-    t.match(await list(), [{ id, bookmark_count: count }])
-    await sweepExports(app.context)
-    t.strictSame(await files(), [`${id}.2`], 'what the dead process left is swept')
-  })
+async function countOpened(user: TestUser, id: string): Promise<number> {
+  const key = Buffer.from((await user.call('GET', '/api/v1/account/export-key')).body.key, 'base64')
+  const { bookmarks } = JSON.parse(await openFile((await user.call('GET', `${path}/${id}`)).raw, key))
+  return new Set(bookmarks.map((each: { id: string }) => each.id)).size
 }

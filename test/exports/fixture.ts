@@ -1,11 +1,12 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { sql } from 'kysely'
 import { pino } from 'pino'
 import type { Test } from 'tap'
 import { createSeal } from '../../src/auth/seal.ts'
 import { openChunks } from '../../src/client/export-file/chunks.ts'
 import type { ExportFile } from '../../src/client/export-file/cut.ts'
-import { openDatabase } from '../../src/db/database.ts'
+import { type Database, openDatabase } from '../../src/db/database.ts'
 import { findExport, saveExport } from '../../src/db/exports.ts'
 import type { Row } from '../../src/db/records.ts'
 import { saveUser } from '../../src/db/users.ts'
@@ -22,9 +23,18 @@ const seal = createSeal([secretKey])
 
 export type Fixture = Awaited<ReturnType<typeof openFixture>>
 
-/** What the service's export worker works with, on a folder of its own and under a clock that stands. */
+/** To stop work on it is to wait until the worker looks for no other job: else the clocks cannot be moved. */
+export const none = exportId(0)
+
+/** What the service's export worker works with, on a folder of its own and under clocks that stand. */
 export async function openFixture(dir: string, store?: ObjectStore) {
-  const database = await openDatabase(`sqlite:${join(dir, 'bookmarks.db')}`, silent)
+  const opened = await openDatabase(`sqlite:${join(dir, 'bookmarks.db')}`, silent)
+  const database = {
+    ...opened,
+    get now(): Database['now'] {
+      return sql<number>`${fixture.databaseNow}`
+    },
+  }
   const exportsDir = join(dir, 'exports')
   const objects = store ?? (await openFolderStore(exportsDir))
   const lines: string[] = []
@@ -36,6 +46,8 @@ export async function openFixture(dir: string, store?: ObjectStore) {
     log,
     lines,
     now: start,
+    /** Leases are by this one, which is not the process's. */
+    databaseNow: start - 60 * 60 * 1000,
     clock: () => fixture.now,
     /** The keys of what is stored. */
     files: async () => (await Array.fromAsync(objects.list())).sort(),
@@ -97,6 +109,7 @@ export function bookmark(userId: string, index: number, encrypted_data = `cipher
     device_id: 'phone',
     conflict_resolved: 0,
     resolution_strategy: null,
+    overwritten: null,
   }
 }
 
@@ -112,16 +125,34 @@ export async function openObject(objects: ObjectStore, key: string | null | unde
   return openFile(body)
 }
 
-/** A store in which nothing gets past the first piece until it is opened. */
-export function gated(store: ObjectStore) {
+/** After so many pieces the upload of an export to S3 has begun, and its first part is sent. */
+export const pastFirstPart = 130
+
+/** Bookmarks of ada's for more pieces than that. */
+export function largeBookmarks(): Row[] {
+  return Array.from({ length: 35 }, (_, index) => bookmark('ada', index, 'x'.repeat(262_144)))
+}
+
+/** The same as a request asks for them. */
+export function largeImport() {
+  return {
+    bookmarks: largeBookmarks().map(({ entity_id, encrypted_data, data_hash }) => ({
+      id: entity_id,
+      encrypted_data,
+      data_hash,
+    })),
+  }
+}
+
+/** A store in which nothing gets past so many pieces until it is opened. */
+export function gated(store: ObjectStore, pieces = 1) {
   const { promise: opened, resolve: open } = Promise.withResolvers<void>()
   const waiting: string[] = []
   async function* hold(key: string, content: AsyncIterable<Uint8Array>) {
-    let held = false
+    let count = 0
     for await (const piece of content) {
       yield piece
-      if (held) continue
-      held = true
+      if (++count !== pieces) continue
       waiting.push(key)
       await opened
     }

@@ -4,11 +4,11 @@ import { promisify } from 'node:util'
 import t from 'tap'
 import { bookmark, openFixture } from './fixture.ts'
 
-const program = fileURLToPath(new URL('process.ts', import.meta.url))
+const program = fileURLToPath(new URL('memory-process.ts', import.meta.url))
 const mebibyte = 1024 * 1024
 
 async function measure(dir: string) {
-  const { stdout } = await promisify(execFile)(process.execPath, [program, dir, 'measure'])
+  const { stdout } = await promisify(execFile)(process.execPath, [program, dir])
   return JSON.parse(stdout)
 }
 

@@ -1,114 +1,143 @@
-import { readdir, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
-import t from 'tap'
+import { ObjectNotFoundError } from '../../src/exports/objects/store.ts'
 import { sweepExports } from '../../src/exports/sweep.ts'
-import { buildFixture, exportId, gated, openObject, start, until } from './fixture.ts'
+import { testOnEachStore } from '../support/stores.ts'
+import {
+  buildFixture,
+  exportId,
+  exportKey,
+  gated,
+  largeBookmarks,
+  openObject,
+  pastFirstPart,
+  start,
+  until,
+} from './fixture.ts'
 
 const day = 24 * 60 * 60 * 1000
 const id = exportId(1)
 
-t.test('an expired export goes, row and file, 7 days after its completion', async (t) => {
-  const fixture = await buildFixture(t)
-  await fixture.addExport(id, 'ada')
-  await fixture.addExport(exportId(2), 'bob')
-  fixture.now = start + day
-  const worker = fixture.worker()
-  t.teardown(() => worker.close())
-  await fixture.settled(id, 'ada')
-  await fixture.settled(exportId(2), 'bob')
-  await fixture.database.db
-    .updateTable('exports')
-    .set({ expires_at: start + 9 * day })
-    .where('id', '=', exportId(2))
-    .execute()
-  fixture.now = start + 8 * day - 1
-  await sweepExports(fixture)
-  t.strictSame(await fixture.files(), [`${id}.1`, `${exportId(2)}.1`])
-  fixture.now = start + 8 * day
-  await sweepExports(fixture)
-  t.strictSame(await fixture.files(), [`${exportId(2)}.1`])
-  t.equal(await fixture.find(id, 'ada'), undefined)
-  t.ok(await fixture.find(exportId(2), 'bob'))
-})
-
-t.test('a failed export goes 7 days after it was asked for, an unfinished one stays', async (t) => {
-  const fixture = await buildFixture(t)
-  for (const index of [1, 2, 3]) await fixture.addExport(exportId(index), 'ada')
-  const set = (index: number, status: 'failed' | 'pending') =>
-    fixture.database.db.updateTable('exports').set({ status }).where('id', '=', exportId(index)).execute()
-  await set(1, 'failed')
-  await set(2, 'pending')
-  fixture.now = start + 7 * day - 1
-  await sweepExports(fixture)
-  t.ok(await fixture.find(id, 'ada'))
-  fixture.now = start + 7 * day
-  await sweepExports(fixture)
-  t.equal(await fixture.find(id, 'ada'), undefined)
-  t.ok(await fixture.find(exportId(2), 'ada'))
-  t.ok(await fixture.find(exportId(3), 'ada'))
-})
-
-t.test(
-  'a file that cannot be removed keeps its row, does not keep the others from going, and is tried again',
-  async (t) => {
-    const fixture = await buildFixture(t)
-    for (const index of [1, 2]) await fixture.addExport(exportId(index), 'ada')
+testOnEachStore((t, store) => {
+  t.test('an expired export goes, row and file, 7 days after its completion', async (t) => {
+    const fixture = await buildFixture(t, await store.open(t))
+    await fixture.addExport(id, 'ada')
+    await fixture.addExport(exportId(2), 'bob')
+    fixture.now = start + day
     const worker = fixture.worker()
     t.teardown(() => worker.close())
-    for (const index of [1, 2]) await fixture.settled(exportId(index), 'ada')
-    fixture.now += 7 * day
-    const remove = async (key: string) => {
-      if (key.startsWith(id)) throw new Error('not today')
-      await fixture.objects.remove(key)
-    }
-    await sweepExports({ ...fixture, objects: { ...fixture.objects, remove } })
-    t.strictSame(await fixture.files(), [`${id}.1`])
-    t.ok(await fixture.find(id, 'ada'))
-    t.match(fixture.lines.join(''), /not today/)
+    await fixture.settled(id, 'ada')
+    await fixture.settled(exportId(2), 'bob')
+    await fixture.database.db
+      .updateTable('exports')
+      .set({ expires_at: start + 9 * day })
+      .where('id', '=', exportId(2))
+      .execute()
+    fixture.now = start + 8 * day - 1
     await sweepExports(fixture)
-    t.strictSame(await fixture.files(), [])
+    t.strictSame(await fixture.files(), [`${id}.1`, `${exportId(2)}.1`])
+    fixture.now = start + 8 * day
+    await sweepExports(fixture)
+    t.strictSame(await fixture.files(), [`${exportId(2)}.1`])
     t.equal(await fixture.find(id, 'ada'), undefined)
-  },
-)
+    t.ok(await fixture.find(exportId(2), 'bob'))
+  })
 
-t.test(
-  'orphans go: of deleted exports, of overtaken and of interrupted attempts; other people’s files stay',
-  async (t) => {
-    const fixture = await buildFixture(t)
-    await fixture.addExport(id, 'ada')
-    await fixture.addExport(exportId(2), 'ada')
-    const set = { status: 'pending', fence: 2 } as const
-    await fixture.database.db.updateTable('exports').set(set).where('id', '=', exportId(2)).execute()
-    const orphans = [
-      `${id}.1`,
-      `${id}.7.part`,
-      `${exportId(2)}.1`,
-      `${exportId(2)}.2`,
-      `${exportId(9)}.1`,
-      `${exportId(9)}.2.part`,
-    ]
-    for (const name of [...orphans, 'notes.txt', 'tax.2024']) await writeFile(join(fixture.exportsDir, name), 'x')
+  t.test('a failed export goes 7 days after it was asked for, an unfinished one stays', async (t) => {
+    const fixture = await buildFixture(t, await store.open(t))
+    for (const index of [1, 2, 3]) await fixture.addExport(exportId(index), 'ada')
+    const set = (index: number, status: 'failed' | 'pending') =>
+      fixture.database.db.updateTable('exports').set({ status }).where('id', '=', exportId(index)).execute()
+    await set(1, 'failed')
+    await set(2, 'pending')
+    fixture.now = start + 7 * day - 1
     await sweepExports(fixture)
-    t.strictSame((await readdir(fixture.exportsDir)).sort(), ['notes.txt', 'tax.2024'])
-  },
-)
+    t.ok(await fixture.find(id, 'ada'))
+    fixture.now = start + 7 * day
+    await sweepExports(fixture)
+    t.equal(await fixture.find(id, 'ada'), undefined)
+    t.ok(await fixture.find(exportId(2), 'ada'))
+    t.ok(await fixture.find(exportId(3), 'ada'))
+  })
 
-t.test('what is being made, and what is completed, is no orphan', async (t) => {
-  const fixture = await buildFixture(t)
-  await fixture.addExport(exportId(2), 'ada')
-  const first = fixture.worker()
-  await fixture.settled(exportId(2), 'ada')
-  await first.close()
-  await fixture.addExport(id, 'ada')
-  const store = gated(fixture.objects)
-  const worker = fixture.worker(store)
-  t.teardown(() => worker.close())
-  await until(() => store.waiting.length === 1)
-  fixture.now += 6 * day
-  await sweepExports(fixture)
-  t.strictSame(await fixture.files(), [`${id}.1`, `${exportId(2)}.1`])
-  store.open()
-  const { status, object_key } = await fixture.settled(id, 'ada')
-  t.equal(status, 'completed')
-  t.match(await openObject(fixture.objects, object_key), /"version":"1"/)
+  t.test(
+    'a file that cannot be removed keeps its row, does not keep the others from going, and is tried again',
+    async (t) => {
+      const fixture = await buildFixture(t, await store.open(t))
+      for (const index of [1, 2]) await fixture.addExport(exportId(index), 'ada')
+      const worker = fixture.worker()
+      t.teardown(() => worker.close())
+      for (const index of [1, 2]) await fixture.settled(exportId(index), 'ada')
+      fixture.now += 7 * day
+      const remove = async (key: string) => {
+        if (key.startsWith(id)) throw new Error('not today')
+        await fixture.objects.remove(key)
+      }
+      await sweepExports({ ...fixture, objects: { ...fixture.objects, remove } })
+      t.strictSame(await fixture.files(), [`${id}.1`])
+      t.ok(await fixture.find(id, 'ada'))
+      t.match(fixture.lines.join(''), /not today/)
+      await sweepExports(fixture)
+      t.strictSame(await fixture.files(), [])
+      t.equal(await fixture.find(id, 'ada'), undefined)
+    },
+  )
+
+  t.test(
+    'orphans go: of deleted exports, of overtaken and of interrupted attempts; other people’s files stay',
+    async (t) => {
+      const env = await store.env(t)
+      const [fixture, operator] = [await buildFixture(t, await store.open(t, env)), await store.operate(env)]
+      await fixture.addExport(id, 'ada')
+      await fixture.addExport(exportId(2), 'ada')
+      const set = { status: 'pending', fence: 2 } as const
+      await fixture.database.db.updateTable('exports').set(set).where('id', '=', exportId(2)).execute()
+      const whole = [`${id}.1`, `${exportId(2)}.1`, `${exportId(2)}.2`, `${exportId(9)}.1`]
+      const interrupted = [`${id}.7`, `${exportId(2)}.1`, `${exportId(9)}.2`]
+      for (const name of [...whole, 'notes.txt', 'tax.2024']) await operator.write(name)
+      for (const key of interrupted) await operator.interrupt(key)
+      t.strictSame(await operator.leftovers(), interrupted)
+      await sweepExports(fixture)
+      t.strictSame(await operator.objects(), ['notes.txt', 'tax.2024'])
+      t.strictSame(await operator.leftovers(), [])
+    },
+  )
+
+  t.test('what an interrupted attempt left is no export to anybody, and goes once another is under way', async (t) => {
+    const env = await store.env(t)
+    const [fixture, operator] = [await buildFixture(t, await store.open(t, env)), await store.operate(env)]
+    await fixture.addExport(id, 'ada')
+    await fixture.database.db.updateTable('exports').set({ status: 'pending', attempts: 1, fence: 1 }).execute()
+    await operator.interrupt(`${id}.1`)
+    await t.rejects(fixture.objects.get(`${id}.1`, exportKey), ObjectNotFoundError)
+    const gate = gated(fixture.objects)
+    const worker = fixture.worker(gate)
+    t.teardown(() => worker.close())
+    await until(() => gate.waiting.length === 1)
+    await sweepExports(fixture)
+    t.notOk((await operator.leftovers()).includes(`${id}.1`))
+    gate.open()
+    const { object_key } = await fixture.settled(id, 'ada')
+    t.match(await openObject(fixture.objects, object_key), /"version":"1"/)
+    t.strictSame([await operator.objects(), await operator.leftovers()], [[`${id}.2`], []])
+  })
+
+  t.test('what is being made, and what is completed, is no orphan', async (t) => {
+    const fixture = await buildFixture(t, await store.open(t))
+    await fixture.addExport(exportId(2), 'ada')
+    const first = fixture.worker()
+    await fixture.settled(exportId(2), 'ada')
+    await first.close()
+    await fixture.addBookmarks(largeBookmarks())
+    await fixture.addExport(id, 'ada')
+    const gate = gated(fixture.objects, pastFirstPart)
+    const worker = fixture.worker(gate)
+    t.teardown(() => worker.close())
+    await until(() => gate.waiting.length === 1)
+    fixture.now += 6 * day
+    await sweepExports(fixture)
+    t.strictSame(await fixture.files(), [`${id}.1`, `${exportId(2)}.1`])
+    gate.open()
+    const { status, object_key } = await fixture.settled(id, 'ada')
+    t.equal(status, 'completed')
+    t.match(await openObject(fixture.objects, object_key), /"version":"1"/)
+  })
 })

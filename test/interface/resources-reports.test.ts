@@ -34,7 +34,7 @@ t.test('Export', async (t) => {
     for (const status of ['pending', 'failed'] as const) {
       await db
         .updateTable('exports')
-        .set({ status, lease_until: now + 10_000 })
+        .set({ status, lease_until: Date.now() + 10_000 })
         .execute()
       t.equal((await ada.call('GET', '/api/v1/exports')).body.exports[0].status, status)
     }

@@ -1,59 +1,11 @@
-import { Readable } from 'node:stream'
-import { setTimeout as sleep } from 'node:timers/promises'
-import type { Test } from 'tap'
-import { startExportWorker } from '../../src/exports/worker.ts'
-import { gated, openFile, until } from '../exports/fixture.ts'
-import { buildApp, type TestApp, type TestUser } from '../support/app.ts'
 import { testOnEachStore } from '../support/stores.ts'
+import { build, buildIdle, list, make, path, pending, setStatus } from './exports-fixture.ts'
 
 const day = 24 * 60 * 60 * 1000
-const path = '/api/v1/exports'
-const pending = { size_bytes: null, bookmark_count: null, expires_at: null }
-
-async function list(user: TestUser) {
-  const { body } = await user.call('GET', path)
-  return body.exports
-}
-
-/** Makes an export and waits until it is completed. */
-async function make(user: TestUser) {
-  const { body } = await user.call('POST', path)
-  for (;;) {
-    const [found] = (await list(user)).filter((each: { id: string }) => each.id === body.id)
-    if (found.status === 'completed') return found
-    await sleep(5)
-  }
-}
-
-async function keyOf(user: TestUser, query = '') {
-  const { body } = await user.call('GET', `/api/v1/account/export-key${query}`)
-  return Buffer.from(body.key, 'base64')
-}
-
-async function setStatus({ context }: TestApp, status: 'pending' | 'processing' | 'completed' | 'failed') {
-  await context.database.db.updateTable('exports').set({ status }).execute()
-}
 
 testOnEachStore((t, store) => {
-  async function build(t: Test) {
-    const app = await buildApp(t, await store.env(t))
-    return {
-      app,
-      ada: await app.user('ada'),
-      bob: await app.user('bob'),
-      files: async () => (await Array.fromAsync(app.context.objects.list())).sort(),
-    }
-  }
-
-  /** Without a worker, exports stay as they are. */
-  async function buildIdle(t: Test) {
-    const built = await build(t)
-    await built.app.context.exportWorker.close()
-    return built
-  }
-
   t.test('POST answers 201 with the export, processing, its size, count and expiry null', async (t) => {
-    const { app, ada } = await buildIdle(t)
+    const { app, ada } = await buildIdle(t, store)
     app.setClock(Date.UTC(2026, 10, 21))
     const { status, body } = await ada.call('POST', path)
     t.equal(status, 201)
@@ -61,35 +13,8 @@ testOnEachStore((t, store) => {
     t.strictSame(await list(ada), [body])
   })
 
-  t.test('an export is downloaded as an attachment and opens with the export key', async (t) => {
-    const { app, ada, bob } = await build(t)
-    const hashes = { encrypted_data: 'Y2lwaGVy', data_hash: 'hash' }
-    const { body: bookmark } = await ada.call('POST', '/api/v1/bookmarks', { body: hashes })
-    await bob.call('POST', '/api/v1/bookmarks', { body: { ...hashes, encrypted_data: 'Ym9i' } })
-    app.setClock(Date.UTC(2026, 10, 21, 23, 59))
-    const made = await make(ada)
-    t.match(made, { bookmark_count: 1, expires_at: Date.UTC(2026, 10, 28, 23, 59) })
-    const { status, headers, raw } = await ada.call('GET', `${path}/${made.id}`)
-    t.equal(status, 200)
-    t.equal(raw.length, made.size_bytes)
-    t.match(headers, {
-      'content-type': 'application/octet-stream',
-      'content-disposition': 'attachment; filename="bookmarks-2026-11-21.dat"',
-      'content-length': `${made.size_bytes}`,
-      'accept-ranges': 'bytes',
-      'cache-control': 'private, no-store',
-      etag: /^"[^"]+"$/,
-    })
-    t.strictSame(JSON.parse(await openFile(raw, await keyOf(ada))), {
-      version: '1',
-      exported_at: '2026-11-21T23:59:00.000Z',
-      bookmarks: [{ id: bookmark.id, ...hashes, created_at: bookmark.created_at, updated_at: bookmark.updated_at }],
-      bookmark_count: 1,
-    })
-  })
-
   t.test('the list is the user’s own, newest first', async (t) => {
-    const { app, ada, bob } = await buildIdle(t)
+    const { app, ada, bob } = await buildIdle(t, store)
     const ids: string[] = []
     for (const at of [3000, 1000, 2000]) {
       app.setClock(Date.UTC(2026, 10, 21) + at)
@@ -104,7 +29,7 @@ testOnEachStore((t, store) => {
   })
 
   t.test('three exports a user may be unfinished, however many are asked for at once', async (t) => {
-    const { app, ada, bob } = await buildIdle(t)
+    const { app, ada, bob } = await buildIdle(t, store)
     const answers = await Promise.all(Array.from({ length: 12 }, () => ada.call('POST', path)))
     t.strictSame(answers.map(({ status }) => status).sort(), [201, 201, 201, ...Array(9).fill(429)])
     for (const { headers, body } of answers.filter(({ status }) => status === 429)) {
@@ -114,8 +39,8 @@ testOnEachStore((t, store) => {
     t.equal((await bob.call('POST', path)).status, 201, 'others are not concerned')
     await setStatus(app, 'pending')
     t.equal((await ada.call('POST', path)).status, 429, 'pending is unfinished, too')
-    const [{ id }] = await list(ada)
-    await ada.call('DELETE', `${path}/${id}`)
+    const [newest] = await list(ada)
+    await ada.call('DELETE', `${path}/${newest?.id}`)
     t.equal((await ada.call('POST', path)).status, 201, 'after a deletion')
     for (const finished of ['completed', 'failed'] as const) {
       await setStatus(app, finished)
@@ -124,7 +49,7 @@ testOnEachStore((t, store) => {
   })
 
   t.test('an export that is not completed cannot be downloaded', async (t) => {
-    const { app, ada } = await buildIdle(t)
+    const { app, ada } = await buildIdle(t, store)
     const { body } = await ada.call('POST', path)
     for (const status of ['pending', 'processing', 'failed'] as const) {
       await setStatus(app, status)
@@ -136,7 +61,7 @@ testOnEachStore((t, store) => {
   })
 
   t.test('an unknown export, and another user’s, is not found', async (t) => {
-    const { ada, bob, files } = await build(t)
+    const { ada, bob, files } = await build(t, store)
     const { id } = await make(ada)
     const ids = ['0199f6a0-1c00-7000-8000-000000000001', 'x', '..%2F..%2Fsecret.key', '%00', 'a'.repeat(129), id]
     for (const method of ['GET', 'DELETE']) {
@@ -151,7 +76,7 @@ testOnEachStore((t, store) => {
   })
 
   t.test('an expired export is gone at once, before the sweep', async (t) => {
-    const { app, ada } = await build(t)
+    const { app, ada } = await build(t, store)
     const { id, expires_at } = await make(ada)
     t.ok(Math.abs(expires_at - Date.now() - 7 * day) < day)
     await app.context.database.db
@@ -165,181 +90,5 @@ testOnEachStore((t, store) => {
     app.setClock(Date.UTC(2026, 0, 1))
     t.strictSame((await call('GET', path)).body, { exports: [] })
     for (const method of ['GET', 'DELETE']) t.equal((await call(method, `${path}/${id}`)).status, 404, method)
-  })
-
-  t.test('DELETE removes the export, and its file from the disk', async (t) => {
-    const { ada, files } = await build(t)
-    const [kept, gone] = [await make(ada), await make(ada)]
-    t.equal((await files()).length, 2)
-    const { status, body } = await ada.call('DELETE', `${path}/${gone.id}`)
-    t.equal(status, 200)
-    t.strictSame(body, { success: true })
-    t.strictSame(await files(), [`${kept.id}.1`])
-    t.strictSame(await list(ada), [kept])
-    for (const method of ['GET', 'DELETE']) {
-      t.equal((await ada.call(method, `${path}/${gone.id}`)).status, 404, `${method} afterwards`)
-    }
-  })
-
-  t.test('DELETE of an export that is being made leaves nothing behind', async (t) => {
-    const { app, ada, files } = await buildIdle(t)
-    const objects = gated(app.context.objects)
-    app.context.exportWorker = startExportWorker({ ...app.context, objects })
-    t.teardown(() => app.context.exportWorker.close())
-    const { body } = await ada.call('POST', path)
-    await until(() => objects.waiting.length === 1)
-    t.strictSame(await files(), store.unfinished(`${body.id}.1`))
-    const deletion = ada.call('DELETE', `${path}/${body.id}`)
-    await until(async () => (await list(ada)).length === 0)
-    objects.open()
-    t.equal((await deletion).status, 200)
-    t.strictSame(await files(), [])
-    t.strictSame(await list(ada), [])
-    const next = await make(ada)
-    t.strictSame(await files(), [`${next.id}.1`])
-  })
-
-  t.test('DELETE of an export that is completed meanwhile removes its file, too', async (t) => {
-    const { app, ada, files } = await build(t)
-    const { id } = await make(ada)
-    const { db } = app.context.database
-    const completed = await db.selectFrom('exports').selectAll().executeTakeFirstOrThrow()
-    await db.updateTable('exports').set({ status: 'processing', object_key: null }).execute()
-    const write = app.context.database.write
-    app.context.database.write = async (work) => {
-      await db.updateTable('exports').set(completed).execute()
-      return write(work)
-    }
-    t.equal((await ada.call('DELETE', `${path}/${id}`)).status, 200)
-    t.strictSame(await files(), [])
-  })
-
-  t.test('when the file cannot be removed, DELETE says so and may be repeated', async (t) => {
-    const { app, ada, files } = await build(t)
-    const { id } = await make(ada)
-    const { objects } = app.context
-    app.context.objects = { ...objects, remove: () => Promise.reject(new Error('EIO')) }
-    const { status, body } = await ada.call('DELETE', `${path}/${id}`)
-    t.equal(status, 503)
-    t.strictSame(body, { error: 'Service unavailable' })
-    app.context.objects = objects
-    t.equal((await ada.call('DELETE', `${path}/${id}`)).status, 200)
-    t.strictSame(await files(), [])
-  })
-
-  t.test('a range of the file', async (t) => {
-    const { ada } = await build(t)
-    const { id, size_bytes: size } = await make(ada)
-    const whole = (await ada.call('GET', `${path}/${id}`)).raw
-    const ranges: [string, number, number][] = [
-      ['bytes=0-0', 0, 0],
-      ['bytes=10-19', 10, 19],
-      ['bytes=100-', 100, size - 1],
-      ['bytes=-7', size - 7, size - 1],
-      [`bytes=5-${size + 100}`, 5, size - 1],
-    ]
-    for (const [range, start, end] of ranges) {
-      const { status, headers, raw } = await ada.call('GET', `${path}/${id}`, { headers: { range } })
-      t.equal(status, 206, range)
-      t.match(headers, {
-        'content-range': `bytes ${start}-${end}/${size}`,
-        'content-length': `${end - start + 1}`,
-        'content-disposition': /^attachment; filename="bookmarks-.*\.dat"$/,
-        'cache-control': 'private, no-store',
-      })
-      t.ok(raw.equals(whole.subarray(start, end + 1)), range)
-    }
-    for (const range of ['bytes=0-1,3-4', 'bytes=9-3', 'lines=0-1', 'garbage']) {
-      const { status, headers, raw } = await ada.call('GET', `${path}/${id}`, { headers: { range } })
-      t.equal(status, 200, range)
-      t.equal(headers['content-range'], undefined)
-      t.ok(raw.equals(whole), range)
-    }
-  })
-
-  t.test('a range outside of the file is 416 and says how large the file is', async (t) => {
-    const { ada } = await build(t)
-    const { id, size_bytes: size } = await make(ada)
-    for (const range of [`bytes=${size}-`, 'bytes=-0']) {
-      const { status, headers, body } = await ada.call('GET', `${path}/${id}`, { headers: { range } })
-      t.equal(status, 416, range)
-      t.equal(headers['content-range'], `bytes */${size}`)
-      t.strictSame(body, { error: 'Range not satisfiable' })
-    }
-  })
-
-  t.test('If-Range: the range holds for the file with that ETag, else the whole file comes', async (t) => {
-    const { ada } = await build(t)
-    const [first, second] = [await make(ada), await make(ada)]
-    const { headers } = await ada.call('GET', `${path}/${first.id}`)
-    const get = (id: string, ifRange: string, range = 'bytes=0-3') =>
-      ada.call('GET', `${path}/${id}`, { headers: { range, 'if-range': ifRange } })
-    t.equal((await get(first.id, String(headers.etag))).status, 206)
-    t.equal((await get(second.id, String(headers.etag))).status, 200, 'another file has another ETag')
-    t.equal((await get(first.id, `W/${headers.etag}`)).status, 200, 'a weak one never matches')
-    t.equal((await get(first.id, 'Sat, 21 Nov 2026 08:00:00 GMT')).status, 200, 'there is no date')
-    t.equal((await get(first.id, '"x"', 'bytes=999999-')).status, 200, 'an ignored range is not checked')
-  })
-
-  t.test('a file that is missing or not what was stored is 503, and logged', async (t) => {
-    const { app, ada, files } = await build(t)
-    const { id } = await make(ada)
-    const key = await keyOf(ada)
-    const [name = ''] = await files()
-    const { objects } = app.context
-    for (const [length, cause] of [
-      [400, 'has 400 bytes instead of'],
-      [40, 'has 40 bytes instead of'],
-      [undefined, `there is no object ${name}`],
-    ] as const) {
-      await objects.remove(name)
-      const content = Readable.from([Buffer.alloc(length ?? 0)])
-      if (length !== undefined) await objects.put(name, key, content, new AbortController().signal)
-      const { status, body } = await ada.call('GET', `${path}/${id}`)
-      t.equal(status, 503)
-      t.strictSame(body, { error: 'Service unavailable' })
-      t.match(app.log.at(-2) ?? '', cause)
-    }
-    t.equal((await ada.call('DELETE', `${path}/${id}`)).status, 200, 'it can be deleted')
-  })
-
-  t.test('a download that meets the deletion finds no export', async (t) => {
-    const { app, ada } = await build(t)
-    const { id } = await make(ada)
-    const { objects } = app.context
-    app.context.objects = {
-      ...objects,
-      async get(...args) {
-        await ada.call('DELETE', `${path}/${id}`)
-        return objects.get(...args)
-      },
-    }
-    t.equal((await ada.call('GET', `${path}/${id}`)).status, 404)
-  })
-
-  t.test(
-    'a new export key is for later exports only; the old one opens the earlier file until it expires',
-    async (t) => {
-      const { ada } = await build(t)
-      const oldKey = await keyOf(ada)
-      const earlier = await make(ada)
-      const newKey = new Uint8Array(32).fill(9)
-      await ada.call('PUT', '/api/v1/account/export-key', { body: { key: Buffer.from(newKey).toString('base64') } })
-      const later = await make(ada)
-      const download = async (id: string) => (await ada.call('GET', `${path}/${id}`)).raw
-      t.match(await openFile(await download(earlier.id), oldKey), /"version":"1"/)
-      t.match(await openFile(await download(later.id), newKey), /"version":"1"/)
-      await t.rejects(openFile(await download(earlier.id), newKey), /made under another export key/)
-      t.strictSame(await keyOf(ada, `?export=${earlier.id}`), oldKey)
-      t.strictSame(await keyOf(ada, `?export=${later.id}`), Buffer.from(newKey))
-    },
-  )
-
-  t.test('each user’s exports are under a key of their own', async (t) => {
-    const { ada, bob } = await build(t)
-    const [one, other] = [await keyOf(ada), await keyOf(bob)]
-    t.notSame(one, other)
-    const { id } = await make(ada)
-    await t.rejects(openFile((await ada.call('GET', `${path}/${id}`)).raw, other), /made under another export key/)
   })
 })

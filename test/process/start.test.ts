@@ -1,7 +1,8 @@
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import { folder, freePort, run, serving } from '../support/service.ts'
+import { freePort } from '../../scripts/servers/free-port.ts'
+import { folder, run, serving } from '../support/service.ts'
 import { signInAt } from '../support/sign-in.ts'
 
 t.test('In an empty folder, with nothing configured, it creates what it needs and says where and how', async (t) => {

@@ -27,9 +27,10 @@ t.test('SIGTERM with open sockets, running pushes and a running export', async (
   )
   const answered: string[] = []
   const pushers = ['p1', 'p2', 'p3', 'p4'].map((name) => pushUntilGone(service, user, name, answered))
+  while (answered.length < 20) await sleep(1)
   const { body: made } = await user.call('POST', '/api/v1/exports')
   const exportsDir = join(dataDir, 'exports')
-  while (answered.length < 20 || !(await readdir(exportsDir)).some((name) => name.endsWith('.part'))) await sleep(1)
+  while (!(await readdir(exportsDir)).some((name) => name.endsWith('.part'))) await sleep(1)
 
   const began = performance.now()
   const exit = await service.kill('SIGTERM')

@@ -18,6 +18,7 @@ const row = (entity_id: string, stamp: number): Row => ({
   device_id: 'device-a',
   conflict_resolved: 0,
   resolution_strategy: null,
+  overwritten: null,
 })
 
 t.test('A change that the socket still has before it is taken in its turn, once', async (t) => {

@@ -33,7 +33,7 @@ export interface DeviceOptions {
 export async function openDevice(
   t: Test,
   origin: string,
-  user: TestUser,
+  user: Pick<TestUser, 'userId' | 'cookie'>,
   options: DeviceOptions = {},
 ): Promise<Device> {
   const { deviceId = 'device-b', since } = options

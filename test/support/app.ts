@@ -56,7 +56,7 @@ export interface BuildOptions {
 }
 
 export async function buildApp(
-  t: Test,
+  t: Pick<Test, 'teardown'>,
   env: Record<string, string> = {},
   { dataDir }: BuildOptions = {},
 ): Promise<TestApp> {
@@ -66,6 +66,7 @@ export async function buildApp(
     DATA_DIR: folder,
     DATABASE_URL,
     RATE_LIMIT_PER_MINUTE: '1000000',
+    SERVE_DEMO: 'false',
     ...unusedProvider,
     ...env,
   })

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Context } from '../../src/context.ts'
 import type { Schemas } from '../../src/contract.ts'
 import type { TestUser } from './app.ts'
 
@@ -17,4 +18,9 @@ export async function finishedExport(user: TestUser, id: string): Promise<Export
     if (found.status === 'completed' || found.status === 'failed') return found
     await sleep(5)
   }
+}
+
+/** As if the time of all leases had passed, and that of what waits to be tried again. */
+export async function endLeases({ database }: Pick<Context, 'database'>): Promise<void> {
+  await database.db.updateTable('exports').set({ lease_until: 0 }).where('lease_until', '>', 0).execute()
 }

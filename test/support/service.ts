@@ -1,12 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
+import { freePort } from '../../scripts/servers/free-port.ts'
 import { buildApp, type CallOptions, type TestUser } from './app.ts'
 import { type Answered, checkAnswer } from './contract.ts'
 
@@ -80,6 +79,7 @@ export async function startService(
   const origin = `http://127.0.0.1:${port}`
   const settings = {
     DATA_DIR: dataDir,
+    SERVE_DEMO: 'false',
     PORT: String(port),
     RATE_LIMIT_PER_MINUTE: '1000000',
     ...unusedProvider,
@@ -150,20 +150,4 @@ export async function folder(t: Test): Promise<string> {
   const path = await mkdtemp(join(tmpdir(), 'ebs-test-'))
   t.teardown(() => rm(path, { recursive: true, force: true }))
   return path
-}
-
-/** Outside the range from which the system takes the ports of outgoing connections. */
-export async function freePort(): Promise<number> {
-  for (;;) {
-    const port = randomInt(20_000, 32_000)
-    const server = createServer().listen(port, '127.0.0.1')
-    const isTaken = await once(server, 'listening').then(
-      () => false,
-      () => true,
-    )
-    if (isTaken) continue
-    server.close()
-    await once(server, 'close')
-    return port
-  }
 }

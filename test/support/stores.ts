@@ -1,19 +1,34 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import type { S3Environment } from '../../scripts/servers/minio.ts'
 import { readConfig } from '../../src/config.ts'
 import { openObjectStore } from '../../src/exports/objects/open.ts'
 import type { ObjectStore } from '../../src/exports/objects/store.ts'
 import { startTestMinio } from './minio.ts'
+import { openClient } from './s3-store.ts'
+
+type Environment = Record<string, string>
 
 export interface TestStore {
   /** The variables under which the service uses a new, empty store of this kind. */
-  env(t: Test): Promise<Record<string, string>>
-  /** Such a store. */
-  open(t: Test): Promise<ObjectStore>
+  env(t: Test): Promise<Environment>
+  /** Such a store, or the one of these variables. */
+  open(t: Test, env?: Environment): Promise<ObjectStore>
   /** What the store tells of an object whose first piece is written. */
   unfinished(key: string): string[]
+  operate(env: Environment): Promise<Operator>
+}
+
+/** What whoever runs the store sees and does there, past the service. */
+export interface Operator {
+  objects(): Promise<string[]>
+  /** The keys of what interrupted writes left. */
+  leftovers(): Promise<string[]>
+  write(name: string): Promise<void>
+  /** Leaves what stays of an object whose writer was killed. */
+  interrupt(key: string): Promise<void>
 }
 
 const minio = await startTestMinio()
@@ -25,20 +40,63 @@ const stores: Record<string, Omit<TestStore, 'open'> | string> = {
       return { EXPORTS_DIR: dir }
     },
     unfinished: (key) => [key],
+    operate: async ({ EXPORTS_DIR = '' }) => operateFolder(EXPORTS_DIR),
   },
-  MinIO: typeof minio === 'string' ? minio : { env: () => minio.createBucket(), unfinished: () => [] },
+  MinIO:
+    typeof minio === 'string'
+      ? minio
+      : {
+          env: () => minio.createBucket(),
+          unfinished: () => [],
+          operate: (env) => operateBucket(env as S3Environment),
+        },
 }
 
 /** Runs the tests on every kind of object store. */
 export function testOnEachStore(tests: (t: Test, store: TestStore) => void): void {
   for (const [name, store] of Object.entries(stores)) {
     if (typeof store === 'string') t.test(`on ${name}`, { skip: store }, async () => {})
-    else t.test(`on ${name}`, async (t) => tests(t, { ...store, open: (t) => open(t, store.env) }))
+    else {
+      const open: TestStore['open'] = async (t, env) => openForTest(t, env ?? (await store.env(t)))
+      t.test(`on ${name}`, async (t) => tests(t, { ...store, open }))
+    }
   }
 }
 
-async function open(t: Test, env: TestStore['env']): Promise<ObjectStore> {
-  const store = await openObjectStore(readConfig(await env(t)))
+async function openForTest(t: Test, env: Environment): Promise<ObjectStore> {
+  const store = await openObjectStore(readConfig(env))
   t.teardown(() => store.close())
   return store
+}
+
+function operateFolder(dir: string): Operator {
+  const half = '.part'
+  const files = async () => (await readdir(dir)).sort()
+  return {
+    objects: async () => (await files()).filter((name) => !name.endsWith(half)),
+    leftovers: async () =>
+      (await files()).filter((name) => name.endsWith(half)).map((name) => name.slice(0, -half.length)),
+    write: (name) => writeFile(join(dir, name), 'x'),
+    interrupt: (key) => writeFile(join(dir, key + half), 'x'),
+  }
+}
+
+async function operateBucket(env: S3Environment): Promise<Operator> {
+  const [client, bucket] = [await openClient(env), env.S3_BUCKET]
+  return {
+    async objects() {
+      const { objects } = await client.listObjectsV2Query(bucket, '', '', '', 1000, '')
+      return objects.map(({ name = '' }) => name)
+    },
+    async leftovers() {
+      const { uploads } = await client.listIncompleteUploadsQuery(bucket, '', '', '', '')
+      return uploads.map(({ key }) => key).sort()
+    },
+    async write(name) {
+      await client.putObject(bucket, name, 'x')
+    },
+    async interrupt(key) {
+      await client.initiateNewMultipartUpload(bucket, key, {})
+    },
+  }
 }

@@ -1,7 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import { readdir, readFile } from 'node:fs/promises'
-import { join } from 'node:path'
-import { buffer } from 'node:stream/consumers'
 import t from 'tap'
 import { S3RefusalError } from '../../../src/exports/objects/s3-errors.ts'
 import { customerKeyHeaders } from '../../../src/exports/objects/s3-key.ts'
@@ -44,63 +41,6 @@ else {
       const part = await store.get(each, exportKey, { start, end })
       t.equal(part.size, size)
       t.ok((await read(part)).equals(content.subarray(start)))
-    }
-  })
-
-  t.test('no key is in any URL; each request for an object’s content has it in its headers', async (t) => {
-    const { env, requests } = await startRecorder(t, await minio.createBucket())
-    const store = await openS3(t, env)
-    for (const size of [100, partBytes + 1]) {
-      await store.put(key, exportKey, pieces(randomBytes(size)), signal)
-      await read(await store.get(key, exportKey))
-      await read(await store.get(key, exportKey, { start: 1, end: 9 }))
-      await store.remove(key)
-    }
-    await Array.fromAsync(store.list())
-    await store.probe()
-    const header = 'x-amz-server-side-encryption-customer-key'
-    const keys = new Set(requests.map(({ headers }) => headers[header]).filter((each) => each !== undefined))
-    t.ok(keys.size > 1, 'the probes have keys of their own')
-    keys.add(Buffer.from(exportKey).toString('base64'))
-    for (const { url } of requests) {
-      t.notMatch(url, /server-side|customer/i)
-      for (const secret of [...keys].map((each) => Buffer.from(String(each), 'base64'))) {
-        const forms = [secret.toString('base64'), secret.toString('base64url'), secret.toString('hex')]
-        for (const form of forms) t.notOk(decodeURIComponent(url).includes(form.replace(/=+$/, '')))
-      }
-    }
-    const { [header]: own } = customerKeyHeaders(exportKey)
-    const ofContent = requests.filter(
-      ({ method, url }) =>
-        url.includes(`/${key}`) && (method === 'GET' || method === 'PUT' || url.endsWith('?uploads')),
-    )
-    t.equal(ofContent.filter(({ headers }) => headers[header] !== own).length, 0)
-    t.ok(ofContent.length >= 8)
-  })
-
-  t.test('neither the disk nor the credentials give an object away', async (t) => {
-    const env = await minio.createBucket()
-    const [store, client] = [await openS3(t, env), await openClient(env)]
-    for (const [index, size] of [100, 300_000, partBytes + 1].entries()) {
-      const [each, content] = [`${exportId(2)}.${index}`, Buffer.concat([Buffer.from('EBSX'), randomBytes(size)])]
-      await store.put(each, exportKey, pieces(content), signal)
-      const names = await readdir(join(minio.dataDir, env.S3_BUCKET, each), { recursive: true, withFileTypes: true })
-      const files = names.filter((entry) => entry.isFile())
-      t.not(files.length, 0)
-      for (const { parentPath, name } of files) {
-        const file = await readFile(join(parentPath, name))
-        for (const start of [0, 32, Math.floor(size / 2), size - 16]) {
-          t.notOk(file.includes(content.subarray(start, start + 16)), `${name} of ${size} bytes at ${start}`)
-        }
-        t.notOk(file.includes('EBSX'))
-      }
-      const get = (headers: Record<string, string>, method = 'GET') =>
-        client.makeRequestAsync({ method, bucketName: env.S3_BUCKET, objectName: each, query: '', headers })
-      await t.rejects(get({}), { code: 'InvalidRequest' }, 'without the key')
-      await t.rejects(get({ range: 'bytes=0-31' }), { code: 'InvalidRequest' }, 'not even the header of the file')
-      await t.rejects(get({}, 'HEAD'), 'nor its size')
-      await t.rejects(get(customerKeyHeaders(randomBytes(32))), { code: 'AccessDenied' }, 'with another key')
-      t.ok((await buffer(await get(customerKeyHeaders(exportKey)))).equals(content), 'with the key')
     }
   })
 

@@ -1,0 +1,27 @@
+// A client of its own that is measured: it downloads an export, its URL and cookie given, and opens it bookmark by bookmark.
+import { streamExport } from '../../src/client/export-file.ts'
+import { keys, titleOf } from './large.ts'
+
+const [url = '', cookie = ''] = process.argv.slice(2)
+const response = await fetch(url, { headers: { cookie } })
+if (!response.ok || !response.body) throw new Error(`the service answers ${response.status}`)
+
+const before = process.memoryUsage.rss()
+let [most, bytes, count] = [before, 0, 0]
+
+async function* counted(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
+  for await (const piece of body) {
+    bytes += piece.length
+    most = Math.max(most, process.memoryUsage.rss())
+    yield piece
+  }
+}
+
+const reading = streamExport(counted(response.body), { exportKey: keys.exportKey, keys })
+for (;;) {
+  const { done, value } = await reading.next()
+  if (done) break
+  if (value.title !== titleOf(count)) throw new Error(`bookmark ${count} is not what it was`)
+  count += 1
+}
+process.stdout.write(JSON.stringify({ count, bytes, growth: most - before }))

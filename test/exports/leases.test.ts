@@ -1,0 +1,96 @@
+import { testOnEachStore } from '../support/stores.ts'
+import { buildFixture, exportId, gated, none, until } from './fixture.ts'
+
+const day = 24 * 60 * 60 * 1000
+const id = exportId(1)
+
+testOnEachStore((t, store) => {
+  t.test('the job of a worker that died is taken again when its lease is over, not before', async (t) => {
+    const fixture = await buildFixture(t, await store.open(t))
+    await fixture.addExport(id, 'ada')
+    await fixture.database.db
+      .updateTable('exports')
+      .set({ attempts: 1, fence: 1, lease_until: fixture.databaseNow + 15_000 })
+      .execute()
+    const worker = fixture.worker()
+    t.teardown(() => worker.close())
+    await worker.stop(id)
+    fixture.databaseNow += 14_999
+    worker.wake()
+    await worker.stop(id)
+    t.match(await fixture.find(id, 'ada'), { status: 'processing', fence: 1 })
+    fixture.databaseNow += 1
+    worker.wake()
+    t.match(await fixture.settled(id, 'ada'), { status: 'completed', attempts: 2, object_key: `${id}.2` })
+  })
+
+  t.test('a job that three workers died of has failed', async (t) => {
+    const fixture = await buildFixture(t, await store.open(t))
+    await fixture.addExport(id, 'ada')
+    await fixture.database.db
+      .updateTable('exports')
+      .set({ attempts: 3, fence: 3, lease_until: fixture.databaseNow })
+      .execute()
+    const worker = fixture.worker()
+    t.teardown(() => worker.close())
+    t.match(await fixture.settled(id, 'ada'), { status: 'failed', attempts: 3, size_bytes: null })
+  })
+
+  t.test('the job of a dead worker is pending while the others are busy', async (t) => {
+    const fixture = await buildFixture(t, await store.open(t))
+    for (const index of [1, 2, 3]) await fixture.addExport(exportId(index), 'ada')
+    const dead = exportId(3)
+    const set = { attempts: 1, fence: 1, lease_until: fixture.databaseNow + 15_000 }
+    await fixture.database.db.updateTable('exports').set(set).where('id', '=', dead).execute()
+    const gate = gated(fixture.objects)
+    const worker = fixture.worker(gate)
+    t.teardown(() => worker.close())
+    await until(() => gate.waiting.length === 2)
+    await worker.stop(none)
+    fixture.databaseNow += 15_000
+    worker.wake()
+    await until(async () => (await fixture.find(dead, 'ada'))?.status === 'pending')
+    gate.open()
+    t.match(await fixture.settled(dead, 'ada'), { status: 'completed', attempts: 2 })
+  })
+
+  t.test('a lease from before the clock was set back does not last', async (t) => {
+    const fixture = await buildFixture(t, await store.open(t))
+    await fixture.addExport(id, 'ada')
+    await fixture.database.db
+      .updateTable('exports')
+      .set({ attempts: 1, fence: 1, lease_until: fixture.databaseNow + day })
+      .execute()
+    const worker = fixture.worker()
+    t.teardown(() => worker.close())
+    t.equal((await fixture.settled(id, 'ada')).status, 'completed')
+  })
+
+  t.test('a lease that is a little too long holds: the database’s clock may have been adjusted', async (t) => {
+    const fixture = await buildFixture(t, await store.open(t))
+    await fixture.addExport(id, 'ada')
+    await fixture.database.db
+      .updateTable('exports')
+      .set({ attempts: 1, fence: 1, lease_until: fixture.databaseNow + 20_000 })
+      .execute()
+    const worker = fixture.worker()
+    t.teardown(() => worker.close())
+    await worker.stop(none)
+    t.match(await fixture.find(id, 'ada'), { status: 'processing', fence: 1 })
+  })
+
+  t.test('a running job keeps its lease, also after the process was asleep', async (t) => {
+    const fixture = await buildFixture(t, await store.open(t))
+    await fixture.addExport(id, 'ada')
+    const gate = gated(fixture.objects)
+    const worker = fixture.worker(gate)
+    t.teardown(() => worker.close())
+    await until(() => gate.waiting.length === 1)
+    await worker.stop(none)
+    fixture.databaseNow += day
+    worker.wake()
+    await until(async () => (await fixture.find(id, 'ada'))?.lease_until === fixture.databaseNow + 15_000)
+    gate.open()
+    t.match(await fixture.settled(id, 'ada'), { status: 'completed', attempts: 1 })
+  })
+})

@@ -1,0 +1,122 @@
+import { randomBytes } from 'node:crypto'
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { buffer } from 'node:stream/consumers'
+import t from 'tap'
+import type { S3Environment } from '../../../scripts/servers/minio.ts'
+import { customerKeyHeaders } from '../../../src/exports/objects/s3-key.ts'
+import { sweepExports } from '../../../src/exports/sweep.ts'
+import { buildApp } from '../../support/app.ts'
+import { createdExport } from '../../support/exports.ts'
+import { startTestMinio } from '../../support/minio.ts'
+import { startRecorder } from '../../support/s3-servers.ts'
+import { openClient, openS3, pieces, read } from '../../support/s3-store.ts'
+import { exportId, largeImport } from '../fixture.ts'
+
+const minio = await startTestMinio()
+if (typeof minio === 'string') t.pass('no MinIO', { skip: minio })
+else {
+  const partBytes = 8 * 1024 * 1024
+  const signal = new AbortController().signal
+  const key = `${exportId(1)}.1`
+  const exportKey = randomBytes(32)
+  const keyHeader = 'x-amz-server-side-encryption-customer-key'
+
+  t.test('no key is in any URL; each request for an object’s content has it in its headers', async (t) => {
+    const { env, requests } = await startRecorder(t, await minio.createBucket())
+    const store = await openS3(t, env)
+    for (const size of [100, partBytes + 1]) {
+      await store.put(key, exportKey, pieces(randomBytes(size)), signal)
+      await read(await store.get(key, exportKey))
+      await read(await store.get(key, exportKey, { start: 1, end: 9 }))
+      await store.remove(key)
+    }
+    await Array.fromAsync(store.list())
+    await store.probe()
+    const keys = new Set(requests.map(({ headers }) => headers[keyHeader]).filter((each) => each !== undefined))
+    t.ok(keys.size > 1, 'the probes have keys of their own')
+    keys.add(Buffer.from(exportKey).toString('base64'))
+    for (const { url } of requests) {
+      t.notMatch(url, /server-side|customer/i)
+      for (const each of keys) t.notOk(tells(url, Buffer.from(String(each), 'base64')), url)
+    }
+    const { [keyHeader]: own } = customerKeyHeaders(exportKey)
+    const ofContent = requests.filter(
+      ({ method, url }) =>
+        url.includes(`/${key}`) && (method === 'GET' || method === 'PUT' || url.endsWith('?uploads')),
+    )
+    t.equal(ofContent.filter(({ headers }) => headers[keyHeader] !== own).length, 0)
+    t.ok(ofContent.length >= 8)
+  })
+
+  t.test('neither the disk nor the credentials give an object away', async (t) => {
+    const env = await minio.createBucket()
+    const [store, client] = [await openS3(t, env), await openClient(env)]
+    for (const [index, size] of [100, 300_000, partBytes + 1].entries()) {
+      const [each, content] = [`${exportId(2)}.${index}`, Buffer.concat([Buffer.from('EBSX'), randomBytes(size)])]
+      await store.put(each, exportKey, pieces(content), signal)
+      for (const { path, file } of await filesOf(minio.dataDir, env, each)) {
+        for (const start of [0, 32, Math.floor(size / 2), size - 16]) {
+          t.notOk(file.includes(content.subarray(start, start + 16)), `${path} of ${size} bytes at ${start}`)
+        }
+        t.notOk(file.includes(content.subarray(0, 8)), 'the first bytes of an export file')
+      }
+      const get = (headers: Record<string, string>, method = 'GET') =>
+        client.makeRequestAsync({ method, bucketName: env.S3_BUCKET, objectName: each, query: '', headers })
+      await t.rejects(get({}), { code: 'InvalidRequest' }, 'without the key')
+      await t.rejects(get({ range: 'bytes=0-31' }), { code: 'InvalidRequest' }, 'not even the header of the file')
+      await t.rejects(get({}, 'HEAD'), 'nor its size')
+      await t.rejects(get(customerKeyHeaders(randomBytes(32))), { code: 'AccessDenied' }, 'with another key')
+      t.ok((await buffer(await get(customerKeyHeaders(exportKey)))).equals(content), 'with the key')
+    }
+  })
+
+  t.test('the exports of the service: not readable on the disk or over the API, not even their headers', async (t) => {
+    const bucket = await minio.createBucket()
+    const [{ env, requests }, client] = [await startRecorder(t, bucket), await openClient(bucket)]
+    const app = await buildApp(t, env)
+    const ada = await app.user('ada')
+    const small = await createdExport(ada)
+    await ada.call('POST', '/api/v1/sync/import', { body: largeImport() })
+    const large = await createdExport(ada)
+    const exportKey = Buffer.from((await ada.call('GET', '/api/v1/account/export-key')).body.key, 'base64')
+    for (const { id } of [small, large]) {
+      const { raw } = await ada.call('GET', `/api/v1/exports/${id}`)
+      t.equal(raw.subarray(0, 4).toString(), 'EBSX')
+      for (const { path, file } of await filesOf(minio.dataDir, bucket, `${id}.1`)) {
+        for (const start of [0, 4, 13, 32, 60]) {
+          t.notOk(file.includes(raw.subarray(start, start + 16)), `${path} has what is at ${start}`)
+        }
+        t.notOk(file.includes(raw.subarray(0, 13)), `${path} has the format and the id of the key`)
+      }
+      for (const headers of [{}, { range: 'bytes=0-31' }, customerKeyHeaders(randomBytes(32))]) {
+        const request = { method: 'GET', bucketName: bucket.S3_BUCKET, objectName: `${id}.1`, query: '', headers }
+        await t.rejects(client.makeRequestAsync(request), { code: /^(InvalidRequest|AccessDenied)$/ })
+      }
+      await ada.call('DELETE', `/api/v1/exports/${id}`)
+    }
+    await sweepExports(app.context)
+    const asked = requests.filter(({ url }) => url.includes(`${large.id}.1`)).map(({ method }) => method)
+    for (const method of ['POST', 'PUT', 'GET', 'DELETE'])
+      t.ok(asked.includes(method), `${method} is in the request log`)
+    const customerKey = customerKeyHeaders(exportKey)[keyHeader] ?? ''
+    t.ok(requests.some(({ headers }) => headers[keyHeader] === customerKey))
+    for (const { url } of requests) {
+      for (const secret of [exportKey, Buffer.from(customerKey, 'base64')]) t.notOk(tells(url, secret), url)
+    }
+  })
+}
+
+/** What a disk holds of an object. */
+async function filesOf(dataDir: string, { S3_BUCKET }: S3Environment, object: string) {
+  const entries = await readdir(join(dataDir, S3_BUCKET, object), { recursive: true, withFileTypes: true })
+  const files = entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name))
+  if (files.length === 0) throw new Error(`${object} has no file`)
+  return Promise.all(files.map(async (path) => ({ path, file: await readFile(path) })))
+}
+
+/** Whether the secret is in the URL, in any of the forms in which it could be written there. */
+function tells(url: string, secret: Buffer): boolean {
+  const forms = [secret.toString('base64'), secret.toString('base64url'), secret.toString('hex')]
+  return forms.some((form) => decodeURIComponent(url).includes(form.replace(/=+$/, '')))
+}

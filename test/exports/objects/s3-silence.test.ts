@@ -1,0 +1,67 @@
+import { randomBytes } from 'node:crypto'
+import t from 'tap'
+import { ObjectStoreUnavailableError } from '../../../src/exports/objects/store.ts'
+import { startTestMinio } from '../../support/minio.ts'
+import { startRecorder } from '../../support/s3-servers.ts'
+import { openS3, pieces, read } from '../../support/s3-store.ts'
+import { exportId } from '../fixture.ts'
+
+const minio = await startTestMinio()
+if (typeof minio === 'string') t.pass('no MinIO', { skip: minio })
+else {
+  const signal = new AbortController().signal
+  const key = `${exportId(1)}.1`
+  const exportKey = randomBytes(32)
+  const small = () => pieces(Buffer.from('small'))
+
+  t.test('a store that ends within a download cuts it: no shorter file is taken for a whole one', async (t) => {
+    t.teardown(() => minio.start())
+    const store = await openS3(t, await minio.createBucket())
+    await store.put(key, exportKey, pieces(randomBytes(40_000_000)), signal)
+    const { body } = await store.get(key, exportKey)
+    await t.rejects(async () => {
+      let isStopped = false
+      for await (const _ of body) {
+        if (!isStopped) await minio.stop()
+        isStopped = true
+      }
+    })
+  })
+
+  t.test('a store that answers nothing is out of reach; what it answers later is still read', async (t) => {
+    let silent = false
+    const { env } = await startRecorder(t, await minio.createBucket(), () => silent)
+    const store = await openS3(t, env)
+    await store.put(key, exportKey, small(), signal)
+    silent = true
+    const error = new ObjectStoreUnavailableError('the object store does not answer')
+    await Promise.all([
+      t.rejects(store.put(`${exportId(2)}.1`, exportKey, small(), signal), error),
+      t.rejects(store.get(key, exportKey), error),
+      t.rejects(store.remove(key), error),
+      t.rejects(store.probe(), error),
+      t.rejects(Array.fromAsync(store.list()), error),
+    ])
+    silent = false
+    t.equal(String(await read(await store.get(key, exportKey))), 'small')
+  })
+
+  for (const status of [408, 429, 500, 502, 503, 504]) {
+    t.test(`a store that answers ${status} is out of reach, and keeps no connection busy`, async (t) => {
+      let overloaded = false
+      const { env, connections } = await startRecorder(t, await minio.createBucket(), () => overloaded && status)
+      const store = await openS3(t, env)
+      await store.put(key, exportKey, small(), signal)
+      const before = connections.size
+      overloaded = true
+      const error = new ObjectStoreUnavailableError(`the object store answers ${status}`)
+      for (let index = 0; index < 5; index++) {
+        await t.rejects(store.get(key, exportKey), error)
+        await t.rejects(store.put(`${exportId(2)}.1`, exportKey, small(), signal), error)
+      }
+      overloaded = false
+      t.equal(String(await read(await store.get(key, exportKey))), 'small')
+      t.equal(connections.size, before)
+    })
+  }
+}

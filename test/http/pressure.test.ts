@@ -1,0 +1,112 @@
+import { once } from 'node:events'
+import { buffer } from 'node:stream/consumers'
+import t, { type Test } from 'tap'
+import { WebSocket } from 'ws'
+import { realtimeUrl } from '../realtime/device.ts'
+import { openAdmin } from '../support/admin.ts'
+import { buildApp } from '../support/app.ts'
+import { checkAnswer } from '../support/contract.ts'
+import { allOperations } from '../support/operations.ts'
+import { beginUpload, type Upload, until } from './uploads.ts'
+
+const list = '/api/v1/bookmarks'
+const alwaysServed = 32
+
+t.setTimeout(120_000)
+
+/** The service with so many requests that are not finished. */
+async function open(t: Test, unfinished: number) {
+  const app = await buildApp(t, { CORS_ORIGIN: 'https://app.example' })
+  const origin = await app.listen()
+  const ada = await app.user('ada')
+  const uploads: Upload[] = []
+  while (uploads.length < unfinished) uploads.push(await beginUpload(origin, ada))
+  let timer: NodeJS.Timeout | undefined
+
+  /** From now on the loop is held for 0.6 s at a time. */
+  async function drown(): Promise<void> {
+    const sink = () => {
+      block(600)
+      timer = setTimeout(sink, 5)
+    }
+    sink()
+    await until(() => app.app.isUnderPressure())
+  }
+
+  const surface = () => clearTimeout(timer)
+  t.teardown(() => {
+    surface()
+    for (const upload of uploads) upload.abort()
+  })
+  return { ...app, origin, ada, drown, surface }
+}
+
+function block(ms: number): void {
+  const end = performance.now() + ms
+  while (performance.now() < end);
+}
+
+t.test('A loop that is late: what exceeds 32 requests is refused, whatever it asks; probes are answered', async (t) => {
+  const { app, context, call, log, origin, ada, drown, surface } = await open(t, alwaysServed + 1)
+  await drown()
+  const refused = allOperations.filter(({ id }) => id !== 'getHealth')
+  const answers = await Promise.all(refused.map(({ method, path }) => call(method, path)))
+  for (const [index, { status, body, headers }] of answers.entries()) {
+    const seen = [status, body, headers['retry-after']]
+    t.same(seen, [503, { error: 'Service unavailable' }, '1'], `${refused[index]?.id}, before the session is looked up`)
+  }
+  const { scrape } = openAdmin(t, { context })
+  const probes = ['/livez', '/readyz', '/api/v1/health'].map(async (path) => (await call('GET', path)).status)
+  t.same(await Promise.all(probes), [200, 200, 200])
+  t.ok(await scrape(), '/metrics')
+
+  const socket = new WebSocket(realtimeUrl(origin), { headers: { cookie: ada.cookie } })
+  socket.on('error', () => {})
+  const [, response] = await once(socket, 'unexpected-response')
+  const raw = await buffer(response)
+  t.equal(checkAnswer('GET', '/api/v1/sync/realtime', response.statusCode, response.headers, raw).status, 503)
+
+  const [foreign, own] = await Promise.all([
+    call('POST', list, { headers: { origin: 'https://evil.example' } }),
+    call('GET', list, { headers: { origin: 'https://app.example' } }),
+  ])
+  t.equal(foreign.status, 403, 'origins are checked before')
+  t.match(
+    own,
+    { status: 503, headers: { 'access-control-allow-origin': 'https://app.example' } },
+    'browsers may see it',
+  )
+  t.match(own.headers['access-control-expose-headers'], /Retry-After/)
+
+  surface()
+  await until(() => !app.isUnderPressure())
+  t.equal((await ada.call('GET', list)).status, 200, 'afterwards')
+  const told = (part: string) => log.filter((line) => line.includes(part)).map((line) => JSON.parse(line))
+  t.match(told('the event loop is late')[0], { level: 40, refused: 1 })
+  t.ok(told('the event loop is late').length <= 2, 'the log tells of many at once')
+  t.same(told('Service unavailable'), [], 'and nothing of each')
+})
+
+t.test('32 requests at a time are served, however late the loop', async (t) => {
+  const { app, origin, ada, drown } = await open(t, alwaysServed - 1)
+  for (let over = 0; over < 2; over++) await (await fetch(`${origin}/livez`)).text()
+  await drown()
+  const [last, oneMore] = [await beginUpload(origin, ada), await beginUpload(origin, ada)]
+  t.equal((await oneMore.answer).status, 503)
+  last.end('{"changes":[]}')
+  t.equal((await last.answer).status, 200)
+  t.ok(app.isUnderPressure())
+})
+
+t.test('Open sockets are no requests', async (t) => {
+  const { app, origin, ada, drown } = await open(t, 0)
+  const headers = { cookie: ada.cookie, 'x-user-id': ada.userId, 'x-device-id': 'device-a' }
+  const sockets = Array.from({ length: alwaysServed + 1 }, () => new WebSocket(realtimeUrl(origin), { headers }))
+  t.teardown(() => {
+    for (const socket of sockets) socket.terminate()
+  })
+  await Promise.all(sockets.map((socket) => once(socket, 'open')))
+  await drown()
+  t.equal((await ada.call('GET', list)).status, 200)
+  t.ok(app.isUnderPressure())
+})

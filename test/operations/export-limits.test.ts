@@ -1,0 +1,132 @@
+import t, { type Test } from 'tap'
+import type { Schemas } from '../../src/contract.ts'
+import { buildApp } from '../support/app.ts'
+
+type Export = Schemas['Export']
+
+const path = '/api/v1/exports'
+const now = Date.UTC(2026, 10, 21)
+const day = 24 * 60 * 60 * 1000
+const kept = { error: 'Too many exports kept' }
+
+/** Without a worker, exports stay as they are; `finish` makes each that is unfinished what a worker would have made it. */
+async function open(t: Test) {
+  const app = await buildApp(t)
+  await app.context.exportWorker.close()
+  app.setClock(now)
+  const ada = await app.user('ada')
+  const { db } = app.context.database
+
+  async function finish(status: 'completed' | 'failed', expires_at = now + 7 * day): Promise<void> {
+    const file = { size_bytes: 100, bookmark_count: 0, expires_at }
+    await db
+      .updateTable('exports')
+      .set(status === 'completed' ? { status, ...file } : { status })
+      .where('status', 'in', ['pending', 'processing'])
+      .execute()
+  }
+
+  /** So many exports of ada, oldest first. */
+  async function have(status: 'completed' | 'failed', count: number, expires_at?: number): Promise<Export[]> {
+    const made: Export[] = []
+    while (made.length < count) {
+      made.push((await ada.call('POST', path)).body)
+      await finish(status, expires_at)
+    }
+    return made
+  }
+
+  const list = async (): Promise<Export[]> => (await ada.call('GET', path)).body.exports
+  return { ...app, ada, finish, have, list }
+}
+
+t.test('Ten exports a user are kept: the next one is refused until one is deleted', async (t) => {
+  const { ada, user, have, list } = await open(t)
+  const [oldest] = await have('completed', 10)
+  const { status, body } = await ada.call('POST', path)
+  t.same([status, body], [429, kept])
+  t.equal((await list()).length, 10)
+  t.equal((await (await user('bob')).call('POST', path)).status, 201, 'others are not concerned')
+  await ada.call('DELETE', `${path}/${oldest?.id}`)
+  t.equal((await ada.call('POST', path)).status, 201)
+  t.equal((await ada.call('POST', path)).status, 429)
+})
+
+t.test('Retry-After tells when the first of them expires; then there is room at once, before the sweep', async (t) => {
+  const { ada, have, list, setClock } = await open(t)
+  await have('completed', 4, now + 3 * day)
+  await have('completed', 1, now + 2 * day - 999)
+  await have('completed', 5, now + 3 * day)
+  const { headers } = await ada.call('POST', path)
+  t.equal(headers['retry-after'], String(2 * 86_400))
+  setClock(now + 2 * day - 1000)
+  t.equal((await ada.call('POST', path)).headers['retry-after'], '1')
+  setClock(now + 2 * day - 999)
+  t.equal((await ada.call('POST', path)).status, 201)
+  t.equal((await list()).length, 10)
+})
+
+t.test('Unfinished ones are kept, too', async (t) => {
+  const { ada, have, finish } = await open(t)
+  await have('completed', 8)
+  t.equal((await ada.call('POST', path)).status, 201)
+  t.equal((await ada.call('POST', path)).status, 201)
+  t.same((await ada.call('POST', path)).body, kept)
+  await finish('failed')
+  t.equal((await ada.call('POST', path)).status, 201, 'one that has failed holds no place')
+})
+
+t.test('Three unfinished are too many before ten are kept', async (t) => {
+  const { ada, have } = await open(t)
+  await have('completed', 6)
+  for (let count = 0; count < 3; count++) t.equal((await ada.call('POST', path)).status, 201)
+  const { body, headers } = await ada.call('POST', path)
+  t.same([body, headers['retry-after']], [{ error: 'Too many exports in progress' }, '10'])
+})
+
+t.test('Once there are ten, the oldest failed one gives way to the new one', async (t) => {
+  const { ada, have, list, finish, setClock } = await open(t)
+  const failed: Export[] = []
+  for (let hour = 0; hour < 4; hour++) {
+    setClock(now + hour)
+    failed.push(...(await have('failed', 1)))
+  }
+  const completed = await have('completed', 6)
+  const ids = async () => new Set((await list()).map(({ id }) => id))
+  t.same(await ids(), new Set([...failed, ...completed].map(({ id }) => id)))
+  const { body } = await ada.call('POST', path)
+  t.same(await ids(), new Set([...failed.slice(1), ...completed, body].map(({ id }) => id)))
+  await finish('completed')
+  await have('completed', 3)
+  t.equal((await list()).filter(({ status }) => status === 'failed').length, 0)
+  t.same((await ada.call('POST', path)).body, kept)
+})
+
+t.test('A POST that is refused removes no failed one', async (t) => {
+  const { ada, have, list } = await open(t)
+  await have('failed', 3)
+  await have('completed', 4)
+  for (let count = 0; count < 3; count++) t.equal((await ada.call('POST', path)).status, 201)
+  const before = await list()
+  t.equal((await ada.call('POST', path)).status, 429)
+  t.same(await list(), before)
+})
+
+t.test('Eleven at once beside nine: one gets the last place', async (t) => {
+  const { ada, have, list } = await open(t)
+  await have('completed', 9)
+  const answers = await Promise.all(Array.from({ length: 11 }, () => ada.call('POST', path)))
+  t.same(answers.map(({ status }) => status).sort(), [201, ...Array(10).fill(429)])
+  for (const { status, body } of answers) if (status === 429) t.same(body, kept)
+  t.equal((await list()).length, 10)
+})
+
+t.test('Eleven at once beside seven completed and three failed: the failed ones make room for three', async (t) => {
+  const { ada, have, list } = await open(t)
+  await have('failed', 3)
+  await have('completed', 7)
+  const answers = await Promise.all(Array.from({ length: 11 }, () => ada.call('POST', path)))
+  t.same(answers.map(({ status }) => status).sort(), [201, 201, 201, ...Array(8).fill(429)])
+  const statuses = (await list()).map(({ status }) => status).sort()
+  t.same(statuses, [...Array(7).fill('completed'), ...Array(3).fill('processing')])
+})

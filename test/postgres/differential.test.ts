@@ -1,0 +1,50 @@
+/**
+ * SQLite or Postgres, a folder or MinIO: no caller can tell which. Random scripts of requests are played on both sides,
+ * and each answer, and at the end all that is stored, must be the same. DIFFERENTIAL_RUNS sets how many scripts (2,000);
+ * DIFFERENTIAL_SEED and DIFFERENTIAL_PATH, as a failure prints them, play that script again.
+ */
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { Worker } from 'node:worker_threads'
+import t, { type Test } from 'tap'
+import { databaseUrl, isPostgres } from '../support/database-url.ts'
+import { startTestMinio } from '../support/minio.ts'
+import { folder } from '../support/service.ts'
+import type { Task } from './differential/compare.ts'
+
+t.setTimeout(600_000)
+const { DIFFERENTIAL_RUNS = '2000', DIFFERENTIAL_SEED, DIFFERENTIAL_PATH } = process.env
+const workers = DIFFERENTIAL_SEED === undefined ? 2 : 1
+
+if (!isPostgres) t.comment('one side is Postgres: `npm test` runs this file there')
+else {
+  const minio = await startTestMinio()
+  t.test(`${DIFFERENTIAL_RUNS} random scripts have the same answers on both sides`, async (t) => {
+    const compared = await Promise.all(Array.from({ length: workers }, () => compareInWorker(t)))
+    const steps = compared.reduce((sum, count) => sum + count, 0)
+    t.ok(steps > 0, `${steps} steps`)
+  })
+
+  async function compareInWorker(t: Test): Promise<number> {
+    const path = await folder(t)
+    // Nothing here depends on what a crash would leave.
+    const postgres = `${await databaseUrl(path)}?options=-c%20synchronous_commit%3Doff`
+    const bucket = typeof minio === 'string' ? {} : await minio.createBucket()
+    const task: Task = {
+      sides: {
+        'SQLite and a folder': { DATABASE_URL: `sqlite:${join(path, 'bookmarks.db')}` },
+        'Postgres and MinIO': { DATABASE_URL: postgres, ...bucket },
+      },
+      parameters: {
+        numRuns: Math.ceil(Number(DIFFERENTIAL_RUNS) / workers),
+        ...(DIFFERENTIAL_SEED !== undefined && { seed: Number(DIFFERENTIAL_SEED) }),
+        ...(DIFFERENTIAL_PATH !== undefined && { path: DIFFERENTIAL_PATH }),
+      },
+    }
+    // In a thread of its own, where tap does not follow each promise, which would take half of the time.
+    const worker = new Worker(new URL('./differential/compare.ts', import.meta.url), { workerData: task })
+    const [steps] = await once(worker, 'message')
+    await once(worker, 'exit')
+    return steps
+  }
+}

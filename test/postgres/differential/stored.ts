@@ -1,0 +1,28 @@
+import { sql } from 'kysely'
+import type { TestApp } from '../../support/app.ts'
+
+/** All that a side has stored, as lines that can be compared with another's. */
+export async function openStored({ context: { database, objects } }: TestApp) {
+  const tables = (await database.db.introspection.getTables()).map(({ name }) => name).sort()
+
+  async function readTable(table: string): Promise<string[]> {
+    const { rows } = await sql<Record<string, unknown>>`select * from ${sql.table(table)}`.execute(database.db)
+    return rows.map((row) => `${table} ${JSON.stringify(row, withoutSecrets)}`).sort()
+  }
+  return {
+    listRows: async () => (await Promise.all(tables.map(readTable))).flat(),
+    listObjects: async () => (await Array.fromAsync(objects.list(), (key) => `object ${key}`)).sort(),
+    /** What is theirs goes with them. */
+    async removeUsers(): Promise<void> {
+      await database.db.deleteFrom('users').execute()
+    },
+    async removeObjects(): Promise<void> {
+      for await (const key of objects.list()) await objects.remove(key)
+    },
+  }
+}
+
+/** They are random, and no name is needed for them: nothing else refers to them. */
+function withoutSecrets(column: string, value: unknown): unknown {
+  return (column.endsWith('_sealed') && value !== null) || column === 'hash' ? 'secret' : value
+}

@@ -1,0 +1,22 @@
+import { sql } from 'kysely'
+import type { Context } from '../../src/context.ts'
+import { findCounters } from '../../src/db/users.ts'
+
+/** What a user stores, by the counters. */
+export async function usage({ database }: Context, userId: string): Promise<{ bytes: number; records: number }> {
+  const { stored_bytes, stored_records } = await findCounters(database.db, userId)
+  return { bytes: stored_bytes, records: stored_records }
+}
+
+/** What a user stores, counted. */
+export async function countUsage({ database: { db } }: Context, userId: string) {
+  const { bytes, records } = await db
+    .selectFrom('records')
+    .select(({ fn }) => [
+      fn.countAll<number>().as('records'),
+      sql<number>`coalesce(sum(length(encrypted_data)), 0)`.as('bytes'),
+    ])
+    .where('user_id', '=', userId)
+    .executeTakeFirstOrThrow()
+  return { bytes: Number(bytes), records: Number(records) }
+}
