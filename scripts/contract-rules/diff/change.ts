@@ -1,0 +1,71 @@
+/** What Redocly's `diff` hands a rule. It is experimental: its version is pinned, and the review's tests run it. */
+export interface Change {
+  kind: 'added' | 'removed' | 'modified'
+  node: Pair
+  /** Of a `modified` change: what is different; `key` is the node's own name. */
+  property?: string
+  base?: { value: unknown }
+  revision?: { value: unknown }
+}
+
+/** A node of both documents; one that was added or removed has one side. */
+export interface Pair {
+  base?: Entry
+  revision?: Entry
+  parent: Pair | null
+}
+
+interface Entry {
+  key: string | number
+  value: unknown
+  type: { name: string }
+  parent: Entry | null
+  resolved?: Entry
+}
+
+export interface Context {
+  report(problem: { message: string }): void
+  /** Who gets the data: `request` is what clients send, `response` what they read. Empty where no operation carries it. */
+  getDirections(): ('request' | 'response')[]
+}
+
+type Visit = (change: Change, context: Context) => void
+
+export type DiffRule = () => { [type: string]: Visit | Record<string, Visit> }
+
+/** What people call it: an operation by its id, what stands in a list by its name, a parameter's schema like the parameter. */
+export function nameOf(node: Pair): string {
+  const entry = node.revision ?? node.base
+  if (!entry) return ''
+  if (node.parent && ['schema', 'items'].includes(String(entry.key))) return nameOf(node.parent)
+  const own = typeof entry.key === 'number' ? (field(entry, 'name') ?? entry.resolved?.key) : undefined
+  return String(field(entry, 'operationId') ?? own ?? entry.key)
+}
+
+export function typeOf({ base, revision }: Pair): string | undefined {
+  return (revision ?? base)?.type.name
+}
+
+/** A field of the node's object, on one side. */
+export function field(side: Entry | undefined, name: string): unknown {
+  const value = side && (side.resolved ?? side).value
+  return isObject(value) ? value[name] : undefined
+}
+
+export function ancestors(node: Pair): Pair[] {
+  return node.parent ? [node.parent, ...ancestors(node.parent)] : []
+}
+
+/** What the first list has and the second has not. */
+export function missing(from: unknown, to: unknown): unknown[] {
+  const kept = Array.isArray(to) ? to : []
+  return Array.isArray(from) ? from.filter((value) => !kept.includes(value)) : []
+}
+
+export function quoted(values: unknown[]): string {
+  return values.map((value) => `\`${value}\``).join(', ')
+}
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

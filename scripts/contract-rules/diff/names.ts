@@ -1,0 +1,25 @@
+import { type DiffRule, nameOf } from './change.ts'
+
+/** On the wire these names mean nothing; code written with the client's types stops to compile without them. */
+export const clientNameRemoved: DiffRule = () => ({
+  NamedSchemas: {
+    Schema({ kind, property, node, base, revision }, { report }) {
+      if (kind === 'removed') report({ message: `The type \`${nameOf(node)}\` is gone.` })
+      if (property === 'key') report({ message: `The type \`${base?.value}\` is now \`${revision?.value}\`.` })
+    },
+  },
+  PathItem({ property, base, revision }, { report }) {
+    if (property === 'key') report({ message: `Calls of \`${base?.value}\` are written \`${revision?.value}\`.` })
+  },
+  Parameter({ property, base, revision }, { report }) {
+    if (property === 'name') report({ message: `The parameter \`${base?.value}\` is now \`${revision?.value}\`.` })
+  },
+})
+
+export const clientNameAdded: DiffRule = () => ({
+  NamedSchemas: {
+    Schema({ kind, node }, { report }) {
+      if (kind === 'added') report({ message: `The type \`${nameOf(node)}\` is new.` })
+    },
+  },
+})

@@ -1,0 +1,28 @@
+import { ancestors, type Change, type DiffRule, nameOf, type Pair, typeOf } from './change.ts'
+import { isWords, sentence } from './words.ts'
+
+/** Whether more or less is accepted cannot be read from a change inside a condition. */
+export const conditionChanged: DiffRule = () => ({
+  any(change, { report }) {
+    if (isWords(change)) return
+    const condition = schemasAround(change.node).find((node) => ['if', 'not'].includes(nameOf(node)))
+    if (condition) report({ message: `A condition changed. ${sentence(change)}` })
+  },
+})
+
+/** Types of what lies in ciphertext and files, so both sides read and write them. Additional fields are harmless. */
+export const carriedByNoneChanged: DiffRule = () => ({
+  any(change, { report, getDirections }) {
+    if (change.kind === 'added' || isWords(change) || isTypeItself(change) || getDirections().length > 0) return
+    if (schemasAround(change.node).length > 0) report({ message: sentence(change) })
+  },
+})
+
+function schemasAround(node: Pair): Pair[] {
+  return [node, ...ancestors(node)].filter((each) => typeOf(each) === 'Schema')
+}
+
+function isTypeItself({ kind, property, node }: Change): boolean {
+  const named = node.parent !== null && typeOf(node.parent) === 'NamedSchemas'
+  return named && (kind === 'removed' || property === 'key')
+}

@@ -1,0 +1,64 @@
+import { ancestors, type Change, type DiffRule, missing, nameOf, quoted, typeOf } from './change.ts'
+
+const properties = ['description', 'summary', 'title', 'example', 'examples', 'tags', 'x-codeSamples', 'x-summary']
+
+const types = [
+  ...['Info', 'Contact', 'License', 'Logo', 'Tag', 'TagList', 'TagGroup', 'TagGroups', 'ExternalDocs'],
+  ...['Example', 'ExamplesMap', 'MessageExample', 'MessageExampleList', 'XCodeSample', 'XCodeSampleList'],
+]
+
+/** People read it, programs do not. */
+export const wordsChanged: DiffRule = () => ({
+  any(change, { report }) {
+    if (isWords(change)) report({ message: sentence(change) })
+  },
+})
+
+/** What is left: programs read it, and no other rule says that an existing client would notice. */
+export const harmlessChanged: DiffRule = () => ({
+  any(change, { report }) {
+    if (!isWords(change)) report({ message: sentence(change) })
+  },
+})
+
+export function isWords(change: Change): boolean {
+  const { kind, property, node } = change
+  const around = [node, ...ancestors(node)]
+  if (around.some((each) => types.includes(typeOf(each) ?? ''))) return true
+  if (kind === 'modified' && properties.includes(property ?? '')) return true
+  return isNameWithin(change)
+}
+
+/** Where the contract keeps something that is used in several places, which no client sees. Schemas are types of it. */
+function isNameWithin({ kind, property, node }: Change): boolean {
+  const types = [node, node.parent, node.parent?.parent].map((each) => each && typeOf(each))
+  if (!types.includes('Components') || types.includes('NamedSchemas')) return false
+  return kind !== 'modified' || property === 'key'
+}
+
+export function sentence({ kind, property, node, base, revision }: Change): string {
+  const name = `\`${nameOf(node)}\``
+  if (kind === 'added') return `${name} is new.`
+  if (kind === 'removed') return `${name} is gone.`
+  if (property === 'key') return `\`${base?.value}\` is now \`${revision?.value}\`.`
+  if (properties.includes(property ?? '')) return `\`${property}\` of ${name} is worded anew.`
+  return `\`${property}\` of ${name} ${happened(base?.value, revision?.value)}.`
+}
+
+function happened(before: unknown, after: unknown): string {
+  if (Array.isArray(before) && Array.isArray(after)) return happenedToList(before, after)
+  if (isLong(before) || isLong(after)) return 'is another'
+  if (before === undefined) return `is now \`${after}\``
+  if (after === undefined) return `is gone, it was \`${before}\``
+  return `was \`${before}\`, now \`${after}\``
+}
+
+function happenedToList(before: unknown[], after: unknown[]): string {
+  const [lost, gained] = [missing(before, after), missing(after, before)]
+  const parts = [gained.length > 0 && `gained ${quoted(gained)}`, lost.length > 0 && `lost ${quoted(lost)}`]
+  return parts.filter(Boolean).join(' and ') || 'is in another order'
+}
+
+function isLong(value: unknown): boolean {
+  return String(value).length > 60
+}

@@ -1,0 +1,39 @@
+/**
+ * `npm run review`: what the changes of the contract ask of its version, and what they mean to its clients. Compares the
+ * contracts in this folder with those of a commit; exits 1 when a breaking change comes without a major version, or when
+ * generated/ is stale.
+ *
+ *   --base REF      the commit to compare with; else the merge base with origin/main, else the previous commit
+ *   --output FILE   writes the Markdown there instead of printing it
+ *   --annotations   prints GitHub's workflow commands, too; GITHUB_ACTIONS=true does the same
+ */
+import { writeFile } from 'node:fs/promises'
+import { pathToFileURL } from 'node:url'
+import { parseArgs } from 'node:util'
+import { annotations } from './review/annotations.ts'
+import { ReviewError } from './review/error.ts'
+import { markdown } from './review/markdown.ts'
+import { isRefused, review } from './review/review.ts'
+
+try {
+  const { base, output, annotations: annotate } = options()
+  const result = await review(pathToFileURL(`${process.cwd()}/`), base)
+  if (output) await writeFile(output, markdown(result))
+  else process.stdout.write(markdown(result))
+  if (annotate || process.env.GITHUB_ACTIONS === 'true') process.stdout.write(annotations(result))
+  if (isRefused(result)) process.exitCode = 1
+} catch (error) {
+  if (!(error instanceof ReviewError)) throw error
+  console.error(error.message)
+  process.exitCode = 1
+}
+
+function options() {
+  try {
+    return parseArgs({
+      options: { base: { type: 'string' }, output: { type: 'string' }, annotations: { type: 'boolean' } },
+    }).values
+  } catch (error) {
+    throw new ReviewError((error as Error).message)
+  }
+}

@@ -1,0 +1,12 @@
+import type { Impact } from './impact.ts'
+
+/** One change of a contract. */
+export interface Finding {
+  impact: Impact
+  /** Where in the revision; a thing that is gone has no line. */
+  file: string
+  line?: number
+  /** The operation, message or type, and the way to the place in it. */
+  place: string
+  message: string
+}

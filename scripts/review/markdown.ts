@@ -1,0 +1,79 @@
+import type { ClientChange } from './client-changes.ts'
+import type { Finding } from './finding.ts'
+import { type Impact, impacts } from './impact.ts'
+import type { Review, Version } from './review.ts'
+
+const signs: Record<Impact, string> = { major: '🔴 major', minor: '🟢 minor', patch: '⚪ patch' }
+
+/** The review for people: in a terminal, and as a comment on a pull request. */
+export function markdown(review: Review): string {
+  const parts = [
+    '# Contract review',
+    `Compared with ${review.base}.`,
+    headline(review),
+    ...review.versions.filter(({ isEnough }) => !isEnough).map(versionSentence),
+    review.stale.length > 0 &&
+      `**generated/ is stale: run \`npm run generate\`.** It concerns ${review.stale.join(', ')}.`,
+    ...changes(review.findings),
+    ...clientChapter(review),
+  ]
+  return `${parts.filter(Boolean).join('\n\n')}\n`
+}
+
+function headline({ verdict, findings, versions }: Review): string {
+  if (!verdict) return '**Nothing changed in the contract.**'
+  const counts = impacts
+    .toReversed()
+    .map((impact) => [findings.filter((finding) => finding.impact === impact).length, impact] as const)
+    .filter(([count]) => count > 0)
+    .map(([count, impact]) => `${count} ${impact}`)
+  const raised = versions.length > 0 && versions.every(({ isEnough }) => isEnough)
+  const version = raised ? ` \`info.version\` is raised enough: ${versions[0]?.before} → ${versions[0]?.after}.` : ''
+  return `**Verdict: ${verdict}** (${counts.join(', ')}).${version}`
+}
+
+export function versionSentence({ file, before, after, wanted }: Version): string {
+  const went = before === after ? `stayed ${before}` : `went from ${before} to ${after}`
+  return wanted
+    ? `**\`info.version\` of ${file} ${went}; these changes ask for ${wanted}.**`
+    : `**\`info.version\` of ${file} ${went}, and ${before} is no semantic version.**`
+}
+
+/** Patches are folded away: they are words. */
+function changes(findings: Finding[]): string[] {
+  const loud = findings.filter(({ impact }) => impact !== 'patch')
+  const words = findings.filter(({ impact }) => impact === 'patch')
+  return [
+    loud.length > 0 ? `## Changes\n\n${table(loud)}` : '',
+    words.length > 0
+      ? `<details><summary>${words.length} ${words.length === 1 ? 'patch' : 'patches'}</summary>\n\n${table(words)}\n\n</details>`
+      : '',
+  ]
+}
+
+function table(findings: Finding[]): string {
+  const sorted = findings.toSorted((one, other) => impacts.indexOf(other.impact) - impacts.indexOf(one.impact))
+  const rows = sorted.map(({ impact, place, file, line, message }) => {
+    const cells = [signs[impact], place, message, line ? `${file}:${line}` : file]
+    return `| ${cells.map((cell) => cell.replaceAll('|', '\\|').replaceAll('\n', ' ')).join(' | ')} |`
+  })
+  return ['| | Where | What | |', '|---|---|---|---|', ...rows].join('\n')
+}
+
+function clientChapter({ client, verdict }: Review): string[] {
+  if (!verdict) return []
+  const list = (kind: ClientChange['kind']) => client.filter((change) => change.kind === kind).map(clientLine)
+  const [operations, types] = [list('operation'), list('type')]
+  return [
+    '## For users of the client',
+    client.length === 0 ? 'Nothing changes in its types.' : '',
+    operations.length > 0 ? `**Operations**\n\n${operations.join('\n')}` : '',
+    types.length > 0 ? `**Types**\n\n${types.join('\n')}` : '',
+  ]
+}
+
+function clientLine({ name, happened, before, call, carriers, details }: ClientChange): string {
+  const subject = before ? `\`${before}\` → \`${name}\`` : `\`${name}\``
+  const where = call ? ` (\`${call}\`)` : carriers && carriers.length > 0 ? `, carried by ${carriers.join(', ')}` : ''
+  return [`- ${happened}: ${subject}${where}`, ...details.map((detail) => `  - ${detail}`)].join('\n')
+}

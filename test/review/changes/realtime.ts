@@ -1,0 +1,86 @@
+import type { Case } from './case.ts'
+
+/** The channel. */
+export const realtimeChanges: Case[] = [
+  {
+    name: 'a message less',
+    file: 'asyncapi.yaml',
+    edits: [['      - $ref: "#/channels/live/messages/hello"\n', '']],
+    verdict: 'major',
+    says: /Message `hello` was removed/,
+  },
+  {
+    name: 'a field of a message less',
+    file: 'asyncapi.yaml',
+    edits: [
+      ['          stamp: { type: integer, description: The newest stamp (Unix ms). }\n', ''],
+      ['[type, stamp]', '[type]'],
+    ],
+    verdict: 'major',
+    says: /`stamp`.* was removed|no longer required: `stamp`/,
+  },
+  {
+    name: 'a field less that clients send',
+    file: 'asyncapi.yaml',
+    edits: [['          place: { type: string, maxLength: 64, description: Where it is written. }\n', '']],
+    verdict: 'major',
+    says: /`place` is no longer read/,
+  },
+  {
+    name: 'a channel that became guarded',
+    file: 'asyncapi.yaml',
+    edits: [
+      [
+        '    summary: Drafts.\n',
+        '    summary: Drafts.\n    security:\n      - $ref: "#/components/securitySchemes/session"\n',
+      ],
+    ],
+    verdict: 'major',
+    says: /`receiveDrafts` became guarded/,
+  },
+  {
+    name: 'another cookie for the channel',
+    file: 'asyncapi.yaml',
+    edits: [['name: session', 'name: sid']],
+    verdict: 'major',
+    says: /`name` of `session`/,
+  },
+  {
+    name: 'another address of the channel',
+    file: 'asyncapi.yaml',
+    edits: [['address: /live', 'address: /socket']],
+    verdict: 'major',
+    says: /address/,
+  },
+  {
+    name: 'a new message',
+    file: 'asyncapi.yaml',
+    edits: [
+      [
+        '      - $ref: "#/channels/live/messages/note"\n',
+        '      - $ref: "#/channels/live/messages/note"\n      - $ref: "#/channels/live/messages/bye"\n',
+      ],
+      ['      draft: { $ref', '      bye: { $ref: "#/components/messages/bye" }\n      draft: { $ref'],
+      [
+        '    draft:\n      name',
+        '    bye:\n      name: bye\n      title: Bye\n      payload: { type: object, description: Bye. }\n    draft:\n      name',
+      ],
+    ],
+    verdict: 'minor',
+    says: /`bye` is new/,
+  },
+  {
+    name: 'a new field of a message',
+    file: 'asyncapi.yaml',
+    edits: [['          stamp:', '          motd: { type: string, description: A word. }\n          stamp:']],
+    verdict: 'minor',
+    says: /`motd` is new/,
+  },
+  {
+    name: 'a changed summary of a message',
+    file: 'asyncapi.yaml',
+    edits: [['summary: The first message.', 'summary: The very first message.']],
+    verdict: 'patch',
+    says: /`summary` of `hello`/,
+  },
+]

@@ -1,0 +1,77 @@
+import type { Case } from './case.ts'
+
+const required = (name: string, value: boolean) => `
+        - name: ${name}
+          in: query
+          required: ${value}
+          description: More.
+          schema: { type: string, maxLength: 8 }
+        - name: x-device-id`
+
+/** What a client sends. */
+export const requestChanges: Case[] = [
+  {
+    name: 'a field that a request must have',
+    edits: [
+      ['required: [text]\n      properties:\n        id:', 'required: [text, colour]\n      properties:\n        id:'],
+    ],
+    verdict: 'major',
+    says: /became required: `colour`/,
+  },
+  {
+    name: 'a field that is no longer read',
+    edits: [['        pinned: { type: boolean, description: Whether it is pinned. }\n', '']],
+    verdict: 'major',
+    says: /`pinned` is no longer read/,
+  },
+  {
+    name: 'a narrowed enum of a request',
+    edits: [['[red, green, blue]', '[red, green]']],
+    verdict: 'major',
+    says: /'blue'/,
+  },
+  {
+    name: 'a tightened limit of a request',
+    edits: [['id: { type: string, maxLength: 64,', 'id: { type: string, maxLength: 32,']],
+    verdict: 'major',
+    says: /maxLength.*'64' to '32'/,
+  },
+  {
+    name: 'another default',
+    edits: [['default: 20', 'default: 10']],
+    verdict: 'major',
+    says: /default of `limit` was `20`, now `10`/,
+  },
+  { name: 'a smaller body', edits: [['2097152', '1048576']], verdict: 'major', says: /1048576 bytes/ },
+  {
+    name: 'a new parameter that is demanded',
+    edits: [['\n        - name: x-device-id', required('q', true)]],
+    verdict: 'major',
+    says: /Required `q`/,
+  },
+  {
+    name: 'a removed parameter',
+    edits: [[deviceParameter(), '']],
+    verdict: 'major',
+    says: /`x-device-id` header parameter was removed/,
+  },
+  {
+    name: 'a body that became required',
+    edits: [
+      [
+        '      x-not-found: Note not found\n',
+        '      x-not-found: Note not found\n      requestBody:\n        required: true\n        content: { application/json: { schema: { type: object } } }\n',
+      ],
+    ],
+    verdict: 'major',
+    says: /body became required/,
+  },
+]
+
+function deviceParameter(): string {
+  return `        - name: x-device-id
+          in: header
+          description: The device that asks.
+          schema: { type: string, maxLength: 64 }
+`
+}

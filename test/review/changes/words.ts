@@ -1,0 +1,49 @@
+import type { Case } from './case.ts'
+
+/** What people read. */
+export const wordings: Case[] = [
+  {
+    name: 'a changed description',
+    edits: [['The notes, newest first.', 'The notes, the newest first.']],
+    verdict: 'patch',
+    says: /`description` of `listNotes` is worded anew/,
+  },
+  {
+    name: 'a changed summary of a field',
+    edits: [['description: How far it is.', 'description: Its state.']],
+    verdict: 'patch',
+    says: /`description` of `state` is worded anew/,
+  },
+  {
+    name: 'an example',
+    edits: [['description: The text. }\n        created', 'description: The text., examples: [Hi] }\n        created']],
+    verdict: 'patch',
+    says: /`examples`/,
+  },
+  {
+    name: 'an example that is an object',
+    edits: [
+      [
+        'summary: Too long\n                  value: { error: Note is too long }',
+        'summary: Too long\n                  value: { error: Note is too long, hint: Shorten it }',
+      ],
+    ],
+    verdict: 'patch',
+    says: /[Ee]xample/,
+  },
+  {
+    name: 'a new tag',
+    edits: [['servers:\n', '  - name: more\n    description: More.\nservers:\n']],
+    verdict: 'patch',
+    says: /`more` is new/,
+  },
+  {
+    name: 'a component under another name',
+    edits: [
+      ['    Unauthorized:\n', '    NoSession:\n'],
+      ...Array(3).fill(['responses/Unauthorized', 'responses/NoSession']),
+    ],
+    verdict: 'patch',
+    says: /`NoSession`/,
+  },
+]

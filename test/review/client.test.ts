@@ -1,0 +1,106 @@
+/** What a change means to code that is written with the types of generated/client.ts. */
+import t from 'tap'
+import type { ClientChange } from '../../scripts/review/client-changes.ts'
+import { review } from '../../scripts/review/review.ts'
+import { type Edit, type Repository, repository } from './repository.ts'
+
+t.setTimeout(120_000)
+
+t.test('operations appear, vanish, change and are renamed', async (t) => {
+  const repo = await repository(t)
+  t.same(await changesOf(repo, ['operationId: listNotes', 'operationId: findNotes']), [
+    { kind: 'operation', name: 'findNotes', happened: 'renamed', before: 'listNotes', call: 'GET /notes', details: [] },
+  ])
+  t.match(
+    await changesOf(repo, [
+      '  /status:\n    get:\n      operationId: getStatus',
+      '  /up:\n    get:\n      operationId: isUp',
+    ]),
+    [
+      { name: 'getStatus', happened: 'gone', call: 'GET /status' },
+      { name: 'isUp', happened: 'new', call: 'GET /up' },
+    ],
+  )
+  t.match(
+    await changesOf(
+      repo,
+      [
+        '        - name: limit',
+        '        - { name: q, in: query, description: Words., schema: { type: string } }\n        - name: limit',
+      ],
+      ['schema: { type: integer, minimum: 1, maximum: 100, default: 20 }', 'schema: { type: string }'],
+    ),
+    [
+      {
+        name: 'listNotes',
+        happened: 'changed',
+        call: 'GET /notes',
+        details: [
+          '`parameters.query.limit` was `optional number`, now `optional string`',
+          '`parameters.query.q` is new: `optional string`',
+        ],
+      },
+    ],
+  )
+  t.match(await changesOf(repo, ['        "409":', '        "410":']), [
+    { name: 'createNote', details: ['`responses.409` is gone', '`responses.410` is new'] },
+  ])
+})
+
+t.test('a change of a shared answer is one of each operation that gives it', async (t) => {
+  const repo = await repository(t)
+  const changes = await changesOf(repo, [', Session expired]', ']'])
+  t.same(
+    changes.map(({ name }) => name),
+    ['listNotes', 'createNote', 'getNote'],
+  )
+  t.match(changes[0]?.details, [
+    '`responses.401.content.application/json.error` was `"Authentication required" | "Session expired"`, now `"Authentication required"`',
+  ])
+})
+
+t.test('types appear, vanish, change and are renamed, and tell which operations carry them', async (t) => {
+  const repo = await repository(t)
+  t.match(
+    await changesOf(repo, [
+      '        author:',
+      '        length: { type: integer, description: Its length. }\n        author:',
+    ]),
+    [
+      {
+        kind: 'type',
+        name: 'Note',
+        happened: 'changed',
+        carriers: ['listNotes', 'createNote', 'getNote'],
+        details: ['`length` is new: `optional number`'],
+      },
+    ],
+  )
+  t.match(await changesOf(repo, ['    Plaintext:', '    Clear:']), [
+    { name: 'Clear', happened: 'renamed', before: 'Plaintext', carriers: [] },
+  ])
+  t.match(
+    await changesOf(
+      repo,
+      ['    Plaintext:', '    Clear:'],
+      ['{ type: string, description: The writer', '{ type: number, description: The writer'],
+    ),
+    [
+      { name: 'Plaintext', happened: 'gone' },
+      { name: 'Clear', happened: 'new' },
+    ],
+  )
+  t.match(await changesOf(repo, ['created_at: { type: integer', 'created_at: { type: [integer, "null"]']), [
+    { name: 'Note', details: ['`created_at` was `number`, now `number | null`'] },
+  ])
+})
+
+t.test('words change nothing', async (t) => {
+  const repo = await repository(t)
+  t.same(await changesOf(repo, ['description: How far it is.', 'description: Its state.']), [])
+})
+
+async function changesOf(repo: Repository, ...edits: Edit[]): Promise<ClientChange[]> {
+  repo.edit('openapi.yaml', ...edits)
+  return (await review(repo.root)).client
+}

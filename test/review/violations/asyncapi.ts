@@ -1,0 +1,87 @@
+import asyncapi from '../../../generated/asyncapi.json' with { type: 'json' }
+import { field, schema, text, type Violation } from './violation.ts'
+
+const upgrade = ['channels', 'realtime', 'bindings', 'ws']
+
+export const asyncapiViolations: Violation[] = [
+  {
+    name: 'an operation in snake_case',
+    put: [['operations', 'send_events'], asyncapi.operations.sendEvents],
+    rule: 'rule/operations-in-lower-camel-case',
+  },
+  {
+    name: 'an operation without a summary',
+    put: [['operations', 'sendEvents', 'summary']],
+    rule: 'rule/operations-have-a-title-and-a-summary',
+    at: '#/operations/sendEvents',
+  },
+  {
+    name: 'a message without a title',
+    put: [['components', 'messages', 'pong', 'title']],
+    rule: 'rule/messages-have-a-title-and-a-summary',
+    at: '#/components/messages/pong',
+  },
+  {
+    name: 'a channel that is not described',
+    put: [['channels', 'realtime', 'description']],
+    rule: 'house/described',
+    at: '#/channels/realtime',
+  },
+  {
+    name: 'a field that is not described',
+    put: [field('ConnectedMessage', 'deviceId', 'description')],
+    rule: 'house/described',
+    at: '#/components/schemas/ConnectedMessage/properties/deviceId',
+  },
+  {
+    name: 'a field without an example',
+    put: [field('ErrorMessage', 'error', 'examples')],
+    rule: 'house/examples',
+    at: '#/components/schemas/ErrorMessage/properties/error',
+  },
+  {
+    name: 'an example that is not valid',
+    put: [field('ConnectedMessage', 'deviceId', 'examples'), [7]],
+    rule: 'house/examples',
+    at: '#/components/messages/connected/payload',
+  },
+  {
+    name: 'a query parameter of the upgrade without an example',
+    put: [[...upgrade, 'query', 'properties', 'since', 'examples']],
+    rule: 'house/examples',
+    at: '#/channels/realtime/bindings/ws/query/properties/since',
+  },
+  {
+    name: 'a time without a unit',
+    put: [field('SyncMessage', 'stamp', 'description'), 'To go on from.'],
+    rule: 'house/time-unit',
+    at: '#/components/schemas/SyncMessage/properties/stamp',
+  },
+  {
+    name: 'a string that clients send without a maximum',
+    put: [schema('Id', 'maxLength')],
+    rule: 'house/request-maximum',
+    at: '#/components/schemas/Id',
+  },
+  {
+    name: 'a query parameter of the upgrade without a maximum',
+    put: [[...upgrade, 'query', 'properties', 'device_id', 'maxLength']],
+    rule: 'house/request-maximum',
+    at: '#/channels/realtime/bindings/ws/query/properties/device_id',
+  },
+  {
+    name: 'a header in upper case',
+    put: [[...upgrade, 'headers', 'properties', 'X-Trace'], text],
+    rule: 'house/lower-case-headers',
+  },
+  {
+    name: 'a component that is only a $ref',
+    put: [['components', 'messages', 'keepAlive'], { $ref: '#/components/messages/ping' }],
+    rule: 'house/no-bare-ref-component',
+  },
+  {
+    name: 'a sibling of a $ref',
+    put: [field('SyncMessage', 'event', 'description'), 'The change.'],
+    rule: 'spec-ref-siblings',
+  },
+]

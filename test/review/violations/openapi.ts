@@ -1,0 +1,184 @@
+import openapi from '../../../generated/openapi.json' with { type: 'json' }
+import { field, schema, text, type Violation } from './violation.ts'
+
+const health = ['paths', '/api/v1/health', 'get']
+const list = ['paths', '/api/v1/bookmarks', 'get']
+const json = ['content', 'application/json']
+
+export const openapiViolations: Violation[] = [
+  {
+    name: 'an operationId in snake_case',
+    put: [[...health, 'operationId'], 'get_health'],
+    rule: 'rule/operation-id-in-lower-camel-case',
+  },
+  {
+    name: 'an operationId twice',
+    put: [[...health, 'operationId'], 'listBookmarks'],
+    rule: 'operation-operationId-unique',
+    at: '#/paths/~1api~1v1~1health/get/listBookmarks',
+  },
+  ...['401', '429'].map((status) => ({
+    name: `a secured operation without ${status}`,
+    put: [[...list, 'responses', status]] satisfies Violation['put'],
+    rule: 'house/secured-answers',
+    at: '#/paths/~1api~1v1~1bookmarks/get',
+  })),
+  {
+    name: 'an error of another shape',
+    put: [['paths', '/api/v1/account/keyring', 'get', 'responses', '404', ...json, 'schema'], ref('NoSession')],
+    rule: 'house/error-answers',
+    at: '#/paths/~1api~1v1~1account~1keyring/get/responses/404',
+  },
+  {
+    name: 'an error that is no JSON',
+    put: [
+      [...health, 'responses', '503'],
+      { description: 'Out of order.', content: { 'text/plain': { schema: text } } },
+    ],
+    rule: 'house/error-answers',
+  },
+  {
+    name: 'an error without a body',
+    put: [[...health, 'responses', '503'], { description: 'Out of order.' }],
+    rule: 'house/error-answers',
+  },
+  {
+    name: 'a time without a unit, by its name',
+    put: [field('Bookmark', 'created_at', 'description'), 'Never moves.'],
+    rule: 'house/time-unit',
+    at: '#/components/schemas/Bookmark/properties/created_at',
+  },
+  {
+    name: 'a time without a unit, by what is said of it',
+    put: [field('SyncStatus', 'conflict_count', 'description'), 'When the last conflict was.'],
+    rule: 'house/time-unit',
+    at: '#/components/schemas/SyncStatus/properties/conflict_count',
+  },
+  {
+    name: 'a time without a unit in a shared type',
+    put: [schema('Created'), { ...openapi.components.schemas.Milliseconds, description: 'Unix time.' }],
+    rule: 'house/time-unit',
+  },
+  {
+    name: 'a parameter with a time without a unit',
+    put: [['paths', '/api/v1/sync/realtime', 'get', 'parameters', 5, 'description'], 'A stamp to replay from.'],
+    rule: 'house/time-unit',
+    at: '#/paths/~1api~1v1~1sync~1realtime/get/parameters/5',
+  },
+  {
+    name: 'a header with a time without a unit',
+    put: [['components', 'headers', 'Retry-After', 'description'], 'How long to wait.'],
+    rule: 'house/time-unit',
+    at: '#/components/headers/Retry-After',
+  },
+  {
+    name: 'a string of a request without a maximum',
+    put: [schema('EncryptedData', 'maxLength')],
+    rule: 'house/request-maximum',
+    at: '#/components/schemas/EncryptedData',
+  },
+  {
+    name: 'an array of a request without a maximum',
+    put: [field('PushRequest', 'changes', 'maxItems')],
+    rule: 'house/request-maximum',
+    at: '#/components/schemas/PushRequest/properties/changes',
+  },
+  {
+    name: 'a parameter without a maximum',
+    put: [['components', 'parameters', 'DeviceId', 'schema', 'maxLength']],
+    rule: 'house/request-maximum',
+    at: '#/components/parameters/DeviceId/schema',
+  },
+  { name: 'an operation that is not described', put: [[...health, 'description']], rule: 'operation-description' },
+  { name: 'an operation without a summary', put: [[...health, 'summary']], rule: 'operation-summary' },
+  {
+    name: 'a parameter that is not described',
+    put: [['components', 'parameters', 'BookmarkId', 'description']],
+    rule: 'parameter-description',
+    at: '#/components/parameters/BookmarkId',
+  },
+  {
+    name: 'a field that is not described',
+    put: [field('Export', 'size_bytes', 'description')],
+    rule: 'house/described',
+    at: '#/components/schemas/Export/properties/size_bytes',
+  },
+  {
+    name: 'a type that is not described',
+    put: [schema('Health', 'description'), ' '],
+    rule: 'house/described',
+    at: '#/components/schemas/Health',
+  },
+  {
+    name: 'a body that is not described',
+    put: [['paths', '/api/v1/bookmarks', 'post', 'requestBody', 'description']],
+    rule: 'house/described',
+    at: '#/paths/~1api~1v1~1bookmarks/post/requestBody',
+  },
+  {
+    name: 'a field without an example, in a type that no operation carries',
+    put: [field('PlaintextBookmark', 'title', 'examples')],
+    rule: 'scalar-property-missing-example',
+    at: '#/components/schemas/PlaintextBookmark/properties/title',
+  },
+  {
+    name: 'a parameter without an example',
+    put: [[...list, 'parameters', 0, 'schema', 'examples']],
+    rule: 'house/examples',
+    at: '#/paths/~1api~1v1~1bookmarks/get/parameters/0/schema',
+  },
+  {
+    name: 'a header without an example',
+    put: [['components', 'headers', 'ETag', 'schema', 'examples']],
+    rule: 'house/examples',
+    at: '#/components/headers/ETag/schema',
+  },
+  {
+    name: 'a list of texts without an example',
+    put: [field('ImportResponse', 'imported_ids', 'items', 'examples')],
+    rule: 'house/examples',
+    at: '#/components/schemas/ImportResponse/properties/imported_ids/items',
+  },
+  {
+    name: 'an example that is not valid',
+    put: [field('PlaintextBookmark', 'title', 'examples'), [7]],
+    rule: 'no-invalid-schema-examples',
+    at: '#/components/schemas/PlaintextBookmark/properties/title/examples/0',
+  },
+  {
+    name: 'examples of fields that do not go together',
+    put: [schema('Health', 'not'), { properties: { status: { const: 'healthy' } } }],
+    rule: 'house/examples',
+    at: '#/paths/~1api~1v1~1health/get/responses/200/content/application~1json/schema',
+  },
+  {
+    name: 'a component that is only a $ref',
+    put: [schema('DeviceName'), ref('Id')],
+    rule: 'house/no-bare-ref-component',
+  },
+  {
+    name: 'a sibling of a $ref',
+    put: [field('NewBookmark', 'id', 'description'), 'Its id.'],
+    rule: 'house/no-ref-siblings',
+  },
+  {
+    name: 'a header in upper case',
+    put: [['components', 'parameters', 'DeviceId', 'name'], 'X-Device-ID'],
+    rule: 'house/lower-case-headers',
+  },
+  {
+    name: 'an error text of the interface that is missing',
+    put: [['components', 'responses', 'Unauthorized', ...json, 'schema', 'properties', 'error'], sentence()],
+    rule: 'house/error-texts',
+    at: '#/paths',
+  },
+]
+
+function ref(type: string): object {
+  return { $ref: `#/components/schemas/${type}` }
+}
+
+function sentence(): object {
+  const enumeration = ['Authentication required', 'Session is over']
+  return { type: 'string', enum: enumeration, description: 'Why.', examples: ['Session is over'] }
+}
