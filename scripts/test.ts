@@ -5,6 +5,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { glob, rm } from 'node:fs/promises'
+import { findChromium, NoChromiumError } from './servers/chromium.ts'
 import { findMinio, NoMinioError } from './servers/minio-binary.ts'
 import { startPostgres } from './servers/postgres.ts'
 
@@ -12,13 +13,21 @@ import { startPostgres } from './servers/postgres.ts'
 const onPostgres = ['interface', 'hostile', 'sync', 'realtime', 'http', 'operations', 'postgres'].map(
   (folder) => `test/${folder}/*.test.ts`,
 )
-const alsoOnPostgres = ['test/auth/refresh.test.ts', 'test/log.test.ts']
+const alsoOnPostgres = [
+  'test/auth/login-limits.test.ts',
+  'test/auth/provider-lease.test.ts',
+  'test/auth/refresh.test.ts',
+  'test/db/quota-migration.test.ts',
+  'test/log.test.ts',
+]
 
 const named = process.argv.slice(2)
 const everything = (await matching(['test/**/*.test.ts'])).filter((file) => !file.startsWith('test/postgres/'))
 const forPostgres = [...(await matching(onPostgres)), ...alsoOnPostgres]
 await run('tap', ['build'], {})
-await prepareMinio()
+await run('node', ['scripts/build.ts', 'web', 'docs'], {})
+await prepare(findMinio, NoMinioError)
+await prepare(findChromium, NoChromiumError)
 await rm('.tap/sqlite.tap', { force: true })
 await rm('.tap/postgres.tap', { force: true })
 
@@ -30,12 +39,12 @@ try {
   await postgres.close()
 }
 
-/** Built before the tests, so that none of them waits for it; without one they say loudly what they leave out. */
-async function prepareMinio(): Promise<void> {
+/** Made before the tests, so that none of them waits for it; without it they say loudly what they leave out. */
+async function prepare(find: () => Promise<string>, Missing: new () => Error): Promise<void> {
   try {
-    await findMinio()
+    await find()
   } catch (error) {
-    if (!(error instanceof NoMinioError)) throw error
+    if (!(error instanceof Missing)) throw error
   }
 }
 
