@@ -17,7 +17,7 @@ const json = /^application\/json[ \t]*(;[ \t]*charset=("utf-8"|utf-8)[ \t]*)?$/i
 /** JSON is the only body there is. One of no bytes counts as none: fetch wrappers send that. */
 export function registerBodies(app: FastifyInstance): void {
   app.decorateRequest('work', undefined)
-  const parse = app.getDefaultJsonParser('remove', 'remove')
+  const parse = app.getDefaultJsonParser('error', 'error')
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body: string, done) => {
     if (body.length === 0) done(null, undefined)

@@ -1,49 +1,16 @@
 import { once } from 'node:events'
-import { connect, type Socket } from 'node:net'
+import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
-import t, { type Test } from 'tap'
-import { buildApp, type TestUser } from '../support/app.ts'
-import { breakDatabase, snapshot } from '../support/database.ts'
-import { beginUpload, mebibyte, type Upload, type UploadOptions, until } from './uploads.ts'
+import t from 'tap'
+import { snapshot } from '../support/database.ts'
+import { mebibyte, nothing, openForUploads, push, type Upload, until } from './uploads.ts'
 
-const push = '/api/v1/sync/push'
 const json = { 'content-type': 'application/json' }
-const nothing = '{"changes":[]}'
 const unavailable = [503, { error: 'Service unavailable' }, '1']
 const most = 128 * mebibyte
 
-async function open(t: Test) {
-  const app = await buildApp(t)
-  const origin = await app.listen()
-  const { bodies } = app.context
-  const begin = (options: UploadOptions) => beginUpload(origin, options)
-
-  /** Unfinished pushes of the user that hold this much. */
-  async function hold({ cookie }: TestUser, bytes: number): Promise<Upload[]> {
-    const [before, uploads] = [bodies.waitingBytes(), [] as Upload[]]
-    for (let left = bytes; left > 0; left -= 31 * mebibyte) {
-      const upload = await begin({ cookie, length: 32 * mebibyte })
-      upload.send(Math.min(left, 31 * mebibyte))
-      uploads.push(upload)
-    }
-    await until(() => bodies.waitingBytes() === before + bytes)
-    return uploads
-  }
-
-  async function send({ call }: Pick<TestUser, 'call'>, bytes: number, path = push) {
-    const { status, body, headers } = await call('POST', path, { headers: json, payload: nothing.padEnd(bytes) })
-    return status === 503 ? [status, body, headers['retry-after']] : status
-  }
-
-  async function abort(uploads: Upload[]): Promise<void> {
-    for (const upload of uploads) upload.abort()
-    await until(() => bodies.waitingBytes() === 0)
-  }
-  return { ...app, origin, bodies, begin, hold, send, abort }
-}
-
 t.test('128 MiB of bodies at a time: what would pass them is refused, and nothing changed', async (t) => {
-  const { context, user, call, bodies, begin, hold, send, abort, log } = await open(t)
+  const { context, user, call, bodies, begin, hold, send, abort, log } = await openForUploads(t)
   const [ada, bob, eve] = [await user('ada'), await user('bob'), await user('eve')]
   const before = await snapshot(context)
   const held = [...(await hold(ada, 64 * mebibyte)), ...(await hold(bob, 64 * mebibyte - 20))]
@@ -82,7 +49,7 @@ t.test('128 MiB of bodies at a time: what would pass them is refused, and nothin
 })
 
 t.test('One user has half: others are not concerned', async (t) => {
-  const { user, hold, send, abort } = await open(t)
+  const { user, hold, send, abort } = await openForUploads(t)
   const [ada, bob] = [await user('ada'), await user('bob')]
   const held = await hold(ada, 64 * mebibyte - 20)
   t.equal(await send(ada, 20), 200)
@@ -93,7 +60,7 @@ t.test('One user has half: others are not concerned', async (t) => {
 })
 
 t.test('Callers without a session count as one', async (t) => {
-  const { user, call, bodies, begin, send, abort } = await open(t)
+  const { user, call, bodies, begin, send, abort } = await openForUploads(t)
   const [path, ada] = ['/api/v1/auth/logout', await user('ada')]
   const held: Upload[] = []
   while (held.length < 64) held.push(await begin({ path, length: mebibyte }))
@@ -106,7 +73,7 @@ t.test('Callers without a session count as one', async (t) => {
 })
 
 t.test('What is announced and not sent keeps nobody out', async (t) => {
-  const { user, bodies, begin, send, abort } = await open(t)
+  const { user, bodies, begin, send, abort } = await openForUploads(t)
   const [ada, bob] = [await user('ada'), await user('bob')]
   const announced: Upload[] = []
   while (announced.length < 12) announced.push(await begin({ cookie: ada.cookie, length: 32 * mebibyte }))
@@ -117,7 +84,7 @@ t.test('What is announced and not sent keeps nobody out', async (t) => {
 })
 
 t.test('Twelve of 32 MiB at once: 128 MiB are never passed, and four or more get through', async (t) => {
-  const { user, bodies, begin } = await open(t)
+  const { user, bodies, begin } = await openForUploads(t)
   const people = await Promise.all(['ada', 'bob', 'eve', 'joe', 'kim', 'lea'].map(user))
   let highest = 0
   const watch = setInterval(() => {
@@ -139,7 +106,7 @@ t.test('Twelve of 32 MiB at once: 128 MiB are never passed, and four or more get
 })
 
 t.test('A client that is refused while it sends may go on: its connection serves the next request', async (t) => {
-  const { user, origin, hold, abort } = await open(t)
+  const { user, origin, hold, abort } = await openForUploads(t)
   const { cookie } = await user('ada')
   const held = [...(await hold(await user('bob'), 64 * mebibyte)), ...(await hold(await user('eve'), 64 * mebibyte))]
   const { hostname, port } = new URL(origin)
@@ -153,70 +120,4 @@ t.test('A client that is refused while it sends may go on: its connection serves
   await abort(held)
   connection.write([...head, 'Content-Length: 14', 'Connection: close', '', nothing].join('\r\n'))
   t.match(await text(connection), /^HTTP\/1\.1 200 /)
-})
-
-t.test('However a request ends, its bytes are given back', async (t) => {
-  const { app, context, user, bodies, begin } = await open(t)
-  const { cookie } = await user('ada')
-  const connections: Socket[] = []
-  app.server.on('connection', (socket) => connections.push(socket))
-  const ends: Record<string, (upload: Upload) => Promise<unknown>> = {
-    async 'it is carried out'({ end, answer }) {
-      end(nothing)
-      t.equal((await answer).status, 200)
-    },
-    async 'it is malformed'({ end, answer }) {
-      end('{')
-      t.equal((await answer).status, 400)
-    },
-    async 'it is too large'({ send, answer, abort }) {
-      send(32 * mebibyte)
-      t.equal((await answer).status, 413)
-      abort()
-    },
-    async 'it fails'({ end, answer }) {
-      const repair = breakDatabase(context)
-      end(nothing)
-      t.ok((await answer).status >= 500)
-      repair()
-    },
-    async 'its client is gone'({ abort }) {
-      abort()
-    },
-    async 'it takes too long'() {
-      const timeout = Object.assign(new Error(), { code: 'ERR_HTTP_REQUEST_TIMEOUT' })
-      app.server.emit('clientError', timeout, connections.at(-1))
-    },
-  }
-  for (const [name, end] of Object.entries(ends)) {
-    const upload = await begin({ cookie })
-    upload.send(mebibyte)
-    await until(() => bodies.waitingBytes() === mebibyte)
-    await end(upload)
-    await until(() => bodies.waitingBytes() === 0)
-    t.pass(name)
-  }
-})
-
-t.test('What is worked with is counted, also when its client is gone', async (t) => {
-  const { app, context, user, bodies, begin } = await open(t)
-  const { cookie } = await user('ada')
-  const { write } = context.database
-  const [begun, finish] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-  context.database.write = async (work) => {
-    begun.resolve()
-    await finish.promise
-    return write(work)
-  }
-  const upload = await begin({ cookie })
-  upload.send(mebibyte)
-  upload.end(nothing)
-  await begun.promise
-  const isConnected = () =>
-    new Promise<boolean>((resolve) => app.server.getConnections((_, count) => resolve(count > 0)))
-  upload.abort()
-  await until(async () => !(await isConnected()))
-  t.equal(bodies.waitingBytes(), mebibyte + nothing.length)
-  finish.resolve()
-  await until(() => bodies.waitingBytes() === 0)
 })

@@ -2,9 +2,14 @@ import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
 import { buffer } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Test } from 'tap'
+import { buildApp, type TestUser } from '../support/app.ts'
 import { type Answered, checkAnswer } from '../support/contract.ts'
 
 export const mebibyte = 1024 * 1024
+export const push = '/api/v1/sync/push'
+/** A push that changes nothing. */
+export const nothing = '{"changes":[]}'
 
 /** A request whose body arrives piece by piece. */
 export interface Upload {
@@ -25,9 +30,43 @@ export interface UploadOptions {
 
 const blanks = Buffer.alloc(32 * mebibyte, ' ')
 
+/** The service on a port, and what its requests hold. */
+export async function openForUploads(t: Test) {
+  const app = await buildApp(t)
+  const origin = await app.listen()
+  const { bodies } = app.context
+  const begin = (options: UploadOptions) => beginUpload(origin, options)
+
+  /** Unfinished pushes of the user that hold this much. */
+  async function hold({ cookie }: TestUser, bytes: number): Promise<Upload[]> {
+    const [before, uploads] = [bodies.waitingBytes(), [] as Upload[]]
+    for (let left = bytes; left > 0; left -= 31 * mebibyte) {
+      const upload = await begin({ cookie, length: 32 * mebibyte })
+      upload.send(Math.min(left, 31 * mebibyte))
+      uploads.push(upload)
+    }
+    await until(() => bodies.waitingBytes() === before + bytes)
+    return uploads
+  }
+
+  async function send({ call }: Pick<TestUser, 'call'>, bytes: number, path = push) {
+    const { status, body, headers } = await call('POST', path, {
+      headers: { 'content-type': 'application/json' },
+      payload: nothing.padEnd(bytes),
+    })
+    return status === 503 ? [status, body, headers['retry-after']] : status
+  }
+
+  async function abort(uploads: Upload[]): Promise<void> {
+    for (const upload of uploads) upload.abort()
+    await until(() => bodies.waitingBytes() === 0)
+  }
+  return { ...app, origin, bodies, begin, hold, send, abort }
+}
+
 /** Resolves once the service has the head of the request. */
 export async function beginUpload(origin: string, options: UploadOptions): Promise<Upload> {
-  const { path = '/api/v1/sync/push', cookie, length } = options
+  const { path = push, cookie, length } = options
   const sent = request(origin + path, {
     method: 'POST',
     agent: false,

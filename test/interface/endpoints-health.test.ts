@@ -13,11 +13,12 @@ t.test('GET /api/v1/health | none | 200: health report', async (t) => {
 })
 
 t.test('health always answers 200, also without a database', async (t) => {
-  t.teardown(breakDatabase(app.context))
-  const probe = startHealth(app.context)
+  const broken = await buildApp(t)
+  t.teardown(breakDatabase(broken.context))
+  const probe = startHealth(broken.context)
   await probe.close()
-  app.context.health = probe
-  const { status, body } = await app.call('GET', '/api/v1/health')
+  broken.context.health = probe
+  const { status, body } = await broken.call('GET', '/api/v1/health')
   t.same([status, body.status], [200, 'unhealthy'])
 })
 
