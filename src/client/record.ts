@@ -2,7 +2,7 @@ import { hmac } from '@noble/hashes/hmac.js'
 import { sha256 } from '@noble/hashes/sha2.js'
 import { bytesToHex, concatBytes, randomBytes, utf8ToBytes } from '@noble/hashes/utils.js'
 import { NONCE_BYTES, open, seal, TAG_BYTES } from './aead.ts'
-import { base64ToBytes, bytesToBase64 } from './base64.ts'
+import { base64ToBytes, binaryToBytes, bytesToBase64 } from './base64.ts'
 import type { EntityType, PlaintextBookmark } from './bookmark.ts'
 import { RecordError } from './errors.ts'
 import { isIdentifier } from './identifier.ts'
@@ -88,7 +88,7 @@ function bindTo(entityType: EntityType, id: string): Uint8Array {
   if (!isIdentifier(id)) {
     throw new RecordError('invalid-id', `Id ${JSON.stringify(id)} is not 1 to 128 printable ASCII characters`)
   }
-  return utf8ToBytes(`ebs/1\0${entityType}\0${id}`)
+  return binaryToBytes(`ebs/1\0${entityType}\0${id}`)
 }
 
 function paddedJson(bookmark: PlaintextBookmark): Uint8Array {

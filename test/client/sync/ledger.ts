@@ -1,12 +1,7 @@
 import type { PlaintextBookmark } from '../../../src/client/bookmark.ts'
+import type { SyncEvents } from '../../../src/client/sync/emitter.ts'
 import { viewOf } from '../../../src/client/sync/row.ts'
 import type { Row, Store, Waiting } from '../../../src/client/sync/store.ts'
-
-/**
- * EXCLUDED until sync events say what they overwrote (`overwritten`): a version that the service had accepted, that a
- * device overwrote unseen and then edited again before its maker pulled. True: nothing is left out.
- */
-const eventsNameOverwritten = true
 
 /** An edit as its device stored it. */
 interface Entry {
@@ -17,13 +12,16 @@ interface Entry {
   content: string
   /** Events of what its maker saw when it was made. */
   madeOn: string[]
-  /** Its device was told that it lost, or took it back itself before it was sent. */
-  isAccountedFor: boolean
+  /** Its device was told that it lost. */
+  isReported: boolean
+  /** Its device took it back before it was sent. */
+  isWithdrawn: boolean
 }
 
 /** Every edit of a walk, written down as it reaches a device's store. */
 export class Ledger {
-  readonly entries = new Map<string, Entry>()
+  readonly #entries = new Map<string, Entry>()
+  readonly #wrong: unknown[] = []
 
   /** The store as a device's engine sees it, until the device dies: then nothing is answered any more. */
   watch(store: Store, device: string): { store: Store; die(): void } {
@@ -50,55 +48,70 @@ export class Ledger {
     }
   }
 
-  /** A device was told that this content of its own lost. */
-  report(device: string, id: string, mine: PlaintextBookmark | null): void {
-    const content = contentOf(mine)
-    for (const entry of this.entries.values()) {
-      if (entry.device === device && entry.id === id && entry.content === content) entry.isAccountedFor = true
-    }
+  /** A device was told that an edit of its own lost. */
+  report(device: string, { id, mine, theirs }: SyncEvents['conflict']): void {
+    const lost = this.#find(id, contentOf(mine)).filter((entry) => entry.device === device)
+    for (const entry of lost) entry.isReported = true
+    const winners = new Set(this.#find(id, contentOf(theirs)).map(({ event }) => event))
+    // Which of several deletes is meant cannot be told.
+    if (mine && theirs && lost.every((entry) => this.#isMadeOn(entry, winners))) this.#wrong.push({ id, mine, theirs })
   }
 
-  /** Edits that are neither there, nor reported, nor followed by one that was made on them and is. */
-  lost(final: Map<string, PlaintextBookmark>): Entry[] {
-    const found = new Set<Entry>()
+  /**
+   * What is wrong in the end: edits that are neither there, nor reported, nor followed by one that was made on them and
+   * is; what was taken back, but is there; edits that lost against what they were made on.
+   */
+  faults(final: Map<string, PlaintextBookmark>): unknown[] {
+    const entries = [...this.#entries.values()]
     const isThere = ({ id, content }: Entry) => content === contentOf(final.get(id) ?? null)
-    const entries = [...this.entries.values()]
-    for (let size = -1; size < found.size; ) {
-      size = found.size
+    const kept = new Set(entries.filter((entry) => entry.isReported || entry.isWithdrawn || isThere(entry)))
+    for (let size = 0; size < kept.size; ) {
+      size = kept.size
       for (const entry of entries) {
-        const followers = entries.filter((other) => found.has(other) && other.id === entry.id)
-        const isKept = followers.some(
-          ({ madeOn, content }) => content === entry.content || madeOn.includes(entry.event),
-        )
-        if (entry.isAccountedFor || isThere(entry) || isKept) found.add(entry)
+        const followers = [...kept].filter(({ id }) => id === entry.id)
+        const isFollowed = followers.some(({ content, madeOn }) => {
+          return content === entry.content || madeOn.includes(entry.event)
+        })
+        if (isFollowed) kept.add(entry)
       }
     }
-    return entries.filter((entry) => !found.has(entry))
+    const lost = entries.filter((entry) => !kept.has(entry))
+    const cameBack = entries.filter((entry) => entry.isWithdrawn && isThere(entry))
+    return [...lost, ...cameBack, ...this.#wrong]
   }
 
   #note(before: Row | undefined, after: Row, device: string): void {
     const last = after.waiting.at(-1)
     const previous = before?.waiting.at(-1)
-    if (last && !this.entries.has(last.change.id)) this.#enter(before, last, device)
-    const isUnsent = previous && !previous.sent && !last
-    // Taken back before anybody had it.
-    const isWithdrawn =
-      isUnsent && viewOf(after).bookmark === null && after.version?.event_id === before?.version?.event_id
-    const entry = previous && this.entries.get(previous.change.id)
-    if (entry && isWithdrawn) entry.isAccountedFor = true
-    const accepted = this.entries.get(after.version?.event_id ?? '')
-    if (accepted && !eventsNameOverwritten) accepted.isAccountedFor = true
+    if (last && !this.#entries.has(last.change.id)) this.#enter(before, last, device)
+    const isSameVersion = after.version?.event_id === before?.version?.event_id
+    const entry = this.#entries.get(previous?.change.id ?? '')
+    if (entry && !last && isSameVersion && viewOf(after).bookmark === null && !entry.isReported) {
+      entry.isWithdrawn = true
+    }
   }
 
   #enter(before: Row | undefined, { change, bookmark }: Waiting, device: string): void {
     const seen = before?.waiting.at(-1)?.change.id ?? before?.version?.event_id
-    this.entries.set(change.id, {
+    this.#entries.set(change.id, {
       event: change.id,
       id: change.entity_id,
       device,
       content: contentOf(bookmark),
       madeOn: seen === undefined ? [] : [seen],
-      isAccountedFor: false,
+      isReported: false,
+      isWithdrawn: false,
+    })
+  }
+
+  #find(id: string, content: string): Entry[] {
+    return [...this.#entries.values()].filter((entry) => entry.id === id && entry.content === content)
+  }
+
+  #isMadeOn({ madeOn }: Entry, events: Set<string>): boolean {
+    return madeOn.some((event) => {
+      const earlier = this.#entries.get(event)
+      return events.has(event) || (earlier !== undefined && this.#isMadeOn(earlier, events))
     })
   }
 }

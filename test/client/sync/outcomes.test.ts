@@ -35,11 +35,12 @@ for (const [where, makeDisk] of Object.entries(disks)) {
 
     t.test('an edit of a bookmark whose newest version does not open wins over it', async (t) => {
       const person = await people.person(t)
-      const a = person.device('a', { skew: 5 * hourMs })
-      const b = person.device('b', { store: makeDisk()(person.user.userId) })
+      const a = person.device('a')
+      const b = person.device('b', { skew: -5 * hourMs, store: makeDisk()(person.user.userId) })
       await a.sync.put(bookmark('x', 'one'))
       await a.sync.syncNow()
       await b.sync.syncNow()
+      await person.world.pass(1000)
       await a.sync.put(bookmark('x', 'two'))
       await a.sync.syncNow()
       b.network.fate = altering('x', ({ encrypted_data = '' }) => ({ encrypted_data: flipped(encrypted_data) }))
@@ -276,6 +277,25 @@ for (const [where, makeDisk] of Object.entries(disks)) {
       t.match([a.conflicts, b.conflicts], [[{ mine: { title: 'theirs' }, theirs: { title: 'mine' } }], []])
     })
 
+    t.test('an edit made while a page is being stored is not overwritten', async (t) => {
+      const person = await people.person(t)
+      const disk = new Disk(makeDisk()(person.user.userId))
+      const [a, b] = [person.device('a'), person.device('b', { store: disk.store })]
+      await a.sync.put(bookmark('x', 'theirs'))
+      await a.sync.syncNow()
+      await person.world.pass(1000)
+      let edited: Promise<void> | undefined
+      disk.onRead = async (ids) => {
+        if (edited || !ids.includes('x')) return
+        edited = b.sync.put(bookmark('x', 'mine'))
+        await turns(20)
+      }
+      await b.sync.syncNow()
+      await edited
+      await b.sync.syncNow()
+      t.same([shown(b), await person.stored()], [{ x: 'mine' }, { x: 'mine' }])
+    })
+
     t.test('a reload keeps the bookmarks, the queue and the place in the changes', async (t) => {
       const person = await people.person(t)
       const disk = makeDisk()
@@ -337,14 +357,20 @@ function flipped(encrypted: string): string {
   return bytes.toString('base64')
 }
 
-/** A store that can be full. */
+/** A store that can be full, or slow to answer. */
 class Disk {
   isFull = false
+  onRead: (ids: readonly string[]) => Promise<void> = async () => {}
   readonly store: Store
 
   constructor(store: Store) {
     this.store = {
       ...store,
+      read: async (ids) => {
+        const stored = await store.read(ids)
+        await this.onRead(ids)
+        return stored
+      },
       write: async (rows, meta) => {
         if (this.isFull) throw new StorageFullError()
         await store.write(rows, meta)

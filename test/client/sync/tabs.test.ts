@@ -4,10 +4,10 @@ import type { Store } from '../../../src/client/sync/store.ts'
 import { indexedDbStore } from '../../../src/client/sync/store-indexed-db.ts'
 import { createTabs } from '../../../src/client/sync/tabs.ts'
 import { bookmark, type Device } from './device.ts'
-import { answerLost, Network } from './network.ts'
+import { answerLost, down, Network } from './network.ts'
 import { openPeople, type Person, shown } from './person.ts'
 import { Browser } from './tab-locks.ts'
-import { until } from './turns.ts'
+import { turns, until } from './turns.ts'
 import './stores.ts'
 
 const people = await openPeople(t)
@@ -93,6 +93,39 @@ t.test('two tabs of a browser', async (t) => {
     },
   )
 
+  t.test('an edit in one, made while the other stores a change, is not overwritten', async (t) => {
+    const { person, open } = await browser(t)
+    const [one, two] = [open(), open()]
+    const other = person.device('other')
+    await other.sync.put(bookmark('x', 'theirs'))
+    await other.sync.syncNow()
+    await person.world.pass(1000)
+    await two.device.sync.start()
+    let edited: Promise<void> | undefined
+    one.onRead(async (ids) => {
+      if (edited || !ids.includes('x')) return
+      edited = two.device.sync.put(bookmark('x', 'mine'))
+      await turns(20)
+    })
+    await one.device.sync.syncNow()
+    await edited
+    await one.device.sync.syncNow()
+    t.same(await person.stored(), { x: 'mine' })
+  })
+
+  t.test('one that heard nothing of the other, asleep, goes on with all that the other stored', async (t) => {
+    const { person, open } = await browser(t)
+    const [one, two] = [open(), open({ isDeaf: true })]
+    one.device.network.fate = down
+    await one.device.sync.start()
+    await two.device.sync.start()
+    await one.device.sync.put(bookmark('x', 'one'))
+    t.same(shown(two.device), {})
+    one.kill()
+    await until(() => 'x' in shown(two.device) && two.device.sync.status().waiting === 0)
+    t.same(await person.stored(), { x: 'one' })
+  })
+
   t.test('the one that leads stops: the other leads', async (t) => {
     const { person, open } = await browser(t)
     const [one, two] = [open(), open()]
@@ -148,18 +181,20 @@ t.test("with the platform's own locks and channel", async (t) => {
 
 interface Tab {
   device: Device
+  /** Runs after each of its reads. */
+  onRead(hook: (ids: readonly string[]) => Promise<void>): void
   kill(): void
 }
 
 /** A browser in which the person is signed in. */
-async function browser(t: Test): Promise<{ person: Person; open(): Tab }> {
+async function browser(t: Test): Promise<{ person: Person; open(options?: { isDeaf?: boolean }): Tab }> {
   const person = await people.person(t)
   const { userId } = person.user
   const locks = new Browser()
-  const open = () => {
+  const open = ({ isDeaf = false } = {}) => {
     const tab = locks.tab()
     const store = mortal(indexedDbStore(userId))
-    const channel = new BroadcastChannel(`test-${userId}`)
+    const channel = new BroadcastChannel(isDeaf ? `nobody-${userId}` : `test-${userId}`)
     const tabs = createTabs(userId, { locks: tab.locks, channel: channel as unknown as globalThis.BroadcastChannel })
     const network = new Network(person.user, 'shared')
     const device = person.device('shared', { store: store.store, tabs, network })
@@ -170,24 +205,32 @@ async function browser(t: Test): Promise<{ person: Person; open(): Tab }> {
       network.socket?.close()
       tab.kill()
     }
-    return { device, kill }
+    return { device, kill, onRead: store.onRead }
   }
   return { person, open }
 }
 
 /** A store that never answers again once it was killed. */
-function mortal(store: Store): { store: Store; kill(): void } {
+function mortal(store: Store): { store: Store; kill(): void; onRead: Tab['onRead'] } {
   let isDead = false
+  let onRead: Parameters<Tab['onRead']>[0] = async () => {}
   const alive = async <T>(work: () => Promise<T>): Promise<T> => (isDead ? new Promise<T>(() => {}) : work())
   return {
     store: {
       ...store,
       load: () => alive(() => store.load()),
-      read: (ids) => alive(() => store.read(ids)),
+      read: async (ids) => {
+        const stored = await alive(() => store.read(ids))
+        await onRead(ids)
+        return stored
+      },
       write: (rows, meta) => alive(() => store.write(rows, meta)),
     },
     kill() {
       isDead = true
+    },
+    onRead(hook) {
+      onRead = hook
     },
   }
 }

@@ -86,9 +86,8 @@ async function walk({ app, user, keys, steps, hours, luck }: Walk): Promise<void
   }
   const final = await readService(user, keys)
   for (const walker of walkers) checkDevice(walker, final, walkers[0] as Walker)
-  const lost = ledger.lost(final)
-  if (lost.length > 0)
-    throw new Error(`lost: ${JSON.stringify(lost)} of ${JSON.stringify([...ledger.entries.values()])}`)
+  const faults = ledger.faults(final)
+  if (faults.length > 0) throw new Error(`lost or wrong: ${JSON.stringify(faults)}`)
   await Promise.all(walkers.map(({ sync }) => sync.stop()))
 }
 

@@ -138,7 +138,7 @@ export class Walker {
     this.#die = die
     this.#held = []
     this.#device = openDevice({ ...this.#parts, store, network })
-    this.sync.on('conflict', ({ id: entity, mine }) => ledger.report(id, entity, mine))
+    this.sync.on('conflict', (conflict) => ledger.report(id, conflict))
   }
 
   #kill(): void {
