@@ -43,7 +43,7 @@ function abbreviate(text: string): string {
 }
 
 try {
-  await fc.assert(fc.asyncProperty(script, play), { ...parameters, includeErrorInReport: true })
+  await fc.assert(fc.asyncProperty(script, play), parameters)
   parentPort?.postMessage(steps)
 } finally {
   await Promise.all([one.close(), other.close()])

@@ -69,6 +69,7 @@ const exports: Choices = [
   [2, createExport],
   [2, finishExports],
   [2, fc.tuple(createExport, finishExports)],
+  [1, fc.tuple(createExport, createExport, createExport, createExport)],
   [2, listExports],
   [2, fc.tuple(around([7 * dayMs]), signIn, listExports, around([0]))],
   [4, get(pathOfExport)],
@@ -97,10 +98,11 @@ const auth: Choices = [
   [1, signIn],
 ]
 
+const sweep = fc.constant<Step>({ do: 'sweep' })
 const time: Choices = [
   [2, setClock],
   [2, fc.tuple(setClock, signIn)],
-  [2, fc.constant<Step>({ do: 'sweep' })],
+  [2, fc.tuple(setClock, sweep)],
 ]
 
 const themes = [
@@ -112,7 +114,7 @@ const themes = [
   [...bookmarks, ...auth, ...time],
 ]
 const beginning = fc.array(mix([1, push], [1, importing]), { maxLength: 2 })
-const middle = themes.map((choices) => fc.array(mix(...choices), { minLength: 1, maxLength: 15, size: 'max' }))
+const middle = themes.map((choices) => fc.array(mix(...choices), { minLength: 1, maxLength: 12, size: 'max' }))
 
 /** What two people do from several devices each: mostly in one part of the service, after something is stored. */
 export const script: fc.Arbitrary<Step[]> = fc.tuple(beginning, fc.oneof(...middle)).map((parts) => parts.flat(2))
