@@ -9,7 +9,7 @@ import { requestBodyDemanded, requestPropertyRemoved } from './contract-rules/di
 import { headerUnpromised, successAdded } from './contract-rules/diff/responses.ts'
 import { carriedByNoneChanged, conditionChanged } from './contract-rules/diff/schemas.ts'
 import { securityTightened } from './contract-rules/diff/security.ts'
-import { bodyLimitLowered, defaultChanged, responseValueAdded } from './contract-rules/diff/values.ts'
+import { bodyLimitLowered, defaultChanged } from './contract-rules/diff/values.ts'
 import { harmlessChanged, wordsChanged } from './contract-rules/diff/words.ts'
 import { errorAnswers, securedAnswers } from './contract-rules/lint/answers.ts'
 import { described } from './contract-rules/lint/described.ts'
@@ -35,7 +35,6 @@ const diff = {
   'default-changed': defaultChanged,
   'harmless-changed': harmlessChanged,
   'request-property-removed': requestPropertyRemoved,
-  'response-value-added': responseValueAdded,
   'words-changed': wordsChanged,
 }
 

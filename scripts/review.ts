@@ -17,15 +17,24 @@ import { isRefused, review } from './review/review.ts'
 
 try {
   const { base, output, annotations: annotate } = options()
-  const result = await review(pathToFileURL(`${process.cwd()}/`), base)
-  if (output) await writeFile(output, markdown(result))
-  else process.stdout.write(markdown(result))
-  if (annotate || process.env.GITHUB_ACTIONS === 'true') process.stdout.write(annotations(result))
-  if (isRefused(result)) process.exitCode = 1
+  await tell(output, annotate === true || process.env.GITHUB_ACTIONS === 'true', base)
 } catch (error) {
   if (!(error instanceof ReviewError)) throw error
   console.error(error.message)
   process.exitCode = 1
+}
+
+async function tell(output: string | undefined, annotate: boolean, base: string | undefined): Promise<void> {
+  try {
+    const result = await review(pathToFileURL(`${process.cwd()}/`), base)
+    if (output) await writeFile(output, markdown(result))
+    else process.stdout.write(markdown(result))
+    if (annotate) process.stdout.write(annotations(result))
+    if (isRefused(result)) process.exitCode = 1
+  } catch (error) {
+    if (output && error instanceof ReviewError) await writeFile(output, `# Contract review\n\n${error.message}\n`)
+    throw error
+  }
 }
 
 function options() {

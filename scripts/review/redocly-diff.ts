@@ -32,10 +32,11 @@ export async function redoclyDiff(base: URL, revision: URL, file: string): Promi
   const args = [redocly, 'diff', String(before), String(after), '--config', config, '--format=json', '--fail-on=none']
   const env = { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true', NO_COLOR: '1' }
   const options = { cwd: fileURLToPath(revision), env, maxBuffer: 256 * 1024 * 1024 }
-  const { stdout } = await promisify(execFile)(process.execPath, args, options).catch((error: { stderr?: string }) => {
-    const reason = error.stderr?.split('\n').find((line) => /error/i.test(line)) ?? ''
-    throw new ReviewError(`${file} cannot be compared. ${reason}`)
-  })
+  const { stdout } = await promisify(execFile)(process.execPath, args, options).catch(
+    (error: Error & { stderr?: string }) => {
+      throw new ReviewError(`${file} cannot be compared. ${error.stderr?.trim() || error.message}`)
+    },
+  )
   const { changes } = JSON.parse(stdout) as Report
   return unique(changes.filter((change) => !isLeftOut(change)).map((change) => finding(change, file)))
 }

@@ -1,13 +1,12 @@
 /** What the contract is compared with, and a sentence where there is nothing to compare. */
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { rmSync, writeFileSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { findBase } from '../../scripts/review/base.ts'
 import { review } from '../../scripts/review/review.ts'
 import { runReview } from './command.ts'
+import { emptyFolder } from './folder.ts'
 import { type Edit, repository } from './repository.ts'
 
 t.setTimeout(120_000)
@@ -99,7 +98,7 @@ t.test('the first commit, and no commit at all: everything is new', async (t) =>
 })
 
 t.test('a sentence, and exit 1, where nothing can be compared', async (t) => {
-  const outside = folder(t)
+  const outside = emptyFolder(t)
   t.same(runReview(outside), {
     code: 1,
     stdout: '',
@@ -110,7 +109,7 @@ t.test('a sentence, and exit 1, where nothing can be compared', async (t) => {
 
   repo.edit('openapi.yaml', first)
   repo.commit('Two')
-  const shallow = folder(t)
+  const shallow = emptyFolder(t)
   execFileSync('git', ['clone', '--quiet', '--depth=1', pathToFileURL(repo.path).href, shallow])
   execFileSync('git', ['update-ref', '-d', 'refs/remotes/origin/main'], { cwd: shallow })
   t.match(runReview(shallow), { code: 1, stdout: '', stderr: /^This clone is too shallow/ })
@@ -124,10 +123,3 @@ t.test('a sentence, and exit 1, where nothing can be compared', async (t) => {
   repo.edit('openapi.yaml', ['openapi: 3.1.0', 'openapi: 4.0.0'])
   t.match(runReview(repo.path), { code: 1, stdout: '', stderr: /^[^\n]*openapi\.yaml[^\n]*\n$/ })
 })
-
-/** Outside of this repository. */
-function folder(t: Test): string {
-  const path = mkdtempSync(join(tmpdir(), 'review-'))
-  t.teardown(() => rmSync(path, { recursive: true }))
-  return path
-}

@@ -76,6 +76,9 @@ t.test('types appear, vanish, change and are renamed, and tell which operations 
       },
     ],
   )
+  t.match(await changesOf(repo, ['name: { type: string', 'name: { type: number']), [
+    { name: 'Place', carriers: ['listNotes', 'createNote', 'getNote'] },
+  ])
   t.match(await changesOf(repo, ['    Plaintext:', '    Clear:']), [
     { name: 'Clear', happened: 'renamed', before: 'Plaintext', carriers: [] },
   ])

@@ -9,6 +9,7 @@ import { promisify } from 'node:util'
 import t from 'tap'
 import asyncapi from '../../generated/asyncapi.json' with { type: 'json' }
 import openapi from '../../generated/openapi.json' with { type: 'json' }
+import { emptyFolder } from './folder.ts'
 import { asyncapiViolations } from './violations/asyncapi.ts'
 import { openapiViolations } from './violations/openapi.ts'
 import type { Steps } from './violations/violation.ts'
@@ -25,7 +26,7 @@ t.test('the contract keeps all of them, without a warning and without an ignore 
     t.match(await lint(file), { totals: { errors: 0, warnings: 0, ignored: 0 }, problems: [] }, file)
 })
 
-const folder = t.testdir({})
+const folder = emptyFolder(t)
 
 const documents = [
   { contract: 'openapi', document: openapi, violations: openapiViolations },

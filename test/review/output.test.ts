@@ -34,7 +34,7 @@ t.test('Markdown: verdict, changes with their lines, words folded away, the clie
 
 t.test('annotations stand at the line, an error for each break that is not announced', async (t) => {
   const repo = await repository(t)
-  repo.edit('openapi.yaml', ['default: 20', 'default: 10'], ['x-invalid: Invalid note', 'x-invalid: Bad: note, 100%'])
+  repo.edit('openapi.yaml', ['default: 20', 'default: 10'], ['x-invalid: Invalid note', 'x-invalid: "Bad: note, 100%"'])
   await repo.generate()
   const [plain, asked, onGitHub] = [
     runReview(repo.path),

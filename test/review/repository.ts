@@ -3,6 +3,7 @@ import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import type { Test } from 'tap'
 import { generatedFiles } from '../../scripts/generate/files.ts'
+import { emptyFolder } from './folder.ts'
 
 const fixture = new URL('../fixtures/contract/', import.meta.url)
 
@@ -23,7 +24,7 @@ export interface Repository {
 
 /** A git repository with the contract of test/fixtures/contract/ in its first commit. */
 export async function repository(t: Test): Promise<Repository> {
-  const path = t.testdir({})
+  const path = emptyFolder(t)
   const root = pathToFileURL(`${path}/`)
   const git = (...args: string[]) => execFileSync('git', args, { cwd: path, encoding: 'utf8', env }).trim()
   const restore = () => {

@@ -14,6 +14,7 @@ export const conditionChanged: DiffRule = () => ({
 export const carriedByNoneChanged: DiffRule = () => ({
   any(change, { report, getDirections }) {
     if (change.kind === 'added' || isWords(change) || isTypeItself(change) || getDirections().length > 0) return
+    if (isHeaderInOtherCase(change)) return
     if (schemasAround(change.node).length > 0) report({ message: sentence(change) })
   },
 })
@@ -25,4 +26,10 @@ function schemasAround(node: Pair): Pair[] {
 function isTypeItself({ kind, property, node }: Change): boolean {
   const named = node.parent !== null && typeOf(node.parent) === 'NamedSchemas'
   return named && (kind === 'removed' || property === 'key')
+}
+
+function isHeaderInOtherCase({ property, node, base, revision }: Change): boolean {
+  const [before, after] = [base, revision].map((side) => String(side?.value).toLowerCase())
+  const isHeader = ancestors(node).some((each) => nameOf(each) === 'headers')
+  return property === 'key' && before === after && isHeader
 }

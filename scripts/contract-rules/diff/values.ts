@@ -1,16 +1,4 @@
-import { type DiffRule, field, missing, nameOf, type Pair, quoted, typeOf } from './change.ts'
-
-/** Clients switch over the values of a response. Error texts are left to the review, which knows each operation's. */
-export const responseValueAdded: DiffRule = () => ({
-  Schema(change, { report, getDirections }) {
-    if (change.property !== 'enum' || isErrorText(change.node) || !getDirections().includes('response')) return
-    const { base, revision } = change
-    if (base?.value === undefined) return
-    if (revision?.value === undefined) return report({ message: `\`${nameOf(change.node)}\` may now be any value.` })
-    const added = missing(revision.value, base.value)
-    if (added.length > 0) report({ message: `\`${nameOf(change.node)}\` may now be ${quoted(added)}.` })
-  },
-})
+import { type DiffRule, nameOf } from './change.ts'
 
 /** Who leaves a field out gets something else than before. */
 export const defaultChanged: DiffRule = () => ({
@@ -29,9 +17,3 @@ export const bodyLimitLowered: DiffRule = () => ({
 })
 
 const commonBodyLimit = 1024 * 1024
-
-/** The field `error` of an answer with a fixed list of sentences. */
-function isErrorText({ base, revision, parent }: Pair): boolean {
-  const isString = [base, revision].every((side) => field(side, 'type') === 'string')
-  return isString && (revision ?? base)?.key === 'error' && parent !== null && typeOf(parent) === 'SchemaProperties'
-}

@@ -41,6 +41,7 @@ export function sentence({ kind, property, node, base, revision }: Change): stri
   if (kind === 'added') return `${name} is new.`
   if (kind === 'removed') return `${name} is gone.`
   if (property === 'key') return `\`${base?.value}\` is now \`${revision?.value}\`.`
+  if (property?.startsWith('example')) return `The ${property} of ${name} changed.`
   if (properties.includes(property ?? '')) return `\`${property}\` of ${name} is worded anew.`
   return `\`${property}\` of ${name} ${happened(base?.value, revision?.value)}.`
 }

@@ -46,6 +46,29 @@ export const realtimeChanges: Case[] = [
     says: /`name` of `session`/,
   },
   {
+    name: 'another method of the upgrade',
+    file: 'asyncapi.yaml',
+    edits: [['method: GET', 'method: POST']],
+    verdict: 'major',
+    says: /upgrade was `GET`, now `POST`/,
+  },
+  {
+    name: 'an operation on another channel',
+    file: 'asyncapi.yaml',
+    edits: [
+      [
+        '    channel: { $ref: "#/channels/live" }\n    messages:\n      - $ref: "#/channels/live/messages/draft"',
+        '    channel: { $ref: "#/channels/drafts" }\n    messages:\n      - $ref: "#/channels/drafts/messages/draft"',
+      ],
+      [
+        'operations:\n',
+        '  drafts:\n    address: /drafts\n    messages:\n      draft: { $ref: "#/components/messages/draft" }\noperations:\n',
+      ],
+    ],
+    verdict: 'major',
+    says: /channel of `receiveDrafts`/,
+  },
+  {
     name: 'another address of the channel',
     file: 'asyncapi.yaml',
     edits: [['address: /live', 'address: /socket']],
@@ -82,5 +105,19 @@ export const realtimeChanges: Case[] = [
     edits: [['summary: The first message.', 'summary: The very first message.']],
     verdict: 'patch',
     says: /`summary` of `hello`/,
+  },
+  {
+    name: 'a header of the upgrade in another case',
+    file: 'asyncapi.yaml',
+    edits: [['x-device-id: {', 'X-Device-ID: {']],
+    verdict: 'minor',
+    says: /`x-device-id` is now `X-Device-ID`/,
+  },
+  {
+    name: 'another header of the upgrade',
+    file: 'asyncapi.yaml',
+    edits: [['x-device-id: {', 'x-device: {']],
+    verdict: 'major',
+    says: /`x-device-id` is now `x-device`/,
   },
 ]

@@ -66,6 +66,12 @@ export const requestChanges: Case[] = [
     verdict: 'major',
     says: /body became required/,
   },
+  {
+    name: 'a condition that holds more often',
+    edits: [['pinned: { enum: [true] }', 'pinned: { enum: [true, false] }']],
+    verdict: 'major',
+    says: /A condition changed/,
+  },
 ]
 
 function deviceParameter(): string {

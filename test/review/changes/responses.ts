@@ -18,7 +18,7 @@ export const responseChanges: Case[] = [
     name: 'a value more in a response',
     edits: [['[draft, final]', '[draft, final, gone]']],
     verdict: 'major',
-    says: /`gone`/,
+    says: /gained values: .gone./,
   },
   {
     name: 'a wider type of a response',

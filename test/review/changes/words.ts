@@ -18,7 +18,7 @@ export const wordings: Case[] = [
     name: 'an example',
     edits: [['description: The text. }\n        created', 'description: The text., examples: [Hi] }\n        created']],
     verdict: 'patch',
-    says: /`examples`/,
+    says: /examples of `text` changed/,
   },
   {
     name: 'an example that is an object',

@@ -1,0 +1,132 @@
+/** The workflows of GitHub: they are valid, run commands that exist, and have no right that they do not need. */
+import { spawnSync } from 'node:child_process'
+import { chmodSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseYaml } from '@redocly/openapi-core'
+import t, { type Test } from 'tap'
+import packageJson from '../../package.json' with { type: 'json' }
+
+const folder = new URL('../../.github/workflows/', import.meta.url)
+
+interface Workflow {
+  name: string
+  on: unknown
+  permissions: Record<string, string>
+  jobs: Record<string, Job>
+}
+
+interface Job {
+  permissions: Record<string, string>
+  'runs-on': string
+  'timeout-minutes': number
+  if?: string
+  steps: Step[]
+}
+
+interface Step {
+  uses?: string
+  run?: string
+  with?: Record<string, unknown>
+  env?: Record<string, string>
+}
+
+const files = readdirSync(folder)
+const workflows = new Map(
+  files.map((file) => [file, parseYaml(readFileSync(new URL(file, folder), 'utf8')) as Workflow]),
+)
+const jobs = [...workflows].flatMap(([file, { jobs }]) =>
+  Object.entries(jobs).map(([name, job]) => ({ name: `${file}: ${name}`, job })),
+)
+
+t.test('each is valid: triggers, jobs, steps that do one thing', async (t) => {
+  t.same(files.toSorted(), ['ci.yml', 'docs.yml', 'spec-review.yml'])
+  for (const [file, { name, on }] of workflows) t.ok(name && on, file)
+  for (const { name, job } of jobs) {
+    t.ok(job['runs-on'] && job['timeout-minutes'], name)
+    for (const step of job.steps) t.equal(Boolean(step.uses) !== Boolean(step.run), true, JSON.stringify(step))
+  }
+})
+
+t.test('the scripts are shell, and each npm command is one of package.json', async (t) => {
+  for (const { name, job } of jobs)
+    for (const { run = '' } of job.steps) {
+      t.equal(spawnSync('bash', ['-n'], { input: run }).status, 0, `${name}: ${run}`)
+      for (const [, script = ''] of run.matchAll(/npm run ([\w:-]+)/g)) t.ok(script in packageJson.scripts, script)
+      for (const [, command = ''] of run.matchAll(/npm (\w+)/g)) t.ok(['ci', 'test', 'run'].includes(command), command)
+    }
+  const [major] = packageJson.devDependencies.node.split('.')
+  const setups = jobs.flatMap(({ job }) => job.steps.filter(({ uses }) => uses?.startsWith('actions/setup-node')))
+  t.same([...new Set(setups.map((step) => step.with?.['node-version']))], [Number(major)])
+})
+
+t.test('ci.yml runs what the README says, on every push to main and pull request', async (t) => {
+  const { on, jobs } = workflow('ci.yml')
+  t.same(on, { push: { branches: ['main'] }, pull_request: null })
+  const runs = jobs.test?.steps.flatMap(({ run }) => run ?? [])
+  t.same(
+    runs?.filter((run) => run.startsWith('npm')),
+    ['npm ci', 'npm test', 'npm run check'],
+  )
+})
+
+t.test(
+  'least rights: none but those that a job names, actions by version, what writes runs no code of a branch',
+  async (t) => {
+    for (const [file, { permissions, on }] of workflows) {
+      t.same(permissions, {}, file)
+      t.notMatch(JSON.stringify(on), /pull_request_target|workflow_run/, file)
+    }
+    for (const { name, job } of jobs) {
+      for (const { uses } of job.steps) if (uses) t.match(uses, /^actions\/[\w-]+@v\d+\.\d+\.\d+$/, name)
+      const writes = Object.values(job.permissions).includes('write')
+      const ownCode = job.steps.some(({ uses = '', run = '' }) => /checkout/.test(uses) || /npm|node/.test(run))
+      t.notOk(writes && ownCode, name)
+      for (const step of job.steps.filter(({ uses }) => uses?.startsWith('actions/checkout')))
+        t.equal(step.with?.['persist-credentials'], false, name)
+    }
+  },
+)
+
+t.test('the review comments once, then updates its comment', async (t) => {
+  const step = workflow('spec-review.yml').jobs.comment?.steps.find(({ run }) => run)
+  const script = step?.run ?? ''
+  t.equal(step?.env?.LC_ALL, 'C.UTF-8', 'so that the shell counts characters')
+  const first = comment(t, script, '')
+  t.match(first, /^api --silent --method POST repos\/o\/r\/issues\/7\/comments --field body=@comment\.md$/m)
+  const second = comment(t, script, '4711')
+  t.match(second, /^api --silent --method PATCH repos\/o\/r\/issues\/comments\/4711 --field body=@comment\.md$/m)
+  t.notMatch(second, 'POST')
+})
+
+t.test('docs.yml publishes what the build makes', async (t) => {
+  const { build } = workflow('docs.yml').jobs
+  t.ok(build?.steps.some(({ run }) => run === 'npm run build -- docs'))
+  t.equal(build?.steps.find(({ uses }) => uses?.includes('upload-pages'))?.with?.path, 'dist/docs')
+  t.match(readFileSync(new URL('../../scripts/build/docs.ts', import.meta.url), 'utf8'), "'dist/docs/'")
+})
+
+function workflow(file: string): Workflow {
+  const found = workflows.get(file)
+  if (!found) throw new Error(`There is no ${file}`)
+  return found
+}
+
+/** Runs the step with a `gh` that knows this comment, and answers what it was asked. */
+function comment(t: Test, script: string, known: string): string {
+  const cwd = t.testdir({ 'review.md': `# Contract review\n-${'ü'.repeat(70_000)}\n` })
+  writeFileSync(join(cwd, 'gh'), `#!/bin/sh\necho "$@" >> calls\ncase "$*" in *--jq*) printf '%s' '${known}' ;; esac\n`)
+  chmodSync(join(cwd, 'gh'), 0o755)
+  const env = {
+    LC_ALL: 'C.UTF-8',
+    PATH: `${cwd}:${process.env.PATH}`,
+    COMMENTS: 'repos/o/r/issues/7/comments',
+    COMMENT: 'repos/o/r/issues/comments',
+  }
+  const { status, stderr } = spawnSync('bash', ['-e', '-o', 'pipefail', '-c', script], { cwd, env, encoding: 'utf8' })
+  t.equal(status, 0, stderr)
+  const body = readFileSync(join(cwd, 'comment.md'), 'utf8')
+  t.match(body, /^<!-- contract-review -->\n# Contract review\n-ü+\n$/)
+  t.ok(body.length < 65_536)
+  t.ok(existsSync(join(cwd, 'calls')))
+  return readFileSync(join(cwd, 'calls'), 'utf8')
+}
