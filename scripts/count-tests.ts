@@ -2,7 +2,7 @@
  * Prints the test runner's own counts from its output files, added up: `N passed, N failed`, and `, N skipped` where some
  * were. Exits 1 when a file is missing or incomplete, when a test failed, or when none ran.
  *
- *   node scripts/count-tests.ts .tap/sqlite.tap .tap/postgres.tap
+ *   node scripts/count-tests.ts .tap/sqlite.tap .tap/postgres.tap .tap/recorded.tap
  */
 import { readFileSync } from 'node:fs'
 

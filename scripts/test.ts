@@ -1,10 +1,12 @@
 /**
- * `npm test`: every test on the defaults (SQLite), then again on Postgres those that reach data through the service. Both
- * runs are tap's; their results are .tap/sqlite.tap and .tap/postgres.tap. Arguments name the files to run instead of all.
+ * `npm test`: every test on the defaults (SQLite), then again on Postgres those that reach data through the service, then
+ * those that read what the others sent and received (.tap/traffic). All runs are tap's; their results are
+ * .tap/sqlite.tap, .tap/postgres.tap and .tap/recorded.tap. Arguments name the files to run instead of all.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { glob, rm } from 'node:fs/promises'
+import { resolve } from 'node:path'
 import { findChromium, NoChromiumError } from './servers/chromium.ts'
 import { findMinio, NoMinioError } from './servers/minio-binary.ts'
 import { startPostgres } from './servers/postgres.ts'
@@ -22,22 +24,28 @@ const alsoOnPostgres = [
 ]
 
 const named = process.argv.slice(2)
-const everything = (await matching(['test/**/*.test.ts'])).filter((file) => !file.startsWith('test/postgres/'))
+const recorded = await matching(['test/recorded/*.test.ts'])
+const everything = (await matching(['test/**/*.test.ts'])).filter(
+  (file) => !file.startsWith('test/postgres/') && !recorded.includes(file),
+)
 const forPostgres = [...(await matching(onPostgres)), ...alsoOnPostgres]
 await run('tap', ['build'], {})
 await run('node', ['scripts/build.ts', 'web', 'docs'], {})
 await prepare(findMinio, NoMinioError)
 await prepare(findChromium, NoChromiumError)
-await rm('.tap/sqlite.tap', { force: true })
-await rm('.tap/postgres.tap', { force: true })
+for (const name of ['sqlite', 'postgres', 'recorded']) await rm(`.tap/${name}.tap`, { force: true })
+// Of all tests or of none: a part of them would not show everything.
+const recording = named.length === 0 ? { TEST_TRAFFIC: resolve('.tap/traffic') } : {}
+if (recording.TEST_TRAFFIC) await rm(recording.TEST_TRAFFIC, { recursive: true, force: true })
 
-await tap('sqlite', everything, {})
+await tap('sqlite', everything, recording)
 const postgres = await startPostgres()
 try {
-  await tap('postgres', forPostgres, { TEST_POSTGRES: postgres.url })
+  await tap('postgres', forPostgres, { ...recording, TEST_POSTGRES: postgres.url })
 } finally {
   await postgres.close()
 }
+await tap('recorded', recorded, recording)
 
 /** Made before the tests, so that none of them waits for it; without it they say loudly what they leave out. */
 async function prepare(find: () => Promise<string>, Missing: new () => Error): Promise<void> {
@@ -51,7 +59,7 @@ async function prepare(find: () => Promise<string>, Missing: new () => Error): P
 async function tap(name: string, files: string[], env: Record<string, string>): Promise<void> {
   const chosen = named.length === 0 ? files : files.filter((file) => named.includes(file))
   if (chosen.length === 0) return
-  console.log(`${chosen.length} test files on ${name}`)
+  console.log(`${chosen.length} test files: ${name}`)
   const code = await run('tap', ['run', `--output-file=.tap/${name}.tap`, ...chosen], env)
   if (code !== 0) process.exitCode = 1
 }

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { buildApp } from '../support/app.ts'
 import { breakDatabase } from '../support/database.ts'
+import { allOperations } from '../support/operations.ts'
 
 const list = '/api/v1/bookmarks'
 
@@ -39,6 +40,16 @@ t.test('Failed sign-ins count for the address, too', async (t) => {
   for (let request = 1; request <= 2; request += 1)
     t.equal((await call('GET', '/api/v1/auth/callback?code=x')).status, 302)
   t.equal((await call('GET', '/api/v1/auth/callback?code=x')).status, 429)
+})
+
+t.test('An address that failed too often is refused whatever it asks', async (t) => {
+  const { call } = await buildApp(t, { RATE_LIMIT_PER_MINUTE: '20' })
+  await call('GET', list)
+  for (const { id, method, path } of allOperations.filter(({ id }) => id !== 'getHealth')) {
+    const { status, body, headers } = await call(method, path)
+    t.same([status, body], [429, { error: 'Too many requests' }], id)
+    t.ok(Number(headers['retry-after']) >= 1)
+  }
 })
 
 t.test('A /64 of IPv6 is one address', async (t) => {

@@ -154,3 +154,17 @@ t.test('A fault of ours is 500 without a detail, and a database out of reach 503
     }
   }
 })
+
+t.test('A fault of ours is 500 without a detail wherever it is', async (t) => {
+  const { call, context, log } = await buildApp(t)
+  const fault = () => {
+    throw new Error('a secret')
+  }
+  Object.assign(context.limits, { checkAddress: fault })
+  Object.assign(context.health, { status: fault })
+  for (const { id, method, path } of allOperations) {
+    const { status, body } = await call(method, path)
+    t.same([status, body], [500, { error: 'Internal server error' }], id)
+  }
+  t.equal(log.filter((line) => line.includes('a secret')).length, allOperations.length, 'each is logged with its cause')
+})

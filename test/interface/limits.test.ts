@@ -1,6 +1,6 @@
 import t from 'tap'
 import { buildApp } from '../support/app.ts'
-import { openBrowser } from '../support/browser.ts'
+import { httpCall, openBrowser } from '../support/browser.ts'
 import { change } from '../support/changes.ts'
 import { setCookies } from '../support/cookies.ts'
 import { countRows } from '../support/database.ts'
@@ -95,4 +95,12 @@ t.test('Request size: 1 MiB; push and import 32 MiB', async (t) => {
     const larger = await ada.call('POST', path, padding(most + 1, body))
     t.same([larger.status, larger.body], [413, { error: 'Request body too large' }], `${path}: one more`)
   }
+})
+
+t.test('URL and headers: 16 KiB together', async (t) => {
+  const call = httpCall(await app.listen())
+  const ask = (bytes: number) => call('GET', `/api/v1/auth/callback?code=${'x'.repeat(bytes)}`)
+  t.equal((await ask(15_000)).status, 302)
+  const { status, body } = await ask(16_384)
+  t.same([status, body], [431, { error: 'Request headers too large' }])
 })

@@ -7,6 +7,7 @@ import { deriveKeys } from '../../src/client/keys.ts'
 import { decryptBookmark, encryptBookmark } from '../../src/client/record.ts'
 import { buildApp } from '../support/app.ts'
 import { change, pullAll } from '../support/changes.ts'
+import { checkOpened } from '../support/contract.ts'
 import { createdExport } from '../support/exports.ts'
 
 const app = await buildApp(t)
@@ -99,7 +100,7 @@ t.test('Export file (binary download)', async (t) => {
   const { id } = await createdExport(ada)
   const { raw } = await ada.call('GET', `/api/v1/exports/${id}`)
   const file = new Uint8Array(raw)
-  const opened = await openExport(file, { exportKey: keys.exportKey, keys })
+  const opened = checkOpened('OpenedExport', await openExport(file, { exportKey: keys.exportKey, keys }))
 
   t.test("The file is encrypted with XChaCha20-Poly1305 under the user's encryption key.", async (t) => {
     t.equal(raw.subarray(0, 5).toString('latin1'), 'EBSX\x01')

@@ -2,9 +2,9 @@ import { setImmediate as eventLoopTurn } from 'node:timers/promises'
 import type { Test } from 'tap'
 import { type ClientOptions, WebSocket } from 'ws'
 import { operations } from '../../generated/operations.ts'
-import type { ServerMessage } from '../../src/contract.ts'
+import type { ClientMessage, ServerMessage } from '../../src/contract.ts'
 import type { TestUser } from '../support/app.ts'
-import { checkMessage } from '../support/contract.ts'
+import { checkAnswer, checkMessage, checkTaken } from '../support/contract.ts'
 
 type SyncMessage = Extract<ServerMessage, { type: 'sync' }>
 
@@ -41,6 +41,9 @@ export async function openDevice(
   const headers = { cookie: user.cookie, 'x-user-id': user.userId, 'x-device-id': deviceId }
   const socket = new WebSocket(realtimeUrl(origin) + query, { headers } satisfies ClientOptions)
   t.teardown(() => socket.terminate())
+  socket.once('upgrade', ({ statusCode = 0, headers }) => {
+    checkAnswer('GET', operations.openRealtime.path, statusCode, headers, Buffer.alloc(0))
+  })
   const device = listen(socket)
   const connected = await device.next()
   t.match(connected, { type: 'connected', deviceId, timestamp: Number }, 'connected comes first')
@@ -57,9 +60,13 @@ export async function until(holds: () => boolean): Promise<void> {
 
 function listen(socket: WebSocket): Device {
   const messages: ServerMessage[] = []
+  const sent: unknown[] = []
   let arrived = Promise.withResolvers<void>()
   socket.on('message', (data) => {
-    messages.push(checkMessage(String(data)))
+    const message = checkMessage(String(data))
+    messages.push(message)
+    const taken = sent.find((one) => isAnswer(one, message))
+    if (taken) checkTaken(taken)
     arrived.resolve()
   })
   const closeCode = new Promise<number>((resolve) => socket.once('close', resolve))
@@ -86,7 +93,10 @@ function listen(socket: WebSocket): Device {
     socket,
     messages,
     closeCode,
-    send: (message) => socket.send(JSON.stringify(message)),
+    send(message) {
+      sent.push(message)
+      socket.send(JSON.stringify(message))
+    },
     take,
     next,
     async nextSync() {
@@ -103,4 +113,11 @@ function listen(socket: WebSocket): Device {
       return ids
     },
   }
+}
+
+/** Whether the server's message says that it took what was sent. */
+function isAnswer(sent: unknown, message: ServerMessage): sent is ClientMessage {
+  const { type, event } = { ...(sent as { type?: unknown; event?: { id?: unknown } }) }
+  if (message.type === 'pong') return type === 'ping'
+  return message.type === 'sync' && type === 'sync' && event?.id === message.event.id
 }

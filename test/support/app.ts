@@ -100,7 +100,7 @@ export async function buildApp(
     const content = body === undefined ? payload : JSON.stringify(body)
     const request = { method: method as 'GET', url: path, headers: { ...json, ...headers }, remoteAddress: from }
     const response = await app.inject(content === undefined ? request : { ...request, payload: content })
-    return checkAnswer(method, path, response.statusCode, response.headers, response.rawPayload)
+    return checkAnswer(method, path, response.statusCode, response.headers, response.rawPayload, content)
   }
   return {
     app,

@@ -64,6 +64,6 @@ export function httpCall(origin: string): Call {
     })
     const cookies = response.headers.getSetCookie()
     const all = { ...Object.fromEntries(response.headers), ...(cookies.length > 0 && { 'set-cookie': cookies }) }
-    return checkAnswer(method, path, response.status, all, Buffer.from(await response.arrayBuffer()))
+    return checkAnswer(method, path, response.status, all, Buffer.from(await response.arrayBuffer()), content)
   }
 }

@@ -133,7 +133,7 @@ async function send(
   const raw = Buffer.from(await response.arrayBuffer())
   const cookies = response.headers.getSetCookie()
   const received = { ...Object.fromEntries(response.headers), ...(cookies.length > 0 && { 'set-cookie': cookies }) }
-  return checkAnswer(method, path, response.status, received, raw)
+  return checkAnswer(method, path, response.status, received, raw, content)
 }
 
 /** Makes people and their sessions in a folder on which no service runs; gives their names in this order. */

@@ -52,9 +52,10 @@ export class Ledger {
   report(device: string, { id, mine, theirs }: SyncEvents['conflict']): void {
     const lost = this.#find(id, contentOf(mine)).filter((entry) => entry.device === device)
     for (const entry of lost) entry.isReported = true
-    const winners = new Set(this.#find(id, contentOf(theirs)).map(({ event }) => event))
-    // Which of several deletes is meant cannot be told.
-    if (mine && theirs && lost.every((entry) => this.#isMadeOn(entry, winners))) this.#wrong.push({ id, mine, theirs })
+    // Which of several edits with the same content is meant cannot be told: with each of them it would have to be wrong.
+    const winners = this.#find(id, contentOf(theirs))
+    const isWrong = lost.every((entry) => winners.every(({ event }) => this.#isMadeOn(entry, event)))
+    if (mine && theirs && isWrong) this.#wrong.push({ id, mine, theirs })
   }
 
   /**
@@ -108,10 +109,10 @@ export class Ledger {
     return [...this.#entries.values()].filter((entry) => entry.id === id && entry.content === content)
   }
 
-  #isMadeOn({ madeOn }: Entry, events: Set<string>): boolean {
+  #isMadeOn({ madeOn }: Entry, winner: string): boolean {
     return madeOn.some((event) => {
       const earlier = this.#entries.get(event)
-      return events.has(event) || (earlier !== undefined && this.#isMadeOn(earlier, events))
+      return event === winner || (earlier !== undefined && this.#isMadeOn(earlier, winner))
     })
   }
 }

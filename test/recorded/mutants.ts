@@ -1,0 +1,98 @@
+import type { Documents } from '../support/conformance.ts'
+
+/** A change of one thing in a copy of the contract. */
+export interface Mutant {
+  name: string
+  apply(documents: Documents): void
+}
+
+type Node = Record<string, unknown>
+
+const methods = ['get', 'put', 'post', 'delete']
+
+/** Every status, required field, required header and error text of both documents: what the contract is without it. */
+export function listMutants(documents: Documents): Mutant[] {
+  const openapi = documents.openapi as { paths: Record<string, Node> }
+  const operations = Object.entries(openapi.paths).flatMap(([path, item]) =>
+    methods.filter((method) => item[method]).map((method) => ['openapi', 'paths', path, method]),
+  )
+  return [
+    ...operations.flatMap((at) => [...otherStatuses(documents, at), ...otherSentences(documents, at)]),
+    ...nodes(documents).flatMap(([at, node]) => [
+      ...otherHeaders(at, node),
+      ...otherFields(at, node),
+      ...otherTexts(at, node),
+    ]),
+  ]
+}
+
+function otherStatuses(documents: Documents, at: string[]): Mutant[] {
+  const { operationId, responses } = find(documents, at) as { operationId: string; responses: object }
+  return Object.keys(responses).map((status) => ({
+    name: `${operationId} ${status}`,
+    apply: (copy) => rename(find(copy, [...at, 'responses']), status, '299'),
+  }))
+}
+
+/** The text that a malformed body is answered with. */
+function otherSentences(documents: Documents, at: string[]): Mutant[] {
+  const { operationId, 'x-invalid': sentence } = find(documents, at)
+  if (!sentence) return []
+  return [
+    {
+      name: `${operationId} x-invalid ${sentence}`,
+      apply(copy) {
+        find(copy, at)['x-invalid'] = `${sentence}!`
+      },
+    },
+  ]
+}
+
+/** A response's header, where it is required. */
+function otherHeaders(at: string[], node: Node): Mutant[] {
+  if (at.at(-3) !== 'responses' && at.at(-2) !== 'responses') return []
+  return Object.keys((node.headers as object | undefined) ?? {}).map((header) => ({
+    name: `${at.join(' ')} header ${header}`,
+    apply: (copy) => rename(find(copy, [...at, 'headers']), header, `${header}-Other`),
+  }))
+}
+
+function otherFields(at: string[], { required }: Node): Mutant[] {
+  if (!Array.isArray(required) || at.includes('examples')) return []
+  return required.map((field: string, index) => ({
+    name: `${at.join(' ')} requires ${field}`,
+    apply(copy) {
+      find(copy, [...at, 'required'])[index] = `other_${field}`
+    },
+  }))
+}
+
+/** A text out of the list of those that a schema allows in `error` (or in the realtime channel's own). */
+function otherTexts(at: string[], { enum: texts }: Node): Mutant[] {
+  if (at.at(-1) !== 'error' || !Array.isArray(texts)) return []
+  return texts.map((text: string, index) => ({
+    name: `${at.join(' ')} says ${text}`,
+    apply(copy) {
+      find(copy, [...at, 'enum'])[index] = `${text}!`
+    },
+  }))
+}
+
+function nodes(value: object, at: string[] = []): [string[], Node][] {
+  const inside = Object.entries(value).flatMap(([name, child]) =>
+    typeof child === 'object' && child !== null ? nodes(child, [...at, name]) : [],
+  )
+  return [[at, value as Node], ...inside]
+}
+
+function find(documents: object, at: readonly string[]): Node {
+  return at.reduce((node, name) => node[name] as Node, documents as Node)
+}
+
+/** Keeps the order of the names. */
+function rename(node: Node, from: string, to: string): void {
+  for (const [name, value] of Object.entries(node)) {
+    delete node[name]
+    node[name === from ? to : name] = value
+  }
+}

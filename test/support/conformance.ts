@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict'
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
+import addFormatsModule from 'ajv-formats'
+import type { Schemas } from '../../src/contract.ts'
+import type { Exchange, Message, Opened, Traffic } from './traffic.ts'
+
+/** Both documents, or changed copies of them. */
+export interface Documents {
+  openapi: object
+  asyncapi: object
+}
+
+interface Operation {
+  operationId: string
+  'x-invalid'?: string
+  requestBody?: { required?: boolean; content: Content }
+  responses: Record<string, ResponseObject>
+}
+
+interface ResponseObject {
+  $ref?: string
+  headers?: Record<string, { $ref?: string; required?: boolean; schema?: object }>
+  content?: Content
+}
+
+type Content = Record<string, { schema: object }>
+
+const addFormats = addFormatsModule as unknown as typeof addFormatsModule.default
+
+/** The schemas of asyncapi.yaml by a message's type and who sends it. */
+const schemasOfMessages: Record<Message['kind'], Record<string, string>> = {
+  message: { connected: 'Connected', sync: 'Sync', ping: 'Ping', pong: 'Pong', error: 'Error' },
+  taken: { sync: 'Change', ping: 'Ping', pong: 'Pong' },
+}
+
+/** Gives a function that throws an AssertionError where traffic departs from the documents. */
+export function openContract({ openapi, asyncapi }: Documents): (traffic: Traffic) => void {
+  const ajv = new Ajv2020({ strict: false, coerceTypes: false })
+  addFormats(ajv)
+  ajv.addSchema(openapi, 'openapi.json')
+  ajv.addSchema(asyncapi, 'asyncapi.json')
+  // Headers are text on the wire: numbers among them are read first.
+  const headerAjv = new Ajv2020({ strict: false, coerceTypes: true })
+  const validators = new Map<object, ValidateFunction>()
+  const items = Object.values((openapi as { paths: Record<string, Record<string, Operation>> }).paths)
+  const operations = new Map(items.flatMap((item) => Object.values(item).map((one) => [one.operationId, one])))
+
+  function checkExchange(exchange: Exchange): void {
+    const operation = operations.get(exchange.operationId)
+    assert.ok(operation, `${exchange.operationId} is not in the contract`)
+    const name = `${operation.operationId} ${exchange.status}`
+    const response = deref(operation.responses[exchange.status])
+    assert.ok(response, `${name}: the status is not in the contract (body ${abbreviated(exchange.body)})`)
+    checkSent(name, operation, exchange)
+    checkHeaders(name, response, exchange.headers)
+    checkBody(name, response, exchange)
+  }
+
+  /** A body that was taken is valid; one that is not is refused by the operation's own sentence, if it has one. */
+  function checkSent(name: string, operation: Operation, { status, sent, body }: Exchange): void {
+    const schema = operation.requestBody?.content['application/json']?.schema
+    if (!schema || sent === undefined) return
+    const validate = compiled(schema)
+    if (status < 300) assert.ok(validate(sent), `${name}: ${ajv.errorsText(validate.errors)} was taken`)
+    if (body?.imported)
+      for (const one of imported(sent, body)) checkSchema('openapi.json#/components/schemas/ImportBookmark', one)
+    const sentence = operation['x-invalid']
+    if (status !== 400 || sentence === undefined) return
+    if (!validate(sent)) assert.equal(body.error, sentence, `${name}: ${abbreviated(sent)}`)
+  }
+
+  function checkHeaders(name: string, response: ResponseObject, headers: Exchange['headers']): void {
+    assert.ok(
+      response.headers?.['Set-Cookie'] || headers['set-cookie'] === undefined,
+      `${name}: a cookie that is not in the contract`,
+    )
+    for (const [header, reference] of Object.entries(response.headers ?? {})) {
+      const { required, schema } = deref(reference) as { required?: boolean; schema?: object }
+      const value = headers[header.toLowerCase()]
+      assert.ok(value !== undefined || !required, `${name}: the header ${header} is missing`)
+      if (value === undefined || !schema) continue
+      const validate = compiled(schema, () =>
+        headerAjv.compile({ type: 'object', properties: { values: { type: 'array', items: schema } } }),
+      )
+      const values = [value].flat()
+      assert.ok(validate({ values }), `${name}: the header ${header}: ${headerAjv.errorsText(validate.errors)}`)
+    }
+  }
+
+  function checkBody(name: string, response: ResponseObject, { headers, body, length }: Exchange): void {
+    assert.ok(response.content || length === 0, `${name}: a body that is not in the contract`)
+    if (!response.content) return
+    const type = String(headers['content-type'] ?? '').split(';')[0] ?? ''
+    const content = response.content[type]
+    assert.ok(content, `${name}: the content type ${type} is not in the contract`)
+    if (type !== 'application/json') return
+    const validate = compiled(content.schema)
+    assert.ok(validate(body), `${name}: ${ajv.errorsText(validate.errors)} in ${abbreviated(body)}`)
+  }
+
+  function checkMessage({ kind, message }: Message): void {
+    const schema = schemasOfMessages[kind][message.type]
+    assert.ok(schema, `the message type ${message.type} is not in the contract`)
+    checkSchema(`asyncapi.json#/components/schemas/${schema}Message`, message)
+  }
+
+  function checkOpened({ schema, value }: Opened): void {
+    checkSchema(`openapi.json#/components/schemas/${schema}`, value)
+  }
+
+  function checkSchema(ref: string, value: unknown): void {
+    const validate = ajv.getSchema(ref)
+    assert.ok(validate, `no schema ${ref}`)
+    assert.ok(validate(value), `${ref}: ${ajv.errorsText(validate.errors)}: ${abbreviated(value)}`)
+  }
+
+  /** Each schema of the documents is compiled once, and keeps its references into them. */
+  function compiled(schema: object, compile = () => ajv.compile(inDocument(schema))): ValidateFunction {
+    const validate = validators.get(schema) ?? compile()
+    validators.set(schema, validate)
+    return validate
+  }
+
+  function deref<T extends { $ref?: string }>(object: T | undefined): T | undefined {
+    if (!object?.$ref) return object
+    const path = object.$ref.slice(2).split('/')
+    return path.reduce<unknown>((node, key) => (node as Record<string, unknown>)[key], openapi) as T
+  }
+
+  return (traffic) => {
+    if (traffic.kind === 'exchange') checkExchange(traffic)
+    else if (traffic.kind === 'opened') checkOpened(traffic)
+    else checkMessage(traffic)
+  }
+}
+
+/** Of what was sent, the bookmarks whose ids were not refused. */
+function imported(sent: unknown, { errors }: Schemas['ImportResponse']): unknown[] {
+  const { bookmarks } = sent as Schemas['ImportRequest']
+  const refused = new Set(errors.map(({ id }) => id))
+  return bookmarks.filter(({ id }) => !refused.has(id))
+}
+
+function inDocument(schema: object): object {
+  return JSON.parse(JSON.stringify(schema).replaceAll('"#/components/', '"openapi.json#/components/'))
+}
+
+function abbreviated(value: unknown): string {
+  return JSON.stringify(value)?.slice(0, 300) ?? 'nothing'
+}

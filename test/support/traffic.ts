@@ -1,0 +1,86 @@
+import { appendFileSync, globSync, mkdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** A request for an operation, and its answer. */
+export interface Exchange {
+  kind: 'exchange'
+  operationId: string
+  status: number
+  headers: Record<string, string | string[] | number | undefined>
+  // biome-ignore lint/suspicious/noExplicitAny: as it came
+  body?: any
+  /** Of the answer's body, in bytes. */
+  length: number
+  /** The request's body, where it is JSON. */
+  sent?: unknown
+}
+
+/** A message of the realtime channel: of the server, or of a client and `taken` by the server. */
+export interface Message {
+  kind: 'message' | 'taken'
+  message: { type: string }
+}
+
+/** What only a client can read, after it was decrypted. */
+export interface Opened {
+  kind: 'opened'
+  schema: 'OpenedExport'
+  value: object
+}
+
+export type Traffic = Exchange | Message | Opened
+
+/** Enough to tell what an array holds. */
+const ARRAY_ITEMS = 3
+/** In characters of JSON. */
+const LARGE = 10_000
+
+const folder = process.env.TEST_TRAFFIC
+const seen = new Set<string>()
+if (folder) mkdirSync(folder, { recursive: true })
+
+/** Keeps one of each shape in the folder TEST_TRAFFIC, where `npm test` reads it once all tests have run. */
+export function recordTraffic(traffic: Traffic): void {
+  if (!folder) return
+  const shape = shapeOf(traffic)
+  if (seen.has(shape)) return
+  seen.add(shape)
+  appendFileSync(join(folder, `${process.pid}.jsonl`), `${JSON.stringify(shortened(traffic))}\n`)
+}
+
+/** What was recorded, one of each shape. */
+export function readTraffic(from: string): Traffic[] {
+  const lines = globSync(join(from, '*.jsonl')).flatMap((file) => readFileSync(file, 'utf8').split('\n'))
+  const all = lines.filter(Boolean).map((line) => JSON.parse(line) as Traffic)
+  return [...new Map(all.map((traffic) => [shapeOf(traffic), traffic])).values()]
+}
+
+/** What two of them must have in common for the contract to say the same of both: fields, kinds of values, error texts. */
+function shapeOf(traffic: Traffic): string {
+  if (traffic.kind === 'opened') return JSON.stringify([traffic.kind, traffic.schema, fieldsOf(traffic.value)])
+  if (traffic.kind !== 'exchange') {
+    return JSON.stringify([traffic.kind, traffic.message.type, fieldsOf(traffic.message)])
+  }
+  const { operationId, status, headers, body, sent } = traffic
+  return JSON.stringify([operationId, status, Object.keys(headers).sort(), fieldsOf(body), body?.error, fieldsOf(sent)])
+}
+
+function fieldsOf(value: unknown): unknown {
+  if (Array.isArray(value))
+    return [...new Set(value.slice(0, ARRAY_ITEMS).map((item) => JSON.stringify(fieldsOf(item))))]
+  if (typeof value !== 'object' || value === null) return value === null ? 'null' : typeof value
+  return Object.entries(value).map(([name, field]) => [name, fieldsOf(field)])
+}
+
+/** Without most of what is large: an answer keeps the contract with fewer items, too. */
+function shortened(traffic: Traffic): Traffic {
+  if (traffic.kind !== 'exchange') return traffic
+  const { sent, body, ...exchange } = traffic
+  const isSmall = JSON.stringify(sent ?? null).length <= LARGE
+  return { ...exchange, body: withFewItems(body), ...(isSmall && { sent }) }
+}
+
+function withFewItems(body: unknown): unknown {
+  if (body === undefined) return undefined
+  return JSON.parse(JSON.stringify(body, (_key, value) => (Array.isArray(value) ? value.slice(0, ARRAY_ITEMS) : value)))
+}
