@@ -72,12 +72,11 @@ function fieldsOf(value: unknown): unknown {
   return Object.entries(value).map(([name, field]) => [name, fieldsOf(field)])
 }
 
-/** Without most of what is large: an answer keeps the contract with fewer items, too. */
+/** Without most of what is large: an answer keeps the contract with fewer items, too, but no longer fits what was sent. */
 function shortened(traffic: Traffic): Traffic {
   if (traffic.kind !== 'exchange') return traffic
   const { sent, body, ...exchange } = traffic
-  const isSmall = JSON.stringify(sent ?? null).length <= LARGE
-  return { ...exchange, body: withFewItems(body), ...(isSmall && { sent }) }
+  return JSON.stringify([sent, body]).length <= LARGE ? traffic : { ...exchange, body: withFewItems(body) }
 }
 
 function withFewItems(body: unknown): unknown {
