@@ -31,7 +31,8 @@ export function checkAnswer(
   const body = isJson && raw.length > 0 ? JSON.parse(raw.toString()) : undefined
   const operationId = findOperation(method, url)
   if (operationId) {
-    check({ kind: 'exchange', operationId, status, headers, body, length: raw.length, sent: parsed(sent) })
+    const read = isDecodable(url) ? parsed(sent) : undefined
+    check({ kind: 'exchange', operationId, status, headers, body, length: raw.length, sent: read })
   }
   return { status, headers, body, raw }
 }
@@ -69,6 +70,16 @@ function findOperation(method: string, url: string): string | undefined {
 function check(traffic: Traffic): void {
   checkTraffic(traffic)
   recordTraffic(traffic)
+}
+
+/** Any other URL is refused before the body is read. */
+function isDecodable(url: string): boolean {
+  try {
+    decodeURI(url)
+    return true
+  } catch {
+    return false
+  }
 }
 
 /** Undefined for what the service refuses before it looks at schemas: no JSON, too deep, or with a prototype in it. */
