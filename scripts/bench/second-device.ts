@@ -1,5 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { build } from 'esbuild'
 import { createClient } from '../../src/client/api.ts'
 import type { PlaintextBookmark } from '../../src/client/bookmark.ts'
@@ -33,6 +35,7 @@ export async function measureSecondDevice(origin: string, session: string, repor
   await first.syncNow()
   await first.stop()
 
+  collectGarbage()
   print('Node, kept in memory', await firstSync(client, { ...owner, store: memoryStore() }), report)
   try {
     print('Chromium, kept in IndexedDB', await inChromium(origin, session, { masterKey, userId }), report)
@@ -40,6 +43,12 @@ export async function measureSecondDevice(origin: string, session: string, repor
     if (!(error instanceof NoChromiumError)) throw error
     console.log(error.message)
   }
+}
+
+/** What the first device left behind is not the second one's to clear away. */
+function collectGarbage(): void {
+  setFlagsFromString('--expose-gc')
+  runInNewContext('gc')()
 }
 
 export type Report = (name: string, figure: number, unit: string, ratio?: number, of?: string) => void

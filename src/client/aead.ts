@@ -34,9 +34,10 @@ function authenticated(associatedData: Uint8Array, ciphertext: Uint8Array): Uint
   const bytes = new Uint8Array(end + 16)
   bytes.set(associatedData)
   bytes.set(ciphertext, start)
-  const lengths = new DataView(bytes.buffer, end)
-  lengths.setUint32(0, associatedData.length, true)
-  lengths.setUint32(8, ciphertext.length, true)
+  for (let byte = 0; byte < 4; byte++) {
+    bytes[end + byte] = associatedData.length >>> (8 * byte)
+    bytes[end + 8 + byte] = ciphertext.length >>> (8 * byte)
+  }
   return bytes
 }
 

@@ -7,6 +7,7 @@ import type { EntityType, PlaintextBookmark } from './bookmark.ts'
 import { RecordError } from './errors.ts'
 import { isIdentifier } from './identifier.ts'
 import type { Keys } from './keys.ts'
+import { sha256Aside } from './sha256.ts'
 
 /** The two fields that the service stores for a bookmark. */
 export interface SealedRecord {
@@ -71,6 +72,21 @@ export function decryptBookmark(
   record: StoredRecord,
   entityType: EntityType = 'bookmark',
 ): PlaintextBookmark {
+  const plaintext = openRecord(keys, record, entityType)
+  return readBookmark(record, plaintext, sha256(plaintext))
+}
+
+/** As `decryptBookmark`, but faster for many: the platform checks the hash, in browsers beside what is opened next. */
+export async function decryptBookmarkAside(
+  keys: Keys,
+  record: StoredRecord,
+  entityType: EntityType = 'bookmark',
+): Promise<PlaintextBookmark> {
+  const plaintext = openRecord(keys, record, entityType)
+  return readBookmark(record, plaintext, new Uint8Array(await sha256Aside(plaintext)))
+}
+
+function openRecord(keys: Keys, record: StoredRecord, entityType: EntityType): Uint8Array<ArrayBuffer> {
   const associatedData = bindTo(entityType, record.id)
   const { nonce, sealed } = parseEnvelope(record)
   const plaintext = open(keys.recordKey, nonce, associatedData, sealed)
@@ -78,10 +94,7 @@ export function decryptBookmark(
     const reasons = 'it was altered, belongs to another id or entity type, or was made under another key'
     throw new RecordError('altered', `Record ${record.id} does not open as ${entityType}: ${reasons}`)
   }
-  if (bytesToHex(sha256(plaintext)) !== record.data_hash) {
-    throw new RecordError('altered-hash', `Record ${record.id} has a data_hash that is not the hash of its content`)
-  }
-  return parseBookmark(record.id, plaintext.subarray(SALT_BYTES))
+  return plaintext
 }
 
 function bindTo(entityType: EntityType, id: string): Uint8Array {
@@ -121,8 +134,11 @@ function parseEnvelope({ id, encrypted_data }: StoredRecord): { nonce: Uint8Arra
   return { nonce, sealed }
 }
 
-function parseBookmark(id: string, json: Uint8Array): PlaintextBookmark {
-  const bookmark = parseJson(json)
+function readBookmark({ id, data_hash }: StoredRecord, plaintext: Uint8Array, hash: Uint8Array): PlaintextBookmark {
+  if (bytesToHex(hash) !== data_hash) {
+    throw new RecordError('altered-hash', `Record ${id} has a data_hash that is not the hash of its content`)
+  }
+  const bookmark = parseJson(plaintext.subarray(SALT_BYTES))
   if (typeof bookmark !== 'object' || bookmark === null || !('id' in bookmark)) {
     throw new RecordError('malformed', `Record ${id} holds no bookmark`)
   }

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import type { EntityType, PlaintextBookmark } from '../../src/client/bookmark.ts'
 import { deriveKeys } from '../../src/client/keys.ts'
-import { decryptBookmark, encryptBookmark } from '../../src/client/record.ts'
+import { decryptBookmark, decryptBookmarkAside, encryptBookmark } from '../../src/client/record.ts'
 import { fromHex, openRecord, seal, sealRecord, subKeys } from './second-implementation.ts'
 import { readVectors } from './vectors.ts'
 
@@ -105,7 +105,9 @@ t.test('an altered hash is refused', async (t) => {
   const other = encryptBookmark(keys, { ...bookmark, title: 'Else' }).data_hash
   for (const data_hash of [other, '', record.data_hash.toUpperCase(), `${record.data_hash}0`]) {
     t.throws(() => decryptBookmark(keys, { ...record, data_hash }), fault('altered-hash', /Record a .*data_hash/))
+    await t.rejects(decryptBookmarkAside(keys, { ...record, data_hash }), fault('altered-hash', /Record a .*data_hash/))
   }
+  t.same(await decryptBookmarkAside(keys, record), bookmark)
 })
 
 t.test('a record that holds another id, or no bookmark, is refused although it is well sealed', async (t) => {

@@ -1,5 +1,5 @@
 import { RecordError } from '../errors.ts'
-import { decryptBookmark } from '../record.ts'
+import { decryptBookmarkAside } from '../record.ts'
 import type { Engine } from './engine.ts'
 import { compareVersions } from './order.ts'
 import { paced } from './paced.ts'
@@ -20,17 +20,17 @@ export async function openEvents(
   events: readonly SyncEvent[],
   signal: AbortSignal,
 ): Promise<OpenedEvent[]> {
-  const opened: OpenedEvent[] = []
+  const opened: Promise<OpenedEvent>[] = []
   const open = (event: SyncEvent) => opened.push(openEvent(event))
   await paced(events, open, signal)
-  return opened
+  return Promise.all(opened)
 
-  function openEvent(event: SyncEvent): OpenedEvent {
+  async function openEvent(event: SyncEvent): Promise<OpenedEvent> {
     const version = toVersion(event)
     if (event.operation === 'delete' || isKnown(replica.rows.get(event.entity_id), version)) return { event, version }
     const { entity_id: id, encrypted_data = '', data_hash = '' } = event
     try {
-      const bookmark = decryptBookmark(keys, { id, encrypted_data, data_hash })
+      const bookmark = await decryptBookmarkAside(keys, { id, encrypted_data, data_hash })
       return { event, version: { ...version, bookmark } }
     } catch (fault) {
       if (!(fault instanceof RecordError)) throw fault

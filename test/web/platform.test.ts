@@ -1,0 +1,75 @@
+import { randomBytes } from 'node:crypto'
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+import fc from 'fast-check'
+import type { Browser, Page } from 'playwright-core'
+import t from 'tap'
+import type { base64ToBytes, bytesToBase64 } from '../../src/client/base64.ts'
+import { deriveKeys } from '../../src/client/keys.ts'
+import { type decryptBookmarkAside, encryptBookmark } from '../../src/client/record.ts'
+import { openChromium } from './fixture.ts'
+
+declare const base64: { base64ToBytes: typeof base64ToBytes; bytesToBase64: typeof bytesToBase64 }
+declare const record: { decryptBookmarkAside: typeof decryptBookmarkAside }
+
+const browser = await openChromium()
+if (typeof browser === 'string') t.plan(0, browser)
+else {
+  t.test("the browser's own decoder, where there is one, takes what Node writes and nothing else", async (t) => {
+    const page = await open(browser, 'https://app.example/', 'base64')
+    t.ok(await page.evaluate(() => 'fromBase64' in Uint8Array), 'this one has it')
+
+    const texts = fc
+      .sample(fc.array(fc.constantFrom(...'AQgwB/+=- \n'), { maxLength: 9 }), 3000)
+      .map((all) => all.join(''))
+    const buffers = fc
+      .sample(fc.uint8Array({ maxLength: 30 }), 300)
+      .map((bytes) => Buffer.from(bytes).toString('base64'))
+    const all = [...texts, ...buffers, 'A', 'AA', 'AAA', 'AA=', 'AA== ', 'A A=', 'AB==', 'AAB=', 'AAAA====', 'Ä===']
+    const taken = await page.evaluate(
+      (all) =>
+        all.map((text) => {
+          const bytes = base64.base64ToBytes(text)
+          return bytes ? base64.bytesToBase64(bytes) : null
+        }),
+      all,
+    )
+    const expected = all.map((text) => (Buffer.from(text, 'base64').toString('base64') === text ? text : null))
+    t.same(taken, expected)
+  })
+
+  for (const [url, isSecure] of [
+    ['https://app.example/', true],
+    ['http://app.example/', false],
+  ] as const) {
+    t.test(`a record's hash is checked on ${url}, by the browser where it can`, async (t) => {
+      const page = await open(browser, url, 'record')
+      t.equal(await page.evaluate(() => crypto.subtle !== undefined), isSecure)
+      const keys = deriveKeys(randomBytes(32))
+      const bookmark = { id: 'a', title: 'Example', source: 'bookmarks' as const }
+      const sealed = { id: 'a', ...encryptBookmark(keys, bookmark) }
+      const openThere = (sealed: Parameters<typeof decryptBookmarkAside>[1]) =>
+        page.evaluate(
+          ({ recordKey, sealed }) => {
+            const keys = { recordKey: Uint8Array.from(recordKey) } as Parameters<typeof decryptBookmarkAside>[0]
+            return record.decryptBookmarkAside(keys, sealed).catch(({ fault }) => fault)
+          },
+          { recordKey: [...keys.recordKey], sealed },
+        )
+      t.same(await openThere(sealed), bookmark)
+      t.equal(await openThere({ ...sealed, data_hash: '0'.repeat(64) }), 'altered-hash')
+    })
+  }
+}
+
+/** A page at this URL, with a module of the client under this name. */
+async function open(browser: Browser, url: string, name: 'base64' | 'record'): Promise<Page> {
+  const page = await browser.newPage()
+  await page.route(url, (route) => route.fulfill({ contentType: 'text/html', body: '<!doctype html>' }))
+  await page.goto(url)
+  const source = fileURLToPath(new URL(`../../src/client/${name}.ts`, import.meta.url))
+  const bundled = { bundle: true, format: 'iife', globalName: name, write: false } as const
+  const { outputFiles } = await build({ entryPoints: [source], ...bundled })
+  await page.addScriptTag({ content: outputFiles[0]?.text ?? '' })
+  return page
+}
