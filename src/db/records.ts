@@ -37,22 +37,11 @@ export const versionColumns = [
 ] as const satisfies (keyof Version)[]
 
 export const columns = [
+  ...versionColumns,
   'user_id',
-  'entity_type',
-  'entity_id',
   'encrypted_data',
-  'data_hash',
-  'created_at',
-  'updated_at',
-  'deleted_at',
-  'stamp',
-  'event_id',
-  'operation',
-  'timestamp',
-  'device_id',
   'conflict_resolved',
   'resolution_strategy',
-  'overwritten',
 ] as const satisfies (keyof Row)[]
 
 export async function findBookmark(db: Db, userId: string, id: string): Promise<Row | undefined> {
