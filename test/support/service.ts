@@ -145,9 +145,9 @@ export async function signInBefore(t: Test, dataDir: string, names: string[]): P
   return users
 }
 
-/** An empty folder that goes with the test. */
+/** An empty folder that goes with the test, also while what was killed in it ends. */
 export async function folder(t: Test): Promise<string> {
   const path = await mkdtemp(join(tmpdir(), 'ebs-test-'))
-  t.teardown(() => rm(path, { recursive: true, force: true }))
+  t.teardown(() => rm(path, { recursive: true, force: true, maxRetries: 10 }))
   return path
 }

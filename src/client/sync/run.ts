@@ -71,6 +71,7 @@ export class Run {
 
   async #load(): Promise<void> {
     const { tabs, replica, status } = this.#engine
+    await tabs.exclusively('sign-out', async () => {})
     await replica.load()
     followNetwork(this.#engine, this.#ended.signal)
     status.refresh()
@@ -115,18 +116,20 @@ export class Run {
     work.ring()
   }
 
-  /** Another tab wiped the store. */
+  /** Another tab signs out: it wipes the store and ends the session, which is waited for. */
   async #leave(): Promise<void> {
+    const { tabs, status } = this.#engine
     await this.end()
     this.forget()
     await this.stop()
+    await tabs.exclusively('sign-out', async () => {})
+    status.hear('signed-out')
   }
 
   /** Leaves nothing in memory. */
   forget(): void {
-    const { replica, status, keys } = this.#engine
+    const { replica, keys } = this.#engine
     replica.forget()
     for (const key of [keys.recordKey, keys.hashKey, keys.exportKey]) key.fill(0)
-    status.hear('signed-out')
   }
 }

@@ -16,8 +16,13 @@ export interface Tabs {
    * - `store`: reads and writes the store
    * - `exchange`: talks with the service
    * - `sync`: leads, that is keeps the realtime channel
+   * - `sign-out`: wipes the store and ends the session
    */
-  exclusively<T>(name: 'store' | 'exchange' | 'sync', task: () => Promise<T>, signal?: AbortSignal): Promise<T>
+  exclusively<T>(
+    name: 'store' | 'exchange' | 'sync' | 'sign-out',
+    task: () => Promise<T>,
+    signal?: AbortSignal,
+  ): Promise<T>
   post(message: TabMessage): void
   listen(listener: (message: TabMessage) => void): void
   close(): void

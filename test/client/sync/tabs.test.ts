@@ -137,6 +137,38 @@ t.test('two tabs of a browser', async (t) => {
     t.equal(two.device.sync.status().state, 'online')
   })
 
+  t.test('signing out in one is told in both once the session is over, not before', async (t) => {
+    const { person, open } = await browser(t)
+    const [one, two] = [open(), open()]
+    await one.device.sync.start()
+    await two.device.sync.start()
+    await one.device.sync.put(bookmark('x', 'one'))
+    await one.device.sync.syncNow()
+    await until(() => 'x' in shown(two.device))
+    const logout = Promise.withResolvers<void>()
+    const reached = Promise.withResolvers<void>()
+    one.device.network.fate = async (call) => {
+      if (call.name === 'logout') reached.resolve()
+      if (call.name === 'logout') await logout.promise
+      return call.send()
+    }
+    const signedOut = one.device.sync.signOut()
+    await reached.promise
+    const late = open()
+    const started = late.device.sync.start()
+    await until(() => !('x' in shown(two.device)))
+    await turns(50)
+    const states = () => [one, two].map(({ device }) => device.sync.status().state)
+    t.notOk(states().includes('signed-out'), 'the session is still there')
+    logout.resolve()
+    await signedOut
+    await until(() => states().every((state) => state === 'signed-out'))
+    await started
+    t.same(shown(late.device), {}, 'a tab that was opened meanwhile has nothing')
+    await until(() => late.device.sync.status().state === 'signed-out')
+    t.equal((await person.user.call('GET', '/api/v1/auth/session')).status, 401)
+  })
+
   t.test('signing out in one wipes both, and asks about unsent edits of both', async (t) => {
     const { person, open } = await browser(t)
     const [one, two] = [open(), open()]
