@@ -1,5 +1,5 @@
 import { testOnEachStore } from '../support/stores.ts'
-import { bookmark, buildFixture, exportId, gated, none, openObject, start, until } from './fixture.ts'
+import { bookmark, buildFixture, exportId, heldJob, openObject, start } from './fixture.ts'
 
 const day = 24 * 60 * 60 * 1000
 const id = exportId(1)
@@ -81,11 +81,7 @@ testOnEachStore((t, store) => {
     const odd = Array.from({ length: 1000 }, (_, index) => bookmark('ada', 2 * index + 1, 'x'.repeat(500)))
     await fixture.addBookmarks(odd)
     await fixture.addExport(id, 'ada')
-    const gate = gated(fixture.objects)
-    const worker = fixture.worker(gate)
-    t.teardown(() => worker.close())
-    await until(() => gate.waiting.length === 1)
-    await worker.stop(none)
+    const { gate } = await heldJob(t, fixture)
     gate.open()
     for (let index = 0; index < 1000; index += 10) {
       const made = bookmark('ada', 2 * index, 'y')

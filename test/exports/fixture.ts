@@ -162,6 +162,16 @@ export function gated(store: ObjectStore, pieces = 1) {
   return { ...store, put, open, waiting }
 }
 
+/** A worker that is in the middle of the only job, and goes on once the gate is opened. */
+export async function heldJob(t: Test, fixture: Fixture) {
+  const gate = gated(fixture.objects)
+  const worker = fixture.worker(gate)
+  t.teardown(() => worker.close())
+  await until(() => gate.waiting.length === 1)
+  await worker.stop(none)
+  return { gate, worker }
+}
+
 export async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await isSo())) await sleep(5)
 }

@@ -1,5 +1,5 @@
 import { testOnEachStore } from '../support/stores.ts'
-import { buildFixture, exportId, gated, none, until } from './fixture.ts'
+import { buildFixture, exportId, type Fixture, gated, heldJob, none, until } from './fixture.ts'
 
 const day = 24 * 60 * 60 * 1000
 const id = exportId(1)
@@ -7,11 +7,7 @@ const id = exportId(1)
 testOnEachStore((t, store) => {
   t.test('the job of a worker that died is taken again when its lease is over, not before', async (t) => {
     const fixture = await buildFixture(t, await store.open(t))
-    await fixture.addExport(id, 'ada')
-    await fixture.database.db
-      .updateTable('exports')
-      .set({ attempts: 1, fence: 1, lease_until: fixture.databaseNow + 15_000 })
-      .execute()
+    await addLeased(fixture, 1, 15_000)
     const worker = fixture.worker()
     t.teardown(() => worker.close())
     await worker.stop(id)
@@ -26,11 +22,7 @@ testOnEachStore((t, store) => {
 
   t.test('a job that three workers died of has failed', async (t) => {
     const fixture = await buildFixture(t, await store.open(t))
-    await fixture.addExport(id, 'ada')
-    await fixture.database.db
-      .updateTable('exports')
-      .set({ attempts: 3, fence: 3, lease_until: fixture.databaseNow })
-      .execute()
+    await addLeased(fixture, 3, 0)
     const worker = fixture.worker()
     t.teardown(() => worker.close())
     t.match(await fixture.settled(id, 'ada'), { status: 'failed', attempts: 3, size_bytes: null })
@@ -56,11 +48,7 @@ testOnEachStore((t, store) => {
 
   t.test('a lease from before the clock was set back does not last', async (t) => {
     const fixture = await buildFixture(t, await store.open(t))
-    await fixture.addExport(id, 'ada')
-    await fixture.database.db
-      .updateTable('exports')
-      .set({ attempts: 1, fence: 1, lease_until: fixture.databaseNow + day })
-      .execute()
+    await addLeased(fixture, 1, day)
     const worker = fixture.worker()
     t.teardown(() => worker.close())
     t.equal((await fixture.settled(id, 'ada')).status, 'completed')
@@ -68,11 +56,7 @@ testOnEachStore((t, store) => {
 
   t.test('a lease that is a little too long holds: the database’s clock may have been adjusted', async (t) => {
     const fixture = await buildFixture(t, await store.open(t))
-    await fixture.addExport(id, 'ada')
-    await fixture.database.db
-      .updateTable('exports')
-      .set({ attempts: 1, fence: 1, lease_until: fixture.databaseNow + 20_000 })
-      .execute()
+    await addLeased(fixture, 1, 20_000)
     const worker = fixture.worker()
     t.teardown(() => worker.close())
     await worker.stop(none)
@@ -82,11 +66,7 @@ testOnEachStore((t, store) => {
   t.test('a running job keeps its lease, also after the process was asleep', async (t) => {
     const fixture = await buildFixture(t, await store.open(t))
     await fixture.addExport(id, 'ada')
-    const gate = gated(fixture.objects)
-    const worker = fixture.worker(gate)
-    t.teardown(() => worker.close())
-    await until(() => gate.waiting.length === 1)
-    await worker.stop(none)
+    const { gate, worker } = await heldJob(t, fixture)
     fixture.databaseNow += day
     worker.wake()
     await until(async () => (await fixture.find(id, 'ada'))?.lease_until === fixture.databaseNow + 15_000)
@@ -94,3 +74,10 @@ testOnEachStore((t, store) => {
     t.match(await fixture.settled(id, 'ada'), { status: 'completed', attempts: 1 })
   })
 })
+
+/** The person's export as a dead worker left it: its attempt, and for how long (ms) it is still leased. */
+async function addLeased({ addExport, database, databaseNow }: Fixture, attempts: number, leaseMs: number) {
+  await addExport(id, 'ada')
+  const lease = { attempts, fence: attempts, lease_until: databaseNow + leaseMs }
+  await database.db.updateTable('exports').set(lease).execute()
+}

@@ -1,6 +1,16 @@
 import { sweepExports } from '../../src/exports/sweep.ts'
 import { testOnEachStore } from '../support/stores.ts'
-import { buildFixture, exportId, gated, largeBookmarks, none, openObject, pastFirstPart, until } from './fixture.ts'
+import {
+  buildFixture,
+  exportId,
+  gated,
+  heldJob,
+  largeBookmarks,
+  none,
+  openObject,
+  pastFirstPart,
+  until,
+} from './fixture.ts'
 
 const id = exportId(1)
 
@@ -99,11 +109,7 @@ testOnEachStore((t, store) => {
   t.test('a deleted export is dropped: nobody completes it, nothing of it stays', async (t) => {
     const fixture = await buildFixture(t, await store.open(t))
     await fixture.addExport(id, 'ada')
-    const gate = gated(fixture.objects)
-    const worker = fixture.worker(gate)
-    t.teardown(() => worker.close())
-    await until(() => gate.waiting.length === 1)
-    await worker.stop(none)
+    const { gate, worker } = await heldJob(t, fixture)
     await fixture.database.db.deleteFrom('exports').execute()
     const stopped = worker.stop(id)
     gate.open()
