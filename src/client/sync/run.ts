@@ -71,7 +71,7 @@ export class Run {
 
   async #load(): Promise<void> {
     const { tabs, replica, status } = this.#engine
-    await tabs.exclusively('sign-out', async () => {})
+    await this.#untilSignedOut()
     await replica.load()
     followNetwork(this.#engine, this.#ended.signal)
     status.refresh()
@@ -118,12 +118,16 @@ export class Run {
 
   /** Another tab signs out: it wipes the store and ends the session, which is waited for. */
   async #leave(): Promise<void> {
-    const { tabs, status } = this.#engine
     await this.end()
     this.forget()
     await this.stop()
-    await tabs.exclusively('sign-out', async () => {})
-    status.hear('signed-out')
+    await this.#untilSignedOut()
+    this.#engine.status.hear('signed-out')
+  }
+
+  /** As long as a tab signs out, the session is still there. */
+  #untilSignedOut(): Promise<void> {
+    return this.#engine.tabs.exclusively('sign-out', async () => {})
   }
 
   /** Leaves nothing in memory. */

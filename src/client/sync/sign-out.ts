@@ -10,8 +10,8 @@ export interface SignOutOptions {
 }
 
 /**
- * Leaves nothing of the person on this device, in no tab, and then ends the session. All tabs say `signed-out` only then: one
- * that is opened anew before would find the session still there.
+ * Leaves nothing of the person on this device, in no tab, and then ends the session. All tabs say `signed-out` only then:
+ * one that is opened anew before would find the session still there.
  */
 export async function signOut(
   engine: Engine,
