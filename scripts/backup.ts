@@ -3,7 +3,7 @@
  * checks the copy. The folder is a DATA_DIR. Exit status 0 only when it is there, whole and on disk.
  */
 import { join, resolve } from 'node:path'
-import { type Config, readConfig } from '../src/config.ts'
+import { type Config, readConfig } from '../src/config/config.ts'
 import { bucketAdvice, postgresAdvice, secretAdvice } from './backup/advice.ts'
 import { copyDatabase, openCopy } from './backup/database.ts'
 import { copyExports } from './backup/exports.ts'

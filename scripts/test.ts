@@ -17,7 +17,7 @@ const onPostgres = ['interface', 'hostile', 'sync', 'realtime', 'http', 'operati
 )
 const alsoOnPostgres = [
   'test/auth/login-limits.test.ts',
-  'test/auth/provider-lease.test.ts',
+  'test/auth/lease.test.ts',
   'test/auth/refresh.test.ts',
   'test/db/quota-migration.test.ts',
   'test/log.test.ts',

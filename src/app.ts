@@ -7,16 +7,14 @@ import { v7 as uuidv7 } from 'uuid'
 import type { Context } from './context.ts'
 import { bindOperations } from './http/bind.ts'
 import { registerBodies } from './http/bodies.ts'
-import { answerClientError } from './http/client-errors.ts'
 import { registerDocuments } from './http/documents.ts'
-import { refuseMalformedRequest, registerErrors } from './http/error-handler.ts'
-import { registerLog } from './http/log.ts'
+import { answerClientError, refuseMalformedRequest, registerErrors } from './http/errors.ts'
 import { registerOrigins } from './http/origins.ts'
 import { registerPages } from './http/pages.ts'
 import { registerPressure } from './http/pressure.ts'
 import { registerProbes } from './http/probes.ts'
 import { isRealtimeUpgrade } from './http/realtime.ts'
-import { registerRequestCount } from './http/requests.ts'
+import { registerLog, registerRequestCount } from './http/requests.ts'
 import { validatorCompiler } from './http/validation.ts'
 import { accountOperations } from './operations/account.ts'
 import { authOperations } from './operations/auth.ts'
@@ -59,7 +57,7 @@ export async function createApp(context: Context): Promise<FastifyInstance> {
   app.addHook('preClose', async () => closeConnectionsAsTheyIdle(app.server))
   registerErrors(app, context)
   registerLog(app)
-  registerRequestCount(app, context)
+  registerRequestCount(app, context.metrics)
   await app.register(helmet, {
     contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } },
     strictTransportSecurity: config.secureCookies ? { maxAge: 31_536_000 } : false,
@@ -68,7 +66,7 @@ export async function createApp(context: Context): Promise<FastifyInstance> {
     reply.header('x-request-id', request.id).header('cache-control', 'private, no-store')
   })
   await registerOrigins(app, config)
-  await registerPressure(app, context)
+  await registerPressure(app, log)
   await app.register(cookie)
   registerBodies(app)
   app.setValidatorCompiler(validatorCompiler)

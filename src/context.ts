@@ -1,22 +1,24 @@
 import type { FastifyBaseLogger } from 'fastify'
-import { openIdentityProvider } from './auth/identity-provider.ts'
-import type { Provider } from './auth/provider.ts'
-import { createSeal, type Seal } from './auth/seal.ts'
-import { loadDevelopmentSecret } from './auth/secret.ts'
-import type { Config } from './config.ts'
-import { type Database, openDatabase } from './db/database.ts'
-import { startSweeps } from './db/sweep.ts'
+import type { Config } from './config/config.ts'
+import type { Database } from './db/database.ts'
+import { openDatabase } from './db/open.ts'
 import { openObjectStore } from './exports/objects/open.ts'
 import type { ObjectStore } from './exports/objects/store.ts'
 import { type ExportWorker, startExportWorker } from './exports/worker.ts'
-import { type Health, startHealth } from './health.ts'
 import { type BodyBudget, createBodyBudget } from './http/body-budget.ts'
 import { createLimits, type Limits } from './http/limits.ts'
-import { createMetrics, type Metrics } from './metrics.ts'
+import { type Health, startHealth } from './operating/health.ts'
+import { createMetrics, type Metrics } from './operating/metrics.ts'
+import { startSweeps } from './operating/sweep.ts'
+import { openIdentityProvider } from './provider/open.ts'
+import type { Provider } from './provider/provider.ts'
+import { openPulse } from './pulse/open.ts'
+import type { Pulse } from './pulse/pulse.ts'
 import { createHub, type Hub } from './realtime/hub.ts'
-import { openPulse, type Pulse } from './realtime/pulse.ts'
+import { createSeal, type Seal } from './seal/seal.ts'
+import { loadDevelopmentSecret } from './seal/secret.ts'
 
-/** What operations may use. */
+/** All parts of the service. Each of them names what it needs of the others as a type of its own; none knows this one. */
 export interface Context {
   config: Config
   log: FastifyBaseLogger

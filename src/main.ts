@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify'
 import { pino } from 'pino'
 import { createApp } from './app.ts'
+import { type Config, readConfig } from './config/config.ts'
 import { ConfigError } from './config/values.ts'
-import { type Config, readConfig } from './config.ts'
 import { openContext } from './context.ts'
 import { createAdminApp } from './http/admin.ts'
 

@@ -1,6 +1,6 @@
 import t from 'tap'
+import { readConfig } from '../src/config/config.ts'
 import { ConfigError } from '../src/config/values.ts'
-import { readConfig } from '../src/config.ts'
 
 type Env = Record<string, string>
 

@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers'
 import t from 'tap'
 import { spawnService } from '../scripts/demo/service.ts'
 import { readBookmarkFile } from '../src/client/bookmark-file/read.ts'
-import type { Schemas } from '../src/contract.ts'
+import type { Schemas } from '../src/contract/schemas.ts'
 import { FILES, readSample, sequenceOf } from './client/bookmark-file/samples.ts'
 import { startProxy, type Tampering } from './support/tampering-proxy.ts'
 

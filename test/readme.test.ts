@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import t from 'tap'
 import packageJson from '../package.json' with { type: 'json' }
 import { spawnService } from '../scripts/demo/service.ts'
-import { readConfig } from '../src/config.ts'
+import { readConfig } from '../src/config/config.ts'
 
 const root = new URL('../', import.meta.url)
 const readme = readFileSync(new URL('README.md', root), 'utf8')

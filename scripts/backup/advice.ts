@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { Config } from '../../src/config.ts'
+import type { Config } from '../../src/config/config.ts'
 
 /** What backs up what this command does not. Names no address: it may hold a password. */
 export function postgresAdvice({ s3, exportsDir }: Config, folder: string): string {

@@ -6,9 +6,9 @@ import { Agent, request } from 'undici'
 import { v7 as uuidv7 } from 'uuid'
 import { createApp } from '../../src/app.ts'
 import { signIn } from '../../src/auth/sign-in.ts'
-import { readConfig } from '../../src/config.ts'
+import { readConfig } from '../../src/config/config.ts'
 import { openContext } from '../../src/context.ts'
-import type { Schemas } from '../../src/contract.ts'
+import type { Schemas } from '../../src/contract/schemas.ts'
 import { freePort } from '../servers/free-port.ts'
 
 const person = { issuer: 'bench', subject: 'bench', email: '', name: '', avatar_url: '', email_verified: false }

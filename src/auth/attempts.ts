@@ -1,7 +1,6 @@
-import type { Config } from '../config.ts'
-import type { Context } from '../context.ts'
-import { type Cookie, cookieValues, loginCookie, loginSeconds } from './cookies.ts'
-import type { LoginAttempt } from './provider.ts'
+import type { LoginAttempt, Provider } from '../provider/provider.ts'
+import type { Seal } from '../seal/seal.ts'
+import { type Cookie, type CookieConfig, cookieValues, loginCookie, loginSeconds } from './cookies.ts'
 
 /** A sign-in under way: it lives in the browser that started it, so that a code from another browser logs nobody in. */
 type Attempt = LoginAttempt & { expiresAt: number }
@@ -9,42 +8,48 @@ type Attempt = LoginAttempt & { expiresAt: number }
 const binding = { purpose: 'login-attempts', userId: '', rowId: '' } as const
 const mostAttempts = 4
 
-type Sealing = Pick<Context, 'seal' | 'provider' | 'clock'> & { config: Config }
+export interface AttemptParts {
+  config: CookieConfig
+  seal: Seal
+  provider: Pick<Provider, 'newAttempt'>
+  clock: () => number
+}
 
 /** The attempt for a return URL: one under way is used again, so that two tabs with the same URL do not disturb each other. */
 export function startAttempt(
-  context: Sealing,
+  parts: AttemptParts,
   cookieHeader: string | undefined,
   returnTo: string,
 ): { attempt: LoginAttempt; cookie: Cookie } {
-  const expiresAt = context.clock() + loginSeconds * 1000
-  const attempts = readAttempts(context, cookieHeader)
+  const expiresAt = parts.clock() + loginSeconds * 1000
+  const attempts = readAttempts(parts, cookieHeader)
   const underWay = attempts.find((attempt) => attempt.returnTo === returnTo)
-  const attempt: Attempt = underWay
-    ? { ...underWay, expiresAt }
-    : { ...context.provider.newAttempt(returnTo), expiresAt }
+  const attempt: Attempt = underWay ? { ...underWay, expiresAt } : { ...parts.provider.newAttempt(returnTo), expiresAt }
   const others = attempts.filter((other) => other.returnTo !== returnTo)
   return {
     attempt,
-    cookie: loginCookie(context.config, sealAttempts(context, [attempt, ...others.slice(0, mostAttempts - 1)])),
+    cookie: loginCookie(parts.config, sealAttempts(parts, [attempt, ...others.slice(0, mostAttempts - 1)])),
   }
 }
 
 /** Browsers drop a cookie of more than 4,096 bytes: the oldest attempts give way to long return URLs. */
-function sealAttempts(context: Sealing, attempts: Attempt[]): string {
-  const sealed = context.seal.seal(Buffer.from(JSON.stringify(attempts)), binding)
-  return sealed.length <= 3800 || attempts.length === 1 ? sealed : sealAttempts(context, attempts.slice(0, -1))
+function sealAttempts(parts: AttemptParts, attempts: Attempt[]): string {
+  const sealed = parts.seal.seal(Buffer.from(JSON.stringify(attempts)), binding)
+  return sealed.length <= 3800 || attempts.length === 1 ? sealed : sealAttempts(parts, attempts.slice(0, -1))
 }
 
 export function findAttempt(
-  context: Sealing,
+  parts: AttemptParts,
   cookieHeader: string | undefined,
   returnTo: string,
 ): LoginAttempt | undefined {
-  return readAttempts(context, cookieHeader).find((attempt) => attempt.returnTo === returnTo)
+  return readAttempts(parts, cookieHeader).find((attempt) => attempt.returnTo === returnTo)
 }
 
-function readAttempts({ seal, clock }: Sealing, cookieHeader: string | undefined): Attempt[] {
+function readAttempts(
+  { seal, clock }: Pick<AttemptParts, 'seal' | 'clock'>,
+  cookieHeader: string | undefined,
+): Attempt[] {
   const opened = cookieValues(cookieHeader, 'service_login').map((value) => seal.open(value, binding))
   const attempts = opened
     .filter((value) => value !== null)

@@ -1,7 +1,11 @@
 import type { CookieSerializeOptions } from '@fastify/cookie'
-import type { Config } from '../config.ts'
 
 export type CookieName = 'service_session' | 'service_refresh' | 'service_login'
+
+export interface CookieConfig {
+  cookieDomain: string | undefined
+  secureCookies: boolean
+}
 
 export interface Cookie {
   name: CookieName
@@ -14,23 +18,23 @@ export const sessionSeconds = 604_800
 export const refreshSeconds = 2_592_000
 export const loginSeconds = 600
 
-export function sessionCookie(config: Config, token: string): Cookie {
+export function sessionCookie(config: CookieConfig, token: string): Cookie {
   return cookie(config, 'service_session', token, sessionSeconds)
 }
 
-export function refreshCookie(config: Config, token: string): Cookie {
+export function refreshCookie(config: CookieConfig, token: string): Cookie {
   return cookie(config, 'service_refresh', token, refreshSeconds)
 }
 
-export function loginCookie(config: Config, attempts: string): Cookie {
+export function loginCookie(config: CookieConfig, attempts: string): Cookie {
   return cookie(config, 'service_login', attempts, loginSeconds)
 }
 
-export function clearedCookies(config: Config): Cookie[] {
+export function clearedCookies(config: CookieConfig): Cookie[] {
   return [cookie(config, 'service_session', '', 0), cookie(config, 'service_refresh', '', 0)]
 }
 
-function cookie(config: Config, name: CookieName, value: string, maxAge: number): Cookie {
+function cookie(config: CookieConfig, name: CookieName, value: string, maxAge: number): Cookie {
   // The attempts of a login belong to the host that completes it alone, whatever the domain of the session.
   const domain = name === 'service_login' ? undefined : config.cookieDomain
   const options: CookieSerializeOptions = {

@@ -1,4 +1,5 @@
-import type { Context } from '../context.ts'
+import { ServiceError } from '../contract/errors.ts'
+import type { Database } from '../db/database.ts'
 import { dropOldestSessions } from '../db/login-limits.ts'
 import {
   endLogin,
@@ -9,20 +10,29 @@ import {
   saveProviderAnswer,
   shortenSessions,
 } from '../db/logins.ts'
-import { ServiceError } from '../errors.ts'
-import { InvalidGrantError } from './provider.ts'
+import { InvalidGrantError, type Provider } from '../provider/provider.ts'
+import type { Pulse } from '../pulse/pulse.ts'
+import type { Seal } from '../seal/seal.ts'
 import { issueToken } from './tokens.ts'
 
 /** Tabs that refresh at once all get a token; older ones stay good for this long. */
 const graceMs = 60_000
 
+export interface RefreshParts {
+  database: Pick<Database, 'write' | 'now'>
+  seal: Seal
+  provider: Pick<Provider, 'refresh'>
+  pulse: Pick<Pulse, 'publishEnd'>
+  clock: () => number
+}
+
 type Lease = NonNullable<Awaited<ReturnType<typeof leaseProviderToken>>>
 
 /** A new session token for a login, once the provider (asked at most once a minute) still stands by it. */
-export async function refreshLogin(context: Context, { loginId }: Session): Promise<string> {
-  const { database, clock } = context
+export async function refreshLogin(parts: RefreshParts, { loginId }: Session): Promise<string> {
+  const { database, clock } = parts
   const lease = await database.write((trx) => leaseProviderToken(trx, loginId, clock(), database.now))
-  if (lease) await askProvider(context, loginId, lease)
+  if (lease) await askProvider(parts, loginId, lease)
   const now = clock()
   return database.write(async (trx) => {
     if (!(await isLoginAlive(trx, loginId, now))) throw new ServiceError('RefreshFailed')
@@ -33,8 +43,8 @@ export async function refreshLogin(context: Context, { loginId }: Session): Prom
 }
 
 /** No lock or transaction is held over the call: the lease keeps others from asking with the same token. */
-async function askProvider(context: Context, loginId: string, lease: Lease): Promise<void> {
-  const { database, provider, seal, clock, pulse } = context
+async function askProvider(parts: RefreshParts, loginId: string, lease: Lease): Promise<void> {
+  const { database, provider, seal, clock, pulse } = parts
   const binding = { purpose: 'provider-token', userId: lease.userId, rowId: loginId } as const
   const store = (token: string | null) => {
     const sealed = token === null ? null : seal.seal(Buffer.from(token), binding)

@@ -1,19 +1,28 @@
 import { randomBytes } from 'node:crypto'
 import { v7 as uuidv7 } from 'uuid'
-import type { Context } from '../context.ts'
+import type { Database } from '../db/database.ts'
 import { endOldestLogins } from '../db/login-limits.ts'
 import { saveLogin } from '../db/logins.ts'
 import { saveUser } from '../db/users.ts'
-import type { Identity } from './provider.ts'
+import type { Identity } from '../provider/provider.ts'
+import type { Pulse } from '../pulse/pulse.ts'
+import type { Seal } from '../seal/seal.ts'
 import { issueToken } from './tokens.ts'
+
+export interface SignInParts {
+  database: Pick<Database, 'write'>
+  seal: Seal
+  pulse: Pick<Pulse, 'publishEnd'>
+  clock: () => number
+}
 
 /** Creates the user at the first sign-in, and a login with its two tokens; all of it or nothing. */
 export async function signIn(
-  context: Context,
+  parts: SignInParts,
   identity: Identity,
   providerToken: string | null,
 ): Promise<{ session: string; refresh: string }> {
-  const { database, seal, clock, pulse } = context
+  const { database, seal, clock, pulse } = parts
   const now = clock()
   const { ended, ...tokens } = await database.write(async (trx) => {
     const newId = uuidv7()

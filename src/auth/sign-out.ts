@@ -1,24 +1,35 @@
 import type { FastifyBaseLogger } from 'fastify'
-import type { Context } from '../context.ts'
+import type { Database } from '../db/database.ts'
 import { endLogin } from '../db/logins.ts'
+import type { Provider } from '../provider/provider.ts'
+import type { Pulse } from '../pulse/pulse.ts'
+import type { Seal } from '../seal/seal.ts'
 import { cookieValues } from './cookies.ts'
 import { findSessionOf } from './tokens.ts'
 
+export interface SignOutParts {
+  database: Pick<Database, 'db' | 'write'>
+  seal: Seal
+  provider: Pick<Provider, 'revoke'>
+  pulse: Pick<Pulse, 'publishEnd'>
+  clock: () => number
+}
+
 /** Ends the login of whichever cookie is valid, closes its sockets, and has the provider's token revoked. */
 export async function signOut(
-  context: Context,
+  parts: SignOutParts,
   cookieHeader: string | undefined,
   log: FastifyBaseLogger,
 ): Promise<void> {
   for (const kind of ['session', 'refresh'] as const) {
     const tokens = cookieValues(cookieHeader, `service_${kind}`)
-    const session = await findSessionOf(context.database.db, kind, tokens, context.clock())
-    if (session) await endSession(context, session.loginId, log)
+    const session = await findSessionOf(parts.database.db, kind, tokens, parts.clock())
+    if (session) await endSession(parts, session.loginId, log)
   }
 }
 
 async function endSession(
-  { database, pulse, seal, provider }: Context,
+  { database, pulse, seal, provider }: SignOutParts,
   loginId: string,
   log: FastifyBaseLogger,
 ): Promise<void> {

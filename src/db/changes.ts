@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { Db } from './database.ts'
-import { columns, type EntityKey, type Row } from './records.ts'
+import { type EntityKey, type Row, records } from './rows.ts'
+import { columnsOf } from './upsert.ts'
 
 export interface PageLimits {
   rows: number
@@ -34,7 +35,7 @@ export async function listChangePage(
     .where('before', '<', bytes)
   return db
     .selectFrom('records')
-    .select(columns.filter((column) => column !== 'encrypted_data'))
+    .select(columnsOf(records).filter((column) => column !== 'encrypted_data'))
     .select(live.as('encrypted_data'))
     .where('user_id', '=', userId)
     .where('stamp', '>', since)

@@ -1,13 +1,7 @@
-import type { FastifyBaseLogger } from 'fastify'
 import type { Kysely, RawBuilder, Transaction } from 'kysely'
-import { type Migration, Migrator } from 'kysely/migration'
-import { ConfigError } from '../config/values.ts'
-import { migrationsWith } from './migrations/index.ts'
-import { openPostgres } from './postgres.ts'
-import type { EntityKey, Row, StoredVersion } from './records.ts'
-import type { Rejection } from './rejections.ts'
+import type { EntityKey, StoredVersion } from './rows.ts'
 import type { Schema } from './schema.ts'
-import { openSqlite } from './sqlite.ts'
+import type { Table } from './upsert.ts'
 
 /** What a query outside of a transaction takes. */
 export type Db = Kysely<Schema>
@@ -27,10 +21,8 @@ export interface Database {
   now: RawBuilder<number>
   /** The stored versions of the given entities, in their order; undefined for an unknown one. */
   findVersions(trx: Trx, userId: string, keys: EntityKey[]): Promise<(StoredVersion | undefined)[]>
-  /** Stores new versions, one an entity. One without data (a delete) keeps the stored data; `created_at` never moves. */
-  saveVersions(trx: Trx, rows: Row[]): Promise<void>
-  /** Stores open conflicts, one an entity. */
-  saveRejections(trx: Trx, rejections: Rejection[]): Promise<void>
+  /** Writes the rows, each in place of the one that has its key; no two of them have the same key. */
+  upsert<Row>(trx: Trx, table: Table<Row>, rows: Row[]): Promise<void>
   /** A newer change of an entity settles its conflict. */
   settleEntities(trx: Trx, userId: string, keys: EntityKey[]): Promise<void>
   /** Whether an error of a query means that the database itself is out of reach, rather than a fault of the query. */
@@ -38,46 +30,4 @@ export interface Database {
   /** Connections in use and free, and how much waits for one: on SQLite the writes after those that are being committed. */
   load(): Record<'busy' | 'idle' | 'waiting', number>
   close(): Promise<void>
-}
-
-/** The only place where the dialect is chosen. */
-export async function openDatabase(url: string, log: FastifyBaseLogger): Promise<Database> {
-  const isSqlite = url.startsWith('sqlite:')
-  const database = isSqlite ? await openSqlite(url.slice('sqlite:'.length)) : openPostgres(url, log)
-  try {
-    await migrate(database.db, migrationsWith(isSqlite ? 'text' : 'text collate "C"'))
-  } catch (error) {
-    await database.close()
-    if (error instanceof ConfigError) throw error
-    throw new ConfigError(`DATABASE_URL: the database cannot be used (${(error as Error).message})`, { cause: error })
-  }
-  return database
-}
-
-async function migrate(db: Db, migrations: Record<string, Migration>): Promise<void> {
-  const migrator = new Migrator({ db, provider: { getMigrations: async () => migrations } })
-  const known = new Set(Object.keys(migrations))
-  const newer = (await appliedMigrations(db)).filter((name) => !known.has(name))
-  if (newer.length > 0) {
-    throw new ConfigError(
-      `DATABASE_URL: the database was made by a newer version (${newer.join(', ')}); start that one`,
-    )
-  }
-  const { error } = await migrator.migrateToLatest()
-  if (error) {
-    throw new ConfigError(`DATABASE_URL: the database cannot be migrated (${(error as Error).message})`, {
-      cause: error,
-    })
-  }
-}
-
-export async function appliedMigrations(db: Db): Promise<string[]> {
-  const tables = await db.introspection.getTables({ withInternalKyselyTables: true })
-  if (!tables.some((table) => table.name === 'kysely_migration')) return []
-  const rows = await db
-    .withTables<{ kysely_migration: { name: string } }>()
-    .selectFrom('kysely_migration')
-    .select('name')
-    .execute()
-  return rows.map((row) => row.name)
 }

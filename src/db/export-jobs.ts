@@ -1,5 +1,4 @@
 import { type ExpressionBuilder, type RawBuilder, sql } from 'kysely'
-import type { Attempt } from '../exports/object-key.ts'
 import type { Database, Db, Trx } from './database.ts'
 import type { ExportRow } from './exports.ts'
 import type { Schema } from './schema.ts'
@@ -10,6 +9,12 @@ const maxAttempts = 3
 
 /** Leases are by the database's clock, which all workers share. */
 type Now = Database['now']
+
+/** One try at making an export. A later one has a higher fence, so that only the newest can complete it. */
+export interface Attempt {
+  id: string
+  fence: number
+}
 
 export type Job = Attempt & Pick<ExportRow, 'user_id' | 'key_sealed'> & { attempts: number }
 

@@ -1,12 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { Kysely, PostgresDialect, sql } from 'kysely'
 import pg from 'pg'
-import {
-  findPostgresVersions,
-  savePostgresRejections,
-  savePostgresVersions,
-  settlePostgresEntities,
-} from './batches-postgres.ts'
+import { postgresBatches } from './batches-postgres.ts'
 import type { Database } from './database.ts'
 import type { Schema } from './schema.ts'
 
@@ -46,10 +41,7 @@ export function openPostgres(url: string, log: FastifyBaseLogger): Database {
     bulk: db,
     write,
     now: sql`(extract(epoch from clock_timestamp()) * 1000)::bigint`,
-    findVersions: findPostgresVersions,
-    saveVersions: savePostgresVersions,
-    saveRejections: savePostgresRejections,
-    settleEntities: settlePostgresEntities,
+    ...postgresBatches,
     isUnavailable,
     load: () => ({ busy: pool.totalCount - pool.idleCount, idle: pool.idleCount, waiting: pool.waitingCount }),
     close: () => db.destroy(),

@@ -1,48 +1,6 @@
 import { sql } from 'kysely'
 import type { Db } from './database.ts'
-import type { RecordsTable } from './schema.ts'
-
-export type Row = RecordsTable
-export type EntityKey = Pick<Row, 'entity_type' | 'entity_id'>
-
-/** An entity as the key of a map: ids hold no control characters. */
-export function entityKey({ entity_type, entity_id }: EntityKey): string {
-  return `${entity_type}\0${entity_id}`
-}
-
-type Version = Omit<Row, 'encrypted_data' | 'user_id' | 'conflict_resolved' | 'resolution_strategy'>
-
-/** What decides who wins, without the ciphertext: a push may meet 10,000 stored versions of 256 KiB. */
-export interface StoredVersion extends Version {
-  /** Length of the ciphertext. */
-  bytes: number
-}
-
-/** Unlike `length`, `octet_length` reads no ciphertext, on either database. */
-export const bytes = sql<number>`coalesce(octet_length(encrypted_data), 0)`
-
-export const versionColumns = [
-  'entity_type',
-  'entity_id',
-  'data_hash',
-  'created_at',
-  'updated_at',
-  'deleted_at',
-  'stamp',
-  'event_id',
-  'operation',
-  'timestamp',
-  'device_id',
-  'overwritten',
-] as const satisfies (keyof Version)[]
-
-export const columns = [
-  ...versionColumns,
-  'user_id',
-  'encrypted_data',
-  'conflict_resolved',
-  'resolution_strategy',
-] as const satisfies (keyof Row)[]
+import type { Row } from './rows.ts'
 
 export async function findBookmark(db: Db, userId: string, id: string): Promise<Row | undefined> {
   return liveBookmarks(db, userId).where('entity_id', '=', id).executeTakeFirst()

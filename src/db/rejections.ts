@@ -1,16 +1,4 @@
 import type { Db, Trx } from './database.ts'
-import type { Schema } from './schema.ts'
-
-export type Rejection = Schema['rejections']
-
-export const rejectionColumns = [
-  'user_id',
-  'entity_type',
-  'entity_id',
-  'device_id',
-  'winner_stamp',
-  'created_at',
-] as const satisfies (keyof Rejection)[]
 
 export async function countRejections(db: Db, userId: string): Promise<number> {
   const { count } = await db

@@ -1,7 +1,7 @@
 import type { Generated } from 'kysely'
-import type { components } from '../../generated/openapi.ts'
+import type { Schemas } from '../contract/schemas.ts'
 
-/** One schema for every database. Times are Unix ms; booleans are 0 or 1; *_sealed is what auth/seal.ts made. */
+/** One schema for every database. Times are Unix ms; booleans are 0 or 1; *_sealed is what seal/seal.ts made. */
 export interface Schema {
   users: UsersTable
   logins: LoginsTable
@@ -57,7 +57,7 @@ interface TokensTable {
 /** The newest change of each entity. */
 export interface RecordsTable {
   user_id: string
-  entity_type: components['schemas']['EntityType']
+  entity_type: Schemas['EntityType']
   entity_id: string
   encrypted_data: string | null
   data_hash: string | null
@@ -66,7 +66,7 @@ export interface RecordsTable {
   deleted_at: number | null
   stamp: number
   event_id: string
-  operation: components['schemas']['Operation']
+  operation: Schemas['Operation']
   timestamp: number
   device_id: string
   conflict_resolved: number
@@ -86,7 +86,7 @@ interface DevicesTable {
 /** The last rejected change of an entity that is not settled yet. */
 interface RejectionsTable {
   user_id: string
-  entity_type: components['schemas']['EntityType']
+  entity_type: Schemas['EntityType']
   entity_id: string
   device_id: string
   /** Stamp of the version that won; the device knows of it once it pulled that far. */
@@ -97,7 +97,7 @@ interface RejectionsTable {
 interface ExportsTable {
   id: string
   user_id: string
-  status: components['schemas']['Export']['status']
+  status: Schemas['Export']['status']
   created_at: number
   size_bytes: number | null
   bookmark_count: number | null

@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
-import type { Binding } from '../auth/seal.ts'
+import type { Binding } from '../seal/seal.ts'
 import type { Db, Trx } from './database.ts'
 
-/** A column of values that auth/seal.ts made. Each is bound to its row and to the row's user. */
+/** A column of values that seal/seal.ts made. Each is bound to its row and to the row's user. */
 export interface SealedColumn {
   table: 'users' | 'logins' | 'exports'
   userId: 'id' | 'user_id'

@@ -4,7 +4,7 @@ import { setImmediate as eventLoopTurn } from 'node:timers/promises'
 import Sqlite from 'better-sqlite3'
 import { CompiledQuery, Kysely, SqliteDialect, SqliteQueryCompiler, sql } from 'kysely'
 import { ConfigError } from '../config/values.ts'
-import { findSqliteVersions, saveSqliteRejections, saveSqliteVersions, settleSqliteEntities } from './batches-sqlite.ts'
+import { sqliteBatches } from './batches-sqlite.ts'
 import type { Database, Trx } from './database.ts'
 import type { Schema } from './schema.ts'
 
@@ -23,10 +23,7 @@ export async function openSqlite(path: string): Promise<Database> {
     bulk,
     ...groupCommit(db),
     now: sql`cast(unixepoch('subsec') * 1000 as integer)`,
-    findVersions: findSqliteVersions,
-    saveVersions: saveSqliteVersions,
-    saveRejections: saveSqliteRejections,
-    settleEntities: settleSqliteEntities,
+    ...sqliteBatches,
     isUnavailable: (error) =>
       error instanceof Sqlite.SqliteError &&
       /^SQLITE_(BUSY|LOCKED|FULL|IOERR|CANTOPEN|READONLY|CORRUPT|NOTADB)/.test(error.code),

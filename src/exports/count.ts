@@ -1,14 +1,21 @@
-import type { Context } from '../context.ts'
+import type { FastifyBaseLogger } from 'fastify'
+import type { Database } from '../db/database.ts'
 import { countIncomplete } from '../db/exports.ts'
 
 const keptMs = 5_000
 const patienceMs = 1_000
 
+interface Parts {
+  database: Pick<Database, 'db'>
+  clock: () => number
+  log: FastifyBaseLogger
+}
+
 /**
  * How many exports are not completed, by status. The database is asked every 5 s at most, and waited for 1 s: nothing is
  * told while it does not answer.
  */
-export function createExportCount({ database, clock, log }: Pick<Context, 'database' | 'clock' | 'log'>) {
+export function createExportCount({ database, clock, log }: Parts) {
   let askedAt = Number.NEGATIVE_INFINITY
   let answer: Promise<Record<string, number>>
 

@@ -1,4 +1,4 @@
-import type { Binding, Seal } from '../auth/seal.ts'
+import type { Binding, Seal } from '../seal/seal.ts'
 
 /** An export key is sealed for its row: the user's own for the user, the one that a file is made with for the export. */
 export function sealExportKey(seal: Seal, userId: string, rowId: string, key: Uint8Array): string {

@@ -1,19 +1,26 @@
-import type { Context } from '../context.ts'
+import type { FastifyBaseLogger } from 'fastify'
+import type { Database } from '../db/database.ts'
 import { isCurrent, listOutdated } from '../db/export-jobs.ts'
 import { deleteExport } from '../db/exports.ts'
 import { attemptOf } from './object-key.ts'
+import type { ObjectStore } from './objects/store.ts'
 
-type Parts = Pick<Context, 'database' | 'objects' | 'clock' | 'log'>
+export interface ExportSweepParts {
+  database: Pick<Database, 'db' | 'write'>
+  objects: Pick<ObjectStore, 'list' | 'remove'>
+  clock: () => number
+  log: FastifyBaseLogger
+}
 
 export const keptMs = 7 * 24 * 60 * 60 * 1000
 
 /** Removes expired exports, failed ones after the same time, and objects that no export refers to. */
-export async function sweepExports(parts: Parts): Promise<void> {
+export async function sweepExports(parts: ExportSweepParts): Promise<void> {
   await removeOutdated(parts)
   await removeOrphans(parts)
 }
 
-async function removeOutdated({ database, objects, clock, log }: Parts): Promise<void> {
+async function removeOutdated({ database, objects, clock, log }: ExportSweepParts): Promise<void> {
   const now = clock()
   for (const { id, user_id, object_key } of await listOutdated(database.db, now, now - keptMs)) {
     try {
@@ -27,7 +34,7 @@ async function removeOutdated({ database, objects, clock, log }: Parts): Promise
 }
 
 /** An attempt is in the database before its object is begun, so what has no current attempt is of no use to anybody. */
-async function removeOrphans({ database, objects, log }: Parts): Promise<void> {
+async function removeOrphans({ database, objects, log }: ExportSweepParts): Promise<void> {
   for await (const key of objects.list()) {
     if (await isCurrent(database.db, attemptOf(key))) continue
     await objects.remove(key)

@@ -1,4 +1,5 @@
-import type { Context } from '../context.ts'
+import type { FastifyBaseLogger } from 'fastify'
+import type { Database } from '../db/database.ts'
 import {
   claimExport,
   completeExport,
@@ -9,13 +10,20 @@ import {
   releaseExport,
   renewLease,
 } from '../db/export-jobs.ts'
+import type { Seal } from '../seal/seal.ts'
 import { openExportKey } from './key.ts'
 import { objectKeyOf } from './object-key.ts'
-import { ObjectStoreUnavailableError } from './objects/store.ts'
+import { type ObjectStore, ObjectStoreUnavailableError } from './objects/store.ts'
 import { keptMs } from './sweep.ts'
 import { writeExport } from './write.ts'
 
-type Parts = Pick<Context, 'log' | 'clock' | 'database' | 'seal' | 'objects'>
+interface Parts {
+  log: FastifyBaseLogger
+  clock: () => number
+  database: Pick<Database, 'write' | 'bulk' | 'now'>
+  seal: Seal
+  objects: Pick<ObjectStore, 'put' | 'remove'>
+}
 
 const maxRunning = 2
 const tickMs = 5_000

@@ -1,13 +1,19 @@
-import type { Context } from '../context.ts'
-import type { Db } from '../db/database.ts'
-import { listById, type Row } from '../db/records.ts'
+import type { Database, Db } from '../db/database.ts'
+import { listById } from '../db/records.ts'
+import type { Row } from '../db/rows.ts'
 import { encryptFile } from './file.ts'
+import type { ObjectStore } from './objects/store.ts'
 
 /** Pages are of this size if their bookmarks are like those before; at the worst, one is 8 MiB. */
 const pageBytes = 256 * 1024
 const maxPageLength = 32
 /** What JSON writes as it is. */
 const plain = /^[ !#-[\]-~]*$/
+
+interface Parts {
+  database: Pick<Database, 'bulk'>
+  objects: Pick<ObjectStore, 'put'>
+}
 
 interface Export {
   objectKey: string
@@ -18,7 +24,7 @@ interface Export {
 
 /** Makes the file of an export and stores it, at constant memory. What is inside a bookmark stays the client's ciphertext. */
 export async function writeExport(
-  { database, objects }: Pick<Context, 'database' | 'objects'>,
+  { database, objects }: Parts,
   { objectKey, userId, exportKey, exportedAt }: Export,
   signal: AbortSignal,
 ): Promise<{ size_bytes: number; bookmark_count: number }> {

@@ -2,11 +2,13 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod 
 import openapiGlue from 'fastify-openapi-glue'
 import openapi from '../../generated/openapi.json' with { type: 'json' }
 import { operations } from '../../generated/operations.ts'
-import type { Context } from '../context.ts'
-import type { Answer, Handler, HttpOperationId, OperationId, OperationRequest, Operations } from '../contract.ts'
-import { checkMediaType, demandBody, holdBody } from './bodies.ts'
-import { bindRealtime } from './realtime.ts'
-import { createSecurity } from './security.ts'
+import type { OperationId } from '../contract/schemas.ts'
+import type { Answer, Handler, HttpOperationId, OperationRequest, Operations } from '../operations/operation.ts'
+import { type BodyParts, checkMediaType, demandBody, holdBody } from './bodies.ts'
+import { bindRealtime, type RealtimeParts } from './realtime.ts'
+import { createSecurity, type SecurityParts } from './security.ts'
+
+type BindingParts = BodyParts & RealtimeParts & SecurityParts
 
 interface OperationObject {
   requestBody?: { required?: boolean }
@@ -15,17 +17,21 @@ interface OperationObject {
 }
 
 /** Binds each operation of the contract to the handler of its name. */
-export async function bindOperations(app: FastifyInstance, context: Context, handlers: Operations): Promise<void> {
-  const secure = createSecurity(context)
-  const hold = holdBody(context)
+export async function bindOperations<Parts extends BindingParts>(
+  app: FastifyInstance,
+  parts: Parts,
+  handlers: Operations<HttpOperationId, Parts>,
+): Promise<void> {
+  const secure = createSecurity(parts)
+  const hold = holdBody(parts)
   assertBound(handlers)
 
   function route(operationId: OperationId) {
-    if (operationId === 'openRealtime') return bindRealtime(context, secure(operationId))
+    if (operationId === 'openRealtime') return bindRealtime(parts, secure(operationId))
     const { method } = operations[operationId]
     const { requestBody, responses, 'x-body-limit': bodyLimit } = contractOf(operationId)
     return {
-      handler: handle(operationId, handlers, context),
+      handler: handle(handlers[operationId] as Handler<HttpOperationId, Parts>, parts),
       // Without a 429 and a session there is nothing to check: probes of health are never refused.
       onRequest: '429' in responses ? [secure(operationId), checkMediaType] : checkMediaType,
       // A GET's body is never read.
@@ -43,7 +49,7 @@ export async function bindOperations(app: FastifyInstance, context: Context, han
   })
 }
 
-function assertBound(handlers: Operations): void {
+function assertBound(handlers: object): void {
   const ids = Object.keys(operations).filter((id) => id !== 'openRealtime')
   for (const id of ids) if (!(id in handlers)) throw new Error(`the operation ${id} has no handler`)
   for (const id of Object.keys(handlers)) if (!ids.includes(id)) throw new Error(`the handler ${id} has no operation`)
@@ -55,10 +61,9 @@ function contractOf(operationId: OperationId): OperationObject {
   return paths[path]?.[method.toLowerCase()] as OperationObject
 }
 
-function handle<Op extends HttpOperationId>(operationId: Op, handlers: Operations, context: Context) {
-  const handler = handlers[operationId] as Handler<Op>
+function handle<Op extends HttpOperationId, Parts>(handler: Handler<Op, Parts>, parts: Parts) {
   return async (request: FastifyRequest, reply: FastifyReply) => {
-    const work = handler(toOperationRequest<Op>(request), context)
+    const work = handler(toOperationRequest<Op>(request), parts)
     request.work = work
     return send(await work, reply)
   }

@@ -1,8 +1,8 @@
 import { Transform } from 'node:stream'
-import type { FastifyInstance, FastifyRequest, preParsingHookHandler } from 'fastify'
-import type { Context } from '../context.ts'
-import { ServiceError } from '../errors.ts'
-import { createRefusal } from './overload.ts'
+import type { FastifyBaseLogger, FastifyInstance, FastifyRequest, preParsingHookHandler } from 'fastify'
+import { ServiceError } from '../contract/errors.ts'
+import type { BodyBudget } from './body-budget.ts'
+import { createRefusal } from './pressure.ts'
 import { InvalidRequest } from './validation.ts'
 
 declare module 'fastify' {
@@ -10,6 +10,11 @@ declare module 'fastify' {
     /** What its operation does, which goes on when the caller is gone. */
     work: Promise<unknown> | undefined
   }
+}
+
+export interface BodyParts {
+  bodies: Pick<BodyBudget, 'hasRoom' | 'hold'>
+  log: FastifyBaseLogger
 }
 
 const json = /^application\/json[ \t]*(;[ \t]*charset=("utf-8"|utf-8)[ \t]*)?$/i
@@ -47,7 +52,7 @@ export async function checkMediaType({ method, headers }: FastifyRequest): Promi
 }
 
 /** Holds the body's bytes in the budget as they arrive, until the request is over and nothing works with it any more. */
-export function holdBody({ bodies, log }: Context): preParsingHookHandler {
+export function holdBody({ bodies, log }: BodyParts): preParsingHookHandler {
   const refuse = createRefusal(log, 'too many bytes of request bodies at once: some requests are refused')
   return (request, reply, payload, done) => {
     const { 'content-length': length, 'transfer-encoding': coding } = request.headers

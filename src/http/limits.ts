@@ -1,7 +1,6 @@
 import ipaddr from 'ipaddr.js'
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
-import type { Config } from '../config.ts'
-import { ServiceError } from '../errors.ts'
+import { ServiceError } from '../contract/errors.ts'
 
 /** Requests a minute: each user's, and each address's that keep failing to sign in. They hold for one process. */
 export interface Limits {
@@ -14,7 +13,7 @@ export interface Limits {
   refusals(): Record<'address' | 'user', number>
 }
 
-export function createLimits({ rateLimitPerMinute }: Config): Limits {
+export function createLimits({ rateLimitPerMinute }: { rateLimitPerMinute: number }): Limits {
   const addresses = new RateLimiterMemory({ points: Math.max(1, Math.floor(rateLimitPerMinute / 20)), duration: 60 })
   const users = new RateLimiterMemory({ points: rateLimitPerMinute, duration: 60 })
   const refusals = { address: 0, user: 0 }

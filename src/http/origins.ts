@@ -1,12 +1,15 @@
 import cors from '@fastify/cors'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { Config } from '../config.ts'
-import { ServiceError } from '../errors.ts'
+import { ServiceError } from '../contract/errors.ts'
 
 const mozExtension = /^moz-extension:\/\/[0-9a-f]{8}-[0-9a-f]{4}-[1-5][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 
+interface OriginConfig {
+  origins: ReadonlySet<string>
+}
+
 /** CORS for the origins on the list, and a refusal of what others send: unsafe methods and WebSockets. */
-export async function registerOrigins(app: FastifyInstance, config: Config): Promise<void> {
+export async function registerOrigins(app: FastifyInstance, config: OriginConfig): Promise<void> {
   await app.register(cors, {
     origin: (origin, allow) => allow(null, origin !== undefined && isAllowed(config, origin) ? origin : false),
     credentials: true,
@@ -25,7 +28,7 @@ export async function registerOrigins(app: FastifyInstance, config: Config): Pro
 }
 
 /** Compared as strings: `URL` gives the origin "null" to every browser extension. */
-function isAllowed({ origins }: Config, origin: string): boolean {
+function isAllowed({ origins }: OriginConfig, origin: string): boolean {
   return (
     (origins.has(origin) && !origin.endsWith('*')) || (origins.has('moz-extension://*') && mozExtension.test(origin))
   )

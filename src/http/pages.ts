@@ -1,6 +1,12 @@
 import type { FastifyInstance } from 'fastify'
-import type { Config } from '../config.ts'
+
 import { registerDemo } from './demo.ts'
+
+interface PageConfig {
+  serveDemo: boolean
+  environment: string
+  publicUrl: string
+}
 
 /** The fixed messages of a failed sign-in (the contract's completeLogin lists them); no other text is ever shown. */
 const loginFailures = [
@@ -11,7 +17,7 @@ const loginFailures = [
 ]
 
 /** Where a sign-in ends that names no web app: the demo app, or else the documents and the reason of a failure. */
-export async function registerPages(app: FastifyInstance, config: Config): Promise<void> {
+export async function registerPages(app: FastifyInstance, config: PageConfig): Promise<void> {
   if (config.serveDemo) await registerDemo(app)
   else registerPlainPages(app)
   if (config.environment === 'development') redirectToPublicUrl(app, config.publicUrl)

@@ -1,8 +1,12 @@
 import type { FastifyInstance } from 'fastify'
-import type { Context } from '../context.ts'
+import type { Health } from '../operating/health.ts'
+
+export interface ProbeParts {
+  health: Pick<Health, 'status' | 'isDraining'>
+}
 
 /** `/livez`: the process turns. `/readyz`, for load balancers: no traffic without a database, or once the stop has begun. */
-export function registerProbes(app: FastifyInstance, { health }: Context): void {
+export function registerProbes(app: FastifyInstance, { health }: ProbeParts): void {
   app.get('/livez', async () => ({ status: 'alive' }))
   app.get('/readyz', async (_request, reply) => {
     const status = health.isDraining() ? 'stopping' : health.status()

@@ -3,10 +3,17 @@ import type { WebSocket } from '@fastify/websocket'
 import type { FastifyReply, FastifyRequest, preHandlerHookHandler } from 'fastify'
 import type { operations as contract } from '../../generated/openapi.ts'
 import { operations } from '../../generated/operations.ts'
-import type { Context } from '../context.ts'
+import { ServiceError } from '../contract/errors.ts'
 import type { Session } from '../db/logins.ts'
-import { ServiceError } from '../errors.ts'
-import { openRealtime } from '../realtime/socket.ts'
+import type { Hub } from '../realtime/hub.ts'
+import { openRealtime, type SocketParts } from '../realtime/socket.ts'
+import type { Limits } from './limits.ts'
+
+export interface RealtimeParts extends SocketParts {
+  hub: Pick<Hub, 'open' | 'socketsOf'>
+  limits: Pick<Limits, 'countUser'>
+  metrics: SocketParts['metrics'] & { countUpgrade(): void }
+}
 
 type Parameters = contract['openRealtime']['parameters']
 type Check = (request: FastifyRequest) => Promise<void>
@@ -16,15 +23,15 @@ const maxSocketsOfOne = 256
 const retryAfterSeconds = '60'
 
 /** After origin and session: the upgrade, then the ids, then whose they are, then how many there are. */
-export function bindRealtime(context: Context, secure: Check) {
+export function bindRealtime(parts: RealtimeParts, secure: Check) {
   return {
     onRequest: [secure, demandUpgrade],
-    preHandler: [checkIds, checkCount(context)],
+    preHandler: [checkIds, checkCount(parts)],
     handler: async (_request: FastifyRequest, _reply: FastifyReply) => {
       throw upgradeRequired()
     },
     wsHandler(socket: WebSocket, request: FastifyRequest): void {
-      const { limits, metrics } = context
+      const { limits, metrics } = parts
       metrics.countUpgrade()
       const session = request.session as Session
       const { since } = request.query as NonNullable<Parameters['query']>
@@ -32,7 +39,7 @@ export function bindRealtime(context: Context, secure: Check) {
       openRealtime(
         socket,
         { session, deviceId: readIds(request).deviceId as string, since, log: request.log, countMessage },
-        context,
+        parts,
       )
     },
   }
@@ -61,7 +68,7 @@ async function checkIds(request: FastifyRequest): Promise<void> {
 }
 
 /** Not async: with nothing between this check and the opening, two upgrades at once cannot both have the last place. */
-function checkCount({ hub }: Context): preHandlerHookHandler {
+function checkCount({ hub }: Pick<RealtimeParts, 'hub'>): preHandlerHookHandler {
   return ({ session }, _reply, done) => {
     const isFull = hub.socketsOf((session as Session).userId) >= maxSocketsOfOne
     done(isFull ? new ServiceError('TooManySockets', { headers: { 'retry-after': retryAfterSeconds } }) : undefined)

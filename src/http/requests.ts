@@ -1,6 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { Context } from '../context.ts'
-import type { OperationId } from '../contract.ts'
+import type { OperationId } from '../contract/schemas.ts'
 
 declare module 'fastify' {
   interface FastifySchema {
@@ -8,8 +7,27 @@ declare module 'fastify' {
   }
 }
 
+interface RequestMetrics {
+  countRequest(operation: OperationId | 'none', status: number, seconds: number): void
+  countAbandoned(operation: OperationId | 'none'): void
+}
+
+/** One line a request, by operation: a URL may hold codes and ids, so none is ever logged. */
+export function registerLog(app: FastifyInstance): void {
+  app.addHook('onResponse', async (request, reply) => {
+    const { method, routeOptions, session } = request
+    const fields = {
+      method,
+      route: routeOptions.url ?? null,
+      status: reply.statusCode,
+      ms: Math.round(reply.elapsedTime),
+    }
+    request.log.info(session ? { ...fields, user: session.userId } : fields, 'request')
+  })
+}
+
 /** Counts each request once: when its answer is sent, or its caller is gone. An upgraded one lives on as a socket. */
-export function registerRequestCount(app: FastifyInstance, { metrics }: Context): void {
+export function registerRequestCount(app: FastifyInstance, metrics: RequestMetrics): void {
   app.addHook('onRequest', async (request, reply) => {
     const operation = operationOf(request)
     let answered = false

@@ -2,10 +2,11 @@ import type { FastifyRequest } from 'fastify'
 import { operations } from '../../generated/operations.ts'
 import { cookieValues } from '../auth/cookies.ts'
 import { findSessionOf } from '../auth/tokens.ts'
-import type { Context } from '../context.ts'
-import type { OperationId } from '../contract.ts'
+import { ServiceError } from '../contract/errors.ts'
+import type { OperationId } from '../contract/schemas.ts'
+import type { Database } from '../db/database.ts'
 import type { Session } from '../db/logins.ts'
-import { ServiceError } from '../errors.ts'
+import type { Limits } from './limits.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -13,11 +14,17 @@ declare module 'fastify' {
   }
 }
 
+export interface SecurityParts {
+  database: Pick<Database, 'db'>
+  limits: Pick<Limits, 'checkAddress' | 'countFailure' | 'countUser'>
+  clock: () => number
+}
+
 type Scheme = (typeof operations)[OperationId]['security']
 type Check = (request: FastifyRequest) => Promise<Session | undefined>
 
 /** A check for each of the contract's security schemes; it throws the contract's 401. */
-function createChecks({ database, clock, limits }: Context): Record<Scheme, Check> {
+function createChecks({ database, clock, limits }: SecurityParts): Record<Scheme, Check> {
   const find = (request: FastifyRequest, kind: 'session' | 'refresh') =>
     findSessionOf(database.db, kind, cookieValues(request.headers.cookie, `service_${kind}`), clock())
   const isPresent = (request: FastifyRequest, kind: 'session' | 'refresh') =>
@@ -43,9 +50,9 @@ function createChecks({ database, clock, limits }: Context): Record<Scheme, Chec
 }
 
 /** The operation's session check, between the limit of the address (before any look-up) and that of the user. */
-export function createSecurity(context: Context) {
-  const { limits } = context
-  const checks = createChecks(context)
+export function createSecurity(parts: SecurityParts) {
+  const { limits } = parts
+  const checks = createChecks(parts)
   return (operationId: OperationId) => {
     const { security } = operations[operationId]
     const check = checks[security]

@@ -1,6 +1,6 @@
 import type { FastifySchemaCompiler } from 'fastify'
-import { describeFault } from './faults.ts'
-import { ajv } from './schemas.ts'
+import { describeFault } from '../contract/faults.ts'
+import { ajv } from '../contract/validators.ts'
 
 /** A part of the request that breaks the contract; `validationContext` (set by Fastify) says which part. */
 export class InvalidRequest extends Error {

@@ -1,13 +1,21 @@
-import type { Operations } from '../contract.ts'
+import { ServiceError } from '../contract/errors.ts'
+import type { Database } from '../db/database.ts'
 import { findExport } from '../db/exports.ts'
 import { findKeyring, saveKeyring } from '../db/keyrings.ts'
 import { findExportKey, saveExportKey } from '../db/users.ts'
-import { ServiceError } from '../errors.ts'
 import { openExportKey, sealExportKey } from '../exports/key.ts'
+import type { Seal } from '../seal/seal.ts'
+import type { Operations } from './operation.ts'
 
 const uncached = { 'cache-control': 'private, no-store' }
 
-export const accountOperations: Operations<'getExportKey' | 'setExportKey' | 'getKeyring' | 'setKeyring'> = {
+interface Parts {
+  database: Pick<Database, 'db' | 'write'>
+  seal: Seal
+  clock: () => number
+}
+
+export const accountOperations: Operations<'getExportKey' | 'setExportKey' | 'getKeyring' | 'setKeyring', Parts> = {
   async getExportKey({ session: { userId }, query }, { database: { db }, clock, seal }) {
     const made = query.export === undefined ? undefined : await findExport(db, userId, query.export, clock())
     if (query.export !== undefined && !made) throw new ServiceError('ExportNotFound')

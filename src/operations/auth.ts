@@ -1,34 +1,45 @@
-import { findAttempt, startAttempt } from '../auth/attempts.ts'
+import { type AttemptParts, findAttempt, startAttempt } from '../auth/attempts.ts'
 import { clearedCookies, refreshCookie, sessionCookie } from '../auth/cookies.ts'
-import { ProviderRefusedError, ProviderUnavailableError } from '../auth/provider.ts'
-import { refreshLogin } from '../auth/refresh.ts'
+import { type RefreshParts, refreshLogin } from '../auth/refresh.ts'
 import { parseReturnTo, redirectTarget } from '../auth/return-to.ts'
-import { signIn } from '../auth/sign-in.ts'
-import { signOut } from '../auth/sign-out.ts'
-import type { Context } from '../context.ts'
-import type { OperationRequest, Operations } from '../contract.ts'
-import { ServiceError } from '../errors.ts'
+import { type SignInParts, signIn } from '../auth/sign-in.ts'
+import { type SignOutParts, signOut } from '../auth/sign-out.ts'
+import { ServiceError } from '../contract/errors.ts'
+import { type Provider, ProviderRefusedError, ProviderUnavailableError } from '../provider/provider.ts'
+import type { OperationRequest, Operations } from './operation.ts'
 
 /** Nothing was under way in this browser for what came back. */
 class UnknownAttemptError extends Error {}
 
-export const authOperations: Operations<'startLogin' | 'completeLogin' | 'logout' | 'getSession' | 'refreshSession'> = {
-  async startLogin({ cookie, body }, context) {
-    const returnTo = parseReturnTo(body.returnTo, context.config.origins)
+type Parts = AttemptParts &
+  SignInParts &
+  SignOutParts &
+  RefreshParts & {
+    config: { origins: ReadonlySet<string>; appUrl: string | undefined }
+    provider: Pick<Provider, 'authorizationUrl' | 'exchangeCode'>
+    limits: { countFailure(address: string): Promise<void> }
+  }
+
+export const authOperations: Operations<
+  'startLogin' | 'completeLogin' | 'logout' | 'getSession' | 'refreshSession',
+  Parts
+> = {
+  async startLogin({ cookie, body }, parts) {
+    const returnTo = parseReturnTo(body.returnTo, parts.config.origins)
     if (returnTo === null) throw new ServiceError('InvalidReturnTo')
-    const started = startAttempt(context, cookie, returnTo)
+    const started = startAttempt(parts, cookie, returnTo)
     try {
-      const authorizationUrl = await context.provider.authorizationUrl(started.attempt, body.prompt)
+      const authorizationUrl = await parts.provider.authorizationUrl(started.attempt, body.prompt)
       return { status: 200, body: { authorizationUrl }, cookies: [started.cookie] }
     } catch (cause) {
       throw new ServiceError('LoginNotStarted', { cause })
     }
   },
 
-  async completeLogin(request, context) {
-    const { config, limits } = context
+  async completeLogin(request, parts) {
+    const { config, limits } = parts
     try {
-      const { returnTo, tokens } = await complete(request, context)
+      const { returnTo, tokens } = await complete(request, parts)
       return {
         status: 302,
         headers: { location: redirectTarget(returnTo, config.appUrl) },
@@ -42,13 +53,13 @@ export const authOperations: Operations<'startLogin' | 'completeLogin' | 'logout
     }
   },
 
-  async logout({ cookie, log }, context) {
+  async logout({ cookie, log }, parts) {
     try {
-      await signOut(context, cookie, log)
+      await signOut(parts, cookie, log)
     } catch (cause) {
       throw new ServiceError('LogoutFailed', { cause })
     }
-    return { status: 200, body: { success: true }, cookies: clearedCookies(context.config) }
+    return { status: 200, body: { success: true }, cookies: clearedCookies(parts.config) }
   },
 
   async getSession({ session }) {
@@ -58,22 +69,22 @@ export const authOperations: Operations<'startLogin' | 'completeLogin' | 'logout
     return { status: 200, body: { authenticated: true, user } }
   },
 
-  async refreshSession({ session }, context) {
-    const token = await refreshLogin(context, session)
-    return { status: 200, body: { success: true }, cookies: [sessionCookie(context.config, token)] }
+  async refreshSession({ session }, parts) {
+    const token = await refreshLogin(parts, session)
+    return { status: 200, body: { success: true }, cookies: [sessionCookie(parts.config, token)] }
   },
 }
 
 /** In the interface's order: the exchange, the user's row, then (by the caller) the cookies and the redirect. */
-async function complete({ cookie, query, isMalformed }: OperationRequest<'completeLogin'>, context: Context) {
-  const returnTo = isMalformed ? null : parseReturnTo(query.state, context.config.origins)
-  const attempt = returnTo === query.state ? findAttempt(context, cookie, returnTo) : undefined
+async function complete({ cookie, query, isMalformed }: OperationRequest<'completeLogin'>, parts: Parts) {
+  const returnTo = isMalformed ? null : parseReturnTo(query.state, parts.config.origins)
+  const attempt = returnTo === query.state ? findAttempt(parts, cookie, returnTo) : undefined
   if (!attempt) throw new UnknownAttemptError('the browser has no sign-in under way for this state')
   const callback = new URLSearchParams(
     Object.entries(query).filter(([name]) => ['code', 'state', 'iss', 'error'].includes(name)) as string[][],
   )
-  const { identity, refreshToken } = await context.provider.exchangeCode(callback, attempt)
-  return { returnTo: attempt.returnTo, tokens: await signIn(context, identity, refreshToken) }
+  const { identity, refreshToken } = await parts.provider.exchangeCode(callback, attempt)
+  return { returnTo: attempt.returnTo, tokens: await signIn(parts, identity, refreshToken) }
 }
 
 /** The contract lists these; nothing of the provider's own text reaches the page. */

@@ -1,12 +1,20 @@
 import { v7 as uuidv7 } from 'uuid'
-import type { Operations, Schemas } from '../contract.ts'
-import { findBookmark, listNewest, type Row } from '../db/records.ts'
+import { ServiceError } from '../contract/errors.ts'
+import type { Schemas } from '../contract/schemas.ts'
+import type { Database } from '../db/database.ts'
+import { findBookmark, listNewest } from '../db/records.ts'
+import type { Row } from '../db/rows.ts'
 import { findCounters } from '../db/users.ts'
-import { ServiceError } from '../errors.ts'
-import { createRecord, deleteRecord, updateRecord } from '../sync/rest.ts'
+import { createRecord, deleteRecord, type RestParts, updateRecord } from '../sync/rest.ts'
+import type { Operations } from './operation.ts'
+
+interface Parts extends RestParts {
+  database: RestParts['database'] & Pick<Database, 'db'>
+}
 
 export const bookmarkOperations: Operations<
-  'listBookmarks' | 'createBookmark' | 'getBookmark' | 'updateBookmark' | 'deleteBookmark'
+  'listBookmarks' | 'createBookmark' | 'getBookmark' | 'updateBookmark' | 'deleteBookmark',
+  Parts
 > = {
   async listBookmarks({ session, query: { page, limit } }, { database: { db } }) {
     const rows = await listNewest(db, session.userId, limit, (page - 1) * limit)
@@ -14,9 +22,9 @@ export const bookmarkOperations: Operations<
     return { status: 200, body: { data: rows.map(toBookmark), meta: { total, page, limit } } }
   },
 
-  async createBookmark({ session, headers, body }, context) {
+  async createBookmark({ session, headers, body }, parts) {
     const device = { userId: session.userId, deviceId: headers['x-device-id'] }
-    const row = await createRecord(context, device, body.id ?? uuidv7(), body)
+    const row = await createRecord(parts, device, body.id ?? uuidv7(), body)
     return { status: 201, body: toBookmark(row) }
   },
 
@@ -26,13 +34,13 @@ export const bookmarkOperations: Operations<
     return { status: 200, body: toBookmark(row) }
   },
 
-  async updateBookmark({ session, headers, params, body }, context) {
+  async updateBookmark({ session, headers, params, body }, parts) {
     const device = { userId: session.userId, deviceId: headers['x-device-id'] }
-    return { status: 200, body: toBookmark(await updateRecord(context, device, params.id, body)) }
+    return { status: 200, body: toBookmark(await updateRecord(parts, device, params.id, body)) }
   },
 
-  async deleteBookmark({ session, headers, params }, context) {
-    await deleteRecord(context, { userId: session.userId, deviceId: headers['x-device-id'] }, params.id)
+  async deleteBookmark({ session, headers, params }, parts) {
+    await deleteRecord(parts, { userId: session.userId, deviceId: headers['x-device-id'] }, params.id)
     return { status: 200, body: { success: true } }
   },
 }

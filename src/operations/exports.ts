@@ -1,18 +1,28 @@
 import { v7 as uuidv7 } from 'uuid'
-import type { Context } from '../context.ts'
-import type { Operations, Schemas } from '../contract.ts'
-import type { Trx } from '../db/database.ts'
+import { ServiceError } from '../contract/errors.ts'
+import type { Schemas } from '../contract/schemas.ts'
+import type { Database, Trx } from '../db/database.ts'
 import { deleteExport, type ExportRow, findExport, listExports, saveExport } from '../db/exports.ts'
 import { findExportKey, lockUser } from '../db/users.ts'
-import { ServiceError } from '../errors.ts'
 import { openExportKey, sealExportKey } from '../exports/key.ts'
-import { type ByteRange, ObjectNotFoundError } from '../exports/objects/store.ts'
+import { type ByteRange, ObjectNotFoundError, type ObjectStore } from '../exports/objects/store.ts'
 import { parseRange } from '../exports/range.ts'
+import type { ExportWorker } from '../exports/worker.ts'
+import type { Seal } from '../seal/seal.ts'
+import type { Operations } from './operation.ts'
 
 const maxUnfinished = 3
 const maxKept = 10
 
-export const exportOperations: Operations<'listExports' | 'createExport' | 'downloadExport' | 'deleteExport'> = {
+interface Parts {
+  database: Pick<Database, 'db' | 'write'>
+  seal: Seal
+  objects: Pick<ObjectStore, 'get' | 'remove'>
+  exportWorker: Pick<ExportWorker, 'wake' | 'stop'>
+  clock: () => number
+}
+
+export const exportOperations: Operations<'listExports' | 'createExport' | 'downloadExport' | 'deleteExport', Parts> = {
   async listExports({ session }, { database, clock }) {
     const rows = await listExports(database.db, session.userId, clock())
     return { status: 200, body: { exports: rows.map(toExport) } }
@@ -31,8 +41,8 @@ export const exportOperations: Operations<'listExports' | 'createExport' | 'down
     return { status: 201, body: toExport(row) }
   },
 
-  async downloadExport({ session: { userId }, params: { id }, headers }, context) {
-    const row = await findExport(context.database.db, userId, id, context.clock())
+  async downloadExport({ session: { userId }, params: { id }, headers }, parts) {
+    const row = await findExport(parts.database.db, userId, id, parts.clock())
     if (!row) throw new ServiceError('ExportNotFound')
     if (row.status !== 'completed') throw new ServiceError('ExportNotReady')
     const size = row.size_bytes ?? 0
@@ -42,7 +52,7 @@ export const exportOperations: Operations<'listExports' | 'createExport' | 'down
     if (range === 'unsatisfiable') {
       throw new ServiceError('RangeNotSatisfiable', { headers: { 'content-range': `bytes */${size}` } })
     }
-    const body = await openFile(context, row, range)
+    const body = await openFile(parts, row, range)
     const described = {
       'content-disposition': `attachment; filename="bookmarks-${new Date(row.created_at).toISOString().slice(0, 10)}.dat"`,
       'content-type': 'application/octet-stream',
@@ -88,7 +98,7 @@ async function makeRoom(trx: Trx, userId: string, now: number): Promise<void> {
 }
 
 /** The file whose size the row tells: a file that is not what was stored is not sent. */
-async function openFile({ database, clock, objects, seal }: Context, row: ExportRow, range: ByteRange | undefined) {
+async function openFile({ database, clock, objects, seal }: Parts, row: ExportRow, range: ByteRange | undefined) {
   const exportKey = openExportKey(seal, row.user_id, row.id, row.key_sealed)
   try {
     const { size, body } = await objects.get(row.object_key ?? '', exportKey, range)

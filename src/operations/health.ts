@@ -1,7 +1,15 @@
 import packageJson from '../../package.json' with { type: 'json' }
-import type { Operations } from '../contract.ts'
+import type { Schemas } from '../contract/schemas.ts'
+import type { Health } from '../operating/health.ts'
+import type { Operations } from './operation.ts'
 
-export const healthOperations: Operations<'getHealth'> = {
+interface Parts {
+  config: { environment: Schemas['Health']['environment'] }
+  health: Pick<Health, 'status'>
+  clock: () => number
+}
+
+export const healthOperations: Operations<'getHealth', Parts> = {
   async getHealth(_request, { config, health, clock }) {
     return {
       status: 200,

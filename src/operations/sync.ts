@@ -1,34 +1,37 @@
-import type { Operations } from '../contract.ts'
-import { ServiceError } from '../errors.ts'
-import { importBookmarks } from '../sync/import.ts'
-import { pull } from '../sync/pull.ts'
-import { push } from '../sync/push.ts'
+import { ServiceError } from '../contract/errors.ts'
+import type { Database } from '../db/database.ts'
+import { type ImportParts, importBookmarks } from '../sync/import.ts'
+import { type PullParts, pull } from '../sync/pull.ts'
+import { type PushParts, push } from '../sync/push.ts'
 import { readStatus } from '../sync/status.ts'
+import type { Operations } from './operation.ts'
 
-export const syncOperations: Operations<'getSyncStatus' | 'pullChanges' | 'pushChanges' | 'importBookmarks'> = {
-  async getSyncStatus({ session, headers }, context) {
+type Parts = PullParts & PushParts & ImportParts & { database: Pick<Database, 'isUnavailable'> }
+
+export const syncOperations: Operations<'getSyncStatus' | 'pullChanges' | 'pushChanges' | 'importBookmarks', Parts> = {
+  async getSyncStatus({ session, headers }, parts) {
     try {
-      return { status: 200, body: await readStatus(context, session.userId, headers['x-device-id']) }
+      return { status: 200, body: await readStatus(parts, session.userId, headers['x-device-id']) }
     } catch (cause) {
-      const details = context.database.isUnavailable(cause)
+      const details = parts.database.isUnavailable(cause)
         ? 'The database did not answer'
         : 'The figures could not be read'
       throw new ServiceError('SyncStatusFailed', { cause, details })
     }
   },
 
-  async pullChanges({ session, headers, body: { since, limit } }, context) {
+  async pullChanges({ session, headers, body: { since, limit } }, parts) {
     const device = { userId: session.userId, deviceId: headers['x-device-id'] }
-    return { status: 200, body: await pull(context, device, since, limit) }
+    return { status: 200, body: await pull(parts, device, since, limit) }
   },
 
-  async pushChanges({ session, headers, body }, context) {
+  async pushChanges({ session, headers, body }, parts) {
     const device = { userId: session.userId, deviceId: headers['x-device-id'] }
-    return { status: 200, body: await push(context, device, body.changes) }
+    return { status: 200, body: await push(parts, device, body.changes) }
   },
 
-  async importBookmarks({ session, headers, body }, context) {
+  async importBookmarks({ session, headers, body }, parts) {
     const device = { userId: session.userId, deviceId: headers['x-device-id'] }
-    return { status: 200, body: await importBookmarks(context, device, body.bookmarks) }
+    return { status: 200, body: await importBookmarks(parts, device, body.bookmarks) }
   },
 }

@@ -1,4 +1,5 @@
-import { type EntityKey, entityKey, type Row } from '../db/records.ts'
+import { ServiceError } from '../contract/errors.ts'
+import { type EntityKey, entityKey, type Row } from '../db/rows.ts'
 
 /** A client that sends changes and never takes their acknowledgements is not served without end. */
 const maxAwaited = 1000
@@ -11,15 +12,6 @@ export class Acknowledgements {
   readonly #awaited = new Set<string>()
   #pushing: { key: string; deliveredStamp: number | undefined } | undefined
 
-  get full(): boolean {
-    return this.#awaited.size >= maxAwaited
-  }
-
-  /** From here on a change of the entity is due, as it may be read before the push that wrote it returns. */
-  begin(change: EntityKey): void {
-    this.#pushing = { key: entityKey(change), deliveredStamp: undefined }
-  }
-
   /** Whether a change that comes by in stamp order is due; it is delivered then. */
   take(row: Row): boolean {
     const key = entityKey(row)
@@ -29,15 +21,28 @@ export class Acknowledgements {
   }
 
   /**
-   * The push is over. For an accepted one, tells whether `row`, which it wrote or met, must be sent now: one that the socket
-   * still has before it is sent in its turn, so that stamps never run ahead of what was delivered.
+   * Pushes a change of the entity, and resolves to the change that must be sent now, if any: `push` resolves to the one
+   * that it wrote or met, which may come by before it returns. One that the socket still has before it is sent in its
+   * turn, so that stamps never run ahead of what was delivered.
+   *
+   * @throws ServiceError TooManyRequests, and what `push` throws
    */
-  end(row: Row | undefined, cursor: number): boolean {
-    const delivered = this.#pushing?.deliveredStamp
-    this.#pushing = undefined
-    if (!row || delivered === row.stamp) return false
-    if (row.stamp <= cursor) return true
-    this.#awaited.add(entityKey(row))
-    return false
+  async acknowledge(
+    entity: EntityKey,
+    push: () => Promise<Row | undefined>,
+    cursor: () => number,
+  ): Promise<Row | undefined> {
+    if (this.#awaited.size >= maxAwaited) throw new ServiceError('TooManyRequests')
+    const pushing = { key: entityKey(entity), deliveredStamp: undefined as number | undefined }
+    this.#pushing = pushing
+    try {
+      const row = await push()
+      if (!row || pushing.deliveredStamp === row.stamp) return undefined
+      if (row.stamp <= cursor()) return row
+      this.#awaited.add(pushing.key)
+      return undefined
+    } finally {
+      this.#pushing = undefined
+    }
   }
 }

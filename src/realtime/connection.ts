@@ -1,5 +1,5 @@
 import type { WebSocket } from 'ws'
-import type { ServerMessage } from '../contract.ts'
+import type { ServerMessage } from '../contract/schemas.ts'
 import { Acknowledgements } from './acknowledgements.ts'
 
 export const closeCodes = { stopping: 1001, signedOut: 4401, silent: 4408 } as const

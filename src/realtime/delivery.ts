@@ -1,28 +1,35 @@
-import type { Context } from '../context.ts'
 import { listChangePage } from '../db/changes.ts'
+import type { Database } from '../db/database.ts'
 import { findAliveLogins } from '../db/logins.ts'
-import type { Row } from '../db/records.ts'
+import type { Row } from '../db/rows.ts'
 import { findCounters } from '../db/users.ts'
 import { toSyncEvent } from '../sync/event.ts'
 import { type Connection, closeCodes } from './connection.ts'
 
 const pageLimits = { rows: 256, bytes: 1024 * 1024 }
 
-type Base = Pick<Context, 'clock' | 'database'>
+export interface DeliveryParts {
+  database: Pick<Database, 'db'>
+  clock: () => number
+}
 
 /**
  * Sends a user's changes to each of the user's sockets, from its own cursor on. One page serves all sockets whose cursor
  * lies within it. Tells whether there is more to read; a socket that stalls goes on when it has drained.
  */
-export async function deliver(base: Base, userId: string, connections: ReadonlySet<Connection>): Promise<boolean> {
-  await greet(base, userId, connections)
+export async function deliver(
+  parts: DeliveryParts,
+  userId: string,
+  connections: ReadonlySet<Connection>,
+): Promise<boolean> {
+  await greet(parts, userId, connections)
   let behind = [...connections].filter(isReady).sort((one, other) => one.cursor - other.cursor)
   let more = false
   while (behind[0]) {
-    const page = await readPage(base, userId, behind[0].cursor)
+    const page = await readPage(parts, userId, behind[0].cursor)
     const served = behind.filter(({ cursor }) => cursor < page.end)
     behind = behind.slice(served.length)
-    for (const connection of await keepAlive(base, served)) if (sendPage(connection, page)) more = true
+    for (const connection of await keepAlive(parts, served)) if (sendPage(connection, page)) more = true
   }
   return more
 }
@@ -34,18 +41,18 @@ function isReady(connection: Connection): connection is Ready {
 }
 
 /** The user's last stamp is read before the greeting: what comes after `connected` is never passed over. */
-async function greet(base: Base, userId: string, connections: ReadonlySet<Connection>): Promise<void> {
+async function greet(parts: DeliveryParts, userId: string, connections: ReadonlySet<Connection>): Promise<void> {
   const fresh = [...connections].filter(({ open, cursor }) => open && cursor === undefined)
   if (fresh.length === 0) return
-  const { last_stamp } = await findCounters(base.database.db, userId)
-  for (const connection of await keepAlive(base, fresh)) {
+  const { last_stamp } = await findCounters(parts.database.db, userId)
+  for (const connection of await keepAlive(parts, fresh)) {
     const { since = last_stamp } = connection.peer
-    connection.greet(Math.min(since, last_stamp), base.clock())
+    connection.greet(Math.min(since, last_stamp), parts.clock())
   }
 }
 
 /** Looked up after what is about to be sent was read, so that a login that ended meanwhile gets none of it. */
-async function keepAlive<T extends Connection>({ database, clock }: Base, connections: T[]): Promise<T[]> {
+async function keepAlive<T extends Connection>({ database, clock }: DeliveryParts, connections: T[]): Promise<T[]> {
   const loginIds = new Set(connections.map(({ peer }) => peer.loginId))
   const alive = await findAliveLogins(database.db, [...loginIds], clock())
   return connections.filter((connection) => {
@@ -61,7 +68,7 @@ interface Page {
   more: boolean
 }
 
-async function readPage({ database }: Base, userId: string, cursor: number): Promise<Page> {
+async function readPage({ database }: DeliveryParts, userId: string, cursor: number): Promise<Page> {
   const rows = await listChangePage(database.db, userId, cursor, pageLimits)
   const bytes = rows.reduce((sum, { encrypted_data }) => sum + (encrypted_data?.length ?? 0), 0)
   const more = rows.length >= pageLimits.rows || bytes >= pageLimits.bytes

@@ -1,7 +1,8 @@
+import type { FastifyBaseLogger } from 'fastify'
 import type { WebSocket } from 'ws'
-import type { Context } from '../context.ts'
+import type { Pulse } from '../pulse/pulse.ts'
 import { Connection, closeCodes, type Peer } from './connection.ts'
-import { deliver } from './delivery.ts'
+import { type DeliveryParts, deliver } from './delivery.ts'
 import { createTurns } from './turns.ts'
 
 const checkEveryMs = 5000
@@ -22,8 +23,13 @@ export interface Hub {
   close(): Promise<void>
 }
 
+interface HubParts extends DeliveryParts {
+  pulse: Pick<Pulse, 'subscribe'>
+  log: FastifyBaseLogger
+}
+
 /** All sockets of this process. A pulse tells that a user's changes are to be read; each socket goes on from its cursor. */
-export function createHub({ log, clock, database, pulse }: Pick<Context, 'log' | 'clock' | 'database' | 'pulse'>): Hub {
+export function createHub({ log, clock, database, pulse }: HubParts): Hub {
   const users = new Map<string, Set<Connection>>()
   const failed = new Set<string>()
   const unfinished = new Set<Promise<void>>()

@@ -1,9 +1,9 @@
 import type { ValidateFunction } from 'ajv'
 import asyncapi from '../../generated/asyncapi.json' with { type: 'json' }
-import type { ClientMessage } from '../contract.ts'
-import { ServiceError } from '../errors.ts'
-import { describeFault } from '../http/faults.ts'
-import { ajv } from '../http/schemas.ts'
+import { ServiceError } from '../contract/errors.ts'
+import { describeFault } from '../contract/faults.ts'
+import type { ClientMessage } from '../contract/schemas.ts'
+import { ajv } from '../contract/validators.ts'
 
 ajv.addSchema(asyncapi, 'asyncapi.json')
 

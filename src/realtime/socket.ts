@@ -1,14 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
 import type { WebSocket } from 'ws'
-import type { Context } from '../context.ts'
-import type { Schemas, ServerMessage } from '../contract.ts'
+import { ServiceError, toServiceError } from '../contract/errors.ts'
+import type { Schemas, ServerMessage } from '../contract/schemas.ts'
 import { findChange } from '../db/changes.ts'
+import type { Database } from '../db/database.ts'
 import { isLoginAlive, type Session } from '../db/logins.ts'
-import { ServiceError, toServiceError } from '../errors.ts'
-import { push } from '../sync/push.ts'
+import { type PushParts, push } from '../sync/push.ts'
 import { type Connection, closeCodes } from './connection.ts'
 import { toMessage } from './delivery.ts'
+import type { Hub } from './hub.ts'
 import { readMessage } from './message.ts'
 
 const restMs = 1000
@@ -22,15 +23,20 @@ export interface RealtimeRequest {
   countMessage(): Promise<void>
 }
 
+export interface SocketParts extends PushParts {
+  database: PushParts['database'] & Pick<Database, 'db' | 'isUnavailable'>
+  hub: Pick<Hub, 'open'>
+}
+
 interface Received {
   data: Buffer
   isBinary: boolean
 }
 
 /** Follows an upgraded socket: the hub sends to it, and what its client sends is handled here, one message at a time. */
-export function openRealtime(socket: WebSocket, request: RealtimeRequest, context: Context): void {
+export function openRealtime(socket: WebSocket, request: RealtimeRequest, parts: SocketParts): void {
   const { session, deviceId, since } = request
-  const connection = context.hub.open(socket, { userId: session.userId, loginId: session.loginId, deviceId, since })
+  const connection = parts.hub.open(socket, { userId: session.userId, loginId: session.loginId, deviceId, since })
   const received: Received[] = []
   let working = false
 
@@ -54,15 +60,15 @@ export function openRealtime(socket: WebSocket, request: RealtimeRequest, contex
 
   async function answer({ data, isBinary }: Received): Promise<void> {
     await request.countMessage()
-    const isAlive = await isLoginAlive(context.database.db, session.loginId, context.clock())
+    const isAlive = await isLoginAlive(parts.database.db, session.loginId, parts.clock())
     if (!isAlive) return connection.close(closeCodes.signedOut)
     const message = readMessage(data, isBinary)
     if (message.type === 'ping') connection.send({ type: 'pong' })
-    if (message.type === 'sync') await pushChange(connection, message.event, context)
+    if (message.type === 'sync') await pushChange(connection, message.event, parts)
   }
 
   async function report(error: unknown): Promise<void> {
-    const { code, statusCode, message, cause } = toServiceError(error, context.database.isUnavailable)
+    const { code, statusCode, message, cause } = toServiceError(error, parts.database.isUnavailable)
     if (statusCode >= 500) request.log.error({ err: cause ?? error }, message)
     connection.send({ type: 'error', error: message })
     if (code !== 'TooManyRequests') return
@@ -73,29 +79,31 @@ export function openRealtime(socket: WebSocket, request: RealtimeRequest, contex
   socket.on('message', (data: Buffer, isBinary) => receive({ data, isBinary }))
 }
 
+/** A push of one. Its acknowledgement is the entity's newest change, which for a retry no pulse announces. */
+async function pushChange(connection: Connection, event: Schemas['Change'], parts: SocketParts): Promise<void> {
+  const push = () => writeChange(connection, event, parts)
+  const row = await connection.acknowledgements.acknowledge(event, push, () => connection.cursor ?? 0)
+  if (row) connection.sendText(toMessage(row))
+}
+
 /**
- * A push of one. Its acknowledgement is the entity's newest change, which for a retry no pulse announces. A delete for whose
- * tombstone there was no room has none; it is acknowledged as it is, with a stamp from which nothing is missed.
+ * Resolves to the entity's newest change, unless the event lost. A delete for whose tombstone there was no room has none;
+ * it is acknowledged as it is, with a stamp from which nothing is missed.
  */
-async function pushChange(connection: Connection, event: Schemas['Change'], context: Context): Promise<void> {
-  const { peer, acknowledgements } = connection
-  if (acknowledgements.full) throw new ServiceError('TooManyRequests')
-  let row: Awaited<ReturnType<typeof findChange>>
-  acknowledgements.begin(event)
-  try {
-    const { conflicts } = await push(context, { userId: peer.userId, deviceId: peer.deviceId }, [event])
-    const conflict = conflicts[0]
-    if (conflict) connection.send({ type: 'error', error: nameEntity(event, conflict.reason) })
-    else {
-      row = await findChange(context.database.db, peer.userId, event)
-      if (!row) connection.send(toUnkept(event, peer.userId, connection.cursor ?? 0))
-    }
-  } catch (error) {
+async function writeChange(connection: Connection, event: Schemas['Change'], parts: SocketParts) {
+  const { userId, deviceId } = connection.peer
+  const { conflicts } = await push(parts, { userId, deviceId }, [event]).catch((error: unknown) => {
     if (!(error instanceof ServiceError) || error.code !== 'QuotaExceeded') throw error
     throw new ServiceError('QuotaExceeded', { message: nameEntity(event, error.message) })
-  } finally {
-    if (acknowledgements.end(row, connection.cursor ?? 0) && row) connection.sendText(toMessage(row))
+  })
+  const conflict = conflicts[0]
+  if (conflict) {
+    connection.send({ type: 'error', error: nameEntity(event, conflict.reason) })
+    return undefined
   }
+  const row = await findChange(parts.database.db, userId, event)
+  if (!row) connection.send(toUnkept(event, userId, connection.cursor ?? 0))
+  return row
 }
 
 function nameEntity({ entity_type, entity_id }: Schemas['Change'], reason: string): string {

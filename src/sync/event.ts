@@ -1,5 +1,5 @@
-import type { Schemas } from '../contract.ts'
-import type { Row } from '../db/records.ts'
+import type { Schemas } from '../contract/schemas.ts'
+import type { Row } from '../db/rows.ts'
 import { readOverwritten } from './overwritten.ts'
 
 /** The newest change of an entity, as the contract shows it. A deleted one goes without its ciphertext. */

@@ -1,4 +1,4 @@
-import type { Schemas } from '../contract.ts'
+import type { Schemas } from '../contract/schemas.ts'
 
 /** What decides who wins. A delete has neither data nor hash. */
 export interface Version {

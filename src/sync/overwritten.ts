@@ -1,5 +1,5 @@
-import type { Schemas } from '../contract.ts'
-import type { Winner } from './write.ts'
+import type { Schemas } from '../contract/schemas.ts'
+import type { StoredVersion } from '../db/rows.ts'
 
 type Overwritten = NonNullable<Schemas['SyncEvent']['overwritten']>
 
@@ -9,7 +9,7 @@ const most = 16
  * The versions that a record's history replaced unseen, the last of each device, newest last. They outlive the version that
  * did it: a device may get only a later one, and must still learn that its own was lost.
  */
-export function overwrittenBy({ stored, unseen }: Winner): string | null {
+export function overwrittenBy(stored: StoredVersion | undefined, unseen: boolean): string | null {
   if (!stored) return null
   if (!unseen) return stored.overwritten
   const lost = { device_id: stored.device_id, timestamp: stored.timestamp }

@@ -1,34 +1,40 @@
-import type { Context } from '../context.ts'
-import type { Schemas } from '../contract.ts'
+import type { Schemas } from '../contract/schemas.ts'
 import { listChangePage } from '../db/changes.ts'
+import type { Database } from '../db/database.ts'
 import { findDevice, saveCursor } from '../db/devices.ts'
-import type { Row } from '../db/records.ts'
 import { hasPulledWinner, settleDevice } from '../db/rejections.ts'
+import type { Row } from '../db/rows.ts'
 import { findCounters, lockUser } from '../db/users.ts'
+import { type Device, unknownDevice } from './device.ts'
 import { toSyncEvent } from './event.ts'
-import type { Device } from './push.ts'
 
 const mostBytes = 8 * 1024 * 1024
 const cursorAgeMs = 60_000
 
+export interface PullParts {
+  database: Pick<Database, 'db' | 'write'>
+  clock: () => number
+  metrics: { countPull(changes: number): void }
+}
+
 /** The changes after `since` in stamp order, at most `limit` and about 8 MiB of them. */
 export async function pull(
-  context: Context,
+  parts: PullParts,
   device: Device,
   since: number,
   limit: number,
 ): Promise<Schemas['PullResponse']> {
   // Read before the changes: what is written in between has a greater stamp, and is not skipped.
-  const { last_stamp } = await findCounters(context.database.db, device.userId)
-  const { rows, hasMore } = await readPage(context, device.userId, since, limit)
+  const { last_stamp } = await findCounters(parts.database.db, device.userId)
+  const { rows, hasMore } = await readPage(parts, device.userId, since, limit)
   const cursor = rows.at(-1)?.stamp ?? last_stamp
-  if (device.deviceId !== 'unknown') await keepCursor(context, device, cursor)
-  context.metrics.countPull(rows.length)
+  if (device.deviceId !== unknownDevice) await keepCursor(parts, device, cursor)
+  parts.metrics.countPull(rows.length)
   return { changes: rows.map(toSyncEvent), last_sync_timestamp: cursor, has_more: hasMore }
 }
 
 async function readPage(
-  { database }: Context,
+  { database }: PullParts,
   userId: string,
   since: number,
   limit: number,
@@ -39,7 +45,7 @@ async function readPage(
 }
 
 /** Written when it moved, or when `last_sync` is stale: most pulls find nothing new, and should not write. */
-async function keepCursor({ database, clock }: Context, { userId, deviceId }: Device, cursor: number): Promise<void> {
+async function keepCursor({ database, clock }: PullParts, { userId, deviceId }: Device, cursor: number): Promise<void> {
   const now = clock()
   const known = await findDevice(database.db, userId, deviceId)
   const settles = await hasPulledWinner(database.db, userId, deviceId, cursor)

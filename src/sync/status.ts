@@ -1,5 +1,5 @@
-import type { Context } from '../context.ts'
-import type { Schemas } from '../contract.ts'
+import type { Schemas } from '../contract/schemas.ts'
+import type { Database } from '../db/database.ts'
 import { findDevice, summarizeDevices } from '../db/devices.ts'
 import { countChanges } from '../db/records.ts'
 import { countRejections } from '../db/rejections.ts'
@@ -10,7 +10,7 @@ const mostPending = 10_000
 
 /** How far a device is behind; without one, the user's devices together. */
 export async function readStatus(
-  { database }: Context,
+  { database }: { database: Pick<Database, 'db'> },
   userId: string,
   deviceId: string | undefined,
 ): Promise<Schemas['SyncStatus']> {

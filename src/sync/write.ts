@@ -1,76 +1,113 @@
-import type { Context } from '../context.ts'
-import type { Trx } from '../db/database.ts'
-import type { Row, StoredVersion } from '../db/records.ts'
-import { type LockedUser, saveCounters } from '../db/users.ts'
-import { overwrittenBy } from './overwritten.ts'
-import { addedUsage, withinQuota } from './quota.ts'
+import type { Database, Trx } from '../db/database.ts'
+import { saveLastSync } from '../db/devices.ts'
+import {
+  type EntityKey,
+  entityKey,
+  type Rejection,
+  type Row,
+  records,
+  rejections,
+  type StoredVersion,
+} from '../db/rows.ts'
+import { type LockedUser, lockUser, saveCounters } from '../db/users.ts'
+import type { Pulse } from '../pulse/pulse.ts'
+import { unknownDevice } from './device.ts'
+import { addedUsage, type QuotaLimits, withinQuota } from './quota.ts'
+import { liveDelta, type Replacement, toRow, type Winner } from './replacement.ts'
 
-/** A change that won, and what it replaces. */
-export interface Winner {
-  change: Pick<
-    Row,
-    'entity_type' | 'entity_id' | 'operation' | 'event_id' | 'timestamp' | 'device_id' | 'encrypted_data' | 'data_hash'
-  >
-  stored: StoredVersion | undefined
-  /** When the entity is not known yet. */
-  createdAt: number
-  resolution?: 'device_id' | 'last_write_wins' | undefined
-  /** Whether what it replaces was another device's, unseen. */
-  unseen?: boolean
+export interface WriteParts {
+  config: QuotaLimits
+  database: Pick<Database, 'write' | 'findVersions' | 'upsert' | 'settleEntities'>
+  pulse: Pick<Pulse, 'publishChange'>
+}
+
+interface Write {
+  userId: string
+  /** The server's time, Unix ms. */
+  now: number
+  /** The device that syncs by this write. */
+  syncedBy?: string | undefined
+}
+
+/** What becomes of an entity. */
+export interface Verdict {
+  /** Replaces what is stored. */
+  winner?: Winner | undefined
+  /** The device whose change lost, and is told so. */
+  loser?: string | undefined
 }
 
 /**
- * Stores the winners that the user's quota leaves room for, a stamp each, and keeps the user's counters. The caller holds the
- * lock on the user, so stamps become visible in their order; a clock that goes back does not make them smaller.
+ * The only way in which a user's records change: lock, read, decide, write, and publish after the commit.
+ *
+ * `decide` gets all changes of one entity and its stored version, under the lock on the user, and only decides: it may be
+ * asked again when the transaction has to be repeated. What it throws undoes everything. Winners beyond the user's quota
+ * throw QuotaExceeded, except for tombstones, which are left out.
  */
-export async function writeWinners(
-  { config, database }: Pick<Context, 'config' | 'database'>,
+export async function writeRecords<Change extends EntityKey, Decided extends Verdict>(
+  { config, database, pulse }: WriteParts,
+  { userId, now, syncedBy = unknownDevice }: Write,
+  changes: Change[],
+  decide: (changes: Change[], stored: StoredVersion | undefined) => Decided,
+): Promise<{ verdicts: Decided[]; rows: Row[] }> {
+  const entities = [...Map.groupBy(changes, entityKey).values()] as [Change, ...Change[]][]
+  const written = await database.write(async (trx) => {
+    const user = await lockUser(trx, userId)
+    const keys = entities.map(([first]) => first)
+    const stored = await database.findVersions(trx, userId, keys)
+    const verdicts = entities.map((changesOfOne, index) => decide(changesOfOne, stored[index]))
+    const replacements = keys.flatMap((entity, index) => {
+      const winner = verdicts[index]?.winner
+      return winner ? [{ entity, winner, stored: stored[index] }] : []
+    })
+    const rows = await replace(database, trx, user, now, withinQuota(config, user, replacements))
+    const stamps = new Map(rows.map((row) => [entityKey(row), row.stamp]))
+    const lost = keys.flatMap((entity, index) => {
+      const winnerStamp = stamps.get(entityKey(entity)) ?? stored[index]?.stamp
+      return toRejection(entity, verdicts[index]?.loser, winnerStamp, { userId, now })
+    })
+    await database.upsert(trx, rejections, lost)
+    if (syncedBy !== unknownDevice) await saveLastSync(trx, userId, syncedBy, now)
+    return { verdicts, rows }
+  })
+  if (written.rows.length > 0) pulse.publishChange(userId)
+  return written
+}
+
+/** Gives each a stamp, and keeps the user's counters. A clock that goes back does not make the stamps smaller. */
+async function replace(
+  database: WriteParts['database'],
   trx: Trx,
   user: LockedUser,
   now: number,
-  winners: Winner[],
+  replacements: Replacement[],
 ): Promise<Row[]> {
-  const kept = withinQuota(config, user, winners)
-  if (kept.length === 0) return []
+  if (replacements.length === 0) return []
   let stamp = user.last_stamp
-  const rows = kept.map((winner) => {
+  const rows = replacements.map((replacement) => {
     stamp = Math.max(now, stamp + 1)
-    return toRow(user.id, stamp, winner)
+    return toRow(user.id, stamp, replacement)
   })
-  await database.saveVersions(trx, rows)
+  await database.upsert(trx, records, rows)
   await database.settleEntities(trx, user.id, rows)
-  const added = addedUsage(kept)
+  const added = addedUsage(replacements)
   await saveCounters(trx, {
     id: user.id,
     last_stamp: stamp,
-    live_bookmarks: user.live_bookmarks + kept.reduce((sum, winner) => sum + liveDelta(winner), 0),
+    live_bookmarks: user.live_bookmarks + replacements.reduce((sum, replacement) => sum + liveDelta(replacement), 0),
     stored_bytes: user.stored_bytes + added.bytes,
     stored_records: user.stored_records + added.records,
   })
   return rows
 }
 
-function toRow(userId: string, stamp: number, winner: Winner): Row {
-  const { change, stored, createdAt, resolution } = winner
-  const isDelete = change.operation === 'delete'
-  return {
-    ...change,
-    user_id: userId,
-    encrypted_data: isDelete ? null : change.encrypted_data,
-    data_hash: isDelete ? null : change.data_hash,
-    created_at: stored?.created_at ?? createdAt,
-    updated_at: change.timestamp,
-    deleted_at: isDelete ? change.timestamp : null,
-    stamp,
-    conflict_resolved: resolution ? 1 : 0,
-    resolution_strategy: resolution ?? null,
-    overwritten: overwrittenBy(winner),
-  }
-}
-
-function liveDelta({ change, stored }: Winner): number {
-  if (change.entity_type !== 'bookmark') return 0
-  const before = stored !== undefined && stored.deleted_at === null
-  const after = change.operation !== 'delete'
-  return Number(after) - Number(before)
+/** Without a winner's stamp there is no record of the entity: its tombstone was beyond the quota. */
+function toRejection(
+  { entity_type, entity_id }: EntityKey,
+  loser: string | undefined,
+  winner_stamp: number | undefined,
+  { userId, now }: Write,
+): Rejection[] {
+  if (loser === undefined || winner_stamp === undefined) return []
+  return [{ user_id: userId, entity_type, entity_id, device_id: loser, winner_stamp, created_at: now }]
 }

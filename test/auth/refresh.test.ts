@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { InvalidGrantError, ProviderUnavailableError } from '../../src/auth/provider.ts'
+import { InvalidGrantError, ProviderUnavailableError } from '../../src/provider/provider.ts'
 import { openBrowser } from '../support/browser.ts'
 import { setCookies } from '../support/cookies.ts'
 import { buildWithMock } from '../support/mock-service.ts'

@@ -1,7 +1,8 @@
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import type { Test } from 'tap'
-import { type Database, openDatabase, type Trx } from '../../src/db/database.ts'
+import type { Database, Trx } from '../../src/db/database.ts'
+import { openDatabase } from '../../src/db/open.ts'
 import { saveUser } from '../../src/db/users.ts'
 import { silent } from '../support/log.ts'
 

@@ -1,10 +1,11 @@
 // A process of its own that is killed: it works on exports, with the service's variables, until it hangs where `HANG` says.
-import { createSeal } from '../../src/auth/seal.ts'
-import { readConfig } from '../../src/config.ts'
-import { openDatabase } from '../../src/db/database.ts'
+
+import { readConfig } from '../../src/config/config.ts'
+import { openDatabase } from '../../src/db/open.ts'
 import { openObjectStore } from '../../src/exports/objects/open.ts'
 import type { ObjectStore } from '../../src/exports/objects/store.ts'
 import { startExportWorker } from '../../src/exports/worker.ts'
+import { createSeal } from '../../src/seal/seal.ts'
 import { silent } from '../support/log.ts'
 import { pastFirstPart } from './fixture.ts'
 

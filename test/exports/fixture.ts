@@ -3,17 +3,18 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { pino } from 'pino'
 import type { Test } from 'tap'
-import { createSeal } from '../../src/auth/seal.ts'
 import { openChunks } from '../../src/client/export-file/chunks.ts'
 import type { ExportFile } from '../../src/client/export-file/cut.ts'
-import { type Database, openDatabase } from '../../src/db/database.ts'
+import type { Database } from '../../src/db/database.ts'
 import { findExport, saveExport } from '../../src/db/exports.ts'
-import type { Row } from '../../src/db/records.ts'
+import { openDatabase } from '../../src/db/open.ts'
+import { type Row, records } from '../../src/db/rows.ts'
 import { saveUser } from '../../src/db/users.ts'
 import { sealExportKey } from '../../src/exports/key.ts'
 import { openFolderStore } from '../../src/exports/objects/folder.ts'
 import type { ObjectStore } from '../../src/exports/objects/store.ts'
 import { startExportWorker } from '../../src/exports/worker.ts'
+import { createSeal } from '../../src/seal/seal.ts'
 import { silent } from '../support/log.ts'
 
 export const exportKey = new Uint8Array(32).map((_, index) => index)
@@ -64,7 +65,7 @@ export async function openFixture(dir: string, store?: ObjectStore) {
       const export_key_sealed = sealExportKey(seal, id, id, exportKey)
       await database.write((trx) => saveUser(trx, { id, ...profile, export_key_sealed, created_at: start }))
     },
-    addBookmarks: (rows: Row[]) => database.write((trx) => database.saveVersions(trx, rows)),
+    addBookmarks: (rows: Row[]) => database.write((trx) => database.upsert(trx, records, rows)),
     async addExport(id: string, userId: string) {
       const key_sealed = sealExportKey(seal, userId, id, exportKey)
       const row = { id, user_id: userId, status: 'processing', created_at: fixture.now, key_sealed } as const

@@ -4,6 +4,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import t from 'tap'
+import { records } from '../../src/db/rows.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
 import { createdExport } from '../support/exports.ts'
 import { folder, startService } from '../support/service.ts'
@@ -60,7 +61,7 @@ async function prepare(): Promise<[TestUser, TestUser]> {
   const { database } = context
   for (let first = 0; first < count; first += 40) {
     const rows = sealedBookmarks(ada.userId, first, Math.min(40, count - first))
-    await database.write((trx) => database.saveVersions(trx, rows))
+    await database.write((trx) => database.upsert(trx, records, rows))
   }
   await close()
   return [ada, bob]

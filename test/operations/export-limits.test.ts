@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import type { Schemas } from '../../src/contract.ts'
+import type { Schemas } from '../../src/contract/schemas.ts'
 import { buildApp } from '../support/app.ts'
 
 type Export = Schemas['Export']

@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import type { Schemas } from '../../src/contract.ts'
+import type { Schemas } from '../../src/contract/schemas.ts'
 import { buildApp, type TestApp, type TestUser } from '../support/app.ts'
 import { createdExport } from '../support/exports.ts'
 import type { TestStore } from '../support/stores.ts'

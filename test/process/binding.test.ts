@@ -3,21 +3,23 @@ import t from 'tap'
 import { operations } from '../../generated/operations.ts'
 import { createApp } from '../../src/app.ts'
 import type { Context } from '../../src/context.ts'
-import type { Operations } from '../../src/contract.ts'
 import { bindOperations } from '../../src/http/bind.ts'
+import type { HttpOperationId, Operations } from '../../src/operations/operation.ts'
 import { buildApp } from '../support/app.ts'
+
+type AnyOperations = Operations<HttpOperationId, Context>
 
 /** One for each operation, none of which is ever called. */
 const handlers = Object.fromEntries(
   Object.keys(operations)
     .filter((id) => id !== 'openRealtime')
     .map((id) => [id, async () => ({ status: 200 })]),
-) as unknown as Operations
+) as unknown as AnyOperations
 
 async function bind(context: Context, handlers: object): Promise<void> {
   const app = fastify()
   try {
-    await bindOperations(app, context, handlers as Operations)
+    await bindOperations(app, context, handlers as AnyOperations)
   } finally {
     await app.close()
   }
@@ -27,7 +29,7 @@ t.test('An operation without a handler, or a handler without an operation, stops
   const { context } = await buildApp(t)
   await bind(context, handlers)
   for (const id of Object.keys(handlers)) {
-    const { [id as keyof Operations]: _, ...rest } = handlers
+    const { [id as HttpOperationId]: _, ...rest } = handlers
     await t.rejects(bind(context, rest), { message: `the operation ${id} has no handler` })
   }
   const more = { ...handlers, mergeBookmarks: async () => ({ status: 200 }) }

@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { Row } from '../../src/db/records.ts'
+import type { Row } from '../../src/db/rows.ts'
 import { Acknowledgements } from '../../src/realtime/acknowledgements.ts'
 
 const row = (entity_id: string, stamp: number): Row => ({
@@ -21,54 +21,71 @@ const row = (entity_id: string, stamp: number): Row => ({
   overwritten: null,
 })
 
+/** Pushes a change of the row's entity; gives the stamp of what must be sent now. */
+async function push(acknowledgements: Acknowledgements, entity: string, written: Row | undefined, cursor: number) {
+  const due = await acknowledgements.acknowledge(
+    row(entity, 0),
+    async () => written,
+    () => cursor,
+  )
+  return due?.stamp
+}
+
 t.test('A change that the socket still has before it is taken in its turn, once', async (t) => {
   const acknowledgements = new Acknowledgements()
-  acknowledgements.begin(row('x', 0))
-  t.equal(acknowledgements.end(row('x', 20), 10), false, 'not now: what lies between 10 and 20 comes first')
-  t.equal(acknowledgements.take(row('y', 15)), false)
-  t.equal(acknowledgements.take(row('x', 20)), true)
-  t.equal(acknowledgements.take(row('x', 30)), false)
+  const now = await push(acknowledgements, 'x', row('x', 20), 10)
+  t.equal(now, undefined, 'not now: what lies between 10 and 20 comes first')
+  const taken = [row('y', 15), row('x', 20), row('x', 30)].map((change) => acknowledgements.take(change))
+  t.same(taken, [false, true, false])
 })
 
 t.test('A change that comes by before its push has returned is not sent again', async (t) => {
   const acknowledgements = new Acknowledgements()
-  acknowledgements.begin(row('x', 0))
-  t.equal(acknowledgements.take(row('x', 20)), true)
-  t.equal(acknowledgements.end(row('x', 20), 20), false)
-  t.equal(acknowledgements.take(row('x', 30)), false)
+  const taken: boolean[] = []
+  const due = await acknowledgements.acknowledge(
+    row('x', 0),
+    async () => {
+      taken.push(acknowledgements.take(row('x', 20)))
+      return row('x', 20)
+    },
+    () => 20,
+  )
+  taken.push(acknowledgements.take(row('x', 30)))
+  t.same({ due, taken }, { due: undefined, taken: [true, false] })
 })
 
 t.test('A retry of what lies behind the socket is sent at once', async (t) => {
-  const acknowledgements = new Acknowledgements()
-  acknowledgements.begin(row('x', 0))
-  t.equal(acknowledgements.end(row('x', 20), 30), true)
+  t.equal(await push(new Acknowledgements(), 'x', row('x', 20), 30), 20)
 })
 
 t.test('A newer change of the entity acknowledges an older one', async (t) => {
   const acknowledgements = new Acknowledgements()
-  acknowledgements.begin(row('x', 0))
-  t.equal(acknowledgements.end(row('x', 20), 10), false)
+  t.equal(await push(acknowledgements, 'x', row('x', 20), 10), undefined)
   t.equal(acknowledgements.take(row('x', 25)), true)
 })
 
 t.test('A rejected change leaves what an earlier one still has to come', async (t) => {
   const acknowledgements = new Acknowledgements()
-  acknowledgements.begin(row('x', 0))
-  acknowledgements.end(row('x', 20), 10)
-  acknowledgements.begin(row('x', 0))
-  t.equal(acknowledgements.end(undefined, 10), false)
+  await push(acknowledgements, 'x', row('x', 20), 10)
+  t.equal(await push(acknowledgements, 'x', undefined, 10), undefined)
   t.equal(acknowledgements.take(row('x', 20)), true)
-  acknowledgements.begin(row('y', 0))
-  acknowledgements.end(undefined, 10)
+  await push(acknowledgements, 'y', undefined, 10)
   t.equal(acknowledgements.take(row('y', 30)), false)
+})
+
+t.test('A push that fails is not due', async (t) => {
+  const acknowledgements = new Acknowledgements()
+  const failed = acknowledgements.acknowledge(
+    row('x', 0),
+    () => Promise.reject(new Error('the disk is full')),
+    () => 10,
+  )
+  await t.rejects(failed, { message: 'the disk is full' })
+  t.equal(acknowledgements.take(row('x', 20)), false)
 })
 
 t.test('1,000 are kept and no more', async (t) => {
   const acknowledgements = new Acknowledgements()
-  for (let n = 0; n < 1000; n++) {
-    t.equal(acknowledgements.full, false)
-    acknowledgements.begin(row(`x${n}`, 0))
-    acknowledgements.end(row(`x${n}`, 100 + n), 10)
-  }
-  t.equal(acknowledgements.full, true)
+  for (let n = 0; n < 1000; n++) await push(acknowledgements, `x${n}`, row(`x${n}`, 100 + n), 10)
+  await t.rejects(push(acknowledgements, 'one-more', row('one-more', 2000), 10), { code: 'TooManyRequests' })
 })

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Context } from '../../src/context.ts'
-import type { Schemas } from '../../src/contract.ts'
+import type { Schemas } from '../../src/contract/schemas.ts'
 import type { TestUser } from './app.ts'
 
 type Export = Schemas['Export']

@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import { openProvider, type Provider, type ProviderConfig } from '../../src/auth/provider.ts'
+import { openProvider, type Provider, type ProviderConfig } from '../../src/provider/provider.ts'
 import { type MockProvider, signInAt, startMockProvider } from './providers.ts'
 
 /** What the service is to a provider in the tests of this level, which run without the service. */

@@ -4,7 +4,7 @@ import { buffer } from 'node:stream/consumers'
 import { Client } from 'minio'
 import type { Test } from 'tap'
 import type { S3Environment } from '../../scripts/servers/minio.ts'
-import { readConfig } from '../../src/config.ts'
+import { readConfig } from '../../src/config/config.ts'
 import { openObjectStore } from '../../src/exports/objects/open.ts'
 import type { ObjectStore, StoredObject } from '../../src/exports/objects/store.ts'
 

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import type { Schemas } from '../../src/contract.ts'
+import type { Schemas } from '../../src/contract/schemas.ts'
 import { buildApp } from '../support/app.ts'
 import { change } from '../support/changes.ts'
 import { unchecked } from './unchecked.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import type { Schemas } from '../../src/contract.ts'
+import type { Schemas } from '../../src/contract/schemas.ts'
 import { compareVersions, type Version } from '../../src/sync/order.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
 import { change, pullAll } from '../support/changes.ts'

@@ -1,7 +1,7 @@
 // A process of its own that is measured: it stores as many bytes as its argument says, in the store of its environment.
 import { randomBytes } from 'node:crypto'
 import { setImmediate as turn } from 'node:timers/promises'
-import { readConfig } from '../../../src/config.ts'
+import { readConfig } from '../../../src/config/config.ts'
 import { openObjectStore } from '../../../src/exports/objects/open.ts'
 import { exportId } from '../fixture.ts'
 

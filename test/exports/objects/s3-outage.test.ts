@@ -1,5 +1,5 @@
 import t from 'tap'
-import { startHealth } from '../../../src/health.ts'
+import { startHealth } from '../../../src/operating/health.ts'
 import { buildApp } from '../../support/app.ts'
 import { change, pullAll } from '../../support/changes.ts'
 import { createdExport, endLeases, finishedExport } from '../../support/exports.ts'

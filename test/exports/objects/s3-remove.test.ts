@@ -1,5 +1,5 @@
 import t from 'tap'
-import { readConfig } from '../../../src/config.ts'
+import { readConfig } from '../../../src/config/config.ts'
 import { connectS3, type S3Config } from '../../../src/exports/objects/s3-client.ts'
 import { listUploads, removeUploads } from '../../../src/exports/objects/s3-remove.ts'
 import { refusal, startTlsServer } from '../../support/s3-servers.ts'

@@ -1,6 +1,8 @@
+import { STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Context } from '../context.ts'
-import { ServiceError, toServiceError } from '../errors.ts'
+import { ServiceError, toServiceError } from '../contract/errors.ts'
+import type { Database } from '../db/database.ts'
 import { InvalidRequest } from './validation.ts'
 
 declare module 'fastify' {
@@ -10,10 +12,14 @@ declare module 'fastify' {
   }
 }
 
+interface ErrorParts {
+  database: Pick<Database, 'isUnavailable'>
+}
+
 /** Every error leaves as the contract's `{error}`: a caller's fault by name, one of ours without detail and with a log line. */
-export function registerErrors(app: FastifyInstance, context: Context): void {
+export function registerErrors(app: FastifyInstance, parts: ErrorParts): void {
   app.setErrorHandler((error: FastifyError, request, reply) =>
-    answer(fromRequest(error, request, context), request, reply),
+    answer(fromRequest(error, request, parts), request, reply),
   )
   app.setNotFoundHandler((request, reply) => answer(new ServiceError('NotFound'), request, reply))
 }
@@ -40,7 +46,7 @@ export function refuseMalformedRequest(request: FastifyRequest, reply: FastifyRe
   answer(new ServiceError('BadRequest', { message: 'Malformed URL' }), request, reply)
 }
 
-function fromRequest(error: FastifyError, request: FastifyRequest, { database }: Context): ServiceError {
+function fromRequest(error: FastifyError, request: FastifyRequest, { database }: ErrorParts): ServiceError {
   if (error instanceof InvalidRequest) return fromFault(error, request)
   if (error.code === 'FST_ERR_CTP_BODY_TOO_LARGE') return new ServiceError('TooLarge', { cause: error })
   if (error.code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') return new ServiceError('UnsupportedMediaType', { cause: error })
@@ -59,4 +65,26 @@ function fromFault(
     return new ServiceError('NotFound', { message: schema?.['x-not-found'] ?? 'Not found' })
   const message = (error.validationContext === 'body' && schema?.['x-invalid']) || error.message
   return new ServiceError('BadRequest', { message, cause: error })
+}
+
+const faults: Record<string, [status: number, error: string]> = {
+  HPE_HEADER_OVERFLOW: [431, 'Request headers too large'],
+  ERR_HTTP_REQUEST_TIMEOUT: [408, 'Request timeout'],
+}
+
+/** What is no HTTP meets no route, and so no error handler. None of its bytes are logged. */
+export function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy()
+    return
+  }
+  const [status, message] = faults[error.code ?? ''] ?? [400, 'Malformed request']
+  const body = JSON.stringify({ error: message })
+  const head = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    'Connection: close',
+    'Content-Type: application/json; charset=utf-8',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+  ]
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy())
 }

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
+import type { Config } from '../config/config.ts'
 import { ConfigError } from '../config/values.ts'
-import type { Config } from '../config.ts'
 import { openProvider, type Provider } from './provider.ts'
 
 /** The configured provider; in development without one, an embedded provider with a page where one types a name. */
@@ -24,7 +24,7 @@ export async function openIdentityProvider(config: Config): Promise<Provider> {
 
 /** Imported only here and only then: it is a development dependency. */
 async function startEmbedded(config: Config, client: { clientId: string; clientSecret: string; redirectUri: string }) {
-  const { startDevelopmentProvider } = await import('./development-provider.ts')
+  const { startDevelopmentProvider } = await import('./development/provider.ts')
   try {
     return await startDevelopmentProvider({ ...client, port: config.developmentProviderPort })
   } catch (error) {

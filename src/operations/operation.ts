@@ -1,16 +1,9 @@
 import type { Readable } from 'node:stream'
 import type { FastifyBaseLogger } from 'fastify'
-import type { components as messages } from '../generated/asyncapi.ts'
-import type { components, operations as contract } from '../generated/openapi.ts'
-import type { OperationId, operations } from '../generated/operations.ts'
-import type { Cookie } from './auth/cookies.ts'
-import type { Context } from './context.ts'
-import type { Session } from './db/logins.ts'
-
-export type { OperationId }
-export type Schemas = components['schemas']
-export type ServerMessage = messages['schemas'][`${'Connected' | 'Sync' | 'Ping' | 'Pong' | 'Error'}Message`]
-export type ClientMessage = messages['schemas'][`${'Change' | 'Ping' | 'Pong'}Message`]
+import type { operations as contract } from '../../generated/openapi.ts'
+import type { OperationId, operations } from '../../generated/operations.ts'
+import type { Cookie } from '../auth/cookies.ts'
+import type { Session } from '../db/logins.ts'
 
 /** The session that the operation's security names, looked up before the handler is called. */
 type SessionOf<Op extends OperationId> = {
@@ -58,10 +51,14 @@ export type Answer<Op extends OperationId> = {
   } & AnswerBody<contract[Op]['responses'][Status]>
 }[keyof contract[Op]['responses']]
 
-export type Handler<Op extends OperationId> = (request: OperationRequest<Op>, context: Context) => Promise<Answer<Op>>
+/** `parts` is what the handler's file says that it needs of the service. */
+export type Handler<Op extends OperationId, Parts> = (
+  request: OperationRequest<Op>,
+  parts: Parts,
+) => Promise<Answer<Op>>
 
 /** openRealtime is bound to a socket instead (realtime/socket.ts). */
 export type HttpOperationId = Exclude<OperationId, 'openRealtime'>
 
 /** Handlers by operationId: one that is missing, or answers what the contract does not know, does not compile. */
-export type Operations<Ids extends HttpOperationId = HttpOperationId> = { [Op in Ids]: Handler<Op> }
+export type Operations<Ids extends HttpOperationId, Parts> = { [Op in Ids]: Handler<Op, Parts> }

@@ -1,7 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { FastifyBaseLogger } from 'fastify'
 import { sql } from 'kysely'
-import type { Context } from './context.ts'
-import type { Schemas } from './contract.ts'
+import type { Schemas } from '../contract/schemas.ts'
+import type { Database } from '../db/database.ts'
+import type { ObjectStore } from '../exports/objects/store.ts'
+import type { Provider } from '../provider/provider.ts'
 
 type Status = Schemas['Health']['status']
 type Component = 'database' | 'objects' | 'provider'
@@ -16,7 +19,12 @@ export interface Health {
   close(): Promise<void>
 }
 
-type Parts = Pick<Context, 'database' | 'objects' | 'provider' | 'log'>
+interface Parts {
+  database: Pick<Database, 'db'>
+  objects: Pick<ObjectStore, 'probe'>
+  provider: Pick<Provider, 'probe'>
+  log: FastifyBaseLogger
+}
 
 /** Load balancers go by the database, so it is asked often; the others are asked over the network. */
 const everyMs: Record<Component, number> = { database: 1_000, objects: 30_000, provider: 30_000 }

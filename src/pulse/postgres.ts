@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
 import pg from 'pg'
-import { createLocalPulse, type Pulse, type Subscriber } from './pulse.ts'
+import { createLocalPulse } from './local.ts'
+import type { Pulse, Subscriber } from './pulse.ts'
 
 const channel = 'ebs_pulse'
 const coalesceMs = 20

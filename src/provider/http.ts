@@ -1,5 +1,5 @@
 import { Agent, type Dispatcher, fetch as undiciFetch } from 'undici'
-import { ProviderUnavailableError } from './provider-errors.ts'
+import { ProviderUnavailableError } from './errors.ts'
 
 const TIMEOUT_MS = 5_000
 const MAX_BYTES = 1_048_576

@@ -1,17 +1,17 @@
 import * as oauth from 'oauth4webapi'
-import { type Identity, identityOf, isComplete } from './provider-claims.ts'
+import { type Identity, identityOf, isComplete } from './claims.ts'
 import {
   asProviderError,
   InvalidGrantError,
   isInvalidGrant,
   ProviderRefusedError,
   ProviderUnavailableError,
-} from './provider-errors.ts'
-import { openProviderHttp } from './provider-http.ts'
-import { keepMetadata } from './provider-metadata.ts'
+} from './errors.ts'
+import { openProviderHttp } from './http.ts'
+import { keepMetadata } from './metadata.ts'
 
-export type { Identity } from './provider-claims.ts'
-export { InvalidGrantError, ProviderRefusedError, ProviderUnavailableError } from './provider-errors.ts'
+export type { Identity } from './claims.ts'
+export { InvalidGrantError, ProviderRefusedError, ProviderUnavailableError } from './errors.ts'
 
 export interface ProviderConfig {
   issuer: string

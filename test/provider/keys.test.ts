@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import type { Provider } from '../../src/auth/provider.ts'
+import type { Provider } from '../../src/provider/provider.ts'
 import type { MockEndpoint, MockProvider } from '../support/providers.ts'
 import { signIn, startMock, startPair } from '../support/relying-party.ts'
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { ProviderUnavailableError } from '../../src/auth/provider.ts'
+import { ProviderUnavailableError } from '../../src/provider/provider.ts'
 import { open, refresh, signIn, startPair } from '../support/relying-party.ts'
 
 t.test('a provider that answers something else is unavailable, and found again when it is well', async (t) => {

@@ -1,5 +1,5 @@
 import type { IDToken, UserInfoResponse } from 'oauth4webapi'
-import { ProviderRefusedError } from './provider-errors.ts'
+import { ProviderRefusedError } from './errors.ts'
 
 const MAX_CLAIM_LENGTH = 2048
 

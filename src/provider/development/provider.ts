@@ -5,8 +5,8 @@ import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { promisify } from 'node:util'
 import Provider, { type Configuration, errors, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider'
-import { faultPage, signInPage } from './development-page.ts'
-import { memoryStore } from './development-store.ts'
+import { faultPage, signInPage } from './page.ts'
+import { memoryStore } from './store.ts'
 
 const HOST = '127.0.0.1'
 const DAY = 86_400

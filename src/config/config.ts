@@ -1,9 +1,9 @@
 import { join } from 'node:path'
-import { identityProvider } from './config/identity-provider.ts'
-import { secretKeys } from './config/secrets.ts'
-import { databaseUrl, s3 } from './config/storage.ts'
-import { type Env, integer, oneOf, optional, origin, text } from './config/values.ts'
-import { cookieDomain, corsOrigins, hostName, trustProxy } from './config/web.ts'
+import { identityProvider } from './identity-provider.ts'
+import { secretKeys } from './secrets.ts'
+import { databaseUrl, s3 } from './storage.ts'
+import { type Env, integer, oneOf, optional, origin, text } from './values.ts'
+import { cookieDomain, corsOrigins, hostName, trustProxy } from './web.ts'
 
 export type Config = ReturnType<typeof readConfig>
 

@@ -1,0 +1,49 @@
+import type { FastifyBaseLogger } from 'fastify'
+import { type Migration, Migrator } from 'kysely/migration'
+import { ConfigError } from '../config/values.ts'
+import type { Database, Db } from './database.ts'
+import { migrationsWith } from './migrations/index.ts'
+import { openPostgres } from './postgres.ts'
+import { openSqlite } from './sqlite.ts'
+
+/** The only place where the dialect is chosen. */
+export async function openDatabase(url: string, log: FastifyBaseLogger): Promise<Database> {
+  const isSqlite = url.startsWith('sqlite:')
+  const database = isSqlite ? await openSqlite(url.slice('sqlite:'.length)) : openPostgres(url, log)
+  try {
+    await migrate(database.db, migrationsWith(isSqlite ? 'text' : 'text collate "C"'))
+  } catch (error) {
+    await database.close()
+    if (error instanceof ConfigError) throw error
+    throw new ConfigError(`DATABASE_URL: the database cannot be used (${(error as Error).message})`, { cause: error })
+  }
+  return database
+}
+
+async function migrate(db: Db, migrations: Record<string, Migration>): Promise<void> {
+  const migrator = new Migrator({ db, provider: { getMigrations: async () => migrations } })
+  const known = new Set(Object.keys(migrations))
+  const newer = (await appliedMigrations(db)).filter((name) => !known.has(name))
+  if (newer.length > 0) {
+    throw new ConfigError(
+      `DATABASE_URL: the database was made by a newer version (${newer.join(', ')}); start that one`,
+    )
+  }
+  const { error } = await migrator.migrateToLatest()
+  if (error) {
+    throw new ConfigError(`DATABASE_URL: the database cannot be migrated (${(error as Error).message})`, {
+      cause: error,
+    })
+  }
+}
+
+export async function appliedMigrations(db: Db): Promise<string[]> {
+  const tables = await db.introspection.getTables({ withInternalKyselyTables: true })
+  if (!tables.some((table) => table.name === 'kysely_migration')) return []
+  const rows = await db
+    .withTables<{ kysely_migration: { name: string } }>()
+    .selectFrom('kysely_migration')
+    .select('name')
+    .execute()
+  return rows.map((row) => row.name)
+}

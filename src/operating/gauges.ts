@@ -1,0 +1,99 @@
+import type { FastifyBaseLogger } from 'fastify'
+import { Counter, collectDefaultMetrics, Gauge, type Registry } from 'prom-client'
+import packageJson from '../../package.json' with { type: 'json' }
+import type { Database } from '../db/database.ts'
+import { createExportCount } from '../exports/count.ts'
+import type { ExportWorker } from '../exports/worker.ts'
+import type { Hub } from '../realtime/hub.ts'
+import type { Health } from './health.ts'
+import type { Metrics } from './metrics.ts'
+
+type Read = () => Record<string, number> | Promise<Record<string, number>>
+
+export interface GaugeParts {
+  metrics: Pick<Metrics, 'registry'>
+  bodies: { waitingBytes(): number }
+  database: Pick<Database, 'db' | 'load'>
+  hub: Pick<Hub, 'sockets' | 'unsentBytes'>
+  health: Pick<Health, 'components'>
+  limits: { refusals(): Record<string, number> }
+  exportWorker: Pick<ExportWorker, 'outcomes'>
+  clock: () => number
+  log: FastifyBaseLogger
+}
+
+/** Adds what is read when somebody asks. Of the whole process, so for one listener in a process. */
+export function exposeGauges(parts: GaugeParts): Registry {
+  const { metrics, bodies, database, hub, health, limits, exportWorker } = parts
+  const registers = [metrics.registry]
+
+  function gauge(name: string, help: string, read: () => number): void {
+    new Gauge({
+      name,
+      help,
+      registers,
+      collect() {
+        this.set(read())
+      },
+    })
+  }
+
+  function gauges(name: string, help: string, label: string, read: Read): void {
+    new Gauge({
+      name,
+      help,
+      labelNames: [label],
+      registers,
+      async collect() {
+        const values = Object.entries(await read())
+        this.reset()
+        for (const [key, value] of values) this.set({ [label]: key }, value)
+      },
+    })
+  }
+
+  function counters(name: string, help: string, label: string, read: () => Record<string, number>): void {
+    new Counter({
+      name,
+      help,
+      labelNames: [label],
+      registers,
+      collect() {
+        this.reset()
+        for (const [key, value] of Object.entries(read())) this.inc({ [label]: key }, value)
+      },
+    })
+  }
+
+  counters('ebs_rate_limit_refusals_total', 'Requests and socket messages answered 429, by limit', 'limit', () =>
+    limits.refusals(),
+  )
+  gauge('ebs_http_request_body_bytes', 'Bytes of request bodies that are held', () => bodies.waitingBytes())
+  gauge('ebs_realtime_sockets', 'Open sockets', () => hub.sockets())
+  gauge('ebs_realtime_unsent_bytes', 'Bytes that wait in sockets for slow readers', () => hub.unsentBytes())
+  counters('ebs_export_attempts_total', 'Attempts at an export by this process, by outcome', 'outcome', () =>
+    exportWorker.outcomes(),
+  )
+  gauges(
+    'ebs_exports',
+    'Exports that are not completed, by status; of the database, so equal on all instances',
+    'status',
+    createExportCount(parts),
+  )
+  gauges('ebs_database_connections', 'Connections to the database, by state', 'state', () => {
+    const { busy, idle } = database.load()
+    return { busy, idle }
+  })
+  gauge(
+    'ebs_database_queue_length',
+    'What waits for a connection (Postgres), or writes that wait (SQLite)',
+    () => database.load().waiting,
+  )
+  gauges('ebs_component_up', 'Whether the last probe of health reached it', 'component', () => {
+    const { database, objects, provider } = health.components()
+    return { database: Number(database), objects: Number(objects), provider: Number(provider) }
+  })
+  gauges('ebs_build_info', 'The version that runs', 'version', () => ({ [packageJson.version]: 1 }))
+  collectDefaultMetrics({ register: metrics.registry })
+  return metrics.registry
+}

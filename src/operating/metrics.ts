@@ -1,0 +1,71 @@
+import { Counter, Histogram, Registry } from 'prom-client'
+import type { OperationId } from '../contract/schemas.ts'
+
+/** What is counted as it happens. All labels are of bounded sets: nothing that a caller made up is ever one. */
+export interface Metrics {
+  registry: Registry
+  /** `none` is what the contract does not have: pages, probes, unknown paths. */
+  countRequest(operation: OperationId | 'none', status: number, seconds: number): void
+  countAbandoned(operation: OperationId | 'none'): void
+  countUpgrade(): void
+  countPush(changes: number, conflicts: { rejected: number; overwritten: number }): void
+  countPull(changes: number): void
+  countImport(bookmarks: number): void
+}
+
+export function createMetrics(): Metrics {
+  const registry = new Registry()
+  const registers = [registry]
+  const requests = new Counter({
+    name: 'ebs_http_requests_total',
+    help: 'Requests that were answered, by operation of openapi.yaml (none: not in it) and status',
+    labelNames: ['operation', 'status'],
+    registers,
+  })
+  const duration = new Histogram({
+    name: 'ebs_http_request_duration_seconds',
+    help: 'From the head of a request to the end of its answer',
+    labelNames: ['operation'],
+    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
+    registers,
+  })
+  const abandoned = new Counter({
+    name: 'ebs_http_requests_abandoned_total',
+    help: 'Requests whose caller was gone before the answer was sent',
+    labelNames: ['operation'],
+    registers,
+  })
+  const changes = new Histogram({
+    name: 'ebs_sync_changes',
+    help: 'Changes in a push (over HTTP or a socket), in a page that was pulled, or bookmarks in an import',
+    labelNames: ['operation'],
+    buckets: [0, 1, 10, 100, 1000, 10_000],
+    registers,
+  })
+  const conflicts = new Counter({
+    name: 'ebs_sync_conflicts_total',
+    help: 'Pushed changes that were rejected, and those that overwrote one their device had not seen',
+    labelNames: ['outcome'],
+    registers,
+  })
+  const countConflicts = (rejected: number, overwritten: number) => {
+    conflicts.inc({ outcome: 'rejected' }, rejected)
+    conflicts.inc({ outcome: 'overwritten' }, overwritten)
+  }
+  countConflicts(0, 0)
+  return {
+    registry,
+    countRequest(operation, status, seconds) {
+      requests.inc({ operation, status })
+      duration.observe({ operation }, seconds)
+    },
+    countAbandoned: (operation) => abandoned.inc({ operation }),
+    countUpgrade: () => requests.inc({ operation: 'openRealtime', status: 101 }),
+    countPush(count, { rejected, overwritten }) {
+      changes.observe({ operation: 'pushChanges' }, count)
+      countConflicts(rejected, overwritten)
+    },
+    countPull: (count) => changes.observe({ operation: 'pullChanges' }, count),
+    countImport: (count) => changes.observe({ operation: 'importBookmarks' }, count),
+  }
+}

@@ -1,0 +1,20 @@
+import type { Pulse, Subscriber } from './pulse.ts'
+
+/** Within one process. */
+export function createLocalPulse(): Pulse {
+  const subscribers = new Set<Subscriber>()
+  return {
+    publishChange(userId) {
+      for (const subscriber of subscribers) subscriber.changed(userId)
+    },
+    publishEnd(loginId) {
+      for (const subscriber of subscribers) subscriber.ended(loginId)
+    },
+    subscribe(subscriber) {
+      subscribers.add(subscriber)
+    },
+    async close() {
+      subscribers.clear()
+    },
+  }
+}
