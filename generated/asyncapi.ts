@@ -30,7 +30,7 @@ export interface components {
             type: "sync";
             event: components["schemas"]["SyncEvent"];
             /**
-             * @description The change's stamp (Unix ms), to send as `since` when connecting again.
+             * @description The change's sequence number (Unix ms), to send as `since` when connecting again.
              * @example 1763700000000
              */
             stamp: number;
@@ -68,24 +68,24 @@ export interface components {
              */
             type: "error";
             /**
-             * @description A sentence. For a rejected change it names the entity.
+             * @description A sentence. For a rejected change, it names the entity.
              * @example bookmark 0199f6a0-1c00-7000-8000-000000000002: The version of 1763700000123 by phone-2c is newer
              */
             error: string;
         };
         /**
-         * @description What kind of thing is synchronised.
+         * @description Kind of entity.
          * @example bookmark
          * @enum {string}
          */
         EntityType: "bookmark" | "history" | "group";
         /**
-         * @description What the change does. Create and update are treated alike.
+         * @description What the change does. Create and update are treated the same.
          * @example update
          * @enum {string}
          */
         Operation: "create" | "update" | "delete";
-        /** @description The newest change of an entity, as the server holds it. */
+        /** @description The newest change of an entity, as stored by the server. */
         SyncEvent: {
             /**
              * @description Unique sync event id.
@@ -120,7 +120,7 @@ export interface components {
              */
             encrypted_data?: string;
             /**
-             * @description Integrity hash; missing where a delete is all that is known of the entity.
+             * @description Integrity hash; missing if only a delete of the entity is known.
              * @example e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855
              */
             data_hash?: string;
@@ -130,12 +130,12 @@ export interface components {
              */
             conflict_resolved: boolean;
             /**
-             * @description How the conflict was resolved: `device_id` when timestamps were equal, `last_write_wins` when a version that the device had not seen was overwritten; null when there was none.
+             * @description How the conflict was resolved: `device_id` if the timestamps were equal, `last_write_wins` if the change overwrote a version that its device had not seen; null if there was no conflict.
              * @example last_write_wins
              */
             resolution_strategy: string | null;
             /**
-             * @description Versions of the entity that this change, or an earlier one, replaced without its device having seen them: the last of each device, newest last. A device that finds its own last version here has lost an edit, which it still holds. Left out when there are none.
+             * @description Versions of the entity that this change, or an earlier one, replaced although its device had not seen them: the last version of each device, newest last. A device that finds its own last version here has lost an edit, which it still holds. Left out if there are none.
              * @example [
              *       {
              *         "device_id": "phone-2c",
@@ -145,7 +145,7 @@ export interface components {
              */
             overwritten?: {
                 /**
-                 * @description The device that had made it.
+                 * @description The device that made it.
                  * @example phone-2c
                  */
                 device_id: string;
@@ -157,12 +157,12 @@ export interface components {
             }[];
         };
         /**
-         * @description Base64 of the encrypted bookmark JSON. Opaque to the server.
+         * @description Base64-encoded encrypted bookmark JSON. Opaque to the server.
          * @example AWVuY3J5cHRlZA==
          */
         EncryptedData: string;
         /**
-         * @description SHA-256 of the sealed plaintext. Opaque to the server; the client package writes lower-case hex.
+         * @description SHA-256 of the plaintext that was encrypted. Opaque to the server; the client package writes lower-case hex.
          * @example e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855
          */
         DataHash: string;
@@ -176,11 +176,11 @@ export interface components {
          * @example 1763700000000
          */
         Milliseconds: number;
-        /** @description A change made by a device. The fields of a sync event that the server decides (`conflict_resolved`, `resolution_strategy`) may be present and are ignored. */
+        /** @description A change made by a device. The fields of a sync event that the server sets (`conflict_resolved`, `resolution_strategy`) may be present and are ignored. */
         Change: {
             id: components["schemas"]["Id"];
             /**
-             * @description The user who made the change. Missing means the session's user; another user's is rejected.
+             * @description The user who made the change. The default is the session's user; another user's change is rejected.
              * @example 0199f6a0-1c00-7000-8000-000000000001
              */
             user_id?: string;
@@ -192,7 +192,7 @@ export interface components {
             encrypted_data?: components["schemas"]["EncryptedData"];
             data_hash?: components["schemas"]["DataHash"];
             /**
-             * @description The stamp (Unix ms) up to which the device had pulled when the edit was made. With it, a change that overwrites a version the device had not seen is marked as a resolved conflict.
+             * @description The device's cursor (Unix ms) when the edit was made. With it, a change that overwrites a version the device had not seen is marked as a resolved conflict.
              * @example 1763699990000
              */
             base?: number;

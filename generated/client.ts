@@ -11,7 +11,7 @@ export interface paths {
         put?: never;
         /**
          * Start a sign-in
-         * @description Returns the identity provider's URL to send the browser to. Remembers the attempt for 10 minutes in the sealed cookie `service_login`, without which the callback accepts no code. OAuth 2.0 authorization code flow with PKCE (RFC 7636) as RFC 9700 asks for.
+         * @description Returns the identity provider's URL to send the browser to. The sealed cookie `service_login` remembers the attempt for 10 minutes; without it the callback accepts no code. The flow is the OAuth 2.0 authorization code flow with PKCE (RFC 7636), as RFC 9700 recommends.
          */
         post: operations["startLogin"];
         delete?: never;
@@ -29,10 +29,10 @@ export interface paths {
         };
         /**
          * Complete a sign-in
-         * @description Where the identity provider sends the browser back to. In this order: (1) exchanges the code for tokens,
+         * @description The identity provider redirects the browser here. In this order, the service (1) exchanges the code for tokens,
          *     (2) creates the user on the first sign-in, (3) sets the two session cookies, (4) redirects.
          *
-         *     A user has at most 1,000 logins: another one ends the oldest, its session and its sockets.
+         *     A user can have at most 1,000 logins. A new one beyond that ends the oldest, including its session and sockets.
          *
          *     A failure redirects to `/login?error=<message>`; the message is one of `Login expired or was started in another
          *     browser`, `Login was refused by the identity provider`, `Identity provider is not available`, `Login failed`.
@@ -57,7 +57,7 @@ export interface paths {
         put?: never;
         /**
          * Sign out
-         * @description Ends the login of whichever cookie is valid, on every instance at once: its next request and its open sockets are refused. Clears both cookies. Without a session it succeeds too.
+         * @description Ends the login that a valid session or refresh cookie belongs to, on every instance at once: its next request is refused and its open sockets are closed. Clears both cookies. Also succeeds without a session.
          */
         post: operations["logout"];
         delete?: never;
@@ -74,8 +74,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Who is signed in
-         * @description Tells whether the session cookie is valid, and whose it is.
+         * Get the session
+         * @description Reports whether the session cookie is valid and which user it belongs to.
          */
         get: operations["getSession"];
         put?: never;
@@ -97,11 +97,11 @@ export interface paths {
         put?: never;
         /**
          * Get a new session cookie
-         * @description Call it when a request answered 401, then repeat that request once. The refresh cookie stays as it is, so tabs
-         *     that refresh at the same moment all stay signed in. Older session cookies of the login live 60 s more, and no more
-         *     than the newest 1,000.
+         * @description Call this when a request returned 401, then repeat that request once. The refresh cookie does not change, so tabs
+         *     that refresh at the same moment all stay signed in. Older session cookies of the login stay valid for another
+         *     60 s, but only the newest 1,000 of them.
          *
-         *     503 means that the identity provider is out of reach: nobody is signed out, try again later.
+         *     503 means that the identity provider is unreachable. Nobody is signed out; try again later.
          */
         post: operations["refreshSession"];
         delete?: never;
@@ -119,13 +119,13 @@ export interface paths {
         };
         /**
          * List bookmarks
-         * @description The live bookmarks, newest first (`created_at` descending, then `id` descending). Deleted ones are left out.
+         * @description Lists live bookmarks, newest first (`created_at` descending, then `id` descending). Deleted ones are left out.
          */
         get: operations["listBookmarks"];
         put?: never;
         /**
          * Create a bookmark
-         * @description Stores a new record. A client that binds its ciphertext to the id (as the client package does) sends the `id`; otherwise the server makes a UUIDv7. Counts as a change with operation `create` made by `X-Device-ID`.
+         * @description Stores a new record. A client that binds its ciphertext to the id (as the client package does) sends the `id`; otherwise the server generates a UUIDv7. Recorded as a change with operation `create` by the device in `X-Device-ID`.
          */
         post: operations["createBookmark"];
         delete?: never;
@@ -146,18 +146,18 @@ export interface paths {
         };
         /**
          * Get a bookmark
-         * @description One live bookmark. A deleted one answers 404.
+         * @description Returns one live bookmark. A deleted one gives 404.
          */
         get: operations["getBookmark"];
         /**
          * Replace a bookmark's content
-         * @description Changes `encrypted_data`, `data_hash` and `updated_at` of a live bookmark. Always wins over what is stored. Counts as a change with operation `update` made by `X-Device-ID`.
+         * @description Changes `encrypted_data`, `data_hash` and `updated_at` of a live bookmark. Always wins over the stored version. Recorded as a change with operation `update` by the device in `X-Device-ID`.
          */
         put: operations["updateBookmark"];
         post?: never;
         /**
          * Delete a bookmark
-         * @description Soft delete: sets `deleted_at` and keeps the record as a tombstone, so that an older change arriving later loses. Counts as a change with operation `delete` made by `X-Device-ID`.
+         * @description Soft delete: sets `deleted_at` and keeps the record as a tombstone, so that an older change that arrives later loses. Recorded as a change with operation `delete` by the device in `X-Device-ID`.
          */
         delete: operations["deleteBookmark"];
         options?: never;
@@ -173,8 +173,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * How far a device is behind
-         * @description Figures for the device in `X-Device-ID`; without the header, for the user's devices together. At most 1,000 devices of a user are known: when another one comes, the one not seen longest is forgotten, and so starts from cursor 0 again.
+         * Get the sync status
+         * @description Reports on the device in `X-Device-ID` or, without the header, on all of the user's devices together. The service remembers at most 1,000 devices per user: a new one beyond that replaces the device that was seen least recently, which then starts from cursor 0 again.
          */
         get: operations["getSyncStatus"];
         put?: never;
@@ -196,10 +196,10 @@ export interface paths {
         put?: never;
         /**
          * Pull changes
-         * @description Returns the newest change of each entity whose stamp is greater than `since`, in stamp order. While `has_more` is
-         *     true, repeat with `since` set to the returned `last_sync_timestamp`. A page may end before `limit` (after 8 MiB of
-         *     ciphertext); only `has_more` tells whether it was the last. A device's own changes come back too: it knows them
-         *     by `device_id`.
+         * @description Returns the newest change of each entity whose sequence number is greater than `since`, in order of sequence
+         *     numbers. While `has_more` is true, repeat with `since` set to the returned `last_sync_timestamp`. A page may end
+         *     before `limit` (after 8 MiB of ciphertext); only `has_more` tells whether it was the last. A device's own changes
+         *     are returned, too; it recognises them by `device_id`.
          */
         post: operations["pullChanges"];
         delete?: never;
@@ -219,16 +219,17 @@ export interface paths {
         put?: never;
         /**
          * Push changes
-         * @description Applies all changes in one transaction, or nothing. For each entity the greatest of the stored version and the
-         *     pushed changes is kept: greater `timestamp`, then greater `device_id`, then delete before update before create,
-         *     then greater event id, hash and data (strings compare by bytes). The losers are reported in `conflicts`.
+         * @description Applies all changes in one transaction, or none. For each entity, the greatest of the stored version and the
+         *     pushed changes is kept: the one with the greater `timestamp`, then the greater `device_id`, then delete before
+         *     update before create, then the greater event id, hash and data (strings are compared by bytes). The losing changes
+         *     are reported in `conflicts`.
          *
-         *     A repeated push is accepted and changes nothing. A change of another user, or with a `timestamp` more than 24 h
-         *     ahead of the server, is rejected in `conflicts`. One malformed change makes the whole request a 400.
+         *     A repeated push is accepted and changes nothing. A change of another user, or one whose `timestamp` is more than
+         *     24 h ahead of the server, is rejected in `conflicts`. One malformed change makes the whole request fail with 400.
          *
-         *     A push that would pass the user's quota is a 413 as a whole, its deletes included: push those by themselves. A
-         *     push of deletes alone is never refused. The delete of an unknown entity leaves a tombstone, so that an older create
-         *     arriving later loses; at the limit of records it is accepted and leaves none.
+         *     A push that would exceed the user's quota fails as a whole with 413, including its deletes: push those separately.
+         *     A push that contains only deletes is never refused. Deleting an unknown entity leaves a tombstone, so that an older
+         *     create that arrives later loses; at the limit of records, the delete is accepted but leaves none.
          */
         post: operations["pushChanges"];
         delete?: never;
@@ -248,9 +249,9 @@ export interface paths {
         put?: never;
         /**
          * Import bookmarks
-         * @description Creates many bookmarks at once. An element that fails (a live bookmark has its id, a field is wrong) is reported
-         *     in `errors` with its id; the others are imported. A deleted bookmark with that id is revived. Dates are in Unix
-         *     **seconds**. An import that would pass the user's quota is a 413 as a whole: nothing is imported.
+         * @description Creates many bookmarks at once. An element that fails (its id belongs to a live bookmark, or a field is wrong) is
+         *     reported in `errors` with its id; the others are imported. A deleted bookmark with the same id is restored. Dates
+         *     are in Unix **seconds**. An import that would exceed the user's quota fails as a whole with 413: nothing is imported.
          */
         post: operations["importBookmarks"];
         delete?: never;
@@ -268,12 +269,12 @@ export interface paths {
         };
         /**
          * Open the realtime channel
-         * @description Upgrades to a WebSocket; its messages are in `asyncapi.yaml`. Browsers cannot set headers on a WebSocket, so the
-         *     query parameters `user_id` and `device_id` stand in for `X-User-ID` and `X-Device-ID` (a header wins). Checked in
-         *     this order: origin, session, upgrade, ids, user, sockets.
+         * @description Upgrades to a WebSocket, whose messages are described in `asyncapi.yaml`. Browsers cannot set headers on a
+         *     WebSocket, so the query parameters `user_id` and `device_id` can replace `X-User-ID` and `X-Device-ID` (a header
+         *     takes precedence). The checks run in this order: origin, session, upgrade, ids, user, sockets.
          *
-         *     A user has at most 256 open sockets on one instance of the service; another one is answered 429
-         *     `Too many sockets` there until one of them is closed.
+         *     A user can have at most 256 open sockets on one instance of the service. Another one gets 429 `Too many sockets`
+         *     there until one of them is closed.
          */
         get: operations["openRealtime"];
         put?: never;
@@ -293,17 +294,17 @@ export interface paths {
         };
         /**
          * List exports
-         * @description The user's exports, newest first. Expired ones are gone.
+         * @description Lists the user's exports, newest first. Expired ones are not included.
          */
         get: operations["listExports"];
         put?: never;
         /**
-         * Make an export
-         * @description Starts making a backup file of every live bookmark. Answers at once; ask `listExports` until it is `completed`.
-         *     The file expires 7 days after that.
+         * Create an export
+         * @description Starts making a backup file of every live bookmark. Responds immediately; poll `listExports` until the export is
+         *     `completed`. The file expires 7 days after that.
          *
-         *     A user has at most 3 unfinished exports, and at most 10 that are kept: unfinished, or completed and not expired. A
-         *     failed one holds no place: once there are 10 exports in all, the oldest failed one gives way to the new one.
+         *     A user can have at most 3 unfinished exports, and at most 10 kept ones: unfinished, or completed and not expired.
+         *     Failed exports do not count: once there are 10 exports in all, a new one replaces the oldest failed one.
          */
         post: operations["createExport"];
         delete?: never;
@@ -324,19 +325,19 @@ export interface paths {
         };
         /**
          * Download an export file
-         * @description The encrypted file, byte for byte as stored. `Range` requests are answered (RFC 9110, section 14), so that a broken
-         *     download can go on.
+         * @description Returns the encrypted file exactly as stored. `Range` requests are supported (RFC 9110, section 14), so an
+         *     interrupted download can be resumed.
          *
          *     Layout: a 32-byte header (`EBSX`, version byte 1, 8 bytes key id, 19 bytes nonce prefix), then
          *     XChaCha20-Poly1305 chunks of 65,536 bytes of plaintext in the STREAM construction. The client package's
-         *     `openExport` opens it.
+         *     `openExport` decrypts it.
          */
         get: operations["downloadExport"];
         put?: never;
         post?: never;
         /**
          * Delete an export
-         * @description Removes the export and its file from storage, also while it is being made.
+         * @description Removes the export and its file from storage, even while it is being made.
          */
         delete: operations["deleteExport"];
         options?: never;
@@ -353,12 +354,12 @@ export interface paths {
         };
         /**
          * Get the export key
-         * @description The user's encryption key for backup files. It opens files, never a bookmark: what is inside a file is still the client's ciphertext.
+         * @description Returns the user's encryption key for backup files. It opens files but no bookmarks: inside a file, each bookmark is still the client's ciphertext.
          */
         get: operations["getExportKey"];
         /**
          * Replace the export key
-         * @description Affects later exports only. The client package derives it from the user's own master key, so that backups open with the passphrase alone.
+         * @description Affects later exports only. The client package derives the key from the user's own master key, so that the passphrase alone is enough to open backups.
          */
         put: operations["setExportKey"];
         post?: never;
@@ -377,12 +378,12 @@ export interface paths {
         };
         /**
          * Get the keyring
-         * @description The user's wrapped keys, opaque to the server.
+         * @description Returns the user's wrapped keys, which are opaque to the server.
          */
         get: operations["getKeyring"];
         /**
          * Store the keyring
-         * @description Stores the keyring if `revision` is the stored one's plus 1 (the first is 1), so that two devices cannot overwrite each other's without noticing.
+         * @description Stores the keyring if `revision` is the stored revision plus 1 (the first is 1), so that two devices cannot overwrite each other's keyring unnoticed.
          */
         put: operations["setKeyring"];
         post?: never;
@@ -400,8 +401,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Health report
-         * @description Always answers 200; `status` tells. The database is probed every second, the others every 30 s.
+         * Get the health report
+         * @description Always returns 200; see `status`. The database is probed every second, the other components every 30 s.
          */
         get: operations["getHealth"];
         put?: never;
@@ -422,12 +423,12 @@ export interface components {
          */
         Id: string;
         /**
-         * @description Base64 of the encrypted bookmark JSON. Opaque to the server.
+         * @description Base64-encoded encrypted bookmark JSON. Opaque to the server.
          * @example AWVuY3J5cHRlZA==
          */
         EncryptedData: string;
         /**
-         * @description SHA-256 of the sealed plaintext. Opaque to the server; the client package writes lower-case hex.
+         * @description SHA-256 of the plaintext that was encrypted. Opaque to the server; the client package writes lower-case hex.
          * @example e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855
          */
         DataHash: string;
@@ -441,15 +442,15 @@ export interface components {
          * @example 1763700000
          */
         Seconds: number;
-        /** @description Every error. */
+        /** @description An error. */
         Error: {
             /**
-             * @description A sentence for people; those listed in this contract are exact.
+             * @description A human-readable sentence; those listed in this contract are exact.
              * @example Bookmark not found
              */
             error: string;
         };
-        /** @description Done. */
+        /** @description Success. */
         Success: {
             /**
              * @description Always true.
@@ -458,7 +459,7 @@ export interface components {
              */
             success: true;
         };
-        /** @description How to sign in. */
+        /** @description Options for signing in. */
         LoginRequest: {
             /**
              * @description The URL to go to after login. A path on the service's (or web app's) origin, or a URL whose origin is on the CORS list.
@@ -467,13 +468,13 @@ export interface components {
              */
             returnTo?: string;
             /**
-             * @description Ask the identity provider to sign in anew, or to let the user choose an account.
+             * @description Has the identity provider ask the user to sign in again, or to choose an account.
              * @example select_account
              * @enum {string}
              */
             prompt?: "login" | "select_account";
         };
-        /** @description Where to sign in. */
+        /** @description Where to send the browser. */
         LoginResponse: {
             /**
              * @description The identity provider's URL. Send the browser there.
@@ -481,7 +482,7 @@ export interface components {
              */
             authorizationUrl: string;
         };
-        /** @description The signed-in user. Claims that the identity provider does not give are empty. */
+        /** @description The signed-in user. Claims that the identity provider does not supply are empty. */
         SessionUser: {
             /**
              * @description The user's id
@@ -504,7 +505,7 @@ export interface components {
              */
             avatar_url: string;
             /**
-             * @description Whether the identity provider checked the address.
+             * @description Whether the identity provider has verified the address.
              * @example true
              */
             email_verified: boolean;
@@ -539,7 +540,7 @@ export interface components {
             encrypted_data: components["schemas"]["EncryptedData"];
             data_hash: components["schemas"]["DataHash"];
         };
-        /** @description A bookmark record as the server holds it. */
+        /** @description A bookmark record as stored by the server. */
         Bookmark: {
             /**
              * @description Bookmark identifier.
@@ -557,12 +558,12 @@ export interface components {
              */
             data_hash: string;
             /**
-             * @description When the bookmark first became known (Unix ms). Never moves.
+             * @description When the bookmark was created: the time of its first change, or the import's `date_added` (Unix ms). Never changes.
              * @example 1763700000000
              */
             created_at: number;
             /**
-             * @description Time of the change that is stored (Unix ms).
+             * @description Time of the stored change (Unix ms).
              * @example 1763700000000
              */
             updated_at: number;
@@ -574,12 +575,12 @@ export interface components {
         };
         /** @description One page of bookmarks. */
         BookmarkPage: {
-            /** @description The records of this page. */
+            /** @description The records on this page. */
             data: components["schemas"]["Bookmark"][];
-            /** @description Where this page lies. */
+            /** @description Position of this page in the list. */
             meta: {
                 /**
-                 * @description Live bookmarks in all.
+                 * @description Number of live bookmarks.
                  * @example 250
                  */
                 total: number;
@@ -589,29 +590,29 @@ export interface components {
                  */
                 page: number;
                 /**
-                 * @description Bookmarks on a page.
+                 * @description Bookmarks per page.
                  * @example 100
                  */
                 limit: number;
             };
         };
         /**
-         * @description What kind of thing is synchronised.
+         * @description Kind of entity.
          * @example bookmark
          * @enum {string}
          */
         EntityType: "bookmark" | "history" | "group";
         /**
-         * @description What the change does. Create and update are treated alike.
+         * @description What the change does. Create and update are treated the same.
          * @example update
          * @enum {string}
          */
         Operation: "create" | "update" | "delete";
-        /** @description A change made by a device. The fields of a sync event that the server decides (`conflict_resolved`, `resolution_strategy`) may be present and are ignored. */
+        /** @description A change made by a device. The fields of a sync event that the server sets (`conflict_resolved`, `resolution_strategy`) may be present and are ignored. */
         Change: {
             id: components["schemas"]["Id"];
             /**
-             * @description The user who made the change. Missing means the session's user; another user's is rejected.
+             * @description The user who made the change. The default is the session's user; another user's change is rejected.
              * @example 0199f6a0-1c00-7000-8000-000000000001
              */
             user_id?: string;
@@ -623,12 +624,12 @@ export interface components {
             encrypted_data?: components["schemas"]["EncryptedData"];
             data_hash?: components["schemas"]["DataHash"];
             /**
-             * @description The stamp (Unix ms) up to which the device had pulled when the edit was made. With it, a change that overwrites a version the device had not seen is marked as a resolved conflict.
+             * @description The device's cursor (Unix ms) when the edit was made. With it, a change that overwrites a version the device had not seen is marked as a resolved conflict.
              * @example 1763699990000
              */
             base?: number;
         };
-        /** @description The newest change of an entity, as the server holds it. */
+        /** @description The newest change of an entity, as stored by the server. */
         SyncEvent: {
             /**
              * @description Unique sync event id.
@@ -663,7 +664,7 @@ export interface components {
              */
             encrypted_data?: string;
             /**
-             * @description Integrity hash; missing where a delete is all that is known of the entity.
+             * @description Integrity hash; missing if only a delete of the entity is known.
              * @example e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855
              */
             data_hash?: string;
@@ -673,12 +674,12 @@ export interface components {
              */
             conflict_resolved: boolean;
             /**
-             * @description How the conflict was resolved: `device_id` when timestamps were equal, `last_write_wins` when a version that the device had not seen was overwritten; null when there was none.
+             * @description How the conflict was resolved: `device_id` if the timestamps were equal, `last_write_wins` if the change overwrote a version that its device had not seen; null if there was no conflict.
              * @example last_write_wins
              */
             resolution_strategy: string | null;
             /**
-             * @description Versions of the entity that this change, or an earlier one, replaced without its device having seen them: the last of each device, newest last. A device that finds its own last version here has lost an edit, which it still holds. Left out when there are none.
+             * @description Versions of the entity that this change, or an earlier one, replaced although its device had not seen them: the last version of each device, newest last. A device that finds its own last version here has lost an edit, which it still holds. Left out if there are none.
              * @example [
              *       {
              *         "device_id": "phone-2c",
@@ -688,7 +689,7 @@ export interface components {
              */
             overwritten?: {
                 /**
-                 * @description The device that had made it.
+                 * @description The device that made it.
                  * @example phone-2c
                  */
                 device_id: string;
@@ -723,16 +724,16 @@ export interface components {
              */
             event_id: string;
         };
-        /** @description Where to go on from. */
+        /** @description Where to continue from. */
         PullRequest: {
             /**
-             * @description A stamp (Unix ms); changes after it are returned.
+             * @description The cursor (Unix ms); changes after it are returned.
              * @default 0
              * @example 1763700000000
              */
             since?: number;
             /**
-             * @description Changes on a page.
+             * @description Changes per page.
              * @default 1000
              * @example 1000
              */
@@ -740,15 +741,15 @@ export interface components {
         };
         /** @description One page of changes. */
         PullResponse: {
-            /** @description In stamp order. */
+            /** @description In order of sequence numbers. */
             changes: components["schemas"]["SyncEvent"][];
             /**
-             * @description The stamp (Unix ms) to send as `since` next time.
+             * @description The cursor (Unix ms) to send as `since` next time.
              * @example 1763700000000
              */
             last_sync_timestamp: number;
             /**
-             * @description Whether more changes wait behind this page.
+             * @description Whether there are more changes after this page.
              * @example false
              */
             has_more: boolean;
@@ -758,7 +759,7 @@ export interface components {
             /** @description The changes, in any order. */
             changes: components["schemas"]["Change"][];
         };
-        /** @description What became of the changes. */
+        /** @description The outcome of a push. */
         PushResponse: {
             /**
              * @description Length of `accepted_ids`.
@@ -770,7 +771,7 @@ export interface components {
             /** @description The changes that lost, in request order. */
             conflicts: components["schemas"]["ConflictInfo"][];
             /**
-             * @description The server's time (Unix ms), for clients to learn their skew. No cursor.
+             * @description The server's time (Unix ms), for clients to measure their clock skew. Not a cursor.
              * @example 1763700000000
              */
             timestamp: number;
@@ -783,13 +784,13 @@ export interface components {
             date_added?: components["schemas"]["Seconds"];
             date_modified?: components["schemas"]["Seconds"];
         };
-        /** @description Meant as an ImportBookmark. Only the id is demanded of the request; any other fault is reported for the element alone. */
+        /** @description Should be an ImportBookmark. A missing or invalid id makes the whole request fail; any other fault is reported for that element alone. */
         ImportCandidate: {
             id: components["schemas"]["Id"];
         };
         /** @description Bookmarks to import. */
         ImportRequest: {
-            /** @description Each an ImportBookmark. */
+            /** @description The bookmarks, each an ImportBookmark. */
             bookmarks: components["schemas"]["ImportCandidate"][];
         };
         /** @description A bookmark that was not imported. */
@@ -800,12 +801,12 @@ export interface components {
              */
             id: string;
             /**
-             * @description Why.
+             * @description Why it was not imported.
              * @example Bookmark already exists
              */
             error: string;
         };
-        /** @description What became of the bookmarks. */
+        /** @description The outcome of an import. */
         ImportResponse: {
             /**
              * @description Length of `imported_ids`.
@@ -814,7 +815,7 @@ export interface components {
             imported: number;
             /** @description Ids of the imported bookmarks, in request order. */
             imported_ids: string[];
-            /** @description Those not imported, in request order. */
+            /** @description The bookmarks that were not imported, in request order. */
             errors: components["schemas"]["ImportError"][];
             /**
              * @description The server's time (Unix ms).
@@ -822,7 +823,7 @@ export interface components {
              */
             timestamp: number;
         };
-        /** @description How far a device is behind. */
+        /** @description Sync status of a device. */
         SyncStatus: {
             /**
              * @description The user.
@@ -835,7 +836,7 @@ export interface components {
              */
             last_sync: number;
             /**
-             * @description Changes of other devices beyond the cursor; 10000 means that many or more.
+             * @description Changes by other devices after the cursor; 10000 means 10000 or more.
              * @example 3
              */
             pending_changes: number;
@@ -850,7 +851,7 @@ export interface components {
              */
             total_bookmarks: number;
         };
-        /** @description A backup file, or the making of one. */
+        /** @description A backup file, finished or being made. */
         Export: {
             /**
              * @description Export identifier.
@@ -858,12 +859,12 @@ export interface components {
              */
             id: string;
             /**
-             * @description When it was asked for (Unix ms).
+             * @description When it was requested (Unix ms).
              * @example 1763700000000
              */
             created_at: number;
             /**
-             * @description How far it is.
+             * @description How far the export has got.
              * @example processing
              * @enum {string}
              */
@@ -889,7 +890,7 @@ export interface components {
             /** @description Newest first. */
             exports: components["schemas"]["Export"][];
         };
-        /** @description The key of backup files. */
+        /** @description The key for backup files. */
         ExportKey: {
             /**
              * @description 32 bytes in base64.
@@ -900,17 +901,17 @@ export interface components {
         /** @description The user's wrapped keys. */
         Keyring: {
             /**
-             * @description Opaque to the server. The client package keeps JSON with the wrapped master key in it.
+             * @description Opaque to the server. The client package stores JSON that contains the wrapped master key.
              * @example {"format":"ebs-keyring/1"}
              */
             keyring: string;
             /**
-             * @description The stored one's plus 1; the first is 1.
+             * @description The stored revision plus 1; the first is 1.
              * @example 1
              */
             revision: number;
         };
-        /** @description The service's report on itself. */
+        /** @description Health of the service. */
         Health: {
             /**
              * @description API package name.
@@ -924,13 +925,13 @@ export interface components {
              */
             version: string;
             /**
-             * @description Where it runs.
+             * @description Where the service runs.
              * @example production
              * @enum {string}
              */
             environment: "development" | "staging" | "production";
             /**
-             * @description healthy: all systems operational; degraded: some features may be unavailable (object store or identity provider out of reach); unhealthy: major issues, limited functionality (no database).
+             * @description healthy: all systems operational; degraded: some features may be unavailable (object store or identity provider unreachable); unhealthy: major issues, limited functionality (no database).
              * @example healthy
              * @enum {string}
              */
@@ -942,7 +943,7 @@ export interface components {
              */
             timestamp: string;
         };
-        /** @description A bookmark in the clear. Exists only on the client, inside `encrypted_data`. Unknown fields survive an edit. */
+        /** @description A bookmark in plaintext. Exists only on the client, inside `encrypted_data`. Edits keep unknown fields. */
         PlaintextBookmark: {
             /**
              * @description Unique identifier; equals the record's id.
@@ -997,7 +998,7 @@ export interface components {
              */
             domain?: string;
             /**
-             * @description Where it comes from.
+             * @description Where the bookmark comes from.
              * @example bookmarks
              * @enum {string}
              */
@@ -1060,12 +1061,12 @@ export interface components {
              * @example 1
              */
             bookmark_count: number;
-            /** @description The bookmarks in the clear. */
+            /** @description The bookmarks in plaintext. */
             bookmarks: components["schemas"]["PlaintextBookmark"][];
         };
     };
     responses: {
-        /** @description The request is malformed. Names the part and the fault, unless the operation has a sentence of its own for its body. */
+        /** @description The request is malformed. The error names the part and the fault, unless the operation has its own error text for its body. */
         BadRequest: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1075,7 +1076,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description No session cookie, or it is invalid or expired. Refresh once, then repeat; else sign in again. */
+        /** @description The session cookie is missing, invalid or expired. Refresh once and repeat the request; if that fails, sign in again. */
         Unauthorized: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1092,7 +1093,7 @@ export interface components {
                 };
             };
         };
-        /** @description The request's Origin is not on the list. */
+        /** @description The request's Origin is not on the CORS list. */
         ForbiddenOrigin: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1126,7 +1127,7 @@ export interface components {
                 };
             };
         };
-        /** @description The user has no export with this id, or it is expired. */
+        /** @description The user has no export with this id, or it has expired. */
         ExportNotFound: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1143,7 +1144,7 @@ export interface components {
                 };
             };
         };
-        /** @description URL and headers are larger than 16 KiB. */
+        /** @description The URL and headers are larger than 16 KiB. */
         HeadersTooLarge: {
             headers: {
                 [name: string]: unknown;
@@ -1176,7 +1177,7 @@ export interface components {
                 };
             };
         };
-        /** @description The body is larger than 1 MiB (32 MiB for push and import), or what it would store is more than the user's quota. Nothing was applied. */
+        /** @description The body is larger than 1 MiB (32 MiB for push and import), or storing it would exceed the user's quota. Nothing was applied. */
         TooMuch: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1185,7 +1186,7 @@ export interface components {
             content: {
                 "application/json": {
                     /**
-                     * @description What was too much.
+                     * @description Which limit was exceeded.
                      * @example Storage quota exceeded
                      * @enum {string}
                      */
@@ -1210,7 +1211,7 @@ export interface components {
                 };
             };
         };
-        /** @description The rate limit of the user, or of an address that keeps failing to sign in, is used up. */
+        /** @description The rate limit of the user, or of an address that keeps failing to sign in, is exceeded. */
         TooManyRequests: {
             headers: {
                 "Retry-After": components["headers"]["Retry-After"];
@@ -1228,7 +1229,7 @@ export interface components {
                 };
             };
         };
-        /** @description A fault of the service. Logged there under the request's id. */
+        /** @description An internal error. The service logs it under the request's id. */
         Internal: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1245,7 +1246,7 @@ export interface components {
                 };
             };
         };
-        /** @description A part of the service is out of reach, or this instance has too much to do: it holds at most 128 MiB of request bodies at a time (64 MiB of one user), and refuses some of many requests while it falls behind. Nothing was changed; try again. */
+        /** @description A component of the service is unreachable, or this instance is overloaded: it holds at most 128 MiB of request bodies at a time (64 MiB for one user), and refuses some requests while it falls behind. Nothing was changed; try again. */
         Unavailable: {
             headers: {
                 "Retry-After": components["headers"]["Retry-After"];
@@ -1267,7 +1268,7 @@ export interface components {
     parameters: {
         /** @description The bookmark's id, percent-encoded. */
         BookmarkId: components["schemas"]["Id"];
-        /** @description The device that makes the request. `unknown` is no device of its own, and its changes are broadcast to all. */
+        /** @description The device that makes the request. `unknown` does not count as a device, and its changes are broadcast to all devices. */
         DeviceId: string;
     };
     requestBodies: never;
@@ -1278,13 +1279,13 @@ export interface components {
         "Retry-After": number;
         /** @description An attachment with a file name that ends in `.dat`. */
         "Content-Disposition": string;
-        /** @description Bytes that follow. */
+        /** @description Length of the body in bytes. */
         "Content-Length": number;
-        /** @description Byte ranges are understood. */
+        /** @description Byte ranges are supported. */
         "Accept-Ranges": "bytes";
-        /** @description Names the file's content. */
+        /** @description Identifies the file's content. */
         ETag: string;
-        /** @description Nothing between the service and the user may keep it. */
+        /** @description No cache may store the response. */
         "Cache-Control": string;
     };
     pathItems: never;
@@ -1298,7 +1299,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        /** @description Where to go after the sign-in. May be left out. */
+        /** @description Where to go after the sign-in. Optional. */
         requestBody?: {
             content: {
                 "application/json": components["schemas"]["LoginRequest"];
@@ -1322,7 +1323,7 @@ export interface operations {
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TooManyRequests"];
-            /** @description The identity provider did not answer as it should. */
+            /** @description The identity provider did not respond as expected. */
             500: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1345,9 +1346,9 @@ export interface operations {
     completeLogin: {
         parameters: {
             query?: {
-                /** @description Authorization code from the identity provider. Without it the sign-in failed. */
+                /** @description Authorization code from the identity provider. If it is missing, the sign-in failed. */
                 code?: string;
-                /** @description The return URL, as the sign-in was started with. */
+                /** @description The return URL that the sign-in was started with. */
                 state?: string;
                 /** @description The identity provider's issuer (RFC 9207). */
                 iss?: string;
@@ -1360,7 +1361,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description To the return URL with both cookies set, or to `/login?error=<message>` without a cookie. */
+            /** @description Redirect to the return URL with both cookies set, or to `/login?error=<message>` without cookies. */
             302: {
                 headers: {
                     /** @description The return URL, or `/login?error=<message>`. */
@@ -1404,7 +1405,7 @@ export interface operations {
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TooManyRequests"];
-            /** @description The login could not be ended. The cookies stay. */
+            /** @description The login could not be ended. The cookies are not cleared. */
             500: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1443,7 +1444,7 @@ export interface operations {
                     "application/json": components["schemas"]["Session"];
                 };
             };
-            /** @description Not signed in, or the session is over. Unlike other operations, without an error text. */
+            /** @description Not signed in, or the session has ended. Unlike in other operations, the body has no error text. */
             401: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1480,7 +1481,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["BadRequest"];
-            /** @description The login is over. The user must sign in again. */
+            /** @description The login has ended. The user must sign in again. */
             401: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1508,9 +1509,9 @@ export interface operations {
     listBookmarks: {
         parameters: {
             query?: {
-                /** @description Which page, from 1. */
+                /** @description Page number, starting at 1. */
                 page?: number;
-                /** @description Bookmarks on a page. */
+                /** @description Bookmarks per page. */
                 limit?: number;
             };
             header?: never;
@@ -1519,7 +1520,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description One page. */
+            /** @description One page of bookmarks. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1540,7 +1541,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The device that makes the request. `unknown` is no device of its own, and its changes are broadcast to all. */
+                /** @description The device that makes the request. `unknown` does not count as a device, and its changes are broadcast to all devices. */
                 "x-device-id"?: components["parameters"]["DeviceId"];
             };
             path?: never;
@@ -1566,7 +1567,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["ForbiddenOrigin"];
-            /** @description The id is in use, by a live or a deleted bookmark. */
+            /** @description A live or deleted bookmark already has this id. */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1624,7 +1625,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The device that makes the request. `unknown` is no device of its own, and its changes are broadcast to all. */
+                /** @description The device that makes the request. `unknown` does not count as a device, and its changes are broadcast to all devices. */
                 "x-device-id"?: components["parameters"]["DeviceId"];
             };
             path: {
@@ -1665,7 +1666,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The device that makes the request. `unknown` is no device of its own, and its changes are broadcast to all. */
+                /** @description The device that makes the request. `unknown` does not count as a device, and its changes are broadcast to all devices. */
                 "x-device-id"?: components["parameters"]["DeviceId"];
             };
             path: {
@@ -1701,7 +1702,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The device asked about. Without it, `last_sync` is any device's and `pending_changes` counts from the foremost cursor. */
+                /** @description The device to report on. Without it, `last_sync` is the latest of any device and `pending_changes` counts from the furthest cursor. */
                 "x-device-id"?: components["schemas"]["Id"];
             };
             path?: never;
@@ -1709,7 +1710,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The figures. */
+            /** @description The status. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1722,7 +1723,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             429: components["responses"]["TooManyRequests"];
-            /** @description The figures could not be read. */
+            /** @description The status could not be read. */
             500: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1737,7 +1738,7 @@ export interface operations {
                          */
                         error: "Failed to get sync status" | "Internal server error";
                         /**
-                         * @description The kind of failure to get the status; always there with that error. Holds nothing internal.
+                         * @description The kind of failure; always present with `Failed to get sync status`. Reveals nothing internal.
                          * @example The database did not answer
                          */
                         details?: string;
@@ -1751,13 +1752,13 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The device that makes the request. `unknown` is no device of its own, and its changes are broadcast to all. */
+                /** @description The device that makes the request. `unknown` does not count as a device, and its changes are broadcast to all devices. */
                 "x-device-id"?: components["parameters"]["DeviceId"];
             };
             path?: never;
             cookie?: never;
         };
-        /** @description Where to go on from. Without a body, from the beginning. */
+        /** @description Where to continue from. Without a body, pulling starts from the beginning. */
         requestBody?: {
             content: {
                 "application/json": components["schemas"]["PullRequest"];
@@ -1788,7 +1789,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The device that makes the request. `unknown` is no device of its own, and its changes are broadcast to all. */
+                /** @description The device that makes the request. `unknown` does not count as a device, and its changes are broadcast to all devices. */
                 "x-device-id"?: components["parameters"]["DeviceId"];
             };
             path?: never;
@@ -1801,7 +1802,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What became of each change. */
+            /** @description The outcome for each change. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1825,7 +1826,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The device that makes the request. `unknown` is no device of its own, and its changes are broadcast to all. */
+                /** @description The device that makes the request. `unknown` does not count as a device, and its changes are broadcast to all devices. */
                 "x-device-id"?: components["parameters"]["DeviceId"];
             };
             path?: never;
@@ -1838,7 +1839,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What became of each bookmark. */
+            /** @description The outcome for each bookmark. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1861,11 +1862,11 @@ export interface operations {
     openRealtime: {
         parameters: {
             query?: {
-                /** @description In place of `X-User-ID`. */
+                /** @description Used in place of `X-User-ID`. */
                 user_id?: string;
-                /** @description In place of `X-Device-ID`. */
+                /** @description Used in place of `X-Device-ID`. */
                 device_id?: components["schemas"]["Id"];
-                /** @description A stamp (Unix ms) to replay the missed changes from. Without it the channel starts with what comes next. */
+                /** @description The cursor (Unix ms) to replay missed changes from. Without it the channel starts with the next change. */
                 since?: number;
             };
             header?: {
@@ -1890,7 +1891,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            /** @description The origin is not on the list, or the ids name another user. */
+            /** @description The origin is not on the CORS list, or the user id is not the signed-in user's. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1907,7 +1908,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description The call was no WebSocket upgrade. */
+            /** @description The request is not a WebSocket upgrade. */
             426: {
                 headers: {
                     /** @description The protocol to upgrade to. */
@@ -1926,7 +1927,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description The user has 256 open sockets on this instance, or the rate limit is used up. */
+            /** @description The user has 256 open sockets on this instance, or the rate limit is exceeded. */
             429: {
                 headers: {
                     "Retry-After": components["headers"]["Retry-After"];
@@ -1936,7 +1937,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /**
-                         * @description Which limit was met.
+                         * @description Which limit was reached.
                          * @example Too many sockets
                          * @enum {string}
                          */
@@ -1982,7 +1983,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The export, in status `processing`. */
+            /** @description The export, with status `processing`. */
             201: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1997,7 +1998,7 @@ export interface operations {
             403: components["responses"]["ForbiddenOrigin"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description Three exports are unfinished, or ten are kept (then `Retry-After` tells when the first of them expires; deleting one is quicker), or the rate limit is used up. */
+            /** @description Three exports are unfinished, or ten are kept (then `Retry-After` tells when the first of them expires; deleting one is quicker), or the rate limit is exceeded. */
             429: {
                 headers: {
                     "Retry-After": components["headers"]["Retry-After"];
@@ -2007,7 +2008,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /**
-                         * @description Which limit was met.
+                         * @description Which limit was reached.
                          * @example Too many exports in progress
                          * @enum {string}
                          */
@@ -2025,7 +2026,7 @@ export interface operations {
             header?: {
                 /** @description A single byte range. Anything else is ignored and the whole file is sent. */
                 range?: string;
-                /** @description The ETag that the range belongs to. With another one the whole file is sent. */
+                /** @description The ETag of the file that the range belongs to. If it does not match, the whole file is sent. */
                 "if-range"?: string;
             };
             path: {
@@ -2051,10 +2052,10 @@ export interface operations {
                     "application/octet-stream": string;
                 };
             };
-            /** @description The part of the file that was asked for. */
+            /** @description The requested part of the file. */
             206: {
                 headers: {
-                    /** @description Which bytes these are, of how many. */
+                    /** @description The range that is sent, and the size of the file in bytes. */
                     "Content-Range": string;
                     "Content-Disposition": components["headers"]["Content-Disposition"];
                     "Content-Length": components["headers"]["Content-Length"];
@@ -2083,7 +2084,7 @@ export interface operations {
             /** @description The range lies outside the file. */
             416: {
                 headers: {
-                    /** @description How many bytes the file has. */
+                    /** @description The size of the file in bytes. */
                     "Content-Range": string;
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
@@ -2116,7 +2117,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Deleted; the file is gone. */
+            /** @description Deleted; the file has been removed. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2140,7 +2141,7 @@ export interface operations {
     getExportKey: {
         parameters: {
             query?: {
-                /** @description The id of an export, to get the key that its file was made with. */
+                /** @description The id of an export whose file's key to return. */
                 export?: components["schemas"]["Id"];
             };
             header?: never;
@@ -2223,7 +2224,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthorized"];
-            /** @description No keyring was stored yet. */
+            /** @description No keyring has been stored yet. */
             404: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2272,7 +2273,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["ForbiddenOrigin"];
-            /** @description The revision is not the stored one's plus 1. Get the keyring, and decide anew. */
+            /** @description The revision is not the stored revision plus 1. Get the keyring and decide again. */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];

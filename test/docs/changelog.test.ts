@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import t from 'tap'
+import packageJson from '../../package.json' with { type: 'json' }
 import { writeChangelog } from '../../scripts/build/docs/changelog.ts'
 import { readHistory } from '../../scripts/build/docs/history.ts'
 
@@ -30,7 +31,7 @@ t.test('Each commit that changed the contract is there, newest first, with what 
     t.ok(text.includes(from), from)
     await writeFile(join(folder, name), text.replaceAll(from, to))
   }
-  await edit('openapi.yaml', '  version: 1.0.0', '  version: 1.2.3')
+  await edit('openapi.yaml', `  version: ${packageJson.version}`, '  version: 1.2.3')
   await commit('The contract')
   await writeFile(join(folder, 'other.txt'), 'no contract')
   await commit('Something else')
