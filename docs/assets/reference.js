@@ -1,4 +1,4 @@
-// Redoc computes shades from its colours, so it takes no CSS variables: another scheme is another start.
+// Redoc computes shades from its colours and so cannot use CSS variables: a change of scheme reloads the page.
 const scheme = matchMedia('(prefers-color-scheme: dark)')
 scheme.addEventListener('change', () => location.reload())
 

@@ -5,34 +5,34 @@ import { withRefresh } from './api/refresh.ts'
 import { withRetries } from './api/retry.ts'
 
 export interface ClientOptions {
-  /** Where the service is, such as `https://sync.example.org`; its PUBLIC_URL. */
+  /** The service's PUBLIC_URL, such as `https://sync.example.org`. */
   baseUrl: string
-  /** This device, 1 to 128 printable ASCII characters; stays the same for as long as the device keeps its store. */
+  /** Identifies this device: 1 to 128 printable ASCII characters. Must stay the same for as long as the device keeps its store. */
   deviceId: string
-  /** Stands in for the platform's `fetch`: in Node, one that keeps cookies. */
+  /** Replaces the platform's `fetch`: in Node, pass one that sends cookies. */
   fetch?: SendRequest
 }
 
-/** `fetch`, of a Request. */
+/** `fetch` that takes a Request. */
 export type SendRequest = (request: Request) => Promise<Response>
 
-/** openapi-fetch's client of the contract: `client.GET('/api/v1/bookmarks', { params: { query: { page: 2 } } })`. */
+/** openapi-fetch's client for the contract: `client.GET('/api/v1/bookmarks', { params: { query: { page: 2 } } })`. */
 export interface Client extends OpenApiClient<paths> {
   readonly baseUrl: string
 }
 
 /**
- * A client of the service: every path, parameter, body and status is typed by the contract, and a call resolves to
- * `{ data, error, response }` as openapi-fetch's do (https://openapi-ts.dev/openapi-fetch), so that its companions, such
- * as openapi-react-query, work on it. `unwrap` gives the data, or throws the contract's text.
+ * A client for the service. The contract types every path, parameter, body and status. A call resolves to
+ * `{ data, error, response }`, as in openapi-fetch (https://openapi-ts.dev/openapi-fetch), so companion libraries such as
+ * openapi-react-query work with it. `unwrap` returns the data, or throws an error with the contract's text.
  *
- * Beyond openapi-fetch, each call
- * - sends the cookies, also to another origin (`credentials: 'include'`), and `X-Device-ID` where the contract takes it;
- * - is repeated once after a 401, when the session could be refreshed: one refresh serves all calls in flight and, where
- *   there are Web Locks, all tabs. Without a refresh the 401 is what the call resolves to;
- * - waits as long as `Retry-After` says after a 429 or 503, three times and 60 s in all at most.
+ * In addition to what openapi-fetch does, each call
+ * - sends the cookies, also to another origin (`credentials: 'include'`), and `X-Device-ID` if the operation accepts it;
+ * - is repeated once after a 401 if the session could be refreshed. One refresh serves all calls in flight and, where Web
+ *   Locks are available, all tabs. If the refresh fails, the call resolves to the 401;
+ * - waits for the time in `Retry-After` after a 429 or 503, at most three times and 60 s in all.
  *
- * A call rejects with `fetch`'s TypeError when no answer came, and with its signal's reason when it was aborted.
+ * A call rejects with `fetch`'s TypeError if no response arrived, and with its signal's reason if it was aborted.
  */
 export function createClient({ baseUrl, deviceId, fetch: send = (request) => fetch(request) }: ClientOptions): Client {
   const patient = withRetries(withDevice(send, deviceId))

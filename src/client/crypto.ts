@@ -1,6 +1,6 @@
 /**
- * `encrypted-bookmark-sync-client/crypto`: what a person's devices encrypt and open, without any network. Byte layouts
- * are documented at each function; test vectors for other implementations are in the service's `test/vectors/`.
+ * `encrypted-bookmark-sync-client/crypto`: encryption and decryption on the user's devices, without network requests. Each
+ * function documents its byte layout; test vectors for other implementations are in the service's `test/vectors/`.
  */
 export type { EntityType, ExportSummary, OpenedExport, PlaintextBookmark } from './bookmark.ts'
 export {

@@ -1,12 +1,12 @@
 /**
- * What can be wrong with a keyring or with what was given to open it.
- * - `malformed`: not a keyring at all, or longer than 16,384 characters
+ * What can be wrong with a keyring, a passphrase or a recovery code.
+ * - `malformed`: not a keyring, or longer than 16,384 characters
  * - `unknown-version`: a format that this client does not know
- * - `weak-kdf`, `excessive-kdf`: Argon2id parameters below or above what is accepted
+ * - `weak-kdf`, `excessive-kdf`: Argon2id parameters below or above the accepted range
  * - `empty-passphrase`: no passphrase was given
- * - `wrong-passphrase`, `wrong-recovery-code`: the key does not unwrap; also when the keyring was altered or is another
- *   user's
- * - `mistyped-recovery-code`: the recovery code cannot be one; nothing was tried with it
+ * - `wrong-passphrase`, `wrong-recovery-code`: the key does not unwrap; also if the keyring was altered or belongs to
+ *   another user
+ * - `mistyped-recovery-code`: the text is not a possible recovery code; it was not tried
  */
 export type KeyringFault =
   | 'malformed'
@@ -20,13 +20,13 @@ export type KeyringFault =
 
 /**
  * What can be wrong with a record.
- * - `invalid-id`: an id that is not 1 to 128 printable ASCII characters
- * - `too-large`: would exceed 262,144 characters of `encrypted_data`
- * - `malformed`: no base64, too short, or no bookmark inside
+ * - `invalid-id`: the id is not 1 to 128 printable ASCII characters
+ * - `too-large`: `encrypted_data` would exceed 262,144 characters
+ * - `malformed`: not base64, too short, or does not contain a bookmark
  * - `unknown-version`: a layout that this client does not know
- * - `altered`: does not open: altered ciphertext, another key, another id or another entity type
- * - `altered-hash`: opens, but `data_hash` is not the hash of what is inside
- * - `other-id`: the bookmark inside names another id
+ * - `altered`: cannot be decrypted: altered ciphertext, another key, another id or another entity type
+ * - `altered-hash`: can be decrypted, but `data_hash` is not the hash of the content
+ * - `other-id`: the bookmark inside has another id
  */
 export type RecordFault =
   | 'invalid-id'
@@ -39,13 +39,13 @@ export type RecordFault =
 
 /**
  * What can be wrong with an export file.
- * - `not-an-export`: does not begin like one
- * - `unknown-version`: of the file or of the JSON inside
- * - `other-key`: was made under another export key
- * - `damaged`: a chunk does not open: altered, cut off, reordered, or followed by something
- * - `trailing-bytes`: something follows the last chunk (told apart from `damaged` where that is possible)
+ * - `not-an-export`: does not begin like an export file
+ * - `unknown-version`: the file or the JSON inside has a version that this client does not know
+ * - `other-key`: was encrypted under another export key
+ * - `damaged`: a chunk cannot be decrypted: it was altered, truncated, reordered or followed by other bytes
+ * - `trailing-bytes`: there are bytes after the last chunk (reported as `damaged` if the two cannot be told apart)
  * - `counter-overflow`: more chunks than the format can count
- * - `malformed`: opens, but is not the JSON of an export
+ * - `malformed`: can be decrypted, but is not the JSON of an export
  */
 export type ExportFault =
   | 'not-an-export'
@@ -57,7 +57,7 @@ export type ExportFault =
   | 'malformed'
 
 class Faulty<Fault extends string> extends Error {
-  /** What is wrong, for code; `message` is for people. */
+  /** What is wrong, for programs; `message` is for people. */
   readonly fault: Fault
 
   constructor(fault: Fault, message: string) {
@@ -70,17 +70,17 @@ export class KeyringError extends Faulty<KeyringFault> {
   override readonly name: string = 'KeyringError'
 }
 
-/** The passphrase or the recovery code is not the keyring's, or the keyring was altered or is another user's. */
+/** The passphrase or recovery code is wrong, or the keyring was altered or belongs to another user. */
 export class WrongKeyError extends KeyringError {
   override readonly name = 'WrongKeyError'
 }
 
-/** The person made a vault on another device already: open that one. */
+/** The user has already created a vault on another device: open that one. */
 export class VaultExistsError extends Error {
   override readonly name = 'VaultExistsError'
 
   constructor() {
-    super('There is a vault already')
+    super('A vault already exists')
   }
 }
 
@@ -97,12 +97,12 @@ export class BookmarkFileError extends Error {
   override readonly name = 'BookmarkFileError'
 }
 
-/** The service answered with an error. */
+/** The service returned an error. */
 export class ApiError extends Error {
   override readonly name = 'ApiError'
   /** HTTP status. */
   readonly status: number
-  /** The answer's X-Request-Id, by which the service's operator finds it in the log. */
+  /** The response's X-Request-Id, by which the operator can find the request in the log. */
   readonly requestId: string | undefined
 
   /** @param message the contract's text, as the service sent it */
@@ -113,7 +113,7 @@ export class ApiError extends Error {
   }
 }
 
-/** The session is over, or is another user's: sign in again. What was not sent yet is kept. */
+/** The session has ended or belongs to another user: sign in again. Unsent edits are kept. */
 export class SignedOutError extends Error {
   override readonly name = 'SignedOutError'
 
@@ -122,34 +122,34 @@ export class SignedOutError extends Error {
   }
 }
 
-/** No answer came: no network, no service, or not in time. `cause` holds what the platform says, where it says anything. */
+/** No response arrived: no network, no service, or a timeout. `cause` is the platform's error, if it reports one. */
 export class OfflineError extends Error {
   override readonly name = 'OfflineError'
 
-  constructor(message = 'The service did not answer', options?: ErrorOptions) {
+  constructor(message = 'The service did not respond', options?: ErrorOptions) {
     super(message, options)
   }
 }
 
-/** The service sent a bookmark in a version older than the one that this device got before. The newer one stays. */
+/** The service sent an older version of a bookmark than this device had received before. The newer version is kept. */
 export class RollbackError extends Error {
   override readonly name = 'RollbackError'
-  /** The bookmark's. */
+  /** The bookmark's id. */
   readonly id: string
-  /** When the version that this device has was made (Unix ms). */
+  /** When the version on this device was made (Unix ms). */
   readonly known: number
-  /** When the one that the service sent was made (Unix ms). */
+  /** When the version that the service sent was made (Unix ms). */
   readonly received: number
 
   constructor(id: string, known: number, received: number) {
-    super(`Bookmark ${id} went back in time: the service sent the version of ${received}, after that of ${known}`)
+    super(`Bookmark ${id} went back in time: the service sent the version of ${received} after the version of ${known}`)
     this.id = id
     this.known = known
     this.received = received
   }
 }
 
-/** The device's storage has no room. Nothing of what was to be written was; what had been stored is intact. */
+/** The device's storage is full. Nothing was written; everything that was stored before is intact. */
 export class StorageFullError extends Error {
   override readonly name = 'StorageFullError'
 
@@ -158,14 +158,14 @@ export class StorageFullError extends Error {
   }
 }
 
-/** Signing out would lose edits that were not sent yet. */
+/** Signing out would lose edits that have not been sent yet. */
 export class UnsentChangesError extends Error {
   override readonly name = 'UnsentChangesError'
-  /** Bookmarks with an edit that was not sent. */
+  /** Number of bookmarks with unsent edits. */
   readonly count: number
 
   constructor(count: number) {
-    super(`${count} edited bookmarks were not sent yet`)
+    super(`${count} edited bookmarks have not been sent yet`)
     this.count = count
   }
 }

@@ -9,21 +9,21 @@ import { decryptBookmark, type StoredRecord } from './record.ts'
 /** What opens an export file. */
 export interface ExportKeys {
   /**
-   * The export key of the time when the export was made, 32 bytes: usually `keys.exportKey`, else from `GET
+   * The export key, 32 bytes, from the time when the export was made: usually `keys.exportKey`, otherwise from `GET
    * export-key?export=ID`.
    */
   exportKey: Uint8Array
-  /** Open the bookmarks inside. */
+  /** Decrypt the bookmarks inside. */
   keys: Keys
 }
 
 /**
- * Opens an export file as a whole: either everything is as it was exported, or it throws. The file is read and
- * decrypted as it arrives; only the bookmarks are kept.
+ * Opens a whole export file: either it returns everything as it was exported, or it throws. The file is decrypted as it
+ * arrives; only the bookmarks are kept in memory.
  *
  * @throws ExportError `not-an-export`, `unknown-version`, `other-key`, `damaged`, `trailing-bytes`, `counter-overflow`,
  *   `malformed`
- * @throws RecordError when a bookmark inside does not open; the message names its id
+ * @throws RecordError if a bookmark inside cannot be decrypted; the message names its id
  */
 export async function openExport(file: ExportFile, exportKeys: ExportKeys): Promise<OpenedExport> {
   const bookmarks: PlaintextBookmark[] = []
@@ -36,9 +36,9 @@ export async function openExport(file: ExportFile, exportKeys: ExportKeys): Prom
 }
 
 /**
- * Opens an export file bookmark by bookmark, at constant memory, for files that do not fit into it. Each bookmark that
- * comes out is genuine, but **nothing counts as opened before the generator has returned**: only then is it certain
- * that none is missing. When it throws, discard what came.
+ * Opens an export file bookmark by bookmark in constant memory, for files that do not fit into memory. Every bookmark that
+ * it yields is genuine, but **do not treat the file as opened before the generator has returned**: only then is it certain
+ * that no bookmark is missing. If it throws, discard what it yielded.
  *
  * @returns `version`, `exported_at` and `bookmark_count`, after the last bookmark
  * @throws as `openExport`
@@ -57,7 +57,7 @@ export async function* streamExport(
 function asRecord(element: Partial<StoredRecord>): StoredRecord {
   const { id, encrypted_data, data_hash } = element
   if (typeof id !== 'string' || typeof encrypted_data !== 'string' || typeof data_hash !== 'string') {
-    throw new ExportError('malformed', 'A bookmark of the export file lacks id, encrypted_data or data_hash')
+    throw new ExportError('malformed', 'A bookmark in the export file lacks id, encrypted_data or data_hash')
   }
   return { id, encrypted_data, data_hash }
 }

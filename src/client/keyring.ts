@@ -15,26 +15,26 @@ export type Credentials = { userId: string } & ({ passphrase: string } | { recov
 /** A new user's keyring. */
 export interface NewKeyring {
   /**
-   * JSON to store with the service as `keyring`, at most 16,384 characters; reveals nothing without passphrase or
+   * JSON to store with the service as `keyring`, at most 16,384 characters. Reveals nothing without the passphrase or the
    * recovery code.
    */
   keyring: string
-  /** 32 random bytes, for `deriveKeys`. Keep it out of anything that leaves the device. */
+  /** 32 random bytes, for `deriveKeys`. Must never leave the device. */
   masterKey: Uint8Array
   /**
-   * 128 random bits for the user to print, in nine groups of three characters. Shown once: it cannot be had from the
+   * 128 random bits for the user to print, in nine groups of three characters. Show it now: it cannot be recovered from the
    * keyring.
    */
   recoveryCode: string
 }
 
 /**
- * Makes a random master key and wraps it twice: under Argon2id (RFC 9106: 64 MiB, 3 passes, 1 lane, 16-byte random
+ * Generates a random master key and wraps it twice: under Argon2id (RFC 9106: 64 MiB, 3 passes, 1 lane, 16-byte random
  * salt) of the passphrase, and under HKDF-SHA256 (RFC 5869, no salt, info `ebs/recovery/1`) of a random recovery code.
- * Each wrap is XChaCha20-Poly1305 (draft-irtf-cfrg-xchacha-03); its associated data are the format, the user id and the
- * KDF with its parameters, joined by NUL.
+ * Both are wrapped with XChaCha20-Poly1305 (draft-irtf-cfrg-xchacha-03); the associated data are the format, the user id
+ * and the KDF with its parameters, joined by NUL.
  *
- * The passphrase is taken in Unicode NFKC, so that it is the same from every keyboard. Takes about 0.3 s and 64 MiB.
+ * The passphrase is normalised to Unicode NFKC, so that every keyboard produces the same one. Takes about 0.3 s and 64 MiB.
  *
  * @throws KeyringError `empty-passphrase`
  */
@@ -50,8 +50,8 @@ export async function createKeyring(owner: { userId: string; passphrase: string 
  * Opens a keyring with the passphrase or the recovery code.
  *
  * @returns the 32-byte master key
- * @throws WrongKeyError `wrong-passphrase` or `wrong-recovery-code`, also when the keyring was altered or is another
- *   user's
+ * @throws WrongKeyError `wrong-passphrase` or `wrong-recovery-code`, also if the keyring was altered or belongs to another
+ *   user
  * @throws KeyringError `mistyped-recovery-code`, `empty-passphrase`, `malformed`, `unknown-version`, `weak-kdf`, `excessive-kdf`
  */
 export async function openKeyring(keyring: string, credentials: Credentials): Promise<Uint8Array> {
@@ -59,11 +59,11 @@ export async function openKeyring(keyring: string, credentials: Credentials): Pr
 }
 
 /**
- * Wraps the master key under a new passphrase. Nothing else changes: records stay as they are, the recovery code goes
- * on working. The old keyring text still opens with the old passphrase, so the service must forget it.
+ * Wraps the master key under a new passphrase. Nothing else changes: records stay the same, and the recovery code keeps
+ * working. The old keyring text still opens with the old passphrase, so the service must discard it.
  *
- * @param current the passphrase of now, or the recovery code
- * @returns the keyring to store in place of the old one
+ * @param current the current passphrase, or the recovery code
+ * @returns the keyring to store instead of the old one
  * @throws KeyringError as `openKeyring`
  */
 export async function changePassphrase(keyring: string, current: Credentials, newPassphrase: string): Promise<string> {
@@ -119,5 +119,5 @@ function binding(userId: string, ...kdf: (string | number)[]): Uint8Array {
 }
 
 function doesNotOpen(fault: 'wrong-passphrase' | 'wrong-recovery-code', what: string): WrongKeyError {
-  return new WrongKeyError(fault, `Wrong ${what}, or the keyring was altered or is another user's`)
+  return new WrongKeyError(fault, `Wrong ${what}, or the keyring was altered or belongs to another user`)
 }

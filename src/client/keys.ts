@@ -6,14 +6,14 @@ import { abytes, utf8ToBytes } from '@noble/hashes/utils.js'
 export interface Keys {
   /** Encrypts records (XChaCha20-Poly1305). */
   readonly recordKey: Uint8Array
-  /** Makes the salt of a record (HMAC-SHA-256), so that `data_hash` confirms no guess. */
+  /** Computes a record's salt (HMAC-SHA-256), so that `data_hash` cannot confirm a guess. */
   readonly hashKey: Uint8Array
-  /** Opens export files; register it with the service as the user's export key. */
+  /** Decrypts export files; register it with the service as the user's export key. */
   readonly exportKey: Uint8Array
 }
 
 /**
- * Derives the subkeys: HKDF-SHA256 (RFC 5869) without salt, with the infos `ebs/record/1`, `ebs/hash/1` and
+ * Derives the subkeys with HKDF-SHA256 (RFC 5869) without salt, and the infos `ebs/record/1`, `ebs/hash/1` and
  * `ebs/export/1`.
  *
  * @param masterKey 32 bytes, from `createKeyring` or `openKeyring`

@@ -3,7 +3,7 @@ import { openDB } from 'idb'
 const databaseName = 'encrypted-bookmark-sync-keys'
 const storeName = 'master-keys'
 
-/** A master key at rest: AES-GCM under a key that the browser uses but gives to nobody. */
+/** A stored master key: AES-GCM under a key that the browser can use but not export. */
 interface Kept {
   wrappingKey: CryptoKey
   iv: Uint8Array<ArrayBuffer>
@@ -11,8 +11,8 @@ interface Kept {
 }
 
 /**
- * Keeps a master key in this browser (IndexedDB), so that the passphrase is asked for once a device. It is wrapped by a
- * WebCrypto key that cannot be exported: a copy of the profile's files gives nothing away on its own, while code that
+ * Stores a master key in this browser (IndexedDB), so that the user enters the passphrase only once per device. The key is
+ * wrapped by a WebCrypto key that cannot be exported: a copy of the profile's files alone does not reveal it, but code that
  * runs in the page's origin can use it.
  *
  * @param masterKey 32 bytes, from `createVault` or `openVault`
@@ -24,7 +24,7 @@ export async function keepMasterKey(userId: string, masterKey: Uint8Array): Prom
   await inDatabase((database) => database.put(storeName, { wrappingKey, iv, wrapped } satisfies Kept, userId))
 }
 
-/** The master key that this browser keeps for a person; undefined when there is none, or it does not open. */
+/** The master key that this browser stores for a user; undefined if there is none or it cannot be decrypted. */
 export async function loadMasterKey(userId: string): Promise<Uint8Array | undefined> {
   const kept: Kept | undefined = await inDatabase((database) => database.get(storeName, userId))
   if (!kept) return undefined
@@ -35,7 +35,7 @@ export async function loadMasterKey(userId: string): Promise<Uint8Array | undefi
   }
 }
 
-/** Forgets a person's master key: at sign-out. */
+/** Deletes a user's master key, at sign-out. */
 export async function forgetMasterKey(userId: string): Promise<void> {
   await inDatabase((database) => database.delete(storeName, userId))
 }

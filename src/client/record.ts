@@ -18,7 +18,7 @@ export interface SealedRecord {
 }
 
 /**
- * A sealed record and the id it is stored under. A bookmark record of the service is one; of a sync event, pass
+ * A sealed record and the id it is stored under. The service's bookmark records have this shape; for a sync event, pass
  * `entity_id` as `id`.
  */
 export interface StoredRecord extends SealedRecord {
@@ -39,7 +39,7 @@ const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
  * The plaintext is salt || JSON, where the JSON (UTF-8, keys sorted) is padded with spaces to a multiple of 256 bytes
  * and the salt is the HMAC-SHA-256 (RFC 2104) of that padded JSON under the hash key. It is encrypted with
  * XChaCha20-Poly1305 (draft-irtf-cfrg-xchacha-03) under a random nonce, with `ebs/1` NUL entity type NUL id as
- * associated data. So equal bookmarks have equal `data_hash` on all devices of a user, while `encrypted_data` differs
+ * associated data. So equal bookmarks have the same `data_hash` on all of a user's devices, while `encrypted_data` differs
  * each time.
  *
  * @param bookmark its `id` is the id under which the record must be stored
@@ -62,7 +62,7 @@ export function encryptBookmark(
 }
 
 /**
- * Opens a record that the service returned, and checks that it is the one that was stored under this id.
+ * Decrypts a record that the service returned, and checks that it is the one that was stored under this id.
  *
  * @throws RecordError `malformed`, `unknown-version`, `altered` (altered ciphertext, another key, another id or another
  *   entity type), `altered-hash`, `other-id`, `invalid-id`
@@ -76,7 +76,7 @@ export function decryptBookmark(
   return readBookmark(record, plaintext, sha256(plaintext))
 }
 
-/** As `decryptBookmark`, but faster for many: the platform checks the hash, in browsers beside what is opened next. */
+/** Like `decryptBookmark`, but faster for many records: the platform computes the hash, in browsers in parallel. */
 export async function decryptBookmarkAside(
   keys: Keys,
   record: StoredRecord,
@@ -108,14 +108,14 @@ function paddedJson(bookmark: PlaintextBookmark): Uint8Array {
   const json = utf8ToBytes(JSON.stringify(bookmark, sortKeys))
   const padded = new Uint8Array(Math.ceil(json.length / PADDING) * PADDING).fill(0x20)
   if (padded.length > MAX_JSON) {
-    const sizes = `its JSON has ${json.length} bytes, at most ${MAX_JSON} fit`
+    const sizes = `its JSON has ${json.length} bytes, the limit is ${MAX_JSON}`
     throw new RecordError('too-large', `Bookmark ${bookmark.id} is too large: ${sizes}`)
   }
   padded.set(json)
   return padded
 }
 
-// Two devices that make the same bookmark by different ways must get the same data_hash.
+// Two devices that build the same bookmark in different ways must get the same data_hash.
 function sortKeys(_key: string, value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
   return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
@@ -123,9 +123,9 @@ function sortKeys(_key: string, value: unknown): unknown {
 
 function parseEnvelope({ id, encrypted_data }: StoredRecord): { nonce: Uint8Array; sealed: Uint8Array } {
   const bytes = base64ToBytes(encrypted_data)
-  if (bytes === undefined) throw new RecordError('malformed', `Record ${id} has no base64 as encrypted_data`)
+  if (bytes === undefined) throw new RecordError('malformed', `Record ${id} has encrypted_data that is not base64`)
   if (bytes.length > 0 && bytes[0] !== VERSION) {
-    throw new RecordError('unknown-version', `Record ${id} is of version ${bytes[0]}, which this client does not know`)
+    throw new RecordError('unknown-version', `Record ${id} has version ${bytes[0]}, which this client does not know`)
   }
   // A copy, since the cipher works on whole words.
   const nonce = bytes.slice(1, 1 + NONCE_BYTES)
@@ -140,9 +140,9 @@ function readBookmark({ id, data_hash }: StoredRecord, plaintext: Uint8Array, ha
   }
   const bookmark = parseJson(plaintext.subarray(SALT_BYTES))
   if (typeof bookmark !== 'object' || bookmark === null || !('id' in bookmark)) {
-    throw new RecordError('malformed', `Record ${id} holds no bookmark`)
+    throw new RecordError('malformed', `Record ${id} does not contain a bookmark`)
   }
-  if (bookmark.id !== id) throw new RecordError('other-id', `Record ${id} holds the bookmark of another id`)
+  if (bookmark.id !== id) throw new RecordError('other-id', `Record ${id} contains a bookmark with another id`)
   return bookmark as PlaintextBookmark
 }
 

@@ -21,131 +21,132 @@ export interface SyncOptions {
   client: Client
   /** From `createVault`, `openVault` or `deriveKeys`. */
   keys: Keys
-  /** The signed-in person's `user_id`. */
+  /** The signed-in user's `user_id`. */
   userId: string
-  /** The same as the client's. */
+  /** The same `deviceId` as the client's. */
   deviceId: string
   /** `indexedDbStore(userId)` in browsers, `memoryStore()` elsewhere. */
   store: Store
-  /** Default: `createTabs(userId)` for a store that other tabs share. */
+  /** Default: `createTabs(userId)` if other tabs share the store. */
   tabs?: Tabs | undefined
-  /** Default: the platform's WebSocket, which in Node needs to be given the session's cookie. */
+  /** Default: the platform's WebSocket. In Node, pass one that sends the session cookie. */
   webSocket?: OpenWebSocket | undefined
   clock?: Clock | undefined
-  /** From 0 to below 1. Default: `Math.random`. */
+  /** Returns a number from 0 up to, but not including, 1. Default: `Math.random`. */
   random?: (() => number) | undefined
-  /** Stops the sync when it aborts. */
+  /** Stops the sync when aborted. */
   signal?: AbortSignal | undefined
 }
 
 type Bookmarks = PlaintextBookmark | readonly PlaintextBookmark[]
 
 /**
- * A person's bookmarks on this device, in step with their other devices. Methods that edit resolve once the edit would
- * survive a reload, also without a network; it is sent as soon as there is one. Bookmarks that are handed out are not to
- * be changed in place: `put` a changed copy.
+ * A user's bookmarks on this device, kept in sync with their other devices. Methods that edit also work offline: they
+ * resolve once the edit would survive a reload, and it is sent as soon as there is a network. Do not modify the bookmarks
+ * that methods return: `put` a changed copy.
  *
- * All methods that return a promise read what is stored first, and reject with the store's error if that fails
- * (StorageFullError among others), or with an AbortError after `stop`.
+ * All methods that return a promise read the store first. They reject with the store's error if that fails
+ * (StorageFullError, for example), or with an AbortError after `stop`.
  */
 export interface Sync {
-  /** Resolves once what is stored was read, so that `bookmarks` has it; keeps in step until `stop`. Again: signed in again. */
+  /** Resolves once the store has been read into `bookmarks`; syncs until `stop`. Call it again after signing in again. */
   start(): Promise<void>
-  /** Resolves when nothing runs any more, no timer, no socket. Create another to go on. */
+  /** Resolves once no timer and no socket is left. To continue, create another sync. */
   stop(): Promise<void>
   /**
-   * Pulls all that is new and pushes all that waits, now; also without `start`.
+   * Pulls everything new and pushes all pending changes now; also works without `start`.
    *
-   * @throws SignedOutError the session is over, or another person's; edits are kept
+   * @throws SignedOutError the session has ended or belongs to another user; edits are kept
    * @throws OfflineError, ApiError, StorageFullError, or the signal's reason
    */
   syncNow(options?: { signal?: AbortSignal }): Promise<void>
 
-  /** The live bookmark of this id. */
+  /** The live bookmark with this id. */
   get(id: string): Readonly<PlaintextBookmark> | undefined
-  /** The live bookmarks by id; the same map, kept up to date. */
+  /** The live bookmarks by id. Always returns the same map, which stays up to date. */
   bookmarks(): ReadonlyMap<string, Readonly<PlaintextBookmark>>
-  /** The live bookmarks in their folders, as `buildTree` sorts them, alike on every device. */
+  /** The live bookmarks in their folders, as sorted by `buildTree`; the same on every device. */
   tree(): TreeNode[]
   status(): SyncStatus
 
   /**
-   * Up to where changes of other devices were taken (a stamp, Unix ms). Where an edit takes a while, in a form, take it
-   * when the form opens and give it to `put`: what another device changed meanwhile is overwritten, but not unnoticed,
-   * that device gets a `conflict`.
+   * The cursor up to which other devices' changes have been applied (a sequence number, Unix ms). If an edit takes a while,
+   * as in a form, call this when the form opens and pass the result to `put`: a change that another device makes meanwhile
+   * is still overwritten, but reported to that device as a `conflict`.
    */
   seen(): number
   /**
-   * Adds bookmarks, or puts these in place of those with the same ids; all or none. Equal ones are no edit.
+   * Adds bookmarks, or replaces those with the same ids; all or none. An equal bookmark does not count as an edit.
    *
    * @throws RecordError `invalid-id`, `too-large`
-   * @throws StorageFullError nothing was kept
+   * @throws StorageFullError nothing was stored
    */
   put(bookmarks: Bookmarks, options?: PutOptions): Promise<void>
   /**
-   * Deletes bookmarks; all or none. What was in a deleted folder moves to the top: give its ids as well to delete it.
+   * Deletes bookmarks; all or none. The contents of a deleted folder move to the top level; to delete them too, pass their
+   * ids as well.
    *
    * @throws StorageFullError nothing was deleted
    */
   remove(ids: string | readonly string[]): Promise<void>
   /**
-   * Puts a bookmark into a folder, before one of the bookmarks there or last. Siblings without a position of their own
-   * may get one.
+   * Moves a bookmark into a folder, either before one of the bookmarks there or to the end. Siblings without a position may
+   * get one.
    *
    * @throws RangeError there is no such bookmark or folder, or the folder is inside the bookmark
    * @throws StorageFullError nothing was moved
    */
   move(id: string, place: Place): Promise<void>
   /**
-   * Adds many bookmarks at once, such as `readBookmarkFile` returns; all that can be, in one step. Bookmarks that are
-   * there stay as they are. One that is too large comes without its icon and what the browser had added.
+   * Adds many bookmarks in one step, such as those from `readBookmarkFile`, except those that fail. Existing bookmarks are
+   * not changed. A bookmark that is too large is imported without its icon and the browser's extra attributes.
    *
    * @throws StorageFullError, or the signal's reason: nothing was imported
    */
   importBookmarks(bookmarks: readonly PlaintextBookmark[], options?: ImportOptions): Promise<ImportReport>
   /**
-   * Puts the bookmarks of a backup back, as `openExport` opened it: those that are gone; those that are there stay as
-   * they are, or with `overwrite` become as they were.
+   * Restores the bookmarks of a backup that `openExport` has opened. Missing bookmarks are added. Existing ones are not
+   * changed or, with `overwrite`, are reset to the backup's version.
    *
    * @throws as `importBookmarks`
    */
   restoreExport(opened: Pick<OpenedExport, 'bookmarks'>, options?: RestoreOptions): Promise<ImportReport>
 
-  /** The user's yes to `status().heldDeletions`: what other devices deleted goes here, too. */
+  /** Confirms `status().heldDeletions`: applies the other devices' deletes on this device. */
   approveDeletions(): Promise<void>
-  /** The user's no: what other devices deleted comes back, on all devices. */
+  /** Rejects `status().heldDeletions`: restores the bookmarks that other devices deleted, on all devices. */
   rejectDeletions(): Promise<void>
 
   /**
-   * Calls the listener at each event; returns what takes it off again.
+   * Calls the listener at each event; returns a function that removes the listener.
    *
-   * - `change` {ids, origin}: bookmarks were added, look different or are gone, by this device (`local`) or another; also
-   *   those that were stored, when they are read
-   * - `conflict` {id, mine, theirs}: an edit of this device lost against another device's; `put(mine)`, or `remove(id)`
-   *   where it is null, makes it again. Null stands for deleted
-   * - `status`: what `status()` returns has changed
-   * - `error` {error, id}: RecordError, a bookmark that does not open and was passed over; RollbackError, one that the
-   *   service sent in an older version; StorageFullError, ApiError: tried again later. In the tab that talks with the
-   *   service
+   * - `change` {ids, origin}: this device (`local`) or another one (`remote`) added, changed or deleted bookmarks; also
+   *   emitted for stored bookmarks when they are read
+   * - `conflict` {id, mine, theirs}: an edit of this device lost to another device's. Null means deleted. To repeat the
+   *   edit, call `put(mine)`, or `remove(id)` if `mine` is null
+   * - `status`: the result of `status()` has changed
+   * - `error` {error, id}: RecordError, a bookmark that could not be decrypted and was skipped; RollbackError, a bookmark
+   *   that the service sent in an older version; StorageFullError or ApiError, which is retried later. Emitted in the tab
+   *   that talks to the service
    */
   on<Name extends keyof SyncEvents>(event: Name, listener: (event: SyncEvents[Name]) => void): () => void
 
   /**
-   * Wipes bookmarks, queue and keys (also those given to `createSync`, and what `keepMasterKey` kept) from this device,
-   * in all tabs, and ends the session.
+   * Deletes bookmarks, pending changes and keys from this device, in all tabs, and ends the session. This includes the keys
+   * passed to `createSync` and the key stored by `keepMasterKey`.
    *
-   * @throws UnsentChangesError there are edits that were not sent; nothing was done. `discardUnsent` loses them
-   * @throws OfflineError, ApiError: all was wiped here, but the session could not be ended
+   * @throws UnsentChangesError there are unsent edits, and nothing was done; `discardUnsent` discards them
+   * @throws OfflineError, ApiError: everything was deleted here, but the session could not be ended
    */
   signOut(options?: SignOutOptions): Promise<void>
 }
 
-/** Makes the sync of one person's bookmarks on this device. Nothing is read or sent before a method is called. */
+/** Creates the sync of one user's bookmarks on this device. Reads and sends nothing until a method is called. */
 export function createSync({ client, webSocket, ...options }: SyncOptions): Sync {
   return createSyncOver(clientTransport(client, webSocket), options)
 }
 
-/** The same over any transport. */
+/** Like `createSync`, over any transport. */
 export function createSyncOver(
   transport: Transport,
   { keys, userId, deviceId, store, tabs, clock, random, signal }: Omit<SyncOptions, 'client' | 'webSocket'>,

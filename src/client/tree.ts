@@ -5,20 +5,22 @@ import { kindOf } from './bookmark-file/tree.ts'
 /** A bookmark and what is in it. */
 export interface TreeNode {
   bookmark: Readonly<PlaintextBookmark>
-  /** In order; of a bookmark that is no folder, empty. */
+  /** In order; empty if the bookmark is not a folder. */
   children: TreeNode[]
 }
 
 /**
- * Sorts bookmarks into their folders; returns what is at the top. Every bookmark is in exactly one place, the same on
- * every device, and nothing is changed:
+ * Sorts bookmarks into their folders and returns the top level. Every bookmark is in exactly one place, which is the same
+ * on every device. The bookmarks themselves are not changed.
  *
- * - a parent that is missing, deleted or no folder (it has a `url`, or is a separator) counts as the top
- * - of folders that are inside each other, the one changed last goes to the top (among equals, the greatest id)
- * - siblings are ordered by `position`, those without one last, then by `dateAdded`, then by `id`
+ * - If a bookmark's parent is missing, deleted or not a folder (it has a `url` or is a separator), the bookmark is at the
+ *   top level.
+ * - If folders are inside each other, the one that was changed last moves to the top level (if equal, the greatest id).
+ * - Siblings are ordered by `position`, those without one last, then by `dateAdded`, then by `id`.
  *
  * @param bookmarks the live ones, in any order; no id twice
- * @param changedAt when a bookmark was changed last (Unix ms), the same on every device: `Sync.tree` passes the versions'
+ * @param changedAt when a bookmark was last changed (Unix ms), the same on every device; `Sync.tree` passes the versions'
+ *   timestamps
  */
 export function buildTree(
   bookmarks: Iterable<Readonly<PlaintextBookmark>>,
@@ -38,8 +40,8 @@ export function buildTree(
 }
 
 /**
- * The positions with which `moved` comes before the sibling `before`, or last without one: its own, and those of
- * siblings that had none, or shared one, and would be in the wrong place else.
+ * The positions that put `moved` before the sibling `before`, or last if there is none: its own position, and positions
+ * for siblings that had none or shared one and would otherwise be in the wrong place.
  *
  * @param siblings the folder's, in order, without `moved`
  * @returns positions by id
@@ -82,7 +84,7 @@ function cutCycles(parents: Parents, changedAt: (id: string) => number): void {
       seen.add(at)
       way.push(at)
     }
-    // The way ends at the top, in an earlier way, or in itself: that is a cycle.
+    // The way ends at the top level, in an earlier way, or in itself, which is a cycle.
     if (!at || !way.includes(at)) continue
     const cycle = way.slice(way.indexOf(at))
     const last = cycle.reduce((best, node) => (newest(node, best) > 0 ? node : best))
@@ -98,7 +100,7 @@ function inOrder({ bookmark: one }: TreeNode, { bookmark: other }: TreeNode): nu
   )
 }
 
-/** What is missing comes last. Another client may have written anything: what is no string counts as missing. */
+/** Missing values come last. Another client may have written anything: a value that is not a string counts as missing. */
 function compareLast(one: unknown, other: unknown): number {
   if (typeof one === 'string' && typeof other === 'string') return compare(one, other)
   return Number(typeof one !== 'string') - Number(typeof other !== 'string')
@@ -108,13 +110,13 @@ function compare(one: string, other: string): number {
   return one < other ? -1 : one > other ? 1 : 0
 }
 
-/** Whether it needs no other position to come after one that is above `lower`. */
+/** Whether the sibling can keep its position and come after a new one that is above `lower`. */
 function comesAfter(sibling: Readonly<PlaintextBookmark> | undefined, lower: string | null): boolean {
   const position = positionOf(sibling)
   return typeof sibling?.position !== 'string' || (position !== null && (lower === null || position > lower))
 }
 
-/** Null for what is no fractional index: it cannot bound another. */
+/** Null if it is not a fractional index, which cannot bound another one. */
 function positionOf(bookmark: Readonly<PlaintextBookmark> | undefined): string | null {
   const position: unknown = bookmark?.position
   if (typeof position !== 'string' || !/^[A-Za-z][0-9A-Za-z]+$/.test(position)) return null

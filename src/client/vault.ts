@@ -5,15 +5,15 @@ import { type Credentials, changePassphrase, createKeyring, openKeyring } from '
 import { deriveKeys, type Keys } from './keys.ts'
 import { unwrap } from './unwrap.ts'
 
-/** A person's keys, once passphrase or recovery code has opened them. */
+/** A user's keys, opened with the passphrase or the recovery code. */
 export interface Vault {
   /** For `createSync`, `encryptBookmark`, `openExport`. */
   keys: Keys
-  /** 32 bytes that the keys derive from; for `keepMasterKey`. */
+  /** The 32 bytes that the keys are derived from; for `keepMasterKey`. */
   masterKey: Uint8Array
 }
 
-/** Whether the signed-in person has made a vault on some device. */
+/** Whether the signed-in user has created a vault on any device. */
 export async function hasVault(client: Client): Promise<boolean> {
   const result = await client.GET('/api/v1/account/keyring')
   if (result.response.status === 404) return false
@@ -22,11 +22,11 @@ export async function hasVault(client: Client): Promise<boolean> {
 }
 
 /**
- * Makes the person's keys, on their first device: stores the keyring, which the service cannot open, and registers the
+ * Creates the user's keys on their first device: stores the keyring, which the service cannot open, and registers the
  * export key.
  *
- * @returns the vault, and the recovery code to print: it is shown this once
- * @throws VaultExistsError another device was first: open that vault
+ * @returns the vault, and the recovery code for the user to print; it cannot be shown again
+ * @throws VaultExistsError another device has already created a vault: open that one
  * @throws KeyringError `empty-passphrase`
  * @throws ApiError, SignedOutError
  */
@@ -44,11 +44,11 @@ export async function createVault(
 }
 
 /**
- * Opens the person's vault on a further device.
+ * Opens the user's vault on another device.
  *
  * @throws WrongKeyError the passphrase or recovery code is wrong, or the service sent an altered keyring; nothing was stored
- * @throws KeyringError what else can be wrong with a keyring or a passphrase
- * @throws ApiError, of status 404 when there is no vault yet; SignedOutError
+ * @throws KeyringError the keyring or the passphrase is otherwise invalid
+ * @throws ApiError, with status 404 if there is no vault yet; SignedOutError
  */
 export async function openVault(client: Client, credentials: Credentials): Promise<Vault> {
   const { keyring } = unwrap(await client.GET('/api/v1/account/keyring'))
@@ -59,11 +59,11 @@ export async function openVault(client: Client, credentials: Credentials): Promi
 }
 
 /**
- * Takes a new passphrase in place of the old one. Nothing is encrypted anew; the recovery code stays.
+ * Replaces the passphrase. Nothing is re-encrypted, and the recovery code stays the same.
  *
- * @param current the passphrase of now, or the recovery code
+ * @param current the current passphrase, or the recovery code
  * @throws WrongKeyError, KeyringError as `openVault`
- * @throws ApiError, of status 409 when another device changed the passphrase meanwhile: try again
+ * @throws ApiError, with status 409 if another device changed the passphrase meanwhile: try again
  */
 export async function changeVaultPassphrase(
   client: Client,
@@ -75,7 +75,7 @@ export async function changeVaultPassphrase(
   unwrap(await client.PUT('/api/v1/account/keyring', { body }))
 }
 
-/** So that exports open with the passphrase alone. Heals a first device that was cut off before it came to this. */
+/** Makes the passphrase alone enough to open exports. Also repairs a vault whose first device was interrupted before this. */
 async function registerExportKey(client: Client, { exportKey }: Keys): Promise<void> {
   const key = bytesToBase64(exportKey)
   const registered = unwrap(await client.GET('/api/v1/account/export-key'))
