@@ -1,10 +1,15 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
-import t from 'tap'
+import { fileURLToPath } from 'node:url'
+import t, { type Test } from 'tap'
+import { createReport } from '../scripts/demo/report.ts'
 import { spawnService } from '../scripts/demo/service.ts'
+import { playStory } from '../scripts/demo/story.ts'
 import { readBookmarkFile } from '../src/client/bookmark-file/read.ts'
 import type { Schemas } from '../src/contract/schemas.ts'
 import { FILES, readSample, sequenceOf } from './client/bookmark-file/samples.ts'
@@ -12,43 +17,41 @@ import { startProxy, type Tampering } from './support/tampering-proxy.ts'
 
 // The runner's own limit is for the whole file; a file run alone would have 30 s.
 t.setTimeout(240_000)
-const root = new URL('../', import.meta.url)
-const folder = t.testdir()
-const service = await spawnService(folder)
+const root = fileURLToPath(new URL('../', import.meta.url))
+/** So that each start takes half the time. */
+const NODE_COMPILE_CACHE = join(tmpdir(), 'ebs-test-compile-cache')
+const service = await spawnService(t.testdir(), { NODE_COMPILE_CACHE })
 t.teardown(() => service.stop())
 await service.ready()
 
-for (const name of FILES) {
-  t.test(`${name}: from the file to the second device, through conflicts, into the backup and back`, async (t) => {
-    const copy = join(t.testdir(), 'copy.htm')
-    const { code, output, errors } = await runDemo([sample(name), copy], { BASE_URL: service.url.origin })
-    t.equal(errors, '')
-    t.equal(code, 0)
-    const items = readSample(name).match(/<(a|h3|hr)[\s>]/gi)?.length
-    t.match(output, new RegExp(`It encrypts and imports .* records: ${items},`))
-    t.match(output, new RegExp(`It pulls, decrypts and compares .* records: ${items}, .* in every field: ${items}\\n`))
-    t.match(output, /by WebSocket .* ms from the edit to the phone/)
-    t.match(output, /the loser comes second .* the phone's push says: Last write wins: .* by laptop is newer/)
-    t.match(output, /the loser comes first .* flagged last_write_wins and still has ".*\(phone\)"/)
-    t.match(output, new RegExp(`An export is made .* bookmarks: ${items}, bytes: `))
-    t.match(output, /16\. Both devices sign out .*\n\nNo difference\.\n$/)
-    t.same(sequenceOf(readBookmarkFile(readFileSync(copy, 'utf8'))), sequenceOf(readBookmarkFile(readSample(name))))
-  })
-}
+const [first = '', ...others] = FILES
 
-t.test('Without BASE_URL it starts a service of its own, and leaves nothing behind', async (t) => {
-  const TMPDIR = t.testdir()
-  const { code, output, errors } = await runDemo([sample('shaarli.htm')], { TMPDIR })
+t.test(`${first}, without BASE_URL: the demo starts a service of its own, and leaves nothing behind`, async (t) => {
+  const folder = t.testdir({ tmp: {} })
+  const TMPDIR = join(folder, 'tmp')
+  const copy = join(folder, 'copy.htm')
+  const { code, output, errors } = await runDemo([sample(first), copy], { TMPDIR })
   t.equal(errors, '')
   t.equal(code, 0)
+  const [title, , ...lines] = output.split('\n')
+  t.match(title, new RegExp(`^${first} on http://127\\.0\\.0\\.1:\\d+$`))
+  t.same(lines.splice(-3), ['', 'No difference.', ''])
+  expectStory(t, first, lines, readFileSync(copy, 'utf8'))
   await t.rejects(fetch(originIn(output)), 'its service has stopped')
   t.same(readdirSync(TMPDIR), [])
 })
 
+for (const name of others) {
+  t.test(`${name}: from the file to the second device, through conflicts, into the backup and back`, async (t) => {
+    const { steps, copy } = await play(t, sample(name))
+    expectStory(t, name, steps, copy)
+  })
+}
+
 t.test('Stopped in the middle, it stops its service too', async (t) => {
   const TMPDIR = t.testdir()
   const demo = startDemo([sample('shaarli.htm')], { TMPDIR })
-  const [line] = await once(demo.stdout as NonNullable<ChildProcess['stdout']>, 'data')
+  const [line] = await once(demo.stdout, 'data')
   demo.kill('SIGTERM')
   t.same(await once(demo, 'exit'), [1, null])
   await t.rejects(fetch(originIn(String(line))), 'its service has stopped')
@@ -62,34 +65,37 @@ const pulls = { method: 'POST', path: '/api/v1/sync/pull' }
 const pushes = { method: 'POST', path: '/api/v1/sync/push' }
 const downloads = { method: 'GET', path: '/api/v1/exports/' }
 
-const tamperings: Record<string, { by: Tampering; says: RegExp }> = {
+/** Played in a process of its own. */
+const withheld = {
+  by: { ...pulls, alter: json<PullResponse>(({ changes }) => changes.splice(1, 1)) },
+  says: 'FAILED at 7\\. It pulls, decrypts and compares: On the phone: ".+" is missing',
+}
+
+const tamperings: Record<string, { by: Tampering; says: string }> = {
   'records that are swapped': {
     by: { ...pulls, alter: json<PullResponse>(({ changes: [one, other] }) => swap(one, other, 'encrypted_data')) },
-    says: /^FAILED at 4\. It encrypts and imports: Record \S+ does not open as bookmark: it was altered, .*\n$/,
-  },
-  'a record that is withheld': {
-    by: { ...pulls, alter: json<PullResponse>(({ changes }) => changes.splice(1, 1)) },
-    says: /^FAILED at 7\. It pulls, decrypts and compares: On the phone: ".+" is missing\n$/,
+    says: 'FAILED at 7\\. .*: Record \\S+ does not open as bookmark: it was altered, .*',
   },
   'a record whose hash is altered': {
     by: { ...pulls, alter: json<PullResponse>(({ changes: [one] }) => one && Object.assign(one, { data_hash: 'x' })) },
-    says: /^FAILED at 4\. It encrypts and imports: Record \S+ has a data_hash that is not the hash of its content\n$/,
+    says: 'FAILED at 7\\. .*: Record \\S+ has a data_hash that is not the hash of its content',
   },
   'a conflict that is hushed up': {
     by: {
       ...pushes,
-      alter: json<PushResponse>((answer) => Object.assign(answer, { accepted: 1, conflicts: [] })),
-    },
-    says: /^FAILED at 9\. .*: The phone's accepted edits is 1 instead of 0\n$/,
-  },
-  'an overwritten version that is not flagged': {
-    by: {
-      ...pulls,
-      alter: json<PullResponse>(({ changes }) =>
-        changes.map((event) => Object.assign(event, { conflict_resolved: false })),
+      alter: json<PushResponse>(
+        (answer) => answer.conflicts.length > 0 && Object.assign(answer, { accepted: 1, conflicts: [] }),
       ),
     },
-    says: /^FAILED at 10\. .*: The event that overwrote the phone is missing instead of ".+"\n$/,
+    says: "FAILED at 9\\. .*: The phone's accepted edits is 1 instead of 0",
+  },
+  'an overwritten version that is not flagged': {
+    by: { ...pulls, alter: events((event) => Object.assign(event, { conflict_resolved: false })) },
+    says: 'FAILED at 10\\. .*: Its conflict_resolved is false instead of true',
+  },
+  'an overwritten version that is not named': {
+    by: { ...pulls, alter: events((event) => delete event.overwritten) },
+    says: 'FAILED at 10\\. .*: What the phone is told is \\[\\] instead of .*',
   },
   'an export with one flipped bit': {
     by: {
@@ -99,52 +105,91 @@ const tamperings: Record<string, { by: Tampering; says: RegExp }> = {
         return file
       },
     },
-    says: /^FAILED at 13\. It is downloaded and opened: .*damaged.*\n$/,
+    says: 'FAILED at 13\\. It is downloaded and opened: .*damaged.*',
   },
 }
 
 for (const [what, { by, says }] of Object.entries(tamperings)) {
-  t.test(`It notices ${what}, and exits 1`, async (t) => {
-    const BASE_URL = await startProxy(t, service.url, by)
-    const { code, errors } = await runDemo([sample('netscape_nested.htm')], { BASE_URL })
-    t.match(errors, says)
-    t.equal(code, 1)
+  t.test(`It notices ${what}`, async (t) => {
+    const baseUrl = new URL(await startProxy(t, service.url, by))
+    await t.rejects(play(t, sample('netscape_nested.htm'), baseUrl), { message: new RegExp(`^${says}$`) })
   })
 }
 
-for (const [what, args, says] of [
-  ['no file is named', [], /^Usage: npm run demo -- FILE\.htm \[COPY\.htm\]\n$/],
-  ['the file is missing', ['missing.htm'], /^FAILED at 3\. It reads the file: ENOENT.*missing\.htm.*\n$/],
-  ['the file is no bookmark file', ['package.json'], /^FAILED at 3\. .*: This is not a bookmark file: .*\n$/],
+for (const [what, file, says] of [
+  ['is missing', 'missing.htm', /^FAILED at 3\. It reads the file: ENOENT.*missing\.htm.*$/],
+  ['is no bookmark file', 'package.json', /^FAILED at 3\. .*: This is not a bookmark file: .*$/],
 ] as const) {
-  t.test(`One clear line when ${what}`, async (t) => {
-    const { code, errors } = await runDemo([...args], { BASE_URL: service.url.origin })
-    t.match(errors, says)
-    t.equal(code, 1)
+  t.test(`It says that the file ${what}`, async (t) => {
+    await t.rejects(play(t, join(root, file)), { message: says })
   })
 }
 
-t.test('One clear line when nobody answers at BASE_URL', async (t) => {
-  const { code, errors } = await runDemo([sample('shaarli.htm')], { BASE_URL: 'http://127.0.0.1:1' })
-  t.match(errors, /^FAILED at 1\. .*: fetch failed: .*\n$/)
-  t.equal(code, 1)
+t.test('It says one clear line and exits 1', async (t) => {
+  const BASE_URL = await startProxy(t, service.url, withheld.by)
+  const runs = {
+    'when a record is withheld': await runDemo([sample('netscape_nested.htm')], { BASE_URL }),
+    'when no file is named': await runDemo([], { BASE_URL }),
+    'when nobody answers at BASE_URL': await runDemo([sample('shaarli.htm')], { BASE_URL: 'http://127.0.0.1:1' }),
+  }
+  t.match(runs, {
+    'when a record is withheld': { code: 1, errors: new RegExp(`^${withheld.says}\n$`) },
+    'when no file is named': { code: 1, errors: /^Usage: npm run demo -- FILE\.htm \[COPY\.htm\]\n$/ },
+    'when nobody answers at BASE_URL': { code: 1, errors: /^FAILED at 1\. .*: fetch failed: .*\n$/ },
+  })
 })
 
 function sample(name: string): string {
-  return `test/fixtures/bookmarks/${name}`
+  return join(root, 'test/fixtures/bookmarks', name)
 }
 
-function startDemo(args: string[], env: Record<string, string>): ChildProcess {
-  return spawn(process.execPath, ['scripts/demo.ts', ...args], { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] })
+/** The story in this process, as `npm run demo` prints it. */
+async function play(t: Test, file: string, baseUrl = service.url): Promise<{ steps: string[]; copy: string }> {
+  const steps: string[] = []
+  const copy = join(t.testdir(), 'copy.htm')
+  await playStory(
+    { baseUrl, file, copy },
+    createReport((line) => steps.push(line)),
+  )
+  return { steps, copy: readFileSync(copy, 'utf8') }
+}
+
+function expectStory(t: Test, name: string, steps: string[], copy: string): void {
+  const items = readSample(name).match(/<(a|h3|hr)[\s>]/gi)?.length
+  t.match(steps, [
+    /^ 1\. The laptop signs in through the provider's page .* user \S+$/,
+    /^ 2\. It makes a keyring and registers the export key .* recovery code \S+$/,
+    /^ 3\. It reads the file .* links: \d+/,
+    new RegExp(`^ 4\\. It encrypts and imports .* records: ${items}, characters of ciphertext: \\d+, requests: 1$`),
+    /^ 5\. The phone signs in, with cookies of its own .* user \S+$/,
+    /^ 6\. It opens the keyring with the passphrase .* nothing else had to be brought from the laptop$/,
+    new RegExp(
+      `^ 7\\. It pulls, decrypts and compares .* records: ${items}, pages: [23], .* in every field: ${items}$`,
+    ),
+    /^ 8\. The laptop edits, the phone hears it by WebSocket .* ms from the edit to the phone$/,
+    /^ 9\. .* the loser comes second .* the phone's push says: Last write wins: .* by laptop is newer$/,
+    /^10\. .* the loser comes first .* flagged last_write_wins and still has ".*\(phone\)"$/,
+    new RegExp(`^11\\. The laptop undoes it all, the phone pulls .* on both: ${items}$`),
+    new RegExp(`^12\\. An export is made .* bookmarks: ${items}, bytes: \\d+$`),
+    new RegExp(`^13\\. It is downloaded and opened .* in every field: ${items}$`),
+    new RegExp(`^14\\. It is written back as a bookmark file .* in the same sequence: ${items}$`),
+    /^15\. The export is deleted /,
+    /^16\. Both devices sign out /,
+  ])
+  t.equal(steps.length, 16)
+  t.same(sequenceOf(readBookmarkFile(copy)), sequenceOf(readBookmarkFile(readSample(name))))
+}
+
+function startDemo(args: string[], env: Record<string, string>): ChildProcessByStdio<null, Readable, Readable> {
+  return spawn(process.execPath, [join(root, 'scripts/demo.ts'), ...args], {
+    env: { NODE_COMPILE_CACHE, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
 }
 
 async function runDemo(args: string[], env: Record<string, string>) {
   const demo = startDemo(args, env)
-  const [output, errors, [code]] = await Promise.all([
-    text(demo.stdout as NonNullable<ChildProcess['stdout']>),
-    text(demo.stderr as NonNullable<ChildProcess['stderr']>),
-    once(demo, 'exit'),
-  ])
+  const [output, errors, [code]] = await Promise.all([text(demo.stdout), text(demo.stderr), once(demo, 'exit')])
   return { code: code as number, output, errors }
 }
 
@@ -158,6 +203,10 @@ function json<Body>(alter: (body: Body) => unknown): Tampering['alter'] {
     alter(body)
     return JSON.stringify(body)
   }
+}
+
+function events(alter: (event: PullResponse['changes'][number]) => unknown): Tampering['alter'] {
+  return json<PullResponse>(({ changes }) => changes.map(alter))
 }
 
 function swap<T extends object>(one: T | undefined, other: T | undefined, field: keyof T): void {

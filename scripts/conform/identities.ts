@@ -1,5 +1,5 @@
-import { createApi } from '../demo/api.ts'
-import { openBrowser } from '../demo/browser.ts'
+import { type Client, unwrap } from '../../src/client/index.ts'
+import { Device } from '../demo/device.ts'
 import { signIn } from '../demo/sign-in.ts'
 
 /** Who calls: the values of the two cookies. */
@@ -9,25 +9,27 @@ export interface Identity {
   refresh: string
 }
 
-type SignedIn = Omit<Identity, 'name'> & { api: ReturnType<typeof createApi>; userId: string }
+type SignedIn = Omit<Identity, 'name'> & { client: Client; userId: string }
 
 export async function signInAs(url: URL, person: string): Promise<SignedIn> {
-  const browser = openBrowser()
-  const api = createApi(url, `${person}-device`, browser)
-  const { userId } = await signIn(api, browser, person)
-  const cookies = browser.cookiesFor(new URL('/api/v1/auth/refresh', url))
+  const device = new Device(`${person}-device`, url)
+  const userId = await signIn(device, person)
+  const cookies = device.browser.cookiesFor(url.href)
   const value = (name: string) => new RegExp(`${name}=([^;]+)`).exec(cookies)?.[1] ?? ''
-  return { api, userId, session: value('service_session'), refresh: value('service_refresh') }
+  return { client: device.client, userId, session: value('service_session'), refresh: value('service_refresh') }
 }
 
 /** Gives the person one of everything, and returns the texts that nobody else may ever see. */
-export async function storeSecrets({ api, userId }: SignedIn): Promise<string[]> {
-  const secret = 'c2VjcmV0LW9mLWFkYQ=='
-  await api.call('createBookmark', {
-    body: { id: 'secret-bookmark-of-ada', encrypted_data: secret, data_hash: 'secret-hash-of-ada' },
-  })
-  await api.call('setKeyring', { body: { keyring: 'secret-keyring-of-ada', revision: 1 } })
-  const { id } = await api.call('createExport')
-  const { key } = await api.call('getExportKey')
-  return [userId, secret, 'secret-bookmark-of-ada', 'secret-hash-of-ada', 'secret-keyring-of-ada', id, key]
+export async function storeSecrets({ client, userId }: SignedIn): Promise<string[]> {
+  const bookmark = {
+    id: 'secret-bookmark-of-ada',
+    encrypted_data: 'c2VjcmV0LW9mLWFkYQ==',
+    data_hash: 'secret-hash-of-ada',
+  }
+  const keyring = 'secret-keyring-of-ada'
+  unwrap(await client.POST('/api/v1/bookmarks', { body: bookmark }))
+  unwrap(await client.PUT('/api/v1/account/keyring', { body: { keyring, revision: 1 } }))
+  const { id } = unwrap(await client.POST('/api/v1/exports'))
+  const { key } = unwrap(await client.GET('/api/v1/account/export-key'))
+  return [userId, ...Object.values(bookmark), keyring, id, key]
 }

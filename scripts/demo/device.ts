@@ -1,125 +1,102 @@
-import { v7 as uuidv7 } from 'uuid'
-import type { components } from '../../generated/openapi.ts'
-import { bytesToBase64 } from '../../src/client/base64.ts'
-import type { PlaintextBookmark } from '../../src/client/bookmark.ts'
-import { createKeyring, openKeyring } from '../../src/client/keyring.ts'
-import { deriveKeys, type Keys } from '../../src/client/keys.ts'
-import { decryptBookmark, encryptBookmark } from '../../src/client/record.ts'
-import { type Api, createApi } from './api.ts'
-import { type Browser, openBrowser } from './browser.ts'
-import { type Channel, openChannel } from './channel.ts'
-import { signIn } from './sign-in.ts'
+import { WebSocket } from 'undici'
+import type { Client, Conflict, components, Keys, OpenWebSocket, Sync } from '../../src/client/index.ts'
+import { createClient, createSync, memoryStore } from '../../src/client/index.ts'
+import { Browser } from './sign-in.ts'
 
 type Schemas = components['schemas']
 
-/** A version of this device that another one overwrote without having seen it. */
-export interface Overwritten {
-  mine: PlaintextBookmark
-  event: Schemas['SyncEvent']
-}
+const push = '/api/v1/sync/push'
+const pull = '/api/v1/sync/pull'
+/** A change takes milliseconds; after this it is lost. */
+const patienceMs = 60_000
 
-/** One device of a person: its own cookies, its own copy of the bookmarks in the clear, its own place in the changes. */
-export class Device {
+/** One device of a person: cookies, keys and stored bookmarks are its own. */
+export class Device implements AsyncDisposable {
   readonly id: string
-  readonly api: Api
-  readonly bookmarks = new Map<string, PlaintextBookmark>()
+  readonly browser = new Browser()
+  readonly client: Client
   userId = ''
-  readonly #browser: Browser = openBrowser()
-  #keys: Keys | undefined
-  // Timestamps of the versions held, and which of them were made here.
-  readonly #versions = new Map<string, { timestamp: number; isMine: boolean }>()
-  #cursor = 0
-  #clockOffset = 0
+  keys!: Keys
+  sync!: Sync
+  /** What was told, sent and answered so far, oldest first. */
+  readonly conflicts: Conflict[] = []
+  readonly pushes: Schemas['PushRequest'][] = []
+  readonly answers: Schemas['PushResponse'][] = []
+  readonly pages: Schemas['PullResponse'][] = []
+  readonly #errors: Error[] = []
+  readonly #store = memoryStore()
 
   constructor(id: string, baseUrl: URL) {
     this.id = id
-    this.api = createApi(baseUrl, id, this.#browser)
+    this.client = createClient({ baseUrl: baseUrl.origin, deviceId: id, fetch: this.browser.fetch })
+    this.#watch()
   }
 
-  async signIn(name: string): Promise<void> {
-    this.userId = (await signIn(this.api, this.#browser, name)).userId
+  /** Opens the app, on what the device has stored. */
+  open(keys: Keys): void {
+    const { id: deviceId, userId, client } = this
+    const withCookie = (url: string): unknown =>
+      new WebSocket(url, { headers: { cookie: this.browser.cookiesFor(url) } })
+    const webSocket = withCookie as OpenWebSocket
+    this.keys = keys
+    this.sync = createSync({ client, webSocket, userId, deviceId, keys, store: this.#store })
+    this.sync.on('conflict', (conflict) => this.conflicts.push(conflict))
+    this.sync.on('error', ({ error }) => this.#errors.push(error))
   }
 
-  /** For a person's first device. The service keeps the keyring but can open neither it nor a record. */
-  async makeKeyring(passphrase: string): Promise<{ recoveryCode: string }> {
-    const { keyring, masterKey, recoveryCode } = await createKeyring({ userId: this.userId, passphrase })
-    this.#keys = deriveKeys(masterKey)
-    await this.api.call('setKeyring', { body: { keyring, revision: 1 } })
-    await this.api.call('setExportKey', { body: { key: bytesToBase64(this.#keys.exportKey) } })
-    return { recoveryCode }
+  /** Pulls and pushes. `sync` passes over a record that does not open; the demo does not. */
+  async syncNow(): Promise<void> {
+    await this.sync.syncNow()
+    const [error] = this.#errors
+    if (error) throw error
   }
 
-  /** For every further one. */
-  async openKeyring(passphrase: string): Promise<void> {
-    const { keyring } = await this.api.call('getKeyring')
-    this.#keys = deriveKeys(await openKeyring(keyring, { userId: this.userId, passphrase }))
+  async goOnline(): Promise<void> {
+    await this.sync.start()
+    await this.until('going online', 'status', () => this.sync.status().state === 'online')
   }
 
-  get keys(): Keys {
-    if (!this.#keys) throw new Error(`${this.id} has no keys yet`)
-    return this.#keys
+  /** A stopped sync does not start again: another one takes over the store. */
+  async goOffline(): Promise<void> {
+    await this.sync.stop()
+    this.open(this.keys)
   }
 
-  /** This device's clock, set right by the server's: what an edit is stamped with (Unix ms). */
-  now(): number {
-    return Date.now() + this.#clockOffset
+  /** Resolves once this holds, which an event of this kind brings about. */
+  until(what: string, event: 'change' | 'status', holds: () => boolean): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.sync.on(event, () => holds() && resolve())
+      this.sync.on('error', ({ error }) => reject(error))
+      setTimeout(reject, patienceMs, new Error(`On the ${this.id}, ${what} takes more than ${patienceMs} ms`)).unref()
+      if (holds()) resolve()
+    })
   }
 
-  /** Makes an edit here and returns it for a later push. It beats the version that it was made from. */
-  edit(bookmark: PlaintextBookmark): Schemas['Change'] {
-    const timestamp = Math.max(this.now(), (this.#versions.get(bookmark.id)?.timestamp ?? 0) + 1)
-    this.bookmarks.set(bookmark.id, bookmark)
-    this.#versions.set(bookmark.id, { timestamp, isMine: true })
-    return {
-      id: uuidv7(),
-      entity_type: 'bookmark',
-      entity_id: bookmark.id,
-      operation: 'update',
-      timestamp,
-      device_id: this.id,
-      base: this.#cursor,
-      ...encryptBookmark(this.keys, bookmark),
-    }
+  /** Shortens the pages of every later pull, so that paging shows with a short file, too. */
+  shortenPages(limit: number): void {
+    this.client.use({
+      async onRequest({ schemaPath, request }) {
+        if (schemaPath !== pull) return undefined
+        return new Request(request, { body: JSON.stringify({ ...(await request.json()), limit }) })
+      },
+    })
   }
 
-  async push(...changes: Schemas['Change'][]): Promise<Schemas['PushResponse']> {
-    const response = await this.api.call('pushChanges', { body: { changes } })
-    this.#clockOffset = response.timestamp - Date.now()
-    return response
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.sync?.stop()
   }
 
-  /** Pulls everything that is new, page by page, and takes it over. */
-  async pull(limit = 1000): Promise<{ changes: number; pages: number; overwritten: Overwritten[] }> {
-    const overwritten: Overwritten[] = []
-    let changes = 0
-    for (let pages = 1; ; pages++) {
-      const page = await this.api.call('pullChanges', { body: { since: this.#cursor, limit } })
-      for (const event of page.changes) overwritten.push(...this.#take(event))
-      changes += page.changes.length
-      this.#cursor = page.last_sync_timestamp
-      if (!page.has_more) return { changes, pages, overwritten }
-    }
-  }
-
-  openChannel(): Promise<Channel> {
-    const { api, userId, id: deviceId } = this
-    return openChannel(this.#browser, { baseUrl: api.baseUrl, userId, deviceId, since: this.#cursor })
-  }
-
-  /** Takes over what the channel brought. */
-  receive({ event, stamp }: { event: Schemas['SyncEvent']; stamp: number }): void {
-    this.#take(event)
-    this.#cursor = stamp
-  }
-
-  #take(event: Schemas['SyncEvent']): Overwritten[] {
-    const { entity_type, entity_id: id, operation, timestamp, device_id } = event
-    const { encrypted_data = '', data_hash = '' } = event
-    const mine = this.bookmarks.get(id)
-    const isOverwritten = event.conflict_resolved && device_id !== this.id && this.#versions.get(id)?.isMine
-    if (operation === 'delete') this.bookmarks.delete(id)
-    else this.bookmarks.set(id, decryptBookmark(this.keys, { id, encrypted_data, data_hash }, entity_type))
-    this.#versions.set(id, { timestamp, isMine: device_id === this.id })
-    return mine && isOverwritten ? [{ mine, event }] : []
+  /** The client is openapi-fetch's, whose middleware sees each call. */
+  #watch(): void {
+    const { pushes, answers, pages } = this
+    this.client.use({
+      async onRequest({ schemaPath, request }) {
+        if (schemaPath === push) pushes.push(await request.clone().json())
+      },
+      async onResponse({ schemaPath, response }) {
+        if (schemaPath === push && response.ok) answers.push(await response.clone().json())
+        if (schemaPath === pull && response.ok) pages.push(await response.clone().json())
+      },
+    })
   }
 }

@@ -7,23 +7,15 @@ export function createReport(print: (line: string) => void): Step {
     const heading = `${++number}. ${title}`
     let result = ''
     const start = performance.now()
-    const value = await work((note) => {
-      result = note
-    }).catch((cause: unknown) => {
-      throw new StepError(heading, cause)
+    const note = (text: string) => {
+      result = text
+    }
+    const value = await work(note).catch((cause: unknown) => {
+      throw new Error(`FAILED at ${heading}: ${describe(cause)}`, { cause })
     })
     const ms = `${Math.round(performance.now() - start)} ms`
-    print(`${heading.padStart(heading.length + 2 - String(number).length).padEnd(62)}${ms.padStart(8)}  ${result}`)
+    print(`${`${number}. `.padStart(4)}${title.padEnd(58)}${ms.padStart(8)}  ${result}`)
     return value
-  }
-}
-
-/** Says at which step it happened. */
-class StepError extends Error {
-  override name = 'StepError'
-
-  constructor(heading: string, cause: unknown) {
-    super(`FAILED at ${heading}: ${describe(cause)}`, { cause })
   }
 }
 

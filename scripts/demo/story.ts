@@ -1,13 +1,12 @@
 import { readFile, writeFile } from 'node:fs/promises'
-import type { PlaintextBookmark } from '../../src/client/bookmark.ts'
-import { readBookmarkFile } from '../../src/client/bookmark-file/read.ts'
-import { writeBookmarkFile } from '../../src/client/bookmark-file/write.ts'
+import { readBookmarkFile, writeBookmarkFile } from '../../src/client/bookmark-file.ts'
+import { createVault, openVault, type PlaintextBookmark, unwrap } from '../../src/client/index.ts'
 import { makeExport, openBackup } from './backup.ts'
 import { compareBookmarks, compareSequences, expectEqual } from './compare.ts'
-import { editOffline, loseAfterwards, loseOnArrival } from './conflicts.ts'
+import { editOffline, expectConflict, overtakePush } from './conflicts.ts'
 import { Device } from './device.ts'
-import { importBookmarks } from './import.ts'
 import type { Step } from './report.ts'
+import { signIn } from './sign-in.ts'
 
 export interface Story {
   baseUrl: URL
@@ -22,29 +21,17 @@ const passphrase = 'known to its owner alone'
 /** A person with two devices, from the first sign-in to the backup. Throws at the first difference. */
 export async function playStory({ baseUrl, file, copy }: Story, step: Step): Promise<void> {
   const name = `Demo ${crypto.randomUUID()}`
-  const laptop = new Device('laptop', baseUrl)
-  const phone = new Device('phone', baseUrl)
+  await using laptop = new Device('laptop', baseUrl)
+  await using phone = new Device('phone', baseUrl)
+  const devices = [laptop, phone]
 
-  const bookmarks = await moveIn(step, laptop, name, file)
-  await addPhone(step, phone, name, bookmarks)
-  // A link, if there is one; the file is not empty.
-  const edited = bookmarks.find(({ url }) => url !== undefined) ?? (bookmarks[0] as PlaintextBookmark)
-  await editLive(step, laptop, phone, edited)
-  await editApart(step, laptop, phone, edited)
-  await undo(step, laptop, phone, edited, bookmarks)
-  await backUp(step, laptop, bookmarks, copy)
-  await step('Both devices sign out', async () => {
-    for (const { api } of [laptop, phone]) await api.call('logout')
-  })
-}
-
-async function moveIn(step: Step, laptop: Device, name: string, file: string): Promise<PlaintextBookmark[]> {
   await step("The laptop signs in through the provider's page", async (note) => {
-    await laptop.signIn(name)
+    laptop.userId = await signIn(laptop, name)
     note(`user ${laptop.userId}`)
   })
   await step('It makes a keyring and registers the export key', async (note) => {
-    const { recoveryCode } = await laptop.makeKeyring(passphrase)
+    const { keys, recoveryCode } = await createVault(laptop.client, { userId: laptop.userId, passphrase })
+    laptop.open(keys)
     note(`recovery code ${recoveryCode.slice(0, 4)}…`)
   })
   const bookmarks = await step('It reads the file', async (note) => {
@@ -54,96 +41,102 @@ async function moveIn(step: Step, laptop: Device, name: string, file: string): P
     return read
   })
   await step('It encrypts and imports', async (note) => {
-    const { requests, characters } = await importBookmarks(laptop, bookmarks)
-    await laptop.pull()
-    note(`records: ${bookmarks.length}, characters of ciphertext: ${characters}, requests: ${requests}`)
+    const { imported } = await laptop.sync.importBookmarks(bookmarks)
+    expectEqual('The number of imported bookmarks', imported, bookmarks.length)
+    await laptop.syncNow()
+    expectEqual('The number of unconfirmed bookmarks', laptop.sync.status().waiting, 0)
+    const { pushes } = laptop
+    const records = pushes.flatMap(({ changes }) => changes)
+    const characters = records.reduce((sum, { encrypted_data = '' }) => sum + encrypted_data.length, 0)
+    note(`records: ${records.length}, characters of ciphertext: ${characters}, requests: ${pushes.length}`)
   })
-  return bookmarks
-}
 
-async function addPhone(step: Step, phone: Device, name: string, bookmarks: PlaintextBookmark[]): Promise<void> {
   await step('The phone signs in, with cookies of its own', async (note) => {
-    await phone.signIn(name)
+    phone.userId = await signIn(phone, name)
     note(`user ${phone.userId}`)
   })
   await step('It opens the keyring with the passphrase', async (note) => {
-    await phone.openKeyring(passphrase)
+    phone.open((await openVault(phone.client, { userId: phone.userId, passphrase })).keys)
     note('nothing else had to be brought from the laptop')
   })
   await step('It pulls, decrypts and compares', async (note) => {
-    const { changes, pages } = await phone.pull(Math.min(Math.ceil(bookmarks.length / 3), 10_000))
-    compareBookmarks('On the phone', phone.bookmarks.values(), bookmarks)
-    note(`records: ${changes}, pages: ${pages}, equal in every field: ${bookmarks.length}`)
+    phone.shortenPages(Math.min(Math.ceil(bookmarks.length / 3), 10_000))
+    await phone.syncNow()
+    compareBookmarks('On the phone', phone.sync.bookmarks().values(), bookmarks)
+    const { pages } = phone
+    const records = pages.flatMap(({ changes }) => changes)
+    note(`records: ${records.length}, pages: ${pages.length}, equal in every field: ${bookmarks.length}`)
   })
-}
 
-async function editLive(step: Step, laptop: Device, phone: Device, bookmark: PlaintextBookmark): Promise<void> {
+  // A link, if there is one; the file is not empty.
+  const edited = bookmarks.find(({ url }) => url !== undefined) ?? (bookmarks[0] as PlaintextBookmark)
+  const retitled = (by: string) => ({ ...edited, title: `${edited.title} (${by})` })
   await step('The laptop edits, the phone hears it by WebSocket', async (note) => {
-    const title = `${bookmark.title} (live)`
-    const channel = await phone.openChannel()
+    for (const device of devices) await device.goOnline()
+    const titleOnPhone = () => phone.sync.get(edited.id)?.title
     const start = performance.now()
-    const [message] = await Promise.all([channel.next(), laptop.push(laptop.edit({ ...bookmark, title }))])
+    await laptop.sync.put(retitled('live'))
+    await phone.until('hearing of the edit', 'change', () => titleOnPhone() !== edited.title)
     note(`${Math.round(performance.now() - start)} ms from the edit to the phone`)
-    phone.receive(message)
-    await channel.close()
-    expectEqual('The title on the phone', phone.bookmarks.get(bookmark.id)?.title, title)
+    expectEqual('The title on the phone', titleOnPhone(), retitled('live').title)
+    for (const device of devices) await device.goOffline()
   })
-}
-
-async function editApart(step: Step, laptop: Device, phone: Device, bookmark: PlaintextBookmark): Promise<void> {
   await step('Both edit it offline; the loser comes second', async (note) => {
-    note(await loseOnArrival(phone, laptop, await editOffline(phone, laptop, bookmark)))
+    const edits = { lost: retitled('phone'), won: retitled('laptop') }
+    await editOffline(laptop, phone, edits)
+    overtakePush(phone.client, () => laptop.syncNow())
+    await phone.syncNow()
+    const answer = phone.answers.at(-1)
+    const rejected = answer?.conflicts[0]
+    expectEqual("The phone's accepted edits", answer?.accepted, 0)
+    expectEqual('The rejected edit', rejected?.event_id, phone.pushes.at(-1)?.changes[0]?.id)
+    expectConflict(laptop, phone, edits)
+    note(`the phone's push says: ${rejected?.reason}`)
   })
   await step('Both edit it offline again; the loser comes first', async (note) => {
-    note(await loseAfterwards(phone, laptop, await editOffline(phone, laptop, bookmark)))
+    const edits = { lost: retitled('phone'), won: retitled('laptop, again') }
+    await editOffline(laptop, phone, edits)
+    for (const device of [phone, laptop, phone]) await device.syncNow()
+    const event = phone.pages.at(-1)?.changes.at(-1)
+    expectEqual('The event that overwrote the phone', event?.id, laptop.pushes.at(-1)?.changes[0]?.id)
+    expectEqual('Its conflict_resolved', event?.conflict_resolved, true)
+    expectEqual('Its resolution_strategy', event?.resolution_strategy, 'last_write_wins')
+    expectConflict(laptop, phone, edits)
+    note(`the phone pulls it flagged ${event?.resolution_strategy} and still has ${JSON.stringify(edits.lost.title)}`)
   })
-}
-
-async function undo(
-  step: Step,
-  laptop: Device,
-  phone: Device,
-  bookmark: PlaintextBookmark,
-  bookmarks: PlaintextBookmark[],
-): Promise<void> {
   await step('The laptop undoes it all, the phone pulls', async (note) => {
-    await laptop.push(laptop.edit(bookmark))
-    await phone.pull()
-    for (const device of [laptop, phone]) {
-      compareBookmarks(`On the ${device.id}`, device.bookmarks.values(), bookmarks)
-    }
+    await laptop.sync.put(edited)
+    for (const device of devices) await device.syncNow()
+    for (const { id, sync } of devices) compareBookmarks(`On the ${id}`, sync.bookmarks().values(), bookmarks)
     note(`as they were, on both: ${bookmarks.length}`)
   })
-}
 
-async function backUp(step: Step, laptop: Device, bookmarks: PlaintextBookmark[], copy: string): Promise<void> {
   const made = await step('An export is made', async (note) => {
-    const completed = await makeExport(laptop)
+    const completed = await makeExport(laptop.client)
     note(`bookmarks: ${completed.bookmark_count}, bytes: ${completed.size_bytes}`)
     return completed
   })
-  const opened = await step('It is downloaded and opened', async (note) => {
-    const { bookmarks: exported } = await openBackup(laptop, made)
-    compareBookmarks('In the export', exported, bookmarks)
-    note(`equal in every field: ${exported.length}`)
-    return exported
+  const exported = await step('It is downloaded and opened', async (note) => {
+    const opened = await openBackup(laptop.client, laptop.keys, made)
+    compareBookmarks('In the export', opened.bookmarks, bookmarks)
+    note(`equal in every field: ${opened.bookmark_count}`)
+    return opened.bookmarks
   })
   await step('It is written back as a bookmark file', async (note) => {
-    await writeFile(copy, writeBookmarkFile(opened))
+    await writeFile(copy, writeBookmarkFile(exported))
     compareSequences('In the copy', readBookmarkFile(await readFile(copy, 'utf8')), bookmarks)
     note(`items in the same sequence: ${bookmarks.length}`)
   })
   await step('The export is deleted', async () => {
-    await laptop.api.call('deleteExport', { path: { id: made.id } })
+    unwrap(await laptop.client.DELETE('/api/v1/exports/{id}', { params: { path: { id: made.id } } }))
+  })
+  await step('Both devices sign out', async () => {
+    for (const { sync } of devices) await sync.signOut()
   })
 }
 
 function countKinds(bookmarks: PlaintextBookmark[]): string {
-  const kinds = Object.groupBy(bookmarks, ({ url, type }) => {
-    if (url !== undefined) return 'links'
-    return type === 'separator' ? 'separators' : 'folders'
-  })
-  return Object.entries(kinds)
-    .map(([kind, items]) => `${kind}: ${items.length}`)
-    .join(', ')
+  const kindOf = ({ url, type = 'folder' }: PlaintextBookmark) => (url === undefined ? `${type}s` : 'links')
+  const kinds = Object.entries(Object.groupBy(bookmarks, kindOf))
+  return kinds.map(([kind, items = []]) => `${kind}: ${items.length}`).join(', ')
 }
