@@ -1,19 +1,23 @@
 import type { Client } from './api.ts'
 import type { OpenedExport, PlaintextBookmark } from './bookmark.ts'
 import type { Keys } from './keys.ts'
-import { type Clock, systemClock } from './sync/clock.ts'
-import { approveDeletions, rejectDeletions } from './sync/deletions.ts'
-import type { SyncEvents, SyncStatus } from './sync/emitter.ts'
-import { createEngine } from './sync/engine.ts'
-import { type ImportOptions, type ImportReport, importList } from './sync/import.ts'
-import { moveBookmark, type Place, readTree } from './sync/move.ts'
-import { type PutOptions, putBookmarks, removeBookmarks } from './sync/queue.ts'
-import { type RestoreOptions, restoreList } from './sync/restore.ts'
-import { Run } from './sync/run.ts'
-import { type SignOutOptions, signOut } from './sync/sign-out.ts'
-import type { Store } from './sync/store.ts'
-import { aloneInStore, createTabs, type Tabs } from './sync/tabs.ts'
-import { clientTransport, type OpenWebSocket, type Transport } from './sync/transport.ts'
+import {
+  type ImportOptions,
+  type ImportReport,
+  importList,
+  type RestoreOptions,
+  restoreList,
+} from './sync/edits/import.ts'
+import { moveBookmark, type Place, readTree } from './sync/edits/move.ts'
+import { type PutOptions, putBookmarks, removeBookmarks } from './sync/edits/queue.ts'
+import { clientTransport, type OpenWebSocket, type Transport } from './sync/exchange/transport.ts'
+import { createEngine } from './sync/life/engine.ts'
+import { Run } from './sync/life/run.ts'
+import { type SignOutOptions, signOut } from './sync/life/sign-out.ts'
+import type { SyncEvents, SyncStatus } from './sync/store/emitter.ts'
+import type { Store } from './sync/store/store.ts'
+import { aloneInStore, createTabs, type Tabs } from './sync/store/tabs.ts'
+import { type Clock, systemClock } from './timing/clock.ts'
 import type { TreeNode } from './tree.ts'
 
 export interface SyncOptions {
@@ -162,7 +166,7 @@ export function createSyncOver(
     random: random ?? Math.random,
   })
   const run = new Run(engine)
-  const { replica, status, emitter } = engine
+  const { replica, status, emitter, deletions } = engine
   if (signal?.aborted) run.stop()
   else signal?.addEventListener('abort', () => run.stop(), { once: true })
   const loaded = async <T>(work: () => Promise<T>): Promise<T> => {
@@ -175,7 +179,7 @@ export function createSyncOver(
     syncNow: (options) => run.syncNow(options?.signal),
     get: (id) => replica.live.get(id),
     bookmarks: () => replica.live,
-    tree: () => readTree(engine),
+    tree: () => readTree(replica),
     status: () => status.read(),
     seen: () => replica.meta.cursor,
     put: (bookmarks, options) => loaded(() => putBookmarks(engine, [bookmarks].flat(), options)),
@@ -183,8 +187,8 @@ export function createSyncOver(
     move: (id, place) => loaded(() => moveBookmark(engine, id, place)),
     importBookmarks: (bookmarks, options = {}) => loaded(() => importList(engine, bookmarks, options)),
     restoreExport: (opened, options = {}) => loaded(() => restoreList(engine, opened, options)),
-    approveDeletions: () => loaded(() => approveDeletions(engine)),
-    rejectDeletions: () => loaded(() => rejectDeletions(engine)),
+    approveDeletions: () => loaded(() => deletions.approve()),
+    rejectDeletions: () => loaded(() => deletions.reject()),
     on: (event, listener) => emitter.on(event, listener),
     signOut: (options = {}) => signOut(engine, run, options),
   }

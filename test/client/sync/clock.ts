@@ -1,5 +1,4 @@
-import { abortable } from '../../../src/client/sync/abortable.ts'
-import type { Clock } from '../../../src/client/sync/clock.ts'
+import { abortable, type Clock } from '../../../src/client/timing/clock.ts'
 import { settled } from './turns.ts'
 
 interface Sleeper {

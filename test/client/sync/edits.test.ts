@@ -1,10 +1,11 @@
 import t from 'tap'
 import { ApiError, OfflineError, RecordError } from '../../../src/client/errors.ts'
-import type { Change } from '../../../src/client/sync/transport.ts'
+import type { Change } from '../../../src/client/sync/exchange/transport.ts'
 import { bookmark, type Device } from './device.ts'
 import { answerLost, down, refused, up } from './network.ts'
 import { openPeople, shown } from './person.ts'
 import { disks } from './stores.ts'
+import { until } from './turns.ts'
 
 const people = await openPeople(t)
 const quotaExceeded = new ApiError(413, 'Storage quota exceeded')
@@ -267,6 +268,23 @@ t.test(
     t.same(await person.stored(), { y: 'two', z: 'three' })
   },
 )
+
+t.test('what the service refused is sent again with the next edit', async (t) => {
+  const person = await people.person(t)
+  const a = person.device('a')
+  a.network.fate = refused
+  await a.sync.put(bookmark('x', 'one'))
+  await a.sync.start()
+  await until(() => a.errors.length > 0)
+  a.network.fate = up
+  await person.world.pass(60_000)
+  await until(() => a.network.socket !== undefined)
+  t.same([await person.stored(), a.sync.status().waiting], [{}, 1], 'not by itself')
+  await a.sync.put(bookmark('y', 'two'))
+  a.network.socket?.greet(person.world.time)
+  await until(() => a.sync.status().waiting === 0)
+  t.same(await person.stored(), { x: 'one', y: 'two' })
+})
 
 async function pushedMeanwhile({ network }: Device, meanwhile: () => Promise<void>): Promise<Change[]> {
   const { fate } = network

@@ -1,7 +1,7 @@
 import type { PlaintextBookmark } from '../../../src/client/bookmark.ts'
-import type { SyncEvents } from '../../../src/client/sync/emitter.ts'
-import { viewOf } from '../../../src/client/sync/row.ts'
-import type { Row, Store, Waiting } from '../../../src/client/sync/store.ts'
+import type { SyncEvents } from '../../../src/client/sync/store/emitter.ts'
+import { viewOf } from '../../../src/client/sync/store/row.ts'
+import type { Row, Store, Waiting } from '../../../src/client/sync/store/store.ts'
 
 /** An edit as its device stored it. */
 interface Entry {

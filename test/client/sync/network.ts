@@ -1,6 +1,6 @@
 import { ApiError, OfflineError, SignedOutError } from '../../../src/client/errors.ts'
-import { abortable } from '../../../src/client/sync/abortable.ts'
-import type { Transport } from '../../../src/client/sync/transport.ts'
+import type { Transport } from '../../../src/client/sync/exchange/transport.ts'
+import { abortable } from '../../../src/client/timing/clock.ts'
 import type { TestUser } from '../../support/app.ts'
 import { TestSocket } from './socket.ts'
 import { counted } from './turns.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { compareVersions } from '../../../src/client/sync/order.ts'
+import { compareVersions } from '../../../src/client/sync/exchange/order.ts'
 import { compareVersions as compareAsService } from '../../../src/sync/order.ts'
 
 const version = fc.record({

@@ -1,4 +1,4 @@
-import type { RealtimeSocket } from '../../../src/client/sync/transport.ts'
+import type { RealtimeSocket } from '../../../src/client/sync/exchange/transport.ts'
 
 /** A realtime channel whose service is the test. */
 export class TestSocket extends EventTarget implements RealtimeSocket {

@@ -1,8 +1,8 @@
 import t from 'tap'
 import { StorageFullError } from '../../../src/client/errors.ts'
-import { blankRow } from '../../../src/client/sync/row.ts'
-import type { Meta, Row } from '../../../src/client/sync/store.ts'
-import { indexedDbStore } from '../../../src/client/sync/store-indexed-db.ts'
+import { indexedDbStore } from '../../../src/client/sync/store/indexed-db.ts'
+import { blankRow } from '../../../src/client/sync/store/row.ts'
+import type { Meta, Row } from '../../../src/client/sync/store/store.ts'
 import { bookmark } from './device.ts'
 import { disks } from './stores.ts'
 

@@ -1,7 +1,7 @@
 import 'fake-indexeddb/auto'
-import type { Store } from '../../../src/client/sync/store.ts'
-import { indexedDbStore } from '../../../src/client/sync/store-indexed-db.ts'
-import { memoryStore } from '../../../src/client/sync/store-memory.ts'
+import { indexedDbStore } from '../../../src/client/sync/store/indexed-db.ts'
+import { memoryStore } from '../../../src/client/sync/store/memory.ts'
+import type { Store } from '../../../src/client/sync/store/store.ts'
 
 /** One suite, every implementation: what a device keeps over its restarts; each call opens it anew. */
 export const disks: Record<string, () => (userId: string) => Store> = {

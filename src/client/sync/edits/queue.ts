@@ -1,0 +1,52 @@
+import type { PlaintextBookmark } from '../../bookmark.ts'
+import type { Keys } from '../../keys.ts'
+import type { Replica } from '../store/replica.ts'
+import type { Row } from '../store/store.ts'
+import { type Author, applyEdit, type Edit } from './edit.ts'
+import { sealAll } from './seal.ts'
+
+/** What edits are made with. */
+export interface EditParts extends Author {
+  replica: Replica
+  keys: Keys
+}
+
+export interface PutOptions {
+  /** What `seen` returned when the edit began, such as when a form was opened. Default: what it returns now. */
+  seen?: number | undefined
+}
+
+export async function putBookmarks(
+  parts: EditParts,
+  bookmarks: readonly PlaintextBookmark[],
+  { seen = parts.replica.meta.cursor }: PutOptions = {},
+): Promise<void> {
+  await queueEdits(parts, await sealAll(parts.keys, bookmarks), seen)
+}
+
+export async function removeBookmarks(parts: EditParts, ids: readonly string[]): Promise<void> {
+  const edits = ids.map((id) => ({ id, bookmark: null, sealed: null }))
+  await queueEdits(parts, edits, parts.replica.meta.cursor)
+}
+
+/**
+ * Queues edits, all or none; resolves once they would survive a reload. `accepts` may leave some out, by what is there.
+ *
+ * @param cursor when the edits were made: what came since was not seen
+ * @throws StorageFullError none was queued
+ */
+export async function queueEdits(
+  parts: EditParts,
+  edits: readonly Edit[],
+  cursor: number,
+  accepts: (row: Row) => boolean = () => true,
+): Promise<void> {
+  if (edits.length === 0) return
+  const ids = edits.map(({ id }) => id)
+  await parts.replica.commit(ids, 'local', (draft) => {
+    for (const edit of edits) {
+      const row = draft.get(edit.id)
+      if (accepts(row)) applyEdit(draft, row, edit, parts, cursor)
+    }
+  })
+}

@@ -1,0 +1,21 @@
+import type { PlaintextBookmark } from '../../bookmark.ts'
+import type { Keys } from '../../keys.ts'
+import { encryptBookmark } from '../../record.ts'
+import { paced } from '../../timing/paced.ts'
+import type { Edit } from './edit.ts'
+
+export type SealedEdit = Extract<Edit, { bookmark: PlaintextBookmark }>
+
+/** Seals bookmarks, without letting the page stand still. */
+export async function sealAll(keys: Keys, bookmarks: readonly PlaintextBookmark[]): Promise<SealedEdit[]> {
+  const edits: SealedEdit[] = []
+  await paced(bookmarks, (bookmark) => edits.push(sealOne(keys, bookmark)))
+  return edits
+}
+
+/** @throws RecordError `invalid-id`, `too-large` */
+export function sealOne(keys: Keys, bookmark: PlaintextBookmark): SealedEdit {
+  // As the other devices will read it; and what the app does to its own object later changes nothing here.
+  const copy = JSON.parse(JSON.stringify(bookmark)) as PlaintextBookmark
+  return { id: copy.id, bookmark: copy, sealed: encryptBookmark(keys, copy) }
+}

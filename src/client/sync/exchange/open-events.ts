@@ -1,0 +1,68 @@
+import { RecordError } from '../../errors.ts'
+import type { Keys } from '../../keys.ts'
+import { decryptBookmarkAside } from '../../record.ts'
+import { paced } from '../../timing/paced.ts'
+import type { Replica } from '../store/replica.ts'
+import { versionOf } from '../store/row.ts'
+import type { Row, Version } from '../store/store.ts'
+import { compareVersions } from './order.ts'
+import type { SyncEvent } from './transport.ts'
+
+/** What events are opened with. */
+export interface OpenParts {
+  replica: Replica
+  keys: Keys
+}
+
+/** An event with what is inside, or with why it does not open. */
+export interface OpenedEvent {
+  event: SyncEvent
+  version: Version
+  fault?: RecordError
+}
+
+/** Decrypts the events, without letting the page stand still. What is known already is not decrypted again. */
+export async function openEvents(
+  { keys, replica }: OpenParts,
+  events: readonly SyncEvent[],
+  signal: AbortSignal,
+): Promise<OpenedEvent[]> {
+  const opened: Promise<OpenedEvent>[] = []
+  const open = (event: SyncEvent) => opened.push(openEvent(event))
+  await paced(events, open, signal)
+  return Promise.all(opened)
+
+  async function openEvent(event: SyncEvent): Promise<OpenedEvent> {
+    const version = toVersion(event)
+    if (event.operation === 'delete' || isKnown(replica.rows.get(event.entity_id), version)) return { event, version }
+    const { entity_id: id, encrypted_data = '', data_hash = '' } = event
+    try {
+      const bookmark = await decryptBookmarkAside(keys, { id, encrypted_data, data_hash })
+      return { event, version: { ...version, bookmark } }
+    } catch (fault) {
+      if (!(fault instanceof RecordError)) throw fault
+      return { event, version, fault }
+    }
+  }
+}
+
+function toVersion(event: SyncEvent): Version {
+  const { id, timestamp, device_id, operation, data_hash = null } = event
+  const isDelete = operation === 'delete'
+  return {
+    event_id: id,
+    timestamp,
+    device_id,
+    operation,
+    data_hash: isDelete ? null : data_hash,
+    bookmark: null,
+    confirmed: true,
+  }
+}
+
+/** Rows only go forward, so what is known now will be known when the event is merged. */
+function isKnown(row: Row | undefined, version: Version): boolean {
+  const [first] = row?.waiting ?? []
+  const known = [row?.version, first && versionOf(first)]
+  return known.some((one) => one && compareVersions(one, version) === 0)
+}

@@ -1,0 +1,66 @@
+import type { components } from '../../../../generated/client.ts'
+import type { Client } from '../../api.ts'
+import { OfflineError } from '../../errors.ts'
+import { unwrap } from '../../unwrap.ts'
+
+type Schemas = components['schemas']
+
+export type Change = Schemas['Change']
+export type SyncEvent = Schemas['SyncEvent']
+export type PushResponse = Schemas['PushResponse']
+export type PullResponse = Schemas['PullResponse']
+
+/** What the engine uses of a WebSocket. */
+export type RealtimeSocket = Pick<WebSocket, 'addEventListener' | 'close' | 'send'>
+
+/** Makes the WebSocket of an address: in Node, where no cookie jar is, with the session's cookie. */
+export type OpenWebSocket = (url: string) => RealtimeSocket
+
+/** What a call waits on. */
+export interface CallOptions {
+  signal: AbortSignal
+}
+
+/**
+ * All that the engine asks of the network. A call rejects with ApiError, with SignedOutError when the session is over
+ * (refreshing it was tried), with OfflineError when no answer came, and with the signal's reason.
+ */
+export interface Transport {
+  /** The signed-in person's `user_id`. */
+  getUserId(options: CallOptions): Promise<string>
+  pull(body: { since: number; limit: number }, options: CallOptions): Promise<PullResponse>
+  push(body: { changes: Change[] }, options: CallOptions): Promise<PushResponse>
+  logout(options: CallOptions): Promise<void>
+  /** Opens the realtime channel; what was missed since the stamp `since` comes first. */
+  openSocket(query: { userId: string; deviceId: string; since: number }): RealtimeSocket
+}
+
+/** The network as the client and the platform's WebSocket give it. */
+export function clientTransport(client: Client, openWebSocket: OpenWebSocket = (url) => new WebSocket(url)): Transport {
+  return {
+    async getUserId({ signal }) {
+      const { user } = unwrap(await answer(client.GET('/api/v1/auth/session', { signal })))
+      return user.user_id
+    },
+    pull: async (body, { signal }) => unwrap(await answer(client.POST('/api/v1/sync/pull', { body, signal }))),
+    push: async (body, { signal }) => unwrap(await answer(client.POST('/api/v1/sync/push', { body, signal }))),
+    async logout({ signal }) {
+      unwrap(await answer(client.POST('/api/v1/auth/logout', { signal })))
+    },
+    openSocket: ({ userId, deviceId, since }) => {
+      const url = new URL('/api/v1/sync/realtime', client.baseUrl)
+      url.protocol = url.protocol.replace('http', 'ws')
+      url.search = new URLSearchParams({ user_id: userId, device_id: deviceId, since: String(since) }).toString()
+      return openWebSocket(url.href)
+    },
+  }
+}
+
+/** `fetch` says TypeError when no answer came. */
+async function answer<T>(call: Promise<T>): Promise<T> {
+  try {
+    return await call
+  } catch (cause) {
+    throw cause instanceof TypeError ? new OfflineError(undefined, { cause }) : cause
+  }
+}

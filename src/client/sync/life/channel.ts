@@ -1,0 +1,95 @@
+import type { components } from '../../../../generated/asyncapi.ts'
+import { Alarm } from '../../timing/alarm.ts'
+import type { Clock } from '../../timing/clock.ts'
+import type { StampedEvent } from '../exchange/take.ts'
+import type { RealtimeSocket } from '../exchange/transport.ts'
+
+type Messages = components['schemas']
+type ServerMessage = Messages[`${'Connected' | 'Sync' | 'Ping' | 'Pong' | 'Error'}Message`]
+
+const handshakeMs = 20_000
+/** The service pings every 20 s: a channel this silent is dead, whatever the platform says. */
+const silenceMs = 45_000
+
+/** The realtime channel: what comes is kept until it is drained. */
+export class Channel {
+  /** Rings when a change has come, or the channel has closed. */
+  readonly activity = new Alarm()
+  readonly #socket: RealtimeSocket
+  readonly #clock: Clock
+  readonly #greeted = Promise.withResolvers<number | undefined>()
+  readonly #ended = new AbortController()
+  #isGreeted = false
+  #received: StampedEvent[] = []
+  #heardAt: number
+
+  constructor(socket: RealtimeSocket, clock: Clock, signal: AbortSignal) {
+    this.#socket = socket
+    this.#clock = clock
+    this.#heardAt = clock.now()
+    socket.addEventListener('message', ({ data }) => this.#hear(data))
+    socket.addEventListener('close', () => this.#end())
+    socket.addEventListener('error', () => this.#end())
+    signal.addEventListener('abort', () => this.close(), { signal: this.#ended.signal })
+    this.#watch().catch(() => {})
+  }
+
+  get isOpen(): boolean {
+    return !this.#ended.signal.aborted
+  }
+
+  /** The service's time at the start (Unix ms); undefined when the channel was refused, or nothing was heard of it. */
+  get greeted(): Promise<number | undefined> {
+    return this.#greeted.promise
+  }
+
+  /** The changes that came since the last call. */
+  drain(): StampedEvent[] {
+    const received = this.#received
+    this.#received = []
+    return received
+  }
+
+  close(): void {
+    this.#end()
+    this.#socket.close()
+  }
+
+  #end(): void {
+    this.#ended.abort()
+    this.#greeted.resolve(undefined)
+    this.activity.ring()
+  }
+
+  #greet(timestamp: number): void {
+    this.#isGreeted = true
+    this.#greeted.resolve(timestamp)
+  }
+
+  #hear(data: unknown): void {
+    if (!this.isOpen) return
+    this.#heardAt = this.#clock.now()
+    const message = readMessage(data)
+    if (message?.type === 'connected') this.#greet(message.timestamp)
+    if (message?.type === 'ping') this.#socket.send(JSON.stringify({ type: 'pong' } satisfies Messages['PongMessage']))
+    if (message?.type !== 'sync') return
+    this.#received.push({ event: message.event, stamp: message.stamp })
+    this.activity.ring()
+  }
+
+  async #watch(): Promise<void> {
+    const { signal } = this.#ended
+    await this.#clock.sleep(handshakeMs, signal)
+    const patience = () => this.#heardAt + silenceMs - this.#clock.now()
+    while (this.#isGreeted && patience() > 0) await this.#clock.sleep(patience(), signal)
+    this.close()
+  }
+}
+
+function readMessage(data: unknown): ServerMessage | undefined {
+  try {
+    return JSON.parse(String(data)) as ServerMessage
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,57 @@
+import type { Keys } from '../../keys.ts'
+import { Alarm } from '../../timing/alarm.ts'
+import type { Clock } from '../../timing/clock.ts'
+import { Deletions } from '../edits/deletions.ts'
+import type { EditParts } from '../edits/queue.ts'
+import { withDeadlines } from '../exchange/deadlines.ts'
+import type { ExchangeParts } from '../exchange/exchange.ts'
+import { Outbox } from '../exchange/outbox.ts'
+import type { Transport } from '../exchange/transport.ts'
+import { Emitter } from '../store/emitter.ts'
+import { Replica } from '../store/replica.ts'
+import type { Store } from '../store/store.ts'
+import type { Tabs } from '../store/tabs.ts'
+import { StatusBoard } from './status.ts'
+
+interface EngineOptions {
+  transport: Transport
+  keys: Keys
+  userId: string
+  deviceId: string
+  store: Store
+  tabs: Tabs
+  clock: Clock
+  /** From 0 to below 1. */
+  random: () => number
+}
+
+/** All parts of a sync; what works on them names those that it needs. */
+export interface Engine extends EditParts, ExchangeParts {
+  readonly emitter: Emitter
+  readonly status: StatusBoard
+  readonly random: () => number
+  /** Rings when it is worth trying the network again. */
+  readonly network: Alarm
+  /** Rings when the platform says that there is no network. */
+  readonly disconnected: Alarm
+}
+
+export function createEngine({ store, ...options }: EngineOptions): Engine {
+  const { userId, tabs, clock } = options
+  const emitter = new Emitter()
+  const outbox = new Outbox()
+  const onChange = () => status.refresh()
+  const replica = new Replica({ userId, store, tabs, emitter, onChange, onEdit: () => outbox.ring() })
+  const status = new StatusBoard(replica, emitter, tabs)
+  return {
+    ...options,
+    transport: withDeadlines(options.transport, clock),
+    replica,
+    deletions: new Deletions({ ...options, replica }),
+    outbox,
+    emitter,
+    status,
+    network: new Alarm(),
+    disconnected: new Alarm(),
+  }
+}

@@ -1,0 +1,71 @@
+import { exchange } from '../exchange/exchange.ts'
+import type { Engine } from './engine.ts'
+import { stayLive } from './live.ts'
+
+const pollMs = 30_000
+/** After so many refused handshakes in a row, changes are polled for, with a handshake now and then. */
+const mostRefusals = 3
+const handshakeAgainMs = 300_000
+/** A channel that held this long was good: after it, waits are short again. */
+const goodMs = 60_000
+
+/** Keeps this device in step with the service, until the signal aborts or the session is over. */
+export async function lead(engine: Engine, signal: AbortSignal): Promise<void> {
+  const { clock, random, status, network, outbox } = engine
+  const backoff = new Backoff(random)
+  let refusals = 0
+  let handshakeAt = 0
+  while (!signal.aborted) {
+    network.reset()
+    outbox.reset()
+    try {
+      await exchange(engine, signal)
+      if (status.state !== 'online') status.set('polling')
+      const startedAt = clock.now()
+      if (startedAt >= handshakeAt) refusals = (await stayLive(engine, signal)) ? 0 : refusals + 1
+      if (refusals > 0) status.set('polling')
+      if (clock.now() - startedAt >= goodMs) backoff.reset()
+      if (refusals < mostRefusals) {
+        await pause(engine, backoff.next(), [network.rung, outbox.rung], signal)
+      } else {
+        if (startedAt >= handshakeAt) handshakeAt = startedAt + handshakeAgainMs
+        await pause(engine, pollMs * (0.75 + random() / 2), [network.rung, outbox.rung], signal)
+      }
+    } catch (error) {
+      if (signal.aborted || !status.fail(error)) return
+      await pause(engine, backoff.next(), [network.rung], signal)
+    }
+  }
+}
+
+async function pause({ clock }: Engine, ms: number, alarms: Promise<void>[], signal: AbortSignal): Promise<void> {
+  const over = new AbortController()
+  const elapsed = clock.sleep(ms, AbortSignal.any([signal, over.signal])).catch(() => {})
+  await Promise.race([elapsed, ...alarms])
+  over.abort('over')
+}
+
+const firstMs = 1000
+const longestMs = 60_000
+
+/** How long to wait before the next attempt: anything up to a ceiling that doubles from 1 s to 60 s (full jitter). */
+class Backoff {
+  readonly #random: () => number
+  #attempts = 0
+
+  constructor(random: () => number) {
+    this.#random = random
+  }
+
+  /** In ms. */
+  next(): number {
+    const ceiling = Math.min(longestMs, firstMs * 2 ** this.#attempts)
+    this.#attempts++
+    return this.#random() * ceiling
+  }
+
+  /** It went well for long enough. */
+  reset(): void {
+    this.#attempts = 0
+  }
+}

@@ -1,0 +1,146 @@
+import { type DBSchema, deleteDB, type IDBPDatabase, openDB } from 'idb'
+import { StorageFullError } from '../../errors.ts'
+import { isBlank } from './row.ts'
+import type { Meta, Row, Store } from './store.ts'
+
+interface Schema extends DBSchema {
+  rows: { key: string; value: Row }
+  meta: { key: string; value: Meta }
+}
+
+type Database = IDBPDatabase<Schema>
+
+const metaKey = 'meta'
+const sliceRows = 250
+
+/**
+ * Keeps the bookmarks in the browser's IndexedDB, in a database of the user's own, so that nobody else who signs in on
+ * this browser opens it. They are in the clear there: `signOut` removes them.
+ *
+ * @param userId the service's `user_id`
+ */
+export function indexedDbStore(userId: string): Store {
+  const name = `encrypted-bookmark-sync-${userId}`
+  let opened: Promise<Database> | undefined
+  const open = () => (opened ??= openDatabase(name, () => (opened = undefined)))
+
+  return {
+    shared: true,
+    load: () =>
+      translated(async () => {
+        const transaction = (await open()).transaction(['rows', 'meta'])
+        const meta = await transaction.objectStore('meta').get(metaKey)
+        const store = transaction.objectStore('rows')
+        const rows = await store.getAll(undefined, sliceRows)
+        for (let last = rows.at(-1); last; ) {
+          const more = await store.getAll(IDBKeyRange.lowerBound(last.id, true), sliceRows)
+          rows.push(...more)
+          last = more.at(-1)
+        }
+        return { rows, meta }
+      }),
+    read: (ids) =>
+      translated(async () => {
+        const transaction = (await open()).transaction(['rows', 'meta'])
+        const meta = await transaction.objectStore('meta').get(metaKey)
+        const store = transaction.objectStore('rows')
+        const rows: Row[] = []
+        await inSlices(ids, async (id) => {
+          const row = await store.get(id)
+          if (row) rows.push(row)
+        })
+        return { meta, rows }
+      }),
+    write: (rows, meta) =>
+      translated(async () => {
+        const transaction = (await open()).transaction(['rows', 'meta'], 'readwrite', { durability: 'strict' })
+        const [store, metaStore] = [transaction.objectStore('rows'), transaction.objectStore('meta')]
+        await allOrNothing(transaction, async () => {
+          await inSlices(rows, async (row) => {
+            await (isBlank(row) ? store.delete(row.id) : store.put(row))
+          })
+          await metaStore.put(meta, metaKey)
+        })
+      }),
+    async wipe() {
+      const database = await open()
+      const transaction = database.transaction(['rows', 'meta'], 'readwrite')
+      await Promise.all([
+        transaction.objectStore('rows').clear(),
+        transaction.objectStore('meta').clear(),
+        transaction.done,
+      ])
+      database.close()
+      opened = undefined
+      await deleteDatabase(name)
+    },
+    close() {
+      opened?.then((database) => database.close()).catch(() => {})
+      opened = undefined
+    },
+  }
+}
+
+function openDatabase(name: string, forget: () => void): Promise<Database> {
+  const opening = openDB<Schema>(name, 1, {
+    upgrade(database) {
+      database.createObjectStore('rows', { keyPath: 'id' })
+      database.createObjectStore('meta')
+    },
+    // Another tab removes it, or has a newer version of this package.
+    blocking: () => opening.then((database) => database.close()),
+    terminated: forget,
+  })
+  opening.catch(forget)
+  return opening
+}
+
+/** It is empty by now: a tab that still has it open only delays its end. */
+async function deleteDatabase(name: string): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    deleteDB(name, { blocked: () => resolve() }).then(resolve, reject)
+  })
+}
+
+/** Slice by slice within one transaction, so that a page is never busy with thousands of rows at once. */
+async function inSlices<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  for (let start = 0; start < items.length; start += sliceRows) {
+    await Promise.all(items.slice(start, start + sliceRows).map(work))
+  }
+}
+
+/** Without room a transaction may end with any of its requests, or only when all of them have gone well. */
+async function allOrNothing(transaction: { done: Promise<void>; abort(): void }, work: () => Promise<void>) {
+  const failure = transaction.done.then(
+    () => undefined,
+    (error: unknown) => error,
+  )
+  try {
+    await work()
+  } catch (error) {
+    abort(transaction)
+    const cause = await failure
+    throw isFull(cause) ? cause : error
+  }
+  const error = await failure
+  if (error) throw error
+}
+
+/** It may have ended by itself. */
+function abort(transaction: { abort(): void }): void {
+  try {
+    transaction.abort()
+  } catch {}
+}
+
+async function translated<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (cause) {
+    throw isFull(cause) ? new StorageFullError({ cause }) : cause
+  }
+}
+
+function isFull(error: unknown): boolean {
+  return error instanceof Error && error.name === 'QuotaExceededError'
+}

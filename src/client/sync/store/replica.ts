@@ -1,0 +1,148 @@
+import type { PlaintextBookmark } from '../../bookmark.ts'
+import { Draft } from './draft.ts'
+import type { Conflict, Emitter, SyncEvents } from './emitter.ts'
+import { blankRow, isBlank, viewOf } from './row.ts'
+import type { Meta, Row, Store } from './store.ts'
+import type { Tabs } from './tabs.ts'
+
+type Origin = SyncEvents['change']['origin']
+
+interface Parts {
+  userId: string
+  store: Store
+  tabs: Tabs
+  emitter: Emitter
+  /** Called after each change of what is known, once listeners were told of it. */
+  onChange(): void
+  /** Called when an edit was stored, by this tab or another. */
+  onEdit(): void
+}
+
+/** The store's content in memory, and the one way to change both. */
+export class Replica {
+  readonly rows = new Map<string, Row>()
+  /** The bookmarks that the user sees. */
+  readonly live = new Map<string, PlaintextBookmark>()
+  /** Ids with a change to send, oldest first. */
+  readonly waiting = new Set<string>()
+  readonly held = new Set<string>()
+  meta: Readonly<Meta>
+  readonly #parts: Parts
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+    this.meta = newMeta(parts.userId)
+  }
+
+  /** Reads the whole store, once at the start and again when messages of other tabs may have been missed. */
+  async load(): Promise<void> {
+    const { store, tabs, userId } = this.#parts
+    const seen = await tabs.exclusively('store', async () => {
+      const { meta = newMeta(userId), rows } = await store.load()
+      if (meta.userId !== userId) throw new Error(`The store is another user's: ${meta.userId}`)
+      const stored = new Set(rows.map(({ id }) => id))
+      const gone = [...this.rows.keys()].filter((id) => !stored.has(id)).map(blankRow)
+      const changed = this.#adopt([...rows, ...gone], meta)
+      const inOrder = [...this.waiting].sort((one, other) => (this.#firstEvent(one) < this.#firstEvent(other) ? -1 : 1))
+      this.waiting.clear()
+      for (const id of inOrder) this.waiting.add(id)
+      return changed
+    })
+    this.#tell(seen, 'local')
+  }
+
+  /**
+   * Reads these rows, lets `work` change them, and stores all or nothing. Listeners and the other tabs hear of it
+   * afterwards. One at a time over all tabs, so an edit and a page of changes never overwrite each other.
+   *
+   * @param origin `local`: an edit of this device; `remote`: what the exchange with the service makes of it
+   * @throws StorageFullError nothing was changed
+   */
+  async commit<T>(ids: readonly string[], origin: Origin, work: (draft: Draft) => T): Promise<T> {
+    const { store, tabs, userId, onEdit } = this.#parts
+    return tabs.exclusively('store', async () => {
+      const { meta = newMeta(userId), rows } = await store.read(ids)
+      const draft = new Draft(meta, rows)
+      const result = work(draft)
+      if (draft.isChanged) await store.write(draft.changedRows, draft.meta)
+      const seen = this.#adopt(draft.changedRows, draft.meta)
+      if (draft.isChanged) {
+        const changed = draft.changedRows.map(({ id }) => id)
+        tabs.post({ type: 'rows', ids: changed, origin, conflicts: draft.conflicts })
+      }
+      this.#tell(seen, origin, draft)
+      if (draft.isChanged && origin === 'local') onEdit()
+      return result
+    })
+  }
+
+  /** Takes over what another tab stored, and tells of the conflicts that it met. */
+  async reload(ids: readonly string[], origin: Origin, conflicts: readonly Conflict[] = []): Promise<void> {
+    const { store, tabs, onEdit } = this.#parts
+    const seen = await tabs.exclusively('store', async () => {
+      const { meta = this.meta, rows } = await store.read(ids)
+      const found = new Set(rows.map(({ id }) => id))
+      const gone = ids.filter((id) => !found.has(id)).map(blankRow)
+      return this.#adopt([...rows, ...gone], meta)
+    })
+    this.#tell(seen, origin, { conflicts })
+    if (origin === 'local') onEdit()
+  }
+
+  /** Removes everything from the store. */
+  async wipe(): Promise<void> {
+    const { store, tabs } = this.#parts
+    await tabs.exclusively('store', () => store.wipe())
+  }
+
+  close(): void {
+    this.#parts.store.close()
+  }
+
+  /** Empties the memory. */
+  forget(): void {
+    for (const collection of [this.rows, this.live, this.waiting, this.held]) collection.clear()
+    this.meta = newMeta(this.#parts.userId)
+  }
+
+  /** Returns the ids of which the user sees something else now. */
+  #adopt(rows: readonly Row[], meta: Meta): string[] {
+    this.meta = meta
+    return rows.flatMap((row) => {
+      const before = viewOf(this.rows.get(row.id))
+      const after = viewOf(row)
+      if (isBlank(row)) this.rows.delete(row.id)
+      else this.rows.set(row.id, row)
+      keep(this.waiting, row.id, row.waiting.length > 0)
+      keep(this.held, row.id, row.held !== null)
+      if (after.bookmark) this.live.set(row.id, after.bookmark)
+      else this.live.delete(row.id)
+      return before.data_hash === after.data_hash ? [] : row.id
+    })
+  }
+
+  #tell(
+    seen: string[],
+    origin: Origin,
+    { conflicts = [], errors = [] }: { conflicts?: readonly Conflict[]; errors?: readonly SyncEvents['error'][] } = {},
+  ): void {
+    const { emitter, onChange } = this.#parts
+    if (seen.length > 0) emitter.emit('change', { ids: seen, origin })
+    for (const conflict of conflicts) emitter.emit('conflict', conflict)
+    for (const error of errors) emitter.emit('error', error)
+    onChange()
+  }
+
+  #firstEvent(id: string): string {
+    return this.rows.get(id)?.waiting[0]?.change.id ?? ''
+  }
+}
+
+function keep(set: Set<string>, id: string, isIn: boolean): void {
+  if (isIn) set.add(id)
+  else set.delete(id)
+}
+
+function newMeta(userId: string): Meta {
+  return { userId, cursor: 0, clockOffset: 0, lastTick: 0, lastSync: 0, guarding: false }
+}

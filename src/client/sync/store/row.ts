@@ -1,0 +1,45 @@
+import type { PlaintextBookmark } from '../../bookmark.ts'
+import type { Row, Version, Waiting } from './store.ts'
+
+/** What the user sees of a row. */
+export interface View {
+  bookmark: PlaintextBookmark | null
+  data_hash: string | null
+  /** Of the version seen (Unix ms); 0 when there is none. */
+  timestamp: number
+}
+
+const nothing: View = { bookmark: null, data_hash: null, timestamp: 0 }
+
+/** Own edits are seen first; a held delete is not seen yet. */
+export function viewOf(row: Row | undefined): View {
+  const last = row?.waiting.at(-1)
+  if (last) return versionOf(last)
+  return row?.version ?? nothing
+}
+
+export function blankRow(id: string): Row {
+  return { id, version: null, waiting: [], held: null, unreadable: null }
+}
+
+/** Nothing is known of it. */
+export function isBlank({ version, waiting, held, unreadable }: Row): boolean {
+  return !version && waiting.length === 0 && !held && !unreadable
+}
+
+/** The newest version that the service sent, whether seen or held. */
+export function newestOf(row: Row): Version | null {
+  return row.held ?? row.version
+}
+
+export function versionOf({ change, bookmark }: Waiting): Version {
+  const { id, timestamp, device_id, operation, data_hash = null } = change
+  return { event_id: id, timestamp, device_id, operation, data_hash, bookmark, confirmed: false }
+}
+
+/** Takes over a held delete. */
+export function releaseHeld(row: Row): Row {
+  if (!row.held) return row
+  const { base: _, ...version } = row.held
+  return { ...row, version, held: null }
+}

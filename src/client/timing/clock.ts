@@ -1,0 +1,34 @@
+/** Time, for tests to put their own in its place. */
+export interface Clock {
+  /** Unix ms. */
+  now(): number
+  /** Resolves after so many ms; rejects with the signal's reason when it aborts, and leaves no timer. */
+  sleep(ms: number, signal: AbortSignal): Promise<void>
+}
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  async sleep(ms, signal) {
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const elapsed = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, ms)
+    })
+    await abortable(elapsed, signal).finally(() => clearTimeout(timer))
+  },
+}
+
+/** The promise, or the signal's reason, whichever comes first. */
+export async function abortable<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (!signal) return promise
+  let abort = () => {}
+  const aborted = new Promise<never>((_, reject) => {
+    abort = () => reject(signal.reason)
+    if (signal.aborted) abort()
+    else signal.addEventListener('abort', abort, { once: true })
+  })
+  try {
+    return await Promise.race([promise, aborted])
+  } finally {
+    signal.removeEventListener('abort', abort)
+  }
+}
