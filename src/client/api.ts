@@ -3,6 +3,7 @@ import type { paths } from '../../generated/client.ts'
 import { withDevice } from './api/device.ts'
 import { withRefresh } from './api/refresh.ts'
 import { withRetries } from './api/retry.ts'
+import type { SendRequest } from './api/send.ts'
 
 export interface ClientOptions {
   /** The service's PUBLIC_URL, such as `https://sync.example.org`. */
@@ -12,9 +13,6 @@ export interface ClientOptions {
   /** Replaces the platform's `fetch`: in Node, pass one that sends cookies. */
   fetch?: SendRequest
 }
-
-/** `fetch` that takes a Request. */
-export type SendRequest = (request: Request) => Promise<Response>
 
 /** openapi-fetch's client for the contract: `client.GET('/api/v1/bookmarks', { params: { query: { page: 2 } } })`. */
 export interface Client extends OpenApiClient<paths> {

@@ -1,6 +1,7 @@
 /** `encrypted-bookmark-sync-client`: typed calls, the vault, and the sync engine. */
 export type { components, operations, paths } from '../../generated/client.ts'
-export { type Client, type ClientOptions, createClient, type SendRequest } from './api.ts'
+export type { SendRequest } from './api/send.ts'
+export { type Client, type ClientOptions, createClient } from './api.ts'
 export { base64ToBytes, bytesToBase64 } from './base64.ts'
 export * from './crypto.ts'
 export {

@@ -1,10 +1,16 @@
 import { readBookmarkFile, writeBookmarkFile } from '../client/bookmark-file.ts'
-import { base64ToBytes, openExport, unwrap } from '../client/index.ts'
-import type { App } from './bookmarks.ts'
+import { base64ToBytes, type Client, type Keys, openExport, type Sync, unwrap } from '../client/index.ts'
 import { button, element, tell } from './dom.ts'
 
+/** What backups are made of, and opened with. */
+export interface BackupParts {
+  client: Client
+  sync: Sync
+  keys: Keys
+}
+
 /** Into and out of the vault: a browser's bookmark file, and the service's encrypted exports. */
-export function backupTools(app: App): HTMLElement {
+export function backupTools(parts: BackupParts): HTMLElement {
   const progress = element('progress', { hidden: true, 'aria-label': 'Import' })
   const list = element('ul', { id: 'exports' })
   return element(
@@ -14,19 +20,19 @@ export function backupTools(app: App): HTMLElement {
     element(
       'div',
       { className: 'bar' },
-      fileButton('Import a bookmark file', '.htm,.html', (file) => importFile(app, file, progress)),
+      fileButton('Import a bookmark file', '.htm,.html', (file) => importFile(parts, file, progress)),
       button('Save as bookmark file', () =>
-        save(writeBookmarkFile([...app.sync.bookmarks().values()]), 'bookmarks.html', 'text/html'),
+        save(writeBookmarkFile([...parts.sync.bookmarks().values()]), 'bookmarks.html', 'text/html'),
       ),
-      button('Make an encrypted export', () => makeExport(app, list)),
-      fileButton('Open an export', '.dat', (file) => restore(app, file)),
+      button('Make an encrypted export', () => makeExport(parts, list)),
+      fileButton('Open an export', '.dat', (file) => restore(parts, file)),
     ),
     progress,
     list,
   )
 }
 
-async function importFile({ sync }: App, file: File, progress: HTMLProgressElement): Promise<void> {
+async function importFile({ sync }: BackupParts, file: File, progress: HTMLProgressElement): Promise<void> {
   const bookmarks = readBookmarkFile(await file.text())
   progress.hidden = false
   const { imported, failed } = await sync.importBookmarks(bookmarks, {
@@ -40,7 +46,7 @@ async function importFile({ sync }: App, file: File, progress: HTMLProgressEleme
 }
 
 /** The export is made by the service, of the ciphertext that it holds: send what waits first. */
-async function makeExport({ client, sync }: App, list: HTMLElement): Promise<void> {
+async function makeExport({ client, sync }: BackupParts, list: HTMLElement): Promise<void> {
   await sync.syncNow()
   const { id } = unwrap(await client.POST('/api/v1/exports'))
   const item = element('li', { role: 'status' }, 'The export is being made…')
@@ -59,7 +65,7 @@ async function makeExport({ client, sync }: App, list: HTMLElement): Promise<voi
 }
 
 /** Tries the key of today first, then the one that an export was made under. */
-async function restore({ client, sync, keys }: App, file: File): Promise<void> {
+async function restore({ client, sync, keys }: BackupParts, file: File): Promise<void> {
   const registered = unwrap(await client.GET('/api/v1/account/export-key')).key
   const exportKey = base64ToBytes(registered) ?? keys.exportKey
   const opened = await openExport(file, { exportKey, keys })

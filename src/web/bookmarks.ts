@@ -1,14 +1,11 @@
-import { type Client, type Keys, type Sync, UnsentChangesError } from '../client/index.ts'
-import { backupTools } from './backups.ts'
+import { type Sync, UnsentChangesError } from '../client/index.ts'
+import { type BackupParts, backupTools } from './backups.ts'
 import { conflictList } from './conflicts.ts'
 import { button, element } from './dom.ts'
 import { openEditor } from './editor.ts'
 import { createTreeView } from './tree-view.ts'
 
-export interface App {
-  client: Client
-  sync: Sync
-  keys: Keys
+export interface App extends BackupParts {
   title: string
 }
 

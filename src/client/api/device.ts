@@ -1,4 +1,4 @@
-import type { SendRequest } from '../api.ts'
+import type { SendRequest } from './send.ts'
 
 /** Elsewhere the header would only cost a browser a preflight. */
 const takesDevice = /\/api\/v1\/(bookmarks|sync)(\/|$)/

@@ -1,4 +1,4 @@
-import type { SendRequest } from '../api.ts'
+import type { SendRequest } from './send.ts'
 
 const lockName = 'encrypted-bookmark-sync:refresh'
 /** A 401 of these says nothing of the session that a refresh could mend. */

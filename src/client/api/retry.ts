@@ -1,5 +1,5 @@
-import type { SendRequest } from '../api.ts'
 import { systemClock } from '../timing/clock.ts'
+import type { SendRequest } from './send.ts'
 
 const mostRetries = 3
 const mostWaitMs = 60_000

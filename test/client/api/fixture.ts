@@ -1,5 +1,6 @@
 import type { Test } from 'tap'
-import { type Client, createClient, type SendRequest } from '../../../src/client/api.ts'
+import type { SendRequest } from '../../../src/client/api/send.ts'
+import { type Client, createClient } from '../../../src/client/api.ts'
 import { buildApp, type TestApp } from '../../support/app.ts'
 
 /** A signed-in tab of a browser: the service in this process, and a jar with its two cookies. */

@@ -1,0 +1,2 @@
+/** `fetch` that takes a Request. */
+export type SendRequest = (request: Request) => Promise<Response>
