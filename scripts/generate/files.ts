@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import openapiTS, { astToString, type OpenAPI3, type OpenAPITSOptions } from 'openapi-typescript'
+import { limitList, pathList } from './constants.ts'
 import { bundled, type Contract, messagesAsOpenApi } from './contract.ts'
 import { operationList } from './operations.ts'
 
@@ -16,6 +17,8 @@ export async function generatedFiles(root: URL): Promise<Record<string, string>>
     'generated/client.ts': await types(openapi, { defaultNonNullable: false }),
     'generated/asyncapi.ts': await types(messagesAsOpenApi(asyncapi)),
     'generated/operations.ts': banner + operationList(openapi),
+    'generated/limits.ts': banner + limitList(openapi),
+    'generated/paths.ts': banner + pathList(openapi),
   }
 }
 

@@ -1,6 +1,6 @@
 import createOpenApiClient, { type Client as OpenApiClient } from 'openapi-fetch'
 import type { paths } from '../../generated/client.ts'
-import { withDevice } from './api/device.ts'
+import { takeDeviceId } from '../../generated/paths.ts'
 import { withRefresh } from './api/refresh.ts'
 import { withRetries } from './api/retry.ts'
 import type { SendRequest } from './api/send.ts'
@@ -33,7 +33,12 @@ export interface Client extends OpenApiClient<paths> {
  * A call rejects with `fetch`'s TypeError if no response arrived, and with its signal's reason if it was aborted.
  */
 export function createClient({ baseUrl, deviceId, fetch: send = (request) => fetch(request) }: ClientOptions): Client {
-  const patient = withRetries(withDevice(send, deviceId))
-  const client = createOpenApiClient<paths>({ baseUrl, credentials: 'include', fetch: withRefresh(patient) })
+  const client = createOpenApiClient<paths>({ baseUrl, credentials: 'include', fetch: withRefresh(withRetries(send)) })
+  client.use({
+    onRequest({ request, schemaPath }) {
+      // Elsewhere the header would only cost a browser a preflight.
+      if (takeDeviceId.includes(`${request.method} ${schemaPath}`)) request.headers.set('x-device-id', deviceId)
+    },
+  })
   return Object.assign(client, { baseUrl })
 }

@@ -1,3 +1,4 @@
+import * as limits from '../../generated/limits.ts'
 import { checkKdfParameters, type KdfParameters } from './argon2.ts'
 import { base64ToBytes, bytesToBase64 } from './base64.ts'
 import { KeyringError } from './errors.ts'
@@ -15,7 +16,6 @@ export interface Keyring {
 }
 
 export const FORMAT = 'ebs/keyring/1'
-const MAX_CHARACTERS = 16_384
 
 /**
  * The keyring as JSON; bytes are base64: `{format, passphrase: {kdf, memory_kib, iterations, parallelism, salt, nonce,
@@ -31,7 +31,8 @@ export function formatKeyring({ passphrase, recovery }: Keyring): string {
 
 /** @throws KeyringError `malformed`, `unknown-version`, `weak-kdf`, `excessive-kdf` */
 export function parseKeyring(text: string): Keyring {
-  if (text.length > MAX_CHARACTERS) throw malformed(`it has over ${MAX_CHARACTERS} characters`)
+  const { maxLength } = limits.Keyring.keyring
+  if (text.length > maxLength) throw malformed(`it has over ${maxLength} characters`)
   const keyring = fields('the keyring', parseJson(text))
   if (typeof keyring.format !== 'string') throw malformed('it has no format')
   if (keyring.format !== FORMAT) {

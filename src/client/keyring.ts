@@ -1,11 +1,11 @@
 import { hkdf } from '@noble/hashes/hkdf.js'
 import { sha256 } from '@noble/hashes/sha2.js'
 import { randomBytes, utf8ToBytes } from '@noble/hashes/utils.js'
+import { idForm, isId } from '../protocol/ids.ts'
 import { NONCE_BYTES, open, seal } from './aead.ts'
 import { KDF_PARAMETERS, type KdfParameters, stretchPassphrase } from './argon2.ts'
 import { bytesToBase64 } from './base64.ts'
 import { WrongKeyError } from './errors.ts'
-import { isIdentifier } from './identifier.ts'
 import { FORMAT, formatKeyring, type Keyring, parseKeyring, type Wrap } from './keyring-format.ts'
 import { formatRecoveryCode, parseRecoveryCode } from './recovery-code.ts'
 
@@ -114,7 +114,7 @@ function passphraseBinding(userId: string, parameters: KdfParameters, salt: Uint
 }
 
 function binding(userId: string, ...kdf: (string | number)[]): Uint8Array {
-  if (!isIdentifier(userId)) throw new TypeError('userId must be 1 to 128 printable ASCII characters')
+  if (!isId(userId)) throw new TypeError(`userId must be ${idForm}`)
   return utf8ToBytes([FORMAT, userId, ...kdf].join('\0'))
 }
 

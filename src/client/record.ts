@@ -1,11 +1,12 @@
 import { hmac } from '@noble/hashes/hmac.js'
 import { sha256 } from '@noble/hashes/sha2.js'
 import { bytesToHex, concatBytes, randomBytes, utf8ToBytes } from '@noble/hashes/utils.js'
+import * as limits from '../../generated/limits.ts'
+import { idForm, isId } from '../protocol/ids.ts'
 import { NONCE_BYTES, open, seal, TAG_BYTES } from './aead.ts'
 import { base64ToBytes, binaryToBytes, bytesToBase64 } from './base64.ts'
 import type { EntityType, PlaintextBookmark } from './bookmark.ts'
 import { RecordError } from './errors.ts'
-import { isIdentifier } from './identifier.ts'
 import type { Keys } from './keys.ts'
 import { sha256Aside } from './sha256.ts'
 
@@ -28,9 +29,9 @@ export interface StoredRecord extends SealedRecord {
 const VERSION = 1
 const SALT_BYTES = 32
 const PADDING = 256
-const MAX_CHARACTERS = 262_144
 /** The longest padded JSON whose record still fits: 196,352 bytes. */
-const MAX_JSON = Math.floor(((MAX_CHARACTERS / 4) * 3 - 1 - NONCE_BYTES - TAG_BYTES - SALT_BYTES) / PADDING) * PADDING
+const MAX_JSON =
+  Math.floor(((limits.EncryptedData.maxLength / 4) * 3 - 1 - NONCE_BYTES - TAG_BYTES - SALT_BYTES) / PADDING) * PADDING
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /**
@@ -98,8 +99,8 @@ function openRecord(keys: Keys, record: StoredRecord, entityType: EntityType): U
 }
 
 function bindTo(entityType: EntityType, id: string): Uint8Array {
-  if (!isIdentifier(id)) {
-    throw new RecordError('invalid-id', `Id ${JSON.stringify(id)} is not 1 to 128 printable ASCII characters`)
+  if (!isId(id)) {
+    throw new RecordError('invalid-id', `Id ${JSON.stringify(id)} is not ${idForm}`)
   }
   return binaryToBytes(`ebs/1\0${entityType}\0${id}`)
 }

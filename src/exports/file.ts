@@ -1,11 +1,8 @@
 import { createCipheriv, createHash, randomBytes } from 'node:crypto'
 import { hchacha } from '@noble/ciphers/chacha.js'
+import { exportFile } from '../protocol/export-file.ts'
 
-const magic = Buffer.from('EBSX')
-const version = Uint8Array.of(1)
-const prefixLength = 19
-const tagLength = 16
-const chunkLength = 65_536
+const { magic, version, keyIdInfo, keyIdBytes, noncePrefixBytes, chunkBytes, tagBytes } = exportFile
 /** In UTF-8. */
 const longestCharacter = 4
 const encoder = new TextEncoder()
@@ -20,43 +17,43 @@ export async function* encryptFile(exportKey: Uint8Array, plaintext: AsyncIterab
   const { header, seal } = createSealer(exportKey)
   yield header
   // Texts are written where they are encrypted: copies of large ones pile up faster than they are collected.
-  const buffer = Buffer.alloc(chunkLength + longestCharacter - 1)
+  const buffer = Buffer.alloc(chunkBytes + longestCharacter - 1)
   let filled = 0
   const sealFull = () => {
-    const chunk = seal(buffer.subarray(0, chunkLength), false)
-    buffer.copyWithin(0, chunkLength, filled)
-    filled -= chunkLength
+    const chunk = seal(buffer.subarray(0, chunkBytes), false)
+    buffer.copyWithin(0, chunkBytes, filled)
+    filled -= chunkBytes
     return chunk
   }
   for await (const text of plaintext) {
     for (let rest = text; rest !== ''; ) {
       // A full chunk waits until a byte follows it: only then it is not the last.
-      if (filled >= chunkLength) yield sealFull()
+      if (filled >= chunkBytes) yield sealFull()
       const { read, written } = encoder.encodeInto(rest, buffer.subarray(filled))
       rest = rest.slice(read)
       filled += written
     }
   }
-  if (filled > chunkLength) yield sealFull()
+  if (filled > chunkBytes) yield sealFull()
   yield seal(buffer.subarray(0, filled), true)
 }
 
 /** The first 16 bytes of every nonce are the prefix's, so one HChaCha20 subkey serves the file and the platform's cipher does the rest. */
 function createSealer(exportKey: Uint8Array) {
-  const prefix = randomBytes(prefixLength)
-  const header = Buffer.concat([magic, version, keyId(exportKey), prefix])
+  const prefix = randomBytes(noncePrefixBytes)
+  const header = Buffer.concat([Buffer.from(magic), Uint8Array.of(version), keyId(exportKey), prefix])
   const key = subkey(exportKey, prefix.subarray(0, 16))
   const nonce = Buffer.alloc(12)
   prefix.copy(nonce, 4, 16)
   let counter = 0
-  const sealed = Buffer.alloc(chunkLength + tagLength)
+  const sealed = Buffer.alloc(chunkBytes + tagBytes)
   return {
     header,
     seal(plaintext: Buffer, last: boolean): Buffer {
       // Throws once the counter needs more than 4 bytes.
       nonce.writeUInt32BE(counter++, 7)
       nonce.writeUInt8(last ? 1 : 0, 11)
-      const cipher = createCipheriv('chacha20-poly1305', key, nonce, { authTagLength: tagLength })
+      const cipher = createCipheriv('chacha20-poly1305', key, nonce, { authTagLength: tagBytes })
       cipher.setAAD(header, { plaintextLength: plaintext.length })
       const ciphertext = cipher.update(plaintext)
       cipher.final()
@@ -73,7 +70,7 @@ function free({ buffer, byteLength }: Buffer<ArrayBuffer>): void {
 }
 
 function keyId(exportKey: Uint8Array): Buffer {
-  return createHash('sha256').update('ebs/key-id').update(exportKey).digest().subarray(0, 8)
+  return createHash('sha256').update(keyIdInfo).update(exportKey).digest().subarray(0, keyIdBytes)
 }
 
 function subkey(key: Uint8Array, noncePrefix: Uint8Array): Uint8Array {

@@ -1,6 +1,7 @@
 import type { Database, Db } from '../db/database.ts'
 import { listById } from '../db/records.ts'
 import type { Row } from '../db/rows.ts'
+import { exportFile } from '../protocol/export-file.ts'
 import { encryptFile } from './file.ts'
 import type { ObjectStore } from './objects/store.ts'
 
@@ -31,7 +32,7 @@ export async function writeExport(
   let bookmark_count = 0
 
   async function* json(): AsyncGenerator<string> {
-    yield `{"version":"1","exported_at":"${new Date(exportedAt).toISOString()}","bookmarks":[`
+    yield `{"version":"${exportFile.contentVersion}","exported_at":"${new Date(exportedAt).toISOString()}","bookmarks":[`
     for await (const row of liveBookmarks(database.bulk, userId)) {
       if (bookmark_count++ > 0) yield ','
       yield* serialize(row)

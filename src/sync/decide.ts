@@ -1,6 +1,6 @@
 import type { Schemas } from '../contract/schemas.ts'
 import type { StoredVersion } from '../db/rows.ts'
-import { compareVersions, isRetry, isSameContent, type Version } from './order.ts'
+import { compareVersions, isRetry, isSameChange, type Version } from '../protocol/versions.ts'
 import type { Winner } from './replacement.ts'
 import type { Verdict } from './write.ts'
 
@@ -17,16 +17,16 @@ export function decide(changes: Change[], stored: StoredVersion | undefined): De
     compareVersions(toVersion(other), toVersion(best)) > 0 ? other : best,
   )
   const challenger = toVersion(greatest)
-  const kept = stored && withoutData(stored)
-  const isWritten = !kept || (!isRetry(challenger, kept) && compareVersions(challenger, kept) > 0)
-  const winner = isWritten ? challenger : kept
+  // What differs in its ciphertext alone is a retry, so the stored one is never loaded.
+  const isWritten = !stored || (!isRetry(challenger, stored) && compareVersions(challenger, stored) > 0)
+  const winner: Version = isWritten ? challenger : stored
   const losers = changes.filter((change) => {
     const version = toVersion(change)
-    const alreadyKnown = version.event_id === kept?.event_id || version.event_id === winner.event_id
+    const alreadyKnown = version.event_id === stored?.event_id || version.event_id === winner.event_id
     const supersededByItsDevice = isWritten && version.device_id === winner.device_id
-    return !alreadyKnown && !isSameContent(version, winner) && !supersededByItsDevice
+    return !alreadyKnown && !isSameChange(version, winner) && !supersededByItsDevice
   })
-  const overwrites = kept !== undefined && !isSameContent(challenger, kept) && isUnseen(greatest, stored)
+  const overwrites = stored !== undefined && !isSameChange(challenger, stored) && isUnseen(greatest, stored)
   return {
     winner: isWritten
       ? {
@@ -61,7 +61,7 @@ function reason(loser: Change, winner: Version): string {
   return `Equal timestamps and devices, the later operation and event wins: ${version} is kept`
 }
 
-function toVersion({ id, timestamp, device_id, operation, data_hash, encrypted_data }: Change): Version {
+function toVersion({ id, timestamp, device_id, operation, data_hash, encrypted_data }: Change): Required<Version> {
   return {
     event_id: id,
     timestamp,
@@ -70,10 +70,4 @@ function toVersion({ id, timestamp, device_id, operation, data_hash, encrypted_d
     data_hash: data_hash ?? null,
     encrypted_data: encrypted_data ?? null,
   }
-}
-
-/** Two versions that differ in their ciphertext alone are a retry, so the stored one is never loaded. */
-function withoutData(stored: StoredVersion): Version {
-  const { event_id, timestamp, device_id, operation, data_hash } = stored
-  return { event_id, timestamp, device_id, operation, data_hash, encrypted_data: null }
 }

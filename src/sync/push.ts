@@ -1,5 +1,5 @@
 import type { Schemas } from '../contract/schemas.ts'
-import { isFarAhead } from './clock.ts'
+import { isFarAhead } from '../protocol/far-ahead.ts'
 import { decide } from './decide.ts'
 import { type Device, unknownDevice } from './device.ts'
 import { type WriteParts, writeRecords } from './write.ts'

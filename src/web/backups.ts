@@ -1,3 +1,4 @@
+import { downloadExport } from '../../generated/paths.ts'
 import { readBookmarkFile, writeBookmarkFile } from '../client/bookmark-file.ts'
 import { base64ToBytes, type Client, type Keys, openExport, type Sync, unwrap } from '../client/index.ts'
 import { button, element, tell } from './dom.ts'
@@ -54,7 +55,7 @@ async function makeExport({ client, sync }: BackupParts, list: HTMLElement): Pro
   for (;;) {
     const made = unwrap(await client.GET('/api/v1/exports')).exports.find((one) => one.id === id)
     if (made?.status === 'completed') {
-      const href = `/api/v1/exports/${encodeURIComponent(id)}`
+      const href = downloadExport.replace('{id}', encodeURIComponent(id))
       const date = new Date(made.created_at).toLocaleString()
       item.replaceChildren(element('a', { href, download: '' }, `Export of ${date}, ${made.bookmark_count} bookmarks`))
       return

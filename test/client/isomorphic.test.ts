@@ -1,24 +1,27 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import t from 'tap'
 
-const FOLDER = new URL('../../src/client/', import.meta.url)
-const GENERATED = new URL('../../generated/', import.meta.url)
+const root = new URL('../../', import.meta.url)
+const folders = ['src/client/', 'src/protocol/', 'generated/']
 
 t.test('nothing in the client needs Node: it runs in browsers as it is', async (t) => {
-  const files = readdirSync(FOLDER, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'))
-  t.ok(files.includes('record.ts') && files.length > 10)
-  for (const name of files) {
-    const source = readFileSync(new URL(name, FOLDER), 'utf8')
+  const files = ['src/client/', 'src/protocol/'].flatMap((folder) => {
+    const names = readdirSync(new URL(folder, root), { recursive: true, encoding: 'utf8' })
+    return names.filter((name) => name.endsWith('.ts')).map((name) => folder + name)
+  })
+  t.ok(files.includes('src/client/record.ts') && files.includes('src/protocol/versions.ts'))
+  const violations = files.flatMap((name) => {
+    const source = readFileSync(new URL(name, root), 'utf8')
     const imported = [...source.matchAll(/(?:from|import\() ?'([^']+)'/g)].map(([, path = '']) => path)
     const foreign = imported.filter((path) => path.startsWith('node:') || (path.startsWith('.') && !isOurs(path, name)))
-    t.strictSame(foreign, [], `${name} imports neither Node nor the server`)
     // `process?.` asks whether there is one.
-    const globals = /\b(?:Buffer|process(?!\?)|require|__dirname|setImmediate)\b/
-    t.notMatch(source, globals, `${name} needs no global of Node`)
-  }
+    const globals = source.match(/\b(?:Buffer|process(?!\?)|require|__dirname|setImmediate)\b/g) ?? []
+    return [...foreign, ...globals].map((violation) => `${name}: ${violation}`)
+  })
+  t.strictSame(violations, [], 'neither an import of Node or the server, nor a global of Node')
 })
 
 function isOurs(path: string, from: string): boolean {
-  const { href } = new URL(path, new URL(from, FOLDER))
-  return href.startsWith(FOLDER.href) || href.startsWith(GENERATED.href)
+  const { href } = new URL(path, new URL(from, root))
+  return folders.some((folder) => href.startsWith(new URL(folder, root).href))
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import type { Schemas } from '../../src/contract/schemas.ts'
-import { compareVersions, type Version } from '../../src/sync/order.ts'
+import { compareVersions, type Version } from '../../src/protocol/versions.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
 import { change, pullAll } from '../support/changes.ts'
 
@@ -83,6 +83,21 @@ t.test('A change of another user, or from the far future, is rejected in conflic
   t.equal((await pullAll(bob)).changes.length, 0)
   const status = await ada.call('GET', '/api/v1/sync/status')
   t.equal(status.body.conflict_count, 0, 'neither counts as a conflict')
+})
+
+t.test('A loser with the same content as the winner is accepted, unless it comes by another operation', async (t) => {
+  const { user } = await buildApp(t)
+  const ada = await user('ada')
+  const same = { entity_id: 'x', data_hash: 'h' }
+  await push(ada, [change({ ...same, operation: 'update', timestamp: 2000 })])
+  await push(ada, [change({ entity_id: 'y', operation: 'delete', timestamp: 2000 })])
+  const older = { timestamp: 1000, device_id: 'device-b' }
+  const update = change({ ...same, ...older, operation: 'update' })
+  const created = change({ ...same, ...older, operation: 'create' })
+  const deleted = change({ entity_id: 'y', ...older, operation: 'delete', data_hash: 'ignored' })
+  const { body } = await push(ada, [update, created, deleted])
+  t.same(body.accepted_ids, [update.id, deleted.id])
+  t.match(body.conflicts, [{ event_id: created.id }])
 })
 
 t.test('A delete of an unknown entity leaves a tombstone, so that an older create loses', async (t) => {

@@ -1,8 +1,9 @@
+import { logout, refreshSession, startLogin } from '../../../generated/paths.ts'
 import type { SendRequest } from './send.ts'
 
 const lockName = 'encrypted-bookmark-sync:refresh'
 /** A 401 of these says nothing of the session that a refresh could mend. */
-const withoutSession = /\/api\/v1\/auth\/(login|logout|refresh)$/
+const withoutSession = [startLogin, logout, refreshSession]
 
 /**
  * After a 401 refreshes the session once and sends the request again. One refresh serves every call of this client, and
@@ -13,7 +14,7 @@ export function withRefresh(send: SendRequest): SendRequest {
   let running: Promise<Response | undefined> | undefined
 
   async function refresh(service: string): Promise<Response> {
-    const url = new URL('/api/v1/auth/refresh', service)
+    const url = new URL(refreshSession, service)
     const response = await send(new Request(url, { method: 'POST', credentials: 'include' }))
     if (response.ok) refreshes++
     return response
@@ -30,7 +31,7 @@ export function withRefresh(send: SendRequest): SendRequest {
   return async (request) => {
     const before = refreshes
     const first = await send(request.clone())
-    if (first.status !== 401 || withoutSession.test(new URL(request.url).pathname)) return first
+    if (first.status !== 401 || isWithoutSession(request)) return first
     if (refreshes === before) {
       const answer = await refreshOnce(request.url)
       if (answer === undefined) return sendAgain(request, first)
@@ -47,6 +48,11 @@ export function withRefresh(send: SendRequest): SendRequest {
     if (!answer.ok) return answer.status === 401 ? first : answer
     return send(request)
   }
+}
+
+function isWithoutSession({ url }: Request): boolean {
+  const { pathname } = new URL(url)
+  return withoutSession.some((path) => pathname.endsWith(path))
 }
 
 /** Runs `refresh` unless another tab is running it; then waits for that one instead. */

@@ -1,14 +1,9 @@
 import { sha256 } from '@noble/hashes/sha2.js'
 import { abytes, concatBytes, utf8ToBytes } from '@noble/hashes/utils.js'
-import { open, TAG_BYTES } from '../aead.ts'
+import { exportFile } from '../../protocol/export-file.ts'
+import { open } from '../aead.ts'
 import { ExportError } from '../errors.ts'
 import { cut, type ExportFile } from './cut.ts'
-
-const MAGIC = utf8ToBytes('EBSX')
-const VERSION = 1
-const HEADER_BYTES = 32
-const KEY_ID = [5, 13] as const
-const CHUNK_BYTES = 65_536 + TAG_BYTES
 
 /**
  * The plaintext of an export file, chunk by chunk, at constant memory.
@@ -26,9 +21,10 @@ export async function* openChunks(
   exportKey: Uint8Array,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   abytes(exportKey, 32, 'exportKey')
+  const { headerBytes, chunkBytes, tagBytes } = exportFile
   let header: Uint8Array | undefined
   let counter = 0
-  for await (const { bytes, last } of cut(file, HEADER_BYTES, CHUNK_BYTES)) {
+  for await (const { bytes, last } of cut(file, headerBytes, chunkBytes + tagBytes)) {
     if (header === undefined) {
       header = checkHeader(bytes.slice(), exportKey)
       if (last) throw new ExportError('damaged', 'The export file ends after its header')
@@ -47,21 +43,22 @@ export function chunkNonce(header: Uint8Array, counter: number, last: boolean): 
   const tail = new DataView(new ArrayBuffer(5))
   tail.setUint32(0, counter)
   tail.setUint8(4, last ? 1 : 0)
-  return concatBytes(header.subarray(KEY_ID[1]), new Uint8Array(tail.buffer))
+  return concatBytes(header.subarray(-exportFile.noncePrefixBytes), new Uint8Array(tail.buffer))
 }
 
 function checkHeader(header: Uint8Array, exportKey: Uint8Array): Uint8Array {
-  if (!startsWith(header, MAGIC)) throw new ExportError('not-an-export', 'This is not an export file')
-  if (header.length < HEADER_BYTES) throw new ExportError('damaged', 'The export file ends within its header')
-  const version = header[MAGIC.length]
-  if (version !== VERSION) {
+  const magic = utf8ToBytes(exportFile.magic)
+  if (!startsWith(header, magic)) throw new ExportError('not-an-export', 'This is not an export file')
+  if (header.length < exportFile.headerBytes) throw new ExportError('damaged', 'The export file ends within its header')
+  const version = header[magic.length]
+  if (version !== exportFile.version) {
     throw new ExportError(
       'unknown-version',
       `The export file is of version ${version}, which this client does not know`,
     )
   }
-  const keyId = sha256(concatBytes(utf8ToBytes('ebs/key-id'), exportKey)).subarray(0, KEY_ID[1] - KEY_ID[0])
-  if (!startsWith(header.subarray(...KEY_ID), keyId)) {
+  const keyHash = sha256(concatBytes(utf8ToBytes(exportFile.keyIdInfo), exportKey))
+  if (!startsWith(header.subarray(magic.length + 1), keyHash.subarray(0, exportFile.keyIdBytes))) {
     throw new ExportError('other-key', 'The export file was made under another export key')
   }
   return header

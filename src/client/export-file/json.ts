@@ -1,3 +1,4 @@
+import { exportFile } from '../../protocol/export-file.ts'
 import type { ExportSummary } from '../bookmark.ts'
 import { ExportError } from '../errors.ts'
 
@@ -34,8 +35,12 @@ export class ExportJson {
     this.#decode()
     if (!this.#hadBookmarks || this.#inBookmarks) throw malformed('its bookmarks are missing or do not end')
     const { version, exported_at, bookmark_count } = parse(this.#envelope) as Record<string, unknown>
-    if (version !== '1') {
-      throw new ExportError('unknown-version', `The export's version is ${version}, this client knows 1`)
+    const { contentVersion } = exportFile
+    if (version !== contentVersion) {
+      throw new ExportError(
+        'unknown-version',
+        `The export's version is ${version}, this client knows ${contentVersion}`,
+      )
     }
     if (typeof exported_at !== 'string') throw malformed('its exported_at is not a string')
     if (bookmark_count !== this.#count) {

@@ -61,11 +61,13 @@ t.test('the device is named where the contract takes it, and nowhere else', asyn
   await tab.client.GET('/api/v1/sync/status')
   await tab.client.GET('/api/v1/auth/session')
   await tab.client.GET('/api/v1/exports')
+  await tab.client.GET('/api/v1/bookmarks')
   await tab.client.DELETE('/api/v1/bookmarks/{id}', { params: { path: { id: 'none' } } })
   t.strictSame(seen, {
     '/api/v1/sync/status': 'laptop',
     '/api/v1/auth/session': null,
     '/api/v1/exports': null,
+    '/api/v1/bookmarks': null,
     '/api/v1/bookmarks/none': 'laptop',
   })
 })

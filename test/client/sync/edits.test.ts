@@ -144,6 +144,19 @@ t.test('two devices make the same edit: no conflict', async (t) => {
   t.same([a.conflicts, b.conflicts, shown(a), shown(b)], [[], [], {}, {}])
 })
 
+t.test('two devices come to the same bookmark by a create and by an edit: no conflict', async (t) => {
+  const person = await people.person(t)
+  const [a, b] = [person.device('a'), person.device('b')]
+  await b.sync.put(bookmark('x', 'same'))
+  await person.world.pass(1000)
+  for (const title of ['other', 'same']) {
+    await a.sync.put(bookmark('x', title))
+    await a.sync.syncNow()
+  }
+  for (const { sync } of [b, a]) await sync.syncNow()
+  t.same([a.conflicts, b.conflicts, shown(a), shown(b)], [[], [], { x: 'same' }, { x: 'same' }])
+})
+
 t.test('two devices edit one bookmark: the loser is told with both texts, whoever was first', async (t) => {
   for (const order of ['early loses', 'late loses']) {
     const person = await people.person(t)

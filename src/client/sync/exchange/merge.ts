@@ -1,7 +1,7 @@
+import { compareVersions, isSameContent } from '../../../protocol/versions.ts'
 import type { PlaintextBookmark } from '../../bookmark.ts'
 import { newestOf, versionOf, viewOf } from '../store/row.ts'
 import type { Row, Version } from '../store/store.ts'
-import { compareVersions, isSameContent } from './order.ts'
 
 /** What is known of an event beside its version. */
 export interface Circumstances {

@@ -1,3 +1,4 @@
+import { compareVersions } from '../../../protocol/versions.ts'
 import { RecordError } from '../../errors.ts'
 import type { Keys } from '../../keys.ts'
 import { decryptBookmarkAside } from '../../record.ts'
@@ -5,7 +6,6 @@ import { paced } from '../../timing/paced.ts'
 import type { Replica } from '../store/replica.ts'
 import { versionOf } from '../store/row.ts'
 import type { Row, Version } from '../store/store.ts'
-import { compareVersions } from './order.ts'
 import type { SyncEvent } from './transport.ts'
 
 /** What events are opened with. */

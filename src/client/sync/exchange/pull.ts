@@ -11,14 +11,11 @@ export interface PullParts extends TakeParts {
   deletions: Deletions
 }
 
-/** The service's default. */
-const limit = 1000
-
-/** Takes over all that is new, page by page; each page is stored together with the cursor after it. */
+/** Takes over all that is new, page by page, as large as the service makes them; each page is stored together with the cursor after it. */
 export async function pullAll(parts: PullParts, signal: AbortSignal): Promise<void> {
   const { transport, replica, clock, deletions } = parts
   for (let hasMore = true; hasMore; ) {
-    const page = await transport.pull({ since: replica.meta.cursor, limit }, { signal })
+    const page = await transport.pull({ since: replica.meta.cursor }, { signal })
     signal.throwIfAborted()
     hasMore = page.has_more
     const ended = hasMore ? {} : { lastSync: correctedNow(clock, replica.meta) }

@@ -1,11 +1,9 @@
 import { v7 as uuidv7 } from 'uuid'
+import { isFarAhead } from '../../../protocol/far-ahead.ts'
 import { SignedOutError } from '../../errors.ts'
 import { viewOf } from '../store/row.ts'
 import type { Row, Waiting } from '../store/store.ts'
 import { type PullParts, pullAll } from './pull.ts'
-
-/** The service takes no change that is further ahead of its clock. */
-const farAheadMs = 86_400_000
 
 /**
  * What won is pulled, which settles the loser and tells the user. What no version explains was refused for another
@@ -43,13 +41,12 @@ export async function resolveRejected(
  * was not. Nothing of it is there, so it counts as a new event.
  */
 function restamp(row: Row, serverTime: number): Row | undefined {
-  const latest = serverTime + farAheadMs
   const [first] = row.waiting
   const last = row.waiting.at(-1)
-  if (!first || !last || first.change.timestamp <= latest) return undefined
+  if (!first || !last || !isFarAhead(first.change.timestamp, serverTime)) return undefined
   const known = [row.version, row.held, row.unreadable].map((version) => version?.timestamp ?? 0)
   const timestamp = Math.max(serverTime, ...known.map((time) => time + 1))
   // What it was made on is itself too far ahead: nothing above that would be taken.
-  if (timestamp > latest) return undefined
+  if (isFarAhead(timestamp, serverTime)) return undefined
   return { ...row, waiting: [{ ...last, change: { ...last.change, id: uuidv7(), timestamp }, sent: false }] }
 }

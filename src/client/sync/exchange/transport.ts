@@ -1,4 +1,5 @@
 import type { components } from '../../../../generated/client.ts'
+import { openRealtime } from '../../../../generated/paths.ts'
 import type { Client } from '../../api.ts'
 import { OfflineError } from '../../errors.ts'
 import { unwrap } from '../../unwrap.ts'
@@ -28,7 +29,7 @@ export interface CallOptions {
 export interface Transport {
   /** The signed-in person's `user_id`. */
   getUserId(options: CallOptions): Promise<string>
-  pull(body: { since: number; limit: number }, options: CallOptions): Promise<PullResponse>
+  pull(body: { since: number }, options: CallOptions): Promise<PullResponse>
   push(body: { changes: Change[] }, options: CallOptions): Promise<PushResponse>
   logout(options: CallOptions): Promise<void>
   /** Opens the realtime channel; what was missed since the stamp `since` comes first. */
@@ -48,7 +49,7 @@ export function clientTransport(client: Client, openWebSocket: OpenWebSocket = (
       unwrap(await answer(client.POST('/api/v1/auth/logout', { signal })))
     },
     openSocket: ({ userId, deviceId, since }) => {
-      const url = new URL('/api/v1/sync/realtime', client.baseUrl)
+      const url = new URL(openRealtime, client.baseUrl)
       url.protocol = url.protocol.replace('http', 'ws')
       url.search = new URLSearchParams({ user_id: userId, device_id: deviceId, since: String(since) }).toString()
       return openWebSocket(url.href)

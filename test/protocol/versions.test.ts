@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { compareVersions, type Version } from '../../src/sync/order.ts'
+import { compareVersions, isRetry, isSameChange, isSameContent, type Version } from '../../src/protocol/versions.ts'
 
 const version: fc.Arbitrary<Version> = fc.record({
   timestamp: fc.integer({ min: 0, max: 3 }),
@@ -24,6 +24,18 @@ t.test('Two changes of an entity: one order, however they are compared', async (
   t.pass('antisymmetric and transitive')
 })
 
+t.test('The order is the same without the ciphertext, except that a retry is equal', async (t) => {
+  const withoutData = ({ encrypted_data: _, ...rest }: Version): Version => rest
+  fc.assert(
+    fc.property(version, version, (a, b) => {
+      const order = compareVersions(withoutData(a), withoutData(b))
+      return isRetry(a, b) ? order === 0 : Math.sign(order) === Math.sign(compareVersions(a, b))
+    }),
+    { numRuns: 5000 },
+  )
+  t.pass('so a client, which keeps none, knows the winner')
+})
+
 t.test('Push conflict rule, sentence by sentence', async (t) => {
   const base: Version = {
     timestamp: 5,
@@ -43,4 +55,17 @@ t.test('Push conflict rule, sentence by sentence', async (t) => {
   t.ok(greater({ event_id: 'f' }), 'then the event id')
   t.ok(greater({ data_hash: 'i' }), 'then the hash')
   t.ok(greater({ encrypted_data: 'e' }), 'then the data')
+})
+
+t.test('What is the same content, and what is the same change', async (t) => {
+  const edit = { operation: 'update', data_hash: 'h' } as const
+  const deletion = { operation: 'delete', data_hash: null } as const
+  const both = (a: typeof edit | typeof deletion, b: Partial<Version>) => {
+    return [isSameContent(a, { ...a, ...b }), isSameChange(a, { ...a, ...b })]
+  }
+  t.same(both(edit, {}), [true, true], 'equal hashes by the same operation')
+  t.same(both(edit, { operation: 'create' }), [true, false], 'equal hashes by another operation')
+  t.same(both(edit, { data_hash: 'i' }), [false, false], 'another hash')
+  t.same(both(deletion, { data_hash: 'h' }), [true, true], 'two deletes: a hash of their own is ignored')
+  t.same(both(edit, { operation: 'delete' }), [false, false], 'an edit and a delete')
 })

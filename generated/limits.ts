@@ -1,0 +1,14 @@
+// Written by `npm run generate`. Do not edit.
+export const Id = {"minLength":1,"maxLength":128,"pattern":"^[ -~]+$"} as const
+export const EncryptedData = {"minLength":1,"maxLength":262144,"pattern":"^[ -~]+$"} as const
+export const DataHash = {"minLength":1,"maxLength":128,"pattern":"^[ -~]+$"} as const
+export const Milliseconds = {"minimum":0,"maximum":9007199254740991} as const
+export const Seconds = {"minimum":0,"maximum":253402300799} as const
+export const LoginRequest = {"returnTo":{"maxLength":2048}} as const
+export const Change = {"user_id":{"maxLength":128,"pattern":"^[ -~]*$"},"base":{"minimum":0,"maximum":9007199254740991}} as const
+export const SyncEvent = {"overwritten":{"maxItems":16}} as const
+export const PullRequest = {"since":{"minimum":0,"maximum":9007199254740991},"limit":{"minimum":1,"maximum":10000}} as const
+export const PushRequest = {"changes":{"maxItems":10000}} as const
+export const ImportRequest = {"bookmarks":{"maxItems":10000}} as const
+export const ExportKey = {"key":{"minLength":44,"maxLength":44,"pattern":"^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$"}} as const
+export const Keyring = {"keyring":{"minLength":1,"maxLength":16384,"pattern":"^[ -~]+$"},"revision":{"minimum":1,"maximum":9007199254740991}} as const

@@ -1,0 +1,37 @@
+// Written by `npm run generate`. Do not edit.
+export const startLogin = '/api/v1/auth/login'
+export const completeLogin = '/api/v1/auth/callback'
+export const logout = '/api/v1/auth/logout'
+export const getSession = '/api/v1/auth/session'
+export const refreshSession = '/api/v1/auth/refresh'
+export const listBookmarks = '/api/v1/bookmarks'
+export const createBookmark = '/api/v1/bookmarks'
+export const getBookmark = '/api/v1/bookmarks/{id}'
+export const updateBookmark = '/api/v1/bookmarks/{id}'
+export const deleteBookmark = '/api/v1/bookmarks/{id}'
+export const getSyncStatus = '/api/v1/sync/status'
+export const pullChanges = '/api/v1/sync/pull'
+export const pushChanges = '/api/v1/sync/push'
+export const importBookmarks = '/api/v1/sync/import'
+export const openRealtime = '/api/v1/sync/realtime'
+export const listExports = '/api/v1/exports'
+export const createExport = '/api/v1/exports'
+export const downloadExport = '/api/v1/exports/{id}'
+export const deleteExport = '/api/v1/exports/{id}'
+export const getExportKey = '/api/v1/account/export-key'
+export const setExportKey = '/api/v1/account/export-key'
+export const getKeyring = '/api/v1/account/keyring'
+export const setKeyring = '/api/v1/account/keyring'
+export const getHealth = '/api/v1/health'
+
+/** The operations that take the X-Device-ID header. */
+export const takeDeviceId: readonly string[] = [
+  'POST /api/v1/bookmarks',
+  'PUT /api/v1/bookmarks/{id}',
+  'DELETE /api/v1/bookmarks/{id}',
+  'GET /api/v1/sync/status',
+  'POST /api/v1/sync/pull',
+  'POST /api/v1/sync/push',
+  'POST /api/v1/sync/import',
+  'GET /api/v1/sync/realtime',
+]

@@ -1,0 +1,13 @@
+import { Id } from '../../generated/limits.ts'
+
+/** The form of every id: of users, devices, entities and events. */
+export const idForm = `${Id.minLength} to ${Id.maxLength} printable ASCII characters`
+
+const characters = new RegExp(Id.pattern)
+
+/** Whether the service takes this as an id. So it holds no NUL, which joins associated data. */
+export function isId(value: unknown): value is string {
+  return (
+    typeof value === 'string' && value.length >= Id.minLength && value.length <= Id.maxLength && characters.test(value)
+  )
+}

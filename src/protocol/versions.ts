@@ -1,0 +1,60 @@
+import type { components } from '../../generated/openapi.ts'
+
+/** What decides which version of an entity wins. A delete has neither data nor hash. */
+export interface Version {
+  timestamp: number
+  device_id: string
+  operation: components['schemas']['Operation']
+  event_id: string
+  data_hash: string | null
+  /** Left out where no ciphertext is kept, as in the client. */
+  encrypted_data?: string | null
+}
+
+const ranks = { create: 0, update: 1, delete: 2 } as const
+
+/**
+ * A total order, so that the winner does not depend on the order of arrival: greater time, then device, then operation,
+ * then event id, hash and data. All strings are ASCII, so that code units compare as bytes do on every database.
+ */
+export function compareVersions(a: Version, b: Version): number {
+  return compareWithoutData(a, b) || compare(a.encrypted_data ?? '', b.encrypted_data ?? '')
+}
+
+/** The same event again: nothing is to be written. Each encryption of the same content has another ciphertext. */
+export function isRetry(a: Version, b: Version): boolean {
+  return compareWithoutData(a, b) === 0
+}
+
+/** Whether both leave the entity alike, so that neither's maker loses anything. */
+export function isSameContent(a: Content, b: Content): boolean {
+  return (a.operation === 'delete') === (b.operation === 'delete') && hashOf(a) === hashOf(b)
+}
+
+/**
+ * Whether both say the same of the entity: the same content by the same operation. The service accepts such a loser, and
+ * rejects one that has the same content by another operation; its maker's device then finds that it lost nothing.
+ */
+export function isSameChange(a: Content, b: Content): boolean {
+  return a.operation === b.operation && isSameContent(a, b)
+}
+
+type Content = Pick<Version, 'operation' | 'data_hash'>
+
+function compareWithoutData(a: Version, b: Version): number {
+  return (
+    a.timestamp - b.timestamp ||
+    compare(a.device_id, b.device_id) ||
+    ranks[a.operation] - ranks[b.operation] ||
+    compare(a.event_id, b.event_id) ||
+    compare(hashOf(a), hashOf(b))
+  )
+}
+
+function hashOf({ operation, data_hash }: Content): string {
+  return operation === 'delete' ? '' : (data_hash ?? '')
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}
