@@ -4,8 +4,8 @@
  */
 import { pino } from 'pino'
 import { reseal } from '../src/auth/reseal.ts'
-import { ConfigError } from '../src/config/values.ts'
 import { readConfig } from '../src/config/config.ts'
+import { ConfigError } from '../src/config/values.ts'
 import { openBeside } from '../src/db/beside.ts'
 
 try {

@@ -7,9 +7,9 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { glob, rm } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { findChromium, NoChromiumError } from './servers/chromium.ts'
-import { findMinio, NoMinioError } from './servers/minio-binary.ts'
-import { startPostgres } from './servers/postgres.ts'
+import { findChromium, NoChromiumError } from './development/servers/chromium.ts'
+import { findMinio, NoMinioError } from './development/servers/minio-binary.ts'
+import { startPostgres } from './development/servers/postgres.ts'
 
 /** What depends on one database by its nature (processes, files, migrations) or on none is left out. */
 const onPostgres = ['interface', 'hostile', 'sync', 'realtime', 'http', 'operations', 'postgres'].map(
@@ -30,7 +30,7 @@ const everything = (await matching(['test/**/*.test.ts'])).filter(
 )
 const forPostgres = [...(await matching(onPostgres)), ...alsoOnPostgres]
 await run('tap', ['build'], {})
-await run('node', ['scripts/build.ts', 'web', 'docs'], {})
+await run('node', ['scripts/package/build.ts', 'web', 'docs'], {})
 await prepare(findMinio, NoMinioError)
 await prepare(findChromium, NoChromiumError)
 for (const name of ['sqlite', 'postgres', 'recorded']) await rm(`.tap/${name}.tap`, { force: true })

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
-import { freePort } from '../servers/free-port.ts'
-import { runService, type ServiceProcess } from '../servers/service.ts'
+import { freePort } from '../development/servers/free-port.ts'
+import { runService, type ServiceProcess } from '../development/servers/service.ts'
 
 /** A service with the development provider, on free ports and on `folder`/data. */
 export async function spawnService(

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import t from 'tap'
-import { buildClient } from '../../scripts/build/client.ts'
+import { buildClient } from '../../scripts/package/client.ts'
 
 const run = promisify(execFile)
 const dist = fileURLToPath(new URL('../../dist/client/', import.meta.url))

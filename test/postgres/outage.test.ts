@@ -1,7 +1,7 @@
 // TEST_OUTAGES raises the number of rounds.
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { startPostgres } from '../../scripts/servers/postgres.ts'
+import { startPostgres } from '../../scripts/development/servers/postgres.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
 import { pullAll } from '../support/changes.ts'
 import { relyingParty, startMock } from '../support/relying-party.ts'

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import t, { type Test } from 'tap'
-import { freePort } from '../../scripts/servers/free-port.ts'
+import { freePort } from '../../scripts/development/servers/free-port.ts'
 import { folder, type Run, run, signInBefore, startService } from '../support/service.ts'
 
 type Env = Record<string, string>

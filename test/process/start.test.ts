@@ -1,7 +1,7 @@
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import { freePort } from '../../scripts/servers/free-port.ts'
+import { freePort } from '../../scripts/development/servers/free-port.ts'
 import { folder, run, serving } from '../support/service.ts'
 import { signInAt } from '../support/sign-in.ts'
 

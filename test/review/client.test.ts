@@ -1,7 +1,7 @@
 /** What a change means to code that is written with the types of generated/client.ts. */
 import t from 'tap'
-import type { ClientChange } from '../../scripts/review/client-changes.ts'
-import { review } from '../../scripts/review/review.ts'
+import type { ClientChange } from '../../scripts/contract/review/client-changes.ts'
+import { review } from '../../scripts/contract/review/review.ts'
 import { type Edit, type Repository, repository } from './repository.ts'
 
 t.setTimeout(120_000)

@@ -102,7 +102,7 @@ t.test('docs.yml publishes what the build makes', async (t) => {
   const { build } = workflow('docs.yml').jobs
   t.ok(build?.steps.some(({ run }) => run === 'npm run build -- docs'))
   t.equal(build?.steps.find(({ uses }) => uses?.includes('upload-pages'))?.with?.path, 'dist/docs')
-  t.match(readFileSync(new URL('../../scripts/build/docs.ts', import.meta.url), 'utf8'), "'dist/docs/'")
+  t.match(readFileSync(new URL('../../scripts/contract/documents.ts', import.meta.url), 'utf8'), "'dist/docs/'")
 })
 
 function workflow(file: string): Workflow {

@@ -1,6 +1,6 @@
 /** Each prepared change of a contract gets the verdict that semver asks for, by the rules of redocly.yaml. */
 import t from 'tap'
-import { review } from '../../scripts/review/review.ts'
+import { review } from '../../scripts/contract/review/review.ts'
 import { additions } from './changes/additions.ts'
 import { nameAndTextChanges } from './changes/names-and-texts.ts'
 import { realtimeChanges } from './changes/realtime.ts'

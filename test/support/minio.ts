@@ -1,6 +1,6 @@
 import t from 'tap'
-import { type MinioServer, startMinio } from '../../scripts/servers/minio.ts'
-import { NoMinioError } from '../../scripts/servers/minio-binary.ts'
+import { type MinioServer, startMinio } from '../../scripts/development/servers/minio.ts'
+import { NoMinioError } from '../../scripts/development/servers/minio-binary.ts'
 
 /** One server for a test file, closed at its end; a sentence that says why there is none, except where CI is set. */
 export async function startTestMinio(): Promise<MinioServer | string> {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
-import { freePort } from '../../scripts/servers/free-port.ts'
+import { freePort } from '../../scripts/development/servers/free-port.ts'
 import { buildApp, type CallOptions, type TestUser } from './app.ts'
 import { type Answered, checkAnswer } from './contract.ts'
 

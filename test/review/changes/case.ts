@@ -1,4 +1,4 @@
-import type { Impact } from '../../../scripts/review/impact.ts'
+import type { Impact } from '../../../scripts/contract/review/impact.ts'
 import type { Edit } from '../repository.ts'
 
 /** A change that somebody makes to the fixture's contract, and what semver says to it. */

@@ -5,9 +5,10 @@
  *   web      dist/web, the demo app
  *   docs     dist/docs, the documents, for `/docs` and any static host
  */
-import { buildClient } from './build/client.ts'
-import { buildDocs } from './build/docs.ts'
-import { buildWeb } from './build/web.ts'
+
+import { buildDocs } from '../contract/documents.ts'
+import { buildClient } from './client.ts'
+import { buildWeb } from './web.ts'
 
 const parts = { client: buildClient, web: buildWeb, docs: buildDocs }
 

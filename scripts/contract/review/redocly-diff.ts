@@ -8,7 +8,7 @@ import type { Impact } from './impact.ts'
 import { placeOf } from './place.ts'
 
 const redocly = createRequire(import.meta.url).resolve('@redocly/cli/bin/cli.js')
-const config = fileURLToPath(new URL('../../redocly.yaml', import.meta.url))
+const config = fileURLToPath(new URL('../../../redocly.yaml', import.meta.url))
 
 /** They speak of every change, so others say more about one. */
 const general = ['house/harmless-changed', 'house/words-changed', 'house/carried-by-none-changed']

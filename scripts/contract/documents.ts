@@ -2,13 +2,13 @@ import { copyFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promi
 import { createRequire } from 'node:module'
 import asyncapi from '../../generated/asyncapi.json' with { type: 'json' }
 import openapi from '../../generated/openapi.json' with { type: 'json' }
-import { writeChangelog } from './docs/changelog.ts'
-import type { Contract } from './docs/contract.ts'
-import { readGuides } from './docs/guides.ts'
-import { readHistory } from './docs/history.ts'
-import { changelogPage, referencePage } from './docs/pages.ts'
-import { realtimeReference } from './docs/realtime.ts'
-import { withSamples } from './docs/samples.ts'
+import { writeChangelog } from './documents/changelog.ts'
+import type { Contract } from './documents/contract.ts'
+import { readGuides } from './documents/guides.ts'
+import { readHistory } from './documents/history.ts'
+import { changelogPage, referencePage } from './documents/pages.ts'
+import { realtimeReference } from './documents/realtime.ts'
+import { withSamples } from './documents/samples.ts'
 
 const root = new URL('../../', import.meta.url)
 const folder = new URL('dist/docs/', root)

@@ -6,10 +6,10 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { spawnService } from '../demo/service.ts'
 import { type Identity, signInAs, storeSecrets } from './conform/identities.ts'
 import { countLeaks } from './conform/leaks.ts'
 import { findSchemathesis, runSchemathesis } from './conform/schemathesis.ts'
-import { spawnService } from './demo/service.ts'
 
 const examples = Number(process.env.EXAMPLES ?? 400)
 const program = await findSchemathesis()

@@ -1,6 +1,6 @@
 import { v7 as uuidv7 } from 'uuid'
-import type { components } from '../../generated/client.ts'
-import { operations } from '../../generated/operations.ts'
+import type { components } from '../../../generated/client.ts'
+import { operations } from '../../../generated/operations.ts'
 import { type Answer, type Call, type Forward, isCallOf, withBody } from './call.ts'
 
 type Change = components['schemas']['Change']

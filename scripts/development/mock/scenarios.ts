@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { operations } from '../../generated/operations.ts'
+import { operations } from '../../../generated/operations.ts'
 import { type Answer, type Call, type Forward, isCallOf, replaced, withBody } from './call.ts'
 import { withRival } from './rival.ts'
 import { expireOnce, withCookie } from './session.ts'

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { operations } from '../../generated/operations.ts'
+import { operations } from '../../../generated/operations.ts'
 
 export interface ServiceProcess {
   pid: number
@@ -15,7 +15,7 @@ export interface ServiceProcess {
   stop(): Promise<void>
 }
 
-const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
+const main = fileURLToPath(new URL('../../../src/main.ts', import.meta.url))
 const untilInputEnds = new URL('until-input-ends.ts', import.meta.url).href
 const startWithinMs = 30_000
 

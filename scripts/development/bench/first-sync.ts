@@ -1,11 +1,11 @@
 import { xchacha20poly1305 } from '@noble/ciphers/chacha.js'
-import type { Client } from '../../src/client/api.ts'
-import { base64ToBytes } from '../../src/client/base64.ts'
-import type { Keys } from '../../src/client/keys.ts'
-import { clientTransport, type SyncEvent, type Transport } from '../../src/client/sync/exchange/transport.ts'
-import type { Store } from '../../src/client/sync/store/store.ts'
-import type { Tabs } from '../../src/client/sync/store/tabs.ts'
-import { createSyncOver } from '../../src/client/sync.ts'
+import type { Client } from '../../../src/client/api.ts'
+import { base64ToBytes } from '../../../src/client/base64.ts'
+import type { Keys } from '../../../src/client/keys.ts'
+import { clientTransport, type SyncEvent, type Transport } from '../../../src/client/sync/exchange/transport.ts'
+import type { Store } from '../../../src/client/sync/store/store.ts'
+import type { Tabs } from '../../../src/client/sync/store/tabs.ts'
+import { createSyncOver } from '../../../src/client/sync.ts'
 
 /** Of a device's first sync; times in ms. */
 export interface FirstSync {

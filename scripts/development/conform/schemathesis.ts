@@ -8,7 +8,7 @@ import { promisify } from 'node:util'
 import type { Identity } from './identities.ts'
 
 const version = '4.32.5'
-const contract = fileURLToPath(new URL('../../openapi.yaml', import.meta.url))
+const contract = fileURLToPath(new URL('../../../openapi.yaml', import.meta.url))
 const run = promisify(execFile)
 
 /** The path of schemathesis, in a Python environment of its own in the cache folder; made where it is missing. */

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http'
-import { operations } from '../../generated/operations.ts'
+import { operations } from '../../../generated/operations.ts'
 
 export interface Call {
   method: string

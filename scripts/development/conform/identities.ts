@@ -1,6 +1,6 @@
-import { type Client, unwrap } from '../../src/client/index.ts'
-import { Device } from '../demo/device.ts'
-import { signIn } from '../demo/sign-in.ts'
+import { type Client, unwrap } from '../../../src/client/index.ts'
+import { Device } from '../../demo/device.ts'
+import { signIn } from '../../demo/sign-in.ts'
 
 /** Who calls: the values of the two cookies. */
 export interface Identity {

@@ -4,8 +4,8 @@ import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
 
-const root = fileURLToPath(new URL('../', import.meta.url))
-const budgets = JSON.parse(await readFile(new URL('../size-budget.json', import.meta.url), 'utf8')) as Budget[]
+const root = fileURLToPath(new URL('../../', import.meta.url))
+const budgets = JSON.parse(await readFile(new URL('../../size-budget.json', import.meta.url), 'utf8')) as Budget[]
 
 interface Budget {
   what: string

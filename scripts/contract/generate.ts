@@ -10,7 +10,7 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { generatedFiles, staleFiles } from './generate/files.ts'
 
-const root = new URL('../', import.meta.url)
+const root = new URL('../../', import.meta.url)
 
 if (process.argv.includes('--check')) await check()
 else await write()
