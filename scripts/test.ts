@@ -19,6 +19,8 @@ const alsoOnPostgres = [
   'test/auth/login-limits.test.ts',
   'test/auth/lease.test.ts',
   'test/auth/refresh.test.ts',
+  'test/commands/reseal-ends.test.ts',
+  'test/commands/reseal.test.ts',
   'test/db/quota-migration.test.ts',
   'test/log.test.ts',
 ]

@@ -15,9 +15,9 @@ export interface Command {
   kill(signal: NodeJS.Signals): void
 }
 
-/** A script of scripts/ in a process of its own, with nothing but these variables. */
-export function startCommand(t: Test, script: string, args: string[], env: Record<string, string>): Command {
-  const path = fileURLToPath(new URL(`../../scripts/${script}`, import.meta.url))
+/** A command of src/commands/ in a process of its own, with nothing but these variables. */
+export function startCommand(t: Test, name: string, args: string[], env: Record<string, string>): Command {
+  const path = fileURLToPath(new URL(`../../src/commands/${name}.ts`, import.meta.url))
   const child = spawn(process.execPath, [path, ...args], {
     env: { NODE_COMPILE_CACHE, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -31,6 +31,6 @@ export function startCommand(t: Test, script: string, args: string[], env: Recor
   return { result, kill: (signal) => child.kill(signal) }
 }
 
-export function runCommand(t: Test, script: string, args: string[], env: Record<string, string>): Command['result'] {
-  return startCommand(t, script, args, env).result
+export function runCommand(t: Test, name: string, args: string[], env: Record<string, string>): Command['result'] {
+  return startCommand(t, name, args, env).result
 }

@@ -43,7 +43,7 @@ export async function openRotation(t: Test): Promise<Rotation> {
       running = await buildApp(t, { ...provider, SECRET_KEY }, { dataDir })
       return running
     },
-    reseal: (SECRET_KEY) => startCommand(t, 'reseal.ts', [], { ...env, SECRET_KEY }),
+    reseal: (SECRET_KEY) => startCommand(t, 'reseal', [], { ...env, SECRET_KEY }),
   }
 }
 

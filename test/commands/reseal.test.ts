@@ -1,5 +1,5 @@
 import t from 'tap'
-import { reseal } from '../../src/auth/reseal.ts'
+import { reseal } from '../../src/commands/reseal/reseal.ts'
 import type { Database } from '../../src/db/database.ts'
 import { sealedColumns } from '../../src/db/sealed.ts'
 import { openFile } from '../exports/fixture.ts'

@@ -3,8 +3,7 @@
  * checks the copy. The folder is a DATA_DIR. Exit status 0 only when it is there, whole and on disk.
  */
 import { join, resolve } from 'node:path'
-import { type Config, readConfig } from '../src/config/config.ts'
-import { bucketAdvice, postgresAdvice, secretAdvice } from './backup/advice.ts'
+import { type Config, readConfig } from '../config/config.ts'
 import { copyDatabase, openCopy } from './backup/database.ts'
 import { copyExports } from './backup/exports.ts'
 import { makeFolder } from './backup/folder.ts'
@@ -45,4 +44,26 @@ async function fill({ databaseUrl, s3, exportsDir }: Config, folder: string) {
   } finally {
     copy.close()
   }
+}
+
+/** What backs up what this command does not. Names no address: it may hold a password. */
+function postgresAdvice({ s3, exportsDir }: Config, folder: string): string {
+  const dump = join(folder, 'bookmarks.dump')
+  return `DATABASE_URL: nothing was backed up, for Postgres has its own tools. While the service runs:
+  pg_dump --format=custom --file=${dump} "$DATABASE_URL"
+and to restore it, into an empty database, before a service starts on that:
+  pg_restore --no-owner --exit-on-error --dbname="$DATABASE_URL" ${dump}
+To lose less than what came since the last dump: WAL archiving (point-in-time recovery).
+${s3 ? bucketAdvice(s3.bucket) : `After the dump, copy the export files: ${exportsDir}`}`
+}
+
+function bucketAdvice(bucket: string): string {
+  return `The export files are in the bucket ${bucket}, which is not copied: have the store replicate it.`
+}
+
+/** The sealed values in a backup are as good as its SECRET_KEY, which must not lie beside it. */
+function secretAdvice({ secretKeys, dataDir }: Config): string {
+  if (secretKeys) return 'SECRET_KEY is not in it. Keep every key of it elsewhere: without it no export key opens.'
+  const file = join(dataDir, 'secret.key')
+  return `The secret is not in it: ${file}. Keep a copy elsewhere; the backup needs it: SECRET_KEY="$(cat ${file})"`
 }

@@ -74,7 +74,7 @@ t.test('What cannot be backed up: one line that tells why, exit 1, and nothing i
   const worker = async () => {
     for (let fault = faults.shift(); fault; fault = faults.shift()) {
       const [what, args, env, line] = fault
-      const { code, stdout, stderr } = await runCommand(t, 'backup.ts', args, { DATA_DIR: whole, ...env })
+      const { code, stdout, stderr } = await runCommand(t, 'backup', args, { DATA_DIR: whole, ...env })
       t.same([code, stdout], [1, ''], what)
       t.match(stderr, line, `${what}: ${stderr.trim()}`)
       t.match(stderr, /^[^\n]+\n$/, `${what}: one line`)
@@ -95,7 +95,7 @@ t.test('A folder that may not be written', async (t) => {
   if (process.getuid?.() === 0) return t.comment('the superuser may write everywhere: see the folder below a file')
   const [cwd, dataDir] = [await folder(t), await seed(t)]
   await chmod(cwd, 0o500)
-  const { code, stderr } = await runCommand(t, 'backup.ts', [join(cwd, 'backup')], { DATA_DIR: dataDir })
+  const { code, stderr } = await runCommand(t, 'backup', [join(cwd, 'backup')], { DATA_DIR: dataDir })
   t.equal(code, 1)
   t.match(stderr, /backup cannot be written \(EACCES/)
 })
@@ -105,7 +105,7 @@ t.test('An export whose file is not whole is left out and named', async (t) => {
   const [name = ''] = await readdir(join(dataDir, 'exports'))
   await writeFile(join(dataDir, 'exports', name), 'cut off')
   const to = join(await folder(t), 'backup')
-  const { code, stdout } = await runCommand(t, 'backup.ts', [to], { DATA_DIR: dataDir })
+  const { code, stdout } = await runCommand(t, 'backup', [to], { DATA_DIR: dataDir })
   t.equal(code, 0)
   t.match(stdout, new RegExp(`^left out: the export ${name.split('.')[0]}, its file has 7 bytes instead of \\d+\n`))
   t.same(await readdir(join(to, 'exports')), [])
@@ -116,7 +116,7 @@ t.test('Exports in a bucket are not copied, and the operator is told', async (t)
   const to = join(await folder(t), 'backup')
   const s3 = { S3_ENDPOINT: 'https://127.0.0.1:1', S3_BUCKET: 'exports', S3_ACCESS_KEY: 'a', S3_SECRET_KEY: 'hidden' }
   const SECRET_KEY = Buffer.alloc(32, 7).toString('base64')
-  const { code, stdout } = await runCommand(t, 'backup.ts', [to], { DATA_DIR: dataDir, SECRET_KEY, ...s3 })
+  const { code, stdout } = await runCommand(t, 'backup', [to], { DATA_DIR: dataDir, SECRET_KEY, ...s3 })
   t.equal(code, 0)
   t.match(stdout, /checked {2}.*exports 1,/)
   t.match(stdout, /The export files are in the bucket exports, which is not copied/)
@@ -128,7 +128,7 @@ t.test('Exports in a bucket are not copied, and the operator is told', async (t)
 t.test('For Postgres it says what to run, without the password; exit 1, for nothing was backed up', async (t) => {
   const to = join(await folder(t), 'backup')
   const DATABASE_URL = 'postgres://ebs:hidden@127.0.0.1:1/bookmarks'
-  const { code, stdout, stderr } = await runCommand(t, 'backup.ts', [to], { DATABASE_URL, DATA_DIR: 'data' })
+  const { code, stdout, stderr } = await runCommand(t, 'backup', [to], { DATABASE_URL, DATA_DIR: 'data' })
   t.same([code, stdout], [1, ''])
   t.match(stderr, /^DATABASE_URL: nothing was backed up/)
   t.match(stderr, `pg_dump --format=custom --file=${to}/bookmarks.dump "$DATABASE_URL"\n`)

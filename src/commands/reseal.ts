@@ -3,10 +3,10 @@
  * service may run meanwhile, in any number of instances. Exit status 0 only when the first key opens all there is.
  */
 import { pino } from 'pino'
-import { reseal } from '../src/auth/reseal.ts'
-import { readConfig } from '../src/config/config.ts'
-import { ConfigError } from '../src/config/values.ts'
-import { openBeside } from '../src/db/beside.ts'
+import { readConfig } from '../config/config.ts'
+import { ConfigError } from '../config/values.ts'
+import { openBeside } from '../db/beside.ts'
+import { reseal } from './reseal/reseal.ts'
 
 try {
   await run()

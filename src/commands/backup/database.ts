@@ -1,6 +1,6 @@
 import Sqlite from 'better-sqlite3'
-import { ConfigError } from '../../src/config/values.ts'
-import { migrationsWith } from '../../src/db/migrations/index.ts'
+import { ConfigError } from '../../config/values.ts'
+import { migrationsWith } from '../../db/migrations/index.ts'
 
 /** Enough for a good pace, few enough to hear a signal in between. */
 const pagesAtOnce = 1000

@@ -1,6 +1,6 @@
-import type { Database } from '../db/database.ts'
-import { listSealed, replaceSealed, type SealedColumn, type SealedValue, sealedColumns } from '../db/sealed.ts'
-import { createSeal, type Seal } from '../seal/seal.ts'
+import type { Database } from '../../db/database.ts'
+import { listSealed, replaceSealed, type SealedColumn, type SealedValue, sealedColumns } from '../../db/sealed.ts'
+import { createSeal, type Seal } from '../../seal/seal.ts'
 
 const pageLength = 50
 const maxPasses = 5

@@ -47,7 +47,7 @@ t.test('Nothing is done without keys, without a database, or on that of another 
   const nowhere = isPostgres ? 'postgres://ebs:hidden@127.0.0.1:1/bookmarks' : `sqlite:${env.DATA_DIR}/missing.db`
   const empty = isPostgres ? `${process.env.TEST_POSTGRES}/postgres` : `sqlite:${env.DATA_DIR}/empty.db`
   const refused = async (what: string, changes: Record<string, string>, line: RegExp) => {
-    const { code, stdout, stderr } = await runCommand(t, 'reseal.ts', [], { ...env, SECRET_KEY: both, ...changes })
+    const { code, stdout, stderr } = await runCommand(t, 'reseal', [], { ...env, SECRET_KEY: both, ...changes })
     t.same([code, stdout], [1, ''], what)
     t.match(stderr, line)
     t.match(stderr, /^[^\n]+\n$/, 'one line')

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Sqlite from 'better-sqlite3'
 import t, { type Test } from 'tap'
-import { copyDatabase } from '../../scripts/backup/database.ts'
+import { copyDatabase } from '../../src/commands/backup/database.ts'
 import { openFile } from '../exports/fixture.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
 import { change, pullAll } from '../support/changes.ts'
@@ -63,7 +63,7 @@ t.test(`A backup taken while ${writers} writers push starts as a service, and di
   while (pushes.length < 5 * writers) await sleep(1)
   const acknowledged = pushes.filter(({ status }) => status === 200)
   const begun = pushes.length
-  const { code, stdout, stderr } = await runCommand(t, 'backup.ts', [backup], { DATA_DIR: dataDir })
+  const { code, stdout, stderr } = await runCommand(t, 'backup', [backup], { DATA_DIR: dataDir })
   t.ok(pushes.length > begun, `${pushes.length - begun} pushes while it was made, ${acknowledged.length} before`)
   over = true
   await Promise.all(pushing)
@@ -79,7 +79,7 @@ t.test(`A backup taken while ${writers} writers push starts as a service, and di
     'the service has them all',
   )
   await service.kill('SIGKILL')
-  const later = await runCommand(t, 'backup.ts', [`${backup}-2`], { DATA_DIR: dataDir })
+  const later = await runCommand(t, 'backup', [`${backup}-2`], { DATA_DIR: dataDir })
   t.match(later.stdout, ` records ${there.size},`, 'and so has a backup that is made after a crash')
 
   t.same((await readdir(backup, { recursive: true })).toSorted(), ['bookmarks.db', 'exports', `exports/${kept.id}.1`])
@@ -140,7 +140,7 @@ t.test(
     for (const [round, signal] of [...Array(8).fill('SIGKILL'), ...Array(4).fill('SIGTERM')].entries()) {
       const backup = join(parent, `backup-${round}`)
       const before = (await names()).length
-      const command = startCommand(t, 'backup.ts', [backup], { DATA_DIR: dataDir })
+      const command = startCommand(t, 'backup', [backup], { DATA_DIR: dataDir })
       while ((await names()).length === before) await sleep(1)
       await sleep((round % 4) * 60)
       command.kill(signal)
@@ -153,7 +153,7 @@ t.test(
     t.comment(`${whole} of 12 were done before the signal`)
     t.ok(whole < 12)
     const again = join(parent, 'again')
-    t.match(await runCommand(t, 'backup.ts', [again], { DATA_DIR: dataDir }), { code: 0 })
+    t.match(await runCommand(t, 'backup', [again], { DATA_DIR: dataDir }), { code: 0 })
     for (const name of (await names()).filter((name) => !name.includes('.'))) {
       const restored = await startService(t, join(parent, name))
       t.equal((await pulledIds(restored.as(ada))).size, large, name)
