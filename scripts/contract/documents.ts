@@ -2,13 +2,12 @@ import { copyFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promi
 import { createRequire } from 'node:module'
 import asyncapi from '../../generated/asyncapi.json' with { type: 'json' }
 import openapi from '../../generated/openapi.json' with { type: 'json' }
-import { writeChangelog } from './documents/changelog.ts'
-import type { Contract } from './documents/contract.ts'
+import { readHistory, writeChangelog } from './documents/changelog.ts'
 import { readGuides } from './documents/guides.ts'
-import { readHistory } from './documents/history.ts'
 import { changelogPage, referencePage } from './documents/pages.ts'
 import { realtimeReference } from './documents/realtime.ts'
 import { withSamples } from './documents/samples.ts'
+import type { Contract } from './openapi.ts'
 
 const root = new URL('../../', import.meta.url)
 const folder = new URL('dist/docs/', root)

@@ -8,7 +8,7 @@
  *   generated/limits.ts, paths.ts           the limits of the schemas and the operations' paths, for the client's bundle
  */
 import { mkdir, writeFile } from 'node:fs/promises'
-import { generatedFiles, staleFiles } from './generate/files.ts'
+import { generatedFiles, staleFiles } from './generated.ts'
 
 const root = new URL('../../', import.meta.url)
 

@@ -10,9 +10,8 @@
 import { writeFile } from 'node:fs/promises'
 import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
-import { annotations } from './review/annotations.ts'
-import { ReviewError } from './review/error.ts'
-import { markdown } from './review/markdown.ts'
+import { ReviewError } from './review/base.ts'
+import { annotations, markdown } from './review/output.ts'
 import { isRefused, review } from './review/review.ts'
 
 try {

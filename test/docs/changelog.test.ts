@@ -6,8 +6,7 @@ import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import t from 'tap'
 import packageJson from '../../package.json' with { type: 'json' }
-import { writeChangelog } from '../../scripts/contract/documents/changelog.ts'
-import { readHistory } from '../../scripts/contract/documents/history.ts'
+import { readHistory, writeChangelog } from '../../scripts/contract/documents/changelog.ts'
 
 const run = promisify(execFile)
 const contracts = ['openapi.yaml', 'asyncapi.yaml']

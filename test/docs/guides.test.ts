@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import t from 'tap'
 import openapi from '../../generated/openapi.json' with { type: 'json' }
-import type { Contract } from '../../scripts/contract/documents/contract.ts'
 import { readGuides } from '../../scripts/contract/documents/guides.ts'
+import type { Contract } from '../../scripts/contract/openapi.ts'
 import { spawnService } from '../../scripts/demo/service.ts'
 import vectors from '../vectors/export-file.json' with { type: 'json' }
 

@@ -7,8 +7,8 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import t from 'tap'
 import openapi from '../../generated/openapi.json' with { type: 'json' }
-import { type Contract, operationsOf } from '../../scripts/contract/documents/contract.ts'
 import { withSamples } from '../../scripts/contract/documents/samples.ts'
+import { type Contract, operationsOf } from '../../scripts/contract/openapi.ts'
 import { buildApp } from '../support/app.ts'
 
 const run = promisify(execFile)

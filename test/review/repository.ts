@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import type { Test } from 'tap'
-import { generatedFiles } from '../../scripts/contract/generate/files.ts'
+import { generatedFiles } from '../../scripts/contract/generated.ts'
 import { emptyFolder } from './folder.ts'
 
 const fixture = new URL('../fixtures/contract/', import.meta.url)

@@ -1,5 +1,5 @@
 import { readdir, readFile } from 'node:fs/promises'
-import { type Contract, operationsOf } from './contract.ts'
+import { type Contract, operationsOf } from '../openapi.ts'
 
 /** In reading order. */
 const order = ['start', 'sync', 'conflicts', 'encryption', 'sessions', 'errors', 'limits', 'versioning']

@@ -1,10 +1,17 @@
-import { type Contract, type Located, operationsOf, type Parameter, type Referable, resolve } from './contract.ts'
+import {
+  type Contract,
+  type Located,
+  operationsOf,
+  type Parameter,
+  type Referable,
+  resolve,
+  type Schema,
+} from '../openapi.ts'
 import { curlSample } from './curl.ts'
-import { exampleOf } from './example.ts'
 import { typescriptSample } from './typescript.ts'
 
 /** What a sample sends; each from the contract's examples. */
-export interface Call extends Located {
+export type Call = Located & {
   pathParameters: Record<string, unknown>
   query: Record<string, unknown>
   headers: Record<string, unknown>
@@ -16,9 +23,9 @@ export interface Call extends Located {
 /** The contract with `x-codeSamples` on each operation. */
 export function withSamples(contract: Contract): Contract {
   const copy = structuredClone(contract)
-  for (const { path, method, ...operation } of operationsOf(contract)) {
-    const call = describe(contract, { path, method, ...operation })
-    Object.assign(copy.paths[path]?.[method] ?? {}, {
+  for (const operation of operationsOf(contract)) {
+    const call = describe(contract, operation)
+    Object.assign(copy.paths?.[operation.path]?.[operation.method] ?? {}, {
       'x-codeSamples': [
         { lang: 'Shell', label: 'curl', source: curlSample(call) },
         { lang: 'JavaScript', label: 'TypeScript', source: typescriptSample(call) },
@@ -30,26 +37,26 @@ export function withSamples(contract: Contract): Contract {
 
 function describe(contract: Contract, operation: Located): Call {
   const parameters = (operation.parameters ?? []).map((parameter) => resolve(contract, parameter))
-  const shown = (place: Parameter['in'], isShown: (parameter: Parameter) => boolean) =>
+  const shown = (place: string, isShown: (parameter: Parameter) => boolean) =>
     Object.fromEntries(
       parameters
         .filter((parameter) => parameter.in === place && isShown(parameter))
         .map(({ name, schema }) => [name, exampleOf(contract, name === 'x-device-id' ? device : schema)]),
     )
-  const device = resolve(contract, { $ref: '#/components/parameters/DeviceId' } as Referable<Parameter>).schema
-  const hasDefault = ({ schema }: Parameter) => resolve(contract, schema).default !== undefined
+  const device = resolve<Parameter>(contract, { $ref: '#/components/parameters/DeviceId' }).schema
+  const hasDefault = ({ schema = {} }: Parameter) => resolve<Schema>(contract, schema).default !== undefined
   const always = alwaysShown[operation.operationId] ?? []
-  const [success = {}] = Object.entries(operation.responses).flatMap(([status, response]) =>
+  const [success] = Object.entries(operation.responses ?? {}).flatMap(([status, response]) =>
     /^[23]/.test(status) ? [resolve(contract, response)] : [],
   )
-  const body = operation.requestBody?.content['application/json']?.schema
+  const body = operation.requestBody && resolve(contract, operation.requestBody).content['application/json']?.schema
   return {
     ...operation,
     pathParameters: shown('path', () => true),
     query: shown('query', (parameter) => hasDefault(parameter) || always.includes(parameter.name)),
     headers: shown('header', ({ name }) => name === 'x-device-id' || always.includes(name)),
-    ...(body && { body: bodyOf(contract, operation, exampleOf(contract, body)) }),
-    setsCookies: Object.keys(success.headers ?? {}).includes('Set-Cookie'),
+    ...(body && { body: bodyOf(contract, operation, body) }),
+    setsCookies: Object.keys(success?.headers ?? {}).includes('Set-Cookie'),
   }
 }
 
@@ -63,14 +70,28 @@ const alwaysShown: Record<string, string[]> = {
  * The request of an import demands an id alone, so that the other faults are reported one by one. A change's ids are all
  * the same schema, with one example; those of a sync event tell them apart.
  */
-function bodyOf(contract: Contract, { operationId }: Located, body: unknown): unknown {
-  if (operationId === 'importBookmarks') return { bookmarks: [exampleOf(contract, schema('ImportBookmark'))] }
-  if (operationId !== 'pushChanges') return body
-  const change = exampleOf(contract, schema('Change')) as object
-  const { id, entity_id, device_id } = exampleOf(contract, schema('SyncEvent')) as Record<string, unknown>
-  return { changes: [{ ...change, id, entity_id, device_id }] }
+function bodyOf(contract: Contract, { operationId }: Located, body: Referable<Schema>): unknown {
+  const example = (name: string) => exampleOf(contract, { $ref: `#/components/schemas/${name}` })
+  if (operationId === 'importBookmarks') return { bookmarks: [example('ImportBookmark')] }
+  if (operationId !== 'pushChanges') return exampleOf(contract, body)
+  const { id, entity_id, device_id } = example('SyncEvent') as Record<string, unknown>
+  return { changes: [{ ...(example('Change') as object), id, entity_id, device_id }] }
 }
 
-function schema(name: string) {
-  return { $ref: `#/components/schemas/${name}` }
+/**
+ * The example that the contract gives for a value. Of an object: what is required, and what has a default, as that is
+ * safe to send; other optional fields are left out.
+ */
+function exampleOf(contract: Contract, schema: Referable<Schema> = {}): unknown {
+  const resolved: Schema & { then?: Schema } = resolve(contract, schema)
+  const { examples, enum: values, type, properties = {}, required = [], then } = resolved
+  if (examples) return examples[0]
+  if (values) return values[0]
+  if ('items' in resolved && resolved.items) return [exampleOf(contract, resolved.items)]
+  if (type !== 'object') throw new Error(`The contract has no example for ${JSON.stringify(schema)}`)
+  const needed = [...required, ...(then?.required ?? [])]
+  const shown = Object.entries(properties).filter(
+    ([name, property]) => needed.includes(name) || resolve(contract, property).default !== undefined,
+  )
+  return Object.fromEntries(shown.map(([name, property]) => [name, exampleOf(contract, property)]))
 }

@@ -1,7 +1,13 @@
-import { execFile } from 'node:child_process'
-import { writeFile } from 'node:fs/promises'
-import { promisify } from 'node:util'
-import { ReviewError } from './error.ts'
+import { readdir, readFile } from 'node:fs/promises'
+import { isDeepStrictEqual } from 'node:util'
+import { bundled } from '../generated.ts'
+import { type Git, gitIn } from '../git.ts'
+import type { Contract } from '../openapi.ts'
+
+/** Why there is no review, in a sentence for whoever asked for one. */
+export class ReviewError extends Error {
+  override name = 'ReviewError'
+}
 
 export interface Base {
   /** A commit; without one everything is new. */
@@ -13,25 +19,16 @@ export interface Base {
 /** What `root` is compared with: the commit that was asked for, or where the work began. */
 export async function findBase(root: URL, ref?: string): Promise<Base> {
   const git = gitIn(root)
-  if ((await git('rev-parse', '--is-inside-work-tree')) === undefined)
+  const isRepository = await git('rev-parse', '--is-inside-work-tree').catch(() => {
+    throw new ReviewError('There is no git here, and the review compares with a commit.')
+  })
+  if (isRepository === undefined)
     throw new ReviewError('This folder is in no git repository, so there is nothing to compare the contract with.')
-  if (ref !== undefined) {
-    const commit = await git('rev-parse', '--verify', '--quiet', '--end-of-options', `${ref}^{commit}`)
-    if (!commit) throw new ReviewError(`There is no commit \`${ref}\` here. A shallow clone has to fetch it first.`)
-    return { commit, name: `\`${ref}\`` }
-  }
-  return beginning(git)
+  if (ref === undefined) return beginning(git)
+  const commit = await git('rev-parse', '--verify', '--quiet', '--end-of-options', `${ref}^{commit}`)
+  if (!commit) throw new ReviewError(`There is no commit \`${ref}\` here. A shallow clone has to fetch it first.`)
+  return { commit, name: `\`${ref}\`` }
 }
-
-/** Copies the YAML files that lie beside the contracts in that commit. */
-export async function checkOut(root: URL, commit: string, folder: URL): Promise<void> {
-  const git = gitIn(root)
-  const names = (await git('ls-tree', '--name-only', '-z', commit))?.split('\0') ?? []
-  for (const name of names.filter((name) => /\.ya?ml$/.test(name)))
-    await writeFile(new URL(encodeURIComponent(name), folder), (await git('show', `${commit}:./${name}`)) ?? '')
-}
-
-type Git = (...args: string[]) => Promise<string | undefined>
 
 async function beginning(git: Git): Promise<Base> {
   const head = await git('rev-parse', '--verify', '--quiet', 'HEAD')
@@ -47,17 +44,29 @@ async function beginning(git: Git): Promise<Base> {
   return { name: 'nothing: this is the first commit' }
 }
 
-/** What git prints; undefined where it fails. */
-function gitIn(root: URL): Git {
-  return async (...args) => {
-    const options = { cwd: root, maxBuffer: 64 * 1024 * 1024 }
-    return promisify(execFile)('git', args, options).then(
-      ({ stdout }) => stdout.replace(/\n$/, ''),
-      (error: NodeJS.ErrnoException) => {
-        if (error.code === 'ENOENT')
-          throw new ReviewError('There is no git here, and the review compares with a commit.')
-        return undefined
-      },
-    )
-  }
+/** A contract on both sides, each bundled into one document. */
+export interface Documents {
+  file: string
+  before: Contract
+  after: Contract
+}
+
+/** The contracts in a folder: YAML files that are an OpenAPI or AsyncAPI document. */
+export async function contractsIn(folder: URL): Promise<string[]> {
+  const names = (await readdir(folder)).filter((name) => /\.ya?ml$/.test(name))
+  const contents = await Promise.all(names.map((name) => readFile(new URL(encodeURIComponent(name), folder), 'utf8')))
+  return names.filter((_, index) => /^(openapi|asyncapi):/m.test(contents[index] ?? '')).sort()
+}
+
+export async function readBoth(base: URL, revision: URL, file: string): Promise<Documents> {
+  const read = (folder: URL, whose: string) =>
+    bundled(new URL(file, folder)).catch((error: Error) => {
+      throw new ReviewError(`${whose} ${file} is no contract that can be read. ${error.message}`)
+    })
+  return { file, before: await read(base, 'The older'), after: await read(revision, 'This') }
+}
+
+/** The version follows from changes and is none. */
+export function isSame({ before, after }: Documents): boolean {
+  return isDeepStrictEqual({ ...before, info: { ...before.info, version: after.info.version } }, after)
 }

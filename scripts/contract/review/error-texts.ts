@@ -1,10 +1,5 @@
+import { type Contract, type Operation, operationsOf, type Referable, type Response, resolve } from '../openapi.ts'
 import type { Impact } from './impact.ts'
-
-/** The parts of a bundled contract that say which sentences an operation answers. */
-export interface Answering {
-  paths?: Record<string, Record<string, Operation | undefined>>
-  components?: { responses?: Record<string, Response>; schemas?: Record<string, Schema> }
-}
 
 export interface TextChange {
   impact: Impact
@@ -13,26 +8,9 @@ export interface TextChange {
   message: string
 }
 
-interface Operation {
-  responses?: Record<string, Response | { $ref: string }>
-  'x-invalid'?: string
-  'x-not-found'?: string
-}
-
-interface Response {
-  content?: Record<string, { schema?: Schema; examples?: Record<string, { value?: { error?: unknown } }> }>
-}
-
-interface Schema {
-  $ref?: string
-  enum?: unknown[]
-  properties?: Record<string, Schema>
-}
-
 /** Clients compare these sentences: one that is gone breaks them, an additional one is an error more. */
-export function compareErrorTexts(base: Answering, revision: Answering): TextChange[] {
-  const before = operations(base)
-  const after = operations(revision)
+export function compareErrorTexts(base: Contract, revision: Contract): TextChange[] {
+  const [before, after] = [textsByCall(base), textsByCall(revision)]
   const kept = [...before.keys()].filter((call) => after.has(call))
   const lost = grouped(kept, (call) => missing(before.get(call), after.get(call)))
   const gained = grouped(kept, (call) => missing(after.get(call), before.get(call)))
@@ -45,32 +23,32 @@ export function compareErrorTexts(base: Answering, revision: Answering): TextCha
 }
 
 /** By call, such as `GET /api/v1/health`: each text, with its status in front. */
-function operations(contract: Answering): Map<string, Set<string>> {
-  const calls = Object.entries(contract.paths ?? {}).flatMap(([path, item]) =>
-    Object.entries(item).flatMap(([method, operation]) =>
-      operation?.responses ? [[`${method.toUpperCase()} ${path}`, textsOf(operation, contract)] as const] : [],
-    ),
+function textsByCall(contract: Contract): Map<string, Set<string>> {
+  return new Map(
+    operationsOf(contract).map(({ method, path, ...operation }) => [
+      `${method.toUpperCase()} ${path}`,
+      textsOf(operation, contract),
+    ]),
   )
-  return new Map(calls)
 }
 
-function textsOf(operation: Operation, contract: Answering): Set<string> {
-  const own = [operation['x-invalid'] && `400 ${quoted(operation['x-invalid'])}`]
-  const notFound = operation['x-not-found'] && `404 ${quoted(operation['x-not-found'])}`
-  const answered = Object.entries(operation.responses ?? {}).flatMap(([status, response]) =>
-    texts(response, contract).map((text) => `${status} ${quoted(text)}`),
+function textsOf({ responses = {}, ...own }: Operation, contract: Contract): Set<string> {
+  const answered = Object.entries(responses).flatMap(([status, response]) =>
+    texts(response, contract).map((text) => [status, text]),
   )
-  return new Set([...own, notFound, ...answered].filter((text) => text !== undefined))
+  const all = [['400', own['x-invalid']], ['404', own['x-not-found']], ...answered]
+  return new Set(all.flatMap(([status, text]) => (text === undefined ? [] : [`${status} \`${text}\``])))
 }
 
 /** Examples count where the operation gives them itself: shared ones only show how such an error looks. */
-function texts(response: Response | { $ref: string }, contract: Answering): unknown[] {
-  const shared = '$ref' in response
-  const resolved = shared ? contract.components?.responses?.[last(response.$ref)] : response
-  return Object.values(resolved?.content ?? {}).flatMap(({ schema, examples }) => {
-    const named = schema?.$ref ? contract.components?.schemas?.[last(schema.$ref)] : schema
-    const shown = Object.values(shared ? {} : (examples ?? {})).flatMap(({ value }) => value?.error ?? [])
-    return [...(named?.properties?.error?.enum ?? []), ...shown]
+function texts(response: Referable<Response>, contract: Contract): unknown[] {
+  return Object.values(resolve(contract, response).content ?? {}).flatMap(({ schema = {}, examples = {} }) => {
+    const { error = {} } = resolve(contract, schema).properties ?? {}
+    const shown = '$ref' in response ? [] : Object.values(examples)
+    return [
+      ...(resolve(contract, error).enum ?? []),
+      ...shown.flatMap((example) => resolve(contract, example).value?.error ?? []),
+    ]
   })
 }
 
@@ -82,12 +60,4 @@ function grouped(calls: string[], textsOf: (call: string) => string[]): [string,
 
 function missing(from: Set<string> | undefined, to: Set<string> | undefined): string[] {
   return [...(from ?? [])].filter((text) => !to?.has(text))
-}
-
-function quoted(text: unknown): string {
-  return `\`${text}\``
-}
-
-function last(ref: string): string {
-  return ref.split('/').at(-1) ?? ''
 }

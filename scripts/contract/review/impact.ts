@@ -1,5 +1,16 @@
 export type Impact = 'patch' | 'minor' | 'major'
 
+/** One change of a contract. */
+export interface Finding {
+  impact: Impact
+  /** Where in the revision; a thing that is gone has no line. */
+  file: string
+  line?: number
+  /** The operation, message or type, and the way to the place in it. */
+  place: string
+  message: string
+}
+
 export const impacts: Impact[] = ['patch', 'minor', 'major']
 
 export function highest(all: Impact[]): Impact | undefined {

@@ -2,15 +2,14 @@ import { mkdtempDisposable, readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { staleFiles } from '../generate/files.ts'
-import { checkOut, findBase } from './base.ts'
+import { staleFiles } from '../generated.ts'
+import { checkOut, gitIn } from '../git.ts'
+import { contractsIn, type Documents, findBase, isSame, readBoth } from './base.ts'
 import { type ClientChange, compareClients } from './client-changes.ts'
 import { clientTypes } from './client-types.ts'
-import { contractsIn, type Documents, isSame, readBoth } from './documents.ts'
-import { type Answering, compareErrorTexts } from './error-texts.ts'
-import type { Finding } from './finding.ts'
-import { highest, type Impact, isAtLeast, nextVersion } from './impact.ts'
-import { redoclyDiff } from './redocly-diff.ts'
+import { compareErrorTexts } from './error-texts.ts'
+import { listFindings } from './findings.ts'
+import { type Finding, highest, type Impact, isAtLeast, nextVersion } from './impact.ts'
 
 export interface Review {
   /** What was compared with, for people. */
@@ -38,7 +37,7 @@ export async function review(root: URL, ref?: string): Promise<Review> {
   const { commit, name } = await findBase(root, ref)
   await using folder = await mkdtempDisposable(join(tmpdir(), 'contract-base-'))
   const base = pathToFileURL(`${folder.path}/`)
-  if (commit) await checkOut(root, commit, base)
+  if (commit) await checkOut(gitIn(root), commit, base)
   const [before, after] = await Promise.all([contractsIn(base), contractsIn(root)])
   const kept = await Promise.all(
     after.filter((file) => before.includes(file)).map((file) => readBoth(base, root, file)),
@@ -68,10 +67,10 @@ export function isRefused({ verdict, versions, stale }: Review): boolean {
 async function compare(base: URL, revision: URL, documents: Documents): Promise<Finding[]> {
   if (isSame(documents)) return []
   const { file, before, after } = documents
-  const texts = compareErrorTexts(before as Answering, after as Answering)
+  const texts = compareErrorTexts(before, after)
   const source = await readFile(new URL(file, revision), 'utf8')
   const findings = [
-    ...(await redoclyDiff(base, revision, file)),
+    ...(await listFindings(base, revision, file)),
     ...texts.map(({ calls, ...change }) => ({ ...change, file, line: lineOf(source, calls[0]), place: list(calls) })),
   ]
   return findings.length > 0 ? findings : [whole(file, 'patch', 'Examples or an order changed.')]

@@ -1,8 +1,9 @@
 import { readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import { bundle, createConfig } from '@redocly/openapi-core'
 import openapiTS, { astToString, type OpenAPI3, type OpenAPITSOptions } from 'openapi-typescript'
-import { limitList, pathList } from './constants.ts'
-import { bundled, type Contract, messagesAsOpenApi } from './contract.ts'
-import { operationList } from './operations.ts'
+import { limitList, operationList, pathList } from './constants.ts'
+import { type Contract, operationsOf } from './openapi.ts'
 
 const banner = '// Written by `npm run generate`. Do not edit.\n'
 
@@ -29,6 +30,14 @@ export async function staleFiles(root: URL): Promise<string[]> {
   return files.flatMap(([path, content], index) => (current[index] === content ? [] : [path]))
 }
 
+/** A contract in one document. Rules are lint's business, so redocly.yaml is not read. */
+export async function bundled(file: URL): Promise<Contract> {
+  const { bundle: result, problems } = await bundle({ ref: fileURLToPath(file), config: await createConfig({}) })
+  const first = problems[0]
+  if (first) throw new Error(`${file.pathname.split('/').at(-1)}: ${first.message}`)
+  return result.parsed as Contract
+}
+
 async function types(document: object, options: OpenAPITSOptions = {}): Promise<string> {
   return banner + astToString(await openapiTS(document as OpenAPI3, options))
 }
@@ -36,12 +45,16 @@ async function types(document: object, options: OpenAPITSOptions = {}): Promise<
 /** A handler never sees a parameter with a default unset; openapi-typescript knows that of bodies alone. */
 function withDefaultsFilledIn(contract: Contract): Contract {
   const copy = structuredClone(contract)
-  const operations = Object.values(copy.paths ?? {}).flatMap((item) => Object.values(item))
-  const parameters = operations.flatMap((operation) => operation?.parameters ?? [])
-  for (const parameter of [...parameters, ...Object.values(copy.components.parameters ?? {})]) {
-    if (parameter.schema && 'default' in parameter.schema) parameter.required = true
+  const parameters = operationsOf(copy).flatMap(({ parameters = [] }) => parameters)
+  for (const parameter of [...parameters, ...Object.values(copy.components?.parameters ?? {})]) {
+    if ('schema' in parameter && parameter.schema && 'default' in parameter.schema) parameter.required = true
   }
   return copy
+}
+
+/** openapi-typescript reads OpenAPI only, so the message schemas are lifted into a throw-away document. */
+function messagesAsOpenApi({ info, components }: Contract): object {
+  return { openapi: '3.1.0', info, paths: {}, components: { schemas: components?.schemas } }
 }
 
 function json(document: object): string {

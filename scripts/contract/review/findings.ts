@@ -1,13 +1,9 @@
-import { execFile } from 'node:child_process'
-import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
-import { ReviewError } from './error.ts'
-import type { Finding } from './finding.ts'
-import type { Impact } from './impact.ts'
-import { placeOf } from './place.ts'
+import { methods } from '../openapi.ts'
+import { redoclyDiff } from '../redocly.ts'
+import { ReviewError } from './base.ts'
+import type { Finding, Impact } from './impact.ts'
 
-const redocly = createRequire(import.meta.url).resolve('@redocly/cli/bin/cli.js')
 const config = fileURLToPath(new URL('../../../redocly.yaml', import.meta.url))
 
 /** They speak of every change, so others say more about one. */
@@ -27,17 +23,13 @@ interface Change {
 }
 
 /** Every change that Redocly sees, with the impact that redocly.yaml gives it. */
-export async function redoclyDiff(base: URL, revision: URL, file: string): Promise<Finding[]> {
-  const [before, after] = [base, revision].map((folder) => fileURLToPath(new URL(file, folder)))
-  const args = [redocly, 'diff', String(before), String(after), '--config', config, '--format=json', '--fail-on=none']
-  const env = { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true', NO_COLOR: '1' }
-  const options = { cwd: fileURLToPath(revision), env, maxBuffer: 256 * 1024 * 1024 }
-  const { stdout } = await promisify(execFile)(process.execPath, args, options).catch(
+export async function listFindings(base: URL, revision: URL, file: string): Promise<Finding[]> {
+  const sides = [new URL(file, base), new URL(file, revision)] as const
+  const { changes } = await redoclyDiff<Report>(revision, ...sides, '--config', config).catch(
     (error: Error & { stderr?: string }) => {
       throw new ReviewError(`${file} cannot be compared. ${error.stderr?.trim() || error.message}`)
     },
   )
-  const { changes } = JSON.parse(stdout) as Report
   return unique(changes.filter((change) => !isLeftOut(change)).map((change) => finding(change, file)))
 }
 
@@ -59,4 +51,16 @@ function finding({ path, impact, verdicts, revision }: Change, file: string): Fi
   const { message = 'Changed.' } = special ?? decisive[0] ?? {}
   const where = revision ? { file: revision.file, line: revision.line } : { file }
   return { ...where, impact, place: placeOf(path), message }
+}
+
+const unsaid = ['', 'content', 'application/json', 'schema', 'properties', 'paths', 'payload']
+
+/** A JSON pointer in people's words: `POST /api/v1/bookmarks › responses › 409 › error`. */
+function placeOf(pointer: string): string {
+  const steps = pointer.replace(/^#\/?/, '').split('/')
+  const names = steps.map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
+  const [root, path = '', method = '', ...rest] = names
+  const isCall = root === 'paths' && methods.some((each) => each === method)
+  const said = isCall ? [`${method.toUpperCase()} ${path}`, ...rest] : names
+  return said.filter((name) => !unsaid.includes(name)).join(' › ') || 'the document'
 }

@@ -1,7 +1,6 @@
 import type { ClientChange } from './client-changes.ts'
-import type { Finding } from './finding.ts'
-import { type Impact, impacts } from './impact.ts'
-import type { Review, Version } from './review.ts'
+import { type Finding, type Impact, impacts } from './impact.ts'
+import { isRefused, type Review, type Version } from './review.ts'
 
 const signs: Record<Impact, string> = { major: '🔴 major', minor: '🟢 minor', patch: '⚪ patch' }
 
@@ -32,7 +31,7 @@ function headline({ verdict, findings, versions }: Review): string {
   return `**Verdict: ${verdict}** (${counts.join(', ')}).${version}`
 }
 
-export function versionSentence({ file, before, after, wanted }: Version): string {
+function versionSentence({ file, before, after, wanted }: Version): string {
   const went = before === after ? `stayed ${before}` : `went from ${before} to ${after}`
   return wanted
     ? `**\`info.version\` of ${file} ${went}; these changes ask for ${wanted}.**`
@@ -76,4 +75,41 @@ function clientLine({ name, happened, before, call, carriers, details }: ClientC
   const subject = before ? `\`${before}\` → \`${name}\`` : `\`${name}\``
   const where = call ? ` (\`${call}\`)` : carriers && carriers.length > 0 ? `, carried by ${carriers.join(', ')}` : ''
   return [`- ${happened}: ${subject}${where}`, ...details.map((detail) => `  - ${detail}`)].join('\n')
+}
+
+/** Workflow commands: GitHub shows them at the line that changed. */
+export function annotations(review: Review): string {
+  const breaking = isRefused(review) ? 'error' : 'notice'
+  const loud = review.findings.filter(({ impact }) => impact !== 'patch')
+  const lines = [
+    ...loud.map((finding) => command(finding.impact === 'major' ? breaking : 'notice', finding)),
+    ...review.versions
+      .filter(({ isEnough }) => !isEnough)
+      .map((version) => {
+        const message = versionSentence(version).replaceAll('**', '')
+        return command(review.verdict === 'major' ? 'error' : 'warning', { file: version.file, message })
+      }),
+    ...review.stale.map((file) => command('error', { file, message: 'Stale: run `npm run generate`.' })),
+  ]
+  return lines.map((line) => `${line}\n`).join('')
+}
+
+function command(
+  level: string,
+  { file, line, impact, place, message }: Partial<Finding> & { message: string },
+): string {
+  const properties = [
+    file && `file=${property(file)}`,
+    line && `line=${line}`,
+    impact && `title=${property(`${impact}: ${place}`)}`,
+  ]
+  return `::${level} ${properties.filter(Boolean).join(',')}::${escaped(message)}`
+}
+
+function escaped(text: string): string {
+  return text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A')
+}
+
+function property(text: string): string {
+  return escaped(text).replaceAll(':', '%3A').replaceAll(',', '%2C')
 }

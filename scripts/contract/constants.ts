@@ -1,0 +1,51 @@
+import { type Contract, type Located, type Operation, operationsOf, type Referable, type Schema } from './openapi.ts'
+
+/** The operationIds with method, path and security, as a TypeScript module. */
+export function operationList(contract: Contract): string {
+  const lines = operationsOf(contract).map(
+    ({ operationId, method, path, security }) =>
+      `  ${operationId}: { method: '${method.toUpperCase()}', path: '${path}', security: '${securityOf(security)}' },`,
+  )
+  return `export const operations = {\n${lines.join('\n')}\n} as const\n\nexport type OperationId = keyof typeof operations\n`
+}
+
+/** Where nothing is said, the document's default holds: the session cookie. */
+function securityOf(security: Operation['security']): string {
+  if (security === undefined) return 'sessionCookie'
+  const [scheme] = security.flatMap(Object.keys)
+  const optional = security.some((requirement) => Object.keys(requirement).length === 0)
+  return scheme === undefined ? 'none' : optional ? 'optional' : scheme
+}
+
+const limits = ['minLength', 'maxLength', 'pattern', 'minItems', 'maxItems', 'minimum', 'maximum']
+
+/** The limits of each named schema and of its properties, as a TypeScript module; a constant each, so that a bundle takes only its own. */
+export function limitList({ components }: Contract): string {
+  const lines = Object.entries(components?.schemas ?? {}).flatMap(([name, schema]) => {
+    const properties = Object.entries(schema.properties ?? {}).map(([key, value]) => [key, limitsOf(value)] as const)
+    const limited = properties.filter(([, value]) => Object.keys(value).length > 0)
+    const constant = { ...limitsOf(schema), ...Object.fromEntries(limited) }
+    return Object.keys(constant).length > 0 ? [`export const ${name} = ${JSON.stringify(constant)} as const`] : []
+  })
+  return `${lines.join('\n')}\n`
+}
+
+function limitsOf(schema: Referable<Schema>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(schema).filter(([keyword]) => limits.includes(keyword)))
+}
+
+/** The path of each operation, as a TypeScript module; a constant each, so that a bundle takes only its own. */
+export function pathList(contract: Contract): string {
+  const operations = operationsOf(contract)
+  const paths = operations.map(({ operationId, path }) => `export const ${operationId} = '${path}'`)
+  const takers = operations.filter(takesDeviceId)
+  const keys = takers.map(({ method, path }) => `  '${method.toUpperCase()} ${path}',`)
+  const comment = '/** The operations that take the X-Device-ID header. */'
+  return `${paths.join('\n')}\n\n${comment}\nexport const takeDeviceId: readonly string[] = [\n${keys.join('\n')}\n]\n`
+}
+
+function takesDeviceId({ parameters = [] }: Located): boolean {
+  return parameters.some((parameter) =>
+    '$ref' in parameter ? parameter.$ref === '#/components/parameters/DeviceId' : parameter.name === 'x-device-id',
+  )
+}

@@ -1,0 +1,24 @@
+import { execFile } from 'node:child_process'
+import { writeFile } from 'node:fs/promises'
+import { promisify } from 'node:util'
+
+/** What git prints, without the last line's end; undefined where it fails. Rejects where there is no git. */
+export type Git = (...args: string[]) => Promise<string | undefined>
+
+export function gitIn(root: URL): Git {
+  return (...args) =>
+    promisify(execFile)('git', args, { cwd: root, maxBuffer: 64 * 1024 * 1024 }).then(
+      ({ stdout }) => stdout.replace(/\n$/, ''),
+      (error: NodeJS.ErrnoException) => {
+        if (error.code === 'ENOENT') throw error
+        return undefined
+      },
+    )
+}
+
+/** Copies the YAML files that lie beside the contracts in that commit. */
+export async function checkOut(git: Git, commit: string, folder: URL): Promise<void> {
+  const names = (await git('ls-tree', '--name-only', '-z', commit))?.split('\0') ?? []
+  for (const name of names.filter((name) => /\.ya?ml$/.test(name)))
+    await writeFile(new URL(encodeURIComponent(name), folder), (await git('show', `${commit}:./${name}`)) ?? '')
+}

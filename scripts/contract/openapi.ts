@@ -1,0 +1,51 @@
+import type { OpenAPIV3_1 } from 'openapi-types'
+
+/** A contract in one document: openapi.yaml, or as much of asyncapi.yaml as has the same shape (`info`, `components.schemas`). */
+export type Contract = OpenAPIV3_1.Document<Extensions>
+
+/** What this project's contract says about an operation beyond what OpenAPI demands. */
+interface Extensions {
+  operationId: string
+  /** The sentence of the 400 for a malformed body. */
+  'x-invalid'?: string
+  /** The sentence of the 404. */
+  'x-not-found'?: string
+}
+
+export type Operation = OpenAPIV3_1.OperationObject<Extensions>
+export type Parameter = OpenAPIV3_1.ParameterObject
+export type Response = OpenAPIV3_1.ResponseObject
+export type Schema = OpenAPIV3_1.SchemaObject
+export type Referable<T extends object> = T | OpenAPIV3_1.ReferenceObject
+
+/** An operation, where it is, and with the parameters of its path. */
+export type Located = Operation & { path: string; method: Method }
+
+type Method = (typeof methods)[number]
+export const methods = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace'] as const
+
+export function operationsOf({ paths = {} }: Contract): Located[] {
+  return Object.entries(paths).flatMap(([path, item = {}]) =>
+    methods.flatMap((method) => {
+      const operation = item[method]
+      return operation
+        ? [{ ...operation, path, method, parameters: [...(item.parameters ?? []), ...(operation.parameters ?? [])] }]
+        : []
+    }),
+  )
+}
+
+export function resolve<T extends object>(contract: Contract, value: Referable<T>): T {
+  if (!isReference(value)) return value
+  const steps = value.$ref
+    .split('/')
+    .slice(1)
+    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
+  const found = steps.reduce((node: unknown, step) => (node as Record<string, unknown> | undefined)?.[step], contract)
+  if (found === undefined) throw new Error(`${value.$ref} is not in the contract`)
+  return resolve(contract, found as Referable<T>)
+}
+
+function isReference(value: object): value is OpenAPIV3_1.ReferenceObject {
+  return '$ref' in value
+}
