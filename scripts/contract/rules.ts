@@ -2,23 +2,23 @@
  * The plugin of redocly.yaml: house rules that `redocly lint` has none for, and what `redocly diff` does not judge or judges
  * otherwise. Which of them hold, and what a change asks of the version, stands in redocly.yaml.
  */
-import { operationsNameTheirChannel } from './rules/decorators.ts'
 import { clientNameAdded, clientNameRemoved } from './rules/diff/names.ts'
-import { connectionTightened } from './rules/diff/realtime.ts'
-import { requestBodyDemanded, requestPropertyRemoved } from './rules/diff/requests.ts'
-import { headerUnpromised, successAdded } from './rules/diff/responses.ts'
+import {
+  bodyLimitLowered,
+  defaultChanged,
+  headerUnpromised,
+  requestBodyDemanded,
+  requestPropertyRemoved,
+  successAdded,
+} from './rules/diff/operations.ts'
 import { carriedByNoneChanged, conditionChanged } from './rules/diff/schemas.ts'
-import { securityTightened } from './rules/diff/security.ts'
-import { bodyLimitLowered, defaultChanged } from './rules/diff/values.ts'
+import { connectionTightened, securityTightened } from './rules/diff/security.ts'
 import { harmlessChanged, wordsChanged } from './rules/diff/words.ts'
-import { errorAnswers, securedAnswers } from './rules/lint/answers.ts'
-import { described } from './rules/lint/described.ts'
-import { errorTexts } from './rules/lint/error-texts.ts'
+import { errorAnswers, errorTexts, securedAnswers } from './rules/lint/answers.ts'
+import { described, timeUnit } from './rules/lint/descriptions.ts'
 import { examples } from './rules/lint/examples.ts'
-import { lowerCaseHeaders } from './rules/lint/header-names.ts'
+import { lowerCaseHeaders, noBareRefComponent, noRefSiblings } from './rules/lint/glue.ts'
 import { requestMaximum } from './rules/lint/maximum.ts'
-import { noBareRefComponent, noRefSiblings } from './rules/lint/refs.ts'
-import { timeUnit } from './rules/lint/time.ts'
 
 const lint = {
   described,
@@ -64,6 +64,21 @@ export default function contractRules(): object {
         'success-added': successAdded,
       },
       async3: { ...diff, 'connection-tightened': connectionTightened },
+    },
+  }
+}
+
+/**
+ * Redocly takes a message for one that both sides send as soon as its channel has operations both ways. Without the way from
+ * the operation to the channel, a message belongs to the operations that list it.
+ */
+function operationsNameTheirChannel() {
+  return {
+    Operation: {
+      leave(operation: { channel?: { $ref: string }; 'x-channel'?: string }) {
+        if (operation.channel) operation['x-channel'] = operation.channel.$ref
+        delete operation.channel
+      },
     },
   }
 }

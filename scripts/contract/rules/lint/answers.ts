@@ -1,4 +1,5 @@
-import { type Context, type Operation, placed, type Response } from './visit.ts'
+import type { Operation, Referable, Response } from '../../openapi.ts'
+import { type Context, placed } from './visit.ts'
 
 /** Whoever needs a session can be without one, and can call too often. */
 export function securedAnswers() {
@@ -34,16 +35,51 @@ export function errorAnswers({ except = [] }: { except?: string[] }) {
   }
 }
 
-function isError(response: Response, context: Context): boolean {
-  const { node, location } = context.resolve<Response>(response)
+function isError(response: Referable<Response>, context: Context): boolean {
+  const { node, location = context.location } = context.resolve(response)
   const content = Object.entries(node?.content ?? {})
   return (
     content.length > 0 &&
     content.every(([type, { schema = {} }]) => {
-      const error = placed(schema, location ?? context.location, context)
-      const field = error.schema.properties?.error
-      const isText = field !== undefined && placed(field, error.location, context).schema.type === 'string'
-      return type === 'application/json' && isText && (error.schema.required ?? []).includes('error')
+      const error = placed(schema, location, context)
+      const { properties = {}, required = [] } = error.schema
+      const isText = properties.error && placed(properties.error, error.location, context).schema.type === 'string'
+      return type === 'application/json' && isText && required.includes('error')
     })
   )
+}
+
+/** The sentences that the interface lists, by status, stand in the contract. */
+export function errorTexts({ texts = {} }: { texts?: Record<string, string[]> }) {
+  const found = new Set<string>()
+  return {
+    Operation(operation: Operation, context: Context) {
+      found.add(`400 ${operation['x-invalid']}`)
+      found.add(`404 ${operation['x-not-found']}`)
+      for (const [status, response] of Object.entries(operation.responses ?? {}))
+        for (const text of textsOf(response, context)) found.add(`${status} ${text}`)
+    },
+    Root: {
+      leave(_: object, { report, location }: Context) {
+        for (const [status, list] of Object.entries(texts))
+          for (const text of list.filter((text) => !found.has(`${status} ${text}`)))
+            report({
+              message: `No operation answers ${status} \`${text}\`.`,
+              location: location.child(['paths']).key(),
+            })
+      },
+    },
+  }
+}
+
+function textsOf(response: Referable<Response>, context: Context): unknown[] {
+  const { node, location = context.location } = context.resolve(response)
+  return Object.values(node?.content ?? {}).flatMap(({ schema = {}, examples = {} }) => {
+    const { error = {} } = placed(schema, location, context).schema.properties ?? {}
+    const answered = placed(error, location, context).schema.enum ?? []
+    return [
+      ...answered,
+      ...Object.values(examples).flatMap((example) => ('value' in example ? example.value?.error : [])),
+    ]
+  })
 }

@@ -1,35 +1,43 @@
-import { type Context, type Location, type MediaType, placed, type Schema, typesOf } from './visit.ts'
+import type { Referable, Schema } from '../../openapi.ts'
+import { type Context, type Location, placed, typesOf } from './visit.ts'
+
+type Content = Record<string, { schema?: Referable<Schema> }>
 
 /** What a client may send is bounded, so that the service knows what it must hold. */
 export function requestMaximum() {
   const seen = new Set<Schema>()
-  const check = (schema: Schema, at: Location, context: Context): void => {
+  const check = (schema: Referable<Schema>, at: Location, context: Context): void => {
     const { schema: resolved, location } = placed(schema, at, context)
     if (seen.has(resolved)) return
     seen.add(resolved)
     for (const keyword of missing(resolved)) context.report({ message: `There is no \`${keyword}\`.`, location })
     for (const [steps, inner] of inside(resolved)) check(inner, location.child(steps), context)
   }
-  const content = (media: Record<string, MediaType>, context: Context) => {
-    for (const [type, { schema }] of Object.entries(media))
-      if (schema) check(schema, context.location.child(['content', type, 'schema']), context)
-  }
-  const fields = (node: Record<string, unknown>, names: string[], context: Context) => {
-    for (const name of names) if (node[name]) check(node[name] as Schema, context.location.child([name]), context)
-  }
+  const fields =
+    (...names: string[]) =>
+    (node: Record<string, unknown>, context: Context) => {
+      for (const name of names)
+        if (node[name]) check(node[name] as Referable<Schema>, context.location.child([name]), context)
+    }
   return {
-    Parameter: (node: Record<string, unknown>, context: Context) => fields(node, ['schema'], context),
-    RequestBody: (node: { content?: Record<string, MediaType> }, context: Context) =>
-      content(node.content ?? {}, context),
-    WsChannelBinding: (node: Record<string, unknown>, context: Context) => fields(node, ['query', 'headers'], context),
-    Operation(node: { action?: string; messages?: { payload?: Schema }[] }, context: Context) {
-      if (node.action !== 'receive') return
-      for (const reference of node.messages ?? []) {
-        const { schema: message, location } = placed(reference as Schema, context.location, context)
-        check(message.payload as Schema, location.child(['payload']), context)
+    Parameter: fields('schema'),
+    WsChannelBinding: fields('query', 'headers'),
+    RequestBody({ content = {} }: { content?: Content }, context: Context) {
+      for (const [type, { schema }] of Object.entries(content))
+        if (schema) check(schema, context.location.child(['content', type, 'schema']), context)
+    },
+    Operation({ action, messages = [] }: { action?: string; messages?: Referable<Message>[] }, context: Context) {
+      if (action !== 'receive') return
+      for (const message of messages) {
+        const { node, location = context.location } = context.resolve(message, context.location.source.absoluteRef)
+        check(node?.payload ?? {}, location.child(['payload']), context)
       }
     },
   }
+}
+
+interface Message {
+  payload: Referable<Schema>
 }
 
 function missing(schema: Schema): string[] {
@@ -41,13 +49,13 @@ function missing(schema: Schema): string[] {
   ]
 }
 
-function inside(schema: Schema): [string[], Schema][] {
-  const lists = ['allOf', 'anyOf', 'oneOf', 'prefixItems'].flatMap((keyword) =>
-    ((schema[keyword] ?? []) as Schema[]).map((inner, index): [string[], Schema] => [[keyword, String(index)], inner]),
-  )
+/** The schemas within a schema, with the steps to each. */
+function inside(schema: Schema): [string[], Referable<Schema>][] {
+  const keywords = schema as Record<string, unknown>
+  const under = (keyword: string) =>
+    Object.entries(keywords[keyword] ?? {}).map(([name, inner]): [string[], Schema] => [[keyword, name], inner])
   const single = ['items', 'then', 'else', 'additionalProperties'].flatMap((keyword): [string[], Schema][] =>
-    typeof schema[keyword] === 'object' ? [[[keyword], schema[keyword] as Schema]] : [],
+    typeof keywords[keyword] === 'object' ? [[[keyword], keywords[keyword] as Schema]] : [],
   )
-  const properties = Object.entries(schema.properties ?? {})
-  return [...properties.map(([name, inner]): [string[], Schema] => [['properties', name], inner]), ...lists, ...single]
+  return [...['properties', 'allOf', 'anyOf', 'oneOf', 'prefixItems'].flatMap(under), ...single]
 }

@@ -1,0 +1,59 @@
+import { type DiffRule, field, nameOf } from './change.ts'
+
+/** What a client goes on sending would no longer be heard. */
+export const requestPropertyRemoved: DiffRule = () => ({
+  SchemaProperties: {
+    Schema({ kind, property, node, base, revision }, { report, getDirections }) {
+      if (!getDirections().includes('request')) return
+      if (kind === 'removed') report({ message: `\`${nameOf(node)}\` is no longer read.` })
+      if (property === 'key') report({ message: `\`${base?.value}\` is now \`${revision?.value}\`.` })
+    },
+  },
+  Schema: {
+    SchemaProperties({ kind, node }, { report, getDirections }) {
+      if (kind === 'removed' && getDirections().includes('request'))
+        report({ message: `No field of \`${nameOf(node.parent ?? node)}\` is read any longer.` })
+    },
+  },
+})
+
+export const requestBodyDemanded: DiffRule = () => ({
+  RequestBody({ kind, node }, { report }) {
+    if (kind === 'added' && field(node.revision, 'required') === true) report({ message: 'A body became required.' })
+  },
+})
+
+/** Who leaves a field out gets something else than before. */
+export const defaultChanged: DiffRule = () => ({
+  Schema({ property, node, base, revision }, { report, getDirections }) {
+    if (property !== 'default' || base?.value === undefined || !getDirections().includes('request')) return
+    report({ message: `The default of \`${nameOf(node)}\` was \`${base.value}\`, now \`${revision?.value}\`.` })
+  },
+})
+
+export const bodyLimitLowered: DiffRule = () => ({
+  Operation({ property, base, revision }, { report }) {
+    if (property !== 'x-body-limit') return
+    const [before, after] = [base, revision].map((side) => Number(side?.value ?? commonBodyLimit))
+    if (Number(after) < Number(before)) report({ message: `A body may have ${after} bytes, before it was ${before}.` })
+  },
+})
+
+const commonBodyLimit = 1024 * 1024
+
+/** Clients know the successes that an operation had; an additional error is one more of a kind that they must handle. */
+export const successAdded: DiffRule = () => ({
+  Responses: {
+    Response({ kind, node }, { report }) {
+      if (kind === 'added' && /^[23]/.test(nameOf(node)))
+        report({ message: `The operation may now answer ${nameOf(node)}.` })
+    },
+  },
+})
+
+export const headerUnpromised: DiffRule = () => ({
+  Header({ property, node, base, revision }, { report, getDirections }) {
+    if (property === 'required' && base?.value === true && revision?.value !== true)
+      if (getDirections().includes('response')) report({ message: `\`${nameOf(node)}\` may be missing.` })
+  },
+})

@@ -1,0 +1,49 @@
+/** What the contract could say and fastify-openapi-glue, which reads it for the service, would not understand. */
+import type { Referable, Schema } from '../../openapi.ts'
+import { type Context, placed } from './visit.ts'
+
+/** HTTP does not care, fastify-openapi-glue does. */
+export function lowerCaseHeaders() {
+  return {
+    Parameter(parameter: { in?: string; name: string }, { report, location }: Context) {
+      if (parameter.in === 'header' && isUpper(parameter.name))
+        report({
+          message: `The header \`${parameter.name}\` is not in lower case.`,
+          location: location.child(['name']),
+        })
+    },
+    WsChannelBinding(binding: { headers?: Referable<Schema> }, context: Context) {
+      if (!binding.headers) return
+      const { schema, location } = placed(binding.headers, context.location.child(['headers']), context)
+      for (const name of Object.keys(schema.properties ?? {}).filter(isUpper)) {
+        const at = location.child(['properties', name]).key()
+        context.report({ message: `The header \`${name}\` is not in lower case.`, location: at })
+      }
+    },
+  }
+}
+
+function isUpper(name: string): boolean {
+  return name !== name.toLowerCase()
+}
+
+const component = /^#\/components\/[^/]+\/[^/]+$/
+
+/** A second name for the same thing; fastify-openapi-glue takes such a component for one that accepts anything. */
+export function noBareRefComponent() {
+  return {
+    ref(_: object, { report, location }: Context) {
+      if (component.test(location.pointer)) report({ message: 'A component is more than a `$ref`.', location })
+    },
+  }
+}
+
+/** Redocly allows them where OpenAPI 3.1 does; the service's validators drop all of them: use allOf. */
+export function noRefSiblings() {
+  return {
+    ref(node: object, { report, location }: Context) {
+      for (const name of Object.keys(node).filter((name) => name !== '$ref'))
+        report({ message: `\`${name}\` stands beside a \`$ref\`.`, location: location.child([name]).key() })
+    },
+  }
+}
