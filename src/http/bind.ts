@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
 import openapiGlue from 'fastify-openapi-glue'
+import type { OpenAPIV3_1 } from 'openapi-types'
 import openapi from '../../generated/openapi.json' with { type: 'json' }
 import { operations } from '../../generated/operations.ts'
 import type { OperationId } from '../contract/schemas.ts'
@@ -10,11 +11,7 @@ import { createSecurity, type SecurityParts } from './security.ts'
 
 type BindingParts = BodyParts & RealtimeParts & SecurityParts
 
-interface OperationObject {
-  requestBody?: { required?: boolean }
-  responses: Record<string, unknown>
-  'x-body-limit'?: number
-}
+type Operation = OpenAPIV3_1.OperationObject<{ 'x-body-limit'?: number }>
 
 /** Binds each operation of the contract to the handler of its name. */
 export async function bindOperations<Parts extends BindingParts>(
@@ -29,14 +26,14 @@ export async function bindOperations<Parts extends BindingParts>(
   function route(operationId: OperationId) {
     if (operationId === 'openRealtime') return bindRealtime(parts, secure(operationId))
     const { method } = operations[operationId]
-    const { requestBody, responses, 'x-body-limit': bodyLimit } = contractOf(operationId)
+    const { requestBody, responses = {}, 'x-body-limit': bodyLimit } = contractOf(operationId)
     return {
       handler: handle(handlers[operationId] as Handler<HttpOperationId, Parts>, parts),
       // Without a 429 and a session there is nothing to check: probes of health are never refused.
       onRequest: '429' in responses ? [secure(operationId), checkMediaType] : checkMediaType,
       // A GET's body is never read.
       ...(method !== 'GET' && { preParsing: hold }),
-      ...(requestBody && { preValidation: demandBody(requestBody.required) }),
+      ...(requestBody && 'content' in requestBody && { preValidation: demandBody(requestBody.required) }),
       ...(bodyLimit && { bodyLimit }),
       // An operation without a 400 answers malformed parameters in a way of its own.
       attachValidation: !('400' in responses),
@@ -55,10 +52,10 @@ function assertBound(handlers: object): void {
   for (const id of Object.keys(handlers)) if (!ids.includes(id)) throw new Error(`the handler ${id} has no operation`)
 }
 
-function contractOf(operationId: OperationId): OperationObject {
+function contractOf(operationId: OperationId): Operation {
   const { path, method } = operations[operationId]
-  const paths = openapi.paths as unknown as Record<string, Record<string, OperationObject>>
-  return paths[path]?.[method.toLowerCase()] as OperationObject
+  const paths = openapi.paths as unknown as Record<string, Record<string, Operation>>
+  return paths[path]?.[method.toLowerCase()] as Operation
 }
 
 function handle<Op extends HttpOperationId, Parts>(handler: Handler<Op, Parts>, parts: Parts) {
