@@ -10,8 +10,9 @@ import { integer } from '../../src/config/values.ts'
 import { startDevelopmentProvider } from '../../src/provider/development/provider.ts'
 import { type Instance, startInstances } from './cluster/instances.ts'
 import { startProxy } from './cluster/proxy.ts'
-import { startSharedStore } from './cluster/store.ts'
 import { freePort } from './servers/free-port.ts'
+import { startMinio } from './servers/minio.ts'
+import { NoMinioError } from './servers/minio-binary.ts'
 import { startPostgres } from './servers/postgres.ts'
 
 const opened = new AsyncDisposableStack()
@@ -68,6 +69,22 @@ async function start(): Promise<void> {
     `  exports     ${store.name}`,
     `  logs        tail -f ${join(folder, 'instance-*.log')}`,
   ])
+}
+
+/** A MinIO; without one, a folder that all instances see. */
+async function startSharedStore(folder: string) {
+  try {
+    const { createBucket, endpoint, close } = await startMinio()
+    return { name: `MinIO at ${endpoint}`, env: await createBucket(), close }
+  } catch (error) {
+    if (!(error instanceof NoMinioError)) throw error
+    const exports = join(folder, 'exports')
+    return {
+      name: `the folder ${exports}, as there is ${error.message}`,
+      env: { EXPORTS_DIR: exports },
+      async close() {},
+    }
+  }
 }
 
 function announce(url: string, instances: Instance[], places: string[]): void {

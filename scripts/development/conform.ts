@@ -3,12 +3,11 @@
  * another user; then looks for the first user's data in what the others were answered. EXAMPLES (default 400) is the
  * number of cases for each operation and phase.
  */
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { spawnService } from '../demo/service.ts'
 import { type Identity, signInAs, storeSecrets } from './conform/identities.ts'
-import { countLeaks } from './conform/leaks.ts'
 import { findSchemathesis, runSchemathesis } from './conform/schemathesis.ts'
 
 const examples = Number(process.env.EXAMPLES ?? 400)
@@ -39,4 +38,18 @@ try {
   }
 } finally {
   await opened.disposeAsync()
+}
+
+interface Har {
+  log: { entries: { response: { content: { text?: string; encoding?: string } } }[] }
+}
+
+/** In how many answers of the recorded traffic one of the texts stands. */
+async function countLeaks(report: string, secrets: string[]): Promise<number> {
+  const { log } = JSON.parse(await readFile(report, 'utf8')) as Har
+  if (log.entries.length === 0) throw new Error(`${report} holds no traffic`)
+  const bodies = log.entries.map(({ response: { content } }) =>
+    Buffer.from(content.text ?? '', content.encoding === 'base64' ? 'base64' : 'utf8').toString(),
+  )
+  return bodies.filter((body) => secrets.some((secret) => body.includes(secret))).length
 }

@@ -1,10 +1,10 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { access, mkdir, mkdtemp, rename, rm } from 'node:fs/promises'
-import { homedir } from 'node:os'
+import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { cacheFolder, isProgram } from '../servers/program.ts'
 import type { Identity } from './identities.ts'
 
 const version = '4.32.5'
@@ -13,10 +13,10 @@ const run = promisify(execFile)
 
 /** The path of schemathesis, in a Python environment of its own in the cache folder; made where it is missing. */
 export async function findSchemathesis(env = process.env): Promise<string> {
-  const cache = join(env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'encrypted-bookmark-sync')
+  const cache = cacheFolder(env)
   const folder = join(cache, `schemathesis-${version}`)
   const program = join(folder, 'bin', 'schemathesis')
-  if (await exists(program)) return program
+  if (await isProgram(program)) return program
   console.error(`Installing schemathesis ${version} into ${folder}: once.`)
   await mkdir(cache, { recursive: true })
   await rm(folder, { recursive: true, force: true })
@@ -31,13 +31,6 @@ export async function findSchemathesis(env = process.env): Promise<string> {
     throw new Error('schemathesis could not be installed: Python 3.10 or later with venv is needed', { cause })
   }
   return program
-}
-
-async function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  )
 }
 
 export interface RunOptions {

@@ -3,7 +3,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { operations } from '../../../generated/operations.ts'
 import { type Answer, type Call, type Forward, isCallOf, replaced, withBody } from './call.ts'
 import { withRival } from './rival.ts'
-import { expireOnce, withCookie } from './session.ts'
 
 export interface Scenario {
   does: string
@@ -43,6 +42,31 @@ async function oneChangeAPage(call: Call, forward: Forward): Promise<Answer> {
   if (!isCallOf('pullChanges', call)) return forward(call)
   const body = call.payload.length === 0 ? {} : JSON.parse(call.payload.toString())
   return forward(withBody(call, { ...body, limit: 1 }))
+}
+
+/** Session tokens that a refresh gave: those that came before it have expired. */
+const refreshed = new Set<string>()
+
+/** A session that was not refreshed in this scenario has expired. */
+async function expireOnce(call: Call, forward: Forward): Promise<Answer> {
+  if (isCallOf('refreshSession', call)) {
+    const answer = await forward(call)
+    for (const token of tokensIn([answer.headers['set-cookie'] ?? []].flat().join(';'))) refreshed.add(token)
+    return answer
+  }
+  const { cookie = '' } = call.headers
+  const isRefreshed = tokensIn(cookie).some((token) => refreshed.has(token))
+  return forward(
+    isRefreshed ? call : withCookie(call, cookie.replace(/service_session=[^;]*/g, 'service_session=expired')),
+  )
+}
+
+function withCookie(call: Call, cookie: string): Call {
+  return { ...call, headers: { ...call.headers, cookie } }
+}
+
+function tokensIn(cookies: string): string[] {
+  return [...cookies.matchAll(/service_session=([^;,\s]+)/g)].map(([, token = '']) => token)
 }
 
 async function slowRefresh(call: Call, forward: Forward): Promise<Answer> {

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
-import { access, constants } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { type Browser, chromium } from 'playwright-core'
+import { isProgram } from './program.ts'
 
 const run = promisify(execFile)
 
@@ -23,13 +23,6 @@ export async function findChromium(env = process.env): Promise<string> {
     throw new NoChromiumError(`no Chromium: not at ${path}, and not to be installed`, { cause })
   }
   return path
-}
-
-async function isProgram(path: string): Promise<boolean> {
-  return access(path, constants.X_OK).then(
-    () => true,
-    () => false,
-  )
 }
 
 /** Silent towards its maker's hosts. */

@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process'
-import { access, constants, mkdir, mkdtemp, rename, rm } from 'node:fs/promises'
-import { homedir } from 'node:os'
+import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
+import { cacheFolder, isProgram } from './program.ts'
 
 const source = 'github.com/minio/minio@v0.0.0-20260212201848-7aac2a2c5b7c'
 const run = promisify(execFile)
@@ -21,17 +21,10 @@ export async function findMinio(env = process.env): Promise<string> {
     if (await isProgram(env.MINIO_BIN)) return env.MINIO_BIN
     throw new Error(`MINIO_BIN: ${env.MINIO_BIN} is no program`)
   }
-  const cache = join(env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'encrypted-bookmark-sync')
+  const cache = cacheFolder(env)
   const inPath = (env.PATH ?? '').split(delimiter).filter(Boolean)
   for (const path of [...inPath, cache].map((folder) => join(folder, 'minio'))) if (await isProgram(path)) return path
   return build(cache, env)
-}
-
-async function isProgram(path: string): Promise<boolean> {
-  return access(path, constants.X_OK).then(
-    () => true,
-    () => false,
-  )
 }
 
 /** Takes its name once it is whole: another process may be looking for it, or building it, too. */

@@ -1,29 +1,23 @@
-import { type ChildProcess, execFile } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { once } from 'node:events'
 import { chmod, chown, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import pg from 'pg'
 import { freePort } from './free-port.ts'
-import { spawnTethered } from './tethered.ts'
+import { type Server, tethered } from './tethered.ts'
 
-const readyWithinMs = 30_000
 /** Text is ordered as most databases have it, not by bytes, wherever this runs: what needs the order of bytes must ask for it. */
 const locale = ['--encoding=UTF8', '--no-locale', '--locale-provider=icu', '--icu-locale=und']
 const settings = ['listen_addresses=127.0.0.1', 'unix_socket_directories=', 'max_connections=400']
 const run = promisify(execFile)
 
-export interface PostgresServer {
+/** Stopped as in a crash (`-m immediate`): connections are cut at once; what was committed is there after the next start. */
+export interface PostgresServer extends Server {
   /** Without a database's name. */
   url: string
-  /** As in a crash (`-m immediate`): connections are cut at once; what was committed is there after the next start. */
-  stop(): Promise<void>
-  /** Starts it again, on the same port and data; resolves once it can be used. */
-  start(): Promise<void>
   /** Stops it and removes its data. */
   close(): Promise<void>
 }
@@ -37,7 +31,10 @@ export async function startPostgres(): Promise<PostgresServer> {
   const password = randomBytes(18).toString('base64url')
   const port = await freePort()
   const url = `postgres://postgres:${password}@127.0.0.1:${port}`
-  let child: ChildProcess | undefined
+  const { start, stop } = tethered(
+    [postgres, '-D', dataDir, '-p', String(port), ...settings.flatMap((setting) => ['-c', setting])],
+    { lastSignal: 'QUIT', isReady: () => answers(url), ...owner },
+  )
 
   async function initialise(): Promise<void> {
     const passwordFile = join(folder, 'password')
@@ -48,19 +45,6 @@ export async function startPostgres(): Promise<PostgresServer> {
     const access = ['--auth=scram-sha-256', '--username=postgres', `--pwfile=${passwordFile}`]
     await run(initdb, [`--pgdata=${dataDir}`, ...access, ...locale, '--no-sync'], { ...owner })
     await rm(passwordFile)
-  }
-  async function start(): Promise<void> {
-    if (child) return
-    const args = ['-D', dataDir, '-p', String(port), ...settings.flatMap((setting) => ['-c', setting])]
-    child = spawnTethered([postgres, ...args], 'QUIT', { ...owner })
-    await ready(url)
-  }
-  async function stop(): Promise<void> {
-    const running = child
-    child = undefined
-    if (!running) return
-    running.stdin?.end()
-    await once(running, 'exit')
   }
   async function close(): Promise<void> {
     await stop()
@@ -86,14 +70,6 @@ async function findPrograms(): Promise<{ initdb: string; postgres: string }> {
 async function findNobody(): Promise<{ uid: number; gid: number }> {
   const id = async (kind: string) => Number((await run('id', [kind, 'nobody'])).stdout)
   return { uid: await id('-u'), gid: await id('-g') }
-}
-
-async function ready(url: string): Promise<void> {
-  const end = Date.now() + readyWithinMs
-  while (!(await answers(url))) {
-    if (Date.now() > end) throw new Error('Postgres does not become ready')
-    await sleep(20)
-  }
 }
 
 async function answers(url: string): Promise<boolean> {

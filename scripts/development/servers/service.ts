@@ -16,7 +16,8 @@ export interface ServiceProcess {
 }
 
 const main = fileURLToPath(new URL('../../../src/main.ts', import.meta.url))
-const untilInputEnds = new URL('until-input-ends.ts', import.meta.url).href
+/** Imported before the service, which then ends with the process that started it, however that ends. */
+const untilInputEnds = 'data:text/javascript,process.stdin.once("end", () => process.exit(1)).resume()'
 const startWithinMs = 30_000
 
 /** The service in a process of its own, on PORT and with nothing of our environment. Its log goes to a file, or nowhere. */

@@ -1,18 +1,43 @@
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+const readyWithinMs = 30_000
+
+export interface Server {
+  /** Resolves once it can be used. It can be started again after a stop. */
+  start(): Promise<void>
+  /** Sends the last signal and waits for the end. */
+  stop(): Promise<void>
+}
+
+interface Options extends Pick<SpawnOptions, 'env' | 'uid' | 'gid'> {
+  lastSignal: 'KILL' | 'QUIT'
+  isReady(): Promise<boolean>
+}
 
 /**
- * A server that outlives this process by no way in which it may end: it gets its last signal when its input ends. It is
- * in a group of its own, since Ctrl-C in a terminal is for us, who stop it when nobody needs it any more.
+ * A program that never outlives this process, however that ends: it gets its last signal when its input ends. It is in a
+ * group of its own, since Ctrl-C in a terminal is for us, who stop it when nobody needs it any more.
  */
-export function spawnTethered(
-  [command, ...args]: [string, ...string[]],
-  lastSignal: 'KILL' | 'QUIT',
-  options: Pick<SpawnOptions, 'env' | 'uid' | 'gid'>,
-): ChildProcess {
+export function tethered(command: [string, ...string[]], { lastSignal, isReady, ...options }: Options): Server {
   const untilInputEnds = `"$0" "$@" & read line; kill -${lastSignal} $!; wait`
-  return spawn('sh', ['-c', untilInputEnds, command, ...args], {
-    ...options,
-    detached: true,
-    stdio: ['pipe', 'ignore', 'ignore'],
-  })
+  let running: ChildProcess | undefined
+  return {
+    async start() {
+      if (running) return
+      const stdio: SpawnOptions['stdio'] = ['pipe', 'ignore', 'ignore']
+      running = spawn('sh', ['-c', untilInputEnds, ...command], { ...options, detached: true, stdio })
+      for (const end = Date.now() + readyWithinMs; !(await isReady()); await sleep(20)) {
+        if (Date.now() > end) throw new Error(`${command[0]} does not become ready`)
+      }
+    },
+    async stop() {
+      const stopping = running
+      running = undefined
+      if (!stopping) return
+      stopping.stdin?.end()
+      await once(stopping, 'exit')
+    },
+  }
 }
