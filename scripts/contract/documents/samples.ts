@@ -1,30 +1,14 @@
-import {
-  type Contract,
-  type Located,
-  operationsOf,
-  type Parameter,
-  type Referable,
-  resolve,
-  type Schema,
-} from '../openapi.ts'
-import { curlSample } from './curl.ts'
+import { type Contract, operationsOf } from '../openapi.ts'
+import { type Call, callOf } from './call.ts'
 import { typescriptSample } from './typescript.ts'
 
-/** What a sample sends; each from the contract's examples. */
-export type Call = Located & {
-  pathParameters: Record<string, unknown>
-  query: Record<string, unknown>
-  headers: Record<string, unknown>
-  body?: unknown
-  /** Whether the answer sets cookies. */
-  setsCookies: boolean
-}
+const origin = 'http://127.0.0.1:3000'
 
 /** The contract with `x-codeSamples` on each operation. */
 export function withSamples(contract: Contract): Contract {
   const copy = structuredClone(contract)
   for (const operation of operationsOf(contract)) {
-    const call = describe(contract, operation)
+    const call = callOf(contract, operation)
     Object.assign(copy.paths?.[operation.path]?.[operation.method] ?? {}, {
       'x-codeSamples': [
         { lang: 'Shell', label: 'curl', source: curlSample(call) },
@@ -35,63 +19,58 @@ export function withSamples(contract: Contract): Contract {
   return copy
 }
 
-function describe(contract: Contract, operation: Located): Call {
-  const parameters = (operation.parameters ?? []).map((parameter) => resolve(contract, parameter))
-  const shown = (place: string, isShown: (parameter: Parameter) => boolean) =>
-    Object.fromEntries(
-      parameters
-        .filter((parameter) => parameter.in === place && isShown(parameter))
-        .map(({ name, schema }) => [name, exampleOf(contract, name === 'x-device-id' ? device : schema)]),
-    )
-  const device = resolve<Parameter>(contract, { $ref: '#/components/parameters/DeviceId' }).schema
-  const hasDefault = ({ schema = {} }: Parameter) => resolve<Schema>(contract, schema).default !== undefined
-  const always = alwaysShown[operation.operationId] ?? []
-  const [success] = Object.entries(operation.responses ?? {}).flatMap(([status, response]) =>
-    /^[23]/.test(status) ? [resolve(contract, response)] : [],
-  )
-  const body = operation.requestBody && resolve(contract, operation.requestBody).content['application/json']?.schema
-  return {
-    ...operation,
-    pathParameters: shown('path', () => true),
-    query: shown('query', (parameter) => hasDefault(parameter) || always.includes(parameter.name)),
-    headers: shown('header', ({ name }) => name === 'x-device-id' || always.includes(name)),
-    ...(body && { body: bodyOf(contract, operation, body) }),
-    setsCookies: Object.keys(success?.headers ?? {}).includes('Set-Cookie'),
+/** A command for a shell whose cookies are in the file `jar`. */
+function curlSample(call: Call): string {
+  const { operationId, method, body } = call
+  const words = [
+    'curl -s',
+    ...(needsCookies(call) ? ['-b jar'] : []),
+    ...(call.setsCookies ? ['-c jar'] : []),
+    ...(isImplied(method, body) ? [] : [`-X ${method.toUpperCase()}`]),
+    ...(options[operationId] ?? []),
+    quote(origin + target(call)),
+  ]
+  const headers = {
+    ...(operationId === 'openRealtime' && handshake),
+    ...(body !== undefined && { 'content-type': 'application/json' }),
+    ...call.headers,
   }
+  const lines = [
+    words.join(' '),
+    ...Object.entries(headers).map(([name, value]) => `-H ${quote(`${name}: ${value}`)}`),
+    ...(body === undefined ? [] : [`-d ${quote(JSON.stringify(body, null, 2))}`]),
+  ]
+  return lines.join(' \\\n  ')
 }
 
-/** Optional parameters without which the call says little. */
-const alwaysShown: Record<string, string[]> = {
-  completeLogin: ['code'],
-  openRealtime: ['upgrade', 'x-user-id', 'since'],
+/** What only some operations need: the file's name; where a redirect leads; an end of the channel. */
+const options: Record<string, string[]> = {
+  downloadExport: ['-o bookmarks.dat'],
+  completeLogin: ["-o answer.txt -w '%{redirect_url}\\n'"],
+  openRealtime: ['-i -m 5 --http1.1'],
 }
 
-/**
- * The request of an import demands an id alone, so that the other faults are reported one by one. A change's ids are all
- * the same schema, with one example; those of a sync event tell them apart.
- */
-function bodyOf(contract: Contract, { operationId }: Located, body: Referable<Schema>): unknown {
-  const example = (name: string) => exampleOf(contract, { $ref: `#/components/schemas/${name}` })
-  if (operationId === 'importBookmarks') return { bookmarks: [example('ImportBookmark')] }
-  if (operationId !== 'pushChanges') return exampleOf(contract, body)
-  const { id, entity_id, device_id } = example('SyncEvent') as Record<string, unknown>
-  return { changes: [{ ...(example('Change') as object), id, entity_id, device_id }] }
+/** Of RFC 6455, which the contract leaves to it. */
+const handshake = {
+  connection: 'Upgrade',
+  'sec-websocket-version': '13',
+  'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
 }
 
-/**
- * The example that the contract gives for a value. Of an object: what is required, and what has a default, as that is
- * safe to send; other optional fields are left out.
- */
-function exampleOf(contract: Contract, schema: Referable<Schema> = {}): unknown {
-  const resolved: Schema & { then?: Schema } = resolve(contract, schema)
-  const { examples, enum: values, type, properties = {}, required = [], then } = resolved
-  if (examples) return examples[0]
-  if (values) return values[0]
-  if ('items' in resolved && resolved.items) return [exampleOf(contract, resolved.items)]
-  if (type !== 'object') throw new Error(`The contract has no example for ${JSON.stringify(schema)}`)
-  const needed = [...required, ...(then?.required ?? [])]
-  const shown = Object.entries(properties).filter(
-    ([name, property]) => needed.includes(name) || resolve(contract, property).default !== undefined,
-  )
-  return Object.fromEntries(shown.map(([name, property]) => [name, exampleOf(contract, property)]))
+function needsCookies({ security, setsCookies, operationId }: Call): boolean {
+  return security?.length !== 0 || setsCookies || operationId === 'logout'
+}
+
+function isImplied(method: string, body: unknown): boolean {
+  return method === (body === undefined ? 'get' : 'post')
+}
+
+function target({ path, pathParameters, query }: Call): string {
+  const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(pathParameters[name])))
+  const search = new URLSearchParams(Object.entries(query).map(([name, value]) => [name, String(value)])).toString()
+  return search ? `${filled}?${search}` : filled
+}
+
+function quote(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`
 }

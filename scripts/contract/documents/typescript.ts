@@ -1,4 +1,4 @@
-import type { Call } from './samples.ts'
+import type { Call } from './call.ts'
 
 const origin = 'http://127.0.0.1:3000'
 const device = 'laptop-7f3a'

@@ -1,0 +1,51 @@
+/** The import graph, which `npm run check` holds against these rules. Imports of types count. */
+
+/**
+ * The folders and files of src/, from the bottom up: each imports only from itself and from what stands before it. Both
+ * the browser's branch and the server's begin with protocol/.
+ */
+const order = {
+  browser: ['protocol', 'client', 'web'],
+  server: [
+    ...['protocol', 'contract', 'config', 'seal', 'db', 'pulse', 'provider', 'auth', 'sync', 'objects', 'exports'],
+    ...['realtime', 'operating', 'operations', 'http', 'commands', 'context.ts', 'app.ts', 'main.ts'],
+  ],
+}
+
+const rooms = Object.values(order).flatMap((branch) =>
+  branch.map((room, index) => ({ room, allowed: branch.slice(0, index + 1) })),
+)
+
+/** @param {string[]} names */
+const inSrc = (names) => `^src/(${names.join('|').replaceAll('.', '\\.')})(/|$)`
+
+const rules = [
+  ...rooms.map(({ room, allowed }) => ({
+    name: `src/${room} imports only what is below it`,
+    from: { path: inSrc([room]) },
+    to: { path: '^(src|scripts|test)/', pathNot: inSrc(allowed) },
+  })),
+  {
+    name: 'everything in src has its place in the order',
+    from: {},
+    to: { path: '^src/', pathNot: inSrc(rooms.map(({ room }) => room)) },
+  },
+  { name: 'generated imports nothing', from: { path: '^generated/' }, to: {} },
+  { name: 'no circles', from: {}, to: { circular: true } },
+  { name: 'every import can be resolved', from: {}, to: { couldNotResolve: true } },
+  {
+    name: 'the service runs without development dependencies',
+    // The development provider is loaded in development only.
+    from: { path: inSrc(order.server), pathNot: '^src/provider/development/' },
+    to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only'] },
+  },
+]
+
+export default {
+  forbidden: rules.map((rule) => ({ severity: 'error', ...rule })),
+  options: {
+    tsPreCompilationDeps: true,
+    doNotFollow: { path: 'node_modules' },
+    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'node', 'default', 'types'] },
+  },
+}

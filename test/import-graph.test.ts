@@ -1,0 +1,80 @@
+/** The rules of .dependency-cruiser.js, by which `npm run check` judges who may import what. */
+import { spawnSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import t, { type Test } from 'tap'
+
+const root = new URL('../', import.meta.url)
+const program = fileURLToPath(new URL('node_modules/dependency-cruiser/bin/dependency-cruiser.mjs', root))
+const config = fileURLToPath(new URL('.dependency-cruiser.js', root))
+
+const packages = {
+  'package.json': '{ "type": "module", "devDependencies": { "tool": "1.0.0" } }',
+  node_modules: { tool: { 'package.json': '{ "type": "module", "exports": "./index.js" }', 'index.js': '' } },
+}
+
+t.test('Imports of what is below are in order', (t) => {
+  const files = {
+    ...packages,
+    generated: { 'openapi.ts': 'export type Id = string' },
+    src: {
+      protocol: { 'id.ts': "import type { Id } from '../../generated/openapi.ts'\nexport const none: Id = ''" },
+      client: { 'sync.ts': "import { none } from '../protocol/id.ts'\nimport 'tool'\nexport const sync = none" },
+      db: { 'rows.ts': "import { none } from '../protocol/id.ts'\nexport const rows = none" },
+      sync: {
+        'push.ts': "import { rows } from '../db/rows.ts'\nimport './turns.ts'\nexport const push = rows",
+        'turns.ts': "import type { Tool } from 'tool'\nexport type Turns = Tool",
+      },
+      'context.ts': "import { push } from './sync/push.ts'\nexport type Context = typeof push",
+      'main.ts': "import type { Context } from './context.ts'\nexport type Main = Context",
+    },
+  }
+  t.same(check(t, files), { status: 0, violations: [] })
+  t.end()
+})
+
+t.test('Imports from above, circles and what production lacks are violations, types included', (t) => {
+  const files = {
+    ...packages,
+    generated: { 'openapi.ts': "import '../src/client/sync.ts'" },
+    src: {
+      client: { 'sync.ts': '' },
+      elsewhere: { 'anything.ts': '' },
+      db: { 'rows.ts': "import type { Push } from '../sync/push.ts'\nexport type Rows = Push" },
+      sync: {
+        'push.ts': "import type { Turns } from './turns.ts'\nexport type Push = Turns",
+        'turns.ts': "import type { Push } from './push.ts'\nexport type Turns = Push",
+        'tool.ts': "import 'tool'\nimport '../../scripts/script.ts'",
+      },
+      http: {
+        'bind.ts':
+          "import type { Context } from '../context.ts'\nimport '../client/sync.ts'\nexport type Parts = Context",
+      },
+      'context.ts': "import './elsewhere/anything.ts'\nimport './nothing.ts'\nexport type Context = string",
+    },
+    scripts: { 'script.ts': '' },
+  }
+  t.same(check(t, files), {
+    status: 10,
+    violations: [
+      'every import can be resolved: src/context.ts → ./nothing.ts',
+      'everything in src has its place in the order: src/context.ts → src/elsewhere/anything.ts',
+      'generated imports nothing: generated/openapi.ts → src/client/sync.ts',
+      'no circles: src/sync/push.ts → src/sync/turns.ts → src/sync/push.ts',
+      'src/context.ts imports only what is below it: src/context.ts → src/elsewhere/anything.ts',
+      'src/db imports only what is below it: src/db/rows.ts → src/sync/push.ts',
+      'src/http imports only what is below it: src/http/bind.ts → src/client/sync.ts',
+      'src/http imports only what is below it: src/http/bind.ts → src/context.ts',
+      'src/sync imports only what is below it: src/sync/tool.ts → scripts/script.ts',
+      'the service runs without development dependencies: src/sync/tool.ts → node_modules/tool/index.js',
+    ],
+  })
+  t.end()
+})
+
+/** How the command ends for these files, and its complaints. */
+function check(t: Test, files: NonNullable<Parameters<Test['testdir']>[0]>) {
+  const args = [program, '--config', config, 'src', 'generated']
+  const { status, stdout } = spawnSync(process.execPath, args, { cwd: t.testdir(files), encoding: 'utf8' })
+  const lines = stdout.replaceAll(/→\s+/g, '→ ').split('\n')
+  return { status, violations: lines.flatMap((line) => /^ {2}error (.*)/.exec(line)?.[1] ?? []).sort() }
+}
