@@ -10,8 +10,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { createReport } from './demo/report.ts'
-import { spawnService } from './demo/service.ts'
 import { playStory } from './demo/story.ts'
+import { spawnService } from './development/servers/service.ts'
 
 const [file, copy] = process.argv.slice(2)
 const opened = new AsyncDisposableStack()

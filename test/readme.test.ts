@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import t from 'tap'
 import packageJson from '../package.json' with { type: 'json' }
-import { spawnService } from '../scripts/demo/service.ts'
+import { spawnService } from '../scripts/development/servers/service.ts'
 import { readConfig } from '../src/config/config.ts'
 
 const root = new URL('../', import.meta.url)

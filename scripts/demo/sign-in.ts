@@ -1,8 +1,7 @@
-import { type SendRequest, unwrap } from '../../src/client/index.ts'
-import type { Device } from './device.ts'
+import { type Client, type SendRequest, unwrap } from '../../src/client/index.ts'
 
 /** Signs in as a person would: opens the provider's page, types a name, and lets the redirects do the rest. Gives the user_id. */
-export async function signIn({ client, browser }: Device, name: string): Promise<string> {
+export async function signIn({ client, browser }: SignedOut, name: string): Promise<string> {
   const returnTo = '/api/v1/auth/session'
   const { authorizationUrl } = unwrap(await client.POST('/api/v1/auth/login', { body: { returnTo } }))
   const page = await browser.open(new Request(authorizationUrl))
@@ -10,6 +9,11 @@ export async function signIn({ client, browser }: Device, name: string): Promise
   const landing = await browser.open(new Request(page, { method: 'POST', body: form }))
   if (landing.pathname !== returnTo) throw new Error(`The sign-in ended at ${landing.origin}${landing.pathname}`)
   return unwrap(await client.GET(returnTo)).user.user_id
+}
+
+interface SignedOut {
+  client: Client
+  browser: Browser
 }
 
 /** What a browser does with cookies, and Node's `fetch` does not: each goes back to the host that set it. */

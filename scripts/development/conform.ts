@@ -6,9 +6,9 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { spawnService } from '../demo/service.ts'
 import { type Identity, signInAs, storeSecrets } from './conform/identities.ts'
 import { findSchemathesis, runSchemathesis } from './conform/schemathesis.ts'
+import { spawnService } from './servers/service.ts'
 
 const examples = Number(process.env.EXAMPLES ?? 400)
 const program = await findSchemathesis()

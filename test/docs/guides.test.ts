@@ -7,7 +7,7 @@ import t from 'tap'
 import openapi from '../../generated/openapi.json' with { type: 'json' }
 import { readGuides } from '../../scripts/contract/documents/guides.ts'
 import type { Contract } from '../../scripts/contract/openapi.ts'
-import { spawnService } from '../../scripts/demo/service.ts'
+import { spawnService } from '../../scripts/development/servers/service.ts'
 import vectors from '../vectors/export-file.json' with { type: 'json' }
 
 const folder = new URL('../../docs/', import.meta.url)

@@ -1,11 +1,4 @@
-import {
-  type Contract,
-  type Located,
-  type Parameter,
-  type Referable,
-  resolve,
-  type Schema,
-} from '../openapi.ts'
+import { type Contract, type Located, type Parameter, type Referable, resolve, type Schema } from '../openapi.ts'
 
 /** What a sample sends; each from the contract's examples. */
 export type Call = Located & {

@@ -1,9 +1,11 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { operations } from '../../../generated/operations.ts'
+import { freePort } from './free-port.ts'
 
 export interface ServiceProcess {
   pid: number
@@ -46,4 +48,22 @@ export function runService(env: { PORT: string } & Record<string, string>, log: 
       if (end !== '0') throw new Error(`The service ended with ${end}: ${await complaints}`)
     },
   }
+}
+
+/** A service with the development provider, on free ports and on `folder`/data. */
+export async function spawnService(
+  folder: string,
+  settings: Record<string, string> = {},
+): Promise<ServiceProcess & { url: URL }> {
+  const url = new URL(`http://127.0.0.1:${await freePort()}`)
+  const env = {
+    DATA_DIR: join(folder, 'data'),
+    SERVE_DEMO: 'false',
+    PORT: url.port,
+    PUBLIC_URL: url.origin,
+    DEV_IDP_PORT: '0',
+    LOG_LEVEL: 'warn',
+    ...settings,
+  }
+  return { url, ...runService(env, 'ignore') }
 }
