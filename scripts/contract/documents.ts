@@ -1,6 +1,5 @@
 import { copyFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
-import asyncapi from '../../generated/asyncapi.json' with { type: 'json' }
 import openapi from '../../generated/openapi.json' with { type: 'json' }
 import { readHistory, writeChangelog } from './documents/changelog.ts'
 import { readGuides } from './documents/guides.ts'
@@ -22,7 +21,7 @@ export async function buildDocs(): Promise<void> {
     'index.html': referencePage('HTTP', 'openapi'),
     'openapi.json': JSON.stringify(http),
     'realtime.html': referencePage('Realtime', 'asyncapi'),
-    'asyncapi.json': JSON.stringify(realtimeReference(asyncapi)),
+    'asyncapi.json': JSON.stringify(realtimeReference()),
     'changelog.html': changelogPage(writeChangelog(await readHistory(root))),
     'redoc.standalone.js': await readRedoc(),
   }

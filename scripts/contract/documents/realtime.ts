@@ -1,14 +1,4 @@
-/** What the page reads of generated/asyncapi.json. */
-interface Channel {
-  info: object
-  channels: { realtime: { bindings: { ws: { query: Part; headers: Part } } } }
-  operations: Record<string, { action: string; title: string; summary: string; messages: { $ref: string }[] }>
-  components: { messages: Record<string, Message>; schemas: object }
-}
-
-interface Part {
-  properties: Record<string, object>
-}
+import asyncapi from '../../../generated/asyncapi.json' with { type: 'json' }
 
 interface Message {
   title: string
@@ -17,11 +7,15 @@ interface Message {
   payload: object
 }
 
+const messageNamed: Record<string, Message> = asyncapi.components.messages
+const opening = 'Opening the channel'
+
 /**
  * The channel for Redoc, as an OpenAPI document of webhooks: a tag for each direction, an event for each message. Redoc
  * so shows both contracts alike; the renderers made for AsyncAPI evaluate strings as code, which the page's policy refuses.
  */
-export function realtimeReference({ info, channels, operations, components }: Channel): object {
+export function realtimeReference(): object {
+  const { info, channels, operations, components } = asyncapi
   const { query, headers } = channels.realtime.bindings.ws
   return {
     openapi: '3.1.0',
@@ -49,7 +43,7 @@ export function realtimeReference({ info, channels, operations, components }: Ch
       Object.values(operations).flatMap(({ title, action, messages }) =>
         messages.map(({ $ref }) => {
           const name = $ref.split('/').at(-1) ?? ''
-          return [`${action} ${name}`, { post: event(name, title, components.messages[name] as Message) }]
+          return [`${action} ${name}`, { post: event(name, title, messageNamed[name] as Message) }]
         }),
       ),
     ),
@@ -57,9 +51,7 @@ export function realtimeReference({ info, channels, operations, components }: Ch
   }
 }
 
-const opening = 'Opening the channel'
-
-function parameters(place: string, { properties }: Part): object[] {
+function parameters(place: string, { properties }: { properties: object }): object[] {
   return Object.entries(properties).map(([name, { description, ...schema }]: [string, { description?: string }]) => ({
     name,
     in: place,
