@@ -1,78 +1,56 @@
 /**
- * `npm test`: every test on the defaults (SQLite), then again on Postgres those that reach data through the service, then
- * those that read what the others sent and received (.tap/traffic). All runs are tap's; their results are
- * .tap/sqlite.tap, .tap/postgres.tap and .tap/recorded.tap. Arguments name the files to run instead of all.
+ * `npm test`: all tests in a few processes, which tap runs side by side and counts; its output is .tap/tests.tap.
+ *
+ *   npm test                   the quick depth, in minutes
+ *   npm test -- --deep         the large numbers: 1,000 random walks, 50 times kill -9, an export of 1 GB
+ *   npm test -- FILE ...       these files alone
  */
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { glob, rm } from 'node:fs/promises'
+import { createWriteStream } from 'node:fs'
+import { mkdir, rm } from 'node:fs/promises'
+import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
-import { findChromium, NoChromiumError } from './development/servers/chromium.ts'
-import { findMinio, NoMinioError } from './development/servers/minio-binary.ts'
-import { startPostgres } from './development/servers/postgres.ts'
+import { parseArgs } from 'node:util'
+import t from 'tap'
+import { buildForTests } from './test/build.ts'
+import { planTests, type TestProcess } from './test/plan.ts'
+import { Report } from './test/report.ts'
+import { startServers } from './test/servers.ts'
 
-/** What depends on one database by its nature (processes, files, migrations) or on none is left out. */
-const onPostgres = ['interface', 'hostile', 'sync', 'realtime', 'http', 'operations', 'postgres'].map(
-  (folder) => `test/${folder}/*.test.ts`,
-)
-const alsoOnPostgres = [
-  'test/auth/login-limits.test.ts',
-  'test/auth/lease.test.ts',
-  'test/auth/refresh.test.ts',
-  'test/commands/reseal-ends.test.ts',
-  'test/commands/reseal.test.ts',
-  'test/db/quota-migration.test.ts',
-  'test/log.test.ts',
-]
+/** Far more than any process takes: a busy machine is no fault. */
+const limitMs = { quick: 1_800_000, deep: 14_400_000 }
 
-const named = process.argv.slice(2)
-const recorded = await matching(['test/recorded/*.test.ts'])
-const everything = (await matching(['test/**/*.test.ts'])).filter(
-  (file) => !file.startsWith('test/postgres/') && !recorded.includes(file),
-)
-const forPostgres = [...(await matching(onPostgres)), ...alsoOnPostgres]
-await run('tap', ['build'], {})
-await run('node', ['scripts/package/build.ts', 'web', 'docs'], {})
-await prepare(findMinio, NoMinioError)
-await prepare(findChromium, NoChromiumError)
-for (const name of ['sqlite', 'postgres', 'recorded']) await rm(`.tap/${name}.tap`, { force: true })
-// Of all tests or of none: a part of them would not show everything.
-const recording = named.length === 0 ? { TEST_TRAFFIC: resolve('.tap/traffic') } : {}
-if (recording.TEST_TRAFFIC) await rm(recording.TEST_TRAFFIC, { recursive: true, force: true })
-
-await tap('sqlite', everything, recording)
-const postgres = await startPostgres()
-try {
-  await tap('postgres', forPostgres, { ...recording, TEST_POSTGRES: postgres.url })
-} finally {
-  await postgres.close()
+const { values, positionals: named } = parseArgs({ options: { deep: { type: 'boolean' } }, allowPositionals: true })
+const depth = values.deep ? 'deep' : 'quick'
+const { processes, recorded } = await planTests(named)
+const output = resolve('.tap/tests.tap')
+const traffic = resolve('.tap/traffic')
+const settings = {
+  NODE_COMPILE_CACHE: resolve('node_modules/.cache/compiled'),
+  TEST_DEPTH: depth,
+  // Of all tests or of none: a part of them would not show everything.
+  ...(named.length === 0 && { TEST_TRAFFIC: traffic }),
 }
-await tap('recorded', recorded, recording)
+const entry = resolve(import.meta.dirname, 'test/process.ts')
 
-/** Made before the tests, so that none of them waits for it; without it they say loudly what they leave out. */
-async function prepare(find: () => Promise<string>, Missing: new () => Error): Promise<void> {
-  try {
-    await find()
-  } catch (error) {
-    if (!(error instanceof Missing)) throw error
-  }
-}
+await mkdir('.tap', { recursive: true })
+await rm(output, { force: true })
+await buildForTests()
+await using servers = await startServers({
+  withMinio: named.length === 0,
+  withPostgres: processes.some(({ database }) => database === 'Postgres'),
+})
+const report = new Report()
+t.setTimeout(0)
+t.jobs = availableParallelism() + 1
+t.pipe(createWriteStream(output))
+t.register()
+if (named.length === 0) await rm(traffic, { recursive: true, force: true })
+await Promise.all(processes.map(run))
+await Promise.all(recorded.map(run))
+report.printLongest(10)
 
-async function tap(name: string, files: string[], env: Record<string, string>): Promise<void> {
-  const chosen = named.length === 0 ? files : files.filter((file) => named.includes(file))
-  if (chosen.length === 0) return
-  console.log(`${chosen.length} test files: ${name}`)
-  const code = await run('tap', ['run', `--output-file=.tap/${name}.tap`, ...chosen], env)
-  if (code !== 0) process.exitCode = 1
-}
-
-async function matching(patterns: string[]): Promise<string[]> {
-  return (await Array.fromAsync(glob(patterns))).sort()
-}
-
-async function run(command: string, args: string[], env: Record<string, string>): Promise<number | null> {
-  const stdio = args[0] === 'build' ? 'ignore' : 'inherit'
-  const child = spawn(command, args, { stdio, env: { ...process.env, ...env } })
-  const [code] = await once(child, 'close')
-  return code
+async function run({ name, files, database }: TestProcess): Promise<void> {
+  const env = { ...process.env, ...settings, ...servers.env(database) }
+  const running = t.spawn(process.execPath, [entry, ...files], { env, timeout: limitMs[depth], buffered: true }, name)
+  await report.follow(running)
 }

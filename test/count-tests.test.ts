@@ -1,8 +1,9 @@
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
+import { compileCache } from './support/compile-cache.ts'
 
-/** As `tap run --output-file` writes them (tap 21), without the middle. */
+/** As tap writes them (tap 21), without the middle. */
 const passing = `# Subtest: test/a.test.ts
     # Subtest: one
         ok 1 - should be equal
@@ -103,7 +104,7 @@ t.test('There is no file', async (t) => {
   const { status, stderr } = run('missing.tap')
   t.equal(status, 1)
   t.match(stderr, /^ENOENT.*missing\.tap'\n$/)
-  t.same(run(), answer('', 1, 'Usage: node scripts/count-tests.ts FILE ...\n'))
+  t.same(run(), answer('', 1, 'Usage: node scripts/count-tests.ts FILE\n'))
 })
 
 function summary(counts: string): string {
@@ -127,6 +128,9 @@ function countTests(output: string) {
 
 function run(...args: string[]) {
   const script = fileURLToPath(new URL('../scripts/count-tests.ts', import.meta.url))
-  const { stdout, stderr, status } = spawnSync(process.execPath, [script, ...args], { encoding: 'utf8', env: {} })
+  const { stdout, stderr, status } = spawnSync(process.execPath, [script, ...args], {
+    encoding: 'utf8',
+    env: compileCache,
+  })
   return { stdout, stderr, status }
 }

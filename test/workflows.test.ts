@@ -10,7 +10,6 @@ const redocly = createRequire(import.meta.url).resolve('@redocly/cli/bin/cli.js'
 const workflows = fileURLToPath(new URL('../workflows.arazzo.yaml', import.meta.url))
 const env = { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true', NO_COLOR: '1' }
 
-t.setTimeout(120_000)
 /** Respect hands a file of bytes to the JSON schema check as an empty object. */
 const binary = ['--severity', 'SCHEMA_CHECK=off']
 const extra: Record<string, string[]> = { firstSync: [], conflict: [], export: binary }

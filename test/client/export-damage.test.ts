@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { chunkNonce } from '../../src/client/export-file/chunks.ts'
 import { openExport } from '../../src/client/export-file.ts'
+import { depth } from '../support/depth.ts'
 import { CHUNK, exportKeys, exportOfSize, HEADER, keys, prefix } from './export-samples.ts'
 import { exportHeader, seal, writeExport } from './second-implementation.ts'
 
@@ -47,7 +48,7 @@ t.test(
       fc.asyncProperty(fc.nat(file.length - 1), fc.nat(7), async (index, bit) => {
         await assert.rejects(openExport(flip(file, index, bit), exportKeys), fault(faultAt(index)))
       }),
-      { numRuns: 2000 },
+      { numRuns: depth(300, 2000) },
     )
   },
 )

@@ -20,7 +20,6 @@ const examples = {
   'node.ts': 'Node',
 }
 
-t.setTimeout(180_000)
 t.test('the tarball installs in an empty project, type-checks with every example, and runs', async (t) => {
   await buildClient()
   const project = await mkdtemp(join(tmpdir(), 'ebs-package-'))

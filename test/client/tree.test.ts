@@ -3,6 +3,7 @@ import { generateKeyBetween } from 'fractional-indexing'
 import t from 'tap'
 import type { PlaintextBookmark } from '../../src/client/bookmark.ts'
 import { buildTree, placeBetween, type TreeNode } from '../../src/client/tree.ts'
+import { depth } from '../support/depth.ts'
 
 type Fields = Partial<PlaintextBookmark>
 
@@ -103,7 +104,7 @@ t.test(
           JSON.stringify(list) === before
         )
       }),
-      { numRuns: 3000 },
+      { numRuns: depth(500, 3000) },
     )
     t.pass()
   },
@@ -143,7 +144,7 @@ t.test('whatever the positions, the moved one lands where it was put, and the ot
       for (const position of placed.values()) generateKeyBetween(position, null)
       return order.join() === expected.join()
     }),
-    { numRuns: 3000 },
+    { numRuns: depth(500, 3000) },
   )
   t.pass()
 })

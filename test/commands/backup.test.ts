@@ -11,8 +11,6 @@ import { runCommand, startCommand } from '../support/command.ts'
 import { createdExport } from '../support/exports.ts'
 import { folder, startService } from '../support/service.ts'
 
-t.setTimeout(120_000)
-
 const writers = 8
 const large = 120
 

@@ -9,8 +9,6 @@ import { createdExport } from '../support/exports.ts'
 import type { MockProvider } from '../support/providers.ts'
 import { changeExportKey, newer, older, openRotation, readExportKey } from '../support/rotation.ts'
 
-t.setTimeout(120_000)
-
 const refreshPath = '/api/v1/auth/refresh'
 const minuteMs = 60_000
 const newThenOld = [newer, older].map((key) => Buffer.from(key, 'base64'))

@@ -19,7 +19,6 @@ const samples = operationsOf(withSamples(openapi as unknown as Contract)).map((o
   return { operationId: operation.operationId, curl: source('curl'), typescript: source('TypeScript') }
 })
 
-t.setTimeout(120_000)
 t.test('Every TypeScript sample type-checks against the client package', async (t) => {
   const folder = await mkdtemp(join(root, 'node_modules/.samples-'))
   t.teardown(() => rm(folder, { recursive: true, force: true }))

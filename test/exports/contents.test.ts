@@ -1,10 +1,11 @@
+import t from 'tap'
 import { testOnEachStore } from '../support/stores.ts'
 import { bookmark, buildFixture, exportId, heldJob, openObject, start } from './fixture.ts'
 
 const day = 24 * 60 * 60 * 1000
 const id = exportId(1)
 
-testOnEachStore((t, store) => {
+testOnEachStore(t, (t, store) => {
   t.test('an export becomes completed, with its file, its size, its count and its expiry', async (t) => {
     const fixture = await buildFixture(t, await store.open(t))
     await fixture.addBookmarks([bookmark('ada', 1), bookmark('ada', 2), bookmark('bob', 3)])

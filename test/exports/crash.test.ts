@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import type { Test } from 'tap'
+import t, { type Test } from 'tap'
 import { ObjectNotFoundError } from '../../src/exports/objects/store.ts'
 import { sweepExports } from '../../src/exports/sweep.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
@@ -15,7 +15,7 @@ const path = '/api/v1/exports'
 const count = largeImport().bookmarks.length
 const program = fileURLToPath(new URL('crash-process.ts', import.meta.url))
 
-testOnEachStore((t, store) => {
+testOnEachStore(t, (t, store) => {
   /** What all processes have in common. */
   async function environment(t: Test, dataDir: string) {
     return {

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
 import { type ObjectStore, ObjectStoreUnavailableError } from '../../src/exports/objects/store.ts'
 import { startExportWorker } from '../../src/exports/worker.ts'
 import { testOnEachStore } from '../support/stores.ts'
@@ -7,7 +8,7 @@ import { buildFixture, exportId, none, until } from './fixture.ts'
 const day = 24 * 60 * 60 * 1000
 const id = exportId(1)
 
-testOnEachStore((t, store) => {
+testOnEachStore(t, (t, store) => {
   t.test('a failing store: three attempts with a growing delay, then failed', async (t) => {
     const fixture = await buildFixture(t, await store.open(t))
     await fixture.addExport(id, 'ada')

@@ -1,4 +1,3 @@
-// LARGE_EXPORT_BYTES=1073741824 makes the export of a gigabyte (minutes); by default it is a quarter of that.
 import { execFile } from 'node:child_process'
 import { readFile, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
@@ -6,20 +5,20 @@ import { promisify } from 'node:util'
 import t from 'tap'
 import { records } from '../../src/db/rows.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
+import { depth } from '../support/depth.ts'
 import { createdExport } from '../support/exports.ts'
 import { folder, startService } from '../support/service.ts'
 import { testOnEachStore } from '../support/stores.ts'
 import { keys, recordBytes, sealedBookmarks } from './large.ts'
 
-t.setTimeout(1_800_000)
-const total = Number(process.env.LARGE_EXPORT_BYTES ?? 2 ** 28)
+const total = depth(2 ** 27, 2 ** 30)
 const count = Math.ceil(total / recordBytes)
 const client = fileURLToPath(new URL('large-client.ts', import.meta.url))
 
 const dataDir = await folder(t)
 const [ada, bob] = await prepare()
 
-testOnEachStore((t, store) => {
+testOnEachStore(t, (t, store) => {
   t.test('a large export is made, downloaded and opened at constant memory', async (t) => {
     const service = await startService(t, dataDir, await store.env(t))
     const [large, small] = [service.as(ada), service.as(bob)]

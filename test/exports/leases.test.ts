@@ -1,10 +1,11 @@
+import t from 'tap'
 import { testOnEachStore } from '../support/stores.ts'
 import { buildFixture, exportId, type Fixture, gated, heldJob, none, until } from './fixture.ts'
 
 const day = 24 * 60 * 60 * 1000
 const id = exportId(1)
 
-testOnEachStore((t, store) => {
+testOnEachStore(t, (t, store) => {
   t.test('the job of a worker that died is taken again when its lease is over, not before', async (t) => {
     const fixture = await buildFixture(t, await store.open(t))
     await addLeased(fixture, 1, 15_000)

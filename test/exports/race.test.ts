@@ -1,3 +1,4 @@
+import t from 'tap'
 import { sweepExports } from '../../src/exports/sweep.ts'
 import { testOnEachStore } from '../support/stores.ts'
 import {
@@ -14,7 +15,7 @@ import {
 
 const id = exportId(1)
 
-testOnEachStore((t, store) => {
+testOnEachStore(t, (t, store) => {
   t.test('two workers race: each job has one winner', async (t) => {
     const fixture = await buildFixture(t, await store.open(t))
     const ids = Array.from({ length: 12 }, (_, index) => exportId(index))

@@ -1,3 +1,4 @@
+import t from 'tap'
 import { ObjectNotFoundError } from '../../src/exports/objects/store.ts'
 import { sweepExports } from '../../src/exports/sweep.ts'
 import { testOnEachStore } from '../support/stores.ts'
@@ -16,7 +17,7 @@ import {
 const day = 24 * 60 * 60 * 1000
 const id = exportId(1)
 
-testOnEachStore((t, store) => {
+testOnEachStore(t, (t, store) => {
   t.test('an expired export goes, row and file, 7 days after its completion', async (t) => {
     const fixture = await buildFixture(t, await store.open(t))
     await fixture.addExport(id, 'ada')

@@ -1,10 +1,11 @@
 import { mock } from 'node:test'
+import t from 'tap'
 import { testOnEachStore } from '../support/stores.ts'
 import { buildFixture, exportId, gated, none, start, until } from './fixture.ts'
 
 const id = exportId(1)
 
-testOnEachStore((t, store) => {
+testOnEachStore(t, (t, store) => {
   t.test('two jobs run at a time, the oldest first; the next follows by itself', async (t) => {
     const fixture = await buildFixture(t, await store.open(t))
     for (const index of [1, 2, 3]) {

@@ -12,8 +12,6 @@ import { beginUpload, type Upload, until } from './uploads.ts'
 const list = '/api/v1/bookmarks'
 const alwaysServed = 32
 
-t.setTimeout(120_000)
-
 /** The service with so many requests that are not finished. */
 async function open(t: Test, unfinished: number) {
   const app = await buildApp(t, { CORS_ORIGIN: 'https://app.example' })

@@ -1,9 +1,10 @@
+import t from 'tap'
 import { startExportWorker } from '../../src/exports/worker.ts'
 import { gated, until } from '../exports/fixture.ts'
 import { testOnEachStore } from '../support/stores.ts'
 import { build, buildIdle, list, make, path } from './exports-fixture.ts'
 
-testOnEachStore((t, store) => {
+testOnEachStore(t, (t, store) => {
   t.test('DELETE removes the export, and its file from the disk', async (t) => {
     const { ada, files } = await build(t, store)
     const [kept, gone] = [await make(ada), await make(ada)]

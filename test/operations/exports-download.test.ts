@@ -1,9 +1,10 @@
 import { Readable } from 'node:stream'
+import t from 'tap'
 import { openFile } from '../exports/fixture.ts'
 import { testOnEachStore } from '../support/stores.ts'
 import { build, keyOf, make, path } from './exports-fixture.ts'
 
-testOnEachStore((t, store) => {
+testOnEachStore(t, (t, store) => {
   t.test('an export is downloaded as an attachment and opens with the export key', async (t) => {
     const { app, ada, bob } = await build(t, store)
     const hashes = { encrypted_data: 'Y2lwaGVy', data_hash: 'hash' }

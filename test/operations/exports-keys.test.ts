@@ -1,8 +1,9 @@
+import t from 'tap'
 import { openFile } from '../exports/fixture.ts'
 import { testOnEachStore } from '../support/stores.ts'
 import { build, keyOf, make, path } from './exports-fixture.ts'
 
-testOnEachStore((t, store) => {
+testOnEachStore(t, (t, store) => {
   t.test(
     'a new export key is for later exports only; the old one opens the earlier file until it expires',
     async (t) => {

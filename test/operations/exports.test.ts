@@ -1,9 +1,10 @@
+import t from 'tap'
 import { testOnEachStore } from '../support/stores.ts'
 import { build, buildIdle, list, make, path, pending, setStatus } from './exports-fixture.ts'
 
 const day = 24 * 60 * 60 * 1000
 
-testOnEachStore((t, store) => {
+testOnEachStore(t, (t, store) => {
   t.test('POST answers 201 with the export, processing, its size, count and expiry null', async (t) => {
     const { app, ada } = await buildIdle(t, store)
     app.setClock(Date.UTC(2026, 10, 21))

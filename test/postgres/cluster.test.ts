@@ -12,7 +12,6 @@ import { httpCall, openBrowser } from '../support/browser.ts'
 import { change } from '../support/changes.ts'
 import { folder } from '../support/service.ts'
 
-t.setTimeout(120_000)
 const script = fileURLToPath(new URL('../../scripts/development/cluster.ts', import.meta.url))
 
 t.test('npm run cluster: one port, three instances, one of which is killed; Ctrl-C leaves nothing', async (t) => {

@@ -1,25 +1,26 @@
 /**
  * SQLite or Postgres, a folder or MinIO: no caller can tell which. Random scripts of requests are played on both sides,
- * and each answer, and at the end all that is stored, must be the same. DIFFERENTIAL_RUNS sets how many scripts (2,000);
- * DIFFERENTIAL_SEED and DIFFERENTIAL_PATH, as a failure prints them, play that script again.
+ * and each answer, and at the end all that is stored, must be the same. DIFFERENTIAL_SEED and DIFFERENTIAL_PATH, as a
+ * failure prints them, play that script again.
  */
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import t, { type Test } from 'tap'
 import { databaseUrl, isPostgres } from '../support/database-url.ts'
-import { startTestMinio } from '../support/minio.ts'
+import { depth } from '../support/depth.ts'
+import { sharedMinio } from '../support/minio.ts'
 import { folder } from '../support/service.ts'
 import type { Task } from './differential/compare.ts'
 
-t.setTimeout(600_000)
-const { DIFFERENTIAL_RUNS = '2000', DIFFERENTIAL_SEED, DIFFERENTIAL_PATH } = process.env
+const scripts = depth(150, 2000)
+const { DIFFERENTIAL_SEED, DIFFERENTIAL_PATH } = process.env
 const workers = DIFFERENTIAL_SEED === undefined ? 2 : 1
 
 if (!isPostgres) t.comment('one side is Postgres: `npm test` runs this file there')
 else {
-  const minio = await startTestMinio()
-  t.test(`${DIFFERENTIAL_RUNS} random scripts have the same answers on both sides`, async (t) => {
+  const minio = await sharedMinio(t)
+  t.test(`${scripts} random scripts have the same answers on both sides`, async (t) => {
     // Each goes on to its end: they share a Postgres and a MinIO.
     const compared = await Promise.allSettled(Array.from({ length: workers }, () => compareInWorker(t)))
     for (const result of compared) {
@@ -39,7 +40,7 @@ else {
         'Postgres and MinIO': { DATABASE_URL: postgres, ...bucket },
       },
       parameters: {
-        numRuns: Math.ceil(Number(DIFFERENTIAL_RUNS) / workers),
+        numRuns: Math.ceil(scripts / workers),
         ...(DIFFERENTIAL_SEED !== undefined && { seed: Number(DIFFERENTIAL_SEED) }),
         ...(DIFFERENTIAL_PATH !== undefined && { path: DIFFERENTIAL_PATH }),
       },

@@ -10,13 +10,12 @@ import { endLeases, finishedExport } from '../support/exports.ts'
 import { folder, type Service, startService } from '../support/service.ts'
 import { type Operator, type TestStore, testOnEachStore } from '../support/stores.ts'
 
-t.setTimeout(240_000)
 const path = '/api/v1/exports'
 const hour = 3_600_000
 
 if (!isPostgres) t.comment('instances share a Postgres: `npm test` runs this file there')
 else {
-  testOnEachStore((t, store) => {
+  testOnEachStore(t, (t, store) => {
     t.test('Three instances, their clocks hours apart, race for twelve exports: each is made once', async (t) => {
       const env = await store.env(t)
       const operator = await store.operate(env)

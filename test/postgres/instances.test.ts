@@ -7,8 +7,6 @@ import { buildApp, type TestApp } from '../support/app.ts'
 import { change } from '../support/changes.ts'
 import { isPostgres } from '../support/database-url.ts'
 
-t.setTimeout(120_000)
-
 /** Instances of the service on one database. */
 async function instances(t: Test, count: number): Promise<[TestApp, ...TestApp[]]> {
   const first = await buildApp(t)

@@ -1,4 +1,3 @@
-// TEST_KILLS raises the number of rounds.
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import t, { type Test } from 'tap'
@@ -6,17 +5,17 @@ import { openChunks } from '../../src/client/export-file/chunks.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
 import { pullAll } from '../support/changes.ts'
 import { databaseUrl, isPostgres } from '../support/database-url.ts'
+import { depth } from '../support/depth.ts'
 import { finishedExport } from '../support/exports.ts'
 import { folder, type Service } from '../support/service.ts'
 import { startLoad } from './load.ts'
 import { follow, servedBy, startInstance, startInstances, until } from './processes.ts'
 
-const rounds = Number(process.env.TEST_KILLS ?? 20)
+const rounds = depth(3, 20)
 const bookmarks = 20_000
 /** The lease, the time between two looks for leases that are over, and time to make it on a busy machine. */
 const finishedWithinMs = 15_000 + 5_000 + 10_000
 const keptMs = 7 * 24 * 3_600_000
-t.setTimeout(120_000 + rounds * 10_000)
 
 if (!isPostgres) t.comment('instances share a Postgres: `npm test` runs this file there')
 else {

@@ -1,18 +1,17 @@
-// TEST_OUTAGES raises the number of rounds.
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { startPostgres } from '../../scripts/development/servers/postgres.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
 import { pullAll } from '../support/changes.ts'
+import { depth } from '../support/depth.ts'
 import { relyingParty, startMock } from '../support/relying-party.ts'
 import { folder, type Service } from '../support/service.ts'
 import { startLoad } from './load.ts'
 import { follow, servedBy, startInstances, until } from './processes.ts'
 
-const rounds = Number(process.env.TEST_OUTAGES ?? 10)
+const rounds = depth(2, 10)
 /** Far less than the 30 s between probes of what is asked over the network. */
 const healthTurnsWithinMs = 10_000
-t.setTimeout(60_000 + rounds * 20_000)
 
 t.test(
   `Postgres is stopped at once and started again under load, ${rounds} rounds: 503, then all goes on`,

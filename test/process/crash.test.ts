@@ -3,10 +3,10 @@ import Sqlite from 'better-sqlite3'
 import t, { type Test } from 'tap'
 import type { TestUser } from '../support/app.ts'
 import { change, pullAll } from '../support/changes.ts'
+import { depth } from '../support/depth.ts'
 import { folder, type Service, signInBefore, startService } from '../support/service.ts'
 
-t.setTimeout(200_000)
-const rounds = 50
+const rounds = depth(5, 50)
 const devicesOfEach = 3
 
 interface Push {

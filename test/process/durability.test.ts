@@ -6,8 +6,6 @@ import type { TestUser } from '../support/app.ts'
 import { change, pullAll } from '../support/changes.ts'
 import { folder, type Service, signInBefore, startService } from '../support/service.ts'
 
-t.setTimeout(120_000)
-
 const canTrace = spawnSync('strace', ['-f', '-o', '/dev/null', 'true']).status === 0
 
 t.test('A 2xx to a write goes out only after what it promises is on disk', async (t) => {

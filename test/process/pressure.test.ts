@@ -3,7 +3,6 @@ import t, { type Test } from 'tap'
 import { change } from '../support/changes.ts'
 import { folder, type Service, signInBefore, startService } from '../support/service.ts'
 
-t.setTimeout(240_000)
 const crowd = 64
 const small = '/api/v1/sync/status'
 const long = Buffer.from(`{"changes":[${Array(170_000).fill('{}')}]}`)

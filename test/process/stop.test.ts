@@ -14,7 +14,6 @@ import { change, pullAll } from '../support/changes.ts'
 import { checkAnswer } from '../support/contract.ts'
 import { folder, type Service, signInBefore, startService } from '../support/service.ts'
 
-t.setTimeout(120_000)
 const stopMs = 10_000
 
 t.test('SIGTERM with open sockets, running pushes and a running export', async (t) => {

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { compareVersions, isRetry, isSameChange, isSameContent, type Version } from '../../src/protocol/versions.ts'
+import { depth } from '../support/depth.ts'
 
 const version: fc.Arbitrary<Version> = fc.record({
   timestamp: fc.integer({ min: 0, max: 3 }),
@@ -19,7 +20,7 @@ t.test('Two changes of an entity: one order, however they are compared', async (
       const bc = Math.sign(compareVersions(b, c))
       return !(ab >= 0 && bc >= 0) || compareVersions(a, c) >= 0
     }),
-    { numRuns: 5000 },
+    { numRuns: depth(1000, 5000) },
   )
   t.pass('antisymmetric and transitive')
 })
@@ -31,7 +32,7 @@ t.test('The order is the same without the ciphertext, except that a retry is equ
       const order = compareVersions(withoutData(a), withoutData(b))
       return isRetry(a, b) ? order === 0 : Math.sign(order) === Math.sign(compareVersions(a, b))
     }),
-    { numRuns: 5000 },
+    { numRuns: depth(1000, 5000) },
   )
   t.pass('so a client, which keeps none, knows the winner')
 })

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { buildApp, type TestUser } from '../support/app.ts'
 import { change } from '../support/changes.ts'
+import { depth } from '../support/depth.ts'
 import { openDevice } from './device.ts'
 
 const push = (user: TestUser, ...entity_ids: string[]) =>
@@ -124,6 +125,6 @@ t.test('A device that reconnects with the last stamp misses nothing, wherever it
       const once = new Set(received.map(({ id }) => id)).size === written.length
       return rising && once && rest.length === 1
     }),
-    { numRuns: 25 },
+    { numRuns: depth(8, 25) },
   )
 })

@@ -9,8 +9,6 @@ import { runReview } from './command.ts'
 import { emptyFolder } from './folder.ts'
 import { type Edit, repository } from './repository.ts'
 
-t.setTimeout(120_000)
-
 const first: Edit = ['The notes, newest first.', 'The notes, the newest first.']
 const second: Edit = ['Stores a note.', 'Keeps a note.']
 

@@ -4,8 +4,6 @@ import type { ClientChange } from '../../scripts/contract/review/client-changes.
 import { review } from '../../scripts/contract/review/review.ts'
 import { type Edit, type Repository, repository } from './repository.ts'
 
-t.setTimeout(120_000)
-
 t.test('operations appear, vanish, change and are renamed', async (t) => {
   const repo = await repository(t)
   t.same(await changesOf(repo, ['operationId: listNotes', 'operationId: findNotes']), [

@@ -39,7 +39,7 @@ const jobs = [...workflows].flatMap(([file, { jobs }]) =>
 )
 
 t.test('each is valid: triggers, jobs, steps that do one thing', async (t) => {
-  t.same(files.toSorted(), ['ci.yml', 'docs.yml', 'spec-review.yml'])
+  t.same(files.toSorted(), ['ci.yml', 'docs.yml', 'nightly.yml', 'spec-review.yml'])
   for (const [file, { name, on }] of workflows) t.ok(name && on, file)
   for (const { name, job } of jobs) {
     t.ok(job['runs-on'] && job['timeout-minutes'], name)
@@ -67,6 +67,12 @@ t.test('ci.yml runs what the README says, on every push to main and pull request
     runs?.filter((run) => run.startsWith('npm')),
     ['npm ci', 'npm test', 'npm run check'],
   )
+})
+
+t.test('nightly.yml runs the tests with their large numbers', async (t) => {
+  const { on, jobs } = workflow('nightly.yml')
+  t.match(on, { schedule: [{ cron: /^\d+ \d+ \* \* \*$/ }] })
+  t.ok(jobs.test?.steps.some(({ run }) => run === 'npm test -- --deep'))
 })
 
 t.test(

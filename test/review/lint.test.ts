@@ -14,7 +14,6 @@ import { asyncapiViolations } from './violations/asyncapi.ts'
 import { openapiViolations } from './violations/openapi.ts'
 import type { Steps } from './violations/violation.ts'
 
-t.setTimeout(240_000)
 t.jobs = 2
 
 const root = fileURLToPath(new URL('../../', import.meta.url))

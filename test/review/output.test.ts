@@ -4,8 +4,6 @@ import t from 'tap'
 import { runReview } from './command.ts'
 import { type Edit, repository } from './repository.ts'
 
-t.setTimeout(120_000)
-
 t.test('Markdown: verdict, changes with their lines, words folded away, the client', async (t) => {
   const repo = await repository(t)
   repo.edit(

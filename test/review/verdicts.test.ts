@@ -9,7 +9,6 @@ import { responseChanges } from './changes/responses.ts'
 import { wordings } from './changes/words.ts'
 import { repository } from './repository.ts'
 
-t.setTimeout(240_000)
 t.jobs = 2
 
 const changes = [

@@ -4,8 +4,6 @@ import t, { type Test } from 'tap'
 import { runReview } from './command.ts'
 import { type Edit, type Repository, repository } from './repository.ts'
 
-t.setTimeout(240_000)
-
 const breaking: Edit = ['operationId: getStatus', 'operationId: readStatus']
 const addition: Edit = [
   '        author:',

@@ -1,13 +1,9 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
-
-/** So that each start takes half the time. */
-const NODE_COMPILE_CACHE = join(tmpdir(), 'ebs-test-compile-cache')
+import { compileCache } from './compile-cache.ts'
 
 export interface Command {
   /** How it ended, and what it printed. */
@@ -19,7 +15,7 @@ export interface Command {
 export function startCommand(t: Test, name: string, args: string[], env: Record<string, string>): Command {
   const path = fileURLToPath(new URL(`../../src/commands/${name}.ts`, import.meta.url))
   const child = spawn(process.execPath, [path, ...args], {
-    env: { NODE_COMPILE_CACHE, ...env },
+    env: { ...compileCache, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const printed = Promise.all([text(child.stdout), text(child.stderr)])

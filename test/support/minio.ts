@@ -1,16 +1,51 @@
-import t from 'tap'
-import { type MinioServer, startMinio } from '../../scripts/development/servers/minio.ts'
+import { randomBytes } from 'node:crypto'
+import type { Test } from 'tap'
+import { type MinioServer, type S3Environment, startMinio } from '../../scripts/development/servers/minio.ts'
 import { NoMinioError } from '../../scripts/development/servers/minio-binary.ts'
+import { openClient } from './s3-store.ts'
 
-/** One server for a test file, closed at its end; a sentence that says why there is none, except where CI is set. */
-export async function startTestMinio(): Promise<MinioServer | string> {
+export type SharedMinio = Pick<MinioServer, 'dataDir' | 'createBucket'>
+
+/**
+ * The server of the whole run, or one of its own for a file that is run by itself; a sentence that says why there is none,
+ * except where CI is set.
+ */
+export async function sharedMinio(t: Pick<Test, 'teardown'>): Promise<SharedMinio | string> {
+  const shared = process.env.TEST_MINIO
+  if (!shared) return ownMinio(t)
+  if (!shared.startsWith('{')) return withoutMinio(new NoMinioError(shared))
+  const { endpoint, accessKey, secretKey, caFile, dataDir }: MinioServer = JSON.parse(shared)
+  return {
+    dataDir,
+    async createBucket() {
+      const bucket = `ebs-${randomBytes(6).toString('hex')}`
+      const env: S3Environment = {
+        S3_ENDPOINT: endpoint,
+        S3_BUCKET: bucket,
+        S3_ACCESS_KEY: accessKey,
+        S3_SECRET_KEY: secretKey,
+        S3_CA_FILE: caFile,
+      }
+      await (await openClient(env)).makeBucket(bucket)
+      return env
+    },
+  }
+}
+
+/** For tests that stop it. */
+export async function ownMinio(t: Pick<Test, 'teardown'>): Promise<MinioServer | string> {
   try {
     const server = await startMinio()
     t.teardown(() => server.close())
     return server
   } catch (error) {
-    if (!(error instanceof NoMinioError) || process.env.CI) throw error
-    console.error(`\nNOT TESTED: ${error.message}\n`)
-    return error.message
+    if (error instanceof NoMinioError) return withoutMinio(error)
+    throw error
   }
+}
+
+function withoutMinio(error: NoMinioError): string {
+  if (process.env.CI) throw error
+  console.error(`\nNOT TESTED: ${error.message}\n`)
+  return error.message
 }

@@ -7,11 +7,10 @@ import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
 import { freePort } from '../../scripts/development/servers/free-port.ts'
 import { buildApp, type CallOptions, type TestUser } from './app.ts'
+import { compileCache } from './compile-cache.ts'
 import { type Answered, checkAnswer } from './contract.ts'
 
 const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
-/** Shared by all of these processes, so that each start takes half the time. */
-const compileCache = join(tmpdir(), 'ebs-test-compile-cache')
 
 interface Exit {
   code: number | null
@@ -48,7 +47,7 @@ export function run(t: Test, env: Record<string, string>, { cwd, under = [] }: R
   const [command = '', ...args] = [...under, process.execPath, main]
   const child = spawn(command, args, {
     cwd,
-    env: { PATH, HOME, NODE_COMPILE_CACHE: compileCache, ...env },
+    env: { PATH, HOME, ...compileCache, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const exited = once(child, 'close').then(([code, signal]) => ({ code, signal }) as Exit)

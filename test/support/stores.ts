@@ -1,12 +1,12 @@
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import t, { type Test } from 'tap'
+import type { Test } from 'tap'
 import type { S3Environment } from '../../scripts/development/servers/minio.ts'
 import { readConfig } from '../../src/config/config.ts'
 import { openObjectStore } from '../../src/exports/objects/open.ts'
 import type { ObjectStore } from '../../src/exports/objects/store.ts'
-import { startTestMinio } from './minio.ts'
+import { type SharedMinio, sharedMinio } from './minio.ts'
 import { openClient } from './s3-store.ts'
 
 type Environment = Record<string, string>
@@ -31,36 +31,34 @@ export interface Operator {
   interrupt(key: string): Promise<void>
 }
 
-const minio = await startTestMinio()
-const stores: Record<string, Omit<TestStore, 'open'> | string> = {
-  'a folder': {
-    async env(t) {
-      const dir = await mkdtemp(join(tmpdir(), 'ebs-exports-'))
-      t.teardown(() => rm(dir, { recursive: true, force: true }))
-      return { EXPORTS_DIR: dir }
-    },
-    unfinished: (key) => [key],
-    operate: async ({ EXPORTS_DIR = '' }) => operateFolder(EXPORTS_DIR),
+const folderStore: Omit<TestStore, 'open'> = {
+  async env(t) {
+    const dir = await mkdtemp(join(tmpdir(), 'ebs-exports-'))
+    t.teardown(() => rm(dir, { recursive: true, force: true }))
+    return { EXPORTS_DIR: dir }
   },
-  MinIO:
-    typeof minio === 'string'
-      ? minio
-      : {
-          env: () => minio.createBucket(),
-          unfinished: () => [],
-          operate: (env) => operateBucket(env as S3Environment),
-        },
+  unfinished: (key) => [key],
+  operate: async ({ EXPORTS_DIR = '' }) => operateFolder(EXPORTS_DIR),
 }
 
+const minioStore = (minio: SharedMinio): Omit<TestStore, 'open'> => ({
+  env: () => minio.createBucket(),
+  unfinished: () => [],
+  operate: (env) => operateBucket(env as S3Environment),
+})
+
 /** Runs the tests on every kind of object store. */
-export function testOnEachStore(tests: (t: Test, store: TestStore) => void): void {
-  for (const [name, store] of Object.entries(stores)) {
-    if (typeof store === 'string') t.test(`on ${name}`, { skip: store }, async () => {})
-    else {
-      const open: TestStore['open'] = async (t, env) => openForTest(t, env ?? (await store.env(t)))
-      t.test(`on ${name}`, async (t) => tests(t, { ...store, open }))
-    }
-  }
+export function testOnEachStore(t: Test, tests: (t: Test, store: TestStore) => void): void {
+  t.test('on a folder', async (t) => tests(t, openable(folderStore)))
+  t.test('on MinIO', async (t) => {
+    const minio = await sharedMinio(t)
+    if (typeof minio === 'string') t.plan(0, minio)
+    else tests(t, openable(minioStore(minio)))
+  })
+}
+
+function openable(store: Omit<TestStore, 'open'>): TestStore {
+  return { ...store, open: async (t, env) => openForTest(t, env ?? (await store.env(t))) }
 }
 
 async function openForTest(t: Test, env: Environment): Promise<ObjectStore> {

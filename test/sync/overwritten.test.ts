@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { buildApp, type TestUser } from '../support/app.ts'
 import { change } from '../support/changes.ts'
+import { depth } from '../support/depth.ts'
 
 /** Each with a content of its own, so that losing one is a loss. */
 let made = 0
@@ -53,7 +54,7 @@ t.test('a version replaced unseen is named by every later one', async (t) => {
       }
       return true
     }),
-    { numRuns: 60 },
+    { numRuns: depth(20, 60) },
   )
   t.pass(`${run} sequences`)
 })

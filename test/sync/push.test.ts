@@ -4,10 +4,9 @@ import type { Schemas } from '../../src/contract/schemas.ts'
 import { compareVersions, type Version } from '../../src/protocol/versions.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
 import { change, pullAll } from '../support/changes.ts'
+import { depth } from '../support/depth.ts'
 
 type Change = Schemas['Change']
-
-t.setTimeout(120_000)
 
 const push = (user: TestUser, changes: Change[], headers = {}) =>
   user.call('POST', '/api/v1/sync/push', { body: { changes }, headers })
@@ -200,7 +199,7 @@ t.test('The winner does not depend on the order, the folding or the repetition o
       }
       return states[0] === states[1]
     }),
-    { numRuns: 120 },
+    { numRuns: depth(30, 120) },
   )
   t.pass(`${run} scripts`)
 })
@@ -304,7 +303,7 @@ t.test('Every overwritten version that the device had not seen is flagged, and n
       }
       return true
     }),
-    { numRuns: 60 },
+    { numRuns: depth(20, 60) },
   )
   t.pass(`${run} sequences`)
 })
@@ -332,7 +331,7 @@ t.test('An edit made after seeing a version beats it, however wrong the clocks',
       }
       return true
     }),
-    { numRuns: 60 },
+    { numRuns: depth(20, 60) },
   )
   t.pass(`${run} chains`)
 })

@@ -3,6 +3,7 @@ import t from 'tap'
 import type { Schemas } from '../../src/contract/schemas.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
 import { change } from '../support/changes.ts'
+import { depth } from '../support/depth.ts'
 
 const dayMs = 86_400_000
 const content = { encrypted_data: 'data', data_hash: 'hash' }
@@ -215,7 +216,7 @@ t.test('total_bookmarks is the number of live bookmarks, whatever was written by
       }
       return true
     }),
-    { numRuns: 80 },
+    { numRuns: depth(20, 80) },
   )
   t.ok(counts > run, `${run} scripts`)
 })

@@ -7,10 +7,9 @@ import { entityKey } from '../../src/db/rows.ts'
 import { findCounters } from '../../src/db/users.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
 import { change } from '../support/changes.ts'
+import { depth } from '../support/depth.ts'
 
-// USAGE_RUNS raises the number of scripts.
-const numRuns = Number(process.env.USAGE_RUNS ?? 60)
-t.setTimeout(30_000 + 500 * numRuns)
+const numRuns = depth(20, 60)
 const limits = { bytes: 60, records: 5 }
 
 const entity = fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h')

@@ -20,8 +20,7 @@ const places = {
   changelog: 'changelog',
 }
 
-const browser = await openChromium()
-t.setTimeout(180_000)
+const browser = await openChromium(t)
 if (typeof browser === 'string') t.plan(0, browser)
 else {
   const service = startDemo(t).then(({ origin }) => `${origin}/docs/`)

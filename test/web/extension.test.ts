@@ -17,8 +17,7 @@ declare const chrome: ExtensionPlatform
 /** Chromium ends an extension's worker that has had nothing to do for 30 s; the service pings every 20 s. */
 const pastIdleMs = 45_000
 
-const browser = await openChromium()
-t.setTimeout(180_000)
+const browser = await openChromium(t)
 if (typeof browser === 'string') t.plan(0, browser)
 else {
   t.test(

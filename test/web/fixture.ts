@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
-import t, { type Test } from 'tap'
+import type { Test } from 'tap'
 import { launchChromium, NoChromiumError } from '../../scripts/development/servers/chromium.ts'
 import { freePort } from '../../scripts/development/servers/free-port.ts'
 import { type Service, startService } from '../support/service.ts'
@@ -10,7 +10,7 @@ import { type Service, startService } from '../support/service.ts'
 export const passphrase = 'correct horse battery'
 
 /** One browser for a test file; a sentence that says why there is none, except where CI is set. */
-export async function openChromium(): Promise<Browser | string> {
+export async function openChromium(t: Test): Promise<Browser | string> {
   try {
     const browser = await launchChromium()
     t.teardown(() => browser.close())

@@ -15,8 +15,7 @@ import {
 } from './fixture.ts'
 
 const file = fileURLToPath(new URL('../fixtures/bookmarks/firefox_nested.htm', import.meta.url))
-const browser = await openChromium()
-t.setTimeout(120_000)
+const browser = await openChromium(t)
 if (typeof browser === 'string') t.plan(0, browser)
 else {
   t.test('two browsers of one person: import, live tree, conflict, export, restore', async (t) => {

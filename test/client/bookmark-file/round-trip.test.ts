@@ -5,6 +5,7 @@ import type { PlaintextBookmark } from '../../../src/client/bookmark.ts'
 import { positionAt } from '../../../src/client/bookmark-file/position.ts'
 import { readBookmarkFile } from '../../../src/client/bookmark-file/read.ts'
 import { writeBookmarkFile } from '../../../src/client/bookmark-file/write.ts'
+import { depth } from '../../support/depth.ts'
 import { FILES, readSample, sequenceOf } from './samples.ts'
 
 for (const name of FILES) {
@@ -74,7 +75,7 @@ t.test('any tree: reading what was written gives the same sequence', async () =>
       assert.deepEqual(sequenceOf(read).map(key).toSorted(), sequenceOf(bookmarks).map(key).toSorted())
       assert.deepEqual(sequenceOf(readBookmarkFile(writeBookmarkFile(read))), sequenceOf(read))
     }),
-    { numRuns: 300 },
+    { numRuns: depth(100, 300) },
   )
 })
 
@@ -112,7 +113,7 @@ t.test('any arrangement of parents, cycles and strangers included: nothing is lo
       const titles = readBookmarkFile(writeBookmarkFile(bookmarks)).map(({ title }) => title)
       assert.deepEqual(titles.toSorted(), bookmarks.map(({ title }) => title).toSorted())
     }),
-    { numRuns: 1000 },
+    { numRuns: depth(200, 1000) },
   )
 })
 
@@ -140,7 +141,7 @@ t.test('any text is read without an error, but for that it is no bookmark file',
       const titles = sequenceOf(bookmarks)
       assert.deepEqual(sequenceOf(readBookmarkFile(writeBookmarkFile(bookmarks))), titles)
     }),
-    { numRuns: 1000 },
+    { numRuns: depth(200, 1000) },
   )
 })
 

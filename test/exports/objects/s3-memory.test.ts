@@ -2,10 +2,10 @@ import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import t from 'tap'
-import { startTestMinio } from '../../support/minio.ts'
+import { sharedMinio } from '../../support/minio.ts'
 
 const program = fileURLToPath(new URL('s3-memory-process.ts', import.meta.url))
-const minio = await startTestMinio()
+const minio = await sharedMinio(t)
 if (typeof minio === 'string') t.pass('no MinIO', { skip: minio })
 else {
   t.test('200 MB are stored with the process growing by less than 96 MB', async (t) => {

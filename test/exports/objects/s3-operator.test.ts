@@ -8,12 +8,12 @@ import { customerKeyHeaders } from '../../../src/exports/objects/s3-key.ts'
 import { sweepExports } from '../../../src/exports/sweep.ts'
 import { buildApp } from '../../support/app.ts'
 import { createdExport } from '../../support/exports.ts'
-import { startTestMinio } from '../../support/minio.ts'
+import { sharedMinio } from '../../support/minio.ts'
 import { startRecorder } from '../../support/s3-servers.ts'
 import { openClient, openS3, pieces, read } from '../../support/s3-store.ts'
 import { exportId, largeImport } from '../fixture.ts'
 
-const minio = await startTestMinio()
+const minio = await sharedMinio(t)
 if (typeof minio === 'string') t.pass('no MinIO', { skip: minio })
 else {
   const partBytes = 8 * 1024 * 1024

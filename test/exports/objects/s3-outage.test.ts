@@ -3,11 +3,11 @@ import { startHealth } from '../../../src/operating/health.ts'
 import { buildApp } from '../../support/app.ts'
 import { change, pullAll } from '../../support/changes.ts'
 import { createdExport, endLeases, finishedExport } from '../../support/exports.ts'
-import { startTestMinio } from '../../support/minio.ts'
+import { ownMinio } from '../../support/minio.ts'
 import { openClient } from '../../support/s3-store.ts'
 import { gated, largeImport, openFile, pastFirstPart, until } from '../fixture.ts'
 
-const minio = await startTestMinio()
+const minio = await ownMinio(t)
 if (typeof minio === 'string') t.pass('no MinIO', { skip: minio })
 else {
   const path = '/api/v1/exports'

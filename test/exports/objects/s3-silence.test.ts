@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import { ObjectStoreUnavailableError } from '../../../src/exports/objects/store.ts'
-import { startTestMinio } from '../../support/minio.ts'
+import { ownMinio } from '../../support/minio.ts'
 import { startRecorder } from '../../support/s3-servers.ts'
 import { openS3, pieces, read } from '../../support/s3-store.ts'
 import { exportId } from '../fixture.ts'
 
-const minio = await startTestMinio()
+const minio = await ownMinio(t)
 if (typeof minio === 'string') t.pass('no MinIO', { skip: minio })
 else {
   const signal = new AbortController().signal

@@ -6,10 +6,10 @@ import { makeCertificate } from '../../../scripts/development/servers/certificat
 import { readConfig } from '../../../src/config/config.ts'
 import { ConfigError } from '../../../src/config/values.ts'
 import { openObjectStore } from '../../../src/exports/objects/open.ts'
-import { startTestMinio } from '../../support/minio.ts'
+import { sharedMinio } from '../../support/minio.ts'
 import { createFakeS3, refusal, startTlsServer } from '../../support/s3-servers.ts'
 
-const minio = await startTestMinio()
+const minio = await sharedMinio(t)
 
 async function refused(t: Test, env: Record<string, string>, beginning: string): Promise<string> {
   const error = await openObjectStore(readConfig(env)).then(

@@ -3,12 +3,12 @@ import t from 'tap'
 import { S3RefusalError } from '../../../src/exports/objects/s3-errors.ts'
 import { customerKeyHeaders } from '../../../src/exports/objects/s3-key.ts'
 import { ObjectNotFoundError } from '../../../src/exports/objects/store.ts'
-import { startTestMinio } from '../../support/minio.ts'
+import { sharedMinio } from '../../support/minio.ts'
 import { startRecorder } from '../../support/s3-servers.ts'
 import { openClient, openS3, pieces, read } from '../../support/s3-store.ts'
 import { exportId } from '../fixture.ts'
 
-const minio = await startTestMinio()
+const minio = await sharedMinio(t)
 if (typeof minio === 'string') t.pass('no MinIO', { skip: minio })
 else {
   const partBytes = 8 * 1024 * 1024

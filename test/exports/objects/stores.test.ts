@@ -1,4 +1,5 @@
+import t from 'tap'
 import { testOnEachStore } from '../../support/stores.ts'
 import { testObjectStore } from './suite.ts'
 
-testOnEachStore((t, store) => testObjectStore(t, store.open))
+testOnEachStore(t, (t, store) => testObjectStore(t, store.open))

@@ -1,0 +1,24 @@
+export interface Count {
+  passed: number
+  failed: number
+  skipped: number
+}
+
+export function describeCount({ passed, failed, skipped }: Count): string {
+  return `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`
+}
+
+/**
+ * Reads the counts at the end of tap's output: `# { total: 7, pass: 4, fail: 1, todo: 1, skip: 1 }` and the time. Counts of
+ * 0 may be left out.
+ */
+export function readCount(path: string, output: string): Count {
+  const [, summary] = /(?:^|\n)# \{ (.*) \}\n# time=\S+\s*$/.exec(output.slice(-1000)) ?? []
+  if (summary === undefined) throw new Error(`${path} is incomplete: tap's summary is missing at its end`)
+  if (/^Bail out!/m.test(output)) throw new Error(`${path} is incomplete: the tests were given up`)
+  const counts = new Map(Array.from(summary.matchAll(/(\w+): (\d+)/g), ([, name, value]) => [name, Number(value)]))
+  const of = (name: string) => counts.get(name) ?? 0
+  // A process that ended badly fails, and tap does not always count that as an assertion.
+  const failedProcesses = output.match(/^not ok /gm)?.length ?? 0
+  return { passed: of('pass'), failed: Math.max(of('fail'), failedProcesses), skipped: of('skip') + of('todo') }
+}

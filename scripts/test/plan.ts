@@ -1,0 +1,70 @@
+import { glob } from 'node:fs/promises'
+import { dirname } from 'node:path'
+
+export interface TestProcess {
+  name: string
+  files: string[]
+  database: 'SQLite' | 'Postgres'
+}
+
+export interface Plan {
+  /** The longest first. */
+  processes: TestProcess[]
+  /** What reads what the others sent and received: after all of them. */
+  recorded: TestProcess[]
+}
+
+/**
+ * What runs on Postgres, too, since its own way of doing it could differ: locks and serialization, what a transaction sees,
+ * NOTIFY, text and its order, the pool. That all the rest answers alike is the differential test's to show.
+ */
+const onPostgres = [
+  'test/postgres/*',
+  'test/sync/*',
+  'test/realtime/{broadcast,closing,messages,since}.test.ts',
+  'test/operations/*',
+  'test/auth/{login-limits,lease,refresh}.test.ts',
+  'test/db/quota-migration.test.ts',
+  'test/hostile/{fields,ids,two-users}.test.ts',
+  'test/http/{health,metrics-state}.test.ts',
+  'test/log.test.ts',
+]
+
+/** A process each: they are long, or they measure the process that they run in. The others share one with their folder. */
+const alone = [
+  'test/client/sync/walk.test.ts',
+  'test/exports/large.test.ts',
+  'test/process/crash.test.ts',
+  'test/postgres/differential.test.ts',
+  'test/demo.test.ts',
+  'test/client/package.test.ts',
+]
+
+/** What is run, of all tests or of the `named` ones. */
+export async function planTests(named: string[]): Promise<Plan> {
+  const all = await matching(['test/**/*.test.ts'])
+  const unknown = named.filter((file) => !all.includes(file))
+  if (unknown.length > 0) throw new Error(`no test: ${unknown.join(', ')}`)
+  const isChosen = (file: string) => named.length === 0 || named.includes(file)
+  const recorded = await matching(['test/recorded/*'])
+  const sqlite = all.filter((file) => !file.startsWith('test/postgres/') && !recorded.includes(file))
+  const postgres = await matching(onPostgres)
+  const processes = [
+    ...inProcesses(sqlite.filter(isChosen), 'SQLite'),
+    ...inProcesses(postgres.filter(isChosen), 'Postgres'),
+  ]
+  const length = ({ files: [first = ''] }: TestProcess) => (alone.includes(first) ? alone.indexOf(first) : alone.length)
+  return {
+    processes: processes.sort((one, other) => length(one) - length(other)),
+    recorded: inProcesses(recorded.filter(isChosen), 'SQLite'),
+  }
+}
+
+function inProcesses(files: string[], database: TestProcess['database']): TestProcess[] {
+  const groups = Map.groupBy(files, (file) => (alone.includes(file) ? file : dirname(file)))
+  return [...groups].map(([name, own]) => ({ name: `${name} on ${database}`, files: own, database }))
+}
+
+async function matching(patterns: string[]): Promise<string[]> {
+  return (await Array.fromAsync(glob(patterns))).filter((path) => path.endsWith('.test.ts')).sort()
+}

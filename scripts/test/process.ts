@@ -1,0 +1,34 @@
+/**
+ * Runs the named test files one after another in this process, so that they load the service once: each is a subtest of its
+ * own, and `tap` is that subtest to it.
+ */
+import { registerHooks } from 'node:module'
+import { relative, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import root, { type Test } from 'tap'
+
+const files = new Map<string, Test>()
+Object.assign(globalThis, { testOfFile: (url: string) => files.get(url) })
+
+registerHooks({
+  resolve(specifier, context, next) {
+    if (specifier !== 'tap' || !files.has(context.parentURL ?? '')) return next(specifier, context)
+    return { url: `test-of-file:${context.parentURL}`, format: 'module', shortCircuit: true }
+  },
+  load(url, context, next) {
+    const [, file] = /^test-of-file:(.*)$/.exec(url) ?? []
+    if (file === undefined) return next(url, context)
+    const source = `export default globalThis.testOfFile(${JSON.stringify(file)})`
+    return { source, format: 'module', shortCircuit: true }
+  },
+})
+
+root.setTimeout(0)
+for (const path of process.argv.slice(2)) {
+  await root.test(relative('.', path), async (t) => {
+    const { href } = pathToFileURL(resolve(path))
+    files.set(href, t)
+    t.testdirName = resolve('.tap/fixtures', `${process.pid}-${path.replace(/\W+/g, '-')}`)
+    await import(href)
+  })
+}

@@ -1,0 +1,52 @@
+import { inspect } from 'node:util'
+import type { Spawn, TAP } from 'tap'
+
+type Parser = Spawn['parser']
+
+interface Timed {
+  name: string
+  milliseconds: number
+}
+
+export class Report {
+  #files: Timed[] = []
+
+  /** Prints the process once it has ended, with what failed in it. */
+  async follow(running: ReturnType<TAP['spawn']>): Promise<void> {
+    const process = running.subtest
+    if (!process) throw new Error('tap did not start a process')
+    const failures: string[] = []
+    process.parser.on('child', (file: Parser) => collectFailures(file, failures))
+    process.parser.on('assert', ({ name, time }) => this.#files.push({ name, milliseconds: time ?? 0 }))
+    await running
+    const { results, name, time, options, timedOut } = process
+    const end = results?.ok ? '' : timedOut ? ' (timed out)' : ` (exit ${options.signal ?? options.exitCode})`
+    console.log(`${results?.ok ? 'ok    ' : 'FAILED'} ${describe({ name: name + end, milliseconds: time })}`)
+    for (const failure of failures) console.log(failure)
+  }
+
+  printLongest(count: number): void {
+    console.log(`\nThe ${count} longest files:`)
+    const longest = this.#files.sort((one, other) => other.milliseconds - one.milliseconds).slice(0, count)
+    for (const file of longest) console.log(describe(file))
+  }
+}
+
+/** The assertions that failed, however deep in the file's subtests, and the subtests that failed without one. */
+function collectFailures(parser: Parser, failures: string[]): void {
+  let before = failures.length
+  parser.on('child', (child: Parser) => {
+    before = failures.length
+    collectFailures(child, failures)
+  })
+  parser.on('assert', ({ ok, skip, todo, closingTestPoint, fullname, diag }) => {
+    if (ok || skip || todo || (closingTestPoint && failures.length > before)) return
+    const { diff, ...others } = diag ?? {}
+    const details = [diff, inspect(others, { depth: 10 })].filter((it) => it !== undefined).join('\n')
+    failures.push(`  not ok ${fullname}\n${details.replaceAll(/^/gm, '    ')}`)
+  })
+}
+
+function describe({ name, milliseconds }: Timed): string {
+  return `${(milliseconds / 1000).toFixed(1).padStart(6)} s  ${name}`
+}

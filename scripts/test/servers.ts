@@ -1,0 +1,49 @@
+import pg from 'pg'
+import { type MinioServer, startMinio } from '../development/servers/minio.ts'
+import { NoMinioError } from '../development/servers/minio-binary.ts'
+import { startPostgres } from '../development/servers/postgres.ts'
+import type { TestProcess } from './plan.ts'
+
+/** The servers that all tests share, started once, and the variables under which they are found. */
+export interface TestServers extends AsyncDisposable {
+  env(database: TestProcess['database']): Record<string, string>
+}
+
+export async function startServers({
+  withMinio,
+  withPostgres,
+}: Record<'withMinio' | 'withPostgres', boolean>): Promise<TestServers> {
+  const stack = new AsyncDisposableStack()
+  const [minio, postgres] = await Promise.all([
+    withMinio ? startSharedMinio() : undefined,
+    withPostgres ? startForgetfulPostgres() : undefined,
+  ])
+  if (typeof minio === 'object') stack.adopt(minio, (it) => it.close())
+  if (postgres) stack.adopt(postgres, (it) => it.close())
+  const shared = { ...(minio && { TEST_MINIO: typeof minio === 'string' ? minio : JSON.stringify(minio) }) }
+  return {
+    env: (database) => (database === 'Postgres' && postgres ? { ...shared, TEST_POSTGRES: postgres.url } : shared),
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  }
+}
+
+/** A sentence that says why there is none. */
+async function startSharedMinio(): Promise<MinioServer | string> {
+  try {
+    return await startMinio()
+  } catch (error) {
+    if (!(error instanceof NoMinioError)) throw error
+    return error.message
+  }
+}
+
+/** Nothing in it outlives the tests: it need not wait for the disk. */
+async function startForgetfulPostgres() {
+  const postgres = await startPostgres()
+  const client = new pg.Client({ connectionString: `${postgres.url}/postgres` })
+  await client.connect()
+  for (const setting of ['fsync', 'full_page_writes']) await client.query(`ALTER SYSTEM SET ${setting} = off`)
+  await client.query('SELECT pg_reload_conf()')
+  await client.end()
+  return postgres
+}
