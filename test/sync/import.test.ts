@@ -2,6 +2,7 @@ import t from 'tap'
 import type { Schemas } from '../../src/contract/schemas.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
 import { change, pullAll } from '../support/changes.ts'
+import { sharedApp } from '../support/shared-app.ts'
 
 const dayMs = 86_400_000
 const content = { encrypted_data: 'data', data_hash: 'hash' }
@@ -49,7 +50,7 @@ t.test('date_added and date_modified are Unix seconds', async (t) => {
 })
 
 t.test('What an import looks like to other devices', async (t) => {
-  const { user } = await buildApp(t)
+  const { user } = await sharedApp()
   const ada = await user('ada')
   await send(ada, [{ id: 'x', ...content, date_added: 1000, date_modified: 2000 }], { 'x-device-id': 'phone' })
   await send(ada, [{ id: 'y', ...content }])
@@ -70,7 +71,7 @@ t.test('What an import looks like to other devices', async (t) => {
 })
 
 t.test('A bookmark that fails is reported in errors with its id; the others are imported', async (t) => {
-  const { user } = await buildApp(t)
+  const { user } = await sharedApp()
   const ada = await user('ada')
   const now = Date.now()
   const ms = (fields: object) => ({ ...content, ...fields })
@@ -109,7 +110,7 @@ t.test('A bookmark that fails is reported in errors with its id; the others are 
 })
 
 t.test('A live id, or a second element with it: already there', async (t) => {
-  const { user } = await buildApp(t)
+  const { user } = await sharedApp()
   const ada = await user('ada')
   await send(ada, [{ id: 'live', ...content }])
   const before = (await pullAll(ada)).changes
@@ -133,7 +134,7 @@ t.test('A live id, or a second element with it: already there', async (t) => {
 })
 
 t.test('A retried import answers that it is there already, and changes nothing', async (t) => {
-  const { user } = await buildApp(t)
+  const { user } = await sharedApp()
   const ada = await user('ada')
   const bookmarks = ['a', 'b'].map((id) => ({ id, ...content }))
   await send(ada, bookmarks)
@@ -144,7 +145,7 @@ t.test('A retried import answers that it is there already, and changes nothing',
 })
 
 t.test('A deleted bookmark is revived', async (t) => {
-  const { user } = await buildApp(t)
+  const { user } = await sharedApp()
   const ada = await user('ada')
   await send(ada, [{ id: 'x', ...content, date_added: 1000 }])
   await ada.call('DELETE', '/api/v1/bookmarks/x')
@@ -164,7 +165,7 @@ t.test('A deleted bookmark is revived', async (t) => {
 })
 
 t.test('Only bookmarks: a group of the same id is something else', async (t) => {
-  const { user } = await buildApp(t)
+  const { user } = await sharedApp()
   const ada = await user('ada')
   await ada.call('POST', '/api/v1/sync/push', { body: { changes: [change({ entity_id: 'x', entity_type: 'group' })] } })
   t.same((await send(ada, [{ id: 'x', ...content }])).body.imported_ids, ['x'])
@@ -172,7 +173,7 @@ t.test('Only bookmarks: a group of the same id is something else', async (t) => 
 })
 
 t.test("Another user's ids are free", async (t) => {
-  const { user } = await buildApp(t)
+  const { user } = await sharedApp()
   const [ada, bob] = [await user('ada'), await user('bob')]
   await send(ada, [{ id: 'x', ...content }])
   t.same((await send(bob, [{ id: 'x', encrypted_data: 'bob', data_hash: 'bob' }])).body.imported_ids, ['x'])
@@ -180,7 +181,7 @@ t.test("Another user's ids are free", async (t) => {
 })
 
 t.test('Nothing is imported when the body is malformed: Invalid bookmarks format', async (t) => {
-  const { user } = await buildApp(t)
+  const { user } = await sharedApp()
   const ada = await user('ada')
   const sound = { id: 'sound', ...content }
   const bodies: [what: string, bookmarks: unknown][] = [

@@ -3,6 +3,7 @@ import t, { type Test } from 'tap'
 import { buildApp, type TestUser } from '../support/app.ts'
 import { change, pullAll } from '../support/changes.ts'
 import { isPostgres } from '../support/database-url.ts'
+import { sharedApp } from '../support/shared-app.ts'
 import { unchecked } from './unchecked.ts'
 
 const content = { encrypted_data: 'data', data_hash: 'hash' }
@@ -32,7 +33,7 @@ t.test('5,000 bookmarks of one date, imported in one request, are pulled each ex
 })
 
 t.test('Pull: since, limit, has_more, last_sync_timestamp', async (t) => {
-  const { user } = await buildApp(t)
+  const { user } = await sharedApp()
   const ada = await user('ada')
   const pull = async (body?: object) => (await ada.call('POST', '/api/v1/sync/pull', body && { body })).body
   t.same(await pull(), { changes: [], last_sync_timestamp: 0, has_more: false }, 'nothing there: 0')
@@ -52,7 +53,7 @@ t.test('Pull: since, limit, has_more, last_sync_timestamp', async (t) => {
 })
 
 t.test('Pull gives the newest change of each entity, where it now stands in the order', async (t) => {
-  const { user } = await buildApp(t)
+  const { user } = await sharedApp()
   const ada = await user('ada')
   for (const [id, timestamp] of [
     ['a', 1],
@@ -68,7 +69,7 @@ t.test('Pull gives the newest change of each entity, where it now stands in the 
 })
 
 t.test('Pull: limit defaults to 1000', async (t) => {
-  const { user } = await buildApp(t)
+  const { user } = await sharedApp()
   const ada = await user('ada')
   await importEqualDates(ada, 1001)
   const { body } = await ada.call('POST', '/api/v1/sync/pull')

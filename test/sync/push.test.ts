@@ -5,6 +5,7 @@ import { compareVersions, type Version } from '../../src/protocol/versions.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
 import { change, pullAll } from '../support/changes.ts'
 import { depth } from '../support/depth.ts'
+import { sharedApp } from '../support/shared-app.ts'
 
 type Change = Schemas['Change']
 
@@ -12,7 +13,7 @@ const push = (user: TestUser, changes: Change[], headers = {}) =>
   user.call('POST', '/api/v1/sync/push', { body: { changes }, headers })
 
 t.test('Push: accepted, accepted_ids in request order, timestamp', async (t) => {
-  const { user } = await buildApp(t)
+  const { user } = await sharedApp()
   const ada = await user('ada')
   const changes = ['c', 'a', 'b'].map((entity_id) => change({ entity_id }))
   const before = Date.now()
@@ -28,7 +29,7 @@ t.test('Push: accepted, accepted_ids in request order, timestamp', async (t) => 
 })
 
 t.test('Push conflict rule', async (t) => {
-  const { user } = await buildApp(t)
+  const { user } = await sharedApp()
   const ada = await user('ada')
   const [older, newer] = [
     change({ entity_id: 'x', timestamp: 1000, device_id: 'a' }),
@@ -68,7 +69,7 @@ t.test('A retried push changes nothing', async (t) => {
 })
 
 t.test('A change of another user, or from the far future, is rejected in conflicts', async (t) => {
-  const { user } = await buildApp(t)
+  const { user } = await sharedApp()
   const [ada, bob] = [await user('ada'), await user('bob')]
   const foreign = change({ entity_id: 'x', user_id: bob.userId })
   const early = change({ entity_id: 'y', timestamp: Date.now() + 86_400_000 + 60_000 })
@@ -100,7 +101,7 @@ t.test('A loser with the same content as the winner is accepted, unless it comes
 })
 
 t.test('A delete of an unknown entity leaves a tombstone, so that an older create loses', async (t) => {
-  const { user } = await buildApp(t)
+  const { user } = await sharedApp()
   const ada = await user('ada')
   const gone = change({ entity_id: 'x', operation: 'delete', timestamp: 2000 })
   t.equal((await push(ada, [gone])).body.accepted, 1)
@@ -131,7 +132,7 @@ t.test('A pushed change that wins revives a deleted bookmark; the delete kept it
 })
 
 t.test('Overwriting a version that the device had not seen is flagged; one it had seen is not', async (t) => {
-  const { user } = await buildApp(t)
+  const { user } = await sharedApp()
   const ada = await user('ada')
   const seenUpTo = (await pullAll(ada)).cursor
   await push(ada, [change({ entity_id: 'x', timestamp: 1000, device_id: 'a' })])
@@ -143,7 +144,7 @@ t.test('Overwriting a version that the device had not seen is flagged; one it ha
 })
 
 t.test('A request is applied whole or not at all', async (t) => {
-  const { user } = await buildApp(t)
+  const { user } = await sharedApp()
   const ada = await user('ada')
   const malformed = { ...change({ entity_id: 'y' }), device_id: undefined }
   const { status, body } = await push(ada, [change({ entity_id: 'x' }), malformed as unknown as Change])
@@ -165,7 +166,7 @@ const script = fc.array(
 )
 
 t.test('The winner does not depend on the order, the folding or the repetition of pushes', async (t) => {
-  const { user } = await buildApp(t)
+  const { user } = await sharedApp()
   let run = 0
   await fc.assert(
     fc.asyncProperty(script, fc.infiniteStream(fc.nat()), async (edits, random) => {
@@ -280,7 +281,7 @@ function toVersion({ id, timestamp, device_id, operation, data_hash, encrypted_d
 }
 
 t.test('Every overwritten version that the device had not seen is flagged, and no other', async (t) => {
-  const { user } = await buildApp(t)
+  const { user } = await sharedApp()
   const edits = fc.array(fc.record({ device: fc.constantFrom('a', 'b', 'c'), pulls: fc.boolean() }), {
     minLength: 2,
     maxLength: 10,
@@ -309,7 +310,7 @@ t.test('Every overwritten version that the device had not seen is flagged, and n
 })
 
 t.test('An edit made after seeing a version beats it, however wrong the clocks', async (t) => {
-  const { user } = await buildApp(t)
+  const { user } = await sharedApp()
   const devices = fc.array(
     fc.record({ device: fc.constantFrom('a', 'b', 'c'), skew: fc.integer({ min: -23, max: 23 }) }),
     { minLength: 2, maxLength: 8 },

@@ -2,6 +2,7 @@ import t from 'tap'
 import type { Schemas } from '../../src/contract/schemas.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
 import { change, pullAll } from '../support/changes.ts'
+import { sharedApp } from '../support/shared-app.ts'
 
 type Entity = Pick<Schemas['Change'], 'entity_type' | 'entity_id'>
 
@@ -19,7 +20,7 @@ const entities = ids.flatMap((entity_id): Entity[] =>
 )
 
 t.test('Many losers at once: each is an open conflict until a newer change of that entity', async (t) => {
-  const { user } = await buildApp(t)
+  const { user } = await sharedApp()
   const [ada, bob] = [await user('ada'), await user('bob')]
   for (const person of [ada, bob]) {
     await push(person, edits(entities, 'device-a', 2000))
@@ -35,7 +36,7 @@ t.test('Many losers at once: each is an open conflict until a newer change of th
 })
 
 t.test('Many losers at once: each is an open conflict until its device has pulled the winner', async (t) => {
-  const { user } = await buildApp(t)
+  const { user } = await sharedApp()
   const ada = await user('ada')
   const pullBy = (device: string) => pullAll(ada, { headers: { 'x-device-id': device } })
   await push(ada, edits(entities, 'device-a', 2000))
@@ -52,7 +53,7 @@ t.test('Many losers at once: each is an open conflict until its device has pulle
 t.test(
   'A device that had pulled the winner before it lost is asked for its next pull, though that brings nothing',
   async (t) => {
-    const { user } = await buildApp(t)
+    const { user } = await sharedApp()
     const ada = await user('ada')
     const pullBy = (device: string) => pullAll(ada, { headers: { 'x-device-id': device } })
     await push(ada, edits(entities.slice(0, 1), 'device-a', 2000))

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { buildApp, type TestUser } from '../support/app.ts'
 import { change, pullAll } from '../support/changes.ts'
+import { sharedApp } from '../support/shared-app.ts'
 
 const content = { encrypted_data: 'data', data_hash: 'hash' }
 const edited = { encrypted_data: 'edited', data_hash: 'edited' }
@@ -56,7 +57,7 @@ t.test('A REST write is a change: operation, device_id, timestamp, an event id o
 })
 
 t.test('A REST write always wins over a stored timestamp in the future', async (t) => {
-  const { user } = await buildApp(t)
+  const { user } = await sharedApp()
   const ada = await user('ada')
   const ahead = Date.now() + 23 * hourMs
   await push(ada, { entity_id: 'x', timestamp: ahead, device_id: 'zz' })
@@ -81,7 +82,7 @@ t.test('A clock that is set back does not make a REST write lose', async (t) => 
 })
 
 t.test('PUT and DELETE of a deleted or unknown bookmark: 404, and nothing changes', async (t) => {
-  const { user } = await buildApp(t)
+  const { user } = await sharedApp()
   const ada = await user('ada')
   await ada.call('POST', '/api/v1/bookmarks', { body: { id: 'x', ...content } })
   await ada.call('DELETE', '/api/v1/bookmarks/x')
@@ -99,7 +100,7 @@ t.test('PUT and DELETE of a deleted or unknown bookmark: 404, and nothing change
 })
 
 t.test('POST with an id in use, live or deleted: 409, and nothing changes', async (t) => {
-  const { user } = await buildApp(t)
+  const { user } = await sharedApp()
   const [ada, bob] = [await user('ada'), await user('bob')]
   await ada.call('POST', '/api/v1/bookmarks', { body: { id: 'live', ...content } })
   await ada.call('POST', '/api/v1/bookmarks', { body: { id: 'deleted', ...content } })
@@ -115,7 +116,7 @@ t.test('POST with an id in use, live or deleted: 409, and nothing changes', asyn
 })
 
 t.test('POST without an id: the server makes a UUIDv7, each time another', async (t) => {
-  const { user } = await buildApp(t)
+  const { user } = await sharedApp()
   const ada = await user('ada')
   const ids = new Set<string>()
   for (let count = 0; count < 20; count += 1) {
@@ -127,7 +128,7 @@ t.test('POST without an id: the server makes a UUIDv7, each time another', async
 })
 
 t.test('created_at never moves: not by PUT, push, deletion or revival', async (t) => {
-  const { user } = await buildApp(t)
+  const { user } = await sharedApp()
   const ada = await user('ada')
   await push(ada, { entity_id: 'x', timestamp: 1000 })
   const created = async () => (await ada.call('GET', '/api/v1/bookmarks/x')).body.created_at
@@ -143,7 +144,7 @@ t.test('created_at never moves: not by PUT, push, deletion or revival', async (t
 })
 
 t.test('20 PUTs of one bookmark at once: each is answered with what it wrote, the last one stays', async (t) => {
-  const { user } = await buildApp(t)
+  const { user } = await sharedApp()
   const ada = await user('ada')
   await ada.call('POST', '/api/v1/bookmarks', { body: { id: 'x', ...content } })
   const answers = await Promise.all(
@@ -162,7 +163,7 @@ t.test('20 PUTs of one bookmark at once: each is answered with what it wrote, th
 })
 
 t.test('20 POSTs of one id at once: one 201, the others 409', async (t) => {
-  const { user } = await buildApp(t)
+  const { user } = await sharedApp()
   const ada = await user('ada')
   const answers = await Promise.all(
     Array.from({ length: 20 }, () => ada.call('POST', '/api/v1/bookmarks', { body: { id: 'x', ...content } })),

@@ -33,7 +33,7 @@ export async function startDemo(t: Test): Promise<Service> {
 /** A browser of its own, whose pages must stay on this machine and must not complain. */
 export async function openContext(t: Test, browser: Browser, options = {}): Promise<BrowserContext> {
   const context = await browser.newContext({ viewport: { width: 900, height: 800 }, ...options })
-  context.setDefaultTimeout(15_000)
+  context.setDefaultTimeout(600_000)
   t.teardown(() => context.close())
   context.on('request', (request) => {
     const { protocol, hostname } = new URL(request.url())
