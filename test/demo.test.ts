@@ -12,6 +12,7 @@ import { spawnService } from '../scripts/development/servers/service.ts'
 import { readBookmarkFile } from '../src/client/bookmark-file/read.ts'
 import type { Schemas } from '../src/contract/schemas.ts'
 import { FILES, readSample, sequenceOf } from './client/bookmark-file/samples.ts'
+import { compileCache } from './support/compile-cache.ts'
 import { startProxy, type Tampering } from './support/tampering-proxy.ts'
 
 // The runner's own limit is for the whole file; a file run alone would have 30 s.
@@ -179,7 +180,7 @@ function expectStory(t: Test, name: string, steps: string[], copy: string): void
 
 function startDemo(args: string[], env: Record<string, string>): ChildProcessByStdio<null, Readable, Readable> {
   return spawn(process.execPath, [join(root, 'scripts/demo.ts'), ...args], {
-    env: { ...env },
+    env: { ...compileCache, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
 }
