@@ -3,6 +3,9 @@ import type { Spawn, TAP } from 'tap'
 
 type Parser = Spawn['parser']
 
+/** Of what is shown of a failure. */
+const mostLines = 60
+
 interface Timed {
   name: string
   milliseconds: number
@@ -42,8 +45,10 @@ function collectFailures(parser: Parser, failures: string[]): void {
   parser.on('assert', ({ ok, skip, todo, closingTestPoint, fullname, diag }) => {
     if (ok || skip || todo || (closingTestPoint && failures.length > before)) return
     const { diff, ...others } = diag ?? {}
-    const details = [diff, inspect(others, { depth: 10 })].filter((it) => it !== undefined).join('\n')
-    failures.push(`  not ok ${fullname}\n${details.replaceAll(/^/gm, '    ')}`)
+    const details = `${diff ?? ''}${inspect(others, { depth: 3 })}`.split('\n')
+    const shown =
+      details.length > mostLines ? [...details.slice(0, mostLines), '… all of it is in .tap/tests.tap'] : details
+    failures.push([`  not ok ${fullname}`, ...shown].join('\n    '))
   })
 }
 

@@ -1,13 +1,14 @@
 import t from 'tap'
 import { buildApp } from '../support/app.ts'
 import { snapshot } from '../support/database.ts'
+import { sharedApp } from '../support/shared-app.ts'
 
 const keyPath = '/api/v1/account/export-key'
 const keyringPath = '/api/v1/account/keyring'
 const someKey = Buffer.alloc(32, 7).toString('base64')
 
 t.test('the export key is made at the first login: 32 bytes, the same ever after', async (t) => {
-  const app = await buildApp(t)
+  const app = await sharedApp()
   const ada = await app.user('ada')
   const { status, headers, body } = await ada.call('GET', keyPath)
   t.equal(status, 200)
@@ -18,7 +19,7 @@ t.test('the export key is made at the first login: 32 bytes, the same ever after
 })
 
 t.test('PUT replaces the export key, for that user alone', async (t) => {
-  const app = await buildApp(t)
+  const app = await sharedApp()
   const [ada, bob] = [await app.user('ada'), await app.user('bob')]
   const before = (await bob.call('GET', keyPath)).body
   const { status, body } = await ada.call('PUT', keyPath, { body: { key: someKey } })
@@ -29,7 +30,7 @@ t.test('PUT replaces the export key, for that user alone', async (t) => {
 })
 
 t.test('an export key that is not 32 bytes in base64 is refused', async (t) => {
-  const app = await buildApp(t)
+  const app = await sharedApp()
   const ada = await app.user('ada')
   const before = (await ada.call('GET', keyPath)).body
   const odd = [
@@ -53,7 +54,7 @@ t.test('an export key that is not 32 bytes in base64 is refused', async (t) => {
 })
 
 t.test('the key of an export that is unknown or another user’s is not found', async (t) => {
-  const app = await buildApp(t)
+  const app = await sharedApp()
   const [ada, bob] = [await app.user('ada'), await app.user('bob')]
   const { id } = (await ada.call('POST', '/api/v1/exports')).body
   t.strictSame((await ada.call('GET', `${keyPath}?export=${id}`)).body, (await ada.call('GET', keyPath)).body)
@@ -93,7 +94,7 @@ t.test('export keys are not in the database as they are', async (t) => {
 })
 
 t.test('there is no keyring before the first is stored', async (t) => {
-  const app = await buildApp(t)
+  const app = await sharedApp()
   const ada = await app.user('ada')
   const { status, body } = await ada.call('GET', keyringPath)
   t.equal(status, 404)
@@ -101,7 +102,7 @@ t.test('there is no keyring before the first is stored', async (t) => {
 })
 
 t.test('a keyring is stored as it is, under the stored revision plus 1', async (t) => {
-  const app = await buildApp(t)
+  const app = await sharedApp()
   const [ada, bob] = [await app.user('ada'), await app.user('bob')]
   const first = { keyring: ' {"a": "~"} ', revision: 1 }
   const second = { keyring: 'x'.repeat(16_384), revision: 2 }
@@ -117,7 +118,7 @@ t.test('a keyring is stored as it is, under the stored revision plus 1', async (
 })
 
 t.test('another revision than the stored one plus 1 changes nothing', async (t) => {
-  const app = await buildApp(t)
+  const app = await sharedApp()
   const ada = await app.user('ada')
   const put = (keyring: string, revision: number) => ada.call('PUT', keyringPath, { body: { keyring, revision } })
   t.equal((await put('a', 2)).status, 409, 'the first is 1')
@@ -133,7 +134,7 @@ t.test('another revision than the stored one plus 1 changes nothing', async (t) 
 })
 
 t.test('of two devices that store a keyring at once, one wins and the other is told', async (t) => {
-  const app = await buildApp(t)
+  const app = await sharedApp()
   const ada = await app.user('ada')
   for (const revision of [1, 2, 3]) {
     const devices = ['phone', 'laptop', 'desktop']
@@ -147,7 +148,7 @@ t.test('of two devices that store a keyring at once, one wins and the other is t
 })
 
 t.test('a malformed keyring is refused', async (t) => {
-  const app = await buildApp(t)
+  const app = await sharedApp()
   const ada = await app.user('ada')
   const odd = [
     { keyring: '', revision: 1 },

@@ -1,6 +1,7 @@
 import t from 'tap'
-import { buildApp, type TestUser } from '../support/app.ts'
+import type { TestUser } from '../support/app.ts'
 import { change } from '../support/changes.ts'
+import { sharedApp } from '../support/shared-app.ts'
 import { type Device, openDevice } from './device.ts'
 
 const content = { encrypted_data: 'data', data_hash: 'hash' }
@@ -47,7 +48,7 @@ const routes: Record<
 
 for (const [name, { operation, write }] of Object.entries(routes)) {
   t.test(`A change made by ${name} reaches the other devices once, and not its own`, async (t) => {
-    const { user, listen } = await buildApp(t)
+    const { user, listen } = await sharedApp()
     const origin = await listen()
     const [ada, bob] = [await user('ada'), await user('bob')]
     await ada.call('POST', '/api/v1/bookmarks', { body: { id: 'known', ...content } })
@@ -79,7 +80,7 @@ for (const [name, { operation, write }] of Object.entries(routes)) {
 }
 
 t.test('Changes come in stamp order, whoever made them', async (t) => {
-  const { user, listen } = await buildApp(t)
+  const { user, listen } = await sharedApp()
   const origin = await listen()
   const ada = await user('ada')
   const reader = await openDevice(t, origin, ada)
@@ -103,7 +104,7 @@ t.test('Changes come in stamp order, whoever made them', async (t) => {
 })
 
 t.test('A push of 3,000 changes arrives whole, in the order of the push', async (t) => {
-  const { user, listen } = await buildApp(t)
+  const { user, listen } = await sharedApp()
   const origin = await listen()
   const ada = await user('ada')
   const reader = await openDevice(t, origin, ada)
@@ -116,7 +117,7 @@ t.test('A push of 3,000 changes arrives whole, in the order of the push', async 
 })
 
 t.test('The device `unknown` is everybody and nobody: its changes reach all, its sender too', async (t) => {
-  const { user, listen } = await buildApp(t)
+  const { user, listen } = await sharedApp()
   const origin = await listen()
   const ada = await user('ada')
   const devices = [await openDevice(t, origin, ada, { deviceId: 'unknown' }), await openDevice(t, origin, ada)]
@@ -125,7 +126,7 @@ t.test('The device `unknown` is everybody and nobody: its changes reach all, its
 })
 
 t.test('It is the device of the change that counts, not the one that pushed it', async (t) => {
-  const { user, listen } = await buildApp(t)
+  const { user, listen } = await sharedApp()
   const origin = await listen()
   const ada = await user('ada')
   const [a, b] = [await openDevice(t, origin, ada, { deviceId: 'device-a' }), await openDevice(t, origin, ada)]
@@ -137,7 +138,7 @@ t.test('It is the device of the change that counts, not the one that pushed it',
 })
 
 t.test('A push that changes nothing is not broadcast', async (t) => {
-  const { user, listen } = await buildApp(t)
+  const { user, listen } = await sharedApp()
   const origin = await listen()
   const ada = await user('ada')
   const [first, older] = [change({ entity_id: 'x', timestamp: 2000 }), change({ entity_id: 'x', timestamp: 1000 })]
@@ -150,7 +151,7 @@ t.test('A push that changes nothing is not broadcast', async (t) => {
 })
 
 t.test('A conflict is told with the change that won it', async (t) => {
-  const { user, listen } = await buildApp(t)
+  const { user, listen } = await sharedApp()
   const origin = await listen()
   const ada = await user('ada')
   const reader = await openDevice(t, origin, ada)

@@ -1,8 +1,9 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { buildApp, type TestUser } from '../support/app.ts'
+import type { TestUser } from '../support/app.ts'
 import { change } from '../support/changes.ts'
 import { depth } from '../support/depth.ts'
+import { sharedApp } from '../support/shared-app.ts'
 import { openDevice } from './device.ts'
 
 const push = (user: TestUser, ...entity_ids: string[]) =>
@@ -13,7 +14,7 @@ async function lastStamp(user: TestUser): Promise<number> {
 }
 
 t.test('since replays what was missed, in stamp order, then the channel is live', async (t) => {
-  const { user, listen } = await buildApp(t)
+  const { user, listen } = await sharedApp()
   const origin = await listen()
   const ada = await user('ada')
   await push(ada, 'seen')
@@ -27,7 +28,7 @@ t.test('since replays what was missed, in stamp order, then the channel is live'
 })
 
 t.test('since=0 replays everything', async (t) => {
-  const { user, listen } = await buildApp(t)
+  const { user, listen } = await sharedApp()
   const origin = await listen()
   const ada = await user('ada')
   await push(ada, 'one', 'two')
@@ -35,7 +36,7 @@ t.test('since=0 replays everything', async (t) => {
 })
 
 t.test('Without since the channel starts with what comes next', async (t) => {
-  const { user, listen } = await buildApp(t)
+  const { user, listen } = await sharedApp()
   const origin = await listen()
   const ada = await user('ada')
   await push(ada, 'before')
@@ -45,7 +46,7 @@ t.test('Without since the channel starts with what comes next', async (t) => {
 })
 
 t.test("since beyond the user's last stamp counts as that", async (t) => {
-  const { user, listen } = await buildApp(t)
+  const { user, listen } = await sharedApp()
   const origin = await listen()
   const ada = await user('ada')
   await push(ada, 'before')
@@ -57,7 +58,7 @@ t.test("since beyond the user's last stamp counts as that", async (t) => {
 })
 
 t.test("A replay leaves out the device's own changes and shows only the newest of each entity", async (t) => {
-  const { user, listen } = await buildApp(t)
+  const { user, listen } = await sharedApp()
   const origin = await listen()
   const ada = await user('ada')
   const own = change({ entity_id: 'own', device_id: 'device-b' })
@@ -70,7 +71,7 @@ t.test("A replay leaves out the device's own changes and shows only the newest o
 })
 
 t.test('Sockets at different places each go on from their own', async (t) => {
-  const { user, listen } = await buildApp(t)
+  const { user, listen } = await sharedApp()
   const origin = await listen()
   const ada = await user('ada')
   const ids = Array.from({ length: 700 }, (_, index) => `bookmark-${index}`)
@@ -86,7 +87,7 @@ t.test('Sockets at different places each go on from their own', async (t) => {
 })
 
 t.test('A device that reconnects with the last stamp misses nothing, wherever it was cut off', async (t) => {
-  const { user, listen } = await buildApp(t)
+  const { user, listen } = await sharedApp()
   const origin = await listen()
   let runs = 0
   const legs = fc.array(fc.record({ writes: fc.nat(30), read: fc.double({ min: 0, max: 1, noNaN: true }) }), {

@@ -5,6 +5,7 @@ import t from 'tap'
 import { WebSocket } from 'ws'
 import { buildApp } from '../support/app.ts'
 import { checkAnswer, checkMessage } from '../support/contract.ts'
+import { sharedApp } from '../support/shared-app.ts'
 import { realtimeUrl } from './device.ts'
 
 const path = '/api/v1/sync/realtime'
@@ -123,7 +124,7 @@ t.test('426 after 401: no upgrade', async (t) => {
 })
 
 t.test('No other path is ever upgraded', async (t) => {
-  const { user, listen } = await buildApp(t)
+  const { user, listen } = await sharedApp()
   const origin = await listen()
   const { cookie } = await user('ada')
   for (const other of ['/api/v1/health', '/api/v1/bookmarks', '/docs', '/nowhere']) {

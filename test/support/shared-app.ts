@@ -2,7 +2,7 @@ import root from 'tap'
 import { buildApp, type TestApp } from './app.ts'
 
 /** What can be used of an app that others use, too, without their noticing. */
-export type SharedApp = Pick<TestApp, 'app' | 'call' | 'context' | 'listen' | 'user'>
+export type SharedApp = Pick<TestApp, 'app' | 'call' | 'listen' | 'user'>
 
 let shared: Promise<SharedApp> | undefined
 let callers = 0
@@ -19,7 +19,7 @@ export async function sharedApp(): Promise<SharedApp> {
 }
 
 async function openShared(): Promise<SharedApp> {
-  const { app, call, context, listen, user } = await buildApp(root)
+  const { app, call, listen, user } = await buildApp(root)
   let origin: Promise<string> | undefined
-  return { app, call, context, user, listen: () => (origin ??= listen()) }
+  return { app, call, user, listen: () => (origin ??= listen()) }
 }

@@ -1,8 +1,9 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { buildApp, type TestUser } from '../support/app.ts'
+import type { TestUser } from '../support/app.ts'
 import { change } from '../support/changes.ts'
 import { depth } from '../support/depth.ts'
+import { sharedApp } from '../support/shared-app.ts'
 
 /** Each with a content of its own, so that losing one is a loss. */
 let made = 0
@@ -26,7 +27,7 @@ const push = (person: TestUser, ...changes: unknown[]) =>
   person.call('POST', '/api/v1/sync/push', { body: { changes } })
 
 t.test('a version replaced unseen is named by every later one', async (t) => {
-  const { user } = await buildApp(t)
+  const { user } = await sharedApp()
   const edits = fc.array(fc.record({ device: fc.constantFrom('a', 'b', 'c'), pulls: fc.boolean() }), { maxLength: 10 })
   let run = 0
   await fc.assert(
@@ -62,7 +63,7 @@ t.test('a version replaced unseen is named by every later one', async (t) => {
 t.test(
   'a tie is unseen by both; the same content loses nothing; a winner over a rival in the same push is no overwriting',
   async (t) => {
-    const { user } = await buildApp(t)
+    const { user } = await sharedApp()
     const tie = await user('tie')
     await push(tie, edit('a', 5, 0))
     await push(tie, edit('b', 5, 2 ** 52))
@@ -80,7 +81,7 @@ t.test(
 )
 
 t.test('it outlives REST writes and imports, and names 16 devices at most', async (t) => {
-  const { user } = await buildApp(t)
+  const { user } = await sharedApp()
   const person = await user('many')
   for (let device = 0; device < 20; device++) await push(person, edit(`d${device}`, 1000 + device, 0))
   const names = (overwritten: { device_id: string }[]) => overwritten.map(({ device_id }) => device_id)

@@ -4,6 +4,7 @@ import type { Schemas } from '../../src/contract/schemas.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
 import { change } from '../support/changes.ts'
 import { depth } from '../support/depth.ts'
+import { sharedApp } from '../support/shared-app.ts'
 
 const dayMs = 86_400_000
 const content = { encrypted_data: 'data', data_hash: 'hash' }
@@ -17,7 +18,7 @@ const push = async (user: TestUser, fields: Parameters<typeof change>[0], device
   (await user.call('POST', '/api/v1/sync/push', { body: { changes: [change(fields)] }, ...as(device) })).body
 
 t.test('A new user', async (t) => {
-  const { user } = await buildApp(t)
+  const { user } = await sharedApp()
   const ada = await user('ada')
   const expected = { user_id: ada.userId, last_sync: 0, pending_changes: 0, conflict_count: 0, total_bookmarks: 0 }
   t.same(await statusOf(ada), expected)
@@ -71,7 +72,7 @@ t.test('A pull writes only when the cursor moved or last_sync is over 60 s old',
 })
 
 t.test('pending_changes: changes of other devices beyond the cursor', async (t) => {
-  const { user } = await buildApp(t)
+  const { user } = await sharedApp()
   const [ada, bob] = [await user('ada'), await user('bob')]
   const pending = async (device?: string) => (await statusOf(ada, device)).pending_changes
   for (const [entity_id, device_id] of [
@@ -97,7 +98,7 @@ t.test('pending_changes: changes of other devices beyond the cursor', async (t) 
 })
 
 t.test('pending_changes is counted up to 10,000', async (t) => {
-  const { user } = await buildApp(t)
+  const { user } = await sharedApp()
   const ada = await user('ada')
   for (const count of [9_999, 1, 1]) {
     const changes = Array.from({ length: count }, () => change({ entity_id: crypto.randomUUID() }))
@@ -108,7 +109,7 @@ t.test('pending_changes is counted up to 10,000', async (t) => {
 })
 
 t.test('conflict_count: entities with a rejected change that is not settled', async (t) => {
-  const { user } = await buildApp(t)
+  const { user } = await sharedApp()
   const ada = await user('ada')
   const conflicts = async () => (await statusOf(ada)).conflict_count
   const lose = async (entity_id: string, device_id: string) => {
@@ -148,7 +149,7 @@ t.test('conflict_count: entities with a rejected change that is not settled', as
 })
 
 t.test('A loser and its winner in one push', async (t) => {
-  const { user } = await buildApp(t)
+  const { user } = await sharedApp()
   const ada = await user('ada')
   const changes = [
     change({ entity_id: 'x', timestamp: 1000, device_id: 'a' }),
@@ -162,7 +163,7 @@ t.test('A loser and its winner in one push', async (t) => {
 })
 
 t.test('Rejections for the user_id or the clock are no conflicts', async (t) => {
-  const { user } = await buildApp(t)
+  const { user } = await sharedApp()
   const [ada, bob] = [await user('ada'), await user('bob')]
   t.equal((await push(ada, { entity_id: 'x', user_id: bob.userId })).conflicts.length, 1)
   t.equal((await push(ada, { entity_id: 'x', timestamp: Date.now() + 2 * dayMs })).conflicts.length, 1)
@@ -200,7 +201,7 @@ async function take(user: TestUser, write: typeof step extends fc.Arbitrary<infe
 }
 
 t.test('total_bookmarks is the number of live bookmarks, whatever was written by whichever route', async (t) => {
-  const { user } = await buildApp(t)
+  const { user } = await sharedApp()
   let run = 0
   let counts = 0
   await fc.assert(

@@ -9,11 +9,12 @@ import { memoryStore } from '../../../src/client/sync/store/memory.ts'
 import { createSync, type Sync, type SyncOptions } from '../../../src/client/sync.ts'
 import { buildApp, type TestUser } from '../../support/app.ts'
 import { folder, signInBefore, startService } from '../../support/service.ts'
+import { sharedApp } from '../../support/shared-app.ts'
 import { bookmark } from './device.ts'
 import { until } from './turns.ts'
 
 t.test('two devices live: an edit on one is on the other by itself', async (t) => {
-  const { listen, user } = await buildApp(t)
+  const { listen, user } = await sharedApp()
   const ann = await user('ann')
   const baseUrl = await listen()
   const keys = deriveKeys(randomBytes(32))
