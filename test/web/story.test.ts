@@ -105,6 +105,7 @@ else {
     await tab.getByText('Made without a network').waitFor()
     await addBookmark(tab, 'From the other tab')
     await page.getByText('From the other tab').waitFor()
+    await live(page)
     await page.getByRole('button', { name: 'Sign out' }).click()
     await page.getByRole('button', { name: 'Sign in' }).waitFor()
     await tab.getByRole('button', { name: 'Sign in' }).waitFor()

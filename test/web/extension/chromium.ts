@@ -41,7 +41,7 @@ export async function startWithExtensions(t: Test, extensions: string[]): Promis
       try {
         const [context] = browser.contexts()
         if (!context) throw new Error('Chromium has no profile')
-        context.setDefaultTimeout(15_000)
+        context.setDefaultTimeout(600_000)
         return await work(context)
       } finally {
         await browser.close()
