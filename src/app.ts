@@ -24,10 +24,10 @@ import { healthOperations } from './operations/health.ts'
 import { syncOperations } from './operations/sync.ts'
 
 const mebibyte = 1024 * 1024
-/** Longer than any header section that Node takes, so that an overlong id reaches its operation and is not found. */
+/** Longer than any header section that Node accepts, so that an overlong id reaches its operation and gets a 404. */
 const maxParamLength = 16_384
 
-/** The service over HTTP; opens no port. A request passes what is registered here from top to bottom. */
+/** Serves the parts over HTTP, but opens no port. Requests pass through what is registered here, from top to bottom. */
 export async function createApp(context: Context): Promise<FastifyInstance> {
   const { config, log, hub } = context
   const app = fastify({
@@ -38,7 +38,7 @@ export async function createApp(context: Context): Promise<FastifyInstance> {
     bodyLimit: mebibyte,
     requestTimeout: 120_000,
     forceCloseConnections: 'idle',
-    // What still arrives over an open connection while the service stops is served like any other request.
+    // A request that arrives on an open connection while the service stops is served like any other.
     return503OnClosing: false,
     exposeHeadRoutes: false,
     routerOptions: { maxParamLength },
@@ -47,10 +47,10 @@ export async function createApp(context: Context): Promise<FastifyInstance> {
     http: { shouldUpgradeCallback: isRealtimeUpgrade },
   })
   app.addHook('preClose', async () => context.health.drain())
-  // First of all: a request that a hook refuses must be known as an upgrade, or its socket stays open.
+  // Comes first: a request that a hook refuses must already be known as an upgrade, or its socket stays open.
   await app.register(websocket, {
     options: { maxPayload: mebibyte / 2, perMessageDeflate: false },
-    // A client's fault of the protocol has been answered with its close code.
+    // The library has already answered a client's protocol violation with its close code.
     errorHandler: (err, _socket, request) => request.log.debug({ err }, 'a socket failed'),
     preClose: (done) => void hub.close().then(() => app.websocketServer.close(() => done())),
   })
@@ -84,7 +84,7 @@ export async function createApp(context: Context): Promise<FastifyInstance> {
   return app
 }
 
-/** A connection whose answer was on its way when the stop began would otherwise be kept alive, and the stop with it. */
+/** Otherwise a connection that was sending a response when the stop began would stay open and delay the stop. */
 function closeConnectionsAsTheyIdle(server: Server): void {
   const timer = setInterval(() => server.closeIdleConnections(), 50).unref()
   server.once('close', () => clearInterval(timer))

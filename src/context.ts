@@ -18,7 +18,7 @@ import { createHub, type Hub } from './realtime/hub.ts'
 import { createSeal, type Seal } from './seal/seal.ts'
 import { loadDevelopmentSecret } from './seal/secret.ts'
 
-/** All parts of the service. Each of them names what it needs of the others as a type of its own; none knows this one. */
+/** All parts of the service. Each names what it needs of the others as a type of its own; none imports this one. */
 export interface Context {
   config: Config
   log: FastifyBaseLogger
@@ -35,7 +35,7 @@ export interface Context {
   hub: Hub
   exportWorker: ExportWorker
   health: Health
-  /** Closes everything in the reverse of the order in which it was opened. */
+  /** Closes everything in the reverse order of opening. */
   close(): Promise<void>
 }
 

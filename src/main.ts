@@ -6,9 +6,9 @@ import { ConfigError } from './config/values.ts'
 import { openContext } from './context.ts'
 import { createAdminApp } from './http/admin.ts'
 
-/** Requests in flight have this long; a client that is slower is cut off, so that leases can still be given back. */
+/** Time for requests in flight. Slower clients are cut off, so that there is still time to release leases. */
 const finishWithinMs = 5_000
-/** Then the process goes, whatever is left. */
+/** After this long the process exits, whatever is left. */
 const stopWithinMs = 9_000
 
 try {
@@ -19,7 +19,7 @@ try {
 }
 
 async function start(): Promise<void> {
-  // Whatever it writes is for its own user alone.
+  // Only the service's own user may read what it writes.
   process.umask(0o077)
   const config = readConfig(process.env)
   const log = pino({ level: config.logLevel })
@@ -59,7 +59,7 @@ async function listen(app: FastifyInstance, prefix: '' | 'ADMIN_', host: string,
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
     if (code === undefined) throw error
-    if (code === 'EADDRINUSE') throw new ConfigError(`${prefix}PORT: port ${port} on ${host} is taken`)
+    if (code === 'EADDRINUSE') throw new ConfigError(`${prefix}PORT: port ${port} on ${host} is in use`)
     if (code === 'EACCES') throw new ConfigError(`${prefix}PORT: port ${port} on ${host} is not allowed (${message})`)
     throw new ConfigError(`${prefix}HOST: cannot listen on ${host} (${message})`)
   }
@@ -67,8 +67,8 @@ async function listen(app: FastifyInstance, prefix: '' | 'ADMIN_', host: string,
 
 function announce({ publicUrl, environment, identityProvider, adminHost, adminPort }: Config): void {
   const signIn = identityProvider
-    ? `POST ${publicUrl}/api/v1/auth/login, then open the authorizationUrl it answers with`
-    : `POST ${publicUrl}/api/v1/auth/login, open the authorizationUrl it answers with, and type any name`
+    ? `POST ${publicUrl}/api/v1/auth/login, then open the returned authorizationUrl`
+    : `POST ${publicUrl}/api/v1/auth/login, open the returned authorizationUrl, and enter any name`
   const admin = adminPort === undefined ? '' : `  metrics  port ${adminPort} on ${adminHost}\n`
   console.log(
     `encrypted-bookmark-sync (${environment})\n  address  ${publicUrl}\n  docs     ${publicUrl}/docs\n${admin}  sign in  ${signIn}`,

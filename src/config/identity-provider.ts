@@ -1,6 +1,6 @@
 import { ConfigError, type Env, optional, required, text } from './values.ts'
 
-/** Undefined in development without an issuer: the embedded provider takes its place. */
+/** Undefined in development if no issuer is set: the embedded provider is used instead. */
 export function identityProvider(env: Env, environment: string) {
   const issuer = optional(env, 'OIDC_ISSUER')
   if (issuer === undefined) {
@@ -13,7 +13,7 @@ export function identityProvider(env: Env, environment: string) {
     throw new ConfigError(`OIDC_ISSUER must be https in ${environment}`)
   }
   const scopes = text(env, 'OIDC_SCOPES', 'openid profile email offline_access')
-  if (!scopes.split(' ').includes('openid')) throw new ConfigError('OIDC_SCOPES must contain openid')
+  if (!scopes.split(' ').includes('openid')) throw new ConfigError('OIDC_SCOPES must include openid')
   return {
     issuer,
     clientId: required(env, 'OIDC_CLIENT_ID', 'OIDC_ISSUER'),

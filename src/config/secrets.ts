@@ -1,6 +1,6 @@
 import { ConfigError, type Env, optional } from './values.ts'
 
-/** The first key seals, all of them open. Undefined in development, where one is made in DATA_DIR. */
+/** The first key encrypts, all of them decrypt. Undefined in development if not set: one is generated in DATA_DIR. */
 export function secretKeys(env: Env, environment: string): Uint8Array[] | undefined {
   const value = optional(env, 'SECRET_KEY')
   if (value === undefined) {

@@ -8,7 +8,7 @@ export function databaseUrl(env: Env, dataDir: string): string {
   return value
 }
 
-/** Undefined: exports lie in EXPORTS_DIR. S3 takes keys of the caller's (SSE-C) over https alone. */
+/** Undefined if exports are stored in EXPORTS_DIR. S3 accepts the caller's keys (SSE-C) over https only. */
 export function s3(env: Env) {
   const names = ['S3_ENDPOINT', 'S3_BUCKET', 'S3_ACCESS_KEY', 'S3_SECRET_KEY', 'S3_REGION', 'S3_CA_FILE']
   const given = names.find((name) => optional(env, name))
@@ -16,7 +16,7 @@ export function s3(env: Env) {
   const endpoint = origin(env, 'S3_ENDPOINT', required(env, 'S3_ENDPOINT', given))
   if (!endpoint.startsWith('https:')) throw new ConfigError('S3_ENDPOINT must be https')
   const bucket = required(env, 'S3_BUCKET', given)
-  if (!/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(bucket)) throw new ConfigError('S3_BUCKET must be a bucket name')
+  if (!/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(bucket)) throw new ConfigError('S3_BUCKET must be a valid bucket name')
   return {
     endpoint,
     bucket,

@@ -1,4 +1,4 @@
-/** A fault of the environment. Its message begins with the variable's name. */
+/** The environment does not allow the service to run. The message begins with the variable's name. */
 export class ConfigError extends Error {
   override name = 'ConfigError'
 }

@@ -5,7 +5,7 @@ import { ConfigError, type Env, optional, origin, text } from './values.ts'
 export function hostName(env: Env, name: string): string {
   const value = text(env, name, '127.0.0.1')
   if (!isIP(value) && !/^[A-Za-z0-9.-]+$/.test(value))
-    throw new ConfigError(`${name} must be an address or a host name`)
+    throw new ConfigError(`${name} must be an IP address or a host name`)
   return value
 }
 
@@ -17,12 +17,12 @@ export function cookieDomain(env: Env, environment: string, publicUrl: string): 
   const { hostname } = new URL(publicUrl)
   const domain = value.toLowerCase().replace(/^\./, '')
   if (domain !== hostname && !hostname.endsWith(`.${domain}`)) {
-    throw new ConfigError(`COOKIE_DOMAIN must be the host of PUBLIC_URL, ${hostname}, or a domain above it`)
+    throw new ConfigError(`COOKIE_DOMAIN must be the host of PUBLIC_URL, ${hostname}, or a parent domain`)
   }
   return value
 }
 
-/** Exact origins. Browser extensions have origins of their own schemes, which `URL` does not parse as such. */
+/** Exact origins. Those of browser extensions have their own schemes, for which `URL` gives no origin. */
 export function corsOrigins(env: Env, publicUrl: string): ReadonlySet<string> {
   const listed = (optional(env, 'CORS_ORIGIN') ?? '')
     .split(',')
@@ -39,7 +39,7 @@ export function corsOrigins(env: Env, publicUrl: string): ReadonlySet<string> {
   return new Set([publicUrl, ...app, ...listed])
 }
 
-/** Which of the addresses in X-Forwarded-For are proxies: a number of hops from here, or networks. */
+/** Which addresses in X-Forwarded-For are proxies: a number of hops from here, or a list of networks. */
 export function trustProxy(env: Env): ((address: string, hop: number) => boolean) | string[] | false {
   const value = optional(env, 'TRUST_PROXY')
   if (value === undefined) return false

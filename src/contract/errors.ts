@@ -1,4 +1,4 @@
-/** Every error that an operation answers with: its status and, where the contract fixes it, its sentence. */
+/** Every error that an operation can return: its status and its text, which for most of them the contract fixes. */
 const errors = {
   AuthenticationRequired: [401, 'Authentication required'],
   InvalidSession: [401, 'Invalid or expired session'],
@@ -36,9 +36,9 @@ const errors = {
 export type ErrorCode = keyof typeof errors
 
 export interface ErrorOptions {
-  /** Replaces the sentence, for the errors that name a part of the request. */
+  /** Replaces the text, for errors that name a part of the request. */
   message?: string
-  /** What the log says; a caller never sees it. */
+  /** Goes into the log; callers never see it. */
   cause?: unknown
   details?: string
   headers?: Record<string, string>
@@ -49,7 +49,7 @@ export class ServiceError extends Error {
   readonly code: ErrorCode
   readonly statusCode: number
   readonly details: string | undefined
-  /** A 503 always says when to try again (s). */
+  /** A 503 always says when to retry (in seconds). */
   readonly headers: Record<string, string>
 
   constructor(code: ErrorCode, { message, cause, details, headers = {} }: ErrorOptions = {}) {
@@ -61,7 +61,7 @@ export class ServiceError extends Error {
   }
 }
 
-/** What an operation did not foresee: the database out of reach, or a fault of ours. */
+/** An error that no operation expects means that the database is unreachable, or that there is a bug. */
 export function toServiceError(error: unknown, isUnavailable: (error: unknown) => boolean): ServiceError {
   if (error instanceof ServiceError) return error
   return new ServiceError(isUnavailable(error) ? 'Unavailable' : 'Internal', { cause: error })

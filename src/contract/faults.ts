@@ -11,7 +11,7 @@ interface Shape {
   pattern?: string
 }
 
-/** A sentence that names the first faulty part and what it should be, such as `limit must be an integer from 1 to 1000`. */
+/** Names the first faulty part and what it should be, such as `limit must be an integer from 1 to 1000`. */
 export function describeFault(errors: ErrorObject[] | null | undefined): string {
   const error = errors?.[0]
   if (!error) return 'Malformed request'

@@ -1,7 +1,7 @@
 import { Ajv, type ValidateFunction } from 'ajv'
 import openapi from '../../generated/openapi.json' with { type: 'json' }
 
-/** No coercion: a body's "5" is no 5. `verbose` gives each fault its schema, from which the answer names the range. */
+/** No coercion: "5" in a body is not 5. `verbose` adds its schema to each fault, so the text can name the range. */
 export const ajv = new Ajv({ strict: false, verbose: true, useDefaults: true, coerceTypes: false, allErrors: false })
 
 ajv.addSchema(openapi, 'openapi.json')

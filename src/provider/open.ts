@@ -30,7 +30,7 @@ async function startEmbedded(config: Config, client: { clientId: string; clientS
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
     const port = config.developmentProviderPort
-    if (code === 'EADDRINUSE') throw new ConfigError(`DEV_IDP_PORT: port ${port} is taken`)
+    if (code === 'EADDRINUSE') throw new ConfigError(`DEV_IDP_PORT: port ${port} is in use`)
     throw code === undefined ? error : new ConfigError(`DEV_IDP_PORT: cannot listen on port ${port} (${message})`)
   }
 }

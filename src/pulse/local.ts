@@ -1,6 +1,6 @@
 import type { Pulse, Subscriber } from './pulse.ts'
 
-/** Within one process. */
+/** Reaches subscribers in this process only. */
 export function createLocalPulse(): Pulse {
   const subscribers = new Set<Subscriber>()
   return {

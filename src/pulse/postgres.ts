@@ -7,14 +7,14 @@ import type { Pulse, Subscriber } from './pulse.ts'
 
 const channel = 'ebs_pulse'
 const coalesceMs = 20
-/** A payload holds up to 8,000 bytes; ids have 36 characters and a letter before them. */
+/** A payload holds up to 8,000 bytes; each item is a letter and an id of 36 characters. */
 const idsAtOnce = 150
 const longestPauseMs = 2_000
 const aliveEveryMs = 5_000
 
 /**
- * Between instances, by LISTEN and NOTIFY on a connection of its own: a NOTIFY inside a write's transaction would take a
- * lock that all writers share. After a lost connection everything counts as missed.
+ * Reaches all instances by LISTEN and NOTIFY, on its own connection: a NOTIFY inside a write's transaction would take a
+ * lock that all writers share. After a lost connection, any pulse may have been missed.
  */
 export function createPostgresPulse(url: string, log: FastifyBaseLogger): Pulse {
   const local = createLocalPulse()
@@ -30,7 +30,7 @@ export function createPostgresPulse(url: string, log: FastifyBaseLogger): Pulse 
     flushing ??= flush()
   }
 
-  /** What could not be sent waits for the next connection: others know of a loss of theirs, not of one of ours. */
+  /** Unsent items wait for the next connection: other instances notice the loss of theirs, but not the loss of ours. */
   async function flush(): Promise<void> {
     do {
       await sleep(coalesceMs)
@@ -57,7 +57,7 @@ export function createPostgresPulse(url: string, log: FastifyBaseLogger): Pulse 
     }
   }
 
-  /** Until the pulse is closed; a connection that dies in silence is found by asking it something. */
+  /** Runs until the pulse is closed. A regular query detects a connection that has died silently. */
   async function listen(): Promise<void> {
     for (let pauseMs = 50; !stopping.signal.aborted; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
       const client = new pg.Client({
@@ -79,7 +79,7 @@ export function createPostgresPulse(url: string, log: FastifyBaseLogger): Pulse 
         pauseMs = 50
         await Promise.race([lost, stayAlive(client)])
       } catch (err) {
-        log.warn({ err }, 'pulses cannot be received, trying again')
+        log.warn({ err }, 'pulses cannot be received, retrying')
       }
       connection = undefined
       client.removeAllListeners('notification')

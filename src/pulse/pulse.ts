@@ -1,8 +1,8 @@
-/** What other sockets, here and on other instances, must know: no more than who, so a lost pulse costs only delay. */
+/** Tells sockets, here and on other instances, whom a change concerns, and no more: a lost pulse only causes delay. */
 export interface Pulse {
   /** The user's records changed. */
   publishChange(userId: string): void
-  /** The login ended: its sockets are to be closed. */
+  /** The login ended: its sockets must be closed. */
   publishEnd(loginId: string): void
   subscribe(subscriber: Subscriber): void
   close(): Promise<void>
@@ -11,6 +11,6 @@ export interface Pulse {
 export interface Subscriber {
   changed(userId: string): void
   ended(loginId: string): void
-  /** Pulses may have been lost: everything is to be looked at. */
+  /** Pulses may have been lost: everything must be checked. */
   missed(): void
 }

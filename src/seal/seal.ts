@@ -1,7 +1,7 @@
 import { createHash, hkdfSync, randomBytes } from 'node:crypto'
 import { xchacha20poly1305 } from '@noble/ciphers/chacha.js'
 
-/** What a sealed value is bound to: copied to another row, user or purpose it does not open. */
+/** What a sealed value is bound to: copied to another row, user or purpose, it cannot be opened. */
 export interface Binding {
   purpose: 'login-attempts' | 'provider-token' | 'export-key'
   userId: string
@@ -10,7 +10,7 @@ export interface Binding {
 
 export interface Seal {
   seal(value: Uint8Array, binding: Binding): string
-  /** Null when the value was altered, belongs elsewhere, or was sealed under a key that is gone. */
+  /** Null if the value was altered, belongs elsewhere, or was sealed with a key that is no longer listed. */
   open(sealed: string, binding: Binding): Uint8Array | null
 }
 
@@ -21,7 +21,7 @@ const nonceLength = 24
 export function createSeal(secretKeys: Uint8Array[]): Seal {
   const keys = secretKeys.map((secret) => ({ id: keyId(secret), secret }))
   const [current] = keys
-  if (!current) throw new Error('a seal needs a key')
+  if (!current) throw new Error('at least one secret key is required')
   return {
     seal(value, binding) {
       const nonce = randomBytes(nonceLength)

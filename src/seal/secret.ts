@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { parseSecretKey } from '../config/secrets.ts'
 import { ConfigError } from '../config/values.ts'
 
-/** Development needs no SECRET_KEY: one is made at the first start and kept beside the data that it seals. */
+/** Development needs no SECRET_KEY: the first start generates one and stores it next to the data that it seals. */
 export async function loadDevelopmentSecret(dataDir: string): Promise<Uint8Array> {
   const path = join(dataDir, 'secret.key')
   try {

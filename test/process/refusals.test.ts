@@ -123,7 +123,7 @@ t.test('A taken port: PORT, DEV_IDP_PORT, ADMIN_PORT', async (t) => {
   const [free, other] = [String(await freePort()), String(await freePort())]
   for (const name of ['PORT', 'DEV_IDP_PORT', 'ADMIN_PORT']) {
     const env = { PORT: free, DEV_IDP_PORT: other, DATA_DIR: await folder(t), [name]: taken }
-    await refuses(t, name, run(t, env), new RegExp(`^${name}: port ${taken} .*taken`))
+    await refuses(t, name, run(t, env), new RegExp(`^${name}: port ${taken} .*in use`))
   }
 })
 
