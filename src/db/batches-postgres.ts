@@ -3,7 +3,7 @@ import type { Database, Trx } from './database.ts'
 import { bytes, type EntityKey, type StoredVersion, versionColumns } from './rows.ts'
 import { columnsOf, type Table, upsertFrom } from './upsert.ts'
 
-/** Set by set: one round trip for a whole push. */
+/** Works on sets: one round trip for a whole push. */
 export const postgresBatches: Pick<Database, 'findVersions' | 'upsert' | 'settleEntities'> = {
   async findVersions(trx, userId, keys) {
     const { rows } = await sql<StoredVersion & { place: number }>`

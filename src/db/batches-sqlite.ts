@@ -3,7 +3,7 @@ import type { Database, Trx } from './database.ts'
 import { bytes, type StoredVersion, versionColumns } from './rows.ts'
 import { columnsOf, type Table, upsertFrom } from './upsert.ts'
 
-/** Row by row, each statement compiled once: SQLite has no round trips, and this is three times as fast as a set. */
+/** Works row by row, with each statement compiled once: without round trips, this is three times as fast as a set. */
 export const sqliteBatches: Pick<Database, 'findVersions' | 'upsert' | 'settleEntities'> = {
   async findVersions(trx, userId, keys) {
     const query = trx
@@ -28,7 +28,7 @@ export const sqliteBatches: Pick<Database, 'findVersions' | 'upsert' | 'settleEn
     for (const row of rows) await trx.executeQuery({ ...query, parameters: columns.map((column) => row[column]) })
   },
 
-  /** A set, here: most of the entities have no open conflict. */
+  /** Works on a set, because most of the entities have no open conflict. */
   async settleEntities(trx, userId, keys) {
     const written = JSON.stringify(keys.map(({ entity_type, entity_id }) => [entity_type, entity_id]))
     await sql`

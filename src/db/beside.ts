@@ -10,10 +10,10 @@ import type { Schema } from './schema.ts'
 
 type Beside = Pick<Database, 'db' | 'write' | 'close'>
 
-/** Longer than the service itself waits: a command can. */
+/** Longer than the service waits: a command can afford to. */
 const busyMs = 60_000
 
-/** For a command that works while the service does: no lock keeps it out, and it finds the schema it knows or leaves. */
+/** For a command that runs while the service does: ignores the service's lock, and refuses any schema but its own. */
 export async function openBeside(url: string, log: FastifyBaseLogger): Promise<Beside> {
   const isSqlite = url.startsWith('sqlite:')
   const beside = isSqlite ? openSqliteBeside(url.slice('sqlite:'.length)) : openPostgres(url, log)
@@ -27,7 +27,7 @@ export async function openBeside(url: string, log: FastifyBaseLogger): Promise<B
   }
 }
 
-/** A transaction here must begin with a write: one that reads first fails when the service writes before it does. */
+/** A transaction here must begin with a write: one that reads first fails if the service writes before it does. */
 function openSqliteBeside(path: string): Beside {
   const sqlite = openFile(path)
   const db = new Kysely<Schema>({ dialect: new SqliteDialect({ database: sqlite }) })
@@ -50,9 +50,9 @@ function openFile(path: string): Sqlite.Database {
 
 async function checkSchema(db: Db): Promise<void> {
   const applied = await appliedMigrations(db)
-  if (applied.length === 0) throw new ConfigError('DATABASE_URL: the database is none of this service')
+  if (applied.length === 0) throw new ConfigError('DATABASE_URL: the database does not belong to this service')
   const known = Object.keys(migrationsWith('text'))
   if (applied.toSorted().join() !== known.toSorted().join()) {
-    throw new ConfigError('DATABASE_URL: the database is of another version; take the command from that one')
+    throw new ConfigError('DATABASE_URL: the database has another version; run the command of that version')
   }
 }

@@ -5,13 +5,13 @@ import { columnsOf } from './upsert.ts'
 
 export interface PageLimits {
   rows: number
-  /** Of ciphertext; the page ends with the change that reaches it. */
+  /** Of ciphertext; the page ends with the change that reaches this limit. */
   bytes: number
 }
 
 /**
- * The changes after `since` in stamp order, as far as the limits go. Sizes are added up before a ciphertext is read;
- * deleted ones come without theirs.
+ * The changes after `since` in order of sequence numbers, up to the limits. Sizes are added up before any ciphertext is
+ * read; deleted records come without theirs.
  */
 export async function listChangePage(
   db: Db,
@@ -46,7 +46,7 @@ export async function listChangePage(
 
 const live = sql<string | null>`case when deleted_at is null then encrypted_data end`
 
-/** An entity's newest change; a deleted one's too. */
+/** An entity's newest change, even if the entity is deleted. */
 export async function findChange(
   db: Db,
   userId: string,

@@ -3,9 +3,9 @@ import type { EntityKey, StoredVersion } from './rows.ts'
 import type { Schema } from './schema.ts'
 import type { Table } from './upsert.ts'
 
-/** What a query outside of a transaction takes. */
+/** For queries that may run outside a transaction. */
 export type Db = Kysely<Schema>
-/** What a query that must be part of a transaction takes. */
+/** For queries that must be part of a transaction. */
 export type Trx = Transaction<Schema>
 
 export interface Database {
@@ -13,21 +13,21 @@ export interface Database {
   /** For reading all of a user's records: apart from `db`, so that it neither delays others nor takes their cache. */
   bulk: Db
   /**
-   * Runs `work` in a transaction that is on disk when the promise resolves. `work` may run only queries: it holds the
-   * database while it waits. An error thrown by it undoes its writes alone.
+   * Runs `work` in a transaction that is on disk when the promise resolves. `work` may only run queries, because it
+   * holds the database while it waits. If it throws, only its own writes are undone.
    */
   write<T>(work: (trx: Trx) => Promise<T>): Promise<T>
-  /** The database's own clock, Unix ms, as a part of a query: what instances agree on whose clocks differ. */
+  /** The database's clock (Unix ms) as part of a query: all instances share it, even if their own clocks differ. */
   now: RawBuilder<number>
-  /** The stored versions of the given entities, in their order; undefined for an unknown one. */
+  /** The stored versions of the given entities, in the same order; undefined for unknown ones. */
   findVersions(trx: Trx, userId: string, keys: EntityKey[]): Promise<(StoredVersion | undefined)[]>
-  /** Writes the rows, each in place of the one that has its key; no two of them have the same key. */
+  /** Writes the rows, each replacing the one with its key. No two of the given rows may have the same key. */
   upsert<Row>(trx: Trx, table: Table<Row>, rows: Row[]): Promise<void>
-  /** A newer change of an entity settles its conflict. */
+  /** Removes the rejections of entities: a newer change settles an entity's conflict. */
   settleEntities(trx: Trx, userId: string, keys: EntityKey[]): Promise<void>
-  /** Whether an error of a query means that the database itself is out of reach, rather than a fault of the query. */
+  /** Whether a query failed because the database is unreachable, not because of the query itself. */
   isUnavailable(error: unknown): boolean
-  /** Connections in use and free, and how much waits for one: on SQLite the writes after those that are being committed. */
+  /** Connections in use and free, and what waits for one; on SQLite, the writes that wait for the current commit. */
   load(): Record<'busy' | 'idle' | 'waiting', number>
   close(): Promise<void>
 }

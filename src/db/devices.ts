@@ -4,7 +4,7 @@ import { lockUser } from './users.ts'
 
 export type Device = Schema['devices']
 
-/** Of a user. */
+/** Per user. */
 const maxDevices = 1000
 
 export async function findDevice(db: Db, userId: string, deviceId: string): Promise<Device | undefined> {
@@ -16,7 +16,7 @@ export async function findDevice(db: Db, userId: string, deviceId: string): Prom
     .executeTakeFirst()
 }
 
-/** The foremost cursor and the last sync of all of the user's devices. */
+/** The furthest cursor and the latest sync of any of the user's devices. */
 export async function summarizeDevices(db: Db, userId: string): Promise<Pick<Device, 'cursor' | 'last_sync'>> {
   const { cursor, last_sync } = await db
     .selectFrom('devices')
@@ -31,12 +31,12 @@ export async function saveCursor(trx: Trx, device: Device): Promise<void> {
   await saveDevice(trx, device, { cursor, last_sync })
 }
 
-/** A push moves no cursor: the device has not seen what others wrote. */
+/** A push does not move the cursor: the device has not seen what others wrote. */
 export async function saveLastSync(trx: Trx, userId: string, deviceId: string, last_sync: number): Promise<void> {
   await saveDevice(trx, { user_id: userId, device_id: deviceId, cursor: 0, last_sync }, { last_sync })
 }
 
-/** Nearly always the device is known. */
+/** Updates first, because the device is nearly always known. */
 async function saveDevice(trx: Trx, device: Device, seen: Partial<Device>): Promise<void> {
   const { numUpdatedRows } = await trx
     .updateTable('devices')
@@ -45,7 +45,7 @@ async function saveDevice(trx: Trx, device: Device, seen: Partial<Device>): Prom
     .where('device_id', '=', device.device_id)
     .executeTakeFirst()
   if (numUpdatedRows > 0n) return
-  // What two requests add at once must not add up to more than the limit.
+  // Otherwise two requests at once could add more devices than the limit allows.
   await lockUser(trx, device.user_id)
   await trx
     .insertInto('devices')
@@ -55,7 +55,7 @@ async function saveDevice(trx: Trx, device: Device, seen: Partial<Device>): Prom
   await forgetOldest(trx, device)
 }
 
-/** Makes room for a new device: the ones not seen longest go. */
+/** Makes room for a new device by forgetting those that were seen least recently. */
 async function forgetOldest(trx: Trx, { user_id, device_id }: Device): Promise<void> {
   const others = trx.selectFrom('devices').select('device_id').where('user_id', '=', user_id)
   const kept = others

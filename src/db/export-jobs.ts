@@ -7,7 +7,7 @@ const leaseMs = 15_000
 const retryMs = 5_000
 const maxAttempts = 3
 
-/** Leases are by the database's clock, which all workers share. */
+/** Leases use the database's clock, which all workers share. */
 type Now = Database['now']
 
 /** One try at making an export. A later one has a higher fence, so that only the newest can complete it. */
@@ -19,8 +19,8 @@ export interface Attempt {
 export type Job = Attempt & Pick<ExportRow, 'user_id' | 'key_sealed'> & { attempts: number }
 
 /**
- * Takes the oldest job that waits for a worker. An export is `processing` from the start, and `pending` after an
- * attempt that came to nothing; then `lease_until` says from when on it may be tried again.
+ * Claims the oldest job that is waiting for a worker. An export is `processing` from the start, and `pending` after an
+ * unsuccessful attempt; `lease_until` then says when it may be tried again.
  */
 export async function claimExport(trx: Trx, now: Now): Promise<Job | undefined> {
   const waiting = await trx
@@ -44,14 +44,14 @@ export async function claimExport(trx: Trx, now: Now): Promise<Job | undefined> 
   return job
 }
 
-/** Jobs whose worker died wait again; those that were tried often enough have failed. */
+/** Makes jobs whose worker died wait for another one, or fail if they have no attempts left. */
 export async function recoverExports(trx: Trx, now: Now): Promise<void> {
   const dead = trx.updateTable('exports').where('status', '=', 'processing').where(isLeaseOver(now))
   await dead.where('attempts', '>=', maxAttempts).set({ status: 'failed', lease_until: 0 }).execute()
   await dead.where('attempts', '>', 0).set({ status: 'pending', lease_until: 0 }).execute()
 }
 
-/** A lease far longer than any that is given is from before the clock was set back; by a little, any clock may differ. */
+/** A lease that ends far too late was given before the clock was set back; small deviations are normal. */
 function isLeaseOver(now: Now) {
   return ({ or, eb }: ExpressionBuilder<Schema, 'exports'>) =>
     or([eb('lease_until', '<=', now), eb('lease_until', '>', after(now, 2 * leaseMs))])
@@ -61,7 +61,7 @@ function after(now: Now, ms: number): RawBuilder<number> {
   return sql`${now} + ${ms}`
 }
 
-/** Each of the following is for the worker that has the job, and tells whether it still has. */
+/** Each of the following functions is for the worker that holds the job, and returns whether it still does. */
 export async function renewLease(trx: Trx, attempt: Attempt, now: Now): Promise<boolean> {
   return changed(held(trx, attempt).set({ lease_until: after(now, leaseMs) }))
 }
@@ -79,7 +79,7 @@ export async function releaseExport(trx: Trx, attempt: Attempt): Promise<boolean
   return giveBack(trx, attempt, 0)
 }
 
-/** The attempt does not count: it came to nothing for a reason that is not the export's. */
+/** The attempt does not count: it failed for a reason that has nothing to do with the export. */
 export async function postponeExport(trx: Trx, attempt: Attempt, now: Now): Promise<boolean> {
   return giveBack(trx, attempt, after(now, retryMs))
 }
@@ -103,7 +103,7 @@ async function changed(query: ReturnType<typeof held>): Promise<boolean> {
   return numUpdatedRows === 1n
 }
 
-/** Whether the attempt is being made, or is the one that the export was completed with. */
+/** Whether the attempt is running, or is the one that completed the export. */
 export async function isCurrent(db: Db, { id, fence }: Attempt): Promise<boolean> {
   const row = await db
     .selectFrom('exports')
@@ -115,7 +115,7 @@ export async function isCurrent(db: Db, { id, fence }: Attempt): Promise<boolean
   return row !== undefined
 }
 
-/** Exports that expired, and failed ones created before `failedBefore`. */
+/** Expired exports, and failed ones created before `failedBefore`. */
 export async function listOutdated(db: Db, now: number, failedBefore: number) {
   return db
     .selectFrom('exports')

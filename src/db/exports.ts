@@ -9,7 +9,7 @@ export async function saveExport(trx: Trx, row: NewExport): Promise<ExportRow> {
   return trx.insertInto('exports').values(row).returningAll().executeTakeFirstOrThrow()
 }
 
-/** Of all users, by status. Those that are completed are many, and are not counted. */
+/** For all users, by status. Completed exports are not counted, because there are many. */
 export async function countIncomplete(db: Db) {
   const counts = { pending: 0, processing: 0, failed: 0 }
   const rows = await db
@@ -22,7 +22,7 @@ export async function countIncomplete(db: Db) {
   return counts
 }
 
-/** Newest first. An expired one is gone, whether it is swept already or not. */
+/** Newest first. Expired exports are left out, whether or not they have been swept. */
 export async function listExports(db: Db, userId: string, now: number) {
   return unexpired(db, userId, now).orderBy('created_at', 'desc').orderBy('id', 'desc').execute()
 }
@@ -39,7 +39,7 @@ function unexpired(db: Db, userId: string, now: number) {
     .where(({ eb, or }) => or([eb('expires_at', 'is', null), eb('expires_at', '>', now)]))
 }
 
-/** Fences whoever is making it, too. Returns where its file lies, if it has one; undefined when there is no such export. */
+/** Also fences off a worker that is making it. Returns its object key, if any; undefined if there is no such export. */
 export async function deleteExport(trx: Trx, userId: string, id: string) {
   return trx
     .deleteFrom('exports')

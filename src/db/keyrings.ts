@@ -7,7 +7,7 @@ export async function findKeyring(db: Db, userId: string): Promise<KeyringRow | 
   return db.selectFrom('keyrings').selectAll().where('user_id', '=', userId).executeTakeFirst()
 }
 
-/** Stores the keyring if its revision is the stored one's plus 1, the first one's 1; tells whether it did. */
+/** Stores the keyring if its revision is the stored revision plus 1 (the first is 1). Returns whether it did. */
 export async function saveKeyring(trx: Trx, row: KeyringRow): Promise<boolean> {
   if (row.revision === 1) {
     const { numInsertedOrUpdatedRows } = await trx

@@ -1,11 +1,11 @@
 import type { Trx } from './database.ts'
 
-/** Of a user. */
+/** Per user. */
 const maxLogins = 1000
-/** Session tokens of a login. */
+/** Session tokens per login. */
 const maxSessions = 1000
 
-/** Makes room for a new login: beside it only the user's newest ones stay. Returns the ids of those that end. */
+/** Makes room for a new login by ending the user's oldest ones. Returns the ids of those that it ended. */
 export async function endOldestLogins(trx: Trx, userId: string, newId: string): Promise<string[]> {
   const others = trx.selectFrom('logins').select('id').where('user_id', '=', userId).where('id', '<>', newId)
   const kept = others
@@ -22,7 +22,7 @@ export async function endOldestLogins(trx: Trx, userId: string, newId: string): 
   return ended.map(({ id }) => id)
 }
 
-/** Makes room for one more session token of the login: beside it only the newest ones stay. */
+/** Makes room for another session token of the login by deleting the oldest ones. */
 export async function dropOldestSessions(trx: Trx, loginId: string): Promise<void> {
   const sessions = trx.selectFrom('tokens').select('hash').where('login_id', '=', loginId).where('kind', '=', 'session')
   const kept = sessions

@@ -4,7 +4,7 @@ import type { Schema } from './schema.ts'
 
 type TokenRow = Schema['tokens']
 
-/** Whose token it is, and the user's profile: one look-up a request. */
+/** The login that a token belongs to, and its user's profile: one query per request. */
 export type Session = Awaited<ReturnType<typeof findSession>> & object
 
 export async function findSession(db: Db, kind: TokenRow['kind'], hashes: string[], now: number) {
@@ -37,7 +37,7 @@ export async function saveToken(trx: Trx, token: TokenRow): Promise<void> {
   await trx.insertInto('tokens').values(token).execute()
 }
 
-/** Of the login's session tokens, those issued before `issuedBefore` end at `end`, if not sooner. */
+/** Makes the login's session tokens that were issued before `issuedBefore` expire at `end`, if not sooner. */
 export async function shortenSessions(trx: Trx, loginId: string, issuedBefore: number, end: number): Promise<void> {
   await trx
     .updateTable('tokens')
@@ -49,7 +49,7 @@ export async function shortenSessions(trx: Trx, loginId: string, issuedBefore: n
     .execute()
 }
 
-/** Ends a login; its tokens go with it. Returns the provider's token, to be revoked. */
+/** Ends a login and deletes its tokens. Returns the provider's token, so that it can be revoked. */
 export async function endLogin(trx: Trx, loginId: string) {
   return trx
     .deleteFrom('logins')
@@ -82,8 +82,8 @@ export async function findAliveLogins(db: Db, loginIds: string[], now: number): 
 }
 
 /**
- * Takes the right to ask the provider for this login, for 10 s of the database's clock, which all instances share;
- * undefined when another request has it, when it was asked within the last minute, or when the provider gave no token.
+ * Leases the right to refresh this login at the provider, for 10 s by the database's clock, which all instances share.
+ * Undefined if another request has it, if the provider was asked within the last minute, or if it issued no token.
  */
 export async function leaseProviderToken(trx: Trx, loginId: string, now: number, databaseNow: Database['now']) {
   const login = await trx
@@ -110,7 +110,7 @@ export async function leaseProviderToken(trx: Trx, loginId: string, now: number,
   }
 }
 
-/** Stores the provider's answer (a null token: the provider is asked no more) and gives the lease back. */
+/** Stores the provider's response and releases the lease. After a null token, the provider is not asked again. */
 export async function saveProviderAnswer(
   trx: Trx,
   loginId: string,
@@ -124,7 +124,7 @@ export async function saveProviderAnswer(
     .execute()
 }
 
-/** Gives the lease back without an answer: the provider may or may not have rotated its token. */
+/** Releases the lease without a response: the provider may or may not have rotated its token. */
 export async function releaseProviderToken(trx: Trx, loginId: string): Promise<void> {
   await trx.updateTable('logins').set({ asking_until: 0 }).where('id', '=', loginId).execute()
 }

@@ -26,7 +26,7 @@ async function migrate(db: Db, migrations: Record<string, Migration>): Promise<v
   const newer = (await appliedMigrations(db)).filter((name) => !known.has(name))
   if (newer.length > 0) {
     throw new ConfigError(
-      `DATABASE_URL: the database was made by a newer version (${newer.join(', ')}); start that one`,
+      `DATABASE_URL: the database has a newer version (${newer.join(', ')}); start that version`,
     )
   }
   const { error } = await migrator.migrateToLatest()

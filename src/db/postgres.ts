@@ -7,7 +7,7 @@ import type { Schema } from './schema.ts'
 
 const connections = 20
 const int8 = 20
-/** A deadlock, or a conflict of transactions: undone by the database, and to be tried again. */
+/** A deadlock or a conflict between transactions: the database has rolled back, so the write is retried. */
 const transient = new Set(['40001', '40P01'])
 const attempts = 3
 
@@ -22,7 +22,7 @@ export function openPostgres(url: string, log: FastifyBaseLogger): Database {
     application_name: 'encrypted-bookmark-sync',
     types: { getTypeParser: readNumbers },
   })
-  // A connection that breaks is replaced, and its query fails; without listeners, idle or in use, it would end the process.
+  // A broken connection is replaced, and its query fails. Without listeners, idle or in use, it would end the process.
   pool.on('error', (err) => log.warn({ err }, 'a database connection was lost'))
   pool.on('connect', (client) => client.on('error', () => {}))
   const db = new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) })
@@ -48,12 +48,12 @@ export function openPostgres(url: string, log: FastifyBaseLogger): Database {
   }
 }
 
-/** The driver gives 64-bit integers as text, since they may be larger than a JavaScript number is exact. Ours are not. */
+/** The driver returns 64-bit integers as text, because large ones are not exact as JavaScript numbers. Ours are small. */
 function readNumbers(oid: number, format?: 'text' | 'binary') {
   return oid === int8 ? Number : pg.types.getTypeParser(oid, format as 'text')
 }
 
-/** No connection, one that broke, a database that starts or stops, no room, or a statement that took too long. */
+/** No connection, a broken one, a database that is starting, stopping or full, or a statement that took too long. */
 function isUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const { code = '' } = error as NodeJS.ErrnoException

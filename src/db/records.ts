@@ -16,12 +16,12 @@ export async function listNewest(db: Db, userId: string, limit: number, offset: 
     .execute()
 }
 
-/** Live bookmarks with an id after `after`, by id: short pages for exports, whatever changes meanwhile. */
+/** Live bookmarks after the id `after`, by id, so that exports can read short pages while bookmarks change. */
 export async function listById(db: Db, userId: string, after: string, limit: number): Promise<Row[]> {
   return liveBookmarks(db, userId).where('entity_id', '>', after).orderBy('entity_id').limit(limit).execute()
 }
 
-/** The type stands in the statement itself, as it does in the condition of the index of live bookmarks. */
+/** The type is a literal in the statement, as it is in the condition of the index on live bookmarks. */
 function liveBookmarks(db: Db, userId: string) {
   return db
     .selectFrom('records')
@@ -31,13 +31,13 @@ function liveBookmarks(db: Db, userId: string) {
     .where('deleted_at', 'is', null)
 }
 
-/** Changes after `since` that other devices made, counted up to `most`. */
+/** The number of changes after `since` that other devices made, counted up to `max`. */
 export async function countChanges(
   db: Db,
   userId: string,
   since: number,
   deviceId: string,
-  most: number,
+  max: number,
 ): Promise<number> {
   const { count } = await db
     .selectFrom(
@@ -47,7 +47,7 @@ export async function countChanges(
         .where('user_id', '=', userId)
         .where('stamp', '>', since)
         .where('device_id', '<>', deviceId)
-        .limit(most)
+        .limit(max)
         .as('pending'),
     )
     .select(({ fn }) => fn.countAll<number>().as('count'))

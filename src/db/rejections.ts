@@ -9,7 +9,7 @@ export async function countRejections(db: Db, userId: string): Promise<number> {
   return Number(count)
 }
 
-/** Whether a device that has pulled so far has pulled the winner of one of its lost changes. */
+/** Whether a device that has pulled up to `cursor` has pulled the winner over one of its rejected changes. */
 export async function hasPulledWinner(db: Db, userId: string, deviceId: string, cursor: number): Promise<boolean> {
   const rejection = await db
     .selectFrom('rejections')

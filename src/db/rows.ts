@@ -6,7 +6,7 @@ export type Row = RecordsTable
 export type EntityKey = Pick<Row, 'entity_type' | 'entity_id'>
 export type Rejection = Schema['rejections']
 
-/** An entity as the key of a map: ids hold no control characters. */
+/** An entity as a map key; unambiguous, because ids contain no control characters. */
 export function entityKey({ entity_type, entity_id }: EntityKey): string {
   return `${entity_type}\0${entity_id}`
 }
@@ -33,7 +33,7 @@ export const records: Table<Row> = {
     overwritten: 'text',
   },
   fixed: ['created_at'],
-  // A delete comes without data, and leaves what is stored.
+  // A delete has no data of its own, and keeps what is stored.
   keptIfNull: ['encrypted_data', 'data_hash'],
 }
 
@@ -50,7 +50,7 @@ export const rejections: Table<Rejection> = {
   },
 }
 
-/** What decides who wins, without the ciphertext: a push may meet 10,000 stored versions of 256 KiB. */
+/** What decides who wins, without the ciphertext: a push can concern 10,000 stored versions of 256 KiB each. */
 export interface StoredVersion extends Pick<Row, (typeof versionColumns)[number]> {
   /** Length of the ciphertext. */
   bytes: number
@@ -71,5 +71,5 @@ export const versionColumns = [
   'overwritten',
 ] as const satisfies (keyof Row)[]
 
-/** Unlike `length`, `octet_length` reads no ciphertext, on either database. */
+/** Unlike `length`, `octet_length` does not read the ciphertext on either database. */
 export const bytes = sql<number>`coalesce(octet_length(encrypted_data), 0)`

@@ -1,7 +1,7 @@
 import type { Generated } from 'kysely'
 import type { Schemas } from '../contract/schemas.ts'
 
-/** One schema for every database. Times are Unix ms; booleans are 0 or 1; *_sealed is what seal/seal.ts made. */
+/** One schema for every database. Times are Unix ms; booleans are 0 or 1; *_sealed is sealed by seal/seal.ts. */
 export interface Schema {
   users: UsersTable
   logins: LoginsTable
@@ -22,12 +22,12 @@ interface UsersTable {
   avatar_url: string
   email_verified: number
   export_key_sealed: string
-  /** The newest stamp given to a change of this user. */
+  /** The newest sequence number given to a change of this user. */
   last_stamp: Generated<number>
   live_bookmarks: Generated<number>
-  /** Of ciphertext, in all of the user's records; a deleted one keeps it. */
+  /** Ciphertext in all of the user's records, including deleted ones, which keep it. */
   stored_bytes: Generated<number>
-  /** Rows of `records`, tombstones among them. */
+  /** Rows in `records`, including tombstones. */
   stored_records: Generated<number>
   created_at: number
 }
@@ -38,9 +38,9 @@ interface LoginsTable {
   provider_token_sealed: string | null
   /** When the provider was last asked to refresh. */
   checked_at: number
-  /** Until when one request may be asking the provider; 0 when none is. */
+  /** Until when a request has the right to ask the provider; 0 if none has. */
   asking_until: Generated<number>
-  /** 1 while an answer of the provider is not stored: its token may have been rotated without us. */
+  /** 1 from asking the provider until its response is stored: it may have rotated the token without our knowledge. */
   unanswered: Generated<number>
   created_at: number
 }
@@ -71,25 +71,25 @@ export interface RecordsTable {
   device_id: string
   conflict_resolved: number
   resolution_strategy: string | null
-  /** JSON: the contract's `overwritten`; null for none. */
+  /** The contract's `overwritten` as JSON; null if there are none. */
   overwritten: string | null
 }
 
 interface DevicesTable {
   user_id: string
   device_id: string
-  /** The stamp up to which the device has pulled. */
+  /** The sequence number up to which the device has pulled. */
   cursor: number
   last_sync: number
 }
 
-/** The last rejected change of an entity that is not settled yet. */
+/** The last rejected change of each entity whose conflict is not settled yet. */
 interface RejectionsTable {
   user_id: string
   entity_type: Schemas['EntityType']
   entity_id: string
   device_id: string
-  /** Stamp of the version that won; the device knows of it once it pulled that far. */
+  /** Sequence number of the version that won; the device knows of it once it has pulled that far. */
   winner_stamp: number
   created_at: number
 }
@@ -103,12 +103,12 @@ interface ExportsTable {
   bookmark_count: number | null
   expires_at: number | null
   attempts: Generated<number>
-  /** Raised by each claim; a worker whose fence is no longer the stored one has lost the job. */
+  /** Increased by each claim; a worker whose fence is no longer the stored one has lost the job. */
   fence: Generated<number>
   lease_until: Generated<number>
-  /** Where the file of a completed export lies in the object store. */
+  /** Where the file of a completed export is in the object store. */
   object_key: string | null
-  /** The export key that the file is made with. */
+  /** The export key that the file is encrypted with. */
   key_sealed: string
 }
 

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Binding } from '../seal/seal.ts'
 import type { Db, Trx } from './database.ts'
 
-/** A column of values that seal/seal.ts made. Each is bound to its row and to the row's user. */
+/** A column of values that seal/seal.ts sealed. Each is bound to its row and to the row's user. */
 export interface SealedColumn {
   table: 'users' | 'logins' | 'exports'
   userId: 'id' | 'user_id'
@@ -10,7 +10,7 @@ export interface SealedColumn {
   purpose: Binding['purpose']
 }
 
-/** All there are. */
+/** The complete list: a column that is missing here is never resealed. */
 export const sealedColumns: SealedColumn[] = [
   { table: 'users', userId: 'id', column: 'export_key_sealed', purpose: 'export-key' },
   { table: 'logins', userId: 'user_id', column: 'provider_token_sealed', purpose: 'provider-token' },
@@ -23,7 +23,7 @@ export interface SealedValue {
   sealed: string
 }
 
-/** The values of the next rows by id; rows that have none are left out. */
+/** The values of the next rows by id. Rows without a value are left out. */
 export async function listSealed(
   db: Db,
   { table, userId, column }: SealedColumn,
@@ -36,7 +36,7 @@ export async function listSealed(
   return rows
 }
 
-/** Only while the value is still the one that was read; tells whether it was. */
+/** Replaces the value only if it is still the one that was read. Returns whether it was. */
 export async function replaceSealed(
   trx: Trx,
   { table, column }: SealedColumn,

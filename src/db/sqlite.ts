@@ -36,7 +36,7 @@ export async function openSqlite(path: string): Promise<Database> {
   }
 }
 
-/** SQLite has one writer, and the transaction is its lock: what locks a row on Postgres is left out. */
+/** SQLite has one writer, whose transaction is the lock: the clauses that lock rows on Postgres are left out. */
 class WithoutRowLocks extends SqliteDialect {
   override createQueryCompiler() {
     return new (class extends SqliteQueryCompiler {
@@ -45,7 +45,7 @@ class WithoutRowLocks extends SqliteDialect {
   }
 }
 
-/** A second process on the same file would know nothing of the first one's pulses: an operating-system lock keeps it out. */
+/** A second process on the same file would not get the first one's pulses, so an operating-system lock keeps it out. */
 function lockDatabase(path: string): Sqlite.Database {
   try {
     mkdirSync(dirname(path), { recursive: true })
@@ -71,7 +71,7 @@ function openFile(path: string, lock: Sqlite.Database): Sqlite.Database {
   }
 }
 
-/** WAL alone would mean synchronous=NORMAL in this build, which loses acknowledged writes: it is set, and read back. */
+/** In this build, WAL alone means synchronous=NORMAL, which loses confirmed writes: so FULL is set, and read back. */
 function configure(sqlite: Sqlite.Database, path: string): Sqlite.Database {
   sqlite.pragma('journal_mode = WAL')
   sqlite.pragma('synchronous = FULL')
@@ -83,7 +83,7 @@ function configure(sqlite: Sqlite.Database, path: string): Sqlite.Database {
     sqlite.pragma('synchronous', { simple: true }) !== full ||
     sqlite.pragma('journal_mode', { simple: true }) !== 'wal'
   ) {
-    throw new ConfigError(`DATABASE_URL: ${path} does not take journal_mode=WAL with synchronous=FULL`)
+    throw new ConfigError(`DATABASE_URL: ${path} does not support journal_mode=WAL with synchronous=FULL`)
   }
   return sqlite
 }
@@ -95,9 +95,9 @@ async function openForBulk(path: string): Promise<Sqlite.Database> {
 }
 
 /**
- * Kysely prepares each query anew; a kept statement is several times faster. `begin` takes the write lock at once: a
- * deferred one fails with SQLITE_BUSY when it reads before it writes. After a full disk or an I/O error SQLite may have
- * rolled back by itself; a second `rollback` would only hide that fault behind its own.
+ * Kysely prepares each query again; a kept statement is several times faster. `begin` takes the write lock at once: a
+ * deferred one fails with SQLITE_BUSY if it reads before it writes. After a full disk or an I/O error, SQLite may have
+ * rolled back by itself; a second `rollback` would only hide that error behind its own.
  */
 function memoized(sqlite: Sqlite.Database) {
   const statements = new Map<string, Sqlite.Statement>()
@@ -123,7 +123,7 @@ interface Waiting {
   fail(error: unknown): void
 }
 
-/** Writes that wait while one commits share the next transaction, a savepoint each, so that one fsync serves them all. */
+/** Writes that wait for a commit share the next transaction, one savepoint each, so that one fsync serves them all. */
 function groupCommit(db: Kysely<Schema>): Pick<Database, 'write' | 'load'> {
   let waiting: Waiting[] = []
   let running = false
@@ -180,7 +180,7 @@ async function inSavepoint<T>(
   }
 }
 
-/** False when SQLite has ended the whole transaction by itself. */
+/** False if SQLite has ended the whole transaction by itself. */
 async function undo(trx: Trx): Promise<boolean> {
   try {
     await trx.executeQuery(rollback)

@@ -4,7 +4,7 @@ const dayMs = 86_400_000
 const deviceMs = 400 * dayMs
 const rejectionMs = 90 * dayMs
 
-/** Expired tokens, logins without a token, devices not seen for 400 days, rejections older than 90 days. */
+/** Deletes expired tokens, logins without a token, devices not seen for 400 days, rejections older than 90 days. */
 export async function sweepRows({ write }: Pick<Database, 'write'>, now: number): Promise<void> {
   await write(async (trx) => {
     await trx.deleteFrom('tokens').where('expires_at', '<=', now).execute()

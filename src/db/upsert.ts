@@ -1,10 +1,10 @@
 import { type RawBuilder, sql } from 'kysely'
 
-/** A table whose rows are written by key. Both dialects make their statement from it, so its columns are listed once. */
+/** A table whose rows are written by key. Both dialects build their statement from it, so columns are listed once. */
 export interface Table<Row> {
   name: string
   key: Column<Row>[]
-  /** With their types on Postgres. */
+  /** With their Postgres types. */
   columns: Record<Column<Row>, 'text' | 'bigint' | 'integer'>
   /** Keep the value of the first write. */
   fixed?: Column<Row>[]
@@ -18,7 +18,7 @@ export function columnsOf<Row>({ columns }: Table<Row>): Column<Row>[] {
   return Object.keys(columns) as Column<Row>[]
 }
 
-/** `INSERT INTO name (columns) source`, which replaces the row that has the same key. */
+/** `INSERT INTO name (columns) source`, replacing rows with the same key. */
 export function upsertFrom<Row>(table: Table<Row>, source: RawBuilder<unknown>): RawBuilder<unknown> {
   const { name, key, fixed = [], keptIfNull = [] } = table
   const columns = columnsOf(table)

@@ -1,7 +1,7 @@
 import type { Db, Trx } from './database.ts'
 import type { Schema } from './schema.ts'
 
-/** A user's counters, each kept in the transaction of the write that changes it. */
+/** A user's counters. Each is updated in the transaction of the write that changes it. */
 export interface LockedUser {
   id: string
   last_stamp: number
@@ -14,7 +14,7 @@ const counters = ['id', 'last_stamp', 'live_bookmarks', 'stored_bytes', 'stored_
 type NewUser = Omit<Schema['users'], Exclude<keyof LockedUser, 'id'>>
 type Profile = Pick<NewUser, 'email' | 'name' | 'avatar_url' | 'email_verified'>
 
-/** Creates the user at the first login; later ones refresh the profile and keep the rest. Returns the user's id. */
+/** Creates the user at the first sign-in; later ones update the profile and keep the rest. Returns the user's id. */
 export async function saveUser(trx: Trx, user: NewUser): Promise<string> {
   const profile: Profile = {
     email: user.email,
@@ -32,8 +32,8 @@ export async function saveUser(trx: Trx, user: NewUser): Promise<string> {
 }
 
 /**
- * Every write of a user's records holds this lock until its commit, so that stamps are seen in the order they are given.
- * It is the lock that does not wait for rows which only refer to the user.
+ * Every write to a user's records holds this lock until its commit, so that sequence numbers become visible in the
+ * order in which they are given. This kind of lock does not wait for rows that only refer to the user.
  */
 export async function lockUser(trx: Trx, id: string): Promise<LockedUser> {
   return trx.selectFrom('users').select(counters).where('id', '=', id).forNoKeyUpdate().executeTakeFirstOrThrow()

@@ -32,7 +32,7 @@ t.test('A database from a newer version is refused, and left as it is', async (t
   for (const _ of ['the first time', 'and again']) {
     await t.rejects(openDatabase(`sqlite:${path}`, silent), {
       name: 'ConfigError',
-      message: 'DATABASE_URL: the database was made by a newer version (9999-later); start that one',
+      message: 'DATABASE_URL: the database has a newer version (9999-later); start that version',
     })
   }
   t.same(dump(path), before)

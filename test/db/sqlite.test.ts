@@ -30,7 +30,7 @@ t.test('A database that refuses either is not opened', async (t) => {
       return pragma.call(this, source === refused ? source.replace(/ = .*/, ' = OFF') : source, options)
     }
     const path = join(t.testdir(), 'bookmarks.db')
-    const message = `DATABASE_URL: ${path} does not take journal_mode=WAL with synchronous=FULL`
+    const message = `DATABASE_URL: ${path} does not support journal_mode=WAL with synchronous=FULL`
     await t.rejects(openDatabase(`sqlite:${path}`, silent), { name: 'ConfigError', message }, refused)
     Sqlite.prototype.pragma = pragma
     await (await openDatabase(`sqlite:${path}`, silent)).close()

@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 import type { Migration } from 'kysely/migration'
 
-/** What a user stores is counted from here on, so that a limit can hold without reading the records at each write. */
+/** Counts what each user stores, so that writes can check a limit without reading the records. */
 export const quota: Migration = {
   async up(db: Kysely<Tables>) {
     await db.schema
@@ -21,7 +21,7 @@ interface Tables {
   records: { user_id: string; encrypted_data: string | null }
 }
 
-/** A few users at a time: however many there are, no statement runs into the database's time limit. */
+/** Counts a few users at a time: however many there are, no statement reaches the database's time limit. */
 async function count(db: Kysely<Tables>): Promise<void> {
   for (let last: string | undefined = ''; last !== undefined; ) {
     const page = await db.selectFrom('users').select('id').where('id', '>', last).orderBy('id').limit(100).execute()

@@ -3,7 +3,7 @@ import { initial, type Text } from './0001-initial.ts'
 import { quota } from './0002-quota.ts'
 import { overwritten } from './0003-overwritten.ts'
 
-/** Applied in the order of their names; a landed one is never edited. `text` is the type of a text that compares by bytes. */
+/** Applied in order of their names; a released one never changes. `text` is a column type that compares by bytes. */
 export function migrationsWith(text: Text): Record<string, Migration> {
   return {
     '0001-initial': initial(text),
