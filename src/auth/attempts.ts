@@ -2,11 +2,11 @@ import type { LoginAttempt, Provider } from '../provider/provider.ts'
 import type { Seal } from '../seal/seal.ts'
 import { type Cookie, type CookieConfig, cookieValues, loginCookie, loginSeconds } from './cookies.ts'
 
-/** A sign-in under way: it lives in the browser that started it, so that a code from another browser logs nobody in. */
+/** A sign-in in progress. The browser that started it keeps it, so that a code from another browser signs nobody in. */
 type Attempt = LoginAttempt & { expiresAt: number }
 
 const binding = { purpose: 'login-attempts', userId: '', rowId: '' } as const
-const mostAttempts = 4
+const maxAttempts = 4
 
 export interface AttemptParts {
   config: CookieConfig
@@ -15,7 +15,7 @@ export interface AttemptParts {
   clock: () => number
 }
 
-/** The attempt for a return URL: one under way is used again, so that two tabs with the same URL do not disturb each other. */
+/** The attempt for a return URL. One in progress is reused, so that two tabs with the same URL do not interfere. */
 export function startAttempt(
   parts: AttemptParts,
   cookieHeader: string | undefined,
@@ -28,11 +28,11 @@ export function startAttempt(
   const others = attempts.filter((other) => other.returnTo !== returnTo)
   return {
     attempt,
-    cookie: loginCookie(parts.config, sealAttempts(parts, [attempt, ...others.slice(0, mostAttempts - 1)])),
+    cookie: loginCookie(parts.config, sealAttempts(parts, [attempt, ...others.slice(0, maxAttempts - 1)])),
   }
 }
 
-/** Browsers drop a cookie of more than 4,096 bytes: the oldest attempts give way to long return URLs. */
+/** Browsers drop cookies of more than 4,096 bytes, so the oldest attempts are removed if return URLs are long. */
 function sealAttempts(parts: AttemptParts, attempts: Attempt[]): string {
   const sealed = parts.seal.seal(Buffer.from(JSON.stringify(attempts)), binding)
   return sealed.length <= 3800 || attempts.length === 1 ? sealed : sealAttempts(parts, attempts.slice(0, -1))

@@ -35,7 +35,7 @@ export function clearedCookies(config: CookieConfig): Cookie[] {
 }
 
 function cookie(config: CookieConfig, name: CookieName, value: string, maxAge: number): Cookie {
-  // The attempts of a login belong to the host that completes it alone, whatever the domain of the session.
+  // Sign-in attempts belong only to the host that completes them, whatever the domain of the session.
   const domain = name === 'service_login' ? undefined : config.cookieDomain
   const options: CookieSerializeOptions = {
     path: paths[name],
@@ -47,7 +47,7 @@ function cookie(config: CookieConfig, name: CookieName, value: string, maxAge: n
   return { name, value, options: domain ? { ...options, domain } : options }
 }
 
-/** Every value of a cookie: a stale one of another domain or path may come first, so each is tried. */
+/** All values of a cookie: a stale one from another domain or path may come first, so each is tried. */
 export function cookieValues(header: string | undefined, name: CookieName): string[] {
   const values = (header ?? '')
     .split(';')

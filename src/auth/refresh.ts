@@ -15,7 +15,7 @@ import type { Pulse } from '../pulse/pulse.ts'
 import type { Seal } from '../seal/seal.ts'
 import { issueToken } from './tokens.ts'
 
-/** Tabs that refresh at once all get a token; older ones stay good for this long. */
+/** Tabs that refresh at the same moment each get a token. Older tokens stay valid for this long. */
 const graceMs = 60_000
 
 export interface RefreshParts {
@@ -28,7 +28,7 @@ export interface RefreshParts {
 
 type Lease = NonNullable<Awaited<ReturnType<typeof leaseProviderToken>>>
 
-/** A new session token for a login, once the provider (asked at most once a minute) still stands by it. */
+/** Issues a new session token, unless the provider (asked at most once a minute) has ended the login. */
 export async function refreshLogin(parts: RefreshParts, { loginId }: Session): Promise<string> {
   const { database, clock } = parts
   const lease = await database.write((trx) => leaseProviderToken(trx, loginId, clock(), database.now))
@@ -42,7 +42,7 @@ export async function refreshLogin(parts: RefreshParts, { loginId }: Session): P
   })
 }
 
-/** No lock or transaction is held over the call: the lease keeps others from asking with the same token. */
+/** No lock or transaction is held during the call: the lease keeps other requests from using the same token. */
 async function askProvider(parts: RefreshParts, loginId: string, lease: Lease): Promise<void> {
   const { database, provider, seal, clock, pulse } = parts
   const binding = { purpose: 'provider-token', userId: lease.userId, rowId: loginId } as const
@@ -61,7 +61,7 @@ async function askProvider(parts: RefreshParts, loginId: string, lease: Lease): 
       await database.write((trx) => releaseProviderToken(trx, loginId))
       throw new ServiceError('Unavailable', { cause: error, headers: { 'retry-after': '10' } })
     }
-    // An answer that never reached us may have rotated the token: that is no sign that the login is over.
+    // A response that never reached us may have rotated the token, so this does not mean that the login has ended.
     if (lease.unanswered) return store(null)
     await database.write((trx) => endLogin(trx, loginId))
     pulse.publishEnd(loginId)

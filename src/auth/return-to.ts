@@ -1,8 +1,8 @@
 const MAX_LENGTH = 2048
 
 /**
- * The one form in which a return URL is kept, sent as `state` and put into `Location`: a path on this origin, or an
- * absolute URL of a listed origin. ASCII; parsing the result again gives the result. Null: refuse it.
+ * The one form in which a return URL is stored, sent as `state` and put into `Location`: a path on this origin, or an
+ * absolute URL on a listed origin. ASCII; parsing the result again does not change it. Null: refuse it.
  */
 export function parseReturnTo(value: string, origins: Iterable<string>): string | null {
   if (value.length > MAX_LENGTH) return null
@@ -15,12 +15,12 @@ export function parseReturnTo(value: string, origins: Iterable<string>): string 
   return parsed.length > MAX_LENGTH ? null : parsed
 }
 
-/** Where the browser is sent: paths go to the web app's origin when there is one. */
+/** Where to redirect the browser: a path leads to the web app's origin, if there is one. */
 export function redirectTarget(returnTo: string, appUrl: string | undefined): string {
   return appUrl !== undefined && returnTo.startsWith('/') ? appUrl + returnTo : returnTo
 }
 
-// Strings are compared: the parsed origin of chrome-extension://… is "null". A listed wildcard names no origin to go to.
+// Compares strings: the parsed origin of chrome-extension://… is "null". A listed wildcard is no origin to redirect to.
 function originOf(value: string, origins: Iterable<string>): string | null {
   for (const origin of origins) {
     if (origin.includes('*') || !value.startsWith(origin)) continue
@@ -29,7 +29,7 @@ function originOf(value: string, origins: Iterable<string>): string | null {
   return null
 }
 
-// Every form that decoding may turn it into must stay: somebody behind us may decode once more than we do.
+// Every form that decoding may turn it into must stay, too: whoever comes after us may decode once more than we do.
 function staysOnOrigin(path: string): boolean {
   for (let form = path, coded = ''; form !== coded; form = decode(coded)) {
     coded = form

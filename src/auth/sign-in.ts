@@ -16,7 +16,7 @@ export interface SignInParts {
   clock: () => number
 }
 
-/** Creates the user at the first sign-in, and a login with its two tokens; all of it or nothing. */
+/** Creates the user at the first sign-in, and a login with its two tokens, all or nothing. */
 export async function signIn(
   parts: SignInParts,
   identity: Identity,

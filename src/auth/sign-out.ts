@@ -15,7 +15,7 @@ export interface SignOutParts {
   clock: () => number
 }
 
-/** Ends the login of whichever cookie is valid, closes its sockets, and has the provider's token revoked. */
+/** Ends the login that a valid cookie belongs to, closes its sockets, and revokes the provider's token. */
 export async function signOut(
   parts: SignOutParts,
   cookieHeader: string | undefined,
@@ -38,7 +38,7 @@ async function endSession(
   if (!ended?.provider_token_sealed) return
   const binding = { purpose: 'provider-token', userId: ended.user_id, rowId: loginId } as const
   const token = seal.open(ended.provider_token_sealed, binding)
-  // The user is signed out here, whatever the provider says and however long it takes.
+  // The user is signed out here, whatever the provider responds and however long it takes.
   if (token)
     provider
       .revoke(Buffer.from(token).toString())

@@ -7,7 +7,7 @@ export type TokenKind = 'session' | 'refresh'
 
 const lifetimes = { session: sessionSeconds * 1000, refresh: refreshSeconds * 1000 }
 
-/** Looks every token up, without a cache, so that signing out is exact. Undefined when none of the values is valid. */
+/** Looks up tokens without a cache, so that signing out takes effect at once. Undefined if none of them is valid. */
 export async function findSessionOf(
   db: Db,
   kind: TokenKind,
@@ -19,7 +19,7 @@ export async function findSessionOf(
   return findSession(db, kind, plausible.map(hash), now)
 }
 
-/** 32 random bytes, base64url; the database holds only their SHA-256. */
+/** A token is 32 random bytes in base64url; the database holds only its SHA-256. */
 export async function issueToken(trx: Trx, kind: TokenKind, loginId: string, now: number): Promise<string> {
   const token = randomBytes(32).toString('base64url')
   await saveToken(trx, {

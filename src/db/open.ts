@@ -25,9 +25,7 @@ async function migrate(db: Db, migrations: Record<string, Migration>): Promise<v
   const known = new Set(Object.keys(migrations))
   const newer = (await appliedMigrations(db)).filter((name) => !known.has(name))
   if (newer.length > 0) {
-    throw new ConfigError(
-      `DATABASE_URL: the database has a newer version (${newer.join(', ')}); start that version`,
-    )
+    throw new ConfigError(`DATABASE_URL: the database has a newer version (${newer.join(', ')}); start that version`)
   }
   const { error } = await migrator.migrateToLatest()
   if (error) {

@@ -48,7 +48,7 @@ export function openPostgres(url: string, log: FastifyBaseLogger): Database {
   }
 }
 
-/** The driver returns 64-bit integers as text, because large ones are not exact as JavaScript numbers. Ours are small. */
+/** The driver returns 64-bit integers as text, because JavaScript numbers cannot hold large ones. Ours are small. */
 function readNumbers(oid: number, format?: 'text' | 'binary') {
   return oid === int8 ? Number : pg.types.getTypeParser(oid, format as 'text')
 }

@@ -14,7 +14,7 @@ export interface Identity {
 
 type Claims = Readonly<Record<string, unknown>>
 
-/** What the ID token says, completed by UserInfo; what neither says is '' or false. */
+/** The claims of the ID token, completed by UserInfo. A claim that neither has is '' or false. */
 export function identityOf(idToken: IDToken, userInfo: UserInfoResponse | null): Identity {
   const sources: Claims[] = userInfo === null ? [idToken] : [idToken, userInfo]
   const first = (claim: string) => sources.map((claims) => text(claims[claim])).find((value) => value !== '') ?? ''
@@ -25,7 +25,7 @@ export function identityOf(idToken: IDToken, userInfo: UserInfoResponse | null):
     email,
     name: first('name'),
     avatar_url: first('picture'),
-    // Only a source that names this very address can vouch for it.
+    // Only a source that contains this very address can vouch for it.
     email_verified:
       email !== '' && sources.some((claims) => text(claims.email) === email && isTrue(claims.email_verified)),
   }
@@ -35,19 +35,20 @@ export function isComplete(idToken: IDToken): boolean {
   return ['email', 'email_verified', 'name', 'picture'].every((claim) => idToken[claim] !== undefined)
 }
 
-// OpenID Connect Core 2: at most 255 ASCII characters. It is half of the key under which a user is found again.
+// OpenID Connect Core 2: at most 255 ASCII characters. Together with the issuer, it identifies the user.
 function subjectOf({ sub }: IDToken): string {
-  if (!/^[\x20-\x7e]{1,255}$/.test(sub)) throw new ProviderRefusedError('OpenID provider gave an unusable sub claim')
+  if (!/^[\x20-\x7e]{1,255}$/.test(sub))
+    throw new ProviderRefusedError('OpenID provider returned an unusable sub claim')
   return sub
 }
 
-// Postgres stores no U+0000, SQLite no lone surrogate.
+// Postgres cannot store U+0000, SQLite cannot store a lone surrogate.
 function text(claim: unknown): string {
   if (typeof claim !== 'string' || claim.length > MAX_CLAIM_LENGTH) return ''
   return claim.replaceAll('\0', '').toWellFormed()
 }
 
-// Amazon Cognito's UserInfo sends the string.
+// Amazon Cognito's UserInfo sends a string.
 function isTrue(claim: unknown): boolean {
   return claim === true || claim === 'true'
 }

@@ -1,43 +1,43 @@
 import * as oauth from 'oauth4webapi'
 
-/** Out of reach, too slow, too large, a redirect, a server error, not JSON: later it may work. */
+/** Unreachable, too slow, too large, a redirect, a server error, not JSON: it may work later. */
 export class ProviderUnavailableError extends Error {
   override name = 'ProviderUnavailableError'
 }
 
-/** The provider said no, or its answer does not hold: wrong issuer, state, nonce, audience, signature, expired. */
+/** The provider refused, or its response is invalid: wrong issuer, state, nonce, audience or signature, or expired. */
 export class ProviderRefusedError extends Error {
   override name = 'ProviderRefusedError'
 }
 
-/** The refresh token is of no more use: the login it stands for is over at the provider. */
+/** The refresh token is no longer valid: its login has ended at the provider. */
 export class InvalidGrantError extends Error {
   override name = 'InvalidGrantError'
 }
 
 const UNREADABLE = new Set<string | undefined>([oauth.PARSE_ERROR, oauth.RESPONSE_IS_NOT_JSON])
 
-/** The library's errors become ours; what they carry beside their message (codes, tokens, whole bodies) is left behind. */
+/** Turns the library's errors into ours, without what they carry besides the message: codes, tokens, whole bodies. */
 export function asProviderError(error: unknown): Error {
   if (error instanceof ProviderUnavailableError || error instanceof ProviderRefusedError) return error
   if (error instanceof InvalidGrantError) return error
   if (error instanceof oauth.ResponseBodyError || error instanceof oauth.AuthorizationResponseError) {
-    return new ProviderRefusedError(`OpenID provider answered with the error ${errorCode(error.error)}`)
+    return new ProviderRefusedError(`OpenID provider returned the error ${errorCode(error.error)}`)
   }
   const cause = error instanceof Error ? bare(error) : undefined
   if (error instanceof oauth.OperationProcessingError && UNREADABLE.has(error.code) && !is4xx(error.cause)) {
-    return new ProviderUnavailableError('OpenID provider gave no readable answer', { cause })
+    return new ProviderUnavailableError('OpenID provider returned an unreadable response', { cause })
   }
-  return new ProviderRefusedError('OpenID provider or its answer is refused', { cause })
+  return new ProviderRefusedError('OpenID provider or its response was rejected', { cause })
 }
 
-/** True for the answer that ends a refresh token. */
+/** Whether the response ends the refresh token. */
 export function isInvalidGrant(error: unknown): boolean {
   return error instanceof oauth.ResponseBodyError && error.error === 'invalid_grant'
 }
 
-function is4xx(answer: unknown): boolean {
-  return answer instanceof Response && answer.status >= 400
+function is4xx(response: unknown): boolean {
+  return response instanceof Response && response.status >= 400
 }
 
 function errorCode(code: string): string {

@@ -15,7 +15,7 @@ interface ProviderRequest {
   body?: URLSearchParams | null | undefined
 }
 
-/** The only way to the provider: 5 s and 1 MiB a call, its body included and unpacked; redirects are not followed. */
+/** The only way to the provider: at most 5 s and 1 MiB per call, including the unpacked body; follows no redirects. */
 export function openProviderHttp(): ProviderHttp {
   const agent = new Agent({ connect: { timeout: TIMEOUT_MS } })
   return {
@@ -39,12 +39,12 @@ async function call(
     const response = await undiciFetch(url, request)
     const { status } = response
     const bytes = await readBody(response.body ?? [])
-    if (bytes === null) throw fail(`gave more than ${MAX_BYTES} bytes`)
-    if ((status >= 300 && status < 400) || status === 429 || status >= 500) throw fail(`gave status ${status}`)
+    if (bytes === null) throw fail(`returned more than ${MAX_BYTES} bytes`)
+    if ((status >= 300 && status < 400) || status === 429 || status >= 500) throw fail(`returned status ${status}`)
     return new Response(bytes.length === 0 ? null : bytes, { status, headers: [...response.headers] })
   } catch (error) {
     if (error instanceof ProviderUnavailableError) throw error
-    throw fail(signal.aborted ? `gave no whole answer within ${TIMEOUT_MS} ms` : 'failed', error)
+    throw fail(signal.aborted ? `did not complete its response within ${TIMEOUT_MS} ms` : 'failed', error)
   }
 }
 

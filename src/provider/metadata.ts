@@ -4,11 +4,11 @@ const STALE_MS = 3_600_000
 const PAUSE_MS = 60_000
 
 export interface ProviderMetadata {
-  /** Kept after the first success; after an hour it is fetched again behind the caller's back. */
+  /** Cached after the first success. After an hour it is fetched again in the background. */
   current(): Promise<oauth.AuthorizationServer>
   /** Asks the provider now. */
   renew(): Promise<oauth.AuthorizationServer>
-  /** Asks again, unless that was tried within the last minute: then what is kept. */
+  /** Asks again, unless that was tried within the last minute; then returns what is cached. */
   renewSparingly(): Promise<oauth.AuthorizationServer>
 }
 
@@ -21,7 +21,7 @@ export function keepMetadata(issuer: URL, options: oauth.DiscoveryRequestOptions
   const discover = async () => {
     const response = await oauth.discoveryRequest(issuer, options)
     const found = await oauth.processDiscoveryResponse(issuer, response)
-    // The library keeps the provider's keys by the identity of this object: it changes only when its content does.
+    // The library caches the provider's keys by the identity of this object, so it changes only if its content does.
     if (kept === null || JSON.stringify(kept) !== JSON.stringify(found)) kept = found
     keptAt = Date.now()
     return kept

@@ -3,7 +3,7 @@ import type { Config } from '../config/config.ts'
 import { ConfigError } from '../config/values.ts'
 import { openProvider, type Provider } from './provider.ts'
 
-/** The configured provider; in development without one, an embedded provider with a page where one types a name. */
+/** The configured provider or, in development without one, an embedded provider with a page that asks for a name. */
 export async function openIdentityProvider(config: Config): Promise<Provider> {
   const redirectUri = `${config.publicUrl}/api/v1/auth/callback`
   const allowHttp = config.environment === 'development'
@@ -22,7 +22,7 @@ export async function openIdentityProvider(config: Config): Promise<Provider> {
   }
 }
 
-/** Imported only here and only then: it is a development dependency. */
+/** Imported only here and only when needed: it is a development dependency. */
 async function startEmbedded(config: Config, client: { clientId: string; clientSecret: string; redirectUri: string }) {
   const { startDevelopmentProvider } = await import('./development/provider.ts')
   try {

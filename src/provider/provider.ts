@@ -28,19 +28,19 @@ export interface LoginAttempt {
   returnTo: string
 }
 
-/** Every method throws ProviderUnavailableError or ProviderRefusedError; `refresh` InvalidGrantError as well. */
+/** Every method throws ProviderUnavailableError or ProviderRefusedError; `refresh` also throws InvalidGrantError. */
 export interface Provider {
   newAttempt(returnTo: string): LoginAttempt
   authorizationUrl(attempt: LoginAttempt, prompt?: 'login' | 'select_account'): Promise<string>
-  /** `callback` is the query with which the browser came back. No refresh token: the provider gave none. */
+  /** `callback` is the query that the browser came back with. The refresh token is null if the provider issued none. */
   exchangeCode(
     callback: URLSearchParams,
     attempt: LoginAttempt,
   ): Promise<{ identity: Identity; refreshToken: string | null }>
-  /** Null: the provider gave no new refresh token, the old one stays good. */
+  /** Null: the provider issued no new refresh token, and the old one stays valid. */
   refresh(refreshToken: string, subject: string): Promise<{ refreshToken: string | null }>
   revoke(refreshToken: string): Promise<void>
-  /** Whether the provider's metadata can be had now. */
+  /** Resolves if the provider's metadata can be fetched now. */
   probe(): Promise<void>
   close(): Promise<void>
 }
@@ -61,7 +61,7 @@ export function openProvider(config: ProviderConfig): Provider {
     authorizationUrl: translated(async (attempt, prompt) => {
       const server = await metadata.current()
       const url = URL.parse(server.authorization_endpoint ?? '')
-      if (url === null) throw new ProviderRefusedError('OpenID provider names no authorization_endpoint')
+      if (url === null) throw new ProviderRefusedError('OpenID provider has no authorization_endpoint')
       oauth.checkProtocol(url, !config.allowHttp)
       url.searchParams.set('response_type', 'code')
       url.searchParams.set('client_id', config.clientId)
@@ -77,7 +77,7 @@ export function openProvider(config: ProviderConfig): Provider {
 
     exchangeCode: translated(async (callback, { codeVerifier, nonce, returnTo }) => {
       const server = await metadata.current()
-      // The interface's default: a callback without state stands for '/'.
+      // The contract's default: a callback without state means '/'.
       const state = callback.has('state') || returnTo !== '/' ? returnTo : oauth.expectNoState
       const parameters = oauth.validateAuthResponse(server, client, callback, state)
       const auth = clientAuthentication(config.clientSecret, server.token_endpoint_auth_methods_supported)
@@ -94,7 +94,7 @@ export function openProvider(config: ProviderConfig): Provider {
       const tokens = await oauth.processAuthorizationCodeResponse(server, client, response, expected)
       await verifySignature(server, response)
       const idToken = oauth.getValidatedIdTokenClaims(tokens)
-      if (idToken === undefined) throw new ProviderRefusedError('OpenID provider gave no ID token')
+      if (idToken === undefined) throw new ProviderRefusedError('OpenID provider returned no ID token')
       const userInfo = isComplete(idToken) ? null : await askUserInfo(server, tokens.access_token, idToken.sub)
       return { identity: identityOf(idToken, userInfo), refreshToken: tokens.refresh_token ?? null }
     }),
@@ -104,13 +104,13 @@ export function openProvider(config: ProviderConfig): Provider {
       const auth = clientAuthentication(config.clientSecret, server.token_endpoint_auth_methods_supported)
       const response = await oauth.refreshTokenGrantRequest(server, client, auth, refreshToken, options)
       const tokens = await oauth.processRefreshTokenResponse(server, client, response).catch((error: unknown) => {
-        throw isInvalidGrant(error) ? new InvalidGrantError('OpenID provider refuses the refresh token') : error
+        throw isInvalidGrant(error) ? new InvalidGrantError('OpenID provider refused the refresh token') : error
       })
       const idToken = oauth.getValidatedIdTokenClaims(tokens)
       if (idToken !== undefined) {
-        // The new refresh token may replace one that is spent: keys out of reach must not lose it, TLS vouches as well.
+        // The old refresh token may be spent, so unreachable keys must not lose the new one. TLS vouches for it, too.
         await verifySignature(server, response).catch(unlessUnavailable)
-        if (idToken.sub !== subject) throw new InvalidGrantError('OpenID provider refreshed the login of somebody else')
+        if (idToken.sub !== subject) throw new InvalidGrantError('OpenID provider refreshed a login of another user')
       }
       return { refreshToken: tokens.refresh_token ?? null }
     }),
@@ -137,12 +137,12 @@ export function openProvider(config: ProviderConfig): Provider {
       await oauth.validateApplicationLevelSignature(server, response, options)
     } catch (error) {
       if (!(error instanceof oauth.OperationProcessingError) || error.code !== oauth.KEY_SELECTION) throw error
-      // The library has looked for newer keys; what is left is that they moved.
+      // The library has already looked for newer keys, so they may have moved.
       await oauth.validateApplicationLevelSignature(await metadata.renewSparingly(), response, options)
     }
   }
 
-  // A sign-in does without UserInfo when it cannot be had; one that speaks of somebody else is refused.
+  // A sign-in works without UserInfo if it is unavailable. UserInfo about somebody else is refused.
   async function askUserInfo(server: oauth.AuthorizationServer, accessToken: string, subject: string) {
     if (server.userinfo_endpoint === undefined) return null
     try {
@@ -163,7 +163,7 @@ function unlessUnavailable(error: unknown): null {
   throw known
 }
 
-// Providers that list their scopes without offline_access answer it with invalid_scope.
+// Providers that list their scopes without offline_access refuse it with invalid_scope.
 function requestedScopes(scopes: string, { scopes_supported: supported }: oauth.AuthorizationServer): string {
   const wanted = new Set(['openid', ...scopes.split(/\s+/).filter((scope) => scope !== '')])
   if (Array.isArray(supported) && !supported.includes('offline_access')) wanted.delete('offline_access')

@@ -59,7 +59,7 @@ t.test('no name, no person', async (t) => {
   for (const name of ['', '   ', '!?', '🙂', 'a'.repeat(65)]) {
     const { response, page } = await look(await provider.authorizationUrl(provider.newAttempt('/')), name)
     t.equal(response.status, 400, name)
-    t.match(page, /role="alert">A name has at least one letter or digit/)
+    t.match(page, /role="alert">The name must contain a letter or digit/)
     t.match(page, /<form/)
   }
 })
@@ -120,7 +120,7 @@ t.test('a sign-in that is over says so', async (t) => {
   const { issuer, provider } = await start(t)
   const response = await fetch(`${issuer}/sign-in/unknown`)
   t.equal(response.status, 400)
-  t.match(await response.text(), /This sign-in is over/)
+  t.match(await response.text(), /This sign-in has ended/)
   const again = await fetch(`${issuer}/sign-in/unknown`, { method: 'POST', body: new URLSearchParams({ name: 'Ada' }) })
   t.equal(again.status, 400)
   t.ok(await signIn(provider, '/', 'Ada'))

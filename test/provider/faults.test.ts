@@ -5,13 +5,13 @@ import { open, refresh, signIn, startPair } from '../support/relying-party.ts'
 t.test('a provider that answers something else is unavailable, and found again when it is well', async (t) => {
   const { mock, provider } = await startPair(t)
   const reasons = {
-    redirect: /gave status 302/,
-    error: /gave status 500/,
-    busy: /gave status 429/,
-    html: /no readable answer/,
+    redirect: /returned status 302/,
+    error: /returned status 500/,
+    busy: /returned status 429/,
+    html: /an unreadable response/,
     hangup: /failed/,
-    endless: /gave more than 1048576 bytes/,
-    bomb: /gave more than 1048576 bytes/,
+    endless: /returned more than 1048576 bytes/,
+    bomb: /returned more than 1048576 bytes/,
   } as const
   for (const [fault, message] of Object.entries(reasons) as [keyof typeof reasons, RegExp][]) {
     mock.faults.set('discovery', fault)
@@ -69,7 +69,7 @@ t.test('a provider out of reach is unavailable', async (t) => {
 })
 
 t.test('no call takes longer than 5 s, its body included', async (t) => {
-  const message = /gave no whole answer within 5000 ms/
+  const message = /did not complete its response within 5000 ms/
   const slow = async (endpoint: 'discovery' | 'token' | 'userinfo', fault: 'silent' | 'dripping') => {
     const { mock, provider } = await startPair(t)
     mock.faults.set(endpoint, fault)

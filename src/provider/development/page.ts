@@ -18,7 +18,7 @@ export function signInPage(fault?: string): string {
   <input id="name" name="name" required maxlength="64" autocomplete="username" autofocus aria-describedby="${described}">
   <button>Sign in</button>
 </form>
-<p id="hint">For development: any name is a person, and there is no password.</p>`,
+<p id="hint">For development only: every name is an account, and no password is needed.</p>`,
   )
 }
 

@@ -30,8 +30,8 @@ interface Person {
 }
 
 /**
- * A real OpenID provider for development on http://127.0.0.1:PORT, where a name is all it takes to sign in. Everything
- * is in memory: after a restart it knows nobody and refuses its earlier refresh tokens.
+ * A real OpenID provider for development on http://127.0.0.1:PORT, where a name is all it takes to sign in. It keeps
+ * everything in memory: after a restart it knows nobody and refuses its earlier refresh tokens.
  */
 export async function startDevelopmentProvider(options: DevelopmentProviderOptions): Promise<DevelopmentProvider> {
   const { privateKey } = await promisify(generateKeyPair)('ec', { namedCurve: 'P-256' })
@@ -80,7 +80,7 @@ function configuration(options: DevelopmentProviderOptions, key: object, people:
       return person && { accountId: sub, claims: () => ({ ...person, email_verified: true }) }
     },
     interactions: { policy, url: (_ctx, interaction) => `/sign-in/${interaction.uid}` },
-    // No consent page, and a refresh token even though offline_access is dropped without prompt=consent.
+    // There is no consent page, but a refresh token, although offline_access is dropped without prompt=consent.
     loadExistingGrant: grantEverything,
     issueRefreshToken: () => true,
     rotateRefreshToken: true,
@@ -117,7 +117,7 @@ async function signIn(provider: Provider, people: Map<string, Person>, ctx: Cont
   } catch (error) {
     if (!(error instanceof errors.SessionNotFound)) throw error
     ctx.status = 400
-    page(ctx, faultPage('This sign-in is over. Go back to the app and start again.'))
+    page(ctx, faultPage('This sign-in has ended. Go back to the app and start again.'))
     return
   }
   if (ctx.method !== 'POST') {
@@ -128,7 +128,7 @@ async function signIn(provider: Provider, people: Map<string, Person>, ctx: Cont
   const person = personCalled(typed)
   if (person === null) {
     ctx.status = 400
-    page(ctx, signInPage('A name has at least one letter or digit, and at most 64 characters.'))
+    page(ctx, signInPage('The name must contain a letter or digit and have at most 64 characters.'))
     return
   }
   people.set(person.sub, person)
@@ -138,7 +138,7 @@ async function signIn(provider: Provider, people: Map<string, Person>, ctx: Cont
   ctx.redirect(returnTo)
 }
 
-// Spaces, case, punctuation and the ways Unicode writes one letter make no other person.
+// Names that differ only in spaces, case, punctuation or Unicode forms belong to the same person.
 function personCalled(typed: string): Person | null {
   const name = typed
     .normalize('NFC')

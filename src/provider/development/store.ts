@@ -1,8 +1,8 @@
 import type { Adapter, AdapterFactory, AdapterPayload } from 'oidc-provider'
 
-/** What the development provider remembers until it stops; that a record has expired it sees for itself. */
+/** What the development provider remembers until it stops. The provider itself checks whether a record has expired. */
 export function memoryStore(): AdapterFactory {
-  // Sessions are forgotten at once, so that each sign-in asks for a name and one can be somebody else.
+  // Sessions are forgotten at once, so that each sign-in asks for a name and can be somebody else's.
   return (model) => storeOf(model === 'Session' ? null : new Map())
 }
 
