@@ -3,7 +3,7 @@ import type { Database } from '../db/database.ts'
 import { countIncomplete } from '../db/exports.ts'
 
 const keptMs = 5_000
-const patienceMs = 1_000
+const timeoutMs = 1_000
 
 interface Parts {
   database: Pick<Database, 'db'>
@@ -12,8 +12,8 @@ interface Parts {
 }
 
 /**
- * How many exports are not completed, by status. The database is asked every 5 s at most, and waited for 1 s: nothing is
- * told while it does not answer.
+ * The number of exports that are not completed, by status. The database is asked at most every 5 s, and has 1 s to
+ * respond: without a response, the result is empty.
  */
 export function createExportCount({ database, clock, log }: Parts) {
   let askedAt = Number.NEGATIVE_INFINITY
@@ -35,7 +35,7 @@ export function createExportCount({ database, clock, log }: Parts) {
       answer = ask()
     }
     return new Promise((resolve) => {
-      const timer = setTimeout(() => resolve({}), patienceMs)
+      const timer = setTimeout(() => resolve({}), timeoutMs)
       answer.then(resolve).finally(() => clearTimeout(timer))
     })
   }

@@ -3,20 +3,20 @@ import { hchacha } from '@noble/ciphers/chacha.js'
 import { exportFile } from '../protocol/export-file.ts'
 
 const { magic, version, keyIdInfo, keyIdBytes, noncePrefixBytes, chunkBytes, tagBytes } = exportFile
-/** In UTF-8. */
+/** In bytes of UTF-8. */
 const longestCharacter = 4
 const encoder = new TextEncoder()
 const sigma = words(Buffer.from('expand 32-byte k'))
 
 /**
- * An export file, piece by piece at constant memory: a 32-byte header, then XChaCha20-Poly1305 chunks in the STREAM
+ * An export file, piece by piece in constant memory: a 32-byte header, then XChaCha20-Poly1305 chunks in the STREAM
  * construction. Nonce = prefix, 4-byte big-endian counter, last-chunk flag; associated data = the header. The plaintext
- * is not empty, so neither is the last chunk. A piece is valid until the next one is asked for.
+ * is not empty, so neither is the last chunk. A piece is valid until the next one is requested.
  */
 export async function* encryptFile(exportKey: Uint8Array, plaintext: AsyncIterable<string>): AsyncGenerator<Buffer> {
   const { header, seal } = createSealer(exportKey)
   yield header
-  // Texts are written where they are encrypted: copies of large ones pile up faster than they are collected.
+  // Text is encoded where it will be encrypted: copies of large texts pile up faster than they are collected.
   const buffer = Buffer.alloc(chunkBytes + longestCharacter - 1)
   let filled = 0
   const sealFull = () => {
@@ -27,7 +27,7 @@ export async function* encryptFile(exportKey: Uint8Array, plaintext: AsyncIterab
   }
   for await (const text of plaintext) {
     for (let rest = text; rest !== ''; ) {
-      // A full chunk waits until a byte follows it: only then it is not the last.
+      // A full chunk waits until a byte follows it, because until then it may be the last.
       if (filled >= chunkBytes) yield sealFull()
       const { read, written } = encoder.encodeInto(rest, buffer.subarray(filled))
       rest = rest.slice(read)
@@ -38,7 +38,7 @@ export async function* encryptFile(exportKey: Uint8Array, plaintext: AsyncIterab
   yield seal(buffer.subarray(0, filled), true)
 }
 
-/** The first 16 bytes of every nonce are the prefix's, so one HChaCha20 subkey serves the file and the platform's cipher does the rest. */
+/** Every nonce begins with 16 bytes of the prefix: one HChaCha20 subkey serves the file, the platform does the rest. */
 function createSealer(exportKey: Uint8Array) {
   const prefix = randomBytes(noncePrefixBytes)
   const header = Buffer.concat([Buffer.from(magic), Uint8Array.of(version), keyId(exportKey), prefix])
@@ -64,7 +64,7 @@ function createSealer(exportKey: Uint8Array) {
   }
 }
 
-/** The collector would let tens of megabytes of these pile up before it looks. */
+/** The garbage collector would let tens of megabytes of these pile up first. */
 function free({ buffer, byteLength }: Buffer<ArrayBuffer>): void {
   if (buffer.byteLength === byteLength) buffer.transfer(0)
 }

@@ -1,13 +1,13 @@
 import type { Binding, Seal } from '../seal/seal.ts'
 
-/** An export key is sealed for its row: the user's own for the user, the one that a file is made with for the export. */
+/** An export key is sealed for its row: the user's key for the user, the key of a file for its export. */
 export function sealExportKey(seal: Seal, userId: string, rowId: string, key: Uint8Array): string {
   return seal.seal(key, binding(userId, rowId))
 }
 
 export function openExportKey(seal: Seal, userId: string, rowId: string, sealed: string): Uint8Array {
   const key = seal.open(sealed, binding(userId, rowId))
-  if (!key) throw new Error(`the export key of ${rowId} does not open under SECRET_KEY`)
+  if (!key) throw new Error(`the export key of ${rowId} cannot be opened with SECRET_KEY`)
   return key
 }
 

@@ -1,8 +1,8 @@
 import type { ByteRange } from './objects/store.ts'
 
 /**
- * What a Range header (RFC 9110, section 14) asks of a file: one range, `unsatisfiable`, or undefined when the header is
- * to be ignored, because it is malformed, of another unit, or wants several ranges.
+ * What a Range header (RFC 9110, section 14) requests of a file: one range, `unsatisfiable`, or undefined if the header
+ * must be ignored, because it is malformed, has another unit, or requests several ranges.
  */
 export function parseRange(header: string | undefined, size: number): ByteRange | 'unsatisfiable' | undefined {
   const match = /^bytes=[\t ]*(\d*)-(\d*)[\t ]*$/i.exec(header ?? '')

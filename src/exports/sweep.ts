@@ -14,7 +14,7 @@ export interface ExportSweepParts {
 
 export const keptMs = 7 * 24 * 60 * 60 * 1000
 
-/** Removes expired exports, failed ones after the same time, and objects that no export refers to. */
+/** Removes expired exports, failed ones of the same age, and objects that no export refers to. */
 export async function sweepExports(parts: ExportSweepParts): Promise<void> {
   await removeOutdated(parts)
   await removeOrphans(parts)
@@ -24,7 +24,7 @@ async function removeOutdated({ database, objects, clock, log }: ExportSweepPart
   const now = clock()
   for (const { id, user_id, object_key } of await listOutdated(database.db, now, now - keptMs)) {
     try {
-      // The file first: if that fails, the row remembers it.
+      // The file goes first: if that fails, the row still refers to it.
       if (object_key !== null) await objects.remove(object_key)
       await database.write((trx) => deleteExport(trx, user_id, id))
     } catch (error) {
@@ -33,7 +33,7 @@ async function removeOutdated({ database, objects, clock, log }: ExportSweepPart
   }
 }
 
-/** An attempt is in the database before its object is begun, so what has no current attempt is of no use to anybody. */
+/** An attempt is in the database before its object is begun, so an object without a current attempt is an orphan. */
 async function removeOrphans({ database, objects, log }: ExportSweepParts): Promise<void> {
   for await (const key of objects.list()) {
     if (await isCurrent(database.db, attemptOf(key))) continue

@@ -28,17 +28,17 @@ interface Parts {
 const maxRunning = 2
 const tickMs = 5_000
 
-/** `postponed`: the store is out of reach. `dropped`: stopped, or the export is another worker's or nobody's by now. */
+/** `postponed`: the store is unreachable. `dropped`: stopped, or the export now has another worker or was deleted. */
 type Outcome = 'completed' | 'failed' | 'postponed' | 'dropped'
 
 export interface ExportWorker {
-  /** Says that there may be a job. */
+  /** Call this when there may be a job. */
   wake(): void
-  /** Resolves once nobody here works on the export any more and what they wrote is gone. For an export that was deleted. */
+  /** For a deleted export: resolves once nothing here works on it any more, and what was written has been removed. */
   stop(exportId: string): Promise<void>
-  /** How many attempts ended how since the start. */
+  /** Attempts since the start, by outcome. */
   outcomes(): Record<Outcome, number>
-  /** Gives the running jobs back. */
+  /** Releases the running jobs. */
   close(): Promise<void>
 }
 
@@ -48,7 +48,7 @@ interface Run {
   done: Promise<void>
 }
 
-/** Takes jobs, two at a time, and renews their leases. A job that was lost meanwhile is dropped. */
+/** Claims jobs, two at a time, and renews their leases. A job whose lease is lost is dropped. */
 export function startExportWorker(parts: Parts): ExportWorker {
   const { log, database } = parts
   const running = new Set<Run>()
@@ -70,13 +70,13 @@ export function startExportWorker(parts: Parts): ExportWorker {
         await takeJobs()
       }
     } catch (error) {
-      log.error({ err: error }, 'export jobs could not be taken')
+      log.error({ err: error }, 'export jobs could not be claimed')
     } finally {
       ticking = undefined
     }
   }
 
-  /** Its own are renewed first: a process that was asleep does not take its own jobs for those of a dead one. */
+  /** Renews its own first, so that a process that was asleep does not mistake its own jobs for those of a dead one. */
   async function checkLeases(): Promise<void> {
     const lost = await database.write(async (trx) => {
       const runs: Run[] = []
@@ -99,13 +99,13 @@ export function startExportWorker(parts: Parts): ExportWorker {
     const abort = new AbortController()
     const done = attempt(parts, job, abort.signal)
       .catch((error): Outcome => {
-        log.error({ err: error, exportId: job.id }, 'an export job could not be given back')
+        log.error({ err: error, exportId: job.id }, 'an export job could not be released')
         return 'failed'
       })
       .then((outcome) => {
         outcomes[outcome]++
         running.delete(run)
-        // The next job would meet the same store: they all wait for the next tick.
+        // The next job would need the same store, so they all wait for the next tick.
         if (outcome !== 'postponed') wake()
       })
     const run = { job, abort, done }
@@ -135,7 +135,7 @@ export function startExportWorker(parts: Parts): ExportWorker {
   }
 }
 
-/** The object comes before the row that refers to it: a crash in between leaves an orphan, never half an export. */
+/** Stores the object before the row that refers to it: a crash in between leaves an orphan, never half an export. */
 async function attempt(parts: Parts, job: Job, signal: AbortSignal): Promise<Outcome> {
   const { log, clock, database, objects } = parts
   const object_key = objectKeyOf(job)
@@ -152,14 +152,14 @@ async function attempt(parts: Parts, job: Job, signal: AbortSignal): Promise<Out
     await objects.remove(object_key)
     return 'dropped'
   } catch (error) {
-    const isOutOfReach = !signal.aborted && error instanceof ObjectStoreUnavailableError
+    const isUnreachable = !signal.aborted && error instanceof ObjectStoreUnavailableError
     const about = { err: error, exportId: job.id, attempt: job.attempts }
-    if (isOutOfReach) log.warn(about, 'an export waits: the object store is out of reach')
+    if (isUnreachable) log.warn(about, 'an export is postponed: the object store is unreachable')
     else if (!signal.aborted) log.error(about, 'an attempt at an export failed')
-    const giveBack = signal.aborted ? releaseExport : isOutOfReach ? postponeExport : failAttempt
+    const giveBack = signal.aborted ? releaseExport : isUnreachable ? postponeExport : failAttempt
     const wasHeld = await database.write((trx) => giveBack(trx, job, database.now))
-    if (isOutOfReach) return 'postponed'
-    // If the job was not held any more, the failed write may have completed it all the same.
+    if (isUnreachable) return 'postponed'
+    // If the job was no longer held, the write that failed may have completed it after all.
     if (wasHeld) await objects.remove(object_key)
     return signal.aborted ? 'dropped' : 'failed'
   }

@@ -5,10 +5,10 @@ import { exportFile } from '../protocol/export-file.ts'
 import { encryptFile } from './file.ts'
 import type { ObjectStore } from './objects/store.ts'
 
-/** Pages are of this size if their bookmarks are like those before; at the worst, one is 8 MiB. */
+/** A page has this size if its bookmarks are like the previous ones; at worst, it has 8 MiB. */
 const pageBytes = 256 * 1024
 const maxPageLength = 32
-/** What JSON writes as it is. */
+/** Text that JSON leaves as it is. */
 const plain = /^[ !#-[\]-~]*$/
 
 interface Parts {
@@ -23,7 +23,7 @@ interface Export {
   exportedAt: number
 }
 
-/** Makes the file of an export and stores it, at constant memory. What is inside a bookmark stays the client's ciphertext. */
+/** Makes and stores an export's file in constant memory. Inside it, each bookmark is still the client's ciphertext. */
 export async function writeExport(
   { database, objects }: Parts,
   { objectKey, userId, exportKey, exportedAt }: Export,
@@ -44,7 +44,7 @@ export async function writeExport(
   return { size_bytes, bookmark_count }
 }
 
-/** Short pages by id, never one long transaction: whatever is live all the time comes, once. */
+/** Reads short pages by id, never one long transaction: a bookmark that stays live is read exactly once. */
 async function* liveBookmarks(db: Db, userId: string): AsyncGenerator<Row> {
   let length = 1
   for (let after = ''; ; ) {
@@ -58,7 +58,7 @@ async function* liveBookmarks(db: Db, userId: string): AsyncGenerator<Row> {
   }
 }
 
-/** A large ciphertext is passed on as it is: each copy of it is garbage that grows the process. */
+/** A large ciphertext is passed on as it is: each copy would be garbage that makes the process grow. */
 function* serialize({ entity_id, encrypted_data, data_hash, created_at, updated_at }: Row): Generator<string> {
   yield `{"id":${JSON.stringify(entity_id)},"encrypted_data":"`
   const text = encrypted_data ?? ''

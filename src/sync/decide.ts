@@ -7,11 +7,11 @@ import type { Verdict } from './write.ts'
 type Change = Schemas['Change']
 
 export interface Decision extends Verdict {
-  /** Why, for the changes that lost. */
+  /** The changes that lost, each with the reason. */
   lost: Map<Change, string>
 }
 
-/** Decides between the stored version of an entity and all changes of it in one push: the greatest of them wins. */
+/** Decides between the stored version of an entity and all its changes in one push: the greatest of them wins. */
 export function decide(changes: Change[], stored: StoredVersion | undefined): Decision {
   const greatest = changes.reduce((best, other) =>
     compareVersions(toVersion(other), toVersion(best)) > 0 ? other : best,
@@ -48,7 +48,7 @@ function resolve(winner: Change, changes: Change[], stored: StoredVersion | unde
   return isUnseen(winner, stored) ? 'last_write_wins' : undefined
 }
 
-/** A device stamps an edit above the version that it edits: equal timestamps are of two that did not know each other. */
+/** An edit gets a greater timestamp than the version that it edits: if they are equal, neither had seen the other. */
 function isUnseen(winner: Change, stored: StoredVersion | undefined): boolean {
   if (!stored || stored.device_id === winner.device_id) return false
   return stored.timestamp === winner.timestamp || (winner.base !== undefined && stored.stamp > winner.base)

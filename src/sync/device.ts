@@ -1,9 +1,9 @@
-/** The device that makes a request, of the signed-in user. */
+/** The signed-in user's device that makes a request. */
 export interface Device {
   userId: string
   /** As in `X-Device-ID`. */
   deviceId: string
 }
 
-/** Stands for every device that does not give its id, so nothing is kept of it. */
+/** Stands for every device that does not send its id, so nothing is stored about it. */
 export const unknownDevice = 'unknown'

@@ -2,7 +2,7 @@ import type { Schemas } from '../contract/schemas.ts'
 import type { Row } from '../db/rows.ts'
 import { readOverwritten } from './overwritten.ts'
 
-/** The newest change of an entity, as the contract shows it. A deleted one goes without its ciphertext. */
+/** The newest change of an entity in the contract's form. A deleted entity is sent without its ciphertext. */
 export function toSyncEvent(row: Row): Schemas['SyncEvent'] {
   return {
     id: row.event_id,

@@ -19,7 +19,7 @@ export interface ImportParts extends WriteParts {
 const isImportBookmark = compileSchema<ImportBookmark>('ImportBookmark')
 const inUse = 'Bookmark already exists'
 
-/** Imports what it can in one transaction; the elements that fail are reported, each with its reason. */
+/** Imports what it can in one transaction, and reports the elements that fail, each with the reason. */
 export async function importBookmarks(
   parts: ImportParts,
   { userId, deviceId }: Device,
@@ -27,8 +27,8 @@ export async function importBookmarks(
 ): Promise<Schemas['ImportResponse']> {
   const now = parts.clock()
   const faults = findFaults(candidates, now)
-  const sound = candidates.filter((candidate) => !faults.has(candidate)) as ImportBookmark[]
-  const changes = sound.map((bookmark) => ({ entity_type: 'bookmark' as const, entity_id: bookmark.id, bookmark }))
+  const valid = candidates.filter((candidate) => !faults.has(candidate)) as ImportBookmark[]
+  const changes = valid.map((bookmark) => ({ entity_type: 'bookmark' as const, entity_id: bookmark.id, bookmark }))
   const { verdicts } = await writeRecords(parts, { userId, now, syncedBy: deviceId }, changes, ([change], stored) => {
     const { bookmark } = change as (typeof changes)[number]
     if (stored?.deleted_at === null) return { existing: bookmark }
@@ -45,7 +45,7 @@ export async function importBookmarks(
   return { imported: imported_ids.length, imported_ids, errors, timestamp: now }
 }
 
-/** A second element with the id of a sound one is a fault, too. */
+/** A second element with the id of a valid one is a fault, too. */
 function findFaults(candidates: Candidate[], now: number): Map<Candidate, string> {
   const seen = new Set<string>()
   const faults = new Map<Candidate, string>()
@@ -57,16 +57,16 @@ function findFaults(candidates: Candidate[], now: number): Map<Candidate, string
   return faults
 }
 
-/** Milliseconds are beyond the schema's range, too: that they are no seconds is the better reason. */
+/** Milliseconds are also beyond the schema's range, but that they are not seconds is the better reason. */
 function findFault(candidate: Candidate & Partial<ImportBookmark>, now: number): string | undefined {
-  const late = (['date_added', 'date_modified'] as const).find((field) =>
+  const ahead = (['date_added', 'date_modified'] as const).find((field) =>
     isFarAhead(Number(candidate[field]) * 1000, now),
   )
-  if (late) return `${late} is not in seconds`
+  if (ahead) return `${ahead} is not in seconds`
   return isImportBookmark(candidate) ? undefined : describeFault(isImportBookmark.errors)
 }
 
-/** A deleted bookmark is revived: that is what backups are for, so the import is made newer than its deletion. */
+/** Restores a deleted bookmark, which is what backups are for: the import is made newer than the deletion. */
 function toWinner(bookmark: ImportBookmark, stored: StoredVersion | undefined, deviceId: string, now: number): Winner {
   const addedAt = bookmark.date_added === undefined ? now : bookmark.date_added * 1000
   const modifiedAt = bookmark.date_modified === undefined ? addedAt : bookmark.date_modified * 1000

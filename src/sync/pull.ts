@@ -8,7 +8,7 @@ import { findCounters, lockUser } from '../db/users.ts'
 import { type Device, unknownDevice } from './device.ts'
 import { toSyncEvent } from './event.ts'
 
-const mostBytes = 8 * 1024 * 1024
+const maxBytes = 8 * 1024 * 1024
 const cursorAgeMs = 60_000
 
 export interface PullParts {
@@ -17,14 +17,14 @@ export interface PullParts {
   metrics: { countPull(changes: number): void }
 }
 
-/** The changes after `since` in stamp order, at most `limit` and about 8 MiB of them. */
+/** The changes after `since` in order of sequence numbers, at most `limit` and about 8 MiB of them. */
 export async function pull(
   parts: PullParts,
   device: Device,
   since: number,
   limit: number,
 ): Promise<Schemas['PullResponse']> {
-  // Read before the changes: what is written in between has a greater stamp, and is not skipped.
+  // Read before the changes: what is written in between has a greater sequence number, and is not skipped.
   const { last_stamp } = await findCounters(parts.database.db, device.userId)
   const { rows, hasMore } = await readPage(parts, device.userId, since, limit)
   const cursor = rows.at(-1)?.stamp ?? last_stamp
@@ -39,12 +39,12 @@ async function readPage(
   since: number,
   limit: number,
 ): Promise<{ rows: Row[]; hasMore: boolean }> {
-  const rows = await listChangePage(database.db, userId, since, { rows: limit + 1, bytes: mostBytes })
+  const rows = await listChangePage(database.db, userId, since, { rows: limit + 1, bytes: maxBytes })
   const bytes = rows.reduce((sum, { encrypted_data }) => sum + (encrypted_data?.length ?? 0), 0)
-  return { rows: rows.slice(0, limit), hasMore: rows.length > limit || bytes >= mostBytes }
+  return { rows: rows.slice(0, limit), hasMore: rows.length > limit || bytes >= maxBytes }
 }
 
-/** Written when it moved, or when `last_sync` is stale: most pulls find nothing new, and should not write. */
+/** Writes only if the cursor has moved or `last_sync` is stale: most pulls find nothing new, and should not write. */
 async function keepCursor({ database, clock }: PullParts, { userId, deviceId }: Device, cursor: number): Promise<void> {
   const now = clock()
   const known = await findDevice(database.db, userId, deviceId)
@@ -52,7 +52,7 @@ async function keepCursor({ database, clock }: PullParts, { userId, deviceId }: 
   const fresh = known !== undefined && known.cursor === cursor && Math.abs(now - known.last_sync) < cursorAgeMs
   if (fresh && !settles) return
   await database.write(async (trx) => {
-    // What a push does under the user's lock, too, and could else lock the other way round.
+    // A push writes the same rows under the user's lock; without it, the two could lock in opposite orders.
     if (!known || settles) await lockUser(trx, userId)
     if (settles) await settleDevice(trx, userId, deviceId, cursor)
     await saveCursor(trx, { user_id: userId, device_id: deviceId, cursor, last_sync: now })

@@ -12,7 +12,7 @@ export interface PushParts extends WriteParts {
   metrics: { countPush(changes: number, conflicts: { rejected: number; overwritten: number }): void }
 }
 
-/** Applies all changes in one transaction; for each entity the greatest of the stored version and the pushed ones stays. */
+/** Applies all changes in one transaction. For each entity, the greatest of the stored and pushed versions is kept. */
 export async function push(parts: PushParts, device: Device, changes: Change[]): Promise<Schemas['PushResponse']> {
   const { userId } = device
   const now = parts.clock()

@@ -8,9 +8,9 @@ export interface QuotaLimits {
 }
 
 /**
- * The replacements that are stored; throws QuotaExceeded when they would pass a limit. What makes no total larger always
- * passes, so that a user above a lowered limit can get below it. Deletes pass as well: at the limit of records, one of an unknown
- * entity just leaves no tombstone.
+ * The replacements to store; throws QuotaExceeded if they would exceed a limit. What increases neither total always
+ * passes, so that a user over a lowered limit can get below it. Deletes pass, too: at the limit of records, deleting an
+ * unknown entity just leaves no tombstone.
  */
 export function withinQuota(limits: QuotaLimits, user: LockedUser, replacements: Replacement[]): Replacement[] {
   const { bytes } = addedUsage(replacements)
@@ -24,7 +24,7 @@ export function withinQuota(limits: QuotaLimits, user: LockedUser, replacements:
   return replacements.filter((replacement) => !omitted.has(replacement))
 }
 
-/** What the replacements make a user's totals larger by. */
+/** How much the replacements add to the user's totals. */
 export function addedUsage(replacements: Replacement[]): { bytes: number; records: number } {
   return {
     bytes: replacements.reduce((sum, replacement) => sum + addedBytes(replacement), 0),
@@ -32,7 +32,7 @@ export function addedUsage(replacements: Replacement[]): { bytes: number; record
   }
 }
 
-/** A delete keeps the ciphertext. All of it is ASCII: characters are bytes. */
+/** A delete keeps the ciphertext. It is all ASCII, so characters are bytes. */
 function addedBytes({ winner, stored }: Replacement): number {
   if (winner.operation === 'delete') return 0
   return (winner.encrypted_data?.length ?? 0) - (stored?.bytes ?? 0)

@@ -1,13 +1,13 @@
 import type { EntityKey, Row, StoredVersion } from '../db/rows.ts'
 import { overwrittenBy } from './overwritten.ts'
 
-/** A version that wins, and is to be stored. */
+/** A version that has won and will be stored. */
 export interface Winner
   extends Pick<Row, 'operation' | 'event_id' | 'timestamp' | 'device_id' | 'encrypted_data' | 'data_hash'> {
-  /** When the entity is not known yet. */
+  /** Used if the entity is not known yet. */
   createdAt: number
   resolution?: 'device_id' | 'last_write_wins' | undefined
-  /** Whether it replaces another device's version that it was made without. */
+  /** Whether it replaces another device's version that its own device had not seen. */
   unseen?: boolean
 }
 
@@ -42,7 +42,7 @@ export function toRow(userId: string, stamp: number, replacement: Replacement): 
   }
 }
 
-/** What it changes the number of live bookmarks by. */
+/** How much it changes the number of live bookmarks. */
 export function liveDelta({ entity, winner, stored }: Replacement): number {
   if (entity.entity_type !== 'bookmark') return 0
   const before = stored !== undefined && stored.deleted_at === null

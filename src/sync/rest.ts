@@ -11,7 +11,7 @@ export interface RestParts extends WriteParts {
   clock: () => number
 }
 
-/** A write over REST is a change that always wins: its time is after the stored one's, whatever the clocks. */
+/** A write over REST is a change that always wins: its timestamp is above the stored one, whatever the clocks say. */
 export async function createRecord(parts: RestParts, device: Device, id: string, content: Content): Promise<Row> {
   return writeRecord(parts, device, id, 'create', content, (stored) => {
     if (stored) throw new ServiceError('BookmarkExists')

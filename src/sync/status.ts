@@ -5,10 +5,10 @@ import { countChanges } from '../db/records.ts'
 import { countRejections } from '../db/rejections.ts'
 import { findCounters } from '../db/users.ts'
 
-/** `pending_changes` is counted up to this: that many or more. */
-const mostPending = 10_000
+/** `pending_changes` is counted up to this, which means this many or more. */
+const maxPending = 10_000
 
-/** How far a device is behind; without one, the user's devices together. */
+/** The status of a device or, without one, of all of the user's devices together. */
 export async function readStatus(
   { database }: { database: Pick<Database, 'db'> },
   userId: string,
@@ -20,7 +20,7 @@ export async function readStatus(
   return {
     user_id: userId,
     last_sync: device?.last_sync ?? 0,
-    pending_changes: await countChanges(db, userId, device?.cursor ?? 0, deviceId ?? '', mostPending),
+    pending_changes: await countChanges(db, userId, device?.cursor ?? 0, deviceId ?? '', maxPending),
     conflict_count: await countRejections(db, userId),
     total_bookmarks: live_bookmarks,
   }

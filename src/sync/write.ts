@@ -25,24 +25,24 @@ interface Write {
   userId: string
   /** The server's time, Unix ms. */
   now: number
-  /** The device that syncs by this write. */
+  /** The device that syncs with this write. */
   syncedBy?: string | undefined
 }
 
-/** What becomes of an entity. */
+/** The outcome for an entity. */
 export interface Verdict {
   /** Replaces what is stored. */
   winner?: Winner | undefined
-  /** The device whose change lost, and is told so. */
+  /** The device whose change was rejected. */
   loser?: string | undefined
 }
 
 /**
- * The only way in which a user's records change: lock, read, decide, write, and publish after the commit.
+ * The only way to change a user's records: lock, read, decide, write, and publish after the commit.
  *
- * `decide` gets all changes of one entity and its stored version, under the lock on the user, and only decides: it may be
- * asked again when the transaction has to be repeated. What it throws undoes everything. Winners beyond the user's quota
- * throw QuotaExceeded, except for tombstones, which are left out.
+ * `decide` gets all changes of one entity and its stored version, under the lock on the user. It must only decide: it
+ * runs again if the transaction is retried. If it throws, nothing is written. Winners beyond the user's quota throw
+ * QuotaExceeded, except for tombstones, which are left out.
  */
 export async function writeRecords<Change extends EntityKey, Decided extends Verdict>(
   { config, database, pulse }: WriteParts,
@@ -74,7 +74,7 @@ export async function writeRecords<Change extends EntityKey, Decided extends Ver
   return written
 }
 
-/** Gives each a stamp, and keeps the user's counters. A clock that goes back does not make the stamps smaller. */
+/** Gives each a sequence number, which grows even if the clock goes back, and updates the user's counters. */
 async function replace(
   database: WriteParts['database'],
   trx: Trx,
@@ -101,7 +101,7 @@ async function replace(
   return rows
 }
 
-/** Without a winner's stamp there is no record of the entity: its tombstone was beyond the quota. */
+/** Without a winner's sequence number the entity has no record: its tombstone was beyond the quota. */
 function toRejection(
   { entity_type, entity_id }: EntityKey,
   loser: string | undefined,

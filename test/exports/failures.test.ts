@@ -82,7 +82,7 @@ testOnEachStore(t, (t, store) => {
           'no attempt counted but the one that made it',
         )
       }
-      t.match(fixture.lines.join(''), /an export waits: the object store is out of reach/)
+      t.match(fixture.lines.join(''), /an export is postponed: the object store is unreachable/)
     },
   )
 
@@ -95,7 +95,7 @@ testOnEachStore(t, (t, store) => {
     t.teardown(() => worker.close())
     t.equal((await fixture.settled(id, 'bob')).status, 'failed')
     const log = fixture.lines.join('')
-    t.match(log, `the export key of ${id} does not open under SECRET_KEY`)
+    t.match(log, `the export key of ${id} cannot be opened with SECRET_KEY`)
     t.notMatch(log, sealed)
     t.strictSame(await fixture.files(), [])
   })
