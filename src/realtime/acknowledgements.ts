@@ -1,18 +1,18 @@
 import { ServiceError } from '../contract/errors.ts'
 import { type EntityKey, entityKey, type Row } from '../db/rows.ts'
 
-/** A client that sends changes and never takes their acknowledgements is not served without end. */
+/** The limit for a client that sends changes but never reads their acknowledgements. */
 const maxAwaited = 1000
 
 /**
- * Which changes a socket gets although its own device made them: those that were sent over it. They are known by entity,
- * since a newer change of the same entity acknowledges an older one.
+ * The changes that a socket receives although its own device made them: those that were sent over it. They are listed
+ * by entity, because a newer change of an entity also acknowledges an older one.
  */
 export class Acknowledgements {
   readonly #awaited = new Set<string>()
   #pushing: { key: string; deliveredStamp: number | undefined } | undefined
 
-  /** Whether a change that comes by in stamp order is due; it is delivered then. */
+  /** Whether the next change in order of sequence numbers is an acknowledgement; if so, it counts as delivered. */
   take(row: Row): boolean {
     const key = entityKey(row)
     const isPushing = this.#pushing?.key === key
@@ -21,9 +21,9 @@ export class Acknowledgements {
   }
 
   /**
-   * Pushes a change of the entity, and resolves to the change that must be sent now, if any: `push` resolves to the one
-   * that it wrote or met, which may come by before it returns. One that the socket still has before it is sent in its
-   * turn, so that stamps never run ahead of what was delivered.
+   * Pushes a change of the entity, and resolves to the change that must be sent now, if any. `push` resolves to the one
+   * that it wrote or found, which may be delivered before it returns. One beyond the socket's cursor is sent in its
+   * turn, so that sequence numbers never run ahead of what was delivered.
    *
    * @throws ServiceError TooManyRequests, and what `push` throws
    */

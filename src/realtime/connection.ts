@@ -4,9 +4,9 @@ import { Acknowledgements } from './acknowledgements.ts'
 
 export const closeCodes = { stopping: 1001, signedOut: 4401, silent: 4408 } as const
 
-/** A socket with this much unsent gets nothing more until it has drained. */
+/** A socket with this many unsent bytes is sent nothing more until it has drained. */
 const maxUnsentBytes = 1024 * 1024
-/** Checks are 5 s apart: a socket is closed at the first one that comes 60 s after it was last heard, or read. */
+/** Checks are 5 s apart: a socket is closed at the first check 60 s after its client last sent or read anything. */
 const maxQuietChecks = 12
 const lingerMs = 1000
 
@@ -14,17 +14,17 @@ export interface Peer {
   userId: string
   loginId: string
   deviceId: string
-  /** The stamp to go on from; without one the socket starts with what comes next. */
+  /** The cursor to continue from; without one, the socket starts with the next change. */
   since: number | undefined
 }
 
-/** The sending half of a socket, and whether its client still lives. */
+/** The sending half of a socket, and the check whether its client is still alive. */
 export class Connection {
   readonly peer: Peer
   readonly acknowledgements = new Acknowledgements()
-  /** Up to which stamp changes were sent or passed over; undefined until the socket is greeted. */
+  /** The sequence number up to which changes were sent or skipped; undefined until the socket is greeted. */
   cursor: number | undefined
-  /** What is being done about the client's messages. */
+  /** The work on the client's messages. */
   work: Promise<void> = Promise.resolve()
   closing = false
   readonly #socket: WebSocket
@@ -42,7 +42,7 @@ export class Connection {
     this.#onDrained = onDrained
     for (const event of ['message', 'ping', 'pong']) socket.on(event, () => this.#heard())
     socket.on('close', () => this.#end())
-    // The library has answered a fault of the protocol with its close code by now.
+    // By now the library has answered a protocol violation with its close code.
     socket.on('error', () => this.#linger())
   }
 
@@ -54,7 +54,7 @@ export class Connection {
     return this.#draining !== undefined
   }
 
-  /** Resolves once the socket may be sent something, or will never be. */
+  /** Resolves once the socket can be sent something, or never will be. */
   async ready(): Promise<void> {
     await this.#greeted.promise
     await this.#draining?.promise
@@ -78,7 +78,7 @@ export class Connection {
     this.sendText(Buffer.from(JSON.stringify(message)))
   }
 
-  /** One buffer may go to many sockets: nothing is copied. Never waits. */
+  /** Never waits. One buffer can go to many sockets, because nothing is copied. */
   sendText(message: Buffer): void {
     if (!this.open) return
     this.#socket.send(message, { binary: false }, this.#sent)
@@ -93,7 +93,7 @@ export class Connection {
     this.#silentChecks = 0
   }
 
-  /** Called every 5 s. While the socket is paused, it is us who do not listen. */
+  /** Called every 5 s. While the socket is paused, its silence does not count, because we are not reading. */
   check(): void {
     const unsent = this.#socket.bufferedAmount
     this.#stuckChecks = this.stalled && unsent >= this.#unsentBytes ? this.#stuckChecks + 1 : 0
@@ -130,7 +130,7 @@ export class Connection {
     this.#ended.resolve()
   }
 
-  /** Nobody waits for a socket that is gone. */
+  /** Nobody must wait for a socket that has ended. */
   #settle(): void {
     this.#greeted.resolve()
     this.#draining?.resolve()

@@ -14,8 +14,8 @@ export interface DeliveryParts {
 }
 
 /**
- * Sends a user's changes to each of the user's sockets, from its own cursor on. One page serves all sockets whose cursor
- * lies within it. Tells whether there is more to read; a socket that stalls goes on when it has drained.
+ * Sends a user's changes to each of the user's sockets, from the socket's own cursor on. One page serves all sockets
+ * whose cursors lie within it. Returns whether there is more to read; a stalled socket continues once it has drained.
  */
 export async function deliver(
   parts: DeliveryParts,
@@ -40,7 +40,7 @@ function isReady(connection: Connection): connection is Ready {
   return connection.open && !connection.stalled && connection.cursor !== undefined
 }
 
-/** The user's last stamp is read before the greeting: what comes after `connected` is never passed over. */
+/** Reads the user's last sequence number before the greeting, so that no change after `connected` is skipped. */
 async function greet(parts: DeliveryParts, userId: string, connections: ReadonlySet<Connection>): Promise<void> {
   const fresh = [...connections].filter(({ open, cursor }) => open && cursor === undefined)
   if (fresh.length === 0) return
@@ -51,7 +51,7 @@ async function greet(parts: DeliveryParts, userId: string, connections: Readonly
   }
 }
 
-/** Looked up after what is about to be sent was read, so that a login that ended meanwhile gets none of it. */
+/** Checks the logins after reading what will be sent, so that a login that has just ended receives none of it. */
 async function keepAlive<T extends Connection>({ database, clock }: DeliveryParts, connections: T[]): Promise<T[]> {
   const loginIds = new Set(connections.map(({ peer }) => peer.loginId))
   const alive = await findAliveLogins(database.db, [...loginIds], clock())
@@ -63,7 +63,7 @@ async function keepAlive<T extends Connection>({ database, clock }: DeliveryPart
 
 interface Page {
   changes: { row: Row; message(): Buffer }[]
-  /** Sockets whose cursor is below it find all their next changes in the page. */
+  /** Sockets whose cursors are below this find all their next changes in the page. */
   end: number
   more: boolean
 }
@@ -83,7 +83,7 @@ export function toMessage(row: Row): Buffer {
   return Buffer.from(JSON.stringify({ type: 'sync', event: toSyncEvent(row), stamp: row.stamp }))
 }
 
-/** Nothing waits in here: one slow socket delays none of the others. */
+/** Never waits, so that one slow socket does not delay the others. */
 function sendPage(connection: Ready, page: Page): boolean {
   for (const { row, message } of page.changes) {
     if (row.stamp <= connection.cursor) continue
@@ -94,7 +94,7 @@ function sendPage(connection: Ready, page: Page): boolean {
   return page.more
 }
 
-/** A device does not get its own changes, except those that it sent over this socket. */
+/** A device does not receive its own changes, except those that it sent over this socket. */
 function isFor({ peer, acknowledgements }: Connection, row: Row): boolean {
   const isOwed = acknowledgements.take(row)
   return isOwed || row.device_id === 'unknown' || row.device_id !== peer.deviceId

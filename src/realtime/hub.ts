@@ -7,19 +7,19 @@ import { createTurns } from './turns.ts'
 
 const checkEveryMs = 5000
 const pingEveryMs = 20_000
-/** Heals lost pulses, and finds the sessions that are over. */
+/** Makes up for lost pulses, and finds sessions that have ended. */
 const sweepEveryMs = 30_000
 /** Each holds one page of changes in memory. */
 const readers = 4
 
 export interface Hub {
-  /** Greets the socket, replays what it missed, and sends it what comes from then on. */
+  /** Greets the socket, replays the changes that it missed, and sends it all later ones. */
   open(socket: WebSocket, peer: Peer): Connection
   sockets(): number
   socketsOf(userId: string): number
-  /** What waits in them for slow readers. */
+  /** Bytes in all sockets that wait for slow readers. */
   unsentBytes(): number
-  /** Closes every socket, and waits for what their clients asked for. */
+  /** Closes every socket, and waits until the messages of their clients are processed. */
   close(): Promise<void>
 }
 
@@ -28,7 +28,7 @@ interface HubParts extends DeliveryParts {
   log: FastifyBaseLogger
 }
 
-/** All sockets of this process. A pulse tells that a user's changes are to be read; each socket goes on from its cursor. */
+/** All sockets of this process. A pulse has a user's new changes read; each socket continues from its own cursor. */
 export function createHub({ log, clock, database, pulse }: HubParts): Hub {
   const users = new Map<string, Set<Connection>>()
   const failed = new Set<string>()
@@ -40,7 +40,7 @@ export function createHub({ log, clock, database, pulse }: HubParts): Hub {
       const more = await deliver({ clock, database }, userId, users.get(userId) ?? new Set())
       if (more) turns.add(userId)
     } catch (err) {
-      if (failed.size === 0) log.error({ err }, 'changes could not be read, trying again')
+      if (failed.size === 0) log.error({ err }, 'changes could not be read, retrying')
       failed.add(userId)
     }
   })

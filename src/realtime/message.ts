@@ -31,7 +31,7 @@ function parse(data: Buffer): { type?: unknown } | null {
   try {
     return JSON.parse(data.toString())
   } catch {
-    throw malformed('it is no JSON')
+    throw malformed('it is not JSON')
   }
 }
 

@@ -19,7 +19,7 @@ export interface RealtimeRequest {
   deviceId: string
   since: number | undefined
   log: FastifyBaseLogger
-  /** Throws TooManyRequests when the user has used up the rate. */
+  /** Throws TooManyRequests if the user has exceeded the rate limit. */
   countMessage(): Promise<void>
 }
 
@@ -33,7 +33,7 @@ interface Received {
   isBinary: boolean
 }
 
-/** Follows an upgraded socket: the hub sends to it, and what its client sends is handled here, one message at a time. */
+/** Serves an upgraded socket: the hub sends to it, and its client's messages are handled here, one at a time. */
 export function openRealtime(socket: WebSocket, request: RealtimeRequest, parts: SocketParts): void {
   const { session, deviceId, since } = request
   const connection = parts.hub.open(socket, { userId: session.userId, loginId: session.loginId, deviceId, since })
@@ -45,7 +45,7 @@ export function openRealtime(socket: WebSocket, request: RealtimeRequest, parts:
     if (!working) connection.work = work()
   }
 
-  /** The socket is paused meanwhile, so no more waits here than what had arrived in one piece. */
+  /** The socket is paused meanwhile, so only messages that arrived in one piece can be waiting here. */
   async function work(): Promise<void> {
     working = true
     socket.pause()
@@ -79,7 +79,7 @@ export function openRealtime(socket: WebSocket, request: RealtimeRequest, parts:
   socket.on('message', (data: Buffer, isBinary) => receive({ data, isBinary }))
 }
 
-/** A push of one. Its acknowledgement is the entity's newest change, which for a retry no pulse announces. */
+/** A push of one change. It is acknowledged by the entity's newest change, which no pulse announces for a retry. */
 async function pushChange(connection: Connection, event: Schemas['Change'], parts: SocketParts): Promise<void> {
   const push = () => writeChange(connection, event, parts)
   const row = await connection.acknowledgements.acknowledge(event, push, () => connection.cursor ?? 0)
@@ -87,8 +87,8 @@ async function pushChange(connection: Connection, event: Schemas['Change'], part
 }
 
 /**
- * Resolves to the entity's newest change, unless the event lost. A delete for whose tombstone there was no room has none;
- * it is acknowledged as it is, with a stamp from which nothing is missed.
+ * Resolves to the entity's newest change, unless the event lost. A delete whose tombstone had no room left has none; it
+ * is acknowledged as it is, with a sequence number from which nothing is missed.
  */
 async function writeChange(connection: Connection, event: Schemas['Change'], parts: SocketParts) {
   const { userId, deviceId } = connection.peer

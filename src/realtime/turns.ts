@@ -1,19 +1,19 @@
 export interface Turns<T> {
-  /** Gives the item a turn; one that waits already has only one, one that is at work gets another after it. */
+  /** Gives the item a turn. One that is already waiting gets no second turn; one that is at work gets another. */
   add(item: T): void
-  /** Drops those that wait; resolves when none is at work. */
+  /** Drops the items that are waiting; resolves when none is at work. */
   close(): Promise<void>
 }
 
-/** Few items are at work at once, one item never twice, in the order in which they came. `work` must not throw. */
-export function createTurns<T>(most: number, work: (item: T) => Promise<void>): Turns<T> {
+/** At most `max` items are at work at once, in order of arrival, and no item twice. `work` must not throw. */
+export function createTurns<T>(max: number, work: (item: T) => Promise<void>): Turns<T> {
   const waiting = new Set<T>()
   const working = new Map<T, Promise<void>>()
   let closed = false
 
   function begin(): void {
     for (const item of waiting) {
-      if (working.size >= most) return
+      if (working.size >= max) return
       if (working.has(item)) continue
       waiting.delete(item)
       working.set(

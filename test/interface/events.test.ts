@@ -62,7 +62,7 @@ t.test('error | error (string) | Error report', async (t) => {
   phone.send({ type: 'sync', event: change({ entity_id: 'b1', timestamp: 1000, device_id: 'phone' }) })
   t.match(await phone.next(), { type: 'error', error: /^bookmark b1: Last write wins/ })
   phone.socket.send('garbage')
-  t.same(await phone.next(), { type: 'error', error: 'Malformed message: it is no JSON' })
+  t.same(await phone.next(), { type: 'error', error: 'Malformed message: it is not JSON' })
   phone.send({ type: 'ping' })
   t.same(await phone.next(), { type: 'pong' }, 'the socket stays')
 })
