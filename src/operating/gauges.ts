@@ -22,7 +22,7 @@ export interface GaugeParts {
   log: FastifyBaseLogger
 }
 
-/** Adds what is read when somebody asks. Of the whole process, so for one listener in a process. */
+/** Adds the metrics that are read on request. They describe the whole process, so only one listener may expose them. */
 export function exposeGauges(parts: GaugeParts): Registry {
   const { metrics, bodies, database, hub, health, limits, exportWorker } = parts
   const registers = [metrics.registry]
@@ -65,18 +65,18 @@ export function exposeGauges(parts: GaugeParts): Registry {
     })
   }
 
-  counters('ebs_rate_limit_refusals_total', 'Requests and socket messages answered 429, by limit', 'limit', () =>
+  counters('ebs_rate_limit_refusals_total', 'Requests and socket messages that got 429, by limit', 'limit', () =>
     limits.refusals(),
   )
-  gauge('ebs_http_request_body_bytes', 'Bytes of request bodies that are held', () => bodies.waitingBytes())
+  gauge('ebs_http_request_body_bytes', 'Bytes of request bodies in memory', () => bodies.waitingBytes())
   gauge('ebs_realtime_sockets', 'Open sockets', () => hub.sockets())
-  gauge('ebs_realtime_unsent_bytes', 'Bytes that wait in sockets for slow readers', () => hub.unsentBytes())
-  counters('ebs_export_attempts_total', 'Attempts at an export by this process, by outcome', 'outcome', () =>
+  gauge('ebs_realtime_unsent_bytes', 'Unsent bytes in sockets that wait for slow readers', () => hub.unsentBytes())
+  counters('ebs_export_attempts_total', 'Attempts by this process to make an export, by outcome', 'outcome', () =>
     exportWorker.outcomes(),
   )
   gauges(
     'ebs_exports',
-    'Exports that are not completed, by status; of the database, so equal on all instances',
+    'Exports that are not completed, by status; read from the database, so the same on all instances',
     'status',
     createExportCount(parts),
   )
@@ -86,14 +86,14 @@ export function exposeGauges(parts: GaugeParts): Registry {
   })
   gauge(
     'ebs_database_queue_length',
-    'What waits for a connection (Postgres), or writes that wait (SQLite)',
+    'Queries that wait for a connection (Postgres), or writes that wait for a commit (SQLite)',
     () => database.load().waiting,
   )
-  gauges('ebs_component_up', 'Whether the last probe of health reached it', 'component', () => {
+  gauges('ebs_component_up', 'Whether the last health probe reached the component', 'component', () => {
     const { database, objects, provider } = health.components()
     return { database: Number(database), objects: Number(objects), provider: Number(provider) }
   })
-  gauges('ebs_build_info', 'The version that runs', 'version', () => ({ [packageJson.version]: 1 }))
+  gauges('ebs_build_info', 'The running version', 'version', () => ({ [packageJson.version]: 1 }))
   collectDefaultMetrics({ register: metrics.registry })
   return metrics.registry
 }

@@ -11,9 +11,9 @@ type Component = 'database' | 'objects' | 'provider'
 
 export interface Health {
   status(): Status
-  /** What the last probe reached. */
+  /** Whether the last probe reached each component. */
   components(): Record<Component, boolean>
-  /** From now on no more requests are wanted. */
+  /** From now on, no new requests are wanted. */
   drain(): void
   isDraining(): boolean
   close(): Promise<void>
@@ -26,7 +26,7 @@ interface Parts {
   log: FastifyBaseLogger
 }
 
-/** Load balancers go by the database, so it is asked often; the others are asked over the network. */
+/** Load balancers depend on the database's state, so it is probed often; the others are probed over the network. */
 const everyMs: Record<Component, number> = { database: 1_000, objects: 30_000, provider: 30_000 }
 const whileFailingMs = 2_000
 const names: Record<Component, string> = {
@@ -35,7 +35,7 @@ const names: Record<Component, string> = {
   provider: 'the identity provider',
 }
 
-/** Probes in the background, so that a report costs nothing; healthy until the first result. */
+/** Probes in the background, so that a report costs nothing. Healthy until the first result. */
 export function startHealth({ database, objects, provider, log }: Parts): Health {
   const answers = { database: true, objects: true, provider: true }
   const stopping = new AbortController()
@@ -45,10 +45,10 @@ export function startHealth({ database, objects, provider, log }: Parts): Health
     do {
       try {
         await probe()
-        if (!answers[component]) log.info(`${names[component]} is within reach again`)
+        if (!answers[component]) log.info(`${names[component]} is reachable again`)
         answers[component] = true
       } catch (err) {
-        if (answers[component]) log.warn({ err }, `${names[component]} is out of reach`)
+        if (answers[component]) log.warn({ err }, `${names[component]} is unreachable`)
         answers[component] = false
       }
       const pauseMs = answers[component] ? everyMs[component] : Math.min(everyMs[component], whileFailingMs)

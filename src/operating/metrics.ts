@@ -1,10 +1,10 @@
 import { Counter, Histogram, Registry } from 'prom-client'
 import type { OperationId } from '../contract/schemas.ts'
 
-/** What is counted as it happens. All labels are of bounded sets: nothing that a caller made up is ever one. */
+/** What is counted as it happens. Labels come from bounded sets, never from a caller. */
 export interface Metrics {
   registry: Registry
-  /** `none` is what the contract does not have: pages, probes, unknown paths. */
+  /** `none` stands for what is not in the contract: pages, probes, unknown paths. */
   countRequest(operation: OperationId | 'none', status: number, seconds: number): void
   countAbandoned(operation: OperationId | 'none'): void
   countUpgrade(): void
@@ -18,33 +18,33 @@ export function createMetrics(): Metrics {
   const registers = [registry]
   const requests = new Counter({
     name: 'ebs_http_requests_total',
-    help: 'Requests that were answered, by operation of openapi.yaml (none: not in it) and status',
+    help: 'Requests that got a response, by operation of openapi.yaml (none: not in it) and status',
     labelNames: ['operation', 'status'],
     registers,
   })
   const duration = new Histogram({
     name: 'ebs_http_request_duration_seconds',
-    help: 'From the head of a request to the end of its answer',
+    help: 'Time from the head of a request to the end of its response',
     labelNames: ['operation'],
     buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
     registers,
   })
   const abandoned = new Counter({
     name: 'ebs_http_requests_abandoned_total',
-    help: 'Requests whose caller was gone before the answer was sent',
+    help: 'Requests whose caller disconnected before the response was sent',
     labelNames: ['operation'],
     registers,
   })
   const changes = new Histogram({
     name: 'ebs_sync_changes',
-    help: 'Changes in a push (over HTTP or a socket), in a page that was pulled, or bookmarks in an import',
+    help: 'Changes in a push (over HTTP or a socket) or a pulled page, or bookmarks in an import',
     labelNames: ['operation'],
     buckets: [0, 1, 10, 100, 1000, 10_000],
     registers,
   })
   const conflicts = new Counter({
     name: 'ebs_sync_conflicts_total',
-    help: 'Pushed changes that were rejected, and those that overwrote one their device had not seen',
+    help: 'Pushed changes that were rejected, and those that overwrote a version their device had not seen',
     labelNames: ['outcome'],
     registers,
   })

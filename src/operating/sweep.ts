@@ -3,7 +3,7 @@ import { type ExportSweepParts, sweepExports } from '../exports/sweep.ts'
 
 const hourMs = 3_600_000
 
-/** At the start and then hourly: what is past its bounds goes. */
+/** Removes what has expired, at the start and then hourly. */
 export function startSweeps(parts: ExportSweepParts): { close(): Promise<void> } {
   const run = async () => {
     try {

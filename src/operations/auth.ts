@@ -8,7 +8,7 @@ import { ServiceError } from '../contract/errors.ts'
 import { type Provider, ProviderRefusedError, ProviderUnavailableError } from '../provider/provider.ts'
 import type { OperationRequest, Operations } from './operation.ts'
 
-/** Nothing was under way in this browser for what came back. */
+/** This browser has no sign-in in progress that the callback belongs to. */
 class UnknownAttemptError extends Error {}
 
 type Parts = AttemptParts &
@@ -46,7 +46,7 @@ export const authOperations: Operations<
         cookies: [sessionCookie(config, tokens.session), refreshCookie(config, tokens.refresh)],
       }
     } catch (error) {
-      request.log.warn({ err: error }, 'a login failed')
+      request.log.warn({ err: error }, 'a sign-in failed')
       await limits.countFailure(request.address)
       const location = redirectTarget(`/login?error=${encodeURIComponent(failureMessage(error))}`, config.appUrl)
       return { status: 302, headers: { location } }
@@ -75,11 +75,11 @@ export const authOperations: Operations<
   },
 }
 
-/** In the interface's order: the exchange, the user's row, then (by the caller) the cookies and the redirect. */
+/** In the contract's order: the exchange, the user's row, then (in the caller) the cookies and the redirect. */
 async function complete({ cookie, query, isMalformed }: OperationRequest<'completeLogin'>, parts: Parts) {
   const returnTo = isMalformed ? null : parseReturnTo(query.state, parts.config.origins)
   const attempt = returnTo === query.state ? findAttempt(parts, cookie, returnTo) : undefined
-  if (!attempt) throw new UnknownAttemptError('the browser has no sign-in under way for this state')
+  if (!attempt) throw new UnknownAttemptError('the browser has no sign-in in progress for this state')
   const callback = new URLSearchParams(
     Object.entries(query).filter(([name]) => ['code', 'state', 'iss', 'error'].includes(name)) as string[][],
   )
@@ -87,7 +87,7 @@ async function complete({ cookie, query, isMalformed }: OperationRequest<'comple
   return { returnTo: attempt.returnTo, tokens: await signIn(parts, identity, refreshToken) }
 }
 
-/** The contract lists these; nothing of the provider's own text reaches the page. */
+/** The contract lists these texts; none of the provider's own text reaches the page. */
 function failureMessage(error: unknown): string {
   if (error instanceof UnknownAttemptError) return 'Login expired or was started in another browser'
   if (error instanceof ProviderRefusedError) return 'Login was refused by the identity provider'

@@ -69,7 +69,7 @@ export const exportOperations: Operations<'listExports' | 'createExport' | 'down
   async deleteExport({ session: { userId }, params: { id } }, { database, clock, objects, exportWorker }) {
     const row = await findExport(database.db, userId, id, clock())
     if (!row) throw new ServiceError('ExportNotFound')
-    // The file first: if that fails, the row is still there to try again with.
+    // The file goes first: if that fails, the row is still there for another try.
     if (row.object_key !== null) await fromStore(objects.remove(row.object_key))
     const deleted = await database.write((trx) => deleteExport(trx, userId, id))
     await exportWorker.stop(id)
@@ -79,7 +79,7 @@ export const exportOperations: Operations<'listExports' | 'createExport' | 'down
   },
 }
 
-/** Under the user's lock, so that no more are kept, however many are asked for at once. */
+/** Runs under the user's lock, so that the limits hold however many exports are requested at once. */
 async function makeRoom(trx: Trx, userId: string, now: number): Promise<void> {
   const exports = await listExports(trx, userId, now)
   const failed = exports.filter(({ status }) => status === 'failed')
@@ -93,11 +93,11 @@ async function makeRoom(trx: Trx, userId: string, now: number): Promise<void> {
   if (unfinished.length >= maxUnfinished) {
     throw new ServiceError('TooManyExports', { headers: { 'retry-after': '10' } })
   }
-  // Newest first: the oldest of the failed ones give way.
+  // They are listed newest first, so the oldest failed ones are deleted.
   for (const { id } of failed.slice(maxKept - 1 - kept)) await deleteExport(trx, userId, id)
 }
 
-/** The file whose size the row tells: a file that is not what was stored is not sent. */
+/** Compares the file's size with the row's, so that a file other than the stored one is not sent. */
 async function openFile({ database, clock, objects, seal }: Parts, row: ExportRow, range: ByteRange | undefined) {
   const exportKey = openExportKey(seal, row.user_id, row.id, row.key_sealed)
   try {

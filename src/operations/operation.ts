@@ -5,7 +5,7 @@ import type { OperationId, operations } from '../../generated/operations.ts'
 import type { Cookie } from '../auth/cookies.ts'
 import type { Session } from '../db/logins.ts'
 
-/** The session that the operation's security names, looked up before the handler is called. */
+/** The session that the operation's security scheme requires, looked up before the handler is called. */
 type SessionOf<Op extends OperationId> = {
   sessionCookie: Session
   refreshCookie: Session
@@ -19,7 +19,7 @@ type JsonBody<T> = T extends { requestBody?: infer Body }
     : undefined
   : undefined
 
-/** A request as the contract describes it: validated, defaults filled in. */
+/** A request as the contract describes it: validated, and with defaults filled in. */
 export interface OperationRequest<Op extends OperationId> {
   id: string
   log: FastifyBaseLogger
@@ -32,7 +32,7 @@ export interface OperationRequest<Op extends OperationId> {
   query: Exclude<contract[Op]['parameters']['query'], undefined>
   headers: Exclude<contract[Op]['parameters']['header'], undefined>
   body: JsonBody<contract[Op]>
-  /** A parameter breaks the contract; only an operation without a 400 is called nevertheless. */
+  /** A parameter violates the contract; only an operation without a 400 is called anyway. */
   isMalformed: boolean
 }
 
@@ -42,7 +42,7 @@ type AnswerBody<Response> = Response extends { content: { 'application/json': in
     ? { body: Readable }
     : { body?: undefined }
 
-/** What the contract allows an operation to answer: a status of its own with that status's body. */
+/** What the contract allows an operation to return: one of its statuses with the body of that status. */
 export type Answer<Op extends OperationId> = {
   [Status in keyof contract[Op]['responses']]: {
     status: Status
@@ -51,7 +51,7 @@ export type Answer<Op extends OperationId> = {
   } & AnswerBody<contract[Op]['responses'][Status]>
 }[keyof contract[Op]['responses']]
 
-/** `parts` is what the handler's file says that it needs of the service. */
+/** `parts` are the parts of the service that the handler's file needs. */
 export type Handler<Op extends OperationId, Parts> = (
   request: OperationRequest<Op>,
   parts: Parts,
@@ -60,5 +60,5 @@ export type Handler<Op extends OperationId, Parts> = (
 /** openRealtime is bound to a socket instead (realtime/socket.ts). */
 export type HttpOperationId = Exclude<OperationId, 'openRealtime'>
 
-/** Handlers by operationId: one that is missing, or answers what the contract does not know, does not compile. */
+/** Handlers by operationId: one that is missing, or returns what is not in the contract, does not compile. */
 export type Operations<Ids extends HttpOperationId, Parts> = { [Op in Ids]: Handler<Op, Parts> }

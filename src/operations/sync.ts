@@ -15,7 +15,7 @@ export const syncOperations: Operations<'getSyncStatus' | 'pullChanges' | 'pushC
     } catch (cause) {
       const details = parts.database.isUnavailable(cause)
         ? 'The database did not answer'
-        : 'The figures could not be read'
+        : 'The status could not be read'
       throw new ServiceError('SyncStatusFailed', { cause, details })
     }
   },

@@ -20,6 +20,6 @@ t.test(
     while (await isUnhealthy()) await sleep(10)
     t.equal((await app.app.inject('/readyz')).statusCode, 200)
     const lines = app.log.map((line) => JSON.parse(line).msg).filter((msg) => msg?.includes('the database'))
-    t.same(lines, ['the database is out of reach', 'the database is within reach again'])
+    t.same(lines, ['the database is unreachable', 'the database is reachable again'])
   },
 )

@@ -97,7 +97,7 @@ t.test('500 | Failed to get sync status | Status failure; includes details', asy
   const fault = () => new Error('no such column: secret')
   const faults: [details: string, repair: () => () => void][] = [
     ['The database did not answer', () => breakTable(app.context, 'devices')],
-    ['The figures could not be read', () => breakTable(app.context, 'devices', fault)],
+    ['The status could not be read', () => breakTable(app.context, 'devices', fault)],
   ]
   for (const [details, breakIt] of faults) {
     const repair = breakIt()
