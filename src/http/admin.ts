@@ -6,7 +6,7 @@ import { type ProbeParts, registerProbes } from './probes.ts'
 
 type AdminParts = GaugeParts & ProbeParts & { database: Pick<Database, 'isUnavailable'> }
 
-/** For the operator, on a port of its own: it goes on answering while the service stops. */
+/** For the operator, on a port of its own, which keeps responding while the service stops. */
 export function createAdminApp(parts: AdminParts): FastifyInstance {
   const app = fastify({
     loggerInstance: parts.log,

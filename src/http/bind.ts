@@ -13,7 +13,7 @@ type BindingParts = BodyParts & RealtimeParts & SecurityParts
 
 type Operation = OpenAPIV3_1.OperationObject<{ 'x-body-limit'?: number }>
 
-/** Binds each operation of the contract to the handler of its name. */
+/** Binds each operation of the contract to the handler with its name. */
 export async function bindOperations<Parts extends BindingParts>(
   app: FastifyInstance,
   parts: Parts,
@@ -29,13 +29,13 @@ export async function bindOperations<Parts extends BindingParts>(
     const { requestBody, responses = {}, 'x-body-limit': bodyLimit } = contractOf(operationId)
     return {
       handler: handle(handlers[operationId] as Handler<HttpOperationId, Parts>, parts),
-      // Without a 429 and a session there is nothing to check: probes of health are never refused.
+      // An operation without a 429 has no limit or session to check: health reports are never refused.
       onRequest: '429' in responses ? [secure(operationId), checkMediaType] : checkMediaType,
       // A GET's body is never read.
       ...(method !== 'GET' && { preParsing: hold }),
       ...(requestBody && 'content' in requestBody && { preValidation: demandBody(requestBody.required) }),
       ...(bodyLimit && { bodyLimit }),
-      // An operation without a 400 answers malformed parameters in a way of its own.
+      // An operation without a 400 handles malformed parameters itself.
       attachValidation: !('400' in responses),
     }
   }

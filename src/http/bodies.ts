@@ -7,7 +7,7 @@ import { InvalidRequest } from './validation.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** What its operation does, which goes on when the caller is gone. */
+    /** The operation's work, which continues when the caller has disconnected. */
     work: Promise<unknown> | undefined
   }
 }
@@ -19,7 +19,7 @@ export interface BodyParts {
 
 const json = /^application\/json[ \t]*(;[ \t]*charset=("utf-8"|utf-8)[ \t]*)?$/i
 
-/** JSON is the only body there is. One of no bytes counts as none: fetch wrappers send that. */
+/** Only JSON bodies are accepted. An empty one counts as none, because fetch wrappers send that. */
 export function registerBodies(app: FastifyInstance): void {
   app.decorateRequest('work', undefined)
   const parse = app.getDefaultJsonParser('error', 'error')
@@ -31,7 +31,7 @@ export function registerBodies(app: FastifyInstance): void {
         done(error && new InvalidBody('body must be JSON', { cause: error }), value),
       )
   })
-  // The export file's type is an answer's alone, but the binding warns of a type in the contract without a parser.
+  // The export file's type is for responses only, but the binding warns about types in the contract without a parser.
   app.addContentTypeParser('application/octet-stream', (_request, _payload, done) =>
     done(new ServiceError('UnsupportedMediaType')),
   )
@@ -41,7 +41,7 @@ class InvalidBody extends InvalidRequest {
   readonly validationContext = 'body'
 }
 
-/** Before the body is read (a GET's never is): a media type that the contract lacks would slip past the validation. */
+/** Runs before the body is read (a GET's never is): a media type that is not in the contract would skip validation. */
 export async function checkMediaType({ method, headers }: FastifyRequest): Promise<void> {
   if (method === 'GET') return
   const type = headers['content-type']
@@ -51,9 +51,9 @@ export async function checkMediaType({ method, headers }: FastifyRequest): Promi
     throw new ServiceError('UnsupportedMediaType')
 }
 
-/** Holds the body's bytes in the budget as they arrive, until the request is over and nothing works with it any more. */
+/** Counts the body's bytes as they arrive, until the request is over and nothing is working on it any more. */
 export function holdBody({ bodies, log }: BodyParts): preParsingHookHandler {
-  const refuse = createRefusal(log, 'too many bytes of request bodies at once: some requests are refused')
+  const refuse = createRefusal(log, 'too many bytes of request bodies in memory: refusing some requests')
   return (request, reply, payload, done) => {
     const { 'content-length': length, 'transfer-encoding': coding } = request.headers
     const announced = Number(length ?? 0)
@@ -67,13 +67,13 @@ export function holdBody({ bodies, log }: BodyParts): preParsingHookHandler {
       transform: (chunk: Buffer, _encoding, next) => (hold.add(chunk.length) ? next(null, chunk) : next(refuse())),
     })
     payload.once('error', (error) => counted.destroy(error))
-    // The rest is read and dropped, or the client would not get to see the answer.
+    // The rest is read and discarded, because otherwise the client would not see the response.
     counted.once('error', () => payload.resume())
     done(null, payload.pipe(counted))
   }
 }
 
-/** Fastify validates no body that is absent: a required one is demanded here, an optional one stands for `{}`. */
+/** Fastify does not validate a missing body: a required one is demanded here, an optional one becomes `{}`. */
 export function demandBody(required: boolean | undefined) {
   return async (request: FastifyRequest): Promise<void> => {
     if (request.body !== undefined) return

@@ -1,8 +1,8 @@
 const maxBytes = 128 * 1024 * 1024
-/** So that no user keeps the bodies of all others out, nor do callers without a session, who count as one. */
+/** Keeps one user from shutting out all others. Callers without a session count as one user. */
 const maxBytesOfOne = maxBytes / 2
 
-/** The bytes of request bodies that this process holds, and whose they are. */
+/** The bytes of request bodies that this process holds, by owner. */
 export interface BodyBudget {
   waitingBytes(): number
   hasRoom(owner: string, bytes: number): boolean
@@ -11,15 +11,15 @@ export interface BodyBudget {
 
 /** What one request holds. */
 interface Hold {
-  /** False: there is no room for that much more. */
+  /** Returns false if there is no room for that many more. */
   add(bytes: number): boolean
-  /** From then on it holds nothing, whatever still arrives. */
+  /** From now on it holds nothing, whatever still arrives. */
   release(): void
 }
 
 /**
  * Counts what has arrived, not what was announced: otherwise four requests that announce 32 MiB and send nothing would
- * keep everybody out. What is announced must only fit beside it, so that a body in vain is not begun.
+ * shut everybody out. What is announced only has to fit into the rest, so that no body is begun in vain.
  */
 export function createBodyBudget(): BodyBudget {
   const owners = new Map<string, number>()

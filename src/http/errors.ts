@@ -16,7 +16,7 @@ interface ErrorParts {
   database: Pick<Database, 'isUnavailable'>
 }
 
-/** Every error leaves as the contract's `{error}`: a caller's fault by name, one of ours without detail and with a log line. */
+/** Every error becomes the contract's `{error}`. It names the caller's faults; ours are logged instead. */
 export function registerErrors(app: FastifyInstance, parts: ErrorParts): void {
   app.setErrorHandler((error: FastifyError, request, reply) =>
     answer(fromRequest(error, request, parts), request, reply),
@@ -25,12 +25,12 @@ export function registerErrors(app: FastifyInstance, parts: ErrorParts): void {
 }
 
 function answer(error: ServiceError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  // A process with too much to do says so once for many.
+  // An overloaded process logs one line for many requests.
   if (error.statusCode >= 500 && error.code !== 'Overloaded')
     request.log.error({ err: error.cause ?? error }, error.message)
-  // A 413 would close the connection while the client still sends, which then sees a broken pipe instead of the answer.
+  // A 413 would close the connection while the client is still sending: it would get a broken pipe, not the response.
   reply.removeHeader('connection')
-  // Nobody reads from a refused upgrade's connection any more: no next request may be sent on it.
+  // A refused upgrade's connection is no longer read, so no further request may be sent on it.
   if (request.ws) reply.header('connection', 'close')
   const { message, details } = error
   return reply
@@ -40,7 +40,7 @@ function answer(error: ServiceError, request: FastifyRequest, reply: FastifyRepl
     .send(details === undefined ? { error: message } : { error: message, details })
 }
 
-/** A URL that cannot be decoded meets no route, and so none of the hooks. */
+/** A URL that cannot be decoded matches no route, so no hook runs for it. */
 export function refuseMalformedRequest(request: FastifyRequest, reply: FastifyReply): void {
   reply.headers({ 'x-request-id': request.id, 'cache-control': 'private, no-store', vary: 'Origin' })
   answer(new ServiceError('BadRequest', { message: 'Malformed URL' }), request, reply)
@@ -55,7 +55,7 @@ function fromRequest(error: FastifyError, request: FastifyRequest, { database }:
   return toServiceError(error, database.isUnavailable)
 }
 
-/** The operation may have a sentence of its own for its body; an id that could not exist is not found. */
+/** The operation may have its own error text for its body. An id that cannot exist is not found. */
 function fromFault(
   error: InvalidRequest & { validationContext?: string },
   { routeOptions }: FastifyRequest,
@@ -72,7 +72,7 @@ const faults: Record<string, [status: number, error: string]> = {
   ERR_HTTP_REQUEST_TIMEOUT: [408, 'Request timeout'],
 }
 
-/** What is no HTTP meets no route, and so no error handler. None of its bytes are logged. */
+/** What is not HTTP matches no route, so no error handler runs for it. None of its bytes are logged. */
 export function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy()

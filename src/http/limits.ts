@@ -2,14 +2,14 @@ import ipaddr from 'ipaddr.js'
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
 import { ServiceError } from '../contract/errors.ts'
 
-/** Requests a minute: each user's, and each address's that keep failing to sign in. They hold for one process. */
+/** Requests per minute: of each user, and of each address that keeps failing to sign in. They apply to one process. */
 export interface Limits {
-  /** Throws TooManyRequests when the address has used up its failures. */
+  /** Throws TooManyRequests if the address has used up its failures. */
   checkAddress(address: string): Promise<void>
   countFailure(address: string): Promise<void>
-  /** Counts a request or a socket's message of a user; throws TooManyRequests when there are too many. */
+  /** Counts a user's request or socket message; throws TooManyRequests if there are too many. */
   countUser(userId: string): Promise<void>
-  /** How many were refused since the start. */
+  /** How many have been refused since the start, by limit. */
   refusals(): Record<'address' | 'user', number>
 }
 
@@ -48,7 +48,7 @@ function ignoreUsedUp(used: unknown): void {
   if (!(used instanceof RateLimiterRes)) throw used
 }
 
-/** One subscriber holds a whole /64 of IPv6. */
+/** With IPv6, one subscriber has a whole /64. */
 function networkOf(address: string): string {
   if (!ipaddr.isValid(address)) return address
   const parsed = ipaddr.process(address)

@@ -8,7 +8,7 @@ interface OriginConfig {
   origins: ReadonlySet<string>
 }
 
-/** CORS for the origins on the list, and a refusal of what others send: unsafe methods and WebSockets. */
+/** CORS for the listed origins; unsafe methods and WebSockets from all others are refused. */
 export async function registerOrigins(app: FastifyInstance, config: OriginConfig): Promise<void> {
   await app.register(cors, {
     origin: (origin, allow) => allow(null, origin !== undefined && isAllowed(config, origin) ? origin : false),
@@ -27,7 +27,7 @@ export async function registerOrigins(app: FastifyInstance, config: OriginConfig
   })
 }
 
-/** Compared as strings: `URL` gives the origin "null" to every browser extension. */
+/** Compares strings, because `URL` gives every browser extension the origin "null". */
 function isAllowed({ origins }: OriginConfig, origin: string): boolean {
   return (
     (origins.has(origin) && !origin.endsWith('*')) || (origins.has('moz-extension://*') && mozExtension.test(origin))

@@ -5,7 +5,7 @@ export interface ProbeParts {
   health: Pick<Health, 'status' | 'isDraining'>
 }
 
-/** `/livez`: the process turns. `/readyz`, for load balancers: no traffic without a database, or once the stop has begun. */
+/** `/livez`: the process is running. `/readyz`, for load balancers: 503 without a database, and from the stop on. */
 export function registerProbes(app: FastifyInstance, { health }: ProbeParts): void {
   app.get('/livez', async () => ({ status: 'alive' }))
   app.get('/readyz', async (_request, reply) => {

@@ -19,10 +19,10 @@ type Parameters = contract['openRealtime']['parameters']
 type Check = (request: FastifyRequest) => Promise<void>
 
 const maxSocketsOfOne = 256
-/** A socket whose client is gone without a word is closed within 65 s. */
+/** A socket whose client has disappeared silently is closed within 65 s. */
 const retryAfterSeconds = '60'
 
-/** After origin and session: the upgrade, then the ids, then whose they are, then how many there are. */
+/** Checks, after origin and session: the upgrade, the ids, whose they are, and the number of sockets. */
 export function bindRealtime(parts: RealtimeParts, secure: Check) {
   return {
     onRequest: [secure, demandUpgrade],
@@ -50,7 +50,7 @@ export function isRealtimeUpgrade({ url = '', headers }: IncomingMessage): boole
   return url.split('?', 1)[0] === operations.openRealtime.path && headers.upgrade?.toLowerCase() === 'websocket'
 }
 
-/** A handshake that the WebSocket library would refuse with a page of HTML is refused here (RFC 6455, section 4.2.1). */
+/** Refuses handshakes that the WebSocket library would refuse with an HTML page (RFC 6455, section 4.2.1). */
 async function demandUpgrade({ ws, headers }: FastifyRequest): Promise<void> {
   const isHandshake =
     headers['sec-websocket-version'] === '13' && /^[+/0-9A-Za-z]{22}==$/.test(headers['sec-websocket-key'] ?? '')
@@ -67,7 +67,7 @@ async function checkIds(request: FastifyRequest): Promise<void> {
   if (userId !== request.session?.userId) throw new ServiceError('ForbiddenUser')
 }
 
-/** Not async: with nothing between this check and the opening, two upgrades at once cannot both have the last place. */
+/** Not async: with nothing between this check and the opening, two upgrades at once cannot both get the last place. */
 function checkCount({ hub }: Pick<RealtimeParts, 'hub'>): preHandlerHookHandler {
   return ({ session }, _reply, done) => {
     const isFull = hub.socketsOf((session as Session).userId) >= maxSocketsOfOne
@@ -75,7 +75,7 @@ function checkCount({ hub }: Pick<RealtimeParts, 'hub'>): preHandlerHookHandler 
   }
 }
 
-/** Browsers cannot set headers on a WebSocket: query parameters stand in for them. */
+/** Browsers cannot set headers on a WebSocket, so query parameters can replace them. */
 function readIds({ headers, query }: FastifyRequest): { userId: string | undefined; deviceId: string | undefined } {
   const { 'x-user-id': userId, 'x-device-id': deviceId } = headers as NonNullable<Parameters['header']>
   const { user_id, device_id } = query as NonNullable<Parameters['query']>

@@ -12,7 +12,7 @@ interface RequestMetrics {
   countAbandoned(operation: OperationId | 'none'): void
 }
 
-/** One line a request, by operation: a URL may hold codes and ids, so none is ever logged. */
+/** Logs one line per request, with its route: a URL may contain codes and ids, so none is ever logged. */
 export function registerLog(app: FastifyInstance): void {
   app.addHook('onResponse', async (request, reply) => {
     const { method, routeOptions, session } = request
@@ -26,7 +26,7 @@ export function registerLog(app: FastifyInstance): void {
   })
 }
 
-/** Counts each request once: when its answer is sent, or its caller is gone. An upgraded one lives on as a socket. */
+/** Counts each request once: when its response is sent or its caller disconnects. An upgraded one becomes a socket. */
 export function registerRequestCount(app: FastifyInstance, metrics: RequestMetrics): void {
   app.addHook('onRequest', async (request, reply) => {
     const operation = operationOf(request)

@@ -23,7 +23,7 @@ export interface SecurityParts {
 type Scheme = (typeof operations)[OperationId]['security']
 type Check = (request: FastifyRequest) => Promise<Session | undefined>
 
-/** A check for each of the contract's security schemes; it throws the contract's 401. */
+/** A check for each of the contract's security schemes, which throws the contract's 401. */
 function createChecks({ database, clock, limits }: SecurityParts): Record<Scheme, Check> {
   const find = (request: FastifyRequest, kind: 'session' | 'refresh') =>
     findSessionOf(database.db, kind, cookieValues(request.headers.cookie, `service_${kind}`), clock())
@@ -49,7 +49,7 @@ function createChecks({ database, clock, limits }: SecurityParts): Record<Scheme
   }
 }
 
-/** The operation's session check, between the limit of the address (before any look-up) and that of the user. */
+/** Checks the address's limit (before any look-up), then the operation's session, then the user's limit. */
 export function createSecurity(parts: SecurityParts) {
   const { limits } = parts
   const checks = createChecks(parts)

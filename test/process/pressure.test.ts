@@ -60,7 +60,7 @@ t.test(
     const told = service
       .stdout()
       .split('\n')
-      .filter((line) => line.includes('the event loop is late'))
+      .filter((line) => line.includes('the event loop lags'))
     const refused = service.stdout().split('"status":503').length - 1
     t.ok(told.length > 0 && told.length < refused / 4, `${told.length} lines of the log tell of ${refused} refusals`)
   },
