@@ -3,14 +3,14 @@ import { readBookmarkFile, writeBookmarkFile } from '../client/bookmark-file.ts'
 import { base64ToBytes, type Client, type Keys, openExport, type Sync, unwrap } from '../client/index.ts'
 import { button, element, tell } from './dom.ts'
 
-/** What backups are made of, and opened with. */
+/** What backups are made from and opened with. */
 export interface BackupParts {
   client: Client
   sync: Sync
   keys: Keys
 }
 
-/** Into and out of the vault: a browser's bookmark file, and the service's encrypted exports. */
+/** Import and export: a browser's bookmark file, and the service's encrypted exports. */
 export function backupTools(parts: BackupParts): HTMLElement {
   const progress = element('progress', { hidden: true, 'aria-label': 'Import' })
   const list = element('ul', { id: 'exports' })
@@ -22,10 +22,10 @@ export function backupTools(parts: BackupParts): HTMLElement {
       'div',
       { className: 'bar' },
       fileButton('Import a bookmark file', '.htm,.html', (file) => importFile(parts, file, progress)),
-      button('Save as bookmark file', () =>
+      button('Save as a bookmark file', () =>
         save(writeBookmarkFile([...parts.sync.bookmarks().values()]), 'bookmarks.html', 'text/html'),
       ),
-      button('Make an encrypted export', () => makeExport(parts, list)),
+      button('Create an encrypted export', () => makeExport(parts, list)),
       fileButton('Open an export', '.dat', (file) => restore(parts, file)),
     ),
     progress,
@@ -43,10 +43,10 @@ async function importFile({ sync }: BackupParts, file: File, progress: HTMLProgr
     },
   })
   progress.hidden = true
-  tell(`${imported} bookmarks and folders imported${failed.length > 0 ? `, ${failed.length} are too large` : ''}`)
+  tell(`${imported} bookmarks and folders imported${failed.length > 0 ? `, ${failed.length} were too large` : ''}`)
 }
 
-/** The export is made by the service, of the ciphertext that it holds: send what waits first. */
+/** The service makes the export from the ciphertext that it holds, so pending changes are sent first. */
 async function makeExport({ client, sync }: BackupParts, list: HTMLElement): Promise<void> {
   await sync.syncNow()
   const { id } = unwrap(await client.POST('/api/v1/exports'))
@@ -65,13 +65,13 @@ async function makeExport({ client, sync }: BackupParts, list: HTMLElement): Pro
   }
 }
 
-/** Tries the key of today first, then the one that an export was made under. */
+/** Opens an export with the registered export key, or else with the one derived from the master key. */
 async function restore({ client, sync, keys }: BackupParts, file: File): Promise<void> {
   const registered = unwrap(await client.GET('/api/v1/account/export-key')).key
   const exportKey = base64ToBytes(registered) ?? keys.exportKey
   const opened = await openExport(file, { exportKey, keys })
   const { imported } = await sync.restoreExport(opened)
-  tell(`The export holds ${opened.bookmark_count} bookmarks; ${imported} came back`)
+  tell(`The export contains ${opened.bookmark_count} bookmarks; ${imported} were restored`)
 }
 
 function fileButton(label: string, accept: string, action: (file: File) => Promise<void>): HTMLElement {

@@ -21,7 +21,7 @@ export function showBookmarks(main: HTMLElement, app: App): void {
       { className: 'bar' },
       element('strong', {}, app.title),
       statusLine(sync),
-      window === window.top && button('Second device beside', showSecondDevice, { className: 'wide' }),
+      window === window.top && button('Second device alongside', showSecondDevice, { className: 'wide' }),
       button('Sign out', () => signOut(app)),
     ),
     heldDeletions(sync),
@@ -53,7 +53,7 @@ function statusLine(sync: Sync): HTMLElement {
     line.dataset.state = state
     line.dataset.waiting = String(waiting)
     line.textContent = `${stateNames[state]}${waiting > 0 ? `, ${waiting} to send` : ''}`
-    // Also when another tab signed out. What waits is kept, unless that tab was told to lose it.
+    // Another tab may have signed out. Pending changes are kept, unless that tab was told to discard them.
     if (state === 'signed-out') location.reload()
   }
   sync.on('status', show)
@@ -61,7 +61,7 @@ function statusLine(sync: Sync): HTMLElement {
   return line
 }
 
-/** Another device removed a good part of the bookmarks: that may be a mistake, so it waits for a yes. */
+/** Another device has deleted many of the bookmarks. That may be a mistake, so it waits for confirmation. */
 function heldDeletions(sync: Sync): HTMLElement {
   const section = element('section', { className: 'card', hidden: true, 'aria-label': 'Deleted on another device' })
   const show = () => {
@@ -84,7 +84,7 @@ async function signOut({ sync }: App): Promise<void> {
     await sync.signOut()
   } catch (error) {
     if (!(error instanceof UnsentChangesError)) throw error
-    if (!confirm(`${error.count} edits were not sent yet. Sign out and lose them?`)) return
+    if (!confirm(`${error.count} edits have not been sent yet. Sign out and lose them?`)) return
     await sync.signOut({ discardUnsent: true })
   }
   location.assign('/')

@@ -1,13 +1,13 @@
 import type { Conflict, PlaintextBookmark, Sync } from '../client/index.ts'
 import { button, element } from './dom.ts'
 
-/** Edits of this device that lost against another one's, each with a way to take it back. */
+/** Edits on this device that lost to another device's, each with a way to restore it. */
 export function conflictList(sync: Sync): HTMLElement {
   const list = element('ul', {})
   const section = element(
     'section',
     { className: 'card', hidden: true, id: 'conflicts' },
-    element('h2', {}, 'Edited twice'),
+    element('h2', {}, 'Conflicts'),
     list,
   )
   sync.on('conflict', (conflict) => {
@@ -17,7 +17,7 @@ export function conflictList(sync: Sync): HTMLElement {
       section.hidden = list.children.length === 0
     }
     item.append(
-      button('Take mine back', async () => {
+      button('Restore mine', async () => {
         await (conflict.mine ? sync.put(conflict.mine) : sync.remove(conflict.id))
         settle()
       }),
@@ -30,7 +30,7 @@ export function conflictList(sync: Sync): HTMLElement {
 }
 
 function describe({ mine, theirs }: Conflict): string {
-  return `Here: ${nameOf(mine)}. Another device: ${nameOf(theirs)}, which is kept.`
+  return `This device: ${nameOf(mine)}. Another device: ${nameOf(theirs)}, which was kept.`
 }
 
 function nameOf(bookmark: PlaintextBookmark | null): string {

@@ -1,17 +1,17 @@
 import { v7 as uuidv7 } from 'uuid'
 import { createTabs, indexedDbStore, memoryStore, type Store, type Tabs } from '../client/index.ts'
 
-/** This device: an id that stays, and where it keeps its copy. */
+/** This device: its permanent id, and where it keeps its copy. */
 export interface Device {
   id: string
-  /** Shown in the page's head. */
+  /** Shown at the top of the page. */
   name: string
   open(userId: string): { store: Store; tabs?: Tabs }
   /** Whether the browser may keep the master key for it. */
   keepsKey: boolean
 }
 
-/** The browser, or (with `?device=NAME`) a second device beside it that forgets everything when it is closed. */
+/** This browser or, with `?device=NAME`, a second device alongside it, which forgets everything when it is closed. */
 export function thisDevice(): Device {
   const name = new URLSearchParams(location.search).get('device')
   if (name !== null) {

@@ -16,7 +16,7 @@ export function element<Tag extends keyof HTMLElementTagNameMap>(
   return made
 }
 
-/** A button that is off while its action runs; a failure is told. */
+/** A button that is disabled while its action runs. A failure is shown. */
 export function button(label: string, action: () => unknown, properties: Record<string, unknown> = {}) {
   const made = element('button', { type: 'button', ...properties }, label)
   made.addEventListener('click', () => void whileBusy(made, action))
@@ -54,7 +54,7 @@ async function whileBusy(control: HTMLButtonElement | null, action: () => unknow
   }
 }
 
-/** Says something at the foot of the page, to screen readers too. */
+/** Shows a message at the bottom of the page, and announces it to screen readers. */
 export function tell(text: string, role: 'status' | 'alert' = 'status'): void {
   const told = element('p', { role, className: `told ${role}` }, text)
   document.querySelector('#told')?.replaceChildren(told)

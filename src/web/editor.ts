@@ -2,7 +2,7 @@ import { v7 as uuidv7 } from 'uuid'
 import type { PlaintextBookmark, Sync, TreeNode } from '../client/index.ts'
 import { element, field, form } from './dom.ts'
 
-/** A dialog for a new bookmark or folder, or for one that exists. */
+/** A dialog for a new bookmark or folder, or for an existing one. */
 export function openEditor(sync: Sync, edited: 'link' | 'folder' | PlaintextBookmark): void {
   const isNew = typeof edited === 'string'
   const bookmark: PlaintextBookmark = isNew
@@ -49,7 +49,7 @@ export function openEditor(sync: Sync, edited: 'link' | 'folder' | PlaintextBook
   dialog.showModal()
 }
 
-/** Every folder that the bookmark may go into: not itself, nor what is inside it. */
+/** Every folder that the bookmark can be moved to: not itself, nor a folder inside it. */
 function folderSelect(sync: Sync, { id, parentId }: PlaintextBookmark): HTMLSelectElement {
   const select = element('select', { name: 'parentId' }, element('option', { value: '' }, '(top)'))
   const add = (nodes: TreeNode[], depth: number) => {

@@ -19,7 +19,7 @@ const main = document.querySelector('main') as HTMLElement
 const device = thisDevice()
 const client = createClient({ baseUrl: location.origin, deviceId: device.id })
 
-/** Who was signed in here last: undefined where nobody ever was, so that there is nobody to ask the service for. */
+/** Stores who signed in last. Without it nobody ever signed in here, so there is nobody to ask the service for. */
 const remembered = 'signed-in-user'
 
 const user = localStorage.getItem(remembered) === null ? undefined : await findUser(client)
@@ -31,7 +31,7 @@ interface User {
   name: string
 }
 
-/** Undefined: nobody is signed in. Without a network, whoever was: their bookmarks are on this device. */
+/** Undefined if nobody is signed in. Offline, the last user, whose bookmarks are on this device. */
 async function findUser(client: Client): Promise<User | undefined> {
   try {
     const answer = await client.GET('/api/v1/auth/session')
@@ -61,7 +61,7 @@ function showSignIn(): void {
   )
 }
 
-/** What this browser keeps, or what passphrase or recovery code open. */
+/** The keys that this browser keeps, or those that the passphrase or recovery code opens. */
 async function findKeys(userId: string): Promise<Keys> {
   const masterKey = device.keepsKey ? await loadMasterKey(userId) : undefined
   if (masterKey) return deriveKeys(masterKey)
@@ -115,7 +115,7 @@ function askForNewPassphrase(userId: string): Promise<Keys> {
           'section',
           { className: 'card' },
           element('h2', {}, 'Print this recovery code'),
-          element('p', {}, 'It opens your bookmarks when the passphrase is forgotten. It is shown this once.'),
+          element('p', {}, 'It opens your bookmarks if you forget the passphrase. It is shown only once.'),
           element('output', { className: 'code', id: 'recovery-code' }, recoveryCode),
           button('I have it on paper', () => resolve(keys), { className: 'primary' }),
         ),
@@ -135,7 +135,7 @@ function askForNewPassphrase(userId: string): Promise<Keys> {
           autocomplete: 'new-password',
           autofocus: true,
         }),
-        element('button', { type: 'submit', className: 'primary' }, 'Make my vault'),
+        element('button', { type: 'submit', className: 'primary' }, 'Create my vault'),
       ),
     )
   })

@@ -2,11 +2,11 @@ import type { PlaintextBookmark, Sync, TreeNode } from '../client/index.ts'
 import { button, element } from './dom.ts'
 import { openEditor } from './editor.ts'
 
-const mostFound = 200
+const maxShown = 200
 
 export interface TreeView {
   element: HTMLElement
-  /** Shows what has the text in its title, address or tags; with an empty text, the tree. */
+  /** Shows the bookmarks that have the text in their title, address or tags; for an empty text, the tree. */
   search(text: string): void
 }
 
@@ -17,7 +17,7 @@ interface Spot {
   parentId: string | undefined
 }
 
-/** The tree of bookmarks, drawn again when something changed. Folders draw what is in them when they are opened. */
+/** The tree of bookmarks, redrawn when something has changed. Folders draw their contents when they are opened. */
 export function createTreeView(sync: Sync): TreeView {
   const root = element('section', { className: 'tree', 'aria-label': 'Bookmarks' })
   const open = new Set<string>()
@@ -40,7 +40,7 @@ export function createTreeView(sync: Sync): TreeView {
   }
 
   function drawNothing(): HTMLElement {
-    return element('p', {}, 'No bookmarks yet. Add one, or import the file of a browser below.')
+    return element('p', {}, 'No bookmarks yet. Add one, or import a bookmark file from your browser below.')
   }
 
   function drawList(siblings: TreeNode[], parentId: string | undefined): HTMLElement {
@@ -74,12 +74,12 @@ export function createTreeView(sync: Sync): TreeView {
     const found = [...flatten(nodes)].filter(({ bookmark: { title, url = '', tags = [] } }) =>
       [title, url, ...tags].some((part) => part.toLowerCase().includes(text)),
     )
-    const first = found.length > mostFound ? `, the first ${mostFound}:` : ''
+    const first = found.length > maxShown ? `, the first ${maxShown}:` : ''
     return element(
       'div',
       {},
       element('p', { role: 'status' }, `${found.length} found${first}`),
-      element('ul', {}, ...found.slice(0, mostFound).map((node) => drawItem(node))),
+      element('ul', {}, ...found.slice(0, maxShown).map((node) => drawItem(node))),
     )
   }
 
@@ -129,7 +129,7 @@ function* flatten(nodes: TreeNode[]): Generator<TreeNode> {
   }
 }
 
-/** Only addresses that a click may follow become links: a bookmark can hold `javascript:`. */
+/** Only addresses that are safe to click become links: a bookmark can contain `javascript:`. */
 function drawLink({ title, url, favicon, type }: PlaintextBookmark): HTMLElement {
   if (type === 'separator') return element('hr', {})
   const isIcon = favicon?.startsWith('data:image/')
@@ -141,7 +141,7 @@ function drawLink({ title, url, favicon, type }: PlaintextBookmark): HTMLElement
     : element('span', { title: url }, icon, text)
 }
 
-/** How to find the focused control again after a drawing. */
+/** A selector that finds the focused control again after redrawing. */
 function focusedControl(root: HTMLElement): string | undefined {
   const active = document.activeElement
   const item = active?.closest<HTMLElement>('li[data-id]')

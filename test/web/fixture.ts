@@ -67,7 +67,7 @@ export async function signIn(page: Page, origin: string, name: string): Promise<
 
 export async function makeVault(page: Page): Promise<string> {
   await page.getByLabel('Passphrase').fill(passphrase)
-  await page.getByRole('button', { name: 'Make my vault' }).click()
+  await page.getByRole('button', { name: 'Create my vault' }).click()
   const code = (await page.locator('#recovery-code').textContent()) ?? ''
   await page.getByRole('button', { name: 'I have it on paper' }).click()
   await live(page)
