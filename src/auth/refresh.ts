@@ -61,7 +61,7 @@ async function askProvider(parts: RefreshParts, loginId: string, lease: Lease): 
       await database.write((trx) => releaseProviderToken(trx, loginId))
       throw new ServiceError('Unavailable', { cause: error, headers: { 'retry-after': '10' } })
     }
-    // A response that never reached us may have rotated the token, so this does not mean that the login has ended.
+    // A response that never reached us may have rotated the token, so this refusal does not mean that the login ended.
     if (lease.unanswered) return store(null)
     await database.write((trx) => endLogin(trx, loginId))
     pulse.publishEnd(loginId)

@@ -51,7 +51,7 @@ export async function checkMediaType({ method, headers }: FastifyRequest): Promi
     throw new ServiceError('UnsupportedMediaType')
 }
 
-/** Counts the body's bytes as they arrive, until the request is over and nothing is working on it any more. */
+/** Counts the body into the budget as it arrives, until the request is over and nothing works on it any more. */
 export function holdBody({ bodies, log }: BodyParts): preParsingHookHandler {
   const refuse = createRefusal(log, 'too many bytes of request bodies in memory: refusing some requests')
   return (request, reply, payload, done) => {

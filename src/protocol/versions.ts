@@ -21,19 +21,19 @@ export function compareVersions(a: Version, b: Version): number {
   return compareWithoutData(a, b) || compare(a.encrypted_data ?? '', b.encrypted_data ?? '')
 }
 
-/** The same event again: nothing is to be written. Each encryption of the same content has another ciphertext. */
+/** Whether it is the same event again. Ciphertexts are not compared, because each encryption gives another one. */
 export function isRetry(a: Version, b: Version): boolean {
   return compareWithoutData(a, b) === 0
 }
 
-/** Whether both leave the entity alike, so that neither's maker loses anything. */
+/** Whether both leave the entity in the same state, so that neither device loses anything. */
 export function isSameContent(a: Content, b: Content): boolean {
   return (a.operation === 'delete') === (b.operation === 'delete') && hashOf(a) === hashOf(b)
 }
 
 /**
- * Whether both say the same of the entity: the same content by the same operation. The service accepts such a loser, and
- * rejects one that has the same content by another operation; its maker's device then finds that it lost nothing.
+ * Whether both say the same about the entity: the same content through the same operation. The service accepts such a
+ * loser. It rejects one with the same content through another operation, whose device then finds that it lost nothing.
  */
 export function isSameChange(a: Content, b: Content): boolean {
   return a.operation === b.operation && isSameContent(a, b)

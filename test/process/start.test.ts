@@ -18,7 +18,7 @@ t.test('In an empty folder, with nothing configured, it creates what it needs an
   t.match(service.stdout(), `docs     ${origin}/docs\n`, "the docs' address")
   t.match(
     service.stdout(),
-    /sign in .*POST .*\/api\/v1\/auth\/login.*authorizationUrl.*type any name/,
+    /sign in .*POST .*\/api\/v1\/auth\/login.*authorizationUrl.*enter any name/,
     'how to sign in',
   )
   t.equal(service.stderr(), '')

@@ -51,7 +51,7 @@ else {
     const conflicts = laptop.locator('#conflicts li')
     await conflicts.waitFor()
     t.equal((await conflicts.count()) + (await phone.locator('#conflicts li').count()), 1, 'one conflict is shown')
-    t.match(await conflicts.textContent(), /Here: “Comics of the laptop”. Another device: “Comics of the phone”/)
+    t.match(await conflicts.textContent(), /This device: “Comics of the laptop”. Another device: “Comics of the phone”/)
     await screenshot(laptop, 'conflict')
     t.strictSame(await shownTree(laptop), await shownTree(phone), 'one state')
     await conflicts.getByRole('button', { name: 'Restore mine' }).click()
