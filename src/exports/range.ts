@@ -1,4 +1,4 @@
-import type { ByteRange } from './objects/store.ts'
+import type { ByteRange } from '../objects/store.ts'
 
 /**
  * What a Range header (RFC 9110, section 14) requests of a file: one range, `unsatisfiable`, or undefined if the header

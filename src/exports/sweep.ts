@@ -2,8 +2,8 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { Database } from '../db/database.ts'
 import { isCurrent, listOutdated } from '../db/export-jobs.ts'
 import { deleteExport } from '../db/exports.ts'
-import { attemptOf } from './object-key.ts'
-import type { ObjectStore } from './objects/store.ts'
+import { attemptOf } from '../objects/object-key.ts'
+import type { ObjectStore } from '../objects/store.ts'
 
 export interface ExportSweepParts {
   database: Pick<Database, 'db' | 'write'>

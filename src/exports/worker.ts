@@ -10,10 +10,10 @@ import {
   releaseExport,
   renewLease,
 } from '../db/export-jobs.ts'
+import { objectKeyOf } from '../objects/object-key.ts'
+import { type ObjectStore, ObjectStoreUnavailableError } from '../objects/store.ts'
 import type { Seal } from '../seal/seal.ts'
 import { openExportKey } from './key.ts'
-import { objectKeyOf } from './object-key.ts'
-import { type ObjectStore, ObjectStoreUnavailableError } from './objects/store.ts'
 import { keptMs } from './sweep.ts'
 import { writeExport } from './write.ts'
 

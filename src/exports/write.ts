@@ -1,9 +1,9 @@
 import type { Database, Db } from '../db/database.ts'
 import { listById } from '../db/records.ts'
 import type { Row } from '../db/rows.ts'
+import type { ObjectStore } from '../objects/store.ts'
 import { exportFile } from '../protocol/export-file.ts'
 import { encryptFile } from './file.ts'
-import type { ObjectStore } from './objects/store.ts'
 
 /** A page has this size if its bookmarks are like the previous ones; at worst, it has 8 MiB. */
 const pageBytes = 256 * 1024

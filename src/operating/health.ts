@@ -3,7 +3,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import { sql } from 'kysely'
 import type { Schemas } from '../contract/schemas.ts'
 import type { Database } from '../db/database.ts'
-import type { ObjectStore } from '../exports/objects/store.ts'
+import type { ObjectStore } from '../objects/store.ts'
 import type { Provider } from '../provider/provider.ts'
 
 type Status = Schemas['Health']['status']

@@ -2,9 +2,9 @@
 
 import { readConfig } from '../../src/config/config.ts'
 import { openDatabase } from '../../src/db/open.ts'
-import { openObjectStore } from '../../src/exports/objects/open.ts'
-import type { ObjectStore } from '../../src/exports/objects/store.ts'
 import { startExportWorker } from '../../src/exports/worker.ts'
+import { openObjectStore } from '../../src/objects/open.ts'
+import type { ObjectStore } from '../../src/objects/store.ts'
 import { createSeal } from '../../src/seal/seal.ts'
 import { silent } from '../support/log.ts'
 import { pastFirstPart } from './fixture.ts'

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { type ObjectStore, ObjectStoreUnavailableError } from '../../src/exports/objects/store.ts'
 import { startExportWorker } from '../../src/exports/worker.ts'
+import { type ObjectStore, ObjectStoreUnavailableError } from '../../src/objects/store.ts'
 import { testOnEachStore } from '../support/stores.ts'
 import { buildFixture, exportId, none, until } from './fixture.ts'
 

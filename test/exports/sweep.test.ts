@@ -1,6 +1,6 @@
 import t from 'tap'
-import { ObjectNotFoundError } from '../../src/exports/objects/store.ts'
 import { sweepExports } from '../../src/exports/sweep.ts'
+import { ObjectNotFoundError } from '../../src/objects/store.ts'
 import { testOnEachStore } from '../support/stores.ts'
 import {
   buildFixture,

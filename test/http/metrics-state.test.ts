@@ -1,5 +1,5 @@
 import t from 'tap'
-import { ObjectStoreUnavailableError } from '../../src/exports/objects/store.ts'
+import { ObjectStoreUnavailableError } from '../../src/objects/store.ts'
 import { startHealth } from '../../src/operating/health.ts'
 import { createMetrics } from '../../src/operating/metrics.ts'
 import { openAdmin } from '../support/admin.ts'

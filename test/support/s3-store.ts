@@ -5,8 +5,8 @@ import { Client } from 'minio'
 import type { Test } from 'tap'
 import type { S3Environment } from '../../scripts/development/servers/minio.ts'
 import { readConfig } from '../../src/config/config.ts'
-import { openObjectStore } from '../../src/exports/objects/open.ts'
-import type { ObjectStore, StoredObject } from '../../src/exports/objects/store.ts'
+import { openObjectStore } from '../../src/objects/open.ts'
+import type { ObjectStore, StoredObject } from '../../src/objects/store.ts'
 
 export async function openS3(t: Test, env: Record<string, string>): Promise<ObjectStore> {
   const store = await openObjectStore(readConfig(env))

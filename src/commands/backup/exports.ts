@@ -1,7 +1,7 @@
 import { constants, copyFile, mkdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ConfigError } from '../../config/values.ts'
-import { assertObjectKey } from '../../exports/object-key.ts'
+import { assertObjectKey } from '../../objects/object-key.ts'
 import type { StoredExport } from './database.ts'
 
 /** Copies the files of the exports. Those that are not as the database says are named, each with the reason. */

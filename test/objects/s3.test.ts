@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
-import { S3RefusalError } from '../../../src/exports/objects/s3-errors.ts'
-import { customerKeyHeaders } from '../../../src/exports/objects/s3-key.ts'
-import { ObjectNotFoundError } from '../../../src/exports/objects/store.ts'
-import { sharedMinio } from '../../support/minio.ts'
-import { startRecorder } from '../../support/s3-servers.ts'
-import { openClient, openS3, pieces, read } from '../../support/s3-store.ts'
-import { exportId } from '../fixture.ts'
+import { S3RefusalError } from '../../src/objects/s3-errors.ts'
+import { customerKeyHeaders } from '../../src/objects/s3-key.ts'
+import { ObjectNotFoundError } from '../../src/objects/store.ts'
+import { exportId } from '../exports/fixture.ts'
+import { sharedMinio } from '../support/minio.ts'
+import { startRecorder } from '../support/s3-servers.ts'
+import { openClient, openS3, pieces, read } from '../support/s3-store.ts'
 
 const minio = await sharedMinio(t)
 if (typeof minio === 'string') t.pass('no MinIO', { skip: minio })

@@ -2,12 +2,12 @@ import { writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { makeCertificate } from '../../../scripts/development/servers/certificate.ts'
-import { readConfig } from '../../../src/config/config.ts'
-import { ConfigError } from '../../../src/config/values.ts'
-import { openObjectStore } from '../../../src/exports/objects/open.ts'
-import { sharedMinio } from '../../support/minio.ts'
-import { createFakeS3, refusal, startTlsServer } from '../../support/s3-servers.ts'
+import { makeCertificate } from '../../scripts/development/servers/certificate.ts'
+import { readConfig } from '../../src/config/config.ts'
+import { ConfigError } from '../../src/config/values.ts'
+import { openObjectStore } from '../../src/objects/open.ts'
+import { sharedMinio } from '../support/minio.ts'
+import { createFakeS3, refusal, startTlsServer } from '../support/s3-servers.ts'
 
 const minio = await sharedMinio(t)
 

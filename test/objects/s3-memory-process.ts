@@ -1,9 +1,9 @@
 // A process of its own that is measured: it stores as many bytes as its argument says, in the store of its environment.
 import { randomBytes } from 'node:crypto'
 import { setImmediate as turn } from 'node:timers/promises'
-import { readConfig } from '../../../src/config/config.ts'
-import { openObjectStore } from '../../../src/exports/objects/open.ts'
-import { exportId } from '../fixture.ts'
+import { readConfig } from '../../src/config/config.ts'
+import { openObjectStore } from '../../src/objects/open.ts'
+import { exportId } from '../exports/fixture.ts'
 
 const total = Number(process.argv[2])
 const store = await openObjectStore(readConfig(process.env))

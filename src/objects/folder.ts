@@ -1,7 +1,7 @@
 import { type FileHandle, mkdir, open, opendir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { ConfigError } from '../../config/values.ts'
-import { assertObjectKey, isObjectKey } from '../object-key.ts'
+import { ConfigError } from '../config/values.ts'
+import { assertObjectKey, isObjectKey } from './object-key.ts'
 import { ObjectNotFoundError, type ObjectStore } from './store.ts'
 
 const unfinished = '.part'

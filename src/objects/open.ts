@@ -1,4 +1,4 @@
-import type { Config } from '../../config/config.ts'
+import type { Config } from '../config/config.ts'
 import { openFolderStore } from './folder.ts'
 import { openS3Store } from './s3.ts'
 import type { ObjectStore } from './store.ts'

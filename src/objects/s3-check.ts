@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { text } from 'node:stream/consumers'
-import { ConfigError } from '../../config/values.ts'
+import { ConfigError } from '../config/values.ts'
 import type { S3, S3Config } from './s3-client.ts'
 import { answered, S3RefusalError } from './s3-errors.ts'
 import { getObject } from './s3-get.ts'

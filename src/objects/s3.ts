@@ -1,4 +1,4 @@
-import { assertObjectKey, isObjectKey } from '../object-key.ts'
+import { assertObjectKey, isObjectKey } from './object-key.ts'
 import { checkS3, probeS3 } from './s3-check.ts'
 import { connectS3, type S3Config } from './s3-client.ts'
 import { getObject } from './s3-get.ts'

@@ -1,9 +1,9 @@
 import t from 'tap'
-import { readConfig } from '../../../src/config/config.ts'
-import { connectS3, type S3Config } from '../../../src/exports/objects/s3-client.ts'
-import { listUploads, removeUploads } from '../../../src/exports/objects/s3-remove.ts'
-import { refusal, startTlsServer } from '../../support/s3-servers.ts'
-import { exportId } from '../fixture.ts'
+import { readConfig } from '../../src/config/config.ts'
+import { connectS3, type S3Config } from '../../src/objects/s3-client.ts'
+import { listUploads, removeUploads } from '../../src/objects/s3-remove.ts'
+import { exportId } from '../exports/fixture.ts'
+import { refusal, startTlsServer } from '../support/s3-servers.ts'
 
 const key = `${exportId(1)}.1`
 

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
-import { ObjectStoreUnavailableError } from '../../../src/exports/objects/store.ts'
-import { ownMinio } from '../../support/minio.ts'
-import { startRecorder } from '../../support/s3-servers.ts'
-import { openS3, pieces, read } from '../../support/s3-store.ts'
-import { exportId } from '../fixture.ts'
+import { ObjectStoreUnavailableError } from '../../src/objects/store.ts'
+import { exportId } from '../exports/fixture.ts'
+import { ownMinio } from '../support/minio.ts'
+import { startRecorder } from '../support/s3-servers.ts'
+import { openS3, pieces, read } from '../support/s3-store.ts'
 
 const minio = await ownMinio(t)
 if (typeof minio === 'string') t.pass('no MinIO', { skip: minio })

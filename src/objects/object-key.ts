@@ -1,5 +1,5 @@
-/** One try at making an export. A later one has a higher fence, and an object of its own. */
-export interface Attempt {
+/** Each attempt at an export has an object of its own. */
+interface Attempt {
   id: string
   fence: number
 }
@@ -13,12 +13,12 @@ export function attemptOf(objectKey: string): Attempt {
   return { id, fence: Number(fence) }
 }
 
-/** Whether it is a key of objectKeyOf's: other people's objects in the store are none of ours. */
+/** Whether it is a key that objectKeyOf makes: the store may also hold other people's objects. */
 export function isObjectKey(name: string): boolean {
   return /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}\.\d+$/.test(name)
 }
 
-/** Keys are made by the server alone; this keeps a mistake there inside the store. */
+/** Only the server makes keys; this keeps a mistake there from reaching outside the store. */
 export function assertObjectKey(key: string): void {
-  if (!isObjectKey(key)) throw new TypeError(`${JSON.stringify(key)} is no object key`)
+  if (!isObjectKey(key)) throw new TypeError(`${JSON.stringify(key)} is not an object key`)
 }

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import t from 'tap'
-import { sharedMinio } from '../../support/minio.ts'
+import { sharedMinio } from '../support/minio.ts'
 
 const program = fileURLToPath(new URL('s3-memory-process.ts', import.meta.url))
 const minio = await sharedMinio(t)
