@@ -6,7 +6,7 @@ import { ObjectNotFoundError, type ObjectStore } from './store.ts'
 
 const unfinished = '.part'
 
-/** A file an object. An object is written under another name and takes its own once it is on disk. */
+/** One file for each object, which is written under another name and takes its own once it is on disk. */
 export async function openFolderStore(dir: string): Promise<ObjectStore> {
   try {
     await mkdir(dir, { recursive: true, mode: 0o700 })
@@ -78,7 +78,7 @@ async function writeDurably(
   return size
 }
 
-/** Without it a power failure could undo the renaming. */
+/** Otherwise a power failure could undo the renaming. */
 async function syncFolder(dir: string): Promise<void> {
   await using folder = await open(dir)
   await folder.sync()

@@ -1,94 +1,75 @@
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomBytes, randomUUID, X509Certificate } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { Agent } from 'node:https'
 import { text } from 'node:stream/consumers'
+import { type Client, S3Error } from 'minio'
 import { ConfigError } from '../config/values.ts'
-import type { S3, S3Config } from './s3-client.ts'
-import { answered, S3RefusalError } from './s3-errors.ts'
-import { getObject } from './s3-get.ts'
-import { customerKeyHeaders } from './s3-key.ts'
-import { removeObject } from './s3-remove.ts'
+import { createClient, customerKeyHeaders, type S3Config } from './s3-client.ts'
 
-const content = 'encrypted-bookmark-sync'
 const required =
   'exports are stored under keys that the store does not keep (SSE-C), so its bucket must allow them. ' +
-  'Amazon turned SSE-C off for new buckets in April 2026: PutBucketEncryption with BlockedEncryptionTypes NONE allows it'
+  'Amazon turned it off for new buckets in April 2026: PutBucketEncryption with BlockedEncryptionTypes NONE allows it'
+/** The variable to correct before the bucket serves anybody, by the codes of S3 and TLS. */
+const faults = {
+  S3_BUCKET: /^(NoSuchBucket|InvalidBucketName(Error)?)$/,
+  S3_ACCESS_KEY: /^(AccessDenied|InvalidAccessKeyId)$/,
+  'S3_ACCESS_KEY, S3_SECRET_KEY': /^SignatureDoesNotMatch$/,
+  S3_REGION: /^AuthorizationHeaderMalformed$/,
+  S3_CA_FILE: /SELF_SIGNED_CERT|UNABLE_TO_(VERIFY|GET_ISSUER)/,
+  S3_ENDPOINT: /^(AccountProblem|ExpiredToken|QuotaExceeded|RequestTimeTooSkewed)$/,
+}
 
-/** Shows that the bucket can be used and that it keeps its objects from those who do not have their key. */
-export async function checkS3(s3: S3, config: S3Config): Promise<void> {
-  const key = randomBytes(32)
-  const name = probeName()
+export function faultOf(error: unknown): string | undefined {
+  const { code, cause } = error as { code?: string; cause?: { code?: string } }
+  return Object.entries(faults).find(([, codes]) => codes.test(String(cause?.code ?? code)))?.[0]
+}
+
+/** Connects to a bucket that can be written and that keeps its objects from those who do not have their key. */
+export async function connectS3(config: S3Config) {
+  const { endpoint, bucket, caFile } = config
+  let agent: Agent | undefined
   try {
-    s3.client.region ??= await answered(s3.client.getBucketRegionAsync(s3.bucket))
+    const ca = caFile && (await readFile(caFile))
+    // Node passes over what it cannot read.
+    if (ca) new X509Certificate(ca)
+    agent = new Agent({ keepAlive: true, ca })
+    // A client that is not told the region asks for it again after each refusal.
+    const region = await createClient(config, { agent }).getBucketRegionAsync(bucket)
+    const connect = (signal?: AbortSignal) => createClient({ ...config, region }, { agent, signal })
+    await checkBucket(connect(), bucket)
+    return { bucket, connect, close: async () => agent?.destroy() }
+  } catch (error) {
+    agent?.destroy()
+    const at = agent ? `${faultOf(error) ?? 'S3_ENDPOINT'}: ${endpoint}, bucket ${bucket}` : `S3_CA_FILE: ${caFile}`
+    throw new ConfigError(`${at}: ${(error as Error).message}`)
+  }
+}
+
+async function checkBucket(client: Client, bucket: string): Promise<void> {
+  const name = `.probe-${randomUUID()}`
+  const [key, otherKey] = [randomBytes(32), randomBytes(32)]
+  const unfit = (what: string) => new Error(`${what}; ${required}`)
+  const put = (headers = {}) => client.putObject(bucket, name, name, name.length, headers)
+  const isReadable = async (headers = {}) => {
+    const request = { method: 'GET', bucketName: bucket, objectName: name, headers }
     try {
-      await putEncrypted(s3, name, key)
-      for (const headers of [{}, customerKeyHeaders(randomBytes(32))]) {
-        if (await isReadable(s3, name, headers)) {
-          throw new ConfigError(`S3_ENDPOINT: the store gives objects to those who do not have their key; ${required}`)
-        }
-      }
-      if (!(await isReadable(s3, name, customerKeyHeaders(key)))) {
-        throw new ConfigError(`S3_ENDPOINT: the store does not give an object to who has its key; ${required}`)
-      }
-    } finally {
-      await removeObject(s3, name).catch(() => {})
+      return (await text(await client.makeRequestAsync(request))) === name
+    } catch (error) {
+      if (error instanceof S3Error) return false
+      throw error
     }
-  } catch (error) {
-    throw toConfigError(error, config)
   }
-}
-
-/** Rejects when the bucket cannot be written. */
-export async function probeS3(s3: S3): Promise<void> {
-  const name = probeName()
-  await put(s3, name, customerKeyHeaders(randomBytes(32)))
-  await removeObject(s3, name)
-}
-
-/** Of its own: several instances share a bucket. */
-function probeName(): string {
-  return `.probe-${randomUUID()}`
-}
-
-async function put({ client, bucket }: S3, name: string, headers: Record<string, string>): Promise<void> {
-  await answered(client.putObject(bucket, name, Buffer.from(content), content.length, headers))
-}
-
-/** A refusal says little about its reason; whether the store takes the same object in the clear tells more. */
-async function putEncrypted(s3: S3, name: string, key: Uint8Array): Promise<void> {
   try {
-    await put(s3, name, customerKeyHeaders(key))
-  } catch (error) {
-    if (!(error instanceof S3RefusalError)) throw error
-    await put(s3, name, {})
-    throw new ConfigError(`S3_ENDPOINT: ${error.message}; ${required}`)
+    await put(customerKeyHeaders(key)).catch(async (error) => {
+      // A refusal says little about its reason; whether the store takes the same object in the clear tells more.
+      if (error instanceof S3Error) await put()
+      throw error instanceof S3Error ? unfit(error.message) : error
+    })
+    if ((await isReadable()) || (await isReadable(customerKeyHeaders(otherKey)))) {
+      throw unfit('the store gives objects to those who do not have their key')
+    }
+    if (!(await isReadable(customerKeyHeaders(key)))) throw unfit('the store refuses an object to its own key')
+  } finally {
+    await client.removeObject(bucket, name).catch(() => {})
   }
-}
-
-async function isReadable(s3: S3, name: string, headers: Record<string, string>): Promise<boolean> {
-  try {
-    const { body } = await getObject(s3, name, headers)
-    return (await text(body)) === content
-  } catch (error) {
-    if (error instanceof S3RefusalError) return false
-    throw error
-  }
-}
-
-const variables: Record<string, string> = {
-  NoSuchBucket: 'S3_BUCKET',
-  InvalidBucketName: 'S3_BUCKET',
-  InvalidBucketNameError: 'S3_BUCKET',
-  AccessDenied: 'S3_ACCESS_KEY',
-  InvalidAccessKeyId: 'S3_ACCESS_KEY',
-  SignatureDoesNotMatch: 'S3_ACCESS_KEY, S3_SECRET_KEY',
-  AuthorizationHeaderMalformed: 'S3_REGION',
-}
-/** Nobody whom we trust vouches for the store's certificate. */
-const untrusted = /SELF_SIGNED_CERT|UNABLE_TO_(VERIFY|GET_ISSUER)/
-
-function toConfigError(error: unknown, { endpoint, bucket }: S3Config): ConfigError {
-  if (error instanceof ConfigError) return error
-  const { message, cause } = error as Error
-  const code = error instanceof S3RefusalError ? error.code : String((cause as NodeJS.ErrnoException)?.code)
-  const variable = untrusted.test(code) ? 'S3_CA_FILE' : (variables[code] ?? 'S3_ENDPOINT')
-  return new ConfigError(`${variable}: ${endpoint} with the bucket ${bucket}: ${message}`)
 }

@@ -1,49 +1,110 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { S3Error } from 'minio'
 import { assertObjectKey, isObjectKey } from './object-key.ts'
-import { checkS3, probeS3 } from './s3-check.ts'
-import { connectS3, type S3Config } from './s3-client.ts'
-import { getObject } from './s3-get.ts'
-import { customerKeyHeaders } from './s3-key.ts'
-import { putObject } from './s3-put.ts'
-import { listObjects, listUploads, removeObject, removeUploads } from './s3-remove.ts'
-import type { ObjectStore } from './store.ts'
+import { connectS3, faultOf } from './s3-check.ts'
+import { customerKeyHeaders, type S3Config } from './s3-client.ts'
+import { ObjectNotFoundError, type ObjectStore, ObjectStoreUnavailableError } from './store.ts'
 
-/**
- * A bucket whose objects are under server-side encryption with customer-provided keys (SSE-C): the store holds no key, so
- * neither its disks nor its credentials give an export away. Checked before it is used.
- */
+/** What an upload holds in memory. S3 wants 5 MiB in each part but the last. */
+const partBytes = 8 * 1024 * 1024
+
+/** A bucket under SSE-C: the store keeps no key, so neither its disks nor its credentials give an export away. */
 export async function openS3Store(config: S3Config): Promise<ObjectStore> {
-  const s3 = await connectS3(config)
-  try {
-    await checkS3(s3, config)
-  } catch (error) {
-    s3.close()
-    throw error
-  }
-  return {
+  const { bucket, connect, close } = await connectS3(config)
+  const client = connect()
+  const store: ObjectStore = {
     async put(key, exportKey, content, signal) {
       assertObjectKey(key)
-      return putObject(s3, key, exportKey, content, signal)
+      return upload(key, exportKey, content, signal).catch(async (error) => {
+        // A store that was cut off while it answered may have the whole object. What fails here, the sweep does.
+        await store.remove(key).catch(() => {})
+        const isStoresFault = error instanceof S3Error && faultOf(error)
+        throw isStoresFault ? new ObjectStoreUnavailableError(error.message, { cause: error }) : error
+      })
     },
 
     async get(key, exportKey, range) {
       assertObjectKey(key)
-      return getObject(s3, key, customerKeyHeaders(exportKey), range)
+      // The client's own `getObject` would write the customer key into the URL, and so into everybody's logs.
+      const headers = { ...customerKeyHeaders(exportKey), ...(range && { range: `bytes=${range.start}-${range.end}` }) }
+      const request = { method: 'GET', bucketName: bucket, objectName: key, headers }
+      const body = await client.makeRequestAsync(request, '', [range ? 206 : 200]).catch((error) => {
+        throw /^(NoSuchKey|NotFound)$/.test(error.code) ? new ObjectNotFoundError(key, error) : error
+      })
+      // Whoever reads it may be slow.
+      body.setTimeout(0)
+      const size = body.headers['content-range']?.split('/')[1] ?? body.headers['content-length']
+      return { size: Number(size), body }
     },
 
     async remove(key) {
       assertObjectKey(key)
-      await removeUploads(s3, key)
-      await removeObject(s3, key)
+      for await (const upload of listUploads(key)) {
+        if (upload.key !== key) continue
+        await client.abortMultipartUpload(bucket, key, upload.uploadId).catch((error) => {
+          if (error.code !== 'NoSuchUpload') throw error
+        })
+      }
+      await client.removeObject(bucket, key)
     },
 
     async *list() {
-      for await (const name of listObjects(s3)) if (isObjectKey(name)) yield name
-      for await (const { key } of listUploads(s3, '')) if (isObjectKey(key)) yield key
+      for (let token: string | undefined = ''; token !== undefined; ) {
+        const page = await client.listObjectsV2Query(bucket, '', token, '', 1000, '')
+        for (const { name = '' } of page.objects) if (isObjectKey(name)) yield name
+        token = page.isTruncated ? page.nextContinuationToken : undefined
+      }
+      for await (const { key } of listUploads('')) if (isObjectKey(key)) yield key
     },
 
-    probe: () => probeS3(s3),
-    async close() {
-      s3.close()
+    async probe() {
+      const name = `.probe-${randomUUID()}`
+      await client.putObject(bucket, name, '.', 1, customerKeyHeaders(randomBytes(32)))
+      await client.removeObject(bucket, name)
     },
+    close,
+  }
+  return store
+
+  /** Begun anew: the client's own `putObject` goes on with an interrupted upload, under that one's headers or none. */
+  async function upload(key: string, exportKey: Uint8Array, content: AsyncIterable<Uint8Array>, signal: AbortSignal) {
+    const client = connect(signal)
+    const parts: { part: number; etag: string }[] = []
+    const buffer = Buffer.allocUnsafe(partBytes)
+    let [uploadID, filled] = ['', 0]
+    async function sendPart() {
+      uploadID ||= await client.initiateNewMultipartUpload(bucket, key, customerKeyHeaders(exportKey))
+      const headers = customerKeyHeaders(exportKey)
+      const target = { bucketName: bucket, objectName: key, uploadID, partNumber: parts.length + 1, headers }
+      parts.push(await client.uploadPart(target, buffer.subarray(0, filled)))
+      filled = 0
+      return parts
+    }
+    for await (const piece of content) {
+      signal.throwIfAborted()
+      for (let rest = piece; rest.length > 0; ) {
+        // A full part waits until a byte follows it: what fits into one is sent at once.
+        if (filled === partBytes) await sendPart()
+        const taken = rest.subarray(0, partBytes - filled)
+        buffer.set(taken, filled)
+        filled += taken.length
+        rest = rest.subarray(taken.length)
+      }
+    }
+    const size = parts.length * partBytes + filled
+    if (uploadID !== '') await client.completeMultipartUpload(bucket, key, uploadID, await sendPart())
+    else await client.putObject(bucket, key, buffer.subarray(0, filled), filled, customerKeyHeaders(exportKey))
+    return size
+  }
+
+  /** The client's own `listIncompleteUploads` fails when one of them is completed meanwhile. */
+  async function* listUploads(prefix: string) {
+    // MinIO lists all of them until it is restarted, then only by name; what nobody names, it removes after a day.
+    for (let marker: string | undefined = ''; marker !== undefined; ) {
+      // The client loses the second half of the marker, so a page begins with the next name.
+      const page = await client.listIncompleteUploadsQuery(bucket, prefix, marker, '', '')
+      yield* page.uploads
+      marker = page.isTruncated ? page.nextKeyMarker : undefined
+    }
   }
 }

@@ -8,7 +8,7 @@ export class ObjectNotFoundError extends Error {
   }
 }
 
-/** The store does not answer, or answers nobody: nothing is said about the object, and a later try may succeed. */
+/** The store does not answer, or refuses everybody: that says nothing about the object, and a later try may succeed. */
 export class ObjectStoreUnavailableError extends Error {
   override name = 'ObjectStoreUnavailableError'
 }
@@ -20,28 +20,28 @@ export interface ByteRange {
 }
 
 export interface StoredObject {
-  /** Of the whole object, in bytes. */
+  /** The size of the whole object, in bytes. */
   size: number
   /** The bytes of the range, or of the whole object. Must be read or destroyed. */
   body: Readable
 }
 
 /**
- * Where export files lie. Keys are object-key.ts's; each is written once. An object belongs to its export key, which a
- * store that others run makes a condition of reading it: they cannot read the file's header either. Our own folder takes
- * the export key and needs none, for what it holds is encrypted under that key already.
+ * Where export files are kept. Keys are those of object-key.ts; each is written once. An object belongs to its export
+ * key: a store that others run gives no byte of it to those who lack that key, not even the file's header. Our own
+ * folder does not use the export key, because what it holds is encrypted under that key already.
  */
 export interface ObjectStore {
   /**
-   * Stores an object and returns its size. It appears whole and on disk, when this resolves; when it fails or is aborted,
-   * nothing of it stays that could be read. What a store out of reach keeps of it, `remove` or its own expiry takes.
-   * A piece of the content is used before the next one is asked for.
+   * Stores an object and returns its size. Once this resolves, the object is there, whole and on disk; if it fails or
+   * is aborted, nothing of it can be read. What a store out of reach keeps of it goes with `remove`, or when the store
+   * lets it expire. Each piece of the content is used before the next one is asked for.
    * @throws ObjectStoreUnavailableError
    */
   put(key: string, exportKey: Uint8Array, content: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<number>
   /** @throws ObjectNotFoundError, ObjectStoreUnavailableError */
   get(key: string, exportKey: Uint8Array, range?: ByteRange): Promise<StoredObject>
-  /** Removes an object, or what interrupted `put`s left of it; one that is not there is fine. */
+  /** Removes an object and what interrupted `put`s left of it; it is fine if there is none. */
   remove(key: string): Promise<void>
   /** The keys of all objects, and of what interrupted `put`s left. */
   list(): AsyncIterable<string>

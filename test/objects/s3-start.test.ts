@@ -23,14 +23,22 @@ async function refused(t: Test, env: Record<string, string>, beginning: string):
 
 t.test('a store that ignores the keys (SSE-C) is refused', async (t) => {
   const env = await startTlsServer(t, createFakeS3({ ssec: 'ignored' }))
-  const message = await refused(t, env, 'S3_ENDPOINT: the store gives objects to those who do not have their key')
-  t.match(message, 'SSE-C')
+  const message = await refused(t, env, 'S3_ENDPOINT: ')
+  t.match(message, /the store gives objects to those who do not have their key;.*SSE-C/)
+})
+
+t.test('a store that refuses an object to its own key is refused', async (t) => {
+  const env = await startTlsServer(t, createFakeS3({ ssec: 'lost' }))
+  t.match(await refused(t, env, 'S3_ENDPOINT: '), 'the store refuses an object to its own key')
 })
 
 t.test('a bucket that does not allow SSE-C is refused, with a word about Amazon’s', async (t) => {
   const env = await startTlsServer(t, createFakeS3({ ssec: 'refused' }))
-  const message = await refused(t, env, 'S3_ENDPOINT: the object store answers AccessDenied')
-  t.match(message, /April 2026.*PutBucketEncryption.*BlockedEncryptionTypes NONE/)
+  const message = await refused(t, env, 'S3_ENDPOINT: ')
+  t.match(
+    message,
+    /the object store answers AccessDenied.*April 2026.*PutBucketEncryption.*BlockedEncryptionTypes NONE/,
+  )
 })
 
 t.test(
@@ -64,9 +72,9 @@ t.test('a region that is not the bucket’s names S3_REGION', async (t) => {
 t.test('a file that is no certificate names S3_CA_FILE', async (t) => {
   const env = await startTlsServer(t, createFakeS3({ ssec: 'ignored' }))
   const file = join(t.testdir(), 'ca.pem')
-  await refused(t, { ...env, S3_CA_FILE: file }, `S3_CA_FILE: ${file} `)
+  await refused(t, { ...env, S3_CA_FILE: file }, `S3_CA_FILE: ${file}: `)
   await writeFile(file, 'no certificate')
-  await refused(t, { ...env, S3_CA_FILE: file }, `S3_CA_FILE: ${file} `)
+  await refused(t, { ...env, S3_CA_FILE: file }, `S3_CA_FILE: ${file}: `)
 })
 
 t.test('a server without TLS, and one that is no store, are refused', async (t) => {

@@ -65,18 +65,19 @@ export async function startRecorder(
 
 const keyHeader = 'x-amz-server-side-encryption-customer-key'
 
-/** A small S3 that has one bucket and any region. */
-export function createFakeS3({ ssec }: { ssec: 'ignored' | 'refused' }): RequestListener {
-  const objects = new Map<string, Buffer>()
+/** A small S3 that has one bucket, any region and no lists; `lost`: it forgets which key an object is under. */
+export function createFakeS3({ ssec }: { ssec: 'kept' | 'ignored' | 'refused' | 'lost' }): RequestListener {
+  const objects = new Map<string, { content: Buffer; key: unknown }>()
   return async (request, response) => {
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk)
     const answer = (status: number, body: string | Buffer = '') => response.writeHead(status).end(body)
-    const url = request.url ?? ''
+    const { url = '', headers } = request
+    const key = ssec === 'kept' ? headers[keyHeader] : undefined
     if (url.endsWith('?location')) return answer(200, '<LocationConstraint/>')
     if (request.method === 'PUT') {
-      if (ssec === 'refused' && request.headers[keyHeader]) return answer(403, refusal('AccessDenied', 'Access Denied'))
-      objects.set(url, Buffer.concat(chunks))
+      if (ssec === 'refused' && headers[keyHeader]) return answer(403, refusal('AccessDenied', 'Access Denied'))
+      objects.set(url, { content: Buffer.concat(chunks), key: ssec === 'lost' ? ssec : key })
       return answer(200)
     }
     if (request.method === 'DELETE') {
@@ -84,7 +85,8 @@ export function createFakeS3({ ssec }: { ssec: 'ignored' | 'refused' }): Request
       return answer(204)
     }
     const object = objects.get(url)
-    return object ? answer(200, object) : answer(404, refusal('NoSuchKey', 'The specified key does not exist.'))
+    if (!object) return answer(404, refusal('NoSuchKey', 'The specified key does not exist.'))
+    return object.key === key ? answer(200, object.content) : answer(403, refusal('AccessDenied', 'Access Denied'))
   }
 }
 
