@@ -1,21 +1,22 @@
 import type { Server } from 'node:http'
 import cookie from '@fastify/cookie'
 import helmet from '@fastify/helmet'
+import files from '@fastify/static'
 import websocket from '@fastify/websocket'
 import fastify, { type FastifyInstance, LogController } from 'fastify'
 import { v7 as uuidv7 } from 'uuid'
 import type { Context } from './context.ts'
 import { bindOperations } from './http/bind.ts'
 import { registerBodies } from './http/bodies.ts'
-import { registerDocuments } from './http/documents.ts'
+import { fileOptions, registerDocuments } from './http/documents.ts'
 import { answerClientError, refuseMalformedRequest, registerErrors } from './http/errors.ts'
 import { registerOrigins } from './http/origins.ts'
-import { registerPages } from './http/pages.ts'
 import { registerPressure } from './http/pressure.ts'
 import { registerProbes } from './http/probes.ts'
 import { isRealtimeUpgrade } from './http/realtime.ts'
 import { registerLog, registerRequestCount } from './http/requests.ts'
 import { validatorCompiler } from './http/validation.ts'
+import { registerWebApp } from './http/web-app.ts'
 import { accountOperations } from './operations/account.ts'
 import { authOperations } from './operations/auth.ts'
 import { bookmarkOperations } from './operations/bookmarks.ts'
@@ -71,7 +72,8 @@ export async function createApp(context: Context): Promise<FastifyInstance> {
   registerBodies(app)
   app.setValidatorCompiler(validatorCompiler)
   registerProbes(app, context)
-  await registerPages(app, config)
+  await app.register(files, fileOptions)
+  await registerWebApp(app, config)
   await registerDocuments(app)
   await bindOperations(app, context, {
     ...authOperations,

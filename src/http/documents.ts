@@ -1,15 +1,31 @@
-import { readdir, readFile } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import { extname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { FastifyStaticOptions } from '@fastify/static'
 import type { FastifyInstance } from 'fastify'
 
-const folder = new URL('../../dist/docs/', import.meta.url)
+const repository = fileURLToPath(new URL('../../', import.meta.url))
+const folder = fileURLToPath(new URL('../../dist/docs/', import.meta.url))
+
+/** The plugin knows them by older names. */
 const types: Record<string, string> = {
-  '.css': 'text/css; charset=utf-8',
-  '.html': 'text/html; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
-  '.json': 'application/json; charset=utf-8',
   '.svg': 'image/svg+xml; charset=utf-8',
   '.yaml': 'application/yaml; charset=utf-8',
+}
+
+/** It serves nothing by itself: `reply.sendFile` sends what a route names, always whole. */
+export const fileOptions: FastifyStaticOptions = {
+  serve: false,
+  acceptRanges: false,
+  cacheControl: false,
+  // Made of size and time, it would stay the same for a changed file where builds have a fixed time.
+  etag: false,
+  lastModified: false,
+  setHeaders(reply, path) {
+    const type = types[extname(path)]
+    if (type) reply.type(type)
+  },
 }
 
 /** Redoc styles its page from script and searches in a worker; everything it loads comes from here. */
@@ -28,29 +44,30 @@ const pagePolicy = [
 
 /** The contract as written, and the documents that `npm run build` made of it; all assets local. */
 export async function registerDocuments(app: FastifyInstance): Promise<void> {
-  for (const name of ['openapi.yaml', 'asyncapi.yaml']) {
-    const content = await readFile(new URL(`../../${name}`, import.meta.url))
-    app.get(`/${name}`, (_request, reply) => reply.type('application/yaml; charset=utf-8').send(content))
-  }
-  const names = await readdir(folder).catch(() => [])
+  for (const name of ['openapi.yaml', 'asyncapi.yaml'])
+    app.get(`/${name}`, (_request, reply) => reply.sendFile(name, repository))
+  const names = await builtFiles(folder)
   if (names.length === 0) return sayWhatToRun(app)
   // The documents name each other relative to their folder.
   app.get('/docs', (_request, reply) => reply.redirect('/docs/'))
-  for (const name of names) await serve(app, name)
+  for (const name of names) serve(app, name)
 }
 
-async function serve(app: FastifyInstance, name: string): Promise<void> {
-  const type = types[extname(name)]
-  if (type === undefined) return
-  const content = await readFile(new URL(name, folder))
+/** Each is given a route of its own, so that nobody can ask for anything else on the disk. */
+export async function builtFiles(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { withFileTypes: true }).catch(() => [])
+  return entries.filter((entry) => entry.isFile() && !entry.name.startsWith('.')).map(({ name }) => name)
+}
+
+function serve(app: FastifyInstance, name: string): void {
+  const isPage = name.endsWith('.html')
   const headers = {
-    'content-type': type,
     'cache-control': name === 'redoc.standalone.js' ? 'public, max-age=3600' : 'no-cache',
-    ...(type.startsWith('text/html') && { 'content-security-policy': pagePolicy }),
+    ...(isPage && { 'content-security-policy': pagePolicy }),
   }
-  const page = name.endsWith('.html') ? [`/docs/${name === 'index.html' ? '' : name.slice(0, -5)}`] : []
+  const page = isPage ? [`/docs/${name === 'index.html' ? '' : name.slice(0, -5)}`] : []
   for (const path of [`/docs/${name}`, ...page])
-    app.get(path, (_request, reply) => reply.headers(headers).send(content))
+    app.get(path, (_request, reply) => reply.headers(headers).sendFile(name, folder))
 }
 
 /** The service does its work without them. */

@@ -33,16 +33,20 @@ function answer(error: ServiceError, request: FastifyRequest, reply: FastifyRepl
   // A refused upgrade's connection is no longer read, so no further request may be sent on it.
   if (request.ws) reply.header('connection', 'close')
   const { message, details } = error
-  return reply
-    .code(error.statusCode)
-    .headers(error.headers)
-    .header('content-type', 'application/json; charset=utf-8')
-    .send(details === undefined ? { error: message } : { error: message, details })
+  return (
+    reply
+      .code(error.statusCode)
+      .headers(error.headers)
+      // Whatever the route lets others keep, an error is not to be kept.
+      .header('cache-control', 'private, no-store')
+      .header('content-type', 'application/json; charset=utf-8')
+      .send(details === undefined ? { error: message } : { error: message, details })
+  )
 }
 
 /** A URL that cannot be decoded matches no route, so no hook runs for it. */
 export function refuseMalformedRequest(request: FastifyRequest, reply: FastifyReply): void {
-  reply.headers({ 'x-request-id': request.id, 'cache-control': 'private, no-store', vary: 'Origin' })
+  reply.headers({ 'x-request-id': request.id, vary: 'Origin' })
   answer(new ServiceError('BadRequest', { message: 'Malformed URL' }), request, reply)
 }
 

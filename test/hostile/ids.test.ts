@@ -107,6 +107,13 @@ t.test('Other spellings of a path are no operations', async (t) => {
     ...['/api/v1/bookmarks/', '/API/v1/bookmarks', '/api/v1//bookmarks', '/api/v2/bookmarks', '/api/v1/bookmarks;x=1'],
     ...['/api/v1/bookmarks%2F', '/api%2Fv1%2Fbookmarks', '/api/v1/bookmarks/a/b', '/api/v1/bookmarks%00', '/bookmarks'],
     ...['/api/v1', '/.env', '/data/bookmarks.db', '/docs/%2e%2e%2fpackage.json', '/docs/..%2f..%2fpackage.json'],
+    ...[
+      '/docs/../../package.json',
+      '/docs/..%5c..%5cpackage.json',
+      '/docs/index.html%00',
+      '/docs/*',
+      '/docs/.git/config',
+    ],
   ]) {
     const { status, body } = await ada.call('GET', path)
     t.equal(status, 404, path)

@@ -80,6 +80,13 @@ t.test('The documents come with local assets alone', async (t) => {
   t.match((await call('GET', '/asyncapi.yaml')).raw.toString(), /^asyncapi: 3\.0/)
 })
 
+t.test('An error in place of a document is not kept as long as the document is', async (t) => {
+  const { call } = await buildApp(t)
+  const { status, body, headers } = await call('GET', '/docs/redoc.standalone.js', { headers: { 'if-match': '"x"' } })
+  t.same([status, body], [400, { error: 'Bad request' }])
+  t.equal(headers['cache-control'], 'private, no-store')
+})
+
 t.test('In development a page on localhost leads to PUBLIC_URL, so that a sign-in stays on one host', async (t) => {
   const { call } = await buildApp(t, { PUBLIC_URL: 'http://127.0.0.1:3000' })
   const page = await call('GET', '/docs?x=1', { headers: { host: 'localhost:3000', accept: 'text/html' } })

@@ -1,8 +1,9 @@
+import { fileURLToPath } from 'node:url'
 import type { FastifyInstance } from 'fastify'
+import { ConfigError } from '../config/values.ts'
+import { builtFiles } from './documents.ts'
 
-import { registerDemo } from './demo.ts'
-
-interface PageConfig {
+interface WebAppConfig {
   serveDemo: boolean
   environment: string
   publicUrl: string
@@ -16,11 +17,36 @@ const loginFailures = [
   'Login failed',
 ]
 
-/** Where a sign-in ends that names no web app: the demo app, or else the documents and the reason of a failure. */
-export async function registerPages(app: FastifyInstance, config: PageConfig): Promise<void> {
+/** Argon2id is WebAssembly. The page shows itself in a frame as a second device; nobody else may frame it. */
+const pagePolicy = [
+  "default-src 'none'",
+  "script-src 'self' 'wasm-unsafe-eval'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "frame-src 'self'",
+  "frame-ancestors 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+].join('; ')
+
+/** Where a sign-in ends that names no web app: the demo app, or else the documents and the reason for a failure. */
+export async function registerWebApp(app: FastifyInstance, config: WebAppConfig): Promise<void> {
   if (config.serveDemo) await registerDemo(app)
   else registerPlainPages(app)
   if (config.environment === 'development') redirectToPublicUrl(app, config.publicUrl)
+}
+
+/** The demo app at `/`; a failed sign-in comes back to `/login?error=`, where the app shows the reason. */
+async function registerDemo(app: FastifyInstance): Promise<void> {
+  const folder = fileURLToPath(new URL('../../dist/web/', import.meta.url))
+  const names = new Set(await builtFiles(folder))
+  if (!names.delete('index.html')) throw new ConfigError('SERVE_DEMO: the demo app is not built; run `npm run build`')
+  const pageHeaders = { 'content-security-policy': pagePolicy, 'x-frame-options': 'SAMEORIGIN' }
+  for (const path of ['/', '/login'])
+    app.get(path, (_request, reply) => reply.headers(pageHeaders).sendFile('index.html', folder))
+  for (const name of names)
+    app.get(`/demo/${name}`, (_request, reply) => reply.header('cache-control', 'no-cache').sendFile(name, folder))
 }
 
 function registerPlainPages(app: FastifyInstance): void {
