@@ -9,7 +9,7 @@ export function operationList(contract: Contract): string {
   return `export const operations = {\n${lines.join('\n')}\n} as const\n\nexport type OperationId = keyof typeof operations\n`
 }
 
-/** Where nothing is said, the document's default holds: the session cookie. */
+/** By default the document's own requirement applies: the session cookie. */
 function securityOf(security: Operation['security']): string {
   if (security === undefined) return 'sessionCookie'
   const [scheme] = security.flatMap(Object.keys)
@@ -19,7 +19,7 @@ function securityOf(security: Operation['security']): string {
 
 const limits = ['minLength', 'maxLength', 'pattern', 'minItems', 'maxItems', 'minimum', 'maximum']
 
-/** The limits of each named schema and of its properties, as a TypeScript module; a constant each, so that a bundle takes only its own. */
+/** The limits of each named schema and its properties: a constant each, so that a bundle contains only what it uses. */
 export function limitList({ components }: Contract): string {
   const lines = Object.entries(components?.schemas ?? {}).flatMap(([name, schema]) => {
     const properties = Object.entries(schema.properties ?? {}).map(([key, value]) => [key, limitsOf(value)] as const)
@@ -34,7 +34,7 @@ function limitsOf(schema: Referable<Schema>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(schema).filter(([keyword]) => limits.includes(keyword)))
 }
 
-/** The path of each operation, as a TypeScript module; a constant each, so that a bundle takes only its own. */
+/** The path of each operation: a constant each, so that a bundle contains only what it uses. */
 export function pathList(contract: Contract): string {
   const operations = operationsOf(contract)
   const paths = operations.map(({ operationId, path }) => `export const ${operationId} = '${path}'`)

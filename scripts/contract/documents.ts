@@ -12,7 +12,7 @@ const root = new URL('../../', import.meta.url)
 const folder = new URL('dist/docs/', root)
 const assets = new URL('docs/assets/', root)
 
-/** Writes the documents as one flat folder of static files, which works under any path and on any host. */
+/** Writes the documentation as a flat folder of static files that work under any path and on any host. */
 export async function buildDocs(): Promise<void> {
   const contract = openapi as unknown as Contract
   const guides = await readGuides(new URL('docs/', root), contract)
@@ -32,7 +32,7 @@ export async function buildDocs(): Promise<void> {
   for (const name of ['openapi.yaml', 'asyncapi.yaml']) await copyFile(new URL(name, root), new URL(name, folder))
 }
 
-/** Redoc's bundle shows its maker's logo from another host, which the page's policy refuses: an empty picture stands in. */
+/** Redoc loads a logo from another host, which the page's policy blocks: an empty image replaces it. */
 async function readRedoc(): Promise<string> {
   const bundle = await readFile(createRequire(import.meta.url).resolve('redoc/bundles/redoc.standalone.js'), 'utf8')
   const empty = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg'/%3E"

@@ -7,7 +7,7 @@ import { type Contract, operationsOf } from './openapi.ts'
 
 const banner = '// Written by `npm run generate`. Do not edit.\n'
 
-/** What belongs into generated/ of the folder `root`: path and content. */
+/** The files of generated/ in the folder `root`: path and content. */
 export async function generatedFiles(root: URL): Promise<Record<string, string>> {
   const openapi = await bundled(new URL('openapi.yaml', root))
   const asyncapi = await bundled(new URL('asyncapi.yaml', root))
@@ -23,14 +23,14 @@ export async function generatedFiles(root: URL): Promise<Record<string, string>>
   }
 }
 
-/** The paths of those that are missing or differ. */
+/** The paths of the files that are missing or differ. */
 export async function staleFiles(root: URL): Promise<string[]> {
   const files = Object.entries(await generatedFiles(root))
   const current = await Promise.all(files.map(([path]) => readFile(new URL(path, root), 'utf8').catch(() => '')))
   return files.flatMap(([path, content], index) => (current[index] === content ? [] : [path]))
 }
 
-/** A contract in one document. Rules are lint's business, so redocly.yaml is not read. */
+/** A contract in one document. Checking rules is lint's job, so redocly.yaml is not read. */
 export async function bundled(file: URL): Promise<Contract> {
   const { bundle: result, problems } = await bundle({ ref: fileURLToPath(file), config: await createConfig({}) })
   const first = problems[0]
@@ -42,7 +42,7 @@ async function types(document: object, options: OpenAPITSOptions = {}): Promise<
   return banner + astToString(await openapiTS(document as OpenAPI3, options))
 }
 
-/** A handler never sees a parameter with a default unset; openapi-typescript knows that of bodies alone. */
+/** A handler always sees a parameter that has a default; openapi-typescript only knows this for bodies. */
 function withDefaultsFilledIn(contract: Contract): Contract {
   const copy = structuredClone(contract)
   const parameters = operationsOf(copy).flatMap(({ parameters = [] }) => parameters)
@@ -52,7 +52,7 @@ function withDefaultsFilledIn(contract: Contract): Contract {
   return copy
 }
 
-/** openapi-typescript reads OpenAPI only, so the message schemas are lifted into a throw-away document. */
+/** openapi-typescript only reads OpenAPI, so the message schemas are put into a temporary document. */
 function messagesAsOpenApi({ info, components }: Contract): object {
   return { openapi: '3.1.0', info, paths: {}, components: { schemas: components?.schemas } }
 }

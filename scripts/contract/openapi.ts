@@ -1,14 +1,14 @@
 import type { OpenAPIV3_1 } from 'openapi-types'
 
-/** A contract in one document: openapi.yaml, or as much of asyncapi.yaml as has the same shape (`info`, `components.schemas`). */
+/** A contract in one document. Of asyncapi.yaml only `info` and `components.schemas` have this shape. */
 export type Contract = OpenAPIV3_1.Document<Extensions>
 
-/** What this project's contract says about an operation beyond what OpenAPI demands. */
+/** What every operation of this project has beyond OpenAPI's required fields, or may have. */
 interface Extensions {
   operationId: string
-  /** The sentence of the 400 for a malformed body. */
+  /** The error text of the 400 for a malformed body. */
   'x-invalid'?: string
-  /** The sentence of the 404. */
+  /** The error text of the 404. */
   'x-not-found'?: string
 }
 
@@ -18,7 +18,7 @@ export type Response = OpenAPIV3_1.ResponseObject
 export type Schema = OpenAPIV3_1.SchemaObject
 export type Referable<T extends object> = T | OpenAPIV3_1.ReferenceObject
 
-/** An operation, where it is, and with the parameters of its path. */
+/** An operation with its path and method; the parameters include those of the path. */
 export type Located = Operation & { path: string; method: Method }
 
 type Method = (typeof methods)[number]

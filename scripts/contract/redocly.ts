@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 
 const redocly = createRequire(import.meta.url).resolve('@redocly/cli/bin/cli.js')
 
-/** What `redocly diff` reports, run in `folder`. It asks no other host. */
+/** The report of `redocly diff`, run in `folder`. It contacts no other host. */
 export async function redoclyDiff<Report>(folder: URL, before: URL, after: URL, ...options: string[]): Promise<Report> {
   const args = [redocly, 'diff', fileURLToPath(before), fileURLToPath(after), '--format=json', '--fail-on=none']
   const { stdout } = await promisify(execFile)(process.execPath, [...args, ...options], {

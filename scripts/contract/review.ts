@@ -1,9 +1,9 @@
 /**
- * `npm run review`: what the changes of the contract ask of its version, and what they mean to its clients. Compares the
- * contracts in this folder with those of a commit; exits 1 when a breaking change comes without a major version, or when
+ * `npm run review`: which version the changes of the contract call for, and what they mean for its clients. Compares the
+ * contracts in this folder with those of a commit. Exits 1 when a breaking change comes without a major version, or when
  * generated/ is stale.
  *
- *   --base REF      the commit to compare with; else the merge base with origin/main, else the previous commit
+ *   --base REF      the commit to compare with; by default the merge base with origin/main, else the previous commit
  *   --output FILE   writes the Markdown there instead of printing it
  *   --annotations   prints GitHub's workflow commands, too; GITHUB_ACTIONS=true does the same
  */

@@ -1,6 +1,6 @@
 /**
- * The plugin of redocly.yaml: house rules that `redocly lint` has none for, and what `redocly diff` does not judge or judges
- * otherwise. Which of them hold, and what a change asks of the version, stands in redocly.yaml.
+ * The plugin of redocly.yaml: rules that `redocly lint` does not have, and verdicts that `redocly diff` does not give or
+ * gives differently. redocly.yaml turns them on, and says which version bump a change calls for.
  */
 import { clientNameAdded, clientNameRemoved } from './rules/diff/names.ts'
 import {
@@ -69,8 +69,8 @@ export default function contractRules(): object {
 }
 
 /**
- * Redocly takes a message for one that both sides send as soon as its channel has operations both ways. Without the way from
- * the operation to the channel, a message belongs to the operations that list it.
+ * When a channel has operations in both directions, Redocly assumes that both sides send all of its messages. Without the
+ * reference to the channel, a message belongs to the operations that list it.
  */
 function operationsNameTheirChannel() {
   return {

@@ -67,7 +67,7 @@ function report(name: string, figure: number, unit: string, ratio?: number, of?:
   console.log(`${name.padEnd(56)}${Math.round(figure).toString().padStart(9)} ${unit}${comparison}`)
 }
 
-/** Rows a second that the driver itself writes, as wide as a record and as durable. */
+/** Rows per second that the driver alone writes, as large as records and as durable. */
 async function rawInserts(count: number, encryptedData: string): Promise<number> {
   const folder = await mkdtemp(join(tmpdir(), 'ebs-bench-'))
   const db = new Sqlite(join(folder, 'raw.db'))

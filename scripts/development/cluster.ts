@@ -1,6 +1,6 @@
 /**
- * `npm run cluster`: three instances of the service on one Postgres and one MinIO, behind one port, until Ctrl-C. PORT
- * and DEV_IDP_PORT are its own port and that of the provider to sign in with, by default 3000 and 3001.
+ * `npm run cluster`: runs three instances of the service on one Postgres and one MinIO, behind one port, until Ctrl-C. PORT
+ * is that port (default 3000), DEV_IDP_PORT that of the provider to sign in with (default 3001).
  */
 import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -27,7 +27,7 @@ try {
   process.exit(1)
 }
 
-/** What is being started is waited for, so that nothing of it stays. */
+/** Waits for a start that is still going on, so that nothing is left behind. */
 async function stop(): Promise<void> {
   console.log('\nStopping.')
   await started.catch(() => {})
@@ -71,7 +71,7 @@ async function start(): Promise<void> {
   ])
 }
 
-/** A MinIO; without one, a folder that all instances see. */
+/** A MinIO, or a shared folder if there is none. */
 async function startSharedStore(folder: string) {
   try {
     const { createBucket, endpoint, close } = await startMinio()

@@ -1,7 +1,7 @@
 /**
- * `npm run conform`: starts the service and runs schemathesis, all its phases, over openapi.yaml as nobody, as a user and as
- * another user; then looks for the first user's data in what the others were answered. EXAMPLES (default 400) is the
- * number of cases for each operation and phase.
+ * `npm run conform`: starts the service and runs all phases of schemathesis on openapi.yaml, signed out, as a user and as
+ * another user. Then it looks for the first user's data in the responses to the others. EXAMPLES (default 400) is the number
+ * of cases for each operation and phase.
  */
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -44,7 +44,7 @@ interface Har {
   log: { entries: { response: { content: { text?: string; encoding?: string } } }[] }
 }
 
-/** In how many answers of the recorded traffic one of the texts stands. */
+/** How many responses of the recorded traffic contain one of the secrets. */
 async function countLeaks(report: string, secrets: string[]): Promise<number> {
   const { log } = JSON.parse(await readFile(report, 'utf8')) as Har
   if (log.entries.length === 0) throw new Error(`${report} holds no traffic`)

@@ -1,6 +1,6 @@
 /**
- * `npm run mock`: the service for frontend teams, on an empty database that is gone when it ends, with scenarios for the
- * paths that are hard to reach. Reads the service's variables; PORT is 3000, DEV_IDP_PORT 3001.
+ * `npm run mock`: the service for frontend teams, on a temporary database, with scenarios for situations that are hard to
+ * reach. It reads the service's variables; PORT is 3000 by default, DEV_IDP_PORT 3001.
  */
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'

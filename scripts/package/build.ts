@@ -3,7 +3,7 @@
  *
  *   client   dist/client, the package that frontend teams install
  *   web      dist/web, the demo app
- *   docs     dist/docs, the documents, for `/docs` and any static host
+ *   docs     dist/docs, the documentation, for `/docs` and any static host
  */
 import { copyFile, rm } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
@@ -18,7 +18,7 @@ const unknown = named.find((name) => !(name in parts))
 if (unknown) throw new Error(`${unknown} is none of: ${Object.keys(parts).join(', ')}`)
 for (const [name, write] of Object.entries(parts)) if (named.length === 0 || named.includes(name)) await write()
 
-/** Bundles the demo app; Argon2id is a file of its own, loaded when a passphrase is typed. */
+/** Bundles the demo app. Argon2id is a separate file, which is loaded when a passphrase is typed. */
 async function buildWeb(): Promise<void> {
   const source = new URL('../../src/web/', import.meta.url)
   const folder = new URL('../../dist/web/', import.meta.url)

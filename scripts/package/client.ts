@@ -48,7 +48,7 @@ async function describe(service: Package): Promise<object> {
   }
 }
 
-/** What the compiled modules import, in the versions that the tests of this repository ran with. */
+/** What the compiled modules import, in the versions that this repository is tested with. */
 async function dependenciesOf({ dependencies, devDependencies }: Package): Promise<Record<string, string>> {
   const versions = { ...dependencies, ...devDependencies }
   const names = new Set<string>()

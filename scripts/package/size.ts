@@ -1,4 +1,4 @@
-/** `npm run size`, part of `npm run check`: what an app loads for the client package, against size-budget.json. */
+/** `npm run size`, part of `npm run check`: compares what an app loads of the client package with size-budget.json. */
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
@@ -9,9 +9,9 @@ const budgets = JSON.parse(await readFile(new URL('../../size-budget.json', impo
 
 interface Budget {
   what: string
-  /** The app's code; the package is imported from `client/`. */
+  /** The app's code, which imports the package from `client/`. */
   code: string
-  /** Of all that loads with it, minified and compressed with gzip. */
+  /** The limit for everything that loads with it, minified and compressed with gzip. */
   maxBytes: number
 }
 
@@ -26,7 +26,7 @@ if (isOver) {
   process.exitCode = 1
 }
 
-/** The entry point and what it imports at once; what is imported on demand is left out. */
+/** The entry point and its static imports, without what is imported on demand. */
 async function sizeOf(code: string): Promise<number> {
   const { outputFiles } = await build({
     stdin: { contents: code.replaceAll('client/', './src/client/'), resolveDir: root, loader: 'ts' },

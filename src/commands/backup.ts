@@ -1,6 +1,6 @@
 /**
  * `npm run backup -- FOLDER`: copies the database and the export files into a new folder while the service runs, and
- * checks the copy. The folder is a DATA_DIR. Exit status 0 only when it is there, whole and on disk.
+ * checks the copy. The folder is a DATA_DIR. The exit status is 0 only when the copy is complete and on disk.
  */
 import { join, resolve } from 'node:path'
 import { type Config, readConfig } from '../config/config.ts'
@@ -29,7 +29,7 @@ async function run([folder, ...others]: string[]): Promise<void> {
   console.log(secretAdvice(config))
 }
 
-/** The database first: what it refers to is there already. A file that goes meanwhile belongs to an export that was deleted. */
+/** Copies the database first: the files it refers to already exist. One that disappears later belongs to a deleted export. */
 async function fill({ databaseUrl, s3, exportsDir }: Config, folder: string) {
   const from = databaseUrl.slice('sqlite:'.length)
   const path = join(folder, 'bookmarks.db')
@@ -46,7 +46,7 @@ async function fill({ databaseUrl, s3, exportsDir }: Config, folder: string) {
   }
 }
 
-/** What backs up what this command does not. Names no address: it may hold a password. */
+/** How to back up what this command does not. It does not print DATABASE_URL, which may contain a password. */
 function postgresAdvice({ s3, exportsDir }: Config, folder: string): string {
   const dump = join(folder, 'bookmarks.dump')
   return `DATABASE_URL: nothing was backed up, for Postgres has its own tools. While the service runs:
@@ -61,7 +61,7 @@ function bucketAdvice(bucket: string): string {
   return `The export files are in the bucket ${bucket}, which is not copied: have the store replicate it.`
 }
 
-/** The sealed values in a backup are as good as its SECRET_KEY, which must not lie beside it. */
+/** Without SECRET_KEY the sealed values in a backup are lost. With it beside them, they are not secret. */
 function secretAdvice({ secretKeys, dataDir }: Config): string {
   if (secretKeys) return 'SECRET_KEY is not in it. Keep every key of it elsewhere: without it no export key opens.'
   const file = join(dataDir, 'secret.key')

@@ -1,6 +1,6 @@
 /**
- * `npm run reseal`: seals everything stored anew under the first key of SECRET_KEY, so that the others can be dropped. The
- * service may run meanwhile, in any number of instances. Exit status 0 only when the first key opens all there is.
+ * `npm run reseal`: encrypts all sealed values with the first key of SECRET_KEY, so that the others can be dropped. The
+ * service can keep running, in any number of instances. The exit status is 0 only when the first key opens all values.
  */
 import { pino } from 'pino'
 import { readConfig } from '../config/config.ts'

@@ -1,12 +1,12 @@
 import { type Contract, type Located, type Parameter, type Referable, resolve, type Schema } from '../openapi.ts'
 
-/** What a sample sends; each from the contract's examples. */
+/** What a sample sends, made of the contract's examples. */
 export type Call = Located & {
   pathParameters: Record<string, unknown>
   query: Record<string, unknown>
   headers: Record<string, unknown>
   body?: unknown
-  /** Whether the answer sets cookies. */
+  /** Whether the response sets cookies. */
   setsCookies: boolean
 }
 
@@ -36,15 +36,15 @@ export function callOf(contract: Contract, operation: Located): Call {
   }
 }
 
-/** Optional parameters without which the call says little. */
+/** Optional parameters that a useful sample needs. */
 const alwaysShown: Record<string, string[]> = {
   completeLogin: ['code'],
   openRealtime: ['upgrade', 'x-user-id', 'since'],
 }
 
 /**
- * The request of an import demands an id alone, so that the other faults are reported one by one. A change's ids are all
- * the same schema, with one example; those of a sync event tell them apart.
+ * The request schema of an import only requires ids, because other faults are reported for each bookmark. All ids of a
+ * change share one schema and so one example; those of a sync event differ.
  */
 function bodyOf(contract: Contract, { operationId }: Located, body: Referable<Schema>): unknown {
   const example = (name: string) => exampleOf(contract, { $ref: `#/components/schemas/${name}` })
@@ -55,8 +55,8 @@ function bodyOf(contract: Contract, { operationId }: Located, body: Referable<Sc
 }
 
 /**
- * The example that the contract gives for a value. Of an object: what is required, and what has a default, as that is
- * safe to send; other optional fields are left out.
+ * The contract's example for a value. An object has its required fields and those with a default, which are safe to send;
+ * other optional fields are left out.
  */
 function exampleOf(contract: Contract, schema: Referable<Schema> = {}): unknown {
   const resolved: Schema & { then?: Schema } = resolve(contract, schema)

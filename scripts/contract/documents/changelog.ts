@@ -16,13 +16,13 @@ export interface Change {
   subject: string
   /** `info.version` of openapi.yaml after it. */
   version: string
-  /** Changes by the version bump that they ask for; null for the commit that brought the contract. */
+  /** Changes by the version bump that they call for; null for the commit that added the contract. */
   counts: Counts | null
 }
 
 type Counts = Record<(typeof impacts)[number], number>
 
-/** The changes of the contract, newest first; null where there is no git, or not all of its history. */
+/** The changes of the contract, newest first; null without git or without the whole history. */
 export async function readHistory(root: URL): Promise<Change[] | null> {
   const git = gitIn(root)
   const log = await git('log', '--format=%H%x09%cI%x09%s', '--', ...contracts).catch(() => undefined)
@@ -38,7 +38,7 @@ export async function readHistory(root: URL): Promise<Change[] | null> {
   return changes
 }
 
-/** What a commit changed never changes: it is kept beside the packages' own caches. */
+/** The difference between two commits never changes, so it is cached in node_modules. */
 async function compare(root: URL, git: Git, before: string, after: string): Promise<Counts> {
   const cache = new URL(`node_modules/.cache/contract-history/${before}-${after}.json`, root)
   const known = await readFile(cache, 'utf8').catch(() => null)
@@ -81,7 +81,7 @@ function line({ commit, date, subject, counts }: Change): string {
   return `<li>${day} ${htmlText(subject)} <small><code>${commit.slice(0, 7)}</code> ${changed}</small></li>\n`
 }
 
-/** As `redocly diff` counts them: what may break a client, what is new, what is said in other words. */
+/** As `redocly diff` counts them: what may break a client, what is new, what is worded differently. */
 function inWords(counts: Counts): string {
   const named = { major: 'breaking', minor: 'additive', patch: 'editorial' }
   const parts = impacts

@@ -11,7 +11,7 @@ interface Guide {
 
 /**
  * The contract's introduction and the guides, as one text for Redoc. Links between the files (`sync.md#push`) become
- * anchors of the page; a link to what is nowhere stops the build.
+ * anchors of the page; a broken link stops the build.
  */
 export async function readGuides(folder: URL, contract: Contract): Promise<string> {
   const found = (await readdir(folder)).filter((name) => name.endsWith('.md')).map((name) => name.slice(0, -3))
@@ -28,7 +28,7 @@ export async function readGuides(folder: URL, contract: Contract): Promise<strin
 
 function withAnchors({ name, text }: Guide, anchors: Map<string, string>): string {
   return text.replaceAll(/\]\(([^)\s]+)\)/g, (link, to: string) => {
-    // In the built folder everything lies side by side.
+    // In the built folder all files are side by side.
     if (to.startsWith('assets/')) return `](${to.slice('assets/'.length)})`
     if (!/^(#|[\w-]+\.md)/.test(to)) return link
     const anchor = anchors.get(to)
@@ -37,7 +37,7 @@ function withAnchors({ name, text }: Guide, anchors: Map<string, string>): strin
   })
 }
 
-/** What a link may name, with Redoc's anchor for it. */
+/** The possible targets of a link, each with Redoc's anchor for it. */
 function headings({ name, text }: Guide): [string, string][] {
   const prose = text.replaceAll(/^```.*?^```$/gms, '')
   const [, title = ''] = /^# (.+)$/m.exec(prose) ?? []

@@ -1,12 +1,12 @@
 const pages = { 'index.html': 'HTTP', 'realtime.html': 'Realtime', 'changelog.html': 'Changelog' }
 
-/** Redoc styles its page from script and searches in a worker; everything it loads comes from beside the page. */
+/** Redoc adds styles by script and searches in a worker. Everything else comes from the page's own folder. */
 const referencePolicy =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; " +
   "connect-src 'self'; worker-src blob:; base-uri 'none'; form-action 'none'"
 const textPolicy = "default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'"
 
-/** A contract, shown by Redoc: `NAME.json` is what it renders, `NAME.yaml` what is offered to download. */
+/** A contract, shown by Redoc, which renders `NAME.json` and offers `NAME.yaml` for download. */
 export function referencePage(title: string, name: string): string {
   const scripts = `<script defer src="redoc.standalone.js"></script>\n<script defer src="reference.js"></script>\n`
   return page(title, referencePolicy, `<div id="reference" data-contract="${name}"></div>`, scripts)
@@ -16,7 +16,7 @@ export function changelogPage(changelog: string): string {
   return page('Changelog', textPolicy, `<main>\n<h1>Changelog of the contract</h1>\n${changelog}\n</main>`)
 }
 
-/** Every address is relative, so that the folder may lie under any path. A static host sends no policy: the page has its own. */
+/** All URLs are relative, so that the folder works under any path. The page contains its policy: a static host sends none. */
 function page(title: string, policy: string, content: string, scripts = ''): string {
   const links = Object.entries(pages).map(([file, name]) =>
     name === title ? `<a href="${file}" aria-current="page">${name}</a>` : `<a href="${file}">${name}</a>`,

@@ -11,8 +11,8 @@ const messageNamed: Record<string, Message> = asyncapi.components.messages
 const opening = 'Opening the channel'
 
 /**
- * The channel for Redoc, as an OpenAPI document of webhooks: a tag for each direction, an event for each message. Redoc
- * so shows both contracts alike; the renderers made for AsyncAPI evaluate strings as code, which the page's policy refuses.
+ * The channel for Redoc, as an OpenAPI document of webhooks: a tag for each direction, an event for each message. So both
+ * contracts look alike. AsyncAPI's own renderers evaluate strings as code, which the page's policy blocks.
  */
 export function realtimeReference(): object {
   const { info, channels, operations, components } = asyncapi

@@ -19,7 +19,7 @@ export function withSamples(contract: Contract): Contract {
   return copy
 }
 
-/** A command for a shell whose cookies are in the file `jar`. */
+/** A shell command that keeps its cookies in the file `jar`. */
 function curlSample(call: Call): string {
   const { operationId, method, body } = call
   const words = [
@@ -43,14 +43,14 @@ function curlSample(call: Call): string {
   return lines.join(' \\\n  ')
 }
 
-/** What only some operations need: the file's name; where a redirect leads; an end of the channel. */
+/** What only some operations need: a file name, the target of a redirect, an end of the channel. */
 const options: Record<string, string[]> = {
   downloadExport: ['-o bookmarks.dat'],
   completeLogin: ["-o answer.txt -w '%{redirect_url}\\n'"],
   openRealtime: ['-i -m 5 --http1.1'],
 }
 
-/** Of RFC 6455, which the contract leaves to it. */
+/** The headers of RFC 6455, which the contract does not repeat. */
 const handshake = {
   connection: 'Upgrade',
   'sec-websocket-version': '13',

@@ -3,7 +3,7 @@ import type { Call } from './call.ts'
 const origin = 'http://127.0.0.1:3000'
 const device = 'laptop-7f3a'
 
-/** A module that calls the operation by the client package; it type-checks as it stands. */
+/** A module that calls the operation with the client package, and type-checks as it is. */
 export function typescriptSample(call: Call): string {
   return (written[call.operationId] ?? plainCall)(call)
 }
@@ -71,7 +71,7 @@ function client(...more: string[]): string {
   return `import { ${names} } from 'encrypted-bookmark-sync-client'\n\n${createClient}`
 }
 
-/** As a person would write it: names bare, strings in single quotes. */
+/** As a person would write it: names without quotes, strings in single quotes. */
 function literal(value: unknown, indent = ''): string {
   if (typeof value === 'string')
     return `'${JSON.stringify(value).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")}'`

@@ -4,19 +4,19 @@ import { bundled } from '../generated.ts'
 import { type Git, gitIn } from '../git.ts'
 import type { Contract } from '../openapi.ts'
 
-/** Why there is no review, in a sentence for whoever asked for one. */
+/** Why there can be no review, as a sentence for the person who asked for it. */
 export class ReviewError extends Error {
   override name = 'ReviewError'
 }
 
 export interface Base {
-  /** A commit; without one everything is new. */
+  /** Without a commit, everything is new. */
   commit?: string
   /** For people. */
   name: string
 }
 
-/** What `root` is compared with: the commit that was asked for, or where the work began. */
+/** What `root` is compared with: the requested commit, or the one that the work started from. */
 export async function findBase(root: URL, ref?: string): Promise<Base> {
   const git = gitIn(root)
   const isRepository = await git('rev-parse', '--is-inside-work-tree').catch(() => {
@@ -66,7 +66,7 @@ export async function readBoth(base: URL, revision: URL, file: string): Promise<
   return { file, before: await read(base, 'The older'), after: await read(revision, 'This') }
 }
 
-/** The version follows from changes and is none. */
+/** A new version number alone is not a change. */
 export function isSame({ before, after }: Documents): boolean {
   return isDeepStrictEqual({ ...before, info: { ...before.info, version: after.info.version } }, after)
 }

@@ -1,15 +1,15 @@
 import type { ClientTypes, Shape } from './client-types.ts'
 
-/** What happens to a name that code written on the client's types can use. */
+/** A change of a name in the client's types, which apps refer to. */
 export interface ClientChange {
   kind: 'operation' | 'type'
   name: string
   happened: 'new' | 'gone' | 'renamed' | 'changed'
-  /** Of a renamed one. */
+  /** The old name, when it was renamed. */
   before?: string
-  /** `GET /api/v1/health` of an operation. */
+  /** Of an operation, such as `GET /api/v1/health`. */
   call?: string
-  /** Of a type: the operations that carry it, directly or within another. */
+  /** Of a type: the operations that use it, directly or within another type. */
   carriers?: string[]
   details: string[]
 }
@@ -47,7 +47,7 @@ function compare(base: Map<string, Shape>, revision: Map<string, Shape>, renamed
   })
 }
 
-/** Only the outermost of what is new or gone as a whole. */
+/** When a whole object is new or gone, only the object itself is listed. */
 function compareShapes(base: Shape, revision: Shape): string[] {
   return [...new Set([...base.keys(), ...revision.keys()])].flatMap((path) => {
     const [was, is] = [base.get(path), revision.get(path)]

@@ -2,7 +2,7 @@ import openapiTS, { type OpenAPI3 } from 'openapi-typescript'
 import ts from 'typescript'
 import type { Contract } from '../openapi.ts'
 
-/** The types of generated/client.ts, flat: what stands at `responses.200.content.application/json.id`. */
+/** The types of generated/client.ts, flattened: the type at `responses.200.content.application/json.id`. */
 export type Shape = Map<string, string>
 
 export interface ClientTypes {

@@ -8,7 +8,7 @@ export interface TextChange {
   message: string
 }
 
-/** Clients compare these sentences: one that is gone breaks them, an additional one is an error more. */
+/** Clients compare error texts: removing one breaks them, adding one does not. */
 export function compareErrorTexts(base: Contract, revision: Contract): TextChange[] {
   const [before, after] = [textsByCall(base), textsByCall(revision)]
   const kept = [...before.keys()].filter((call) => after.has(call))
@@ -22,7 +22,7 @@ export function compareErrorTexts(base: Contract, revision: Contract): TextChang
   ]
 }
 
-/** By call, such as `GET /api/v1/health`: each text, with its status in front. */
+/** By call, such as `GET /api/v1/health`: the error texts, each after its status. */
 function textsByCall(contract: Contract): Map<string, Set<string>> {
   return new Map(
     operationsOf(contract).map(({ method, path, ...operation }) => [
@@ -40,7 +40,7 @@ function textsOf({ responses = {}, ...own }: Operation, contract: Contract): Set
   return new Set(all.flatMap(([status, text]) => (text === undefined ? [] : [`${status} \`${text}\``])))
 }
 
-/** Examples count where the operation gives them itself: shared ones only show how such an error looks. */
+/** The examples of a shared response only show what such an error looks like, so they do not count. */
 function texts(response: Referable<Response>, contract: Contract): unknown[] {
   return Object.values(resolve(contract, response).content ?? {}).flatMap(({ schema = {}, examples = {} }) => {
     const { error = {} } = resolve(contract, schema).properties ?? {}

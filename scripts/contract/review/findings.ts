@@ -6,7 +6,7 @@ import type { Finding, Impact } from './impact.ts'
 
 const config = fileURLToPath(new URL('../../../redocly.yaml', import.meta.url))
 
-/** They speak of every change, so others say more about one. */
+/** These rules report every change; where another one reports, too, its message says more. */
 const general = ['house/harmless-changed', 'house/words-changed', 'house/carried-by-none-changed']
 
 interface Report {
@@ -33,12 +33,12 @@ export async function listFindings(base: URL, revision: URL, file: string): Prom
   return unique(changes.filter((change) => !isLeftOut(change)).map((change) => finding(change, file)))
 }
 
-/** One change can show as several: a requirement that went and another that came. */
+/** One change can be reported twice: as a requirement that was removed and one that was added. */
 function unique(findings: Finding[]): Finding[] {
   return [...new Map(findings.map((finding) => [JSON.stringify(finding), finding])).values()]
 }
 
-/** The version follows from the changes and is none itself; error texts are compared by operation, in `error-texts.ts`. */
+/** A new version number is not a change. Error texts are compared by operation, in `error-texts.ts`. */
 function isLeftOut({ path, typeName, property = '' }: Change): boolean {
   if (typeName === 'Info') return property === 'version'
   if (typeName === 'Operation') return ['x-invalid', 'x-not-found'].includes(property)
@@ -55,7 +55,7 @@ function finding({ path, impact, verdicts, revision }: Change, file: string): Fi
 
 const unsaid = ['', 'content', 'application/json', 'schema', 'properties', 'paths', 'payload']
 
-/** A JSON pointer in people's words: `POST /api/v1/bookmarks › responses › 409 › error`. */
+/** A JSON pointer in readable form: `POST /api/v1/bookmarks › responses › 409 › error`. */
 function placeOf(pointer: string): string {
   const steps = pointer.replace(/^#\/?/, '').split('/')
   const names = steps.map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))

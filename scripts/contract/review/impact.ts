@@ -3,10 +3,10 @@ export type Impact = 'patch' | 'minor' | 'major'
 /** One change of a contract. */
 export interface Finding {
   impact: Impact
-  /** Where in the revision; a thing that is gone has no line. */
+  /** The place in the revision. Something that was removed has no line. */
   file: string
   line?: number
-  /** The operation, message or type, and the way to the place in it. */
+  /** The operation, message or type, and the path to the place in it. */
   place: string
   message: string
 }
@@ -17,7 +17,7 @@ export function highest(all: Impact[]): Impact | undefined {
   return impacts.findLast((impact) => all.includes(impact))
 }
 
-/** The next version that such a change asks for; undefined where the version is none of semver's. Below 1.0 all may break. */
+/** The next version for such a change; undefined without a semantic version before. Below 1.0 a minor version may break. */
 export function nextVersion(version: unknown, impact: Impact): string | undefined {
   const parts = numbers(version)
   if (!parts) return undefined

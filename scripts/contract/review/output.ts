@@ -38,7 +38,7 @@ function versionSentence({ file, before, after, wanted }: Version): string {
     : `**\`info.version\` of ${file} ${went}, and ${before} is no semantic version.**`
 }
 
-/** Patches are folded away: they are words. */
+/** Patches change words only, so they are collapsed. */
 function changes(findings: Finding[]): string[] {
   const loud = findings.filter(({ impact }) => impact !== 'patch')
   const words = findings.filter(({ impact }) => impact === 'patch')
@@ -77,7 +77,7 @@ function clientLine({ name, happened, before, call, carriers, details }: ClientC
   return [`- ${happened}: ${subject}${where}`, ...details.map((detail) => `  - ${detail}`)].join('\n')
 }
 
-/** Workflow commands: GitHub shows them at the line that changed. */
+/** Workflow commands, which GitHub shows at the changed line. */
 export function annotations(review: Review): string {
   const breaking = isRefused(review) ? 'error' : 'notice'
   const loud = review.findings.filter(({ impact }) => impact !== 'patch')

@@ -7,7 +7,7 @@ import type { Store } from '../../../src/client/sync/store/store.ts'
 import type { Tabs } from '../../../src/client/sync/store/tabs.ts'
 import { createSyncOver } from '../../../src/client/sync.ts'
 
-/** Of a device's first sync; times in ms. */
+/** Figures of a device's first sync; times in ms. */
 export interface FirstSync {
   bookmarks: number
   /** Of ciphertext. */
@@ -15,11 +15,11 @@ export interface FirstSync {
   total: number
   /** From a pull's request to its parsed answer. */
   network: number
-  /** From there to bookmarks that were checked, the page's breaths included. */
+  /** From there to checked bookmarks, including the pauses that let the page respond. */
   decrypt: number
-  /** Reading and writing what the device keeps. */
+  /** Reading and writing the device's store. */
   store: number
-  /** The library's XChaCha20-Poly1305 on the same bytes, in turn before and after each page; not part of the total. */
+  /** The library's XChaCha20-Poly1305 on the same bytes, alternately before and after a page; not part of the total. */
   cipher: number
 }
 
@@ -66,7 +66,7 @@ export async function firstSync(
       page = []
     },
   }
-  /** Nobody else wants the store: the engine asks for it once a page is decrypted. */
+  /** No other tab uses the store. The engine asks for it when a page is decrypted. */
   const tabs: Tabs = {
     exclusively(name, task) {
       if (name === 'store' && pulledAt !== undefined) times.decrypt += performance.now() - pulledAt
@@ -87,7 +87,7 @@ export async function firstSync(
   return { bookmarks, total, ...times }
 }
 
-/** How long the cipher alone takes for what these events hold; what it needs is laid out before. */
+/** How long the cipher alone takes for these events. Its input is prepared before. */
 function openAlone({ recordKey }: Keys, events: readonly SyncEvent[]): { bytes: number; ms: number } {
   const sealed = events.map(({ entity_type, entity_id, encrypted_data = '' }) => {
     const bytes = base64ToBytes(encrypted_data) as Uint8Array

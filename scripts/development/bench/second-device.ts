@@ -15,7 +15,7 @@ import { type FirstSync, firstSync } from './first-sync.ts'
 const count = 20_000
 const page = fileURLToPath(new URL('first-sync-page.ts', import.meta.url))
 
-/** A person's first device brings its bookmarks; then a second one pulls and decrypts them, in Node and in a browser. */
+/** A person's first device imports bookmarks; a second one pulls and decrypts them, in Node and in a browser. */
 export async function measureSecondDevice(origin: string, session: string, report: Report): Promise<void> {
   const cookie = `service_session=${session}`
   const client = createClient({
@@ -45,7 +45,7 @@ export async function measureSecondDevice(origin: string, session: string, repor
   }
 }
 
-/** What the first device left behind is not the second one's to clear away. */
+/** So that the second device's time does not include collecting the first one's garbage. */
 function collectGarbage(): void {
   setFlagsFromString('--expose-gc')
   runInNewContext('gc')()
@@ -64,7 +64,7 @@ function print(where: string, sync: FirstSync, report: Report): void {
   report('  decrypt against the cipher alone', (100 * decrypt) / cipher, '%', decrypt / cipher, 'of it, 1.50 at most')
 }
 
-/** In a page of the service, any: its policy lets no script ask for anything. */
+/** In a page of the service, whose origin it needs. The page's policy, which allows no requests, is turned off. */
 async function inChromium(
   origin: string,
   session: string,
@@ -85,7 +85,7 @@ async function inChromium(
   }
 }
 
-/** As long as people's are, in folders of fifty. */
+/** Bookmarks of a realistic length, in folders of fifty. */
 function makeBookmarks(): PlaintextBookmark[] {
   const folders = Array.from({ length: count / 50 }, () => randomUUID())
   return Array.from({ length: count }, (_, index) => {

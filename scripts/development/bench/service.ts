@@ -27,7 +27,7 @@ export async function startBenchService() {
   const dispatcher = new Agent({ connections: 64 })
   return {
     origin,
-    /** Somebody who has nothing yet: the session cookie's value. */
+    /** The session cookie of somebody who has no bookmarks yet. */
     async newSession() {
       return (await signIn(context, { ...person, subject: uuidv7() }, null)).session
     },

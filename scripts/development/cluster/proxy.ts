@@ -5,17 +5,17 @@ import type { Duplex } from 'node:stream'
 import { createProxyServer } from 'http-proxy-3'
 
 const host = '127.0.0.1'
-/** Tells which instance answered. */
+/** Says which instance answered. */
 const instanceHeader = 'x-instance'
 
 export interface Proxy {
-  /** No more connections are taken; those that are open stay. */
+  /** Stops accepting connections. Open ones stay. */
   drain(): void
-  /** Cuts what is still open. */
+  /** Closes all connections. */
   close(): Promise<void>
 }
 
-/** One port in front of the instances: each request, and each WebSocket, goes to the next of them that can be reached. */
+/** One port in front of the instances. Each request or WebSocket goes to the next instance that can be reached. */
 export async function startProxy(port: number, instances: number[]): Promise<Proxy> {
   const proxy = createProxyServer({ target: { host, port: 0 }, agent: new RoundRobin(instances), xfwd: true })
   const mark = (answer: IncomingMessage) => {
@@ -39,7 +39,7 @@ export async function startProxy(port: number, instances: number[]): Promise<Pro
   }
 }
 
-/** Connections to each of the ports in turn; one that refuses is passed over. */
+/** Connects to each of the ports in turn, and skips those that refuse. */
 class RoundRobin extends Agent {
   readonly #ports: number[]
   #turn = 0

@@ -2,7 +2,7 @@ import { type Client, unwrap } from '../../../src/client/index.ts'
 import { Device } from '../../demo/device.ts'
 import { signIn } from '../../demo/sign-in.ts'
 
-/** Who calls: the values of the two cookies. */
+/** A caller: the values of the two cookies. */
 export interface Identity {
   name: string
   session: string
@@ -19,7 +19,7 @@ export async function signInAs(url: URL, person: string): Promise<SignedIn> {
   return { client: device.client, userId, session: value('service_session'), refresh: value('service_refresh') }
 }
 
-/** Gives the person one of everything, and returns the texts that nobody else may ever see. */
+/** Stores one of everything for the person, and returns the strings that nobody else may ever see. */
 export async function storeSecrets({ client, userId }: SignedIn): Promise<string[]> {
   const bookmark = {
     id: 'secret-bookmark-of-ada',

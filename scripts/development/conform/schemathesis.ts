@@ -11,7 +11,7 @@ const version = '4.32.5'
 const contract = fileURLToPath(new URL('../../../openapi.yaml', import.meta.url))
 const run = promisify(execFile)
 
-/** The path of schemathesis, in a Python environment of its own in the cache folder; made where it is missing. */
+/** The path of schemathesis, which is installed into its own Python environment in the cache folder if it is missing. */
 export async function findSchemathesis(env = process.env): Promise<string> {
   const cache = cacheFolder(env)
   const folder = join(cache, `schemathesis-${version}`)
@@ -20,7 +20,7 @@ export async function findSchemathesis(env = process.env): Promise<string> {
   console.error(`Installing schemathesis ${version} into ${folder}: once.`)
   await mkdir(cache, { recursive: true })
   await rm(folder, { recursive: true, force: true })
-  // Scripts of a Python environment name its folder: it is made where it stays, and marked as whole by what comes last.
+  // A Python environment cannot be moved, because its scripts contain its path. The program itself is written last.
   const unfinished = await mkdtemp(join(cache, 'schemathesis-'))
   try {
     await rename(unfinished, folder)
@@ -36,13 +36,13 @@ export async function findSchemathesis(env = process.env): Promise<string> {
 export interface RunOptions {
   url: URL
   identity: Identity
-  /** Cases for each operation and phase. */
+  /** Number of cases for each operation and phase. */
   examples: number
   /** Where the traffic is recorded (HAR). */
   report: string
 }
 
-/** Runs all phases with what the configuration beside this file expects; its exit status. */
+/** Runs all phases with the configuration file beside this one, and returns the exit status. */
 export async function runSchemathesis(program: string, options: RunOptions): Promise<number | null> {
   const { url, identity, examples, report } = options
   console.log(`\nAs ${identity.name}:`)
@@ -51,7 +51,7 @@ export async function runSchemathesis(program: string, options: RunOptions): Pro
   const output = ['--report', 'har', '--report-har-path', report, '--warnings', 'off', '--no-color']
   const child = spawn(program, [...args, '--url', url.origin, ...limits, ...output], {
     stdio: 'inherit',
-    // It keeps a folder of its own where it runs.
+    // It writes a folder of its own into the working directory.
     cwd: dirname(report),
     env: { ...process.env, SESSION: identity.session, REFRESH: identity.refresh },
   })

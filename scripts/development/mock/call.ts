@@ -23,14 +23,14 @@ export function isCallOf(operationId: keyof typeof operations, { method, url }: 
   return method === wanted && pattern.test(url)
 }
 
-/** Another answer in place of this one, with its request id and its CORS headers. */
+/** Replaces an answer, but keeps its request id and its CORS headers. */
 export function replaced(answer: Answer, status: number, body: object, headers: OutgoingHttpHeaders = {}): Answer {
   const type = { 'content-type': 'application/json; charset=utf-8' }
   const { 'content-length': _, 'content-disposition': __, ...kept } = answer.headers
   return { status, headers: { ...kept, ...type, ...headers }, body: JSON.stringify(body) }
 }
 
-/** With another body, of another length. */
+/** The same call with another body. */
 export function withBody(call: Call, body: object): Call {
   const payload = Buffer.from(JSON.stringify(body))
   const headers = { ...call.headers, 'content-type': 'application/json', 'content-length': `${payload.length}` }

@@ -6,9 +6,9 @@ import { type Answer, type Call, type Forward, isCallOf, withBody } from './call
 type Change = components['schemas']['Change']
 
 /**
- * Before a push, another device of the same person changes the same bookmarks a moment later: it deletes those that are
- * pushed, and edits those that are deleted. Nobody but the person's devices can make a ciphertext, so it sends the one that
- * is stored.
+ * Before a push, another device of the same person changes the same bookmarks, with later timestamps: it deletes those that
+ * the push writes, and edits those that it deletes. Only the person's devices can make a ciphertext, so it sends the stored
+ * one.
  */
 export async function withRival(call: Call, forward: Forward): Promise<Answer> {
   if (!isCallOf('pushChanges', call)) return forward(call)

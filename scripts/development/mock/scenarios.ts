@@ -7,14 +7,14 @@ import { withRival } from './rival.ts'
 export interface Scenario {
   does: string
   answer?: (call: Call, forward: Forward) => Promise<Answer>
-  /** For a WebSocket, before its handshake. */
+  /** Called for a WebSocket before its handshake. */
   connect?: (socket: Duplex) => void
 }
 
 const dropAfterMs = 2_000
 const slowRefreshMs = 2_000
 
-/** What `x-scenario` can be. Whatever a scenario does not touch is answered by the service. */
+/** The values of `x-scenario`. The service answers whatever a scenario does not change. */
 export const scenarios: Record<string, Scenario> = {
   conflict: { does: 'a push meets a newer change of another device: it loses', answer: withRival },
   'next-page': { does: 'a pull returns one change a page', answer: oneChangeAPage },
@@ -44,10 +44,10 @@ async function oneChangeAPage(call: Call, forward: Forward): Promise<Answer> {
   return forward(withBody(call, { ...body, limit: 1 }))
 }
 
-/** Session tokens that a refresh gave: those that came before it have expired. */
+/** Session tokens that a refresh issued. Earlier ones have expired. */
 const refreshed = new Set<string>()
 
-/** A session that was not refreshed in this scenario has expired. */
+/** A session has expired unless it was refreshed in this scenario. */
 async function expireOnce(call: Call, forward: Forward): Promise<Answer> {
   if (isCallOf('refreshSession', call)) {
     const answer = await forward(call)
@@ -88,7 +88,7 @@ async function exportsAre(status: 'processing' | 'failed', call: Call, forward: 
   return replaced(answer, 200, { exports: exports.map((one) => ({ ...one, ...unfinished })) })
 }
 
-/** The call does not reach its operation: the report of health stands in for the rest of an answer. */
+/** The call does not reach its operation. The health report's answer provides the other headers. */
 async function refuse(status: number, error: string, { headers }: Call, forward: Forward): Promise<Answer> {
   const { origin } = headers
   const { path: url, method } = operations.getHealth
@@ -105,7 +105,7 @@ function drop(socket: Duplex): void {
   setTimeout(() => socket.destroy(), dropAfterMs).unref()
 }
 
-/** The handshake's answer is the one write that gets through. */
+/** Only the first write, the handshake's answer, gets through. */
 function silence(socket: Duplex): void {
   const write = socket.write.bind(socket)
   socket.write = ((...written: Parameters<Duplex['write']>) => {

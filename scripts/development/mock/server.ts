@@ -7,7 +7,7 @@ import { type Scenario, scenarios } from './scenarios.ts'
 
 const name = 'x-scenario'
 
-/** The service, which must be ready, behind a server that plays scenarios where a request asks for one. */
+/** A server in front of the service, which must be ready, that plays a scenario when a request asks for one. */
 export function createMockServer(app: FastifyInstance): Server {
   const server = createServer(async (request, response) => {
     try {
@@ -53,7 +53,7 @@ async function inject(app: FastifyInstance, { method, url, headers, payload }: C
   return { status: response.statusCode, headers: response.headers, body: response.rawPayload }
 }
 
-/** So that pages of other origins may ask for a scenario by header. */
+/** Allows pages of other origins to ask for a scenario by header. */
 function allowScenario(headers: Answer['headers']): Answer['headers'] {
   const allowed = headers['access-control-allow-headers']
   return allowed === undefined ? headers : { ...headers, 'access-control-allow-headers': `${allowed}, X-Scenario` }

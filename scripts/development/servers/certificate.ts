@@ -3,7 +3,7 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 
-/** For a server on this machine; it signs itself. The files have the names that MinIO looks for. */
+/** A self-signed certificate for a server on this machine. The files have the names that MinIO expects. */
 export async function makeCertificate(folder: string): Promise<{ caFile: string; keyFile: string }> {
   await mkdir(folder, { recursive: true })
   const [caFile, keyFile] = [join(folder, 'public.crt'), join(folder, 'private.key')]

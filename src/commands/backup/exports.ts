@@ -4,7 +4,7 @@ import { ConfigError } from '../../config/values.ts'
 import { assertObjectKey } from '../../objects/object-key.ts'
 import type { StoredExport } from './database.ts'
 
-/** Copies the files of the exports. Those that are not as the database says are named, each with the reason. */
+/** Copies the files of the exports. Returns those that do not match the database, each with the reason. */
 export async function copyExports(exports: StoredExport[], from: string, to: string): Promise<Map<string, string>> {
   await mkdir(to)
   const leftOut = new Map<string, string>()
@@ -17,7 +17,7 @@ export async function copyExports(exports: StoredExport[], from: string, to: str
   return leftOut
 }
 
-/** An environment that is not the service's would otherwise look as if all exports had been deleted. */
+/** Otherwise a wrong EXPORTS_DIR would look as if all exports had been deleted. */
 async function checkFolder(dir: string): Promise<void> {
   const found = await stat(dir).catch((error: Error) => error)
   if (found instanceof Error) throw new ConfigError(`EXPORTS_DIR: ${dir} cannot be read (${found.message})`)

@@ -3,8 +3,8 @@ import { open, readdir, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 
 /**
- * Makes a folder that was not there: `fill` writes into one whose name says that it is unfinished, and only when all of it
- * is on disk does it get its own name. Whatever ends this earlier leaves nothing; a kill leaves the unfinished one.
+ * Makes a new folder. `fill` writes into one whose name says that it is unfinished, and which gets its final name only when
+ * everything is on disk. A failure or a signal leaves nothing behind, SIGKILL the unfinished folder.
  */
 export async function makeFolder<T>(path: string, fill: (unfinished: string) => Promise<T>): Promise<T> {
   if (existsSync(path)) throw new Error(`${path} is there already: a backup overwrites nothing`)
@@ -33,7 +33,7 @@ export async function makeFolder<T>(path: string, fill: (unfinished: string) => 
   }
 }
 
-/** A file or a folder: without its folder's a power failure could undo a renaming. */
+/** Syncs a file or a folder. Without a sync of its folder, a power failure could undo a rename. */
 async function sync(path: string): Promise<void> {
   await using opened = await open(path)
   await opened.sync()

@@ -8,20 +8,20 @@ const maxPasses = 5
 type Parts = Pick<Database, 'db' | 'write'>
 
 interface Found {
-  /** Are under the first key since now. */
+  /** Values that are now encrypted with the first key. */
   resealed: number
-  /** Were under it already. */
+  /** Values that already were. */
   current: number
-  /** Were under another key; some of them may have changed before they could be replaced. */
+  /** Values found under another key. Some may have changed before they could be replaced. */
   older: number
-  /** Open under no key of the list, and stay as they are. */
+  /** Values that no key of the list opens. They stay as they are. */
   unreadable: { table: string; id: string }[]
 }
 
 /**
- * Seals under the first key what is stored under another one. The service may write all the while: a value is replaced
- * only while it is the one that was opened, and what comes in behind the pages is found by the next pass. When this
- * resolves, the last pass found nothing under another key.
+ * Encrypts with the first key what is stored under another one. The service can keep writing: a value is replaced only if it
+ * is still the one that was opened, and the next pass finds what was written behind the current page. When this resolves,
+ * the last pass has found nothing under another key.
  */
 export async function reseal(parts: Parts, secretKeys: Uint8Array[]): Promise<Omit<Found, 'older'>> {
   const anyKey = createSeal(secretKeys)
@@ -72,7 +72,7 @@ interface Replacement {
   replacement: string
 }
 
-/** In a short transaction that has nothing else to do: the service waits for it, if at all, a few milliseconds. */
+/** In a short transaction, so that the service waits for a few milliseconds at most. */
 async function replaceAll({ write }: Parts, column: SealedColumn, replacements: Replacement[]): Promise<number> {
   if (replacements.length === 0) return 0
   return write(async (trx) => {

@@ -1,14 +1,14 @@
-/** What Redocly's `diff` hands a rule. It is experimental: its version is pinned, and the review's tests run it. */
+/** What Redocly's `diff` passes to a rule. It is experimental, so its version is pinned, and the review's tests run it. */
 export interface Change {
   kind: 'added' | 'removed' | 'modified'
   node: Pair
-  /** Of a `modified` change: what is different; `key` is the node's own name. */
+  /** Of a `modified` change: the property that differs. `key` is the node's own name. */
   property?: string
   base?: { value: unknown }
   revision?: { value: unknown }
 }
 
-/** A node of both documents; one that was added or removed has one side. */
+/** A node in both documents. One that was added or removed has only one side. */
 export interface Pair {
   base?: Entry
   revision?: Entry
@@ -25,7 +25,7 @@ interface Entry {
 
 export interface Context {
   report(problem: { message: string }): void
-  /** Who gets the data: `request` is what clients send, `response` what they read. Empty where no operation carries it. */
+  /** `request` is what clients send, `response` what they read. Empty when no operation uses it. */
   getDirections(): ('request' | 'response')[]
 }
 
@@ -33,7 +33,7 @@ type Visit = (change: Change, context: Context) => void
 
 export type DiffRule = () => { [type: string]: Visit | Record<string, Visit> }
 
-/** What people call it: an operation by its id, what stands in a list by its name, a parameter's schema like the parameter. */
+/** A readable name: an operation's id, a list item's name, and for a parameter's schema the parameter's name. */
 export function nameOf(node: Pair): string {
   const entry = node.revision ?? node.base
   if (!entry) return ''
@@ -56,7 +56,7 @@ export function ancestors(node: Pair): Pair[] {
   return node.parent ? [node.parent, ...ancestors(node.parent)] : []
 }
 
-/** What the first list has and the second has not. */
+/** What is in the first list but not in the second. */
 export function missing(from: unknown, to: unknown): unknown[] {
   const kept = Array.isArray(to) ? to : []
   return Array.isArray(from) ? from.filter((value) => !kept.includes(value)) : []

@@ -1,6 +1,6 @@
 import { type DiffRule, nameOf } from './change.ts'
 
-/** On the wire these names mean nothing; code written with the client's types stops to compile without them. */
+/** These names are not sent, but without them code that uses the client's types no longer compiles. */
 export const clientNameRemoved: DiffRule = () => ({
   NamedSchemas: {
     Schema({ kind, property, node, base, revision }, { report }) {

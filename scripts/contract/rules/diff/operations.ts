@@ -1,6 +1,6 @@
 import { type DiffRule, field, nameOf } from './change.ts'
 
-/** What a client goes on sending would no longer be heard. */
+/** Existing clients keep sending it, and the service would ignore it. */
 export const requestPropertyRemoved: DiffRule = () => ({
   SchemaProperties: {
     Schema({ kind, property, node, base, revision }, { report, getDirections }) {
@@ -23,7 +23,7 @@ export const requestBodyDemanded: DiffRule = () => ({
   },
 })
 
-/** Who leaves a field out gets something else than before. */
+/** A client that omits the field gets a different result than before. */
 export const defaultChanged: DiffRule = () => ({
   Schema({ property, node, base, revision }, { report, getDirections }) {
     if (property !== 'default' || base?.value === undefined || !getDirections().includes('request')) return
@@ -41,7 +41,7 @@ export const bodyLimitLowered: DiffRule = () => ({
 
 const commonBodyLimit = 1024 * 1024
 
-/** Clients know the successes that an operation had; an additional error is one more of a kind that they must handle. */
+/** Clients only know the operation's previous successes. They have to handle unknown errors anyway. */
 export const successAdded: DiffRule = () => ({
   Responses: {
     Response({ kind, node }, { report }) {

@@ -1,7 +1,7 @@
 import { ancestors, type Change, type DiffRule, nameOf, type Pair, typeOf } from './change.ts'
 import { isWords, sentence } from './words.ts'
 
-/** Whether more or less is accepted cannot be read from a change inside a condition. */
+/** A change inside a condition does not show whether more or less is accepted. */
 export const conditionChanged: DiffRule = () => ({
   any(change, { report }) {
     if (isWords(change)) return
@@ -10,7 +10,7 @@ export const conditionChanged: DiffRule = () => ({
   },
 })
 
-/** Types of what lies in ciphertext and files, so both sides read and write them. Additional fields are harmless. */
+/** Types of data inside ciphertext and files, which clients both read and write. New fields are harmless. */
 export const carriedByNoneChanged: DiffRule = () => ({
   any(change, { report, getDirections }) {
     if (change.kind === 'added' || isWords(change) || isTypeItself(change) || getDirections().length > 0) return

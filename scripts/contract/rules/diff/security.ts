@@ -13,8 +13,8 @@ import {
 type Side = 'base' | 'revision'
 
 /**
- * A client with the credentials of before is refused. Redocly's `security-requirement-changed` looks at the list alone;
- * this knows that an operation without one has the document's.
+ * A client with credentials that were enough before is refused. Redocly's `security-requirement-changed` only compares the
+ * lists; this rule knows that an operation without a list inherits the document's.
  */
 export const securityTightened: DiffRule = () => ({
   SecurityRequirementList: judge,
@@ -29,7 +29,7 @@ function judge({ node }: Change, { report }: Context): void {
   if (refused.length > 0) report({ message: `Not enough any longer: ${refused.map(named).join('; ')}.` })
 }
 
-/** Any one of them lets a request in. An empty list lets everyone in. */
+/** Each of them is enough. An empty list requires nothing. */
 function alternatives(owner: Pair, side: Side): Record<string, unknown>[] {
   const root = ancestors(owner).at(-1) ?? owner
   const list = field(owner[side], 'security') ?? field(root[side], 'security')
@@ -45,7 +45,7 @@ function named(requirement: Record<string, unknown>): string {
   return Object.keys(requirement).join(' and ') || 'no credentials'
 }
 
-/** What AsyncAPI says beside messages: who may connect, and how. Redocly's rules leave it out. */
+/** Who may connect to the AsyncAPI channel, and how: Redocly's rules do not cover it. */
 export const connectionTightened: DiffRule = () => ({
   SecuritySchemeList({ kind, node }, { report }) {
     if (kind === 'added') report({ message: `\`${nameOf(node.parent ?? node)}\` became guarded.` })
@@ -64,7 +64,7 @@ export const connectionTightened: DiffRule = () => ({
   },
 })
 
-/** Without any, everyone is let in: nobody is refused. */
+/** When none is left, nobody is refused. */
 function othersAreLeft(list: Pair | null): boolean {
   return list !== null && typeOf(list) === 'SecuritySchemeList' && list.revision !== undefined
 }

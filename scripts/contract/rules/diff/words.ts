@@ -7,14 +7,14 @@ const types = [
   ...['Example', 'ExamplesMap', 'MessageExample', 'MessageExampleList', 'XCodeSample', 'XCodeSampleList'],
 ]
 
-/** People read it, programs do not. */
+/** Read by people, not by programs. */
 export const wordsChanged: DiffRule = () => ({
   any(change, { report }) {
     if (isWords(change)) report({ message: sentence(change) })
   },
 })
 
-/** What is left: programs read it, and no other rule says that an existing client would notice. */
+/** All other changes: programs read them, and no other rule says that an existing client would notice. */
 export const harmlessChanged: DiffRule = () => ({
   any(change, { report }) {
     if (!isWords(change)) report({ message: sentence(change) })
@@ -29,7 +29,7 @@ export function isWords(change: Change): boolean {
   return isNameWithin(change)
 }
 
-/** Where the contract keeps something that is used in several places, which no client sees. Schemas are types of it. */
+/** The names of shared components, which no client sees. Schemas are different: they are types of the client. */
 function isNameWithin({ kind, property, node }: Change): boolean {
   const types = [node, node.parent, node.parent?.parent].map((each) => each && typeOf(each))
   if (!types.includes('Components') || types.includes('NamedSchemas')) return false

@@ -1,7 +1,7 @@
 import type { Operation, Referable, Response } from '../../openapi.ts'
 import { type Context, placed } from './visit.ts'
 
-/** Whoever needs a session can be without one, and can call too often. */
+/** An operation that needs a session documents 401 and 429. */
 export function securedAnswers() {
   let inherited: Operation['security']
   return {
@@ -19,7 +19,7 @@ export function securedAnswers() {
   }
 }
 
-/** Whatever goes wrong, clients find a sentence in `error`. */
+/** Every error response is the Error schema, with a sentence in `error`. */
 export function errorAnswers({ except = [] }: { except?: string[] }) {
   return {
     Operation({ operationId, responses = {} }: Operation, context: Context) {
@@ -49,7 +49,7 @@ function isError(response: Referable<Response>, context: Context): boolean {
   )
 }
 
-/** The sentences that the interface lists, by status, stand in the contract. */
+/** The contract contains the error texts that the interface lists by status. */
 export function errorTexts({ texts = {} }: { texts?: Record<string, string[]> }) {
   const found = new Set<string>()
   return {

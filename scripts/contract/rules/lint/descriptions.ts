@@ -3,7 +3,7 @@ import { type Context, type Location, placed, typesOf } from './visit.ts'
 
 type Schemas = Record<string, Referable<Schema>>
 
-/** Redocly asks operations, parameters and tags for a description; this asks the rest. */
+/** Redocly requires a description of operations, parameters and tags; this rule covers the rest. */
 export function described() {
   const each = (schemas: Schemas, context: Context) => {
     if (isCondition(context.location)) return
@@ -27,7 +27,7 @@ export function described() {
   }
 }
 
-/** `if` and `not` say which, not what; so do the restatements in `then` and `else`. */
+/** Schemas in `if`, `not`, `then` and `else` only restrict what is described elsewhere. */
 function isCondition({ pointer }: Location): boolean {
   return /\/(if|then|else|not)(\/|$)/.test(pointer)
 }
@@ -36,7 +36,7 @@ const timeName = /(^|[_-])(at|time|timestamp|stamp|since|until|after|before|sync
 const timeWords = /\b(when|time|stamp|date)\b/i
 const unit = /\b(ms|milliseconds|seconds)\b/i
 
-/** Milliseconds and seconds look alike until somebody's bookmarks are from 1970. */
+/** Milliseconds and seconds are easily confused, so every time says its unit. */
 export function timeUnit() {
   const check = (field: string, schema: Referable<Schema>, location: Location, context: Context, said = '') => {
     const resolved = placed(schema, location, context).schema

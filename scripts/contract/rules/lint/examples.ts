@@ -8,8 +8,8 @@ const ajv = new Ajv2020({ strict: false })
 addFormats(ajv)
 
 /**
- * Documents, mocks and tests put a message together from the examples of its fields: each field has one, and together they
- * are valid. Examples that are written out are Redocly's business.
+ * Every field has an example, and the examples of a message's fields make a valid message, because the documentation builds
+ * messages from them. Redocly checks the examples of whole messages.
  */
 export function examples() {
   const field = (name: string) => (node: Record<string, unknown>, context: Context) => {

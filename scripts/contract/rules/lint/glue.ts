@@ -1,8 +1,8 @@
-/** What the contract could say and fastify-openapi-glue, which reads it for the service, would not understand. */
+/** Valid OpenAPI that fastify-openapi-glue, through which the service reads the contract, does not handle. */
 import type { Referable, Schema } from '../../openapi.ts'
 import { type Context, placed } from './visit.ts'
 
-/** HTTP does not care, fastify-openapi-glue does. */
+/** HTTP ignores the case of header names, fastify-openapi-glue does not. */
 export function lowerCaseHeaders() {
   return {
     Parameter(parameter: { in?: string; name: string }, { report, location }: Context) {
@@ -29,7 +29,7 @@ function isUpper(name: string): boolean {
 
 const component = /^#\/components\/[^/]+\/[^/]+$/
 
-/** A second name for the same thing; fastify-openapi-glue takes such a component for one that accepts anything. */
+/** Such a component is an alias, and with fastify-openapi-glue it accepts anything. */
 export function noBareRefComponent() {
   return {
     ref(_: object, { report, location }: Context) {
@@ -38,7 +38,7 @@ export function noBareRefComponent() {
   }
 }
 
-/** Redocly allows them where OpenAPI 3.1 does; the service's validators drop all of them: use allOf. */
+/** OpenAPI 3.1 allows them, but the service's validators ignore them: use allOf. */
 export function noRefSiblings() {
   return {
     ref(node: object, { report, location }: Context) {

@@ -3,7 +3,7 @@ import { type Context, type Location, placed, typesOf } from './visit.ts'
 
 type Content = Record<string, { schema?: Referable<Schema> }>
 
-/** What a client may send is bounded, so that the service knows what it must hold. */
+/** Everything that a client may send has a maximum, so that the service knows how much it must be able to hold. */
 export function requestMaximum() {
   const seen = new Set<Schema>()
   const check = (schema: Referable<Schema>, at: Location, context: Context): void => {
@@ -49,7 +49,7 @@ function missing(schema: Schema): string[] {
   ]
 }
 
-/** The schemas within a schema, with the steps to each. */
+/** The schemas within a schema, each with the path to it. */
 function inside(schema: Schema): [string[], Referable<Schema>][] {
   const keywords = schema as Record<string, unknown>
   const under = (keyword: string) =>

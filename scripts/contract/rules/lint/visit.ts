@@ -1,9 +1,9 @@
 import type { Referable, Schema } from '../../openapi.ts'
 
-/** What Redocly hands a lint rule, as far as the rules here use it. */
+/** What Redocly passes to a lint rule, as far as these rules use it. */
 export interface Context {
   report(problem: { message: string; location?: Location }): void
-  /** Follows a `$ref`; `from` is the file that it stands in. */
+  /** Follows a `$ref`; `from` is the file that contains it. */
   resolve<T extends object>(node: Referable<T>, from?: string): { node?: T; location?: Location }
   location: Location
 }
@@ -15,7 +15,7 @@ export interface Location {
   key(): Location
 }
 
-/** A schema and where it stands, `$ref` followed. */
+/** A schema and its location, after following a `$ref`. */
 export interface Placed {
   schema: Schema
   location: Location
