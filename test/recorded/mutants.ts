@@ -3,6 +3,8 @@ import type { Documents } from '../support/conformance.ts'
 /** A change of one thing in a copy of the contract. */
 export interface Mutant {
   name: string
+  /** The steps to the node that is changed, from the document's name on. */
+  at: string[]
   apply(documents: Documents): void
 }
 
@@ -30,6 +32,7 @@ function otherStatuses(documents: Documents, at: string[]): Mutant[] {
   const { operationId, responses } = find(documents, at) as { operationId: string; responses: object }
   return Object.keys(responses).map((status) => ({
     name: `${operationId} ${status}`,
+    at,
     apply: (copy) => rename(find(copy, [...at, 'responses']), status, '299'),
   }))
 }
@@ -41,6 +44,7 @@ function otherSentences(documents: Documents, at: string[]): Mutant[] {
   return [
     {
       name: `${operationId} x-invalid ${sentence}`,
+      at,
       apply(copy) {
         find(copy, at)['x-invalid'] = `${sentence}!`
       },
@@ -53,6 +57,7 @@ function otherHeaders(at: string[], node: Node): Mutant[] {
   if (at.at(-3) !== 'responses' && at.at(-2) !== 'responses') return []
   return Object.keys((node.headers as object | undefined) ?? {}).map((header) => ({
     name: `${at.join(' ')} header ${header}`,
+    at,
     apply: (copy) => rename(find(copy, [...at, 'headers']), header, `${header}-Other`),
   }))
 }
@@ -61,6 +66,7 @@ function otherFields(at: string[], { required }: Node): Mutant[] {
   if (!Array.isArray(required) || at.includes('examples')) return []
   return required.map((field: string, index) => ({
     name: `${at.join(' ')} requires ${field}`,
+    at,
     apply(copy) {
       find(copy, [...at, 'required'])[index] = `other_${field}`
     },
@@ -72,6 +78,7 @@ function otherTexts(at: string[], { enum: texts }: Node): Mutant[] {
   if (at.at(-1) !== 'error' || !Array.isArray(texts)) return []
   return texts.map((text: string, index) => ({
     name: `${at.join(' ')} says ${text}`,
+    at,
     apply(copy) {
       find(copy, [...at, 'enum'])[index] = `${text}!`
     },

@@ -1,0 +1,39 @@
+import { type OperationId, operations } from '../../generated/operations.ts'
+import type { Documents } from '../support/conformance.ts'
+import type { Traffic } from '../support/traffic.ts'
+import type { Mutant } from './mutants.ts'
+
+/** Gives the traffic whose operation or schema leads to the place that a mutant changes: it notices first, if any does. */
+export function findConcerned({ openapi }: Documents, traffic: Traffic[]): (mutant: Mutant) => Traffic[] {
+  const contract = openapi as Openapi
+  const messages = traffic.filter(({ kind }) => kind === 'message' || kind === 'taken')
+  const others = Map.groupBy(
+    traffic.filter(({ kind }) => kind === 'exchange' || kind === 'opened'),
+    (one) => (one.kind === 'exchange' ? operationOf(one.operationId) : `components schemas ${one.schema}`),
+  )
+  const known = [...others].map(([part, own]) => ({ own, parts: partsBehind(contract, part) }))
+  return ({ at: [document, ...steps] }) => {
+    if (document === 'asyncapi') return messages
+    const part = steps.slice(0, 3).join(' ')
+    return known.filter(({ parts }) => parts.has(part)).flatMap(({ own }) => own)
+  }
+}
+
+interface Openapi {
+  [step: string]: Openapi | undefined
+}
+
+function operationOf(operationId: string): string {
+  const { path, method } = operations[operationId as OperationId]
+  return `paths ${path} ${method.toLowerCase()}`
+}
+
+/** An operation or a component, as the words on the way to it, with all that it refers to. */
+function partsBehind(openapi: Openapi, part: string, found = new Set<string>()): Set<string> {
+  if (found.has(part)) return found
+  found.add(part)
+  const node = part.split(' ').reduce<Openapi | undefined>((node, step) => node?.[step], openapi)
+  for (const [, reference = ''] of JSON.stringify(node).matchAll(/"#\/(components\/\w+\/[^/"]+)/g))
+    partsBehind(openapi, reference.replaceAll('/', ' '), found)
+  return found
+}
