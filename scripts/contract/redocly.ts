@@ -3,15 +3,20 @@ import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
-const redocly = createRequire(import.meta.url).resolve('@redocly/cli/bin/cli.js')
+const command = createRequire(import.meta.url).resolve('@redocly/cli/bin/cli.js')
 
-/** The report of `redocly diff`, run in `folder`. It contacts no other host. */
-export async function redoclyDiff<Report>(folder: URL, before: URL, after: URL, ...options: string[]): Promise<Report> {
-  const args = [redocly, 'diff', fileURLToPath(before), fileURLToPath(after), '--format=json', '--fail-on=none']
-  const { stdout } = await promisify(execFile)(process.execPath, [...args, ...options], {
+/** Runs Redocly's command in `folder`; rejects where it fails. It asks no other host. */
+export async function redocly(folder: URL, ...args: string[]): Promise<{ stdout: string; stderr: string }> {
+  return promisify(execFile)(process.execPath, [command, ...args], {
     cwd: fileURLToPath(folder),
     env: { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true', NO_COLOR: '1' },
     maxBuffer: 256 * 1024 * 1024,
   })
+}
+
+/** What `redocly diff` reports. */
+export async function redoclyDiff<Report>(folder: URL, before: URL, after: URL, ...options: string[]): Promise<Report> {
+  const files = [before, after].map((file) => fileURLToPath(file))
+  const { stdout } = await redocly(folder, 'diff', ...files, '--format=json', '--fail-on=none', ...options)
   return JSON.parse(stdout)
 }
