@@ -4,20 +4,21 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import t from 'tap'
 import { findBase } from '../../scripts/contract/review/base.ts'
-import { review } from '../../scripts/contract/review/review.ts'
+import { markdown } from '../../scripts/contract/review/output.ts'
+import { isRefused, review } from '../../scripts/contract/review/review.ts'
 import { runReview } from './command.ts'
+import type { Edit } from './contract.ts'
 import { emptyFolder } from './folder.ts'
-import { type Edit, repository } from './repository.ts'
+import { repository } from './repository.ts'
 
 const first: Edit = ['The notes, newest first.', 'The notes, the newest first.']
 const second: Edit = ['Stores a note.', 'Keeps a note.']
 
-t.test('by default, where the branch left origin/main', async (t) => {
-  const repo = await repository(t)
+t.test('By default, where the branch left origin/main', async (t) => {
+  const repo = repository(t)
   const fork = repo.git('rev-parse', 'HEAD')
   repo.git('checkout', '--quiet', '-b', 'topic')
   repo.edit('openapi.yaml', first)
-  await repo.generate()
   repo.commit('On the branch')
 
   repo.git('checkout', '--quiet', 'main')
@@ -34,8 +35,8 @@ t.test('by default, where the branch left origin/main', async (t) => {
   )
 })
 
-t.test('else the last commit for what is not committed, or the previous one', async (t) => {
-  const repo = await repository(t)
+t.test('Else the last commit for what is not committed, or the previous one', async (t) => {
+  const repo = repository(t)
   const commit = repo.git('rev-parse', 'HEAD')
   repo.edit('openapi.yaml', first)
   t.match(await findBase(repo.root), { commit, name: /the last commit/ })
@@ -46,63 +47,63 @@ t.test('else the last commit for what is not committed, or the previous one', as
 })
 
 t.test('--base names any commit', async (t) => {
-  const repo = await repository(t)
+  const repo = repository(t)
+  const commit = repo.git('rev-parse', 'HEAD')
   repo.git('tag', 'v1.4.2')
   repo.edit('openapi.yaml', first)
-  repo.commit('One')
+  const previous = repo.commit('One')
   repo.edit('openapi.yaml', first, second)
   repo.commit('Two')
-  t.equal((await review(repo.root, 'v1.4.2')).findings.length, 2)
-  t.equal((await review(repo.root, 'HEAD^')).findings.length, 1)
+  t.same(await findBase(repo.root, 'v1.4.2'), { commit, name: '`v1.4.2`' })
+  t.same(await findBase(repo.root, 'HEAD^'), { commit: previous, name: '`HEAD^`' })
   t.match(runReview(repo.path, ['--base', 'v9']), { code: 1, stdout: '', stderr: /^There is no commit `v9` here/ })
   t.match(runReview(repo.path, ['--base', '--output=x']), { code: 1, stdout: '' }, 'no option is taken for a commit')
 })
 
-t.test('a new contract, a deleted one, none before', async (t) => {
-  const repo = await repository(t)
+t.test('A new contract, a deleted one, none before', async (t) => {
+  const repo = repository(t)
   writeFileSync(new URL('hooks.yaml', repo.root), 'asyncapi: 3.0.0\ninfo: { title: Hooks, version: 1.0.0 }\n')
   t.match(await review(repo.root), { verdict: 'minor', findings: [{ file: 'hooks.yaml', message: /is new/ }] })
   rmSync(new URL('hooks.yaml', repo.root))
 
   rmSync(new URL('asyncapi.yaml', repo.root))
-  const gone = runReview(repo.path)
-  t.match(gone.stdout, /major.*The contract is gone\. \| asyncapi\.yaml/)
-  t.match(gone.stdout, 'it cannot be made')
-  t.equal(gone.code, 1)
+  const gone = await review(repo.root)
+  t.match(markdown(gone), /major.*The contract is gone\. \| asyncapi\.yaml/)
+  t.match(markdown(gone), 'it cannot be made')
+  t.equal(isRefused(gone), true)
 
-  const later = await repository(t)
+  const later = repository(t)
   later.git('checkout', '--quiet', '--orphan', 'fresh')
   later.git('rm', '--quiet', '-r', '--cached', '.')
   writeFileSync(new URL('README.md', later.root), 'Notes\n')
   later.git('add', 'README.md')
   later.git('commit', '--quiet', '--message', 'Before there was a contract')
-  const result = await review(later.root, 'HEAD')
-  t.equal(result.verdict, 'minor')
+  const { verdict, findings } = await review(later.root, 'HEAD')
+  t.equal(verdict, 'minor')
   t.same(
-    result.findings.map(({ file, message }) => `${file} ${message}`),
+    findings.map(({ file, message }) => `${file} ${message}`),
     ['asyncapi.yaml The contract is new.', 'openapi.yaml The contract is new.'],
   )
 })
 
-t.test('the first commit, and no commit at all: everything is new', async (t) => {
-  const repo = await repository(t)
-  const { code, stdout } = runReview(repo.path)
-  t.equal(code, 0)
-  t.match(stdout, 'Compared with nothing: this is the first commit.')
-  t.match(stdout, 'Verdict: minor')
+t.test('The first commit, and no commit at all: everything is new', async (t) => {
+  const repo = repository(t)
+  const initial = await review(repo.root)
+  t.match(initial, { base: 'nothing: this is the first commit', verdict: 'minor' })
+  t.equal(isRefused(initial), false)
   rmSync(new URL('.git', repo.root), { recursive: true })
   repo.git('init', '--quiet')
   t.match(await review(repo.root), { base: /no commit yet/, verdict: 'minor' })
 })
 
-t.test('a sentence, and exit 1, where nothing can be compared', async (t) => {
+t.test('A sentence, and exit 1, where nothing can be compared', async (t) => {
   const outside = emptyFolder(t)
-  t.same(runReview(outside), {
-    code: 1,
-    stdout: '',
-    stderr: 'This folder is in no git repository, so there is nothing to compare the contract with.\n',
-  })
-  const repo = await repository(t)
+  const isSaid = (root: URL, message: string | RegExp) => t.rejects(review(root), { name: 'ReviewError', message })
+  await isSaid(
+    pathToFileURL(`${outside}/`),
+    'This folder is in no git repository, so there is nothing to compare the contract with.',
+  )
+  const repo = repository(t)
   t.match(runReview(repo.path, [], { PATH: outside }), { code: 1, stdout: '', stderr: /^There is no git here/ })
 
   repo.edit('openapi.yaml', first)
@@ -110,14 +111,10 @@ t.test('a sentence, and exit 1, where nothing can be compared', async (t) => {
   const shallow = emptyFolder(t)
   execFileSync('git', ['clone', '--quiet', '--depth=1', pathToFileURL(repo.path).href, shallow])
   execFileSync('git', ['update-ref', '-d', 'refs/remotes/origin/main'], { cwd: shallow })
-  t.match(runReview(shallow), { code: 1, stdout: '', stderr: /^This clone is too shallow/ })
+  await isSaid(pathToFileURL(`${shallow}/`), /^This clone is too shallow/)
 
   repo.edit('openapi.yaml', ['paths:', 'paths: ['])
-  t.match(runReview(repo.path), {
-    code: 1,
-    stdout: '',
-    stderr: /^This openapi\.yaml is no contract that can be read\./,
-  })
+  await isSaid(repo.root, /^This openapi\.yaml is no contract that can be read\./)
   repo.edit('openapi.yaml', ['openapi: 3.1.0', 'openapi: 4.0.0'])
-  t.match(runReview(repo.path), { code: 1, stdout: '', stderr: /^[^\n]*openapi\.yaml[^\n]*\n$/ })
+  await isSaid(repo.root, /^[^\n]*openapi\.yaml[^\n]*$/)
 })

@@ -1,28 +1,47 @@
 /** How the review is told: Markdown for people, annotations for GitHub. */
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import t from 'tap'
+import { annotations, markdown } from '../../scripts/contract/review/output.ts'
 import { runReview } from './command.ts'
-import { type Edit, repository } from './repository.ts'
+import type { Edit } from './contract.ts'
+import { repository } from './repository.ts'
+import { reviewOf } from './review-of.ts'
 
-t.test('Markdown: verdict, changes with their lines, words folded away, the client', async (t) => {
-  const repo = await repository(t)
+t.test('A break that is not announced: Markdown into a file, annotations at the lines, exit 1', async (t) => {
+  const repo = repository(t)
   repo.edit(
     'openapi.yaml',
     ['operationId: getStatus', 'operationId: readStatus'],
     ['default: 20', 'default: 10'],
     ['The notes, newest first.', 'The notes, the newest first.'],
+    ['x-invalid: Invalid note', 'x-invalid: "Bad: note, 100%"'],
   )
-  const { stdout } = runReview(repo.path, ['--output', 'review.md'])
-  t.equal(stdout, '')
-  const markdown = readFileSync(new URL('review.md', repo.root), 'utf8')
-  t.match(markdown, /^# Contract review\n\nCompared with `[\da-f]{7}`, the last commit\.\n/)
-  t.match(markdown, '**Verdict: major** (2 major, 1 patch).')
+  await repo.generate()
+  const { code, stdout } = runReview(repo.path, ['--output', 'review.md', '--annotations'])
+  t.equal(code, 1)
+
+  const line = lineOf('default: 10')
+  const written = readFileSync(new URL('review.md', repo.root), 'utf8')
+  t.match(written, /^# Contract review\n\nCompared with `[\da-f]{7}`, the last commit\.\n/)
+  t.match(written, '**Verdict: major** (3 major, 1 minor, 1 patch).')
   t.match(
-    markdown,
-    `| GET /notes › parameters › 0 | The default of \`limit\` was \`20\`, now \`10\`. | openapi.yaml:${lineOf('default: 10')} |`,
+    written,
+    `| GET /notes › parameters › 0 | The default of \`limit\` was \`20\`, now \`10\`. | openapi.yaml:${line} |`,
   )
-  t.match(markdown, /<details><summary>1 patch<\/summary>\n\n.*worded anew.*\n\n<\/details>/s)
-  t.match(markdown, '- renamed: `getStatus` → `readStatus` (`GET /status`)')
+  t.match(written, /<details><summary>1 patch<\/summary>\n\n.*worded anew.*\n\n<\/details>/s)
+  t.match(written, '- renamed: `getStatus` → `readStatus` (`GET /status`)')
+  t.notMatch(written, /^::/m)
+
+  const lines = stdout.trimEnd().split('\n').toSorted()
+  t.match(lines, [
+    /^::error file=asyncapi\.yaml::`info\.version` of asyncapi\.yaml stayed 1\.4\.2/,
+    /^::error file=openapi\.yaml,line=\d+,title=major%3A .*'getStatus' to 'readStatus'/,
+    `::error file=openapi.yaml,line=${line},title=major%3A GET /notes › parameters › 0::The default of \`limit\``,
+    /^::error file=openapi\.yaml,line=\d+,title=major%3A .*::The error 400 `Invalid note` is no longer answered\.$/,
+    /^::error file=openapi\.yaml::`info\.version` of openapi\.yaml stayed 1\.4\.2/,
+    /^::notice file=openapi\.yaml,line=\d+,title=minor%3A .*::The error 400 `Bad: note, 100%25` is new\.$/,
+  ])
+  t.equal(lines.length, 6)
 
   function lineOf(text: string): number {
     const lines = readFileSync(new URL('openapi.yaml', repo.root), 'utf8').split('\n')
@@ -30,48 +49,45 @@ t.test('Markdown: verdict, changes with their lines, words folded away, the clie
   }
 })
 
-t.test('annotations stand at the line, an error for each break that is not announced', async (t) => {
-  const repo = await repository(t)
-  repo.edit('openapi.yaml', ['default: 20', 'default: 10'], ['x-invalid: Invalid note', 'x-invalid: "Bad: note, 100%"'])
-  await repo.generate()
-  const [plain, asked, onGitHub] = [
-    runReview(repo.path),
-    runReview(repo.path, ['--annotations']),
-    runReview(repo.path, [], { GITHUB_ACTIONS: 'true' }),
-  ]
-  t.notMatch(plain.stdout, /^::/m)
-  t.equal(asked.stdout, onGitHub.stdout)
-  const lines = asked.stdout.split('\n').filter((line) => line.startsWith('::'))
-  t.match(
-    lines[0],
-    /^::error file=openapi\.yaml,line=\d+,title=major%3A GET \/notes › parameters › 0::The default of `limit`/,
-  )
-  t.ok(lines.some((line) => /^::error .*::The error 400 `Invalid note` is no longer answered\.$/.test(line)))
-  t.ok(lines.some((line) => /^::notice .*::The error 400 `Bad: note, 100%25` is new\.$/.test(line)))
-  t.ok(lines.some((line) => line.startsWith('::error file=openapi.yaml::`info.version` of openapi.yaml stayed 1.4.2')))
-})
-
-t.test('a break that is announced is a notice, a missing smaller version a warning', async (t) => {
-  const repo = await repository(t)
+t.test('A break that is announced lands: on GitHub it is a notice', async (t) => {
+  const repo = repository(t)
   const major: Edit = ['version: 1.4.2', 'version: 2.0.0']
   repo.edit('openapi.yaml', major, ['default: 20', 'default: 10'])
   repo.edit('asyncapi.yaml', major)
   await repo.generate()
-  const announced = runReview(repo.path, ['--annotations'])
-  t.equal(announced.code, 0)
-  t.match(announced.stdout, /^::notice .*default of `limit`/m)
-  t.notMatch(announced.stdout, /^::(error|warning)/m)
+  const { code, stdout } = runReview(repo.path, [], { GITHUB_ACTIONS: 'true' })
+  t.equal(code, 0)
+  t.match(stdout, '**Verdict: major** (1 major). `info.version` is raised enough: 1.4.2 → 2.0.0.')
+  t.match(stdout, /^::notice .*default of `limit`/m)
+  t.notMatch(stdout, /^::(error|warning)/m)
+})
 
-  repo.restore()
-  repo.edit('openapi.yaml', ['maximum: 100', 'maximum: 200'])
-  await repo.generate()
-  const addition = runReview(repo.path, ['--annotations'])
-  t.equal(addition.code, 0)
-  t.match(addition.stdout, /^::warning file=openapi\.yaml::.*ask for 1\.5\.0/m)
+t.test('Files that nobody generated do not land; nothing is annotated that is not asked for', async (t) => {
+  const repo = repository(t)
+  writeFileSync(new URL('generated/client.ts', repo.root), '// edited by hand\n')
+  const { code, stdout } = runReview(repo.path, ['--base', 'HEAD'])
+  t.equal(code, 1)
+  t.match(stdout, '**Nothing changed in the contract.**')
+  t.match(stdout, '**generated/ is stale: run `npm run generate`.** It concerns generated/client.ts.\n')
+  t.notMatch(stdout, /^::/m)
+})
 
-  repo.edit('openapi.yaml', ['maximum: 100', 'maximum: 300'])
+t.test('The version that a change asks for', async (t) => {
+  const major = reviewOf('major', '1.4.2', '1.4.2', '1.5.0')
+  t.match(markdown(major), '**`info.version` of openapi.yaml stayed 1.4.2; these changes ask for 2.0.0.**')
+  t.match(markdown(major), '**`info.version` of asyncapi.yaml went from 1.4.2 to 1.5.0; these changes ask for 2.0.0.**')
+  const minor = reviewOf('minor', '1.4.2', '1.4.2', '1.4.2')
+  t.match(markdown(minor), /Verdict: minor.* \(1 minor\).*these changes ask for 1\.5\.0/s)
+  t.match(annotations(minor), /^::warning file=openapi\.yaml::.*ask for 1\.5\.0/m)
+  t.match(markdown(reviewOf('minor', '1.4.2', '1.5.0', '1.5.0')), 'raised enough: 1.4.2 → 1.5.0')
+  const patch = markdown(reviewOf('patch', '1.4.2', '1.4.2', '1.4.2'))
+  t.match(patch, /Verdict: patch\*\* \(1 patch\).*these changes ask for 1\.4\.3.*Nothing changes in its types\./s)
+})
+
+t.test('A stale file is an error on GitHub, too', async (t) => {
+  const stale = ['generated/openapi.json']
   t.match(
-    runReview(repo.path, ['--annotations']).stdout,
-    /^::error file=generated\/openapi\.json::Stale: run `npm run generate`/m,
+    annotations({ ...reviewOf('patch', '1.4.2', '1.4.3', '1.4.3'), stale }),
+    '::error file=generated/openapi.json::Stale: run `npm run generate`.\n',
   )
 })

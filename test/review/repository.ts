@@ -1,14 +1,12 @@
 import { execFileSync } from 'node:child_process'
-import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import type { Test } from 'tap'
 import { generatedFiles } from '../../scripts/contract/generated.ts'
+import { contract, type Edit, edited } from './contract.ts'
 import { emptyFolder } from './folder.ts'
 
-const fixture = new URL('../fixtures/contract/', import.meta.url)
-
-/** Text that is there, and what it becomes. */
-export type Edit = [from: string, to: string]
+const generated = await generatedFiles(contract)
 
 export interface Repository {
   root: URL
@@ -16,37 +14,28 @@ export interface Repository {
   git(...args: string[]): string
   /** What the file was at first, edited; nothing of an edit before stays. */
   edit(file: string, ...edits: Edit[]): void
-  restore(): void
   /** Writes generated/ as it follows from the contracts. */
   generate(): Promise<void>
   commit(message: string): string
 }
 
 /** A git repository with the contract of test/fixtures/contract/ in its first commit. */
-export async function repository(t: Test): Promise<Repository> {
+export function repository(t: Test): Repository {
   const path = emptyFolder(t)
   const root = pathToFileURL(`${path}/`)
   const git = (...args: string[]) => execFileSync('git', args, { cwd: path, encoding: 'utf8', env }).trim()
-  const restore = () => {
-    for (const file of ['openapi.yaml', 'asyncapi.yaml']) copyFileSync(new URL(file, fixture), new URL(file, root))
+  const write = (files: Record<string, string>) => {
+    for (const [file, content] of Object.entries(files)) writeFileSync(new URL(file, root), content)
   }
   const self: Repository = {
     root,
     path,
     git,
     edit(file, ...edits) {
-      const original = readFileSync(new URL(file, fixture), 'utf8')
-      const edited = edits.reduce((text, [from, to]) => {
-        if (!text.includes(from)) throw new Error(`${file} does not hold: ${from}`)
-        return text.replace(from, () => to)
-      }, original)
-      writeFileSync(new URL(file, root), edited)
+      writeFileSync(new URL(file, root), edited(file, edits))
     },
-    restore,
     async generate() {
-      mkdirSync(new URL('generated', root), { recursive: true })
-      for (const [file, content] of Object.entries(await generatedFiles(root)))
-        writeFileSync(new URL(file, root), content)
+      write(await generatedFiles(root))
     },
     commit(message) {
       git('add', '--all')
@@ -54,9 +43,10 @@ export async function repository(t: Test): Promise<Repository> {
       return git('rev-parse', 'HEAD')
     },
   }
+  mkdirSync(new URL('generated', root))
   git('init', '--quiet', '--initial-branch=main')
-  restore()
-  await self.generate()
+  for (const file of ['openapi.yaml', 'asyncapi.yaml']) copyFileSync(new URL(file, contract), new URL(file, root))
+  write(generated)
   self.commit('The contract')
   return self
 }

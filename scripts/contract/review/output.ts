@@ -1,6 +1,7 @@
 import type { ClientChange } from './client-changes.ts'
 import { type Finding, type Impact, impacts } from './impact.ts'
-import { isRefused, type Review, type Version } from './review.ts'
+import { isRefused, type Review } from './review.ts'
+import type { Version } from './versions.ts'
 
 const signs: Record<Impact, string> = { major: '🔴 major', minor: '🟢 minor', patch: '⚪ patch' }
 

@@ -40,7 +40,7 @@ export const additions: Case[] = [
   },
   {
     name: 'a new field of a request',
-    edits: [['        colour:', '        size: { type: integer, description: Its size. }\n        colour:']],
+    edits: [['      if:', '        size: { type: integer, description: Its size. }\n      if:']],
     verdict: 'minor',
     says: /`size` is new/,
   },
@@ -106,15 +106,13 @@ export const additions: Case[] = [
   },
   {
     name: 'the inherited security, written out',
-    edits: [
-      ['      x-not-found: Note not found\n', '      x-not-found: Note not found\n      security: [{ session: [] }]\n'],
-    ],
+    edits: [['      x-invalid: Invalid note\n', '      security: [{ session: [] }]\n      x-invalid: Invalid note\n']],
     verdict: 'minor',
     says: /`security` is new/,
   },
   {
     name: 'a deprecated operation',
-    edits: [['      x-not-found: Note not found\n', '      x-not-found: Note not found\n      deprecated: true\n']],
+    edits: [['      summary: Create a note\n', '      deprecated: true\n      summary: Create a note\n']],
     verdict: 'minor',
     says: /deprecated/,
   },

@@ -1,10 +1,9 @@
 import type { Impact } from '../../../scripts/contract/review/impact.ts'
-import type { Edit } from '../repository.ts'
+import type { Edit } from '../contract.ts'
 
 /** A change that somebody makes to the fixture's contract, and what semver says to it. */
 export interface Case {
   name: string
-  file?: 'asyncapi.yaml'
   edits: Edit[]
   verdict: Impact
   /** In the finding that decides. */

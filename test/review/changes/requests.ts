@@ -60,7 +60,7 @@ export const requestChanges: Case[] = [
     edits: [
       [
         '      x-not-found: Note not found\n',
-        '      x-not-found: Note not found\n      requestBody:\n        required: true\n        content: { application/json: { schema: { type: object } } }\n',
+        '      requestBody:\n        required: true\n        content: { application/json: { schema: { type: object } } }\n      x-not-found: Note not found\n',
       ],
     ],
     verdict: 'major',

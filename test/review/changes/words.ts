@@ -41,7 +41,9 @@ export const wordings: Case[] = [
     name: 'a component under another name',
     edits: [
       ['    Unauthorized:\n', '    NoSession:\n'],
-      ...Array(3).fill(['responses/Unauthorized', 'responses/NoSession']),
+      ['responses/Unauthorized" }\n    post:', 'responses/NoSession" }\n    post:'],
+      ['responses/Unauthorized" }\n        "409"', 'responses/NoSession" }\n        "409"'],
+      ['responses/Unauthorized" }\n  /status:', 'responses/NoSession" }\n  /status:'],
     ],
     verdict: 'patch',
     says: /`NoSession`/,
