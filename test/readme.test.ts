@@ -4,6 +4,7 @@ import t from 'tap'
 import packageJson from '../package.json' with { type: 'json' }
 import { spawnService } from '../scripts/development/servers/service.ts'
 import { readConfig } from '../src/config/config.ts'
+import { compileCache } from './support/compile-cache.ts'
 
 const root = new URL('../', import.meta.url)
 const readme = readFileSync(new URL('README.md', root), 'utf8')
@@ -53,7 +54,7 @@ t.test('Every file, folder and command that it names is there', async (t) => {
 t.test('The five curl calls sign in and sync', async (t) => {
   if (spawnSync('curl', ['--version']).error) return t.comment('SKIPPED: no curl here')
   const folder = t.testdir()
-  const service = await spawnService(folder)
+  const service = await spawnService(folder, compileCache)
   t.teardown(() => service.stop())
   await service.ready()
   const [, script = ''] = /## A first sync in five calls\n+```sh\n(.*?)```/s.exec(readme) ?? []

@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process'
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,26 +6,18 @@ import t from 'tap'
 import openapi from '../../generated/openapi.json' with { type: 'json' }
 import { readGuides } from '../../scripts/contract/documents/guides.ts'
 import type { Contract } from '../../scripts/contract/openapi.ts'
-import { spawnService } from '../../scripts/development/servers/service.ts'
 import vectors from '../vectors/export-file.json' with { type: 'json' }
 
 const folder = new URL('../../docs/', import.meta.url)
 const contract = openapi as unknown as Contract
 const read = (name: string) => readFile(new URL(name, folder), 'utf8')
 
-t.test('The five calls of the first guide sign in and sync', async (t) => {
-  const service = await spawnService(t.testdir())
-  t.teardown(() => service.stop())
-  await service.ready()
-  const [, script = ''] = /```sh\n(.*?)```/s.exec(await read('start.md')) ?? []
-  t.equal(script.match(/\bcurl -/g)?.length, 5)
-  const { stdout, stderr } = spawnSync('sh', ['-e', '-u'], {
-    input: script.replaceAll('http://127.0.0.1:3000', service.url.origin),
-    encoding: 'utf8',
-    cwd: t.testdir({}),
-  })
-  t.equal(stderr, '')
-  t.match(stdout, /"authenticated":true.*"encrypted_data":"AWVuY3J5cHRlZA==".*"has_more":false/s)
+t.test("The five calls of the first guide are the README's, whose test runs them", async (t) => {
+  const [own, readme] = await Promise.all(
+    ['start.md', '../README.md'].map(async (name) => /^# 1\..*?(?=^```)/ms.exec(await read(name))?.[0]),
+  )
+  t.equal(own?.match(/\bcurl -/g)?.length, 5)
+  t.equal(own, readme)
 })
 
 t.test('The bytes of the export file are those of the test vector', async (t) => {
@@ -34,11 +25,14 @@ t.test('The bytes of the export file are those of the test vector', async (t) =>
   const file = Buffer.from(vectors.file, 'base64')
   const rows = [...guide.matchAll(/^([\da-f]{8}) {2}((?:[\da-f]{2} ){15}[\da-f]{2})/gm)]
   t.equal(rows.length, 4)
-  for (const [row, offset = '', bytes = ''] of rows) {
-    const start = Number.parseInt(offset, 16)
-    t.equal(bytes.replaceAll(' ', ''), file.subarray(start, start + 16).toString('hex'), row)
-  }
-  t.equal(Number.parseInt(rows.at(-1)?.[1] ?? '', 16) + 16, file.length, 'the tag ends the file')
+  const shown = rows.map(
+    ([, offset = '', bytes = '']) => [Number.parseInt(offset, 16), bytes.replaceAll(' ', '')] as const,
+  )
+  t.same(
+    shown,
+    shown.map(([start]) => [start, file.subarray(start, start + 16).toString('hex')]),
+  )
+  t.equal(Number(shown.at(-1)?.[0]) + 16, file.length, 'the tag ends the file')
   t.ok(guide.includes(vectors.export_key) && guide.includes(vectors.prefix))
   const [, begin = ''] = /plaintext begins with\n+```json\n(.*)\n```/.exec(guide) ?? []
   t.ok(begin.length > 30 && vectors.json.startsWith(begin))

@@ -1,39 +1,13 @@
 import { execFile } from 'node:child_process'
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { createRequire } from 'node:module'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import t from 'tap'
-import openapi from '../../generated/openapi.json' with { type: 'json' }
-import { withSamples } from '../../scripts/contract/documents/samples.ts'
-import { type Contract, operationsOf } from '../../scripts/contract/openapi.ts'
 import { buildApp } from '../support/app.ts'
+import { samples } from '../support/samples.ts'
 
 const run = promisify(execFile)
-const root = fileURLToPath(new URL('../../', import.meta.url))
-const samples = operationsOf(withSamples(openapi as unknown as Contract)).map((operation) => {
-  const { 'x-codeSamples': list } = operation as unknown as { 'x-codeSamples': { label: string; source: string }[] }
-  const source = (label: string) => list.find((sample) => sample.label === label)?.source ?? ''
-  return { operationId: operation.operationId, curl: source('curl'), typescript: source('TypeScript') }
-})
-
-t.test('Every TypeScript sample type-checks against the client package', async (t) => {
-  const folder = await mkdtemp(join(root, 'node_modules/.samples-'))
-  t.teardown(() => rm(folder, { recursive: true, force: true }))
-  for (const { operationId, typescript } of samples) await writeFile(join(folder, `${operationId}.ts`), typescript)
-  const compilerOptions = {
-    types: [],
-    paths: { 'encrypted-bookmark-sync-client': [join(root, 'src/client/index.ts')] },
-  }
-  const project = { extends: join(root, 'tsconfig.json'), compilerOptions, include: ['*.ts'] }
-  await writeFile(join(folder, 'tsconfig.json'), JSON.stringify(project))
-  const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc')
-  const { stdout } = await run(process.execPath, [tsc, '-p', folder]).catch((error: { stdout: string }) => error)
-  t.equal(stdout, '')
-  t.ok(samples.length > 20 && samples.every(({ typescript }) => /client\.|WebSocket/.test(typescript)))
-})
 
 /** In this order, the values of earlier answers put in place of the examples' ids. */
 const runnable = {
@@ -64,7 +38,6 @@ t.test('The curl samples run as they stand', async (t) => {
   const ada = await app.user('ada')
   const folder = await mkdtemp(join(tmpdir(), 'ebs-curl-'))
   t.teardown(() => rm(folder, { recursive: true, force: true }))
-  await mkdir(folder, { recursive: true })
   const cookie = (path: string, name: string, value: string) =>
     `127.0.0.1\tFALSE\t${path}\tFALSE\t0\t${name}\t${value}\n`
   const jar = `${cookie('/', 'service_session', ada.session)}${cookie('/api/v1/auth', 'service_refresh', ada.refresh)}`
