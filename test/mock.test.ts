@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { WebSocket } from 'ws'
 import { scenarios } from '../scripts/development/mock/scenarios.ts'
 import { createMockServer } from '../scripts/development/mock/server.ts'
@@ -11,20 +11,21 @@ import { setCookies } from './support/cookies.ts'
 
 const tested = new Set<string>()
 
-/** A signed-in person at the mock; every answer is checked against the contract, whatever the scenario. */
-async function openMock(t: Test, scenario: string) {
+const app = await buildApp(t)
+await app.app.ready()
+const server = createMockServer(app.app)
+await once(server.listen(0, '127.0.0.1'), 'listening')
+t.teardown(() => {
+  server.closeAllConnections()
+  server.close()
+})
+const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+
+/** Somebody signed in at the mock; every answer is checked against the contract, whatever the scenario. */
+async function openMock(scenario: string) {
   tested.add(scenario)
-  const app = await buildApp(t)
-  await app.app.ready()
-  const server = createMockServer(app.app)
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  t.teardown(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const send = httpCall(origin)
-  const user = await app.user('ada')
+  const user = await app.user(scenario)
   const call: TestUser['call'] = (method, path, request = {}) =>
     send(method, path, {
       ...request,
@@ -32,11 +33,11 @@ async function openMock(t: Test, scenario: string) {
     })
   const play: TestUser['call'] = (method, path, request = {}) =>
     call(method, path, { ...request, headers: { 'x-scenario': scenario, ...request.headers } })
-  return { app, origin, user, call, play }
+  return { user, call, play }
 }
 
 t.test('conflict: a push loses against another device, and the next pull brings what won', async (t) => {
-  const { call, play } = await openMock(t, 'conflict')
+  const { call, play } = await openMock('conflict')
   const made = change({ entity_id: 'one', timestamp: 1000 })
   const { body } = await play('POST', '/api/v1/sync/push', { body: { changes: [made] } })
   t.match(body, { accepted: 0, conflicts: [{ entity_id: 'one', event_id: made.id }] })
@@ -51,7 +52,7 @@ t.test('conflict: a push loses against another device, and the next pull brings 
 })
 
 t.test('next-page: one change a page', async (t) => {
-  const { call, play } = await openMock(t, 'next-page')
+  const { call, play } = await openMock('next-page')
   await call('POST', '/api/v1/sync/push', {
     body: { changes: [change({ entity_id: 'a' }), change({ entity_id: 'b' })] },
   })
@@ -68,7 +69,7 @@ for (const [scenario, leastMs] of [
   ['refresh-race', 1990],
 ] as const) {
   t.test(`${scenario}: 401 until the session is refreshed`, async (t) => {
-    const { play, user } = await openMock(t, scenario)
+    const { play, user } = await openMock(scenario)
     t.match(await play('GET', '/api/v1/sync/status'), { status: 401, body: { error: 'Invalid or expired session' } })
     const start = performance.now()
     const refresh = await play('POST', '/api/v1/auth/refresh')
@@ -81,14 +82,14 @@ for (const [scenario, leastMs] of [
 }
 
 t.test('signed-out: a refresh does not help', async (t) => {
-  const { play } = await openMock(t, 'signed-out')
+  const { play } = await openMock('signed-out')
   t.equal((await play('GET', '/api/v1/sync/status')).status, 401)
   t.match(await play('POST', '/api/v1/auth/refresh'), { status: 401, body: { error: 'Failed to refresh token' } })
 })
 
 for (const status of ['processing', 'failed']) {
   t.test(`export-${status}: and the download is refused as the contract says`, async (t) => {
-    const { call, play } = await openMock(t, `export-${status}`)
+    const { call, play } = await openMock(`export-${status}`)
     const { id } = (await play('POST', '/api/v1/exports')).body
     while ((await call('GET', '/api/v1/exports')).body.exports[0].status !== 'completed')
       await new Promise(setImmediate)
@@ -104,25 +105,22 @@ for (const [scenario, error] of [
   ['503', 'Service unavailable'],
 ] as const) {
   t.test(`${scenario}: with Retry-After`, async (t) => {
-    const { play } = await openMock(t, scenario)
+    const { play } = await openMock(scenario)
     const { status, body, headers } = await play('GET', '/api/v1/sync/status')
     t.match({ status, body }, { status: Number(scenario), body: { error } })
     t.equal(headers['retry-after'], '1')
   })
 }
 
-async function openSocket(
-  { origin, user }: Awaited<ReturnType<typeof openMock>>,
-  scenario: string,
-): Promise<WebSocket> {
+function openSocket(user: TestUser, scenario: string): WebSocket {
   const query = `user_id=${user.userId}&device_id=phone&x-scenario=${scenario}`
   const url = `${origin.replace('http', 'ws')}/api/v1/sync/realtime?${query}`
   return new WebSocket(url, { headers: { cookie: user.cookie } })
 }
 
 t.test('socket-drop: the socket is greeted, and breaks off', async (t) => {
-  const mock = await openMock(t, 'socket-drop')
-  const socket = await openSocket(mock, 'socket-drop')
+  const mock = await openMock('socket-drop')
+  const socket = openSocket(mock.user, 'socket-drop')
   const [message] = await once(socket, 'message')
   t.equal(JSON.parse(String(message)).type, 'connected')
   const [code] = await once(socket, 'close')
@@ -130,8 +128,8 @@ t.test('socket-drop: the socket is greeted, and breaks off', async (t) => {
 })
 
 t.test('socket-silence: the socket opens, and a change does not come', async (t) => {
-  const mock = await openMock(t, 'socket-silence')
-  const silent = await openSocket(mock, 'socket-silence')
+  const mock = await openMock('socket-silence')
+  const silent = openSocket(mock.user, 'socket-silence')
   const heard: unknown[] = []
   silent.on('message', (message) => heard.push(message))
   await once(silent, 'open')
@@ -150,7 +148,6 @@ t.test('socket-silence: the socket opens, and a change does not come', async (t)
 })
 
 t.test('an unknown scenario is refused, and a page of another origin may ask for one', async (t) => {
-  const { origin } = await openMock(t, 'none')
   const unknown = await fetch(`${origin}/api/v1/health?x-scenario=nothing`)
   t.equal(unknown.status, 400)
   t.match((await unknown.json()).error, /^x-scenario is one of: .*conflict, next-page/)

@@ -32,7 +32,11 @@ await (isDeep ? installTarball() : linkDependencies())
 
 t.test('The package has its documents and licence, and types in place of its sources', async (t) => {
   const files = await readdir(join(project, 'node_modules', name), { recursive: true })
-  t.match(new Set(files), new Set(['README.md', 'LICENSE', 'src/client/index.js', 'src/client/index.d.ts']))
+  const wanted = ['README.md', 'LICENSE', 'src/client/index.js', 'src/client/index.d.ts']
+  t.same(
+    wanted.filter((file) => !files.includes(file)),
+    [],
+  )
   t.same(
     files.filter((file) => /(?<!\.d)\.ts$/.test(file)),
     [],
