@@ -5,11 +5,10 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import t from 'tap'
-import packageJson from '../../package.json' with { type: 'json' }
 import { readHistory, writeChangelog } from '../../scripts/contract/documents/changelog.ts'
 
 const run = promisify(execFile)
-const contracts = ['openapi.yaml', 'asyncapi.yaml']
+const contract = new URL('../fixtures/contract/', import.meta.url)
 
 t.test('Each commit that changed the contract is there, newest first, with what it changed', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'ebs-changelog-'))
@@ -24,30 +23,29 @@ t.test('Each commit that changed the contract is there, newest first, with what 
     await git('commit', '--quiet', '-m', subject)
   }
   await git('init', '--quiet')
-  for (const name of contracts) await cp(new URL(`../../${name}`, import.meta.url), join(folder, name))
+  await cp(contract, folder, { recursive: true })
   const edit = async (name: string, from: string, to: string) => {
     const text = await readFile(join(folder, name), 'utf8')
     t.ok(text.includes(from), from)
     await writeFile(join(folder, name), text.replaceAll(from, to))
   }
-  await edit('openapi.yaml', `  version: ${packageJson.version}`, '  version: 1.2.3')
   await commit('The contract')
   await writeFile(join(folder, 'other.txt'), 'no contract')
   await commit('Something else')
-  await edit('openapi.yaml', '/api/v1/health:', '/api/v1/condition:')
-  await edit('openapi.yaml', '  version: 1.2.3', '  version: 2.0.0')
-  await commit('Health is <renamed>')
+  await edit('openapi.yaml', '/status:', '/condition:')
+  await edit('openapi.yaml', '  version: 1.4.2', '  version: 2.0.0')
+  await commit('Status is <renamed>')
 
   const history = (await readHistory(root)) ?? []
   t.match(history, [
-    { subject: 'Health is <renamed>', version: '2.0.0', counts: { major: Number } },
-    { subject: 'The contract', version: '1.2.3', counts: null },
+    { subject: 'Status is <renamed>', version: '2.0.0', counts: { major: Number } },
+    { subject: 'The contract', version: '1.4.2', counts: null },
   ])
   t.equal(history.length, 2)
   t.ok((history[0]?.counts?.major ?? 0) >= 1, 'a path that vanishes breaks clients')
   t.same(await readHistory(root), history, 'the same from the cache')
   const page = writeChangelog(history)
-  t.match(page, /<h2>2\.0\.0<\/h2>.*Health is &lt;renamed>.*breaking.*<h2>1\.2\.3<\/h2>.*the first contract/s)
+  t.match(page, /<h2>2\.0\.0<\/h2>.*Status is &lt;renamed>.*breaking.*<h2>1\.4\.2<\/h2>.*the first contract/s)
 
   const shallow = await mkdtemp(join(tmpdir(), 'ebs-shallow-'))
   t.teardown(() => rm(shallow, { recursive: true, force: true }))
