@@ -8,7 +8,7 @@ export function findConcerned({ openapi }: Documents, traffic: Traffic[]): (muta
   const contract = openapi as Openapi
   const messages = traffic.filter(({ kind }) => kind === 'message' || kind === 'taken')
   const others = Map.groupBy(
-    traffic.filter(({ kind }) => kind === 'exchange' || kind === 'opened'),
+    traffic.filter((one) => one.kind === 'exchange' || one.kind === 'opened'),
     (one) => (one.kind === 'exchange' ? operationOf(one.operationId) : `components schemas ${one.schema}`),
   )
   const known = [...others].map(([part, own]) => ({ own, parts: partsBehind(contract, part) }))

@@ -3,10 +3,10 @@ export type Impact = 'patch' | 'minor' | 'major'
 /** One change of a contract. */
 export interface Finding {
   impact: Impact
-  /** Where in the revision; a thing that is gone has no line. */
+  /** The place in the revision. Something that was removed has no line. */
   file: string
   line?: number
-  /** The operation, message or type, and the way to the place in it. */
+  /** The operation, message or type, and the path to the place in it. */
   place: string
   message: string
 }

@@ -8,13 +8,13 @@ import { findBase } from './base.ts'
 import { type Comparison, compareContracts } from './compare.ts'
 
 export interface Review extends Comparison {
-  /** What was compared with, for people. */
+  /** The base of the comparison, for people. */
   base: string
-  /** Files of generated/ that do not follow from the contracts. */
+  /** Files of generated/ that do not match the contracts. */
   stale: string[]
 }
 
-/** Compares the contracts of the folder `root`, as they lie there, with those of a commit. */
+/** Compares the contracts in the folder `root`, committed or not, with those of a commit. */
 export async function review(root: URL, ref?: string): Promise<Review> {
   const { commit, name } = await findBase(root, ref)
   await using folder = await mkdtempDisposable(join(tmpdir(), 'contract-base-'))
@@ -27,7 +27,7 @@ export async function review(root: URL, ref?: string): Promise<Review> {
   }
 }
 
-/** Breaking without the version that says so, or files that nobody generated: what must not land. */
+/** What must not be merged: a breaking change without a major version, or stale generated files. */
 export function isRefused({ verdict, versions, stale }: Review): boolean {
   const isRaised = versions.length > 0 && versions.every(({ isEnough }) => isEnough)
   return stale.length > 0 || (verdict === 'major' && !isRaised)
