@@ -72,7 +72,7 @@ const withheld = {
 const tamperings: Record<string, { by: Tampering; says: string }> = {
   'records that are swapped': {
     by: { ...pulls, alter: json<PullResponse>(({ changes: [one, other] }) => swap(one, other, 'encrypted_data')) },
-    says: 'FAILED at 7\\. .*: Record \\S+ does not open as bookmark: it was altered, .*',
+    says: 'FAILED at 7\\. .*: Record \\S+ cannot be decrypted as bookmark: it was altered, .*',
   },
   'a record whose hash is altered': {
     by: { ...pulls, alter: json<PullResponse>(({ changes: [one] }) => one && Object.assign(one, { data_hash: 'x' })) },

@@ -7,17 +7,17 @@ export const NONCE_BYTES = 24
 export const TAG_BYTES = 16
 const BLOCK_BYTES = 64
 
-/** XChaCha20-Poly1305 (draft-irtf-cfrg-xchacha-03): ciphertext || tag. A nonce must never come twice under one key. */
+/** XChaCha20-Poly1305 (draft-irtf-cfrg-xchacha-03): ciphertext || tag. Never use a nonce twice under one key. */
 export function seal(key: Uint8Array, nonce: Uint8Array, associatedData: Uint8Array, plaintext: Uint8Array) {
   return xchacha20poly1305(key, nonce, associatedData).encrypt(plaintext)
 }
 
 /**
- * The plaintext, or undefined when the tag does not match: key, nonce, associated data or ciphertext is not the sealed
- * one's.
+ * The plaintext, or undefined if the tag does not match: the key, nonce, associated data or ciphertext is not the one used
+ * for sealing.
  *
- * One keystream gives the tag's key (block 0) and the plaintext (from block 1), as RFC 8439 section 2.8 has it. The
- * library's own `decrypt` sets the cipher up for each, which costs as much as the cipher where texts are short.
+ * One keystream yields both the tag's key (block 0) and the plaintext (from block 1), as in RFC 8439, section 2.8. The
+ * library's own `decrypt` sets up the cipher for each, which for short texts costs as much as the cipher itself.
  */
 export function open(key: Uint8Array, nonce: Uint8Array, associatedData: Uint8Array, sealed: Uint8Array) {
   const ciphertext = sealed.subarray(0, -TAG_BYTES)
@@ -28,7 +28,7 @@ export function open(key: Uint8Array, nonce: Uint8Array, associatedData: Uint8Ar
   return equalBytes(tag, sealed.subarray(-TAG_BYTES)) ? stream.subarray(BLOCK_BYTES) : undefined
 }
 
-/** What the tag is of: both parts padded with zeros to 16 bytes, then their lengths (64 bits, little-endian). */
+/** The bytes that the tag authenticates: both parts zero-padded to 16 bytes, then their lengths (64 bits, little-endian). */
 function authenticated(associatedData: Uint8Array, ciphertext: Uint8Array): Uint8Array {
   const [start, end] = [padded(associatedData.length), padded(associatedData.length) + padded(ciphertext.length)]
   const bytes = new Uint8Array(end + 16)

@@ -9,10 +9,10 @@ export interface KdfParameters {
   parallelism: number
 }
 
-/** What a new passphrase is stretched with: about a third of a second on a laptop. */
+/** The parameters for new passphrases: about a third of a second on a laptop. */
 export const KDF_PARAMETERS: KdfParameters = { kdf: 'argon2id', memory_kib: 65_536, iterations: 3, parallelism: 1 }
 
-// A keyring comes from the service: with parameters below it could guess, with those above stall the client.
+// The keyring comes from the service. Weaker parameters would let it guess the passphrase, stronger ones stall the client.
 const BOUNDS = { memory_kib: [65_536, 262_144], iterations: [3, 10], parallelism: [1, 4] } as const
 
 /** @throws KeyringError `weak-kdf`, `excessive-kdf`, naming the parameter */
@@ -21,12 +21,12 @@ export function checkKdfParameters(parameters: KdfParameters): void {
     const [least, most] = BOUNDS[name]
     const value = parameters[name]
     const fault = value < least ? 'weak-kdf' : value > most ? 'excessive-kdf' : undefined
-    if (fault) throw new KeyringError(fault, `The keyring's ${name} is ${value}, accepted are ${least} to ${most}`)
+    if (fault) throw new KeyringError(fault, `The keyring's ${name} is ${value}; ${least} to ${most} is accepted`)
   }
 }
 
 /**
- * A 32-byte key from a passphrase, in Unicode NFKC as UTF-8. The WebAssembly of Argon2id is loaded on the first call.
+ * Derives a 32-byte key from a passphrase (Unicode NFKC, UTF-8). The first call loads the WebAssembly of Argon2id.
  *
  * @throws KeyringError `empty-passphrase`
  */

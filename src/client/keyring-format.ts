@@ -3,7 +3,7 @@ import { checkKdfParameters, type KdfParameters } from './argon2.ts'
 import { base64ToBytes, bytesToBase64 } from './base64.ts'
 import { KeyringError } from './errors.ts'
 
-/** The master key under one wrapping key. */
+/** The master key, encrypted under one wrapping key. */
 export interface Wrap {
   nonce: Uint8Array
   wrappedKey: Uint8Array
@@ -32,11 +32,11 @@ export function formatKeyring({ passphrase, recovery }: Keyring): string {
 /** @throws KeyringError `malformed`, `unknown-version`, `weak-kdf`, `excessive-kdf` */
 export function parseKeyring(text: string): Keyring {
   const { maxLength } = limits.Keyring.keyring
-  if (text.length > maxLength) throw malformed(`it has over ${maxLength} characters`)
+  if (text.length > maxLength) throw malformed(`it has more than ${maxLength} characters`)
   const keyring = fields('the keyring', parseJson(text))
   if (typeof keyring.format !== 'string') throw malformed('it has no format')
   if (keyring.format !== FORMAT) {
-    throw new KeyringError('unknown-version', `The keyring's format is ${keyring.format}, this client knows ${FORMAT}`)
+    throw new KeyringError('unknown-version', `The keyring's format is ${keyring.format}; this client knows ${FORMAT}`)
   }
   const passphrase = fields('passphrase', keyring.passphrase)
   const recovery = fields('recovery', keyring.recovery)

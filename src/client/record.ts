@@ -92,8 +92,8 @@ function openRecord(keys: Keys, record: StoredRecord, entityType: EntityType): U
   const { nonce, sealed } = parseEnvelope(record)
   const plaintext = open(keys.recordKey, nonce, associatedData, sealed)
   if (plaintext === undefined) {
-    const reasons = 'it was altered, belongs to another id or entity type, or was made under another key'
-    throw new RecordError('altered', `Record ${record.id} does not open as ${entityType}: ${reasons}`)
+    const reasons = 'it was altered, belongs to another id or entity type, or was encrypted under another key'
+    throw new RecordError('altered', `Record ${record.id} cannot be decrypted as ${entityType}: ${reasons}`)
   }
   return plaintext
 }
@@ -109,7 +109,7 @@ function paddedJson(bookmark: PlaintextBookmark): Uint8Array {
   const json = utf8ToBytes(JSON.stringify(bookmark, sortKeys))
   const padded = new Uint8Array(Math.ceil(json.length / PADDING) * PADDING).fill(0x20)
   if (padded.length > MAX_JSON) {
-    const sizes = `its JSON has ${json.length} bytes, the limit is ${MAX_JSON}`
+    const sizes = `its JSON has ${json.length} bytes; the limit is ${MAX_JSON}`
     throw new RecordError('too-large', `Bookmark ${bookmark.id} is too large: ${sizes}`)
   }
   padded.set(json)
@@ -128,7 +128,7 @@ function parseEnvelope({ id, encrypted_data }: StoredRecord): { nonce: Uint8Arra
   if (bytes.length > 0 && bytes[0] !== VERSION) {
     throw new RecordError('unknown-version', `Record ${id} has version ${bytes[0]}, which this client does not know`)
   }
-  // A copy, since the cipher works on whole words.
+  // A copy, because the cipher needs aligned words.
   const nonce = bytes.slice(1, 1 + NONCE_BYTES)
   const sealed = bytes.subarray(1 + NONCE_BYTES)
   if (sealed.length < SALT_BYTES + TAG_BYTES) throw new RecordError('malformed', `Record ${id} is too short`)

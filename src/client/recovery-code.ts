@@ -6,7 +6,7 @@ const DIGITS = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 const CHECK_SYMBOLS = `${DIGITS}*~$=U`
 const LENGTH = 26
 
-/** Writes 16 bytes as a recovery code: 26 digits and a check symbol in groups of three, `00N-5GQ-…`. */
+/** Formats 16 bytes as a recovery code: 26 digits and a check symbol in groups of three, `00N-5GQ-…`. */
 export function formatRecoveryCode(bytes: Uint8Array): string {
   const value = BigInt(`0x${bytesToHex(bytes)}`)
   let code = checkSymbol(value)
@@ -16,7 +16,7 @@ export function formatRecoveryCode(bytes: Uint8Array): string {
 
 /**
  * Reads a recovery code as people type it: any case, any separators, O for 0, I and L for 1.
- * Each single wrong character, and each swap of two neighbours, is noticed.
+ * Detects every single wrong character and every swap of two neighbouring ones.
  *
  * @returns its 16 bytes
  * @throws KeyringError `mistyped-recovery-code`

@@ -8,12 +8,12 @@ interface NodePlatform {
   }
 }
 
-/** Node's own; a bundle for browsers does not come to hold it by this. */
+/** Node's own module, loaded so that bundlers for browsers do not include it. */
 const node = (globalThis as NodePlatform).process?.getBuiltinModule?.('node:crypto')
 
 /**
- * SHA-256 (FIPS 180-4) by the platform, which takes less than half of a library's time: in Node at once, in browsers
- * beside what is done next. Pages that came by plain HTTP have the library's.
+ * SHA-256 (FIPS 180-4) by the platform, in less than half of the library's time: synchronously in Node, in parallel in
+ * browsers. Pages loaded over plain HTTP use the library.
  */
 export function sha256Aside(bytes: Bytes): Uint8Array | Promise<ArrayBuffer> {
   if (node) return node.hash('sha256', bytes, 'buffer')

@@ -84,7 +84,7 @@ function cutCycles(parents: Parents, changedAt: (id: string) => number): void {
       seen.add(at)
       way.push(at)
     }
-    // The way ends at the top level, in an earlier way, or in itself, which is a cycle.
+    // The path ends at the top level, at an earlier path, or at itself, which is a cycle.
     if (!at || !way.includes(at)) continue
     const cycle = way.slice(way.indexOf(at))
     const last = cycle.reduce((best, node) => (newest(node, best) > 0 ? node : best))

@@ -75,7 +75,7 @@ export async function changeVaultPassphrase(
   unwrap(await client.PUT('/api/v1/account/keyring', { body }))
 }
 
-/** Makes the passphrase alone enough to open exports. Also repairs a vault whose first device was interrupted before this. */
+/** Registers the export key, so that the passphrase is enough to open exports. Also completes an interrupted creation. */
 async function registerExportKey(client: Client, { exportKey }: Keys): Promise<void> {
   const key = bytesToBase64(exportKey)
   const registered = unwrap(await client.GET('/api/v1/account/export-key'))

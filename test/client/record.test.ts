@@ -144,7 +144,7 @@ t.test('the largest bookmark that fits has 196,352 bytes of JSON; one more is re
   t.ok(large.encrypted_data.length <= 262_144, `${large.encrypted_data.length}`)
   t.equal(decryptBookmark(keys, { id: 'a', ...large }).title.length, 196_352 - frame)
   const larger = { ...bookmark, title: 'x'.repeat(196_353 - frame) }
-  t.throws(() => encryptBookmark(keys, larger), fault('too-large', /Bookmark a .*196353 bytes, the limit is 196352/))
+  t.throws(() => encryptBookmark(keys, larger), fault('too-large', /Bookmark a .*196353 bytes; the limit is 196352/))
 })
 
 t.test('an id that the service would not take is refused', async (t) => {

@@ -16,7 +16,7 @@ testOnEachStore(t, (t, store) => {
       const download = async (id: string) => (await ada.call('GET', `${path}/${id}`)).raw
       t.match(await openFile(await download(earlier.id), oldKey), /"version":"1"/)
       t.match(await openFile(await download(later.id), newKey), /"version":"1"/)
-      await t.rejects(openFile(await download(earlier.id), newKey), /made under another export key/)
+      await t.rejects(openFile(await download(earlier.id), newKey), /encrypted under another export key/)
       t.strictSame(await keyOf(ada, `?export=${earlier.id}`), oldKey)
       t.strictSame(await keyOf(ada, `?export=${later.id}`), Buffer.from(newKey))
     },
@@ -27,6 +27,6 @@ testOnEachStore(t, (t, store) => {
     const [one, other] = [await keyOf(ada), await keyOf(bob)]
     t.notSame(one, other)
     const { id } = await make(ada)
-    await t.rejects(openFile((await ada.call('GET', `${path}/${id}`)).raw, other), /made under another export key/)
+    await t.rejects(openFile((await ada.call('GET', `${path}/${id}`)).raw, other), /encrypted under another export key/)
   })
 })

@@ -2,12 +2,12 @@ import { logout, refreshSession, startLogin } from '../../../generated/paths.ts'
 import type { SendRequest } from './send.ts'
 
 const lockName = 'encrypted-bookmark-sync:refresh'
-/** A 401 of these says nothing of the session that a refresh could mend. */
+/** Operations whose 401 a refreshed session would not change. */
 const withoutSession = [startLogin, logout, refreshSession]
 
 /**
- * After a 401 refreshes the session once and sends the request again. One refresh serves every call of this client, and
- * a tab that finds another one refreshing tries the cookie that the other gets before it asks for one of its own.
+ * After a 401, refreshes the session once and sends the request again. One refresh serves all calls of this client. If
+ * another tab is already refreshing, this one first tries the cookie that the other tab gets before refreshing itself.
  */
 export function withRefresh(send: SendRequest): SendRequest {
   let refreshes = 0
@@ -20,7 +20,7 @@ export function withRefresh(send: SendRequest): SendRequest {
     return response
   }
 
-  /** Undefined: another tab was at it, and the cookie is new unless that tab failed. */
+  /** Undefined: another tab was refreshing, and the cookie is new unless that failed. */
   function refreshOnce(service: string): Promise<Response | undefined> {
     running ??= unlessElsewhere(() => refresh(service)).finally(() => {
       running = undefined
@@ -55,7 +55,7 @@ function isWithoutSession({ url }: Request): boolean {
   return withoutSession.some((path) => pathname.endsWith(path))
 }
 
-/** Runs `refresh` unless another tab is running it; then waits for that one instead. */
+/** Runs `refresh`, or waits for another tab that is already running it. */
 async function unlessElsewhere(refresh: () => Promise<Response>): Promise<Response | undefined> {
   const { locks } = globalThis.navigator ?? {}
   if (!locks) return refresh()

@@ -4,7 +4,7 @@ import type { SendRequest } from './send.ts'
 const mostRetries = 3
 const mostWaitMs = 60_000
 
-/** After a 429 or 503 waits as long as the service asks for (RFC 9110, section 10.2.3) and sends the request again. */
+/** After a 429 or 503, waits as long as the service asks for (RFC 9110, section 10.2.3), then sends the request again. */
 export function withRetries(send: SendRequest): SendRequest {
   return async (request) => {
     let waitedMs = 0
@@ -19,7 +19,7 @@ export function withRetries(send: SendRequest): SendRequest {
   }
 }
 
-/** The service always says seconds, never a date. Devices that were refused together must not come back together. */
+/** The service always sends seconds, never a date. The jitter keeps devices refused together from returning together. */
 function waitOf({ status, headers }: Response): number | undefined {
   const seconds = headers.get('retry-after')
   if ((status !== 429 && status !== 503) || seconds === null || !/^\d+$/.test(seconds)) return undefined

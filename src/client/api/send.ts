@@ -1,2 +1,2 @@
-/** `fetch` that takes a Request. */
+/** A `fetch` function that takes a Request. */
 export type SendRequest = (request: Request) => Promise<Response>

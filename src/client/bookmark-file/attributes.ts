@@ -1,6 +1,6 @@
 import type { PlaintextBookmark } from '../bookmark.ts'
 
-/** Attributes of a tag by lower-case name. */
+/** A tag's attributes by lower-case name. */
 export type Attributes = Record<string, string>
 
 type Details = Pick<PlaintextBookmark, 'dateAdded' | 'dateModified' | 'tags' | 'favicon'> & { attributes?: Attributes }
@@ -8,8 +8,8 @@ type Details = Pick<PlaintextBookmark, 'dateAdded' | 'dateModified' | 'tags' | '
 const OWN_FIELDS = new Set(['href', 'add_date', 'last_modified', 'tags', 'icon'])
 
 /**
- * What the attributes of an A or H3 say. Those without a field of their own go to `attributes`, so that writing brings
- * them back.
+ * Reads the attributes of an A or H3 tag. Those without a field of their own go to `attributes`, so that writing restores
+ * them.
  */
 export function readAttributes(attributes: Attributes): Details {
   const { icon, icon_uri: iconUri, add_date: added, last_modified: modified, tags: tagList = '' } = attributes
@@ -29,7 +29,7 @@ export function readAttributes(attributes: Attributes): Details {
   }
 }
 
-/** The opposite. A comma in a tag parts it: the format has no way to write one. */
+/** The inverse of `readAttributes`. A comma splits a bookmark's tag in two, because the format cannot escape it. */
 export function writeAttributes(bookmark: PlaintextBookmark): Attributes {
   const added = writeDate(bookmark.dateAdded)
   const modified = writeDate(bookmark.dateModified)
@@ -43,7 +43,7 @@ export function writeAttributes(bookmark: PlaintextBookmark): Attributes {
   }
 }
 
-// Browsers write seconds; some tools milliseconds or microseconds. 0 stands for unknown, and so does anything else.
+// Browsers write seconds, some tools milliseconds or microseconds. 0 means unknown, as does anything else.
 function readDate(value: string | undefined): string | undefined {
   if (value === undefined || !/^\d{1,16}$/.test(value)) return undefined
   let seconds = Number(value)
@@ -60,7 +60,7 @@ function toSecond(time: number): Date {
   return new Date(Math.floor(time / 1000) * 1000)
 }
 
-// The field is not the interface's: another client may have put anything there.
+// The contract does not define this field: another client may have stored anything in it.
 function otherAttributes(attributes: unknown): Attributes {
   if (typeof attributes !== 'object' || attributes === null) return {}
   const usable = Object.entries(attributes).filter(([name, value]) => typeof value === 'string' && isOther(name))

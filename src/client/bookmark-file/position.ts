@@ -1,8 +1,8 @@
 const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
 /**
- * The fractional index of the nth of a folder's items, counted from 0: a0, a1, … az, b00, b01, … in the format of the
- * npm package `fractional-indexing`, whose `generateKeyBetween` finds places between them. They compare as strings, by
+ * The fractional index of a folder's nth item, counted from 0: a0, a1, … az, b00, b01, … in the format of the npm package
+ * `fractional-indexing`, whose `generateKeyBetween` finds places between two of them. They are compared as strings, by
  * code unit.
  */
 export function positionAt(index: number): string {
@@ -17,7 +17,7 @@ export function positionAt(index: number): string {
   return String.fromCharCode(96 + width) + digits
 }
 
-/** Orders items of a folder; those without a position come last, and equal ones keep their order. */
+/** Compares items of a folder for sorting. Items without a position come last; equal ones keep their order. */
 export function byPosition(a: { position?: unknown }, b: { position?: unknown }): number {
   if (typeof a.position !== 'string') return typeof b.position === 'string' ? 1 : 0
   if (typeof b.position !== 'string' || a.position < b.position) return -1

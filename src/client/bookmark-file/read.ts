@@ -6,11 +6,11 @@ import { type Attributes, readAttributes } from './attributes.ts'
 import { positionAt } from './position.ts'
 
 /**
- * Reads a Netscape bookmark file, as every browser exports it.
+ * Reads a Netscape bookmark file, the format that every browser exports.
  *
- * - Folders (H3) become bookmarks without `url`; what is in them names them in `parentId`, `folder` (title) and `path`
- *   (the titles of all folders above, joined by `/`). What is at the top has none of the three.
- * - `position` gives the order within the folder; the array is in the order of the file, folders before their contents.
+ * - Folders (H3) become bookmarks without `url`. Their contents refer to them in `parentId`, `folder` (title) and `path`
+ *   (the titles of all folders above, joined by `/`). Bookmarks at the top level have none of the three.
+ * - `position` is the order within the folder. The array is in the order of the file, folders before their contents.
  * - `dateAdded`, `dateModified`: ISO 8601 in whole seconds, from ADD_DATE and LAST_MODIFIED. `tags` from TAGS,
  *   `favicon` from ICON or else ICON_URI, `description` from DD with its line breaks, `domain` from web addresses.
  * - Separators (HR) become `{type: 'separator', title: ''}` without `url`.
@@ -18,10 +18,10 @@ import { positionAt } from './position.ts'
  *   `attributes`, by lower-case name.
  * - `id` is a new UUIDv7 on each reading, `source` is `bookmarks`.
  *
- * Unclosed tags, any case, CRLF and a byte order mark are fine.
+ * Accepts unclosed tags, any case, CRLF and a byte order mark.
  *
  * @param html the text of the file
- * @throws BookmarkFileError when there is no bookmark list (DL) in it
+ * @throws BookmarkFileError if it contains no bookmark list (DL)
  */
 export function readBookmarkFile(html: string): PlaintextBookmark[] {
   const reader = new Reader()
@@ -37,7 +37,7 @@ export function readBookmarkFile(html: string): PlaintextBookmark[] {
   return reader.bookmarks
 }
 
-/** A list and whose it is. */
+/** A list (DL) and the folder it belongs to. */
 interface Level {
   parent: Pick<PlaintextBookmark, 'parentId' | 'folder' | 'path'>
   count: number
@@ -48,7 +48,7 @@ class Reader {
   #top: Level = { parent: {}, count: 0 }
   #levels: Level[] = []
   #sawList = false
-  // The latest item, which a DD describes; and the latest folder, to which the next DL belongs.
+  // The last item read, which a DD describes, and the last folder, which the next DL belongs to.
   #item: PlaintextBookmark | undefined
   #folder: PlaintextBookmark | undefined
   #reading: 'title' | 'description' | undefined
@@ -139,7 +139,7 @@ class Reader {
     this.#text = ''
   }
 
-  // What follows the last line break is the indentation of the next tag.
+  // Spaces after the last line break are the indentation of the next tag.
   #finishDescription(): void {
     const description = this.#text.replace(/\n[ \t]*$/, '')
     if (this.#item && description !== '') this.#item.description = description

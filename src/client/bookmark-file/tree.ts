@@ -1,12 +1,12 @@
 import type { PlaintextBookmark } from '../bookmark.ts'
 import { byPosition } from './position.ts'
 
-/** The contents of each folder, in order; those of `undefined` are at the top. */
+/** The contents of each folder, in order. The key `undefined` holds the top level. */
 export type Contents = Map<PlaintextBookmark | undefined, PlaintextBookmark[]>
 
 /**
- * Sorts bookmarks into their folders. Each is in exactly one place: those whose parent is missing or no folder are at
- * the top, and a cycle is cut at whichever of its folders comes first.
+ * Sorts bookmarks into their folders, each into exactly one place. If the parent is missing or not a folder, the bookmark
+ * goes to the top level. A cycle is cut at whichever of its folders comes first.
  */
 export function arrange(bookmarks: readonly PlaintextBookmark[]): Contents {
   const parents = findParents(bookmarks)
@@ -21,7 +21,6 @@ export function arrange(bookmarks: readonly PlaintextBookmark[]): Contents {
   return contents
 }
 
-/** What a bookmark is shown as. */
 export function kindOf({ url, type }: PlaintextBookmark): 'link' | 'folder' | 'separator' {
   if (typeof url === 'string') return 'link'
   return type === 'separator' ? 'separator' : 'folder'

@@ -13,17 +13,17 @@ const HEAD = `<!DOCTYPE NETSCAPE-Bookmark-file-1>
 `
 
 /**
- * Writes a Netscape bookmark file, which every browser imports; `readBookmarkFile` reads it back with the same folders,
+ * Writes a Netscape bookmark file, which every browser imports. `readBookmarkFile` reads it back with the same folders,
  * order, titles, addresses, dates (to the second), tags, icons and descriptions. Save it as UTF-8.
  *
- * `parentId` and `position` decide where a bookmark goes, not the order of the array; a bookmark without `url` is a
- * folder, unless its `type` is `separator`. None is left out: those whose parent is missing, is no folder or is inside
- * themselves go to the top.
+ * `parentId` and `position` decide where a bookmark goes, not the order of the array. A bookmark without `url` is a
+ * folder, unless its `type` is `separator`. No bookmark is left out: it goes to the top level if its parent is missing, is
+ * not a folder or is inside the bookmark itself.
  */
 export function writeBookmarkFile(bookmarks: readonly PlaintextBookmark[]): string {
   const contents = arrange(bookmarks)
   const lines: string[] = []
-  // Ends of lists are stacked beside the bookmarks: folders may be nested deeper than calls can be.
+  // A stack, which also holds the ends of lists: folders may be nested deeper than recursive calls can be.
   const pending: (PlaintextBookmark | typeof END)[] = reversed(contents.get(undefined))
   let depth = 1
   for (let next = pending.pop(); next; next = pending.pop()) {
@@ -39,7 +39,7 @@ export function writeBookmarkFile(bookmarks: readonly PlaintextBookmark[]): stri
     lines.push(`${indent}<DL><p>\n`)
     pending.push(END)
     for (const child of reversed(contents.get(next))) pending.push(child)
-    // A folder that is listed twice has its contents once.
+    // A folder that occurs twice gets its contents only once.
     contents.delete(next)
     depth++
   }
@@ -65,19 +65,19 @@ function tag(name: string, attributes: Record<string, string>): string {
   return `<${name}${written.join('')}>`
 }
 
-// Deep folders would make indentation the largest part of the file.
+// Unlimited, the indentation of deep folders would be the largest part of the file.
 function indentation(depth: number): string {
   return '    '.repeat(Math.min(depth, 16))
 }
 
 const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
 
-/** For text that may have several lines. */
+/** Escapes text that may have several lines. */
 function escapeText(text: string): string {
   return text.replace(/[&<>"'\r]/g, (character) => ENTITIES[character] ?? '&#13;')
 }
 
-/** For titles and attributes: Chromium reads the file line by line. */
+/** Escapes titles and attributes, which must stay on one line: Chromium reads the file line by line. */
 function escapeLine(text: string): string {
   return escapeText(text).replace(/[\t\n]/g, (character) => `&#${character.charCodeAt(0)};`)
 }

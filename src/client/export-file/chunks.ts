@@ -6,13 +6,13 @@ import { ExportError } from '../errors.ts'
 import { cut, type ExportFile } from './cut.ts'
 
 /**
- * The plaintext of an export file, chunk by chunk, at constant memory.
+ * Yields the plaintext of an export file chunk by chunk, in constant memory.
  *
  * The file is a 32-byte header (`EBSX`, version 1, the first 8 bytes of SHA-256(`ebs/key-id` || key), a 19-byte nonce
  * prefix) and chunks of 65,536 bytes, each XChaCha20-Poly1305 (draft-irtf-cfrg-xchacha-03) with its 16-byte tag, in the
  * STREAM construction (Hoang, Reyhanitabar, Rogaway, Vizár 2015): nonce = prefix, 4-byte big-endian counter from 0,
- * flag byte 1 for the last chunk and else 0; associated data = the header. A chunk that comes out is what was put in at
- * that place; that the file is whole is certain only when the generator ends.
+ * flag byte 1 for the last chunk and otherwise 0; associated data = the header. Every chunk that it yields is genuine and
+ * in its place, but only when the generator ends is it certain that the file is complete.
  *
  * @throws ExportError `not-an-export`, `unknown-version`, `other-key`, `damaged`, `trailing-bytes`, `counter-overflow`
  */
@@ -52,14 +52,11 @@ function checkHeader(header: Uint8Array, exportKey: Uint8Array): Uint8Array {
   if (header.length < exportFile.headerBytes) throw new ExportError('damaged', 'The export file ends within its header')
   const version = header[magic.length]
   if (version !== exportFile.version) {
-    throw new ExportError(
-      'unknown-version',
-      `The export file is of version ${version}, which this client does not know`,
-    )
+    throw new ExportError('unknown-version', `The export file has version ${version}, which this client does not know`)
   }
   const keyHash = sha256(concatBytes(utf8ToBytes(exportFile.keyIdInfo), exportKey))
   if (!startsWith(header.subarray(magic.length + 1), keyHash.subarray(0, exportFile.keyIdBytes))) {
-    throw new ExportError('other-key', 'The export file was made under another export key')
+    throw new ExportError('other-key', 'The export file was encrypted under another export key')
   }
   return header
 }
@@ -68,11 +65,11 @@ function startsWith(bytes: Uint8Array, start: Uint8Array): boolean {
   return start.every((byte, index) => bytes[index] === byte)
 }
 
-// A full last chunk with bytes after it opens under the other flag. After a shorter one, where it ends cannot be told.
+// If bytes follow a full last chunk, it opens under the other flag. The end of a shorter last chunk cannot be found.
 function diagnose(key: Uint8Array, header: Uint8Array, counter: number, bytes: Uint8Array, last: boolean) {
   if (!last && open(key, chunkNonce(header, counter, true), header, bytes)) {
     return new ExportError('trailing-bytes', 'The export file has bytes after its end')
   }
-  const reasons = 'the file is damaged, cut off, put together from pieces, or has bytes after its end'
-  return new ExportError('damaged', `Chunk ${counter} of the export file does not open: ${reasons}`)
+  const reasons = 'the file is damaged, truncated, reordered, or has bytes after its end'
+  return new ExportError('damaged', `Chunk ${counter} of the export file cannot be decrypted: ${reasons}`)
 }

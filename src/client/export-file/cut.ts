@@ -4,16 +4,16 @@
  */
 export type ExportFile = Uint8Array | Blob | ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>
 
-/** A run of the file's bytes. */
+/** A piece of the file. */
 export interface Piece {
-  /** Valid until the next piece is asked for. */
+  /** Valid until the next piece is requested. */
   bytes: Uint8Array
-  /** No byte follows. */
+  /** Whether the file ends after this piece. */
   last: boolean
 }
 
 /**
- * The file cut into a head of one size and pieces of another; the last one may be shorter. Holds one piece at a time.
+ * Cuts the file into a head of one size and pieces of another; the last one may be shorter. Holds one piece at a time.
  */
 export async function* cut(file: ExportFile, headSize: number, size: number): AsyncGenerator<Piece, void, undefined> {
   let buffer = new Uint8Array(headSize)

@@ -2,7 +2,7 @@ import { exportFile } from '../../protocol/export-file.ts'
 import type { ExportSummary } from '../bookmark.ts'
 import { ExportError } from '../errors.ts'
 
-// The most characters that are held at once: of all that is outside of the bookmarks, and of one bookmark.
+// The most characters held at once: of everything outside the bookmarks, and of one bookmark.
 const MAX_ENVELOPE = 65_536
 const MAX_ELEMENT = 1_048_576
 
@@ -11,8 +11,8 @@ const [QUOTE, BACKSLASH, OPENING_BRACE, CLOSING_BRACE, OPENING_BRACKET, CLOSING_
 )
 
 /**
- * Reads the JSON of an export as it arrives, holding one bookmark at a time. It only looks for where the elements of
- * `bookmarks` end; JSON.parse judges each of them, and what is around them.
+ * Reads the JSON of an export as it arrives, holding one bookmark at a time. It only finds where the elements of
+ * `bookmarks` end; JSON.parse parses each of them, and what is around them.
  */
 export class ExportJson {
   #decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
@@ -25,26 +25,26 @@ export class ExportJson {
   #element = ''
   #count = 0
 
-  /** The elements of `bookmarks` that end within these bytes. @throws ExportError `malformed` */
+  /** Returns the elements of `bookmarks` that end within these bytes. @throws ExportError `malformed` */
   push(bytes: Uint8Array): object[] {
     return this.#split(this.#decode(bytes))
   }
 
-  /** To be called when nothing follows. @throws ExportError `malformed`, `unknown-version` */
+  /** Must be called at the end of the file. @throws ExportError `malformed`, `unknown-version` */
   end(): ExportSummary {
     this.#decode()
-    if (!this.#hadBookmarks || this.#inBookmarks) throw malformed('its bookmarks are missing or do not end')
+    if (!this.#hadBookmarks || this.#inBookmarks) throw malformed('its bookmarks are missing or incomplete')
     const { version, exported_at, bookmark_count } = parse(this.#envelope) as Record<string, unknown>
     const { contentVersion } = exportFile
     if (version !== contentVersion) {
       throw new ExportError(
         'unknown-version',
-        `The export's version is ${version}, this client knows ${contentVersion}`,
+        `The export has version ${version}, which this client does not know: it knows ${contentVersion}`,
       )
     }
     if (typeof exported_at !== 'string') throw malformed('its exported_at is not a string')
     if (bookmark_count !== this.#count) {
-      throw malformed(`its bookmark_count is ${bookmark_count}, but ${this.#count} bookmarks are in it`)
+      throw malformed(`its bookmark_count is ${bookmark_count}, but it contains ${this.#count} bookmarks`)
     }
     return { version, exported_at, bookmark_count: this.#count }
   }
@@ -95,19 +95,19 @@ export class ExportJson {
     if (this.#inBookmarks) this.#element += text
     else this.#envelope += text
     if (this.#element.length > MAX_ELEMENT) throw malformed(`bookmark ${this.#count} is too long`)
-    if (this.#envelope.length > MAX_ENVELOPE) throw malformed('too much is around its bookmarks')
+    if (this.#envelope.length > MAX_ENVELOPE) throw malformed('there is too much around its bookmarks')
   }
 
   #enterBookmarks(): void {
     if (!/[{,]\s*"bookmarks"\s*:\s*\[$/.test(this.#envelope)) return
-    if (this.#hadBookmarks) throw malformed('it has bookmarks twice')
+    if (this.#hadBookmarks) throw malformed('it contains `bookmarks` twice')
     this.#hadBookmarks = true
     this.#inBookmarks = true
   }
 
   #finishElement(): object {
     const comma = this.#count === 0 ? /^/ : /^[\t\n\r ]*,/
-    if (!comma.test(this.#element)) throw malformed(`no comma is before bookmark ${this.#count}`)
+    if (!comma.test(this.#element)) throw malformed(`there is no comma before bookmark ${this.#count}`)
     const element = parse(this.#element.replace(comma, ''))
     this.#element = ''
     this.#count++
@@ -115,7 +115,7 @@ export class ExportJson {
   }
 
   #leaveBookmarks(): void {
-    if (/[^\t\n\r ]/.test(this.#element)) throw malformed('something other than a bookmark ends its bookmarks')
+    if (/[^\t\n\r ]/.test(this.#element)) throw malformed('its list of bookmarks ends with something else')
     this.#element = ''
     this.#inBookmarks = false
   }

@@ -1,4 +1,4 @@
-/** Something to wait for again and again. What rang since the last `reset` is not missed. */
+/** A signal that can be awaited repeatedly. A ring since the last `reset` is never missed. */
 export class Alarm {
   #ring = Promise.withResolvers<void>()
 

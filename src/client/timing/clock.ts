@@ -1,8 +1,8 @@
-/** Time, for tests to put their own in its place. */
+/** The clock and its timers; tests pass their own. */
 export interface Clock {
   /** Unix ms. */
   now(): number
-  /** Resolves after so many ms; rejects with the signal's reason when it aborts, and leaves no timer. */
+  /** Resolves after this many ms. Rejects with the signal's reason when it aborts, and leaves no timer behind. */
   sleep(ms: number, signal: AbortSignal): Promise<void>
 }
 
@@ -17,7 +17,7 @@ export const systemClock: Clock = {
   },
 }
 
-/** The promise, or the signal's reason, whichever comes first. */
+/** Settles as the promise does, or rejects with the signal's reason if it aborts first. */
 export async function abortable<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (!signal) return promise
   let abort = () => {}

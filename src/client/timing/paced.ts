@@ -1,7 +1,7 @@
-/** How long a page may stand still: well under a frame of 16 ms. */
+/** How long the page may be blocked: well below a frame of 16 ms. */
 const sliceMs = 10
 
-/** Does the work item by item, and lets the page answer its user in between. */
+/** Works item by item, and lets the page respond to its user in between. */
 export async function paced<Item>(
   items: Iterable<Item>,
   work: (item: Item) => void,
@@ -11,14 +11,14 @@ export async function paced<Item>(
   for (const item of items) {
     work(item)
     if (performance.now() < end) continue
-    await breath()
+    await nextTurn()
     signal?.throwIfAborted()
     end = performance.now() + sliceMs
   }
 }
 
-/** A turn of the event loop; by message, because browsers slow the timers of hidden tabs down to one a second. */
-function breath(): Promise<void> {
+/** Waits for one turn of the event loop. Not by timer, because browsers limit hidden tabs to one timer per second. */
+function nextTurn(): Promise<void> {
   const { port1, port2 } = new MessageChannel()
   return new Promise((resolve) => {
     port1.onmessage = () => {

@@ -4,22 +4,22 @@ import { applyEdit } from './edit.ts'
 import type { EditParts } from './queue.ts'
 import { sealAll } from './seal.ts'
 
-/** More deletes than both of these, within a pull or a minute, are not believed without a yes. */
+/** If the deletes of one pull or one minute exceed both of these, the user must approve them. */
 const fewDeletes = 5
 const smallShare = 0.2
 const recentMs = 60_000
 
-/** The deletes that other devices made: taken over at once, or held until the user says yes. */
+/** Deletes made by other devices: applied at once, or held until the user approves them. */
 export class Deletions {
   readonly #parts: EditParts
-  /** When the latest were taken over without asking (Unix ms). */
+  /** When the latest deletes were applied without asking (Unix ms). */
   #recent: number[] = []
 
   constructor(parts: EditParts) {
     this.#parts = parts
   }
 
-  /** Takes over the deletes that a pull or the channel brought, unless they are so many that the user is to say so. */
+  /** Applies the deletes that a pull or the channel brought, unless there are so many that the user must approve them. */
   async settle(): Promise<void> {
     const { replica, clock } = this.#parts
     if (replica.held.size === 0 && !replica.meta.guarding) return
@@ -36,12 +36,12 @@ export class Deletions {
     }
   }
 
-  /** The user's yes: what other devices deleted goes. */
+  /** The user approves: the held deletes are applied. */
   async approve(): Promise<void> {
     await this.#apply()
   }
 
-  /** The user's no: each comes back as an edit on top of its delete. */
+  /** The user rejects: each bookmark is restored by an edit on top of its delete. */
   async reject(): Promise<void> {
     const { replica, keys } = this.#parts
     const { cursor } = replica.meta
@@ -56,7 +56,7 @@ export class Deletions {
     })
   }
 
-  /** Returns how many there were. */
+  /** Returns the number of deletes applied. */
   async #apply(): Promise<number> {
     const { replica } = this.#parts
     const ids = [...replica.held]

@@ -7,13 +7,13 @@ import { releaseHeld, viewOf } from '../store/row.ts'
 import { nextTick } from '../store/service-clock.ts'
 import type { Row, Waiting } from '../store/store.ts'
 
-/** What to make of a bookmark: this, or nothing. */
+/** The new content of a bookmark, or null to delete it. */
 export type Edit = { id: string } & (
   | { bookmark: PlaintextBookmark; sealed: SealedRecord }
   | { bookmark: null; sealed: null }
 )
 
-/** Who edits, and by which clock. */
+/** Who makes the edits, and by which clock. */
 export interface Author {
   userId: string
   deviceId: string
@@ -21,10 +21,10 @@ export interface Author {
 }
 
 /**
- * Puts the row after an edit into the draft, unless the edit changes nothing. The edit is stamped with a reading of the
- * corrected clock, above all that were taken before.
+ * Puts the edited row into the draft, unless the edit changes nothing. The edit's timestamp is a reading of the corrected
+ * clock, higher than all earlier readings.
  *
- * @param cursor when the edit was made: what came since was not seen
+ * @param cursor the cursor when the edit was made: later changes had not been seen
  */
 export function applyEdit(draft: Draft, row: Row, edit: Edit, author: Author, cursor: number): void {
   const tick = nextTick(author.clock, draft.meta)
@@ -40,10 +40,11 @@ interface EditContext extends Author {
 }
 
 /**
- * The row after an edit; the same row when the edit changes nothing.
+ * The row after an edit; the same row if the edit changes nothing.
  *
- * Its change is stamped above everything known of the bookmark, whatever the clocks say. A waiting change that was never
- * sent is replaced: the edits of one device between two exchanges are one. One that was sent is kept, and settled first.
+ * The change's timestamp is higher than every known one of the bookmark, whatever the clocks say. A pending change that
+ * was never sent is replaced, so a device's edits between two exchanges become one. A sent change is kept, and settled
+ * first.
  */
 function editRow(row: Row, edit: Edit, context: EditContext): Row {
   const view = viewOf(row)
@@ -73,7 +74,7 @@ function toWaiting(row: Row, edit: Edit, { userId, deviceId, tick, cursor }: Edi
   return { change: { ...change, operation, ...edit.sealed }, bookmark: edit.bookmark, sent: false }
 }
 
-/** Up to where the user had seen the bookmark: behind an own change that waits, a held delete or what does not open, nothing. */
+/** The cursor up to which the user had seen the bookmark: nothing after a pending change, held delete or unreadable version. */
 function baseOf({ waiting, held, unreadable }: Row, cursor: number): number {
   return Math.min(cursor, waiting.at(-1)?.change.base ?? cursor, held?.base ?? cursor, unreadable?.base ?? cursor)
 }

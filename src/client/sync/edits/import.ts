@@ -14,20 +14,20 @@ export interface ImportOptions {
 }
 
 export interface RestoreOptions extends ImportOptions {
-  /** Whether bookmarks that are there become as they were in the backup, too. Default: they stay as they are. */
+  /** Whether existing bookmarks are reset to the backup's version. Default: they stay as they are. */
   overwrite?: boolean | undefined
 }
 
 export interface ImportReport {
-  /** Queued; they reach the service batch by batch (`status().waiting`). */
+  /** Number of bookmarks queued; they are sent in batches (`status().waiting`). */
   imported: number
-  /** Left as they are: a bookmark with that id is there. */
+  /** Ids that already have a bookmark, which was left as it is. */
   existing: string[]
-  /** Left out: too large, even without their icon, or without a usable id. */
+  /** Bookmarks left out: too large even without their icon, or without a valid id. */
   failed: { id: string; error: RecordError }[]
 }
 
-/** Adds those that are not there. */
+/** Adds the bookmarks that do not exist yet. */
 export async function importList(
   parts: EditParts,
   bookmarks: readonly PlaintextBookmark[],
@@ -36,7 +36,7 @@ export async function importList(
   return queueAccepted(parts, bookmarks, options, (row) => viewOf(row).bookmark === null)
 }
 
-/** Puts the bookmarks of a backup back: those that are gone, and with `overwrite` those that differ. */
+/** Restores the bookmarks of a backup: those that are missing and, with `overwrite`, those that differ. */
 export async function restoreList(
   parts: EditParts,
   { bookmarks }: Pick<OpenedExport, 'bookmarks'>,
@@ -45,7 +45,7 @@ export async function restoreList(
   return overwrite ? queueAccepted(parts, bookmarks, options, () => true) : importList(parts, bookmarks, options)
 }
 
-/** Queues them all in one step: a reload in between leaves none, one after it loses none. */
+/** Queues all bookmarks in one step: a reload before it has finished leaves none, a later one loses none. */
 async function queueAccepted(
   parts: EditParts,
   bookmarks: readonly PlaintextBookmark[],
@@ -81,7 +81,7 @@ async function queueAccepted(
   return { imported: bookmarks.length - existing.length - failed.length, existing, failed }
 }
 
-/** An icon of a hundred kilobytes is no reason to lose a bookmark. */
+/** A bookmark must not be lost because its icon is too large. */
 function sealFitting(keys: Keys, bookmark: PlaintextBookmark): SealedEdit {
   try {
     return sealOne(keys, bookmark)
@@ -91,7 +91,7 @@ function sealFitting(keys: Keys, bookmark: PlaintextBookmark): SealedEdit {
   }
 }
 
-/** What makes the bookmark; neither its icon nor what a browser added. */
+/** The bookmark without its icon and the browser's extra attributes. */
 function withoutExtras(bookmark: PlaintextBookmark): PlaintextBookmark {
   const { id, title, source, url, parentId, position, dateAdded, dateModified, folder, path, tags, domain } = bookmark
   const { description, type } = bookmark

@@ -4,11 +4,11 @@ import type { Replica } from '../store/replica.ts'
 import { viewOf } from '../store/row.ts'
 import { type EditParts, putBookmarks } from './queue.ts'
 
-/** Where a bookmark goes. */
+/** Where to move a bookmark. */
 export interface Place {
-  /** The folder's id; none: the top. */
+  /** The folder's id. Default: the top level. */
   parentId?: string | undefined
-  /** The id of the bookmark in that folder before which it goes; none: it goes last. */
+  /** The id of the bookmark in that folder to put it before. Default: it goes last. */
   before?: string | undefined
 }
 
@@ -33,7 +33,7 @@ export async function moveBookmark(parts: EditParts, id: string, { parentId, bef
   await putBookmarks(parts, moved)
 }
 
-/** What is in the folder, found without looking into the bookmark that moves. */
+/** The folder's contents, found without searching inside the bookmark that moves. */
 function findFolder(tree: readonly TreeNode[], parentId: string | undefined, moved: string): readonly TreeNode[] {
   if (parentId === undefined) return tree
   const pending = [...tree]

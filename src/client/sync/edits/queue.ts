@@ -5,14 +5,13 @@ import type { Row } from '../store/store.ts'
 import { type Author, applyEdit, type Edit } from './edit.ts'
 import { sealAll } from './seal.ts'
 
-/** What edits are made with. */
 export interface EditParts extends Author {
   replica: Replica
   keys: Keys
 }
 
 export interface PutOptions {
-  /** What `seen` returned when the edit began, such as when a form was opened. Default: what it returns now. */
+  /** What `seen` returned when the edit began, for example when a form was opened. Default: what it returns now. */
   seen?: number | undefined
 }
 
@@ -30,10 +29,11 @@ export async function removeBookmarks(parts: EditParts, ids: readonly string[]):
 }
 
 /**
- * Queues edits, all or none; resolves once they would survive a reload. `accepts` may leave some out, by what is there.
+ * Queues edits, all or none; resolves once they would survive a reload. `accepts` may leave some out, judging by the
+ * existing row.
  *
- * @param cursor when the edits were made: what came since was not seen
- * @throws StorageFullError none was queued
+ * @param cursor the cursor when the edits were made: later changes had not been seen
+ * @throws StorageFullError none were queued
  */
 export async function queueEdits(
   parts: EditParts,

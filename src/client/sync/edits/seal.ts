@@ -6,7 +6,7 @@ import type { Edit } from './edit.ts'
 
 export type SealedEdit = Extract<Edit, { bookmark: PlaintextBookmark }>
 
-/** Seals bookmarks, without letting the page stand still. */
+/** Encrypts bookmarks without blocking the page. */
 export async function sealAll(keys: Keys, bookmarks: readonly PlaintextBookmark[]): Promise<SealedEdit[]> {
   const edits: SealedEdit[] = []
   await paced(bookmarks, (bookmark) => edits.push(sealOne(keys, bookmark)))
@@ -15,7 +15,7 @@ export async function sealAll(keys: Keys, bookmarks: readonly PlaintextBookmark[
 
 /** @throws RecordError `invalid-id`, `too-large` */
 export function sealOne(keys: Keys, bookmark: PlaintextBookmark): SealedEdit {
-  // As the other devices will read it; and what the app does to its own object later changes nothing here.
+  // A copy as the other devices will read it, which later changes to the app's own object do not affect.
   const copy = JSON.parse(JSON.stringify(bookmark)) as PlaintextBookmark
   return { id: copy.id, bookmark: copy, sealed: encryptBookmark(keys, copy) }
 }

@@ -3,12 +3,12 @@ import type { Waiting } from '../store/store.ts'
 
 const mostChanges = 500
 const mostBytes = 4 * 1024 * 1024
-/** What a change weighs beside its ciphertext, roughly. */
+/** The approximate size of a change without its ciphertext. */
 const overheadBytes = 600
 
 /**
- * The next changes to push, the first of each bookmark, marked as sent before they are: from then on the service may have
- * them. `sent` tells which were before.
+ * The next changes to push, the first of each bookmark. They are marked as sent before they are, because from then on the
+ * service may have them. Each is returned as it was before, so its `sent` tells whether it had been sent earlier.
  */
 export async function takeBatch(
   { replica, userId }: { replica: Replica; userId: string },
@@ -35,14 +35,14 @@ export async function takeBatch(
   )
 }
 
-/** The service refused the batch as a whole, so it has none of it that it did not have before. */
+/** Unmarks the changes of a batch that the service refused as a whole, except those that had been sent earlier. */
 export async function returnBatch(replica: Replica, batch: readonly Waiting[]): Promise<void> {
   const unsent = new Map(batch.filter(({ sent }) => !sent).map((waiting) => [waiting.change.entity_id, waiting]))
   await replica.commit([...unsent.keys()], 'remote', (draft) => {
     for (const [id, waiting] of unsent) {
       const row = draft.get(id)
       const [first, ...behind] = row.waiting
-      // An edit made meanwhile takes its place.
+      // An edit made in the meantime replaces it.
       if (first?.change.id === waiting.change.id) draft.set({ ...row, waiting: behind.length > 0 ? behind : [waiting] })
     }
   })

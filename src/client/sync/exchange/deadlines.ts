@@ -2,18 +2,18 @@ import { OfflineError } from '../../errors.ts'
 import type { Clock } from '../../timing/clock.ts'
 import type { CallOptions, Transport } from './transport.ts'
 
-/** For a page of 8 MiB on a slow line, with the waits of a busy service. */
+/** Long enough for a page of 8 MiB over a slow connection, including a busy service's delays. */
 const patienceMs = 120_000
-/** Without a reason of its own, each `abort` makes an error with a stack. */
+/** Without a reason, each `abort` would create an error with a stack trace. */
 const answered = 'answered'
 
-/** No call waits for ever: what is not answered in time counts as not answered. */
+/** Limits how long a call waits: without a response in time, it rejects with OfflineError. */
 export function withDeadlines(transport: Transport, clock: Clock): Transport {
   async function limited<T>({ signal }: CallOptions, call: (options: CallOptions) => Promise<T>): Promise<T> {
     const late = new AbortController()
     const ended = new AbortController()
     clock.sleep(patienceMs, AbortSignal.any([signal, ended.signal])).then(
-      () => late.abort(new OfflineError('The service did not answer in time')),
+      () => late.abort(new OfflineError('The service did not respond in time')),
       () => {},
     )
     try {

@@ -3,12 +3,12 @@ import type { PlaintextBookmark } from '../../bookmark.ts'
 import { newestOf, versionOf, viewOf } from '../store/row.ts'
 import type { Row, Version } from '../store/store.ts'
 
-/** What is known of an event beside its version. */
+/** What is known about an event besides its version. */
 export interface Circumstances {
   deviceId: string
-  /** The cursor before it came. */
+  /** The cursor before the event arrived. */
   base: number
-  /** Whether its maker had not seen this version of ours. */
+  /** Whether the device that made the event had not seen this version of ours. */
   overwrites(mine: Version): boolean
 }
 
@@ -19,7 +19,7 @@ export type Merged =
   | { kind: 'older'; than: Version }
   | { kind: 'taken'; row: Row; lost?: { mine: PlaintextBookmark | null } }
 
-/** Takes a version that the service sent into what is known of the bookmark. An edit that it does not beat stays. */
+/** Merges a version that the service sent into the row. Edits that win against it are kept. */
 export function mergeVersion(row: Row, version: Version, circumstances: Circumstances): Merged {
   const [first] = row.waiting
   if (first && compareVersions(version, versionOf(first)) === 0) {
@@ -37,7 +37,7 @@ export function mergeVersion(row: Row, version: Version, circumstances: Circumst
   }
   const mine = last ? versionOf(last) : overwrittenVersion(row, version, circumstances)
   const without = { ...row, waiting: [], unreadable: null }
-  // A delete of what the user sees is held until it is known how many there are.
+  // A delete of a visible bookmark is held until the number of deletes is known.
   const isHeld = version.bookmark === null && viewOf(without).bookmark !== null
   const taken = isHeld
     ? { ...without, held: { ...version, base: circumstances.base } }
@@ -46,12 +46,12 @@ export function mergeVersion(row: Row, version: Version, circumstances: Circumst
   return { kind: 'taken', row: taken, lost: { mine: mine.bookmark } }
 }
 
-/** Notes a version that does not open. What was there stays, and a later edit goes above it. */
+/** Records a version that cannot be decrypted. What was there stays, and a later edit gets a higher timestamp. */
 export function mergeUnreadable(row: Row, event: Pick<Version, 'event_id' | 'timestamp'>, base: number): Row {
   return { ...row, unreadable: { event_id: event.event_id, timestamp: event.timestamp, base } }
 }
 
-/** The first waiting change became this version. */
+/** Removes the first pending change, which has become this version. */
 export function settleFirst(row: Row, version: Version): Row {
   const waiting = row.waiting.slice(1)
   const known = newestOf(row)

@@ -8,20 +8,19 @@ import { versionOf } from '../store/row.ts'
 import type { Row, Version } from '../store/store.ts'
 import type { SyncEvent } from './transport.ts'
 
-/** What events are opened with. */
 export interface OpenParts {
   replica: Replica
   keys: Keys
 }
 
-/** An event with what is inside, or with why it does not open. */
+/** An event with its decrypted content, or with the reason why it cannot be decrypted. */
 export interface OpenedEvent {
   event: SyncEvent
   version: Version
   fault?: RecordError
 }
 
-/** Decrypts the events, without letting the page stand still. What is known already is not decrypted again. */
+/** Decrypts events without blocking the page. Versions that are already known are not decrypted again. */
 export async function openEvents(
   { keys, replica }: OpenParts,
   events: readonly SyncEvent[],
@@ -60,7 +59,7 @@ function toVersion(event: SyncEvent): Version {
   }
 }
 
-/** Rows only go forward, so what is known now will be known when the event is merged. */
+/** Rows never go back to an older version, so what is known now will still be known when the event is merged. */
 function isKnown(row: Row | undefined, version: Version): boolean {
   const [first] = row?.waiting ?? []
   const known = [row?.version, first && versionOf(first)]

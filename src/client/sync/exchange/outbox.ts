@@ -1,6 +1,6 @@
 import { Alarm } from '../../timing/alarm.ts'
 
-/** Rings when an edit was queued, and knows whether it is worth sending what waits. */
+/** Rings when an edit has been queued, and knows whether sending the pending changes is worthwhile. */
 export class Outbox extends Alarm {
   #isRefused = false
 
@@ -8,12 +8,12 @@ export class Outbox extends Alarm {
     return this.#isRefused
   }
 
-  /** The service refused a batch for what is in it: sending the same again would bring the same response. */
+  /** The service refused a batch because of its content: sending it again would bring the same response. */
   refuse(): void {
     this.#isRefused = true
   }
 
-  /** What was refused is sent again: something changed, or the user asks for it. */
+  /** Allows the refused batch to be sent again: something has changed, or the user asks for it. */
   reopen(): void {
     this.#isRefused = false
   }

@@ -4,14 +4,13 @@ import { correctedNow } from '../store/service-clock.ts'
 import { type TakeParts, takePage } from './take.ts'
 import type { Transport } from './transport.ts'
 
-/** What is pulled with. */
 export interface PullParts extends TakeParts {
   transport: Transport
   clock: Clock
   deletions: Deletions
 }
 
-/** Takes over all that is new, page by page, as large as the service makes them; each page is stored together with the cursor after it. */
+/** Pulls everything new in pages of the service's size; each page is stored together with the cursor after it. */
 export async function pullAll(parts: PullParts, signal: AbortSignal): Promise<void> {
   const { transport, replica, clock, deletions } = parts
   for (let hasMore = true; hasMore; ) {

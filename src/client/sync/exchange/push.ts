@@ -9,14 +9,13 @@ import type { PullParts } from './pull.ts'
 import { resolveRejected } from './rejected.ts'
 import type { PushResponse } from './transport.ts'
 
-/** What is pushed with; what won against it is pulled. */
 export interface PushParts extends PullParts {
   outbox: Outbox
 }
 
 /**
- * Sends what waits, batch by batch. A change leaves the queue only when an answer, or a version that came from the
- * service, settles it; so after a lost answer it is sent again, as the same event.
+ * Sends the pending changes in batches. A change leaves the queue only when a response, or a version that the service
+ * sent, settles it. So if a response is lost, the change is sent again as the same event.
  */
 export async function pushAll(parts: PushParts, signal: AbortSignal): Promise<void> {
   if (parts.outbox.isRefused) return
@@ -25,7 +24,7 @@ export async function pushAll(parts: PushParts, signal: AbortSignal): Promise<vo
   } catch (error) {
     if (!isRefusal(error)) throw error
     parts.outbox.refuse()
-    // Above the quota, deletes are taken by themselves.
+    // Above the quota, the service still accepts deletes that are sent on their own.
     if (error.status === 413) await pushWaiting(parts, signal, isDelete)
     throw error
   }
@@ -51,7 +50,7 @@ async function send(parts: PushParts, batch: readonly Waiting[], signal: AbortSi
   }
 }
 
-/** Returns what was not accepted. */
+/** Returns the changes that were not accepted. */
 async function settle(parts: PushParts, batch: readonly Waiting[], answer: PushResponse): Promise<Waiting[]> {
   const { replica, clock } = parts
   const accepted = new Set(answer.accepted_ids)

@@ -6,8 +6,8 @@ import type { Row, Waiting } from '../store/store.ts'
 import { type PullParts, pullAll } from './pull.ts'
 
 /**
- * What won is pulled, which settles the loser and tells the user. What no version explains was refused for another
- * reason: another user is signed in, or the time was too far ahead, or the winner does not open.
+ * Pulls the winning versions, which settles the losing changes and tells the user. A change without a winning version was
+ * refused for another reason: another user is signed in, its time was too far ahead, or the winner cannot be decrypted.
  */
 export async function resolveRejected(
   parts: PullParts,
@@ -37,8 +37,8 @@ export async function resolveRejected(
 }
 
 /**
- * The row with its waiting edit at the service's time, if it was refused for being too far ahead of it; undefined if it
- * was not. Nothing of it is there, so it counts as a new event.
+ * If the pending edit was refused for being too far ahead of the service's time: the row with the edit at that time, as a
+ * new event, since the service stored nothing of it. Otherwise undefined.
  */
 function restamp(row: Row, serverTime: number): Row | undefined {
   const [first] = row.waiting
@@ -46,7 +46,7 @@ function restamp(row: Row, serverTime: number): Row | undefined {
   if (!first || !last || !isFarAhead(first.change.timestamp, serverTime)) return undefined
   const known = [row.version, row.held, row.unreadable].map((version) => version?.timestamp ?? 0)
   const timestamp = Math.max(serverTime, ...known.map((time) => time + 1))
-  // What it was made on is itself too far ahead: nothing above that would be taken.
+  // The version it is based on is itself too far ahead: nothing newer would be accepted.
   if (isFarAhead(timestamp, serverTime)) return undefined
   return { ...row, waiting: [{ ...last, change: { ...last.change, id: uuidv7(), timestamp }, sent: false }] }
 }

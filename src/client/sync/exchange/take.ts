@@ -5,19 +5,18 @@ import { mergeUnreadable, mergeVersion } from './merge.ts'
 import { type OpenedEvent, type OpenParts, openEvents } from './open-events.ts'
 import type { SyncEvent } from './transport.ts'
 
-/** What events are taken over with. */
 export interface TakeParts extends OpenParts {
   userId: string
   deviceId: string
 }
 
-/** A change and where it stands among the service's. */
+/** An event with its sequence number. */
 export interface StampedEvent {
   event: SyncEvent
   stamp: number
 }
 
-/** Takes a page of a pull over, together with its cursor. */
+/** Applies a page of a pull, together with its cursor. */
 export async function takePage(
   parts: TakeParts,
   events: readonly SyncEvent[],
@@ -37,8 +36,8 @@ export async function takePage(
 }
 
 /**
- * Takes messages of the realtime channel over, as far as their order is clear; `doubt` means that the rest is to be
- * pulled. A message that was sent before an own change was accepted arrives after it, and looks like a step back.
+ * Applies messages of the realtime channel as long as their order is clear; `doubt` means that the rest must be pulled. A
+ * message sent before one of our changes was accepted can arrive after the acceptance, and then looks like a rollback.
  */
 export async function takeMessages(
   parts: TakeParts,
@@ -54,7 +53,7 @@ export async function takeMessages(
   return parts.replica.commit(ids, 'remote', (draft) => {
     for (const { event, stamp } of messages) {
       const one = opened.get(event)
-      // Said twice, or pulled meanwhile.
+      // Received twice, or already pulled.
       if (stamp <= draft.meta.cursor) continue
       const older = one && takeEvent(parts, draft, one, draft.meta.cursor)
       if (older && !older.confirmed) return 'doubt'
@@ -65,14 +64,14 @@ export async function takeMessages(
   })
 }
 
-/** Other kinds of entities are other clients'. */
+/** Entities of other kinds belong to other clients. */
 function checked({ userId }: TakeParts, events: readonly SyncEvent[]): SyncEvent[] {
   const foreign = events.find((event) => event.user_id !== userId)
   if (foreign) throw new SignedOutError('Another user is signed in')
   return events.filter(({ entity_type }) => entity_type === 'bookmark')
 }
 
-/** Returns the version known when the event is older than it. */
+/** Returns the known version if the event is older. */
 function takeEvent(
   { deviceId }: TakeParts,
   draft: Draft,
@@ -100,7 +99,7 @@ function reportRollback(draft: Draft, { event, version }: OpenedEvent, known: Ve
   draft.errors.push({ error, id: event.entity_id })
 }
 
-/** Whether the event, or one that it followed, replaced this version without its maker having seen it. */
+/** Whether the event, or one before it, replaced this version by a device that had not seen it. */
 function namesOverwritten({ overwritten = [] }: SyncEvent, { device_id, timestamp }: Version): boolean {
   return overwritten.some((one) => one.device_id === device_id && one.timestamp === timestamp)
 }

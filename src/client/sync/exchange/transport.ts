@@ -11,32 +11,31 @@ export type SyncEvent = Schemas['SyncEvent']
 export type PushResponse = Schemas['PushResponse']
 export type PullResponse = Schemas['PullResponse']
 
-/** What the engine uses of a WebSocket. */
+/** The part of a WebSocket that the engine uses. */
 export type RealtimeSocket = Pick<WebSocket, 'addEventListener' | 'close' | 'send'>
 
-/** Makes the WebSocket of an address: in Node, where no cookie jar is, with the session's cookie. */
+/** Opens a WebSocket to a URL. In Node, which has no cookie jar, it must send the session cookie. */
 export type OpenWebSocket = (url: string) => RealtimeSocket
 
-/** What a call waits on. */
 export interface CallOptions {
   signal: AbortSignal
 }
 
 /**
- * All that the engine asks of the network. A call rejects with ApiError, with SignedOutError when the session is over
- * (refreshing it was tried), with OfflineError when no answer came, and with the signal's reason.
+ * Everything that the engine needs from the network. A call rejects with ApiError, with SignedOutError if the session has
+ * ended and could not be refreshed, with OfflineError if no response arrived, or with the signal's reason.
  */
 export interface Transport {
-  /** The signed-in person's `user_id`. */
+  /** The signed-in user's `user_id`. */
   getUserId(options: CallOptions): Promise<string>
   pull(body: { since: number }, options: CallOptions): Promise<PullResponse>
   push(body: { changes: Change[] }, options: CallOptions): Promise<PushResponse>
   logout(options: CallOptions): Promise<void>
-  /** Opens the realtime channel; what was missed since the stamp `since` comes first. */
+  /** Opens the realtime channel. Changes missed since the cursor `since` come first. */
   openSocket(query: { userId: string; deviceId: string; since: number }): RealtimeSocket
 }
 
-/** The network as the client and the platform's WebSocket give it. */
+/** The transport over the client and the platform's WebSocket. */
 export function clientTransport(client: Client, openWebSocket: OpenWebSocket = (url) => new WebSocket(url)): Transport {
   return {
     async getUserId({ signal }) {
@@ -57,7 +56,7 @@ export function clientTransport(client: Client, openWebSocket: OpenWebSocket = (
   }
 }
 
-/** `fetch` says TypeError when no answer came. */
+/** `fetch` rejects with a TypeError if no response arrived. */
 async function answer<T>(call: Promise<T>): Promise<T> {
   try {
     return await call

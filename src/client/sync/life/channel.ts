@@ -8,12 +8,12 @@ type Messages = components['schemas']
 type ServerMessage = Messages[`${'Connected' | 'Sync' | 'Ping' | 'Pong' | 'Error'}Message`]
 
 const handshakeMs = 20_000
-/** The service pings every 20 s: a channel this silent is dead, whatever the platform says. */
+/** The service pings every 20 s: a channel silent for this long is dead, whatever the platform reports. */
 const silenceMs = 45_000
 
-/** The realtime channel: what comes is kept until it is drained. */
+/** The realtime channel. Changes received are kept until they are drained. */
 export class Channel {
-  /** Rings when a change has come, or the channel has closed. */
+  /** Rings when a change has arrived or the channel has closed. */
   readonly activity = new Alarm()
   readonly #socket: RealtimeSocket
   readonly #clock: Clock
@@ -38,12 +38,12 @@ export class Channel {
     return !this.#ended.signal.aborted
   }
 
-  /** The service's time at the start (Unix ms); undefined when the channel was refused, or nothing was heard of it. */
+  /** The service's time when the channel opened (Unix ms); undefined if it was refused or remained silent. */
   get greeted(): Promise<number | undefined> {
     return this.#greeted.promise
   }
 
-  /** The changes that came since the last call. */
+  /** Returns the changes received since the last call. */
   drain(): StampedEvent[] {
     const received = this.#received
     this.#received = []

@@ -21,18 +21,18 @@ interface EngineOptions {
   store: Store
   tabs: Tabs
   clock: Clock
-  /** From 0 to below 1. */
+  /** Returns a number from 0 up to, but not including, 1. */
   random: () => number
 }
 
-/** All parts of a sync; what works on them names those that it needs. */
+/** All parts of a sync. Functions that use only some of them say so in their parameter's type. */
 export interface Engine extends EditParts, ExchangeParts {
   readonly emitter: Emitter
   readonly status: StatusBoard
   readonly random: () => number
-  /** Rings when it is worth trying the network again. */
+  /** Rings when trying the network again is worthwhile. */
   readonly network: Alarm
-  /** Rings when the platform says that there is no network. */
+  /** Rings when the platform reports that there is no network. */
   readonly disconnected: Alarm
 }
 

@@ -3,13 +3,13 @@ import type { Engine } from './engine.ts'
 import { stayLive } from './live.ts'
 
 const pollMs = 30_000
-/** After so many refused handshakes in a row, changes are polled for, with a handshake now and then. */
+/** After this many refused handshakes in a row, the client polls for changes and tries a handshake only now and then. */
 const mostRefusals = 3
 const handshakeAgainMs = 300_000
-/** A channel that held this long was good: after it, waits are short again. */
+/** If a channel stayed open for this long, the waits after it are short again. */
 const goodMs = 60_000
 
-/** Keeps this device in step with the service, until the signal aborts or the session is over. */
+/** Keeps this device in sync with the service until the signal aborts or the session ends. */
 export async function lead(engine: Engine, signal: AbortSignal): Promise<void> {
   const { clock, random, status, network, outbox } = engine
   const backoff = new Backoff(random)
@@ -48,7 +48,7 @@ async function pause({ clock }: Engine, ms: number, alarms: Promise<void>[], sig
 const firstMs = 1000
 const longestMs = 60_000
 
-/** How long to wait before the next attempt: anything up to a ceiling that doubles from 1 s to 60 s (full jitter). */
+/** The wait before the next attempt: random, up to a ceiling that doubles from 1 s to 60 s (full jitter). */
 class Backoff {
   readonly #random: () => number
   #attempts = 0
@@ -57,14 +57,13 @@ class Backoff {
     this.#random = random
   }
 
-  /** In ms. */
+  /** The next wait (ms). */
   next(): number {
     const ceiling = Math.min(longestMs, firstMs * 2 ** this.#attempts)
     this.#attempts++
     return this.#random() * ceiling
   }
 
-  /** It went well for long enough. */
   reset(): void {
     this.#attempts = 0
   }

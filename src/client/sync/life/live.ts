@@ -5,7 +5,7 @@ import { correctClock } from '../store/service-clock.ts'
 import { Channel } from './channel.ts'
 import type { Engine } from './engine.ts'
 
-/** Follows the realtime channel until it closes; false when it was refused. */
+/** Follows the realtime channel until it closes; false if it was refused. */
 export async function stayLive(engine: Engine, signal: AbortSignal): Promise<boolean> {
   const { transport, replica, userId, deviceId, clock, status, disconnected } = engine
   signal.throwIfAborted()

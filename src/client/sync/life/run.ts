@@ -4,13 +4,13 @@ import type { TabMessage } from '../store/tabs.ts'
 import type { Engine } from './engine.ts'
 import { lead } from './lead.ts'
 
-/** The engine's life in this tab. */
+/** Starts and stops the engine in this tab. */
 export class Run {
   readonly #engine: Engine
   readonly #ended = new AbortController()
   #loaded: Promise<void> | undefined
   #leading: Promise<void> | undefined
-  /** Null: this tab was not started; false: it waits while another one leads. */
+  /** Null: this tab is not started; false: it is waiting while another tab leads. */
   #isLeader: boolean | null = null
 
   constructor(engine: Engine) {
@@ -18,7 +18,7 @@ export class Run {
     engine.tabs.listen((message) => this.#hear(message))
   }
 
-  /** Resolves once what is stored was read; hears the other tabs from then on. */
+  /** Resolves once the store has been read; from then on this tab listens to the others. */
   load(): Promise<void> {
     this.#ended.signal.throwIfAborted()
     this.#loaded ??= this.#load().catch((error) => {
@@ -28,7 +28,7 @@ export class Run {
     return this.#loaded
   }
 
-  /** Leads as soon as no other tab does; again, when the session was over. */
+  /** Leads as soon as no other tab does. Call it again after the session has ended. */
   async start(): Promise<void> {
     await this.load()
     this.#engine.outbox.reopen()
@@ -52,7 +52,7 @@ export class Run {
     network.ring()
   }
 
-  /** Resolves when nothing runs any more. The store and the tabs can still be reached. */
+  /** Resolves when nothing runs any more. The store and the tabs remain usable. */
   async end(): Promise<void> {
     this.#ended.abort(new DOMException('The sync was stopped', 'AbortError'))
     await this.#leading
@@ -80,7 +80,7 @@ export class Run {
     this.#isLeader = false
     const task = async () => {
       this.#isLeader = true
-      // Messages of other tabs may have been missed, asleep.
+      // A sleeping tab may have missed messages of other tabs.
       await this.#engine.replica.load()
       await lead(this.#engine, signal)
     }
@@ -106,7 +106,7 @@ export class Run {
     if (message.type === 'signed-out') this.#leave().catch((error) => status.fail(error))
   }
 
-  /** Another tab signs out: it wipes the store and ends the session, which is waited for. */
+  /** Another tab is signing out: stops here, and waits until that tab has wiped the store and ended the session. */
   async #leave(): Promise<void> {
     await this.end()
     this.forget()
@@ -115,12 +115,12 @@ export class Run {
     this.#engine.status.hear('signed-out')
   }
 
-  /** As long as a tab signs out, the session is still there. */
+  /** While a tab is signing out, the session still exists. */
   #untilSignedOut(): Promise<void> {
     return this.#engine.tabs.exclusively('sign-out', async () => {})
   }
 
-  /** Leaves nothing in memory. */
+  /** Clears the bookmarks and keys from memory. */
   forget(): void {
     const { replica, keys } = this.#engine
     replica.forget()
@@ -128,7 +128,7 @@ export class Run {
   }
 }
 
-/** Browsers know when the network goes and comes; Node does not say. */
+/** Browsers report when the network is lost and restored; Node does not. */
 function followNetwork({ network, disconnected, status }: Engine, signal: AbortSignal): void {
   const platform = globalThis as Partial<Pick<typeof globalThis, 'addEventListener'>>
   platform.addEventListener?.('online', () => network.ring(), { signal })

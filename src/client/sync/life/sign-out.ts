@@ -4,14 +4,14 @@ import type { Engine } from './engine.ts'
 import type { Run } from './run.ts'
 
 export interface SignOutOptions {
-  /** Whether edits that were not sent may be lost. Default: no. */
+  /** Whether unsent edits may be discarded. Default: no. */
   discardUnsent?: boolean | undefined
   signal?: AbortSignal | undefined
 }
 
 /**
- * Leaves nothing of the person on this device, in no tab, and then ends the session. All tabs say `signed-out` only then:
- * one that is opened anew before would find the session still there.
+ * Deletes the user's data from this device, in all tabs, and then ends the session. Tabs report `signed-out` only after
+ * that: a page that reloads at it would otherwise still find the session.
  */
 export async function signOut(
   engine: Engine,

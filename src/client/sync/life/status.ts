@@ -3,7 +3,7 @@ import type { Emitter, SyncState, SyncStatus } from '../store/emitter.ts'
 import type { Replica } from '../store/replica.ts'
 import type { Tabs } from '../store/tabs.ts'
 
-/** Tells listeners when what they would be told differs from the last time. */
+/** The sync's status. Emits `status` only when it differs from the one emitted last. */
 export class StatusBoard {
   readonly #replica: Replica
   readonly #emitter: Emitter
@@ -30,19 +30,19 @@ export class StatusBoard {
     return { state, ...status, heldDeletions: { count: held.size, of: live.size } }
   }
 
-  /** What this tab found out. */
+  /** Sets a state that this tab found out. */
   set(state: SyncState): void {
     if (state !== this.#state) this.#tabs.post({ type: 'state', state })
     this.hear(state)
   }
 
-  /** What another tab found out. */
+  /** Sets a state that another tab found out. */
   hear(state: SyncState): void {
     this.#state = state
     this.refresh()
   }
 
-  /** Shows the user why the sync does not go on. Returns whether trying again can help. */
+  /** Reports why the sync cannot continue. Returns whether trying again can help. */
   fail(error: unknown): boolean {
     if (error instanceof SignedOutError) {
       this.set('signed-out')
@@ -55,7 +55,7 @@ export class StatusBoard {
     return true
   }
 
-  /** The state and the replica call it at each of their changes. */
+  /** Must be called after each change of the state or the replica. */
   refresh(): void {
     const status = this.read()
     const text = JSON.stringify(status)

@@ -2,7 +2,7 @@ import type { Conflict, SyncEvents } from './emitter.ts'
 import { blankRow } from './row.ts'
 import type { Meta, Row } from './store.ts'
 
-/** What one commit changes, and what is to be told of it. */
+/** What one commit changes, and what it reports. */
 export class Draft {
   readonly conflicts: Conflict[] = []
   readonly errors: SyncEvents['error'][] = []

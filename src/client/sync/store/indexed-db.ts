@@ -14,8 +14,8 @@ const metaKey = 'meta'
 const sliceRows = 250
 
 /**
- * Keeps the bookmarks in the browser's IndexedDB, in a database of the user's own, so that nobody else who signs in on
- * this browser opens it. They are in the clear there: `signOut` removes them.
+ * Keeps the bookmarks in the browser's IndexedDB, in a separate database for each user, so that nobody else who signs in
+ * with this browser opens it. They are stored in plaintext; `signOut` removes them.
  *
  * @param userId the service's `user_id`
  */
@@ -87,7 +87,7 @@ function openDatabase(name: string, forget: () => void): Promise<Database> {
       database.createObjectStore('rows', { keyPath: 'id' })
       database.createObjectStore('meta')
     },
-    // Another tab removes it, or has a newer version of this package.
+    // Another tab is deleting the database, or has a newer version of this package.
     blocking: () => opening.then((database) => database.close()),
     terminated: forget,
   })
@@ -95,21 +95,21 @@ function openDatabase(name: string, forget: () => void): Promise<Database> {
   return opening
 }
 
-/** It is empty by now: a tab that still has it open only delays its end. */
+/** Does not wait for a tab that still has the database open: it is already empty, and is deleted once that tab closes it. */
 async function deleteDatabase(name: string): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     deleteDB(name, { blocked: () => resolve() }).then(resolve, reject)
   })
 }
 
-/** Slice by slice within one transaction, so that a page is never busy with thousands of rows at once. */
+/** Works in slices within one transaction, so that thousands of rows at once never block the page. */
 async function inSlices<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
   for (let start = 0; start < items.length; start += sliceRows) {
     await Promise.all(items.slice(start, start + sliceRows).map(work))
   }
 }
 
-/** Without room a transaction may end with any of its requests, or only when all of them have gone well. */
+/** If the storage is full, a transaction may fail at any of its requests, or only after all of them have succeeded. */
 async function allOrNothing(transaction: { done: Promise<void>; abort(): void }, work: () => Promise<void>) {
   const failure = transaction.done.then(
     () => undefined,
@@ -126,7 +126,7 @@ async function allOrNothing(transaction: { done: Promise<void>; abort(): void },
   if (error) throw error
 }
 
-/** It may have ended by itself. */
+/** The transaction may already have aborted by itself. */
 function abort(transaction: { abort(): void }): void {
   try {
     transaction.abort()

@@ -1,7 +1,7 @@
 import { isBlank } from './row.ts'
 import type { Meta, Row, Store } from './store.ts'
 
-/** Keeps nothing beyond this object's life: for scripts, servers and tests. */
+/** Keeps the bookmarks in memory only, for as long as the object exists: for scripts, servers and tests. */
 export function memoryStore(): Store {
   const rows = new Map<string, Row>()
   let meta: Meta | undefined

@@ -12,18 +12,18 @@ interface Parts {
   store: Store
   tabs: Tabs
   emitter: Emitter
-  /** Called after each change of what is known, once listeners were told of it. */
+  /** Called after each change of the replica, once listeners have been told. */
   onChange(): void
-  /** Called when an edit was stored, by this tab or another. */
+  /** Called when this tab or another has stored an edit. */
   onEdit(): void
 }
 
-/** The store's content in memory, and the one way to change both. */
+/** The store's content in memory, and the only way to change both. */
 export class Replica {
   readonly rows = new Map<string, Row>()
   /** The bookmarks that the user sees. */
   readonly live = new Map<string, PlaintextBookmark>()
-  /** Ids with a change to send, oldest first. */
+  /** Ids with pending changes, oldest first. */
   readonly waiting = new Set<string>()
   readonly held = new Set<string>()
   meta: Readonly<Meta>
@@ -34,7 +34,7 @@ export class Replica {
     this.meta = newMeta(parts.userId)
   }
 
-  /** Reads the whole store, once at the start and again when messages of other tabs may have been missed. */
+  /** Reads the whole store: at the start, and when messages of other tabs may have been missed. */
   async load(): Promise<void> {
     const { store, tabs, userId } = this.#parts
     const seen = await tabs.exclusively('store', async () => {
@@ -52,10 +52,10 @@ export class Replica {
   }
 
   /**
-   * Reads these rows, lets `work` change them, and stores all or nothing. Listeners and the other tabs hear of it
-   * afterwards. One at a time over all tabs, so an edit and a page of changes never overwrite each other.
+   * Reads these rows, lets `work` change them, and stores all or nothing. Listeners and other tabs are told afterwards.
+   * Only one commit runs at a time across all tabs, so an edit and a page of changes never overwrite each other.
    *
-   * @param origin `local`: an edit of this device; `remote`: what the exchange with the service makes of it
+   * @param origin `local`: an edit of this device; `remote`: a result of the exchange with the service
    * @throws StorageFullError nothing was changed
    */
   async commit<T>(ids: readonly string[], origin: Origin, work: (draft: Draft) => T): Promise<T> {
@@ -76,7 +76,7 @@ export class Replica {
     })
   }
 
-  /** Takes over what another tab stored, and tells of the conflicts that it met. */
+  /** Reads rows that another tab has stored, and emits the conflicts that it reported. */
   async reload(ids: readonly string[], origin: Origin, conflicts: readonly Conflict[] = []): Promise<void> {
     const { store, tabs, onEdit } = this.#parts
     const seen = await tabs.exclusively('store', async () => {
@@ -89,7 +89,7 @@ export class Replica {
     if (origin === 'local') onEdit()
   }
 
-  /** Removes everything from the store. */
+  /** Deletes everything from the store. */
   async wipe(): Promise<void> {
     const { store, tabs } = this.#parts
     await tabs.exclusively('store', () => store.wipe())
@@ -99,13 +99,13 @@ export class Replica {
     this.#parts.store.close()
   }
 
-  /** Empties the memory. */
+  /** Clears this copy in memory; the store stays as it is. */
   forget(): void {
     for (const collection of [this.rows, this.live, this.waiting, this.held]) collection.clear()
     this.meta = newMeta(this.#parts.userId)
   }
 
-  /** Returns the ids of which the user sees something else now. */
+  /** Returns the ids of bookmarks that now look different to the user. */
   #adopt(rows: readonly Row[], meta: Meta): string[] {
     this.meta = meta
     return rows.flatMap((row) => {

@@ -5,13 +5,13 @@ import type { Row, Version, Waiting } from './store.ts'
 export interface View {
   bookmark: PlaintextBookmark | null
   data_hash: string | null
-  /** Of the version seen (Unix ms); 0 when there is none. */
+  /** The timestamp of the visible version (Unix ms); 0 if there is none. */
   timestamp: number
 }
 
 const nothing: View = { bookmark: null, data_hash: null, timestamp: 0 }
 
-/** Own edits are seen first; a held delete is not seen yet. */
+/** The user sees their own edits at once, but not a held delete. */
 export function viewOf(row: Row | undefined): View {
   const last = row?.waiting.at(-1)
   if (last) return versionOf(last)
@@ -22,12 +22,12 @@ export function blankRow(id: string): Row {
   return { id, version: null, waiting: [], held: null, unreadable: null }
 }
 
-/** Nothing is known of it. */
+/** Whether the row holds nothing and need not be stored. */
 export function isBlank({ version, waiting, held, unreadable }: Row): boolean {
   return !version && waiting.length === 0 && !held && !unreadable
 }
 
-/** The newest version that the service sent, whether seen or held. */
+/** The newest version that the service sent, whether visible or held. */
 export function newestOf(row: Row): Version | null {
   return row.held ?? row.version
 }
@@ -37,7 +37,7 @@ export function versionOf({ change, bookmark }: Waiting): Version {
   return { event_id: id, timestamp, device_id, operation, data_hash, bookmark, confirmed: false }
 }
 
-/** Takes over a held delete. */
+/** Applies a held delete. */
 export function releaseHeld(row: Row): Row {
   if (!row.held) return row
   const { base: _, ...version } = row.held

@@ -1,7 +1,7 @@
 import { abortable } from '../../timing/clock.ts'
 import type { Conflict, SyncState } from './emitter.ts'
 
-/** What one tab tells the others. */
+/** What tabs tell each other. */
 export type TabMessage =
   | { type: 'rows'; ids: string[]; origin: 'local' | 'remote'; conflicts: Conflict[] }
   | { type: 'state'; state: SyncState }
@@ -11,11 +11,11 @@ export type TabMessage =
 /** The other tabs of the same user, with which the engine takes turns. */
 export interface Tabs {
   /**
-   * Runs the task while no other tab, and nothing else in this one, runs one under the same name. The signal ends the
-   * wait, not the task.
+   * Runs the task while nothing else, in this tab or another, runs one under the same name. The signal ends the wait, not
+   * the task.
    * - `store`: reads and writes the store
-   * - `exchange`: talks with the service
-   * - `sync`: leads, that is keeps the realtime channel
+   * - `exchange`: talks to the service
+   * - `sync`: leads, that is, keeps the realtime channel open
    * - `sign-out`: wipes the store and ends the session
    */
   exclusively<T>(
@@ -28,15 +28,15 @@ export interface Tabs {
   close(): void
 }
 
-/** What `createTabs` takes from the platform, for tests to put their own in its place. */
+/** What `createTabs` uses of the platform; tests pass their own. */
 export interface TabsPlatform {
   locks?: Pick<LockManager, 'request'>
   channel?: Pick<BroadcastChannel, 'postMessage' | 'addEventListener' | 'close'>
 }
 
 /**
- * Tabs that share one user's store: one of them talks with the service (a Web Lock decides which, and passes on to the
- * next when it goes), all of them edit, and each hears of the others' changes by BroadcastChannel.
+ * Tabs that share one user's store. One of them talks to the service: the one that holds a Web Lock, which passes to
+ * another tab when it closes. All of them can edit, and they tell each other about changes by BroadcastChannel.
  *
  * @param userId the service's `user_id`
  */
@@ -51,7 +51,7 @@ export function createTabs(userId: string, platform: TabsPlatform = {}): Tabs {
   }
 }
 
-/** No other tab: turns are taken within this engine alone. */
+/** For a store that no other tab uses: tasks take turns within this engine alone. */
 export function aloneInStore(): Tabs {
   const tails = new Map<string, Promise<unknown>>()
   return {
