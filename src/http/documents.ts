@@ -7,19 +7,19 @@ import type { FastifyInstance } from 'fastify'
 const repository = fileURLToPath(new URL('../../', import.meta.url))
 const folder = fileURLToPath(new URL('../../dist/docs/', import.meta.url))
 
-/** The plugin knows them by older names. */
+/** Types for which the plugin would send outdated names. */
 const types: Record<string, string> = {
   '.js': 'text/javascript; charset=utf-8',
   '.svg': 'image/svg+xml; charset=utf-8',
   '.yaml': 'application/yaml; charset=utf-8',
 }
 
-/** It serves nothing by itself: `reply.sendFile` sends what a route names, always whole. */
+/** The plugin serves nothing by itself: `reply.sendFile` sends the file that a route names, always as a whole. */
 export const fileOptions: FastifyStaticOptions = {
   serve: false,
   acceptRanges: false,
   cacheControl: false,
-  // Made of size and time, it would stay the same for a changed file where builds have a fixed time.
+  // Derived from size and time, an ETag would not change with the file where builds have a fixed time.
   etag: false,
   lastModified: false,
   setHeaders(reply, path) {
@@ -28,7 +28,7 @@ export const fileOptions: FastifyStaticOptions = {
   },
 }
 
-/** Redoc styles its page from script and searches in a worker; everything it loads comes from here. */
+/** Redoc sets styles by script and searches in a worker; everything it loads comes from this service. */
 const pagePolicy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -42,18 +42,18 @@ const pagePolicy = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-/** The contract as written, and the documents that `npm run build` made of it; all assets local. */
+/** Serves the contract as written and the documents that `npm run build` made from it; all assets are local. */
 export async function registerDocuments(app: FastifyInstance): Promise<void> {
   for (const name of ['openapi.yaml', 'asyncapi.yaml'])
     app.get(`/${name}`, (_request, reply) => reply.sendFile(name, repository))
   const names = await builtFiles(folder)
   if (names.length === 0) return sayWhatToRun(app)
-  // The documents name each other relative to their folder.
+  // The documents link to each other by relative paths.
   app.get('/docs', (_request, reply) => reply.redirect('/docs/'))
   for (const name of names) serve(app, name)
 }
 
-/** Each is given a route of its own, so that nobody can ask for anything else on the disk. */
+/** The names of the built files. Each file gets its own route, so that no other file on the disk can be requested. */
 export async function builtFiles(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => [])
   return entries.filter((entry) => entry.isFile() && !entry.name.startsWith('.')).map(({ name }) => name)
@@ -70,7 +70,7 @@ function serve(app: FastifyInstance, name: string): void {
     app.get(path, (_request, reply) => reply.headers(headers).sendFile(name, folder))
 }
 
-/** The service does its work without them. */
+/** The service also works without the documents. */
 function sayWhatToRun(app: FastifyInstance): void {
   app.log.warn('the documents are not built, so /docs is empty: run `npm run build`')
   for (const path of ['/docs', '/docs/']) {

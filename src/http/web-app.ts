@@ -9,7 +9,7 @@ interface WebAppConfig {
   publicUrl: string
 }
 
-/** The fixed messages of a failed sign-in (the contract's completeLogin lists them); no other text is ever shown. */
+/** The fixed messages of a failed sign-in, as listed in the contract's completeLogin; no other text is ever shown. */
 const loginFailures = [
   'Login expired or was started in another browser',
   'Login was refused by the identity provider',
@@ -17,7 +17,7 @@ const loginFailures = [
   'Login failed',
 ]
 
-/** Argon2id is WebAssembly. The page shows itself in a frame as a second device; nobody else may frame it. */
+/** Argon2id is WebAssembly. The page frames itself as a second device; nobody else may frame it. */
 const pagePolicy = [
   "default-src 'none'",
   "script-src 'self' 'wasm-unsafe-eval'",
@@ -30,14 +30,14 @@ const pagePolicy = [
   "form-action 'none'",
 ].join('; ')
 
-/** Where a sign-in ends that names no web app: the demo app, or else the documents and the reason for a failure. */
+/** The pages where a sign-in without a web app ends: the demo app, or else the documents and the reason for a failure. */
 export async function registerWebApp(app: FastifyInstance, config: WebAppConfig): Promise<void> {
   if (config.serveDemo) await registerDemo(app)
   else registerPlainPages(app)
   if (config.environment === 'development') redirectToPublicUrl(app, config.publicUrl)
 }
 
-/** The demo app at `/`; a failed sign-in comes back to `/login?error=`, where the app shows the reason. */
+/** Serves the demo app at `/`. A failed sign-in returns to `/login?error=`, where the app shows the reason. */
 async function registerDemo(app: FastifyInstance): Promise<void> {
   const folder = fileURLToPath(new URL('../../dist/web/', import.meta.url))
   const names = new Set(await builtFiles(folder))
@@ -58,7 +58,7 @@ function registerPlainPages(app: FastifyInstance): void {
   })
 }
 
-/** Cookies of localhost are not those of 127.0.0.1: pages of one lead to the other, so that a sign-in stays on one host. */
+/** Redirects between localhost and 127.0.0.1, which do not share cookies, so that a sign-in stays on one host. */
 function redirectToPublicUrl(app: FastifyInstance, publicUrl: string): void {
   const { host } = new URL(publicUrl)
   app.addHook('onRequest', async (request, reply) => {

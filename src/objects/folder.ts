@@ -6,7 +6,7 @@ import { ObjectNotFoundError, type ObjectStore } from './store.ts'
 
 const unfinished = '.part'
 
-/** One file for each object, which is written under another name and takes its own once it is on disk. */
+/** Each object is a file, written under a temporary name and renamed once it is on disk. */
 export async function openFolderStore(dir: string): Promise<ObjectStore> {
   try {
     await mkdir(dir, { recursive: true, mode: 0o700 })
@@ -78,7 +78,7 @@ async function writeDurably(
   return size
 }
 
-/** Otherwise a power failure could undo the renaming. */
+/** Without this, a power failure could undo the renaming. */
 async function syncFolder(dir: string): Promise<void> {
   await using folder = await open(dir)
   await folder.sync()

@@ -1,4 +1,4 @@
-/** Each attempt at an export has an object of its own. */
+/** Each attempt at an export writes its own object. */
 interface Attempt {
   id: string
   fence: number
@@ -13,12 +13,12 @@ export function attemptOf(objectKey: string): Attempt {
   return { id, fence: Number(fence) }
 }
 
-/** Whether it is a key that objectKeyOf makes: the store may also hold other people's objects. */
+/** Whether the name is a key made by `objectKeyOf`: the store may also hold objects of others. */
 export function isObjectKey(name: string): boolean {
   return /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}\.\d+$/.test(name)
 }
 
-/** Only the server makes keys; this keeps a mistake there from reaching outside the store. */
+/** Only the server makes keys; this check keeps a mistake there from reaching outside the store. */
 export function assertObjectKey(key: string): void {
   if (!isObjectKey(key)) throw new TypeError(`${JSON.stringify(key)} is not an object key`)
 }

@@ -3,7 +3,7 @@ import { openFolderStore } from './folder.ts'
 import { openS3Store } from './s3.ts'
 import type { ObjectStore } from './store.ts'
 
-/** The one place that chooses where export files are kept. */
+/** Opens the configured store for export files: a bucket or a folder. */
 export function openObjectStore({ s3, exportsDir }: Config): Promise<ObjectStore> {
   return s3 ? openS3Store(s3) : openFolderStore(exportsDir)
 }

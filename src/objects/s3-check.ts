@@ -7,9 +7,9 @@ import { ConfigError } from '../config/values.ts'
 import { createClient, customerKeyHeaders, type S3Config } from './s3-client.ts'
 
 const required =
-  'exports are stored under keys that the store does not keep (SSE-C), so its bucket must allow them. ' +
-  'Amazon turned it off for new buckets in April 2026: PutBucketEncryption with BlockedEncryptionTypes NONE allows it'
-/** The variable to correct before the bucket serves anybody, by the codes of S3 and TLS. */
+  'exports are encrypted with customer-provided keys (SSE-C), which the bucket must allow. ' +
+  'Amazon has disabled SSE-C for new buckets since April 2026: enable it by PutBucketEncryption with BlockedEncryptionTypes NONE'
+/** The variable to correct, by the error codes of S3 and TLS that make the bucket unusable for everyone. */
 const faults = {
   S3_BUCKET: /^(NoSuchBucket|InvalidBucketName(Error)?)$/,
   S3_ACCESS_KEY: /^(AccessDenied|InvalidAccessKeyId)$/,
@@ -24,16 +24,16 @@ export function faultOf(error: unknown): string | undefined {
   return Object.entries(faults).find(([, codes]) => codes.test(String(cause?.code ?? code)))?.[0]
 }
 
-/** Connects to a bucket that can be written and that keeps its objects from those who do not have their key. */
+/** Connects to a bucket, after checking that it is writable and refuses objects to anyone without their key. */
 export async function connectS3(config: S3Config) {
   const { endpoint, bucket, caFile } = config
   let agent: Agent | undefined
   try {
     const ca = caFile && (await readFile(caFile))
-    // Node passes over what it cannot read.
+    // Throws if the certificate is unreadable: Node would ignore it.
     if (ca) new X509Certificate(ca)
     agent = new Agent({ keepAlive: true, ca })
-    // A client that is not told the region asks for it again after each refusal.
+    // A client without the region requests it again after each refusal.
     const region = await createClient(config, { agent }).getBucketRegionAsync(bucket)
     const connect = (signal?: AbortSignal) => createClient({ ...config, region }, { agent, signal })
     await checkBucket(connect(), bucket)
@@ -61,14 +61,14 @@ async function checkBucket(client: Client, bucket: string): Promise<void> {
   }
   try {
     await put(customerKeyHeaders(key)).catch(async (error) => {
-      // A refusal says little about its reason; whether the store takes the same object in the clear tells more.
+      // A refusal says little about its reason; whether the store accepts the same object in plaintext tells more.
       if (error instanceof S3Error) await put()
       throw error instanceof S3Error ? unfit(error.message) : error
     })
     if ((await isReadable()) || (await isReadable(customerKeyHeaders(otherKey)))) {
-      throw unfit('the store gives objects to those who do not have their key')
+      throw unfit('the store returns objects without their key')
     }
-    if (!(await isReadable(customerKeyHeaders(key)))) throw unfit('the store refuses an object to its own key')
+    if (!(await isReadable(customerKeyHeaders(key)))) throw unfit('the store does not return an object with its key')
   } finally {
     await client.removeObject(bucket, name).catch(() => {})
   }

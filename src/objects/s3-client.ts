@@ -7,10 +7,10 @@ import { ObjectStoreUnavailableError } from './store.ts'
 
 export type S3Config = NonNullable<Config['s3']>
 
-/** For a connection, and between any two signs of life until the response begins. Bodies of objects have no limit. */
+/** The limit for connecting, and for silence until the response begins. Reading an object's body has no limit. */
 const silentMs = 10_000
 
-/** A client whose requests end, and reject with `ObjectStoreUnavailableError` or with an `S3Error` fit for the log. */
+/** A client whose requests never hang, and reject with `ObjectStoreUnavailableError` or an `S3Error` safe to log. */
 export function createClient(config: S3Config, via: Pick<https.RequestOptions, 'agent' | 'signal'>): Client {
   const { hostname, port } = new URL(config.endpoint)
   const request = (options: https.RequestOptions, onResponse: (response: IncomingMessage) => void) => {
@@ -18,9 +18,9 @@ export function createClient(config: S3Config, via: Pick<https.RequestOptions, '
       const { statusCode = 500 } = response
       if (statusCode < 500 && ![408, 429, 499].includes(statusCode)) return onResponse(response)
       response.resume()
-      sent.emit('error', new ObjectStoreUnavailableError(`the object store answers ${statusCode}`))
+      sent.emit('error', new ObjectStoreUnavailableError(`the object store responded with status ${statusCode}`))
     })
-    return sent.on('timeout', () => sent.destroy(new ObjectStoreUnavailableError('the object store does not answer')))
+    return sent.on('timeout', () => sent.destroy(new ObjectStoreUnavailableError('the object store did not respond')))
   }
   const client = new Client({
     endPoint: hostname.replace(/^\[|\]$/g, ''),
@@ -29,7 +29,7 @@ export function createClient(config: S3Config, via: Pick<https.RequestOptions, '
     secretKey: config.secretKey,
     ...(config.region && { region: config.region }),
     transport: { request } as NonNullable<ClientOptions['transport']>,
-    // A retry writes to the console and leaves the first response unread, which holds its connection.
+    // A retry would write to the console and leave the first response unread, which blocks its connection.
     retryOptions: { disableRetry: true },
   })
   const fail = (error: unknown) => Promise.reject(toStoreError(error))
@@ -41,20 +41,20 @@ export function createClient(config: S3Config, via: Pick<https.RequestOptions, '
   })
 }
 
-/** S3's error is dropped: it may quote the request's headers, and with them the customer key, to whoever logs it. */
+/** Drops S3's own error: it may quote the request's headers, and a log would then contain the customer key. */
 function toStoreError(error: unknown): unknown {
   // The client also throws parsed responses, which are not Errors.
   const { name, code, Code, message, Message, syscall } = error as Record<string, unknown>
   if (error instanceof ObjectStoreUnavailableError || error instanceof TypeError || name === 'AbortError') return error
   const [reason, text] = [String(code ?? Code ?? name), String(message ?? Message ?? '')]
-  // The codes of the system and of Node for what happens to a connection are in upper case.
+  // The connection errors of the system and of Node have upper-case codes.
   if (syscall !== undefined || /^[A-Z\d_]+$/.test(reason)) {
-    return new ObjectStoreUnavailableError(`the object store is out of reach (${text || reason})`, { cause: error })
+    return new ObjectStoreUnavailableError(`the object store cannot be reached (${text || reason})`, { cause: error })
   }
-  return Object.assign(new S3Error(`the object store answers ${reason}: ${text}`), { code: reason })
+  return Object.assign(new S3Error(`the object store responded with ${reason}: ${text}`), { code: reason })
 }
 
-/** Server-side encryption with a customer-provided key (SSE-C). A new object each time: the client adds headers. */
+/** Headers for server-side encryption with a customer-provided key (SSE-C). A new object each time, as the client adds to it. */
 export function customerKeyHeaders(exportKey: Uint8Array): Record<string, string> {
   const key = Buffer.from(hkdfSync('sha256', exportKey, '', 'ebs/sse-c/1', 32))
   return {

@@ -5,10 +5,10 @@ import { connectS3, faultOf } from './s3-check.ts'
 import { customerKeyHeaders, type S3Config } from './s3-client.ts'
 import { ObjectNotFoundError, type ObjectStore, ObjectStoreUnavailableError } from './store.ts'
 
-/** What an upload holds in memory. S3 wants 5 MiB in each part but the last. */
+/** How much an upload holds in memory. S3 requires at least 5 MiB for each part except the last. */
 const partBytes = 8 * 1024 * 1024
 
-/** A bucket under SSE-C: the store keeps no key, so neither its disks nor its credentials give an export away. */
+/** A bucket with SSE-C: the store keeps no key, so neither its disks nor its credentials reveal an export. */
 export async function openS3Store(config: S3Config): Promise<ObjectStore> {
   const { bucket, connect, close } = await connectS3(config)
   const client = connect()
@@ -16,7 +16,7 @@ export async function openS3Store(config: S3Config): Promise<ObjectStore> {
     async put(key, exportKey, content, signal) {
       assertObjectKey(key)
       return upload(key, exportKey, content, signal).catch(async (error) => {
-        // A store that was cut off while it answered may have the whole object. What fails here, the sweep does.
+        // If the response was lost, the store may have the whole object. If removing it fails, the sweep will.
         await store.remove(key).catch(() => {})
         const isStoresFault = error instanceof S3Error && faultOf(error)
         throw isStoresFault ? new ObjectStoreUnavailableError(error.message, { cause: error }) : error
@@ -25,13 +25,13 @@ export async function openS3Store(config: S3Config): Promise<ObjectStore> {
 
     async get(key, exportKey, range) {
       assertObjectKey(key)
-      // The client's own `getObject` would write the customer key into the URL, and so into everybody's logs.
+      // The client's own `getObject` would put the customer key into the URL, and so into logs.
       const headers = { ...customerKeyHeaders(exportKey), ...(range && { range: `bytes=${range.start}-${range.end}` }) }
       const request = { method: 'GET', bucketName: bucket, objectName: key, headers }
       const body = await client.makeRequestAsync(request, '', [range ? 206 : 200]).catch((error) => {
         throw /^(NoSuchKey|NotFound)$/.test(error.code) ? new ObjectNotFoundError(key, error) : error
       })
-      // Whoever reads it may be slow.
+      // No timeout: the reader may be slow.
       body.setTimeout(0)
       const size = body.headers['content-range']?.split('/')[1] ?? body.headers['content-length']
       return { size: Number(size), body }
@@ -66,7 +66,7 @@ export async function openS3Store(config: S3Config): Promise<ObjectStore> {
   }
   return store
 
-  /** Begun anew: the client's own `putObject` goes on with an interrupted upload, under that one's headers or none. */
+  /** Always starts a new upload: the client's `putObject` would resume an interrupted one, with its headers or none. */
   async function upload(key: string, exportKey: Uint8Array, content: AsyncIterable<Uint8Array>, signal: AbortSignal) {
     const client = connect(signal)
     const parts: { part: number; etag: string }[] = []
@@ -83,7 +83,7 @@ export async function openS3Store(config: S3Config): Promise<ObjectStore> {
     for await (const piece of content) {
       signal.throwIfAborted()
       for (let rest = piece; rest.length > 0; ) {
-        // A full part waits until a byte follows it: what fits into one is sent at once.
+        // A full part is held until a byte follows it: an object of just one part is sent without a multipart upload.
         if (filled === partBytes) await sendPart()
         const taken = rest.subarray(0, partBytes - filled)
         buffer.set(taken, filled)
@@ -97,11 +97,11 @@ export async function openS3Store(config: S3Config): Promise<ObjectStore> {
     return size
   }
 
-  /** The client's own `listIncompleteUploads` fails when one of them is completed meanwhile. */
+  /** The client's own `listIncompleteUploads` fails if one of them is completed in the meantime. */
   async function* listUploads(prefix: string) {
-    // MinIO lists all of them until it is restarted, then only by name; what nobody names, it removes after a day.
+    // After a restart, MinIO lists uploads only by exact name. It removes the others after a day.
     for (let marker: string | undefined = ''; marker !== undefined; ) {
-      // The client loses the second half of the marker, so a page begins with the next name.
+      // The client loses the second half of the marker, so each page begins with the next name.
       const page = await client.listIncompleteUploadsQuery(bucket, prefix, marker, '', '')
       yield* page.uploads
       marker = page.isTruncated ? page.nextKeyMarker : undefined

@@ -8,12 +8,12 @@ export class ObjectNotFoundError extends Error {
   }
 }
 
-/** The store does not answer, or refuses everybody: that says nothing about the object, and a later try may succeed. */
+/** The store does not respond or refuses everyone. This says nothing about the object; a later attempt may succeed. */
 export class ObjectStoreUnavailableError extends Error {
   override name = 'ObjectStoreUnavailableError'
 }
 
-/** First and last byte, both included. */
+/** The first and last byte, both inclusive. */
 export interface ByteRange {
   start: number
   end: number
@@ -27,25 +27,25 @@ export interface StoredObject {
 }
 
 /**
- * Where export files are kept. Keys are those of object-key.ts; each is written once. An object belongs to its export
- * key: a store that others run gives no byte of it to those who lack that key, not even the file's header. Our own
- * folder does not use the export key, because what it holds is encrypted under that key already.
+ * Where export files are kept. Keys are those of object-key.ts; each is written once. An object is bound to its export
+ * key: a store run by others returns no byte of it without that key, not even the file's header. The local folder ignores
+ * the export key, because its files are already encrypted under it.
  */
 export interface ObjectStore {
   /**
-   * Stores an object and returns its size. Once this resolves, the object is there, whole and on disk; if it fails or
-   * is aborted, nothing of it can be read. What a store out of reach keeps of it goes with `remove`, or when the store
-   * lets it expire. Each piece of the content is used before the next one is asked for.
+   * Stores an object and returns its size. Once this resolves, the object is complete and on disk; if it fails or is
+   * aborted, nothing of it can be read. If the store cannot be reached, it may keep remains until `remove` deletes them or
+   * they expire. Each piece of the content is used before the next one is requested.
    * @throws ObjectStoreUnavailableError
    */
   put(key: string, exportKey: Uint8Array, content: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<number>
   /** @throws ObjectNotFoundError, ObjectStoreUnavailableError */
   get(key: string, exportKey: Uint8Array, range?: ByteRange): Promise<StoredObject>
-  /** Removes an object and what interrupted `put`s left of it; it is fine if there is none. */
+  /** Removes an object and what interrupted `put`s left of it. Does nothing if there is none. */
   remove(key: string): Promise<void>
-  /** The keys of all objects, and of what interrupted `put`s left. */
+  /** Yields the keys of all objects and of what interrupted `put`s left. */
   list(): AsyncIterable<string>
-  /** Rejects when the store cannot be written. */
+  /** Rejects if the store is not writable. */
   probe(): Promise<void>
   close(): Promise<void>
 }

@@ -34,7 +34,7 @@ else {
     const store = await openS3(t, env)
     await store.put(key, exportKey, small(), signal)
     silent = true
-    const error = new ObjectStoreUnavailableError('the object store does not answer')
+    const error = new ObjectStoreUnavailableError('the object store did not respond')
     await Promise.all([
       t.rejects(store.put(`${exportId(2)}.1`, exportKey, small(), signal), error),
       t.rejects(store.get(key, exportKey), error),
@@ -54,7 +54,7 @@ else {
       await store.put(key, exportKey, small(), signal)
       const before = connections.size
       overloaded = true
-      const error = new ObjectStoreUnavailableError(`the object store answers ${status}`)
+      const error = new ObjectStoreUnavailableError(`the object store responded with status ${status}`)
       for (let index = 0; index < 5; index++) {
         await t.rejects(store.get(key, exportKey), error)
         await t.rejects(store.put(`${exportId(2)}.1`, exportKey, small(), signal), error)

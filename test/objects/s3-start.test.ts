@@ -24,12 +24,12 @@ async function refused(t: Test, env: Record<string, string>, beginning: string):
 t.test('a store that ignores the keys (SSE-C) is refused', async (t) => {
   const env = await startTlsServer(t, createFakeS3({ ssec: 'ignored' }))
   const message = await refused(t, env, 'S3_ENDPOINT: ')
-  t.match(message, /the store gives objects to those who do not have their key;.*SSE-C/)
+  t.match(message, /the store returns objects without their key;.*SSE-C/)
 })
 
 t.test('a store that refuses an object to its own key is refused', async (t) => {
   const env = await startTlsServer(t, createFakeS3({ ssec: 'lost' }))
-  t.match(await refused(t, env, 'S3_ENDPOINT: '), 'the store refuses an object to its own key')
+  t.match(await refused(t, env, 'S3_ENDPOINT: '), 'the store does not return an object with its key')
 })
 
 t.test('a bucket that does not allow SSE-C is refused, with a word about Amazonâ€™s', async (t) => {
@@ -37,7 +37,7 @@ t.test('a bucket that does not allow SSE-C is refused, with a word about Amazonâ
   const message = await refused(t, env, 'S3_ENDPOINT: ')
   t.match(
     message,
-    /the object store answers AccessDenied.*April 2026.*PutBucketEncryption.*BlockedEncryptionTypes NONE/,
+    /the object store responded with AccessDenied.*April 2026.*PutBucketEncryption.*BlockedEncryptionTypes NONE/,
   )
 })
 

@@ -78,7 +78,7 @@ else {
   t.test('the wrong key is refused, which does not mean that there is no object', async (t) => {
     const store = await openS3(t, await minio.createBucket())
     await store.put(key, exportKey, pieces(randomBytes(100)), signal)
-    const refusal = { code: 'AccessDenied', message: 'the object store answers AccessDenied: Access Denied.' }
+    const refusal = { code: 'AccessDenied', message: 'the object store responded with AccessDenied: Access Denied.' }
     await t.rejects(store.get(key, randomBytes(32)), refusal)
   })
 
