@@ -1,8 +1,8 @@
-/** The import graph, which `npm run check` holds against these rules. Imports of types count. */
+/** The rules for the import graph, which `npm run check` enforces. Imports of types count. */
 
 /**
- * The folders and files of src/, from the bottom up: each imports only from itself and from what stands before it. Both
- * the browser's branch and the server's begin with protocol/.
+ * The folders and files of src/ from the bottom up. Each may import only from itself and from those before it. The
+ * browser's branch and the server's both begin with protocol/.
  */
 const order = {
   browser: ['protocol', 'client', 'web'],
@@ -35,7 +35,7 @@ const rules = [
   { name: 'every import can be resolved', from: {}, to: { couldNotResolve: true } },
   {
     name: 'the service runs without development dependencies',
-    // The development provider is loaded in development only.
+    // The development provider is only loaded in development.
     from: { path: inSrc(order.server), pathNot: '^src/provider/development/' },
     to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only'] },
   },

@@ -1,6 +1,6 @@
 /**
- * Prints the counts of a test run from tap's own output: `N passed, N failed`, and `, N skipped` where some were. Exits 1
- * when the file is missing or incomplete, when a test failed, or when none ran.
+ * Prints the counts of a test run from tap's output: `N passed, N failed` and, if any were skipped, `, N skipped`. Exits
+ * with 1 if the file is missing or incomplete, if a test failed, or if none ran.
  *
  *   node scripts/count-tests.ts .tap/tests.tap
  */

@@ -1,9 +1,9 @@
 /**
- * `npm test`: all tests in a few processes, which tap runs side by side and counts; its output is .tap/tests.tap.
+ * `npm test` runs all tests in a few parallel processes; tap counts the results and writes its output to .tap/tests.tap.
  *
- *   npm test                   the quick depth, in minutes
- *   npm test -- --deep         the large numbers: 1,000 random walks, 50 times kill -9, an export of 1 GB
- *   npm test -- FILE ...       these files alone
+ *   npm test                   the quick depth, which takes minutes
+ *   npm test -- --deep         the full depth: 1,000 random walks, 50 times kill -9, an export of 1 GB
+ *   npm test -- FILE ...       only these files
  */
 import { createWriteStream } from 'node:fs'
 import { mkdir, rm } from 'node:fs/promises'
@@ -16,7 +16,7 @@ import { planTests, type TestProcess } from './test/plan.ts'
 import { Report } from './test/report.ts'
 import { startServers } from './test/servers.ts'
 
-/** Far more than any process takes: a busy machine is no fault. */
+/** Far more than any process needs, so that no test fails because the machine is busy. */
 const limitMs = { quick: 1_800_000, deep: 14_400_000 }
 
 const { values, positionals: named } = parseArgs({ options: { deep: { type: 'boolean' } }, allowPositionals: true })
@@ -27,7 +27,7 @@ const traffic = resolve('.tap/traffic')
 const settings = {
   NODE_COMPILE_CACHE: resolve('node_modules/.cache/compiled'),
   TEST_DEPTH: depth,
-  // Of all tests or of none: a part of them would not show everything.
+  // Recorded only when all tests run: a part of them would not cover the whole contract.
   ...(named.length === 0 && { TEST_TRAFFIC: traffic }),
 }
 const entry = resolve(import.meta.dirname, 'test/process.ts')

@@ -96,7 +96,7 @@ t.test('The file ends before its time', async (t) => {
   t.same(countTests(`${whole}# Subtest: test/f.test.ts\n`), missing)
   t.same(
     countTests(`${passing}Bail out! stop\n${summary('total: 2, pass: 2')}`),
-    refusal('FILE is incomplete: the tests were given up'),
+    refusal('FILE is incomplete: the tests were aborted'),
   )
 })
 

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { glob, readFile, rm, writeFile } from 'node:fs/promises'
 
-/** What dist/web and dist/docs are made of. */
+/** The sources of dist/web and dist/docs. */
 const sources = [
   '{openapi,asyncapi}.yaml',
   'package-lock.json',
@@ -13,19 +13,19 @@ const sources = [
 ]
 const stamp = 'dist/.tested'
 
-/** Builds what the tests read of dist/, unless it is there and made of these very files. */
+/** Builds the parts of dist/ that the tests read, unless they were already built from the same sources. */
 export async function buildForTests(): Promise<void> {
   const hash = await hashSources()
   if ((await readFile(stamp, 'utf8').catch(() => '')) === hash) return
   await rm(stamp, { force: true })
   const { status } = spawnSync(process.execPath, ['scripts/package/build.ts', 'web', 'docs'], { stdio: 'inherit' })
-  if (status !== 0) throw new Error('web and docs could not be built')
+  if (status !== 0) throw new Error('dist/web and dist/docs could not be built')
   await writeFile(stamp, hash)
 }
 
 async function hashSources(): Promise<string> {
   const hash = createHash('sha256')
-  // The changelog is made of the contract's history.
+  // The changelog is generated from the contract's history.
   hash.update(spawnSync('git', ['log', '--format=%H', '--', 'openapi.yaml', 'asyncapi.yaml']).stdout ?? '')
   for (const path of (await Array.fromAsync(glob(sources))).sort()) hash.update(path).update(await readFile(path))
   return hash.digest('hex')

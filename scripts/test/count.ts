@@ -15,10 +15,10 @@ export function describeCount({ passed, failed, skipped }: Count): string {
 export function readCount(path: string, output: string): Count {
   const [, summary] = /(?:^|\n)# \{ (.*) \}\n# time=\S+\s*$/.exec(output.slice(-1000)) ?? []
   if (summary === undefined) throw new Error(`${path} is incomplete: tap's summary is missing at its end`)
-  if (/^Bail out!/m.test(output)) throw new Error(`${path} is incomplete: the tests were given up`)
+  if (/^Bail out!/m.test(output)) throw new Error(`${path} is incomplete: the tests were aborted`)
   const counts = new Map(Array.from(summary.matchAll(/(\w+): (\d+)/g), ([, name, value]) => [name, Number(value)]))
   const of = (name: string) => counts.get(name) ?? 0
-  // A process that ended badly fails, and tap does not always count that as an assertion.
+  // A process that crashed counts as a failure, which tap does not always count as an assertion.
   const failedProcesses = output.match(/^not ok /gm)?.length ?? 0
   return { passed: of('pass'), failed: Math.max(of('fail'), failedProcesses), skipped: of('skip') + of('todo') }
 }

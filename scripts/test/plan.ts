@@ -8,15 +8,15 @@ export interface TestProcess {
 }
 
 export interface Plan {
-  /** The longest first. */
+  /** The longest come first. */
   processes: TestProcess[]
-  /** What reads what the others sent and received: after all of them. */
+  /** Tests of the traffic that the others recorded. They run after all others. */
   recorded: TestProcess[]
 }
 
 /**
- * What runs on Postgres, too, since its own way of doing it could differ: locks and serialization, what a transaction sees,
- * NOTIFY, text and its order, the pool. That all the rest answers alike is the differential test's to show.
+ * Tests that also run on Postgres, where they might behave differently: locks and serialization, what a transaction sees,
+ * NOTIFY, text and its order, the pool. The differential test shows that everything else behaves the same.
  */
 const onPostgres = [
   'test/postgres/*',
@@ -30,7 +30,7 @@ const onPostgres = [
   'test/log.test.ts',
 ]
 
-/** A process each: they are long, or they measure the process that they run in. The others share one with their folder. */
+/** Tests with a process of their own, because they are long or measure it. The others share one process per folder. */
 const alone = [
   'test/client/sync/walk.test.ts',
   'test/exports/large.test.ts',
@@ -40,11 +40,11 @@ const alone = [
   'test/client/package.test.ts',
 ]
 
-/** What is run, of all tests or of the `named` ones. */
+/** Plans the processes for all tests, or for the `named` ones. */
 export async function planTests(named: string[]): Promise<Plan> {
   const all = await matching(['test/**/*.test.ts'])
   const unknown = named.filter((file) => !all.includes(file))
-  if (unknown.length > 0) throw new Error(`no test: ${unknown.join(', ')}`)
+  if (unknown.length > 0) throw new Error(`not a test file: ${unknown.join(', ')}`)
   const isChosen = (file: string) => named.length === 0 || named.includes(file)
   const recorded = await matching(['test/recorded/*'])
   const sqlite = all.filter((file) => !file.startsWith('test/postgres/') && !recorded.includes(file))

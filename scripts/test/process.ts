@@ -1,6 +1,6 @@
 /**
- * Runs the named test files one after another in this process, so that they load the service once: each is a subtest of its
- * own, and `tap` is that subtest to it.
+ * Runs the named test files one after another in this process, so that the service is loaded only once. Each file is a
+ * subtest, and its import of `tap` gets that subtest.
  */
 import { registerHooks } from 'node:module'
 import { relative, resolve } from 'node:path'

@@ -3,7 +3,7 @@ import type { Spawn, TAP } from 'tap'
 
 type Parser = Spawn['parser']
 
-/** Of what is shown of a failure. */
+/** How many lines of a failure are shown. */
 const mostLines = 60
 
 interface Timed {
@@ -14,7 +14,7 @@ interface Timed {
 export class Report {
   #files: Timed[] = []
 
-  /** Prints the process once it has ended, with what failed in it. */
+  /** Prints the result of a process once it has ended, with its failures. */
   async follow(running: ReturnType<TAP['spawn']>): Promise<void> {
     const process = running.subtest
     if (!process) throw new Error('tap did not start a process')
@@ -35,7 +35,7 @@ export class Report {
   }
 }
 
-/** The assertions that failed, however deep in the file's subtests, and the subtests that failed without one. */
+/** Collects the failed assertions at any depth of the subtests, and the subtests that failed without one. */
 function collectFailures(parser: Parser, failures: string[]): void {
   let before = failures.length
   parser.on('child', (child: Parser) => {
@@ -47,7 +47,7 @@ function collectFailures(parser: Parser, failures: string[]): void {
     const { diff, ...others } = diag ?? {}
     const details = `${diff ?? ''}${inspect(others, { depth: 3 })}`.split('\n')
     const shown =
-      details.length > mostLines ? [...details.slice(0, mostLines), '… all of it is in .tap/tests.tap'] : details
+      details.length > mostLines ? [...details.slice(0, mostLines), '… see .tap/tests.tap for the rest'] : details
     failures.push([`  not ok ${fullname}`, ...shown].join('\n    '))
   })
 }

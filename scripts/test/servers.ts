@@ -4,7 +4,7 @@ import { NoMinioError } from '../development/servers/minio-binary.ts'
 import { startPostgres } from '../development/servers/postgres.ts'
 import type { TestProcess } from './plan.ts'
 
-/** The servers that all tests share, started once, and the variables under which they are found. */
+/** The servers that all tests share, and the environment variables that tell the tests where they are. */
 export interface TestServers extends AsyncDisposable {
   env(database: TestProcess['database']): Record<string, string>
 }
@@ -27,7 +27,7 @@ export async function startServers({
   }
 }
 
-/** A sentence that says why there is none. */
+/** Returns a sentence with the reason if MinIO is not available. */
 async function startSharedMinio(): Promise<MinioServer | string> {
   try {
     return await startMinio()
@@ -37,7 +37,7 @@ async function startSharedMinio(): Promise<MinioServer | string> {
   }
 }
 
-/** Nothing in it outlives the tests: it need not wait for the disk. */
+/** A server that does not wait for the disk, because its data need not outlive the tests. */
 async function startForgetfulPostgres() {
   const postgres = await startPostgres()
   const client = new pg.Client({ connectionString: `${postgres.url}/postgres` })

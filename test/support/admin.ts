@@ -8,13 +8,13 @@ import { type Exposition, parseExposition } from './exposition.ts'
 
 export interface TestAdmin {
   admin: FastifyInstance
-  /** The answer of `/metrics`, checked to the letter. */
+  /** The response of `/metrics`, strictly checked. */
   scrape(): Promise<Exposition>
-  /** Scrapes until it holds. */
+  /** Scrapes until the condition holds. */
   scrapeUntil(holds: (metrics: Exposition) => boolean): Promise<Exposition>
 }
 
-/** The operator's listener of a service, without a port. */
+/** A service's listener for the operator, without a port. */
 export function openAdmin(t: Test, { context }: Pick<TestApp, 'context'>): TestAdmin {
   const admin = createAdminApp(context)
   t.teardown(() => admin.close())

@@ -13,20 +13,20 @@ import { type Context, openContext } from '../../src/context.ts'
 import { type Answered, checkAnswer } from './contract.ts'
 import { databaseUrl } from './database-url.ts'
 
-/** The service on a folder of its own, without a port; it closes itself at the end of the test. */
+/** The service with its own folder and without a port; it closes itself at the end of the test. */
 export interface TestApp {
   app: FastifyInstance
   context: Context
   dataDir: string
-  /** Every line that was logged. */
+  /** All logged lines. */
   log: string[]
-  /** Sets the server's clock (Unix ms); undefined: the real one again. */
+  /** Sets the server's clock (Unix ms); undefined restores the real one. */
   setClock(now: number | undefined): void
-  /** Listens on a free port and gives the origin. */
+  /** Listens on a free port and returns the origin. */
   listen(): Promise<string>
-  /** A request whose answer is checked against openapi.yaml. */
+  /** Sends a request and checks the response against openapi.yaml. */
   call(method: string, path: string, request?: CallOptions): Promise<Answered>
-  /** A signed-in person; the same name is the same person, each call a login of its own. */
+  /** Signs a person in. The same name is the same person; each call is a separate sign-in. */
   user(name: string): Promise<TestUser>
   close(): Promise<void>
 }
@@ -34,7 +34,7 @@ export interface TestApp {
 export interface CallOptions {
   body?: unknown
   headers?: Record<string, string>
-  /** Sent as it is, in place of `body`. */
+  /** Sent as it is, instead of `body`. */
   payload?: InjectOptions['payload']
   /** The caller's IP address. */
   from?: string
@@ -45,13 +45,13 @@ export interface TestUser {
   loginId: string
   session: string
   refresh: string
-  /** The Cookie header with the session. */
+  /** The Cookie header of the session. */
   cookie: string
   call(method: string, path: string, request?: CallOptions): Promise<Answered>
 }
 
 export interface BuildOptions {
-  /** The folder of an earlier app, to start on its data. */
+  /** The folder of an earlier app, to start with its data. */
   dataDir?: string
 }
 
@@ -117,7 +117,7 @@ export async function buildApp(
   }
 }
 
-/** Never reached: most tests sign people in below the provider (the provider's own are in test/auth). */
+/** Never reached: most tests sign people in without the provider, which test/auth tests. */
 const unusedProvider = { OIDC_ISSUER: 'http://127.0.0.1:9', OIDC_CLIENT_ID: 'test', OIDC_CLIENT_SECRET: 'test' }
 
 async function signedIn(context: Context, name: string, call: TestApp['call']): Promise<TestUser> {

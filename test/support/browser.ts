@@ -5,16 +5,16 @@ import { signInAt } from './sign-in.ts'
 
 type Call = TestApp['call']
 
-/** A browser at the service: it keeps cookies as it is told to, and sends them back by path. */
+/** A browser that uses the service: it keeps cookies as told, and sends them back by path. */
 export interface Browser {
-  /** The values of the cookies by name. */
+  /** The cookies' values by name. */
   cookies(path?: string): Record<string, string>
   call: Call
-  /** Starts a sign-in in a tab of its own and gives the provider's URL. */
+  /** Starts a sign-in in a new tab and returns the provider's URL. */
   startLogin(returnTo?: string): Promise<string>
-  /** The provider's redirect: calls the callback wherever the service listens. */
+  /** Follows the provider's redirect: calls the callback on the service, wherever it listens. */
   comeBack(callback: string): Promise<Answered>
-  /** A whole sign-in, typing `name` where the provider asks. */
+  /** Runs a whole sign-in, typing `name` where the provider asks for it. */
   signIn(name: string, returnTo?: string): Promise<Answered>
 }
 
@@ -51,7 +51,7 @@ export function openBrowser(send: Call): Browser {
   }
 }
 
-/** A checked call over real HTTP to a service that listens on `origin`. */
+/** Calls a service that listens on `origin` over real HTTP, and checks the response. */
 export function httpCall(origin: string): Call {
   return async (method, path, { body, headers = {}, payload }: CallOptions = {}) => {
     const json = body === undefined ? {} : { 'content-type': 'application/json' }

@@ -3,7 +3,7 @@ import type { Schemas } from '../../src/contract/schemas.ts'
 
 type Change = Schemas['Change']
 
-/** A change with everything filled in that a test does not care about. */
+/** A change, with the fields filled in that the test does not care about. */
 export function change(fields: Partial<Change> & { entity_id: string }): Change {
   const id = fields.id ?? uuidv7()
   const operation = fields.operation ?? 'create'
@@ -22,7 +22,7 @@ export async function pullAll(
   let cursor = since
   for (let pages = 1; ; pages += 1) {
     const { status, body } = await user.call('POST', '/api/v1/sync/pull', { body: { since: cursor, limit }, headers })
-    if (status !== 200) throw new Error(`pull answered ${status} ${JSON.stringify(body)}`)
+    if (status !== 200) throw new Error(`pull responded with ${status} ${JSON.stringify(body)}`)
     changes.push(...body.changes)
     cursor = body.last_sync_timestamp
     if (!body.has_more) return { changes, cursor, pages }

@@ -6,12 +6,12 @@ import type { Test } from 'tap'
 import { compileCache } from './compile-cache.ts'
 
 export interface Command {
-  /** How it ended, and what it printed. */
+  /** How the command ended, and what it printed. */
   result: Promise<{ code: number | null; signal: NodeJS.Signals | null; stdout: string; stderr: string }>
   kill(signal: NodeJS.Signals): void
 }
 
-/** A command of src/commands/ in a process of its own, with nothing but these variables. */
+/** Starts a command of src/commands/ in a separate process, with only these environment variables. */
 export function startCommand(t: Test, name: string, args: string[], env: Record<string, string>): Command {
   const path = fileURLToPath(new URL(`../../src/commands/${name}.ts`, import.meta.url))
   const child = spawn(process.execPath, [path, ...args], {

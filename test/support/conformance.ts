@@ -27,13 +27,13 @@ type Content = Record<string, { schema: object }>
 
 const addFormats = addFormatsModule as unknown as typeof addFormatsModule.default
 
-/** The schemas of asyncapi.yaml by a message's type and who sends it. */
+/** The schemas of asyncapi.yaml, by the message's sender and type. */
 const schemasOfMessages: Record<Message['kind'], Record<string, string>> = {
   message: { connected: 'Connected', sync: 'Sync', ping: 'Ping', pong: 'Pong', error: 'Error' },
   taken: { sync: 'Change', ping: 'Ping', pong: 'Pong' },
 }
 
-/** Gives a function that throws an AssertionError where traffic departs from the documents. */
+/** Returns a function that throws an AssertionError if traffic does not match the documents. */
 export function openContract({ openapi, asyncapi }: Documents): (traffic: Traffic) => void {
   // The linter checks the schemas themselves; compiling the meta-schema would take longer than all else here.
   const options = { strict: false, meta: false, validateSchema: false }
@@ -58,7 +58,7 @@ export function openContract({ openapi, asyncapi }: Documents): (traffic: Traffi
     checkBody(name, response, exchange)
   }
 
-  /** A body that was taken is valid; one that is not is refused by the operation's own sentence, if it has one. */
+  /** An accepted body must be valid. An invalid one must be refused with the operation's own error text, if it has one. */
   function checkSent(name: string, operation: Operation, { status, sent, body }: Exchange): void {
     const schema = operation.requestBody?.content['application/json']?.schema
     if (!schema || sent === undefined) return
@@ -117,7 +117,7 @@ export function openContract({ openapi, asyncapi }: Documents): (traffic: Traffi
     if (!validate(value)) assert.fail(`${ref}: ${ajv.errorsText(validate.errors)}: ${abbreviated(value)}`)
   }
 
-  /** Each schema of the documents is compiled once, and keeps its references into them. */
+  /** Compiles each schema once, with its references into the documents. */
   function compiled(schema: object, compile = () => ajv.compile(inDocument(schema))): ValidateFunction {
     const validate = validators.get(schema) ?? compile()
     validators.set(schema, validate)
@@ -137,7 +137,7 @@ export function openContract({ openapi, asyncapi }: Documents): (traffic: Traffi
   }
 }
 
-/** Of what was sent, the bookmarks whose ids were not refused. */
+/** The bookmarks sent whose ids were not refused. */
 function imported(sent: unknown, { errors }: Schemas['ImportResponse']): unknown[] {
   const { bookmarks } = sent as Schemas['ImportRequest']
   const refused = new Set(errors.map(({ id }) => id))

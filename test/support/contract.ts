@@ -4,7 +4,7 @@ import { operations } from '../../generated/operations.ts'
 import { openContract } from './conformance.ts'
 import { type Exchange, type Opened, recordTraffic, type Traffic } from './traffic.ts'
 
-/** An answer that was found to keep the contract. */
+/** A response that was found to match the contract. */
 export interface Answered {
   status: number
   headers: Exchange['headers']
@@ -16,8 +16,8 @@ export interface Answered {
 const checkTraffic = openContract({ openapi, asyncapi })
 
 /**
- * Checks an answer against openapi.yaml: that its status, headers and body are documented, and that the body that was
- * `sent` (JSON text) is what such an answer says of it. Paths that are no operation's pass unchecked.
+ * Checks a response against openapi.yaml: that its status, headers and body are documented, and that the status fits the
+ * body that was `sent` (JSON text). Paths outside the contract are not checked.
  */
 export function checkAnswer(
   method: string,
@@ -45,7 +45,7 @@ export function checkMessage(text: string): any {
   return message
 }
 
-/** Checks what the server took from a client over the realtime channel against asyncapi.yaml. */
+/** Checks what the server accepted from a client over the realtime channel against asyncapi.yaml. */
 export function checkTaken(message: { type: string }): void {
   check({ kind: 'taken', message })
 }
@@ -72,7 +72,7 @@ function check(traffic: Traffic): void {
   recordTraffic(traffic)
 }
 
-/** Any other URL is refused before the body is read. */
+/** Whether the URL can be decoded: if not, it is refused before the body is read. */
 function isDecodable(url: string): boolean {
   try {
     decodeURI(url)
@@ -82,7 +82,7 @@ function isDecodable(url: string): boolean {
   }
 }
 
-/** Undefined for what the service refuses before it looks at schemas: no JSON, too deep, or with a prototype in it. */
+/** Undefined for what the service refuses before it checks schemas: not JSON, nested too deeply, or setting a prototype. */
 function parsed(sent: unknown): unknown {
   if (typeof sent !== 'string') return undefined
   try {

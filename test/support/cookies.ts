@@ -1,14 +1,14 @@
 import type { Answered } from './contract.ts'
 
-/** A Set-Cookie header, taken apart. */
+/** A parsed Set-Cookie header. */
 export interface SetCookie {
   name: string
   value: string
-  /** By lower-case name; true for one without a value. */
+  /** By lower-case name; true if there is no value. */
   attributes: Record<string, string | true>
 }
 
-/** The cookies that an answer sets, in its order. */
+/** The cookies that a response sets, in its order. */
 export function setCookies({ headers }: Pick<Answered, 'headers'>): SetCookie[] {
   const lines = [headers['set-cookie'] ?? []].flat().map(String)
   return lines.map((line) => {

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import pg from 'pg'
 
 /**
- * Where a test's data lies: in its folder, or in a database of its own on the Postgres that scripts/test.ts started. The
- * same folder gets the same database, so that a service can be started anew on its data.
+ * Where a test's data is stored: in its folder, or in a separate database of the Postgres server that scripts/test.ts
+ * started. The same folder gets the same database, so that a service can be restarted with its data.
  */
 export async function databaseUrl(folder: string): Promise<string> {
   const server = process.env.TEST_POSTGRES

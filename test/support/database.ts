@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import type { Context } from '../../src/context.ts'
 import { isPostgres } from './database-url.ts'
 
-/** Everything in the database, to show that nothing changed. `last_sync` of a device counts, too. */
+/** The whole content of the database, to show that nothing changed, not even a device's `last_sync`. */
 export async function snapshot({ database: { db } }: Context): Promise<string> {
   const tables = await db.introspection.getTables()
   const rows = await Promise.all(
@@ -12,20 +12,20 @@ export async function snapshot({ database: { db } }: Context): Promise<string> {
   return JSON.stringify(rows)
 }
 
-/** How many rows each table has that has any. */
+/** The number of rows of each table that is not empty. */
 export async function countRows({ database: { db } }: Context): Promise<Record<string, number>> {
   const tables: [string, unknown[]][] = JSON.parse(await snapshot({ database: { db } } as Context))
   return Object.fromEntries(tables.map(([name, rows]) => [name, rows.length]).filter(([, count]) => count !== 0))
 }
 
-/** What the driver throws when the disk does not answer. */
+/** What the driver throws if the disk does not respond. */
 export function diskError(): Error {
   const ioError = '58030'
   if (isPostgres) return Object.assign(new Error('disk I/O error'), { code: ioError })
   return new Sqlite.SqliteError('disk I/O error', 'SQLITE_IOERR')
 }
 
-/** From now on each query fails; gives what repairs it. */
+/** Makes every query fail from now on; returns a function that repairs it. */
 export function breakDatabase({ database }: Context, error: () => Error = diskError): () => void {
   const { db, write } = database
   const fail = () => {
@@ -36,14 +36,14 @@ export function breakDatabase({ database }: Context, error: () => Error = diskEr
   return () => Object.assign(database, { db, write })
 }
 
-/** From now on each transaction fails; what is stored can still be read. */
+/** Makes every transaction fail from now on; stored data can still be read. */
 export function breakWrites({ database }: Context, error: () => Error = diskError): () => void {
   const { write } = database
   database.write = () => Promise.reject(error())
   return () => Object.assign(database, { write })
 }
 
-/** From now on each query outside of a transaction that begins with this table fails. */
+/** Makes every query outside a transaction fail from now on if it begins with this table. */
 export function breakTable({ database }: Context, table: string, error: () => Error = diskError): () => void {
   const { db } = database
   database.db = new Proxy(db, {

@@ -5,7 +5,7 @@ import type { TestUser } from './app.ts'
 
 type Export = Schemas['Export']
 
-/** Asks for an export and waits until it is done. */
+/** Requests an export and waits until it has been made. */
 export async function createdExport(user: TestUser): Promise<Export> {
   const { body } = await user.call('POST', '/api/v1/exports')
   return finishedExport(user, body.id)
@@ -20,7 +20,7 @@ export async function finishedExport(user: TestUser, id: string): Promise<Export
   }
 }
 
-/** As if the time of all leases had passed, and that of what waits to be tried again. */
+/** Ends all leases and all waits for another attempt, as if their time had passed. */
 export async function endLeases({ database }: Pick<Context, 'database'>): Promise<void> {
   await database.db.updateTable('exports').set({ lease_until: 0 }).where('lease_until', '>', 0).execute()
 }

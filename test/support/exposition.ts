@@ -11,16 +11,16 @@ interface Sample {
   value: number
 }
 
-/** What was scraped. */
+/** The scraped metrics. */
 export interface Exposition {
   families: ReadonlyMap<string, Family>
-  /** The value of a series; undefined when there is none. */
+  /** The value of a series; undefined if there is none. */
   value(name: string, labels?: Record<string, string>): number | undefined
-  /** All values of a metric with one label, by that label. */
+  /** The values of a metric that has one label, by that label. */
   byLabel(name: string): Record<string, number>
 }
 
-/** Reads Prometheus' text format 0.0.4 to the letter: whatever breaks it, or a convention of names, is an error. */
+/** Strictly reads Prometheus's text format 0.0.4: any violation of it, or of the naming conventions, is an error. */
 export function parseExposition(text: string): Exposition {
   assert.match(text, /^[^\r]*\n$/, 'lines end with a line feed')
   const families = new Map<string, Family>()
@@ -29,7 +29,7 @@ export function parseExposition(text: string): Exposition {
   for (const line of text.split('\n').filter(Boolean)) {
     const [, keyword, of = '', rest = ''] = /^# (HELP|TYPE) ([A-Za-z_:][\w:]*) (.+)$/.exec(line) ?? []
     if (keyword === 'HELP') {
-      assert.ok(!families.has(of), `${of} comes twice`)
+      assert.ok(!families.has(of), `${of} occurs twice`)
       name = of
       family = undefined
     } else if (keyword === 'TYPE') {
@@ -45,7 +45,7 @@ export function parseExposition(text: string): Exposition {
 
   const all = [...families.values()].flatMap(({ samples }) => samples)
   const series = new Map(all.map((sample) => [keyOf(sample), sample.value]))
-  assert.equal(series.size, all.length, 'no series comes twice')
+  assert.equal(series.size, all.length, 'no series occurs twice')
   return {
     families,
     value: (name, labels = {}) => series.get(keyOf({ name, labels })),

@@ -7,8 +7,8 @@ import { openClient } from './s3-store.ts'
 export type SharedMinio = Pick<MinioServer, 'dataDir' | 'createBucket'>
 
 /**
- * The server of the whole run, or one of its own for a file that is run by itself; a sentence that says why there is none,
- * except where CI is set.
+ * The shared server of the whole run, or a separate one for a file run on its own. If there is none, returns a sentence
+ * with the reason, or throws if CI is set.
  */
 export async function sharedMinio(t: Pick<Test, 'teardown'>): Promise<SharedMinio | string> {
   const shared = process.env.TEST_MINIO
@@ -32,7 +32,7 @@ export async function sharedMinio(t: Pick<Test, 'teardown'>): Promise<SharedMini
   }
 }
 
-/** For tests that stop it. */
+/** A separate server, for tests that stop it. */
 export async function ownMinio(t: Pick<Test, 'teardown'>): Promise<MinioServer | string> {
   try {
     const server = await startMinio()

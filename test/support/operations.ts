@@ -3,7 +3,7 @@ import { type OperationId, operations } from '../../generated/operations.ts'
 export interface Operation {
   id: OperationId
   method: string
-  /** With `id` in place of its parameter. */
+  /** With `id` as the value of its parameter. */
   path: string
   security: (typeof operations)[OperationId]['security']
 }

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 
-/** How an endpoint misbehaves whatever it is asked. `silent` and `dripping` never come to an end. */
+/** How an endpoint misbehaves on every request. `silent` and `dripping` never end. */
 export const FAULTS = {
   redirect: (response: ServerResponse) => response.writeHead(302, { location: '/jwks' }).end('{}'),
   missing: (response: ServerResponse) => response.writeHead(404).end(),

@@ -24,16 +24,16 @@ export interface MockProvider {
   issuer: string
   /** Who signs in next. */
   person: MockPerson
-  /** Which of a person's claims stand in the ID token; UserInfo has all. */
+  /** Which of a person's claims the ID token contains; UserInfo has all of them. */
   idTokenClaims: (keyof MockPerson)[]
-  /** Whether each answer to a refresh brings a new refresh token and spends the old one, or no token is ever given. */
+  /** `rotating`: each refresh returns a new token and invalidates the old one. `kept`: only the sign-in returns one. */
   refreshTokens: 'rotating' | 'kept' | 'none'
-  /** The refresh tokens that are good. After `clear()` each refresh gets invalid_grant. */
+  /** The valid refresh tokens. After `clear()`, every refresh gets invalid_grant. */
   validRefreshTokens: Map<string, MockPerson>
-  /** Error codes with which the token endpoint answers its next requests. */
+  /** Error codes that the token endpoint returns to its next requests. */
   tokenErrors: string[]
   faults: Map<MockEndpoint, keyof typeof FAULTS>
-  /** Changes what it says before it is signed or sent. */
+  /** Changes the provider's data before it is signed or sent. */
   alter: {
     discovery?: (metadata: Json) => void
     redirect?: (callback: URL) => void
@@ -41,16 +41,16 @@ export interface MockProvider {
     tokens?: (body: Json) => void
     userInfo?: (claims: Json) => void
   }
-  /** The answer of an endpoint waits for this. */
+  /** Each response of an endpoint waits for this. */
   before: (endpoint: MockEndpoint) => Promise<void> | void
-  /** The requests so far. */
+  /** The requests received so far. */
   requests: { endpoint: MockEndpoint; authorization: string | undefined; form: URLSearchParams }[]
-  /** Signs with a new key from now on; the old one is no longer published. Codes that were not exchanged are lost. */
+  /** From now on signs with a new key and no longer publishes the old one. Codes not exchanged yet are lost. */
   changeKey(): Promise<void>
   close(): Promise<void>
 }
 
-/** oauth2-mock-server, which lets anybody in at once, behind a server that can spoil each of its answers. */
+/** oauth2-mock-server, which signs anyone in at once, behind a server that can alter any of its responses. */
 export async function startMockProvider(): Promise<MockProvider> {
   const server = createServer((request, response) => {
     answer(mock, service, request, response).catch((error: Error) => response.destroy(error))

@@ -2,7 +2,7 @@ import type { Test } from 'tap'
 import { openProvider, type Provider, type ProviderConfig } from '../../src/provider/provider.ts'
 import { type MockProvider, signInAt, startMockProvider } from './providers.ts'
 
-/** What the service is to a provider in the tests of this level, which run without the service. */
+/** The client that the service is to a provider, for tests of the provider that run without the service. */
 export const relyingParty = {
   clientId: 'bookmarks',
   clientSecret: 'a secret: 100% + /=',
@@ -34,7 +34,7 @@ export async function signIn(provider: Provider, returnTo = '/', name = 'Ada') {
   return provider.exchangeCode(new URL(callback).searchParams, attempt)
 }
 
-/** The refresh token that is good from now on, null when the provider gave no new one. */
+/** The refresh token that is valid from now on; null if the provider returned no new one. */
 export async function refresh(
   provider: Provider,
   refreshToken: string | null,

@@ -13,14 +13,14 @@ function secret(byte: number): string {
   return Buffer.alloc(32, byte).toString('base64')
 }
 
-/** A service on one database, to be started anew under another SECRET_KEY, and `npm run reseal` beside it. */
+/** A service on one database that can be restarted with another SECRET_KEY, and `npm run reseal` for the same database. */
 export interface Rotation {
   mock: MockProvider
-  /** A request to the service as it runs now. */
+  /** Sends a request to the running service. */
   call: TestApp['call']
   start(secretKey: string): Promise<TestApp>
   reseal(secretKey: string): Command
-  /** What the command gets beside SECRET_KEY. */
+  /** The command's environment variables besides SECRET_KEY. */
   env: Record<string, string>
 }
 
@@ -35,7 +35,7 @@ export async function openRotation(t: Test): Promise<Rotation> {
     mock,
     env,
     async call(...request) {
-      if (!running) throw new Error('no service runs')
+      if (!running) throw new Error('no service is running')
       return running.call(...request)
     },
     async start(SECRET_KEY) {
@@ -49,11 +49,11 @@ export async function openRotation(t: Test): Promise<Rotation> {
 
 const path = '/api/v1/account/export-key'
 
-/** A new one; gives it. */
+/** Registers a new export key and returns it. */
 export async function changeExportKey(user: Pick<TestUser, 'call'>): Promise<string> {
   const key = randomBytes(32).toString('base64')
   const { status } = await user.call('PUT', path, { body: { key } })
-  if (status !== 200) throw new Error(`PUT export-key answered ${status}`)
+  if (status !== 200) throw new Error(`PUT export-key responded with ${status}`)
   return key
 }
 

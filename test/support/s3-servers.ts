@@ -7,7 +7,7 @@ import type { Test } from 'tap'
 import { makeCertificate } from '../../scripts/development/servers/certificate.ts'
 import type { S3Environment } from '../../scripts/development/servers/minio.ts'
 
-/** An https server; gives the variables under which the service takes it for its store. */
+/** Starts an https server; returns the environment variables that make the service use it as its store. */
 export async function startTlsServer(t: Test, listener: RequestListener): Promise<S3Environment> {
   const { caFile, keyFile } = await makeCertificate(t.testdir())
   const server = https.createServer({ cert: await readFile(caFile), key: await readFile(keyFile) }, listener)
@@ -33,8 +33,8 @@ export interface RecordedRequest {
 }
 
 /**
- * Passes on, and records, what is meant for the store behind it. For what `fault` gives true it never answers; a number
- * is the status that it answers with itself.
+ * Records requests and passes them on to the store. If `fault` returns true, the request gets no response; a number is
+ * the status to respond with.
  */
 export async function startRecorder(
   t: Test,
@@ -52,7 +52,7 @@ export async function startRecorder(
     const answer = fault(recorded)
     if (answer === true) return
     if (answer !== false) return void response.writeHead(answer).end('busy')
-    // The signature is of the host that was asked for, which the store does not mind.
+    // The signature covers the requested host, which the store does not check.
     const passed = https.request(store.S3_ENDPOINT + url, { method, headers, agent }, (answer) => {
       response.writeHead(answer.statusCode ?? 502, answer.headers)
       answer.pipe(response)
@@ -65,7 +65,7 @@ export async function startRecorder(
 
 const keyHeader = 'x-amz-server-side-encryption-customer-key'
 
-/** A small S3 that has one bucket, any region and no lists; `lost`: it forgets which key an object is under. */
+/** A small S3 with one bucket, any region and no lists. `lost`: it forgets the key that an object was stored with. */
 export function createFakeS3({ ssec }: { ssec: 'kept' | 'ignored' | 'refused' | 'lost' }): RequestListener {
   const objects = new Map<string, { content: Buffer; key: unknown }>()
   return async (request, response) => {

@@ -14,7 +14,7 @@ export async function openS3(t: Test, env: Record<string, string>): Promise<Obje
   return store
 }
 
-/** The store's API by its credentials alone, as its operator has it. */
+/** A client with only the store's credentials, as its operator has them. */
 export async function openClient(env: S3Environment): Promise<Client> {
   return new Client({
     endPoint: 'localhost',

@@ -17,7 +17,7 @@ interface Exit {
   signal: NodeJS.Signals | null
 }
 
-/** `node src/main.ts` in a process of its own. */
+/** `node src/main.ts` in a separate process. */
 export interface Run {
   pid: number
   stdout(): string
@@ -29,19 +29,19 @@ export interface Run {
 export interface Service extends Run {
   origin: string
   dataDir: string
-  /** A request over HTTP whose answer is checked against openapi.yaml. */
+  /** Sends a request over HTTP and checks the response against openapi.yaml. */
   call(method: string, path: string, request?: CallOptions): Promise<Answered>
-  /** The same person, whose requests go to this process. */
+  /** The same person, with their requests sent to this process. */
   as(user: TestUser): TestUser
 }
 
 export interface RunOptions {
   cwd?: string
-  /** Put before the command. */
+  /** A command that runs the process, such as `strace`. */
   under?: string[]
 }
 
-/** Runs it with nothing but these variables: no NODE_OPTIONS of a test runner, no settings of the machine. */
+/** Runs the service with only these environment variables: without a test runner's NODE_OPTIONS or the machine's settings. */
 export function run(t: Test, env: Record<string, string>, { cwd, under = [] }: RunOptions = {}): Run {
   const { PATH = '', HOME = '' } = process.env
   const [command = '', ...args] = [...under, process.execPath, main]
@@ -67,7 +67,7 @@ function collect(child: ChildProcess, name: 'stdout' | 'stderr'): () => string {
   return () => text
 }
 
-/** Starts it on a folder (see `signInBefore`) and waits until it serves. */
+/** Starts the service on a folder (see `signInBefore`) and waits until it serves requests. */
 export async function startService(
   t: Test,
   dataDir: string,
@@ -112,7 +112,7 @@ export async function serving({ stdout, stderr, exited }: Run): Promise<void> {
   }
 }
 
-/** Never reached: people are signed in below the provider. */
+/** Never reached: people are signed in without the provider. */
 const unusedProvider = { OIDC_ISSUER: 'http://127.0.0.1:9', OIDC_CLIENT_ID: 'test', OIDC_CLIENT_SECRET: 'test' }
 
 async function send(
@@ -135,7 +135,7 @@ async function send(
   return checkAnswer(method, path, response.status, received, raw, content)
 }
 
-/** Makes people and their sessions in a folder on which no service runs; gives their names in this order. */
+/** Creates users with sessions in a folder that no service is using; returns them in the order of their names. */
 export async function signInBefore(t: Test, dataDir: string, names: string[]): Promise<TestUser[]> {
   const { user, close } = await buildApp(t, {}, { dataDir })
   const users: TestUser[] = []
@@ -144,7 +144,7 @@ export async function signInBefore(t: Test, dataDir: string, names: string[]): P
   return users
 }
 
-/** An empty folder that goes with the test, also while what was killed in it ends. */
+/** An empty folder, removed after the test even while killed processes in it are still ending. */
 export async function folder(t: Test): Promise<string> {
   const path = await mkdtemp(join(tmpdir(), 'ebs-test-'))
   t.teardown(() => rm(path, { recursive: true, force: true, maxRetries: 10 }))

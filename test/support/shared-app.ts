@@ -1,15 +1,15 @@
 import root from 'tap'
 import { buildApp, type TestApp } from './app.ts'
 
-/** What can be used of an app that others use, too, without their noticing. */
+/** The parts of an app that can be used without affecting others that use it. */
 export type SharedApp = Pick<TestApp, 'app' | 'call' | 'listen' | 'user'>
 
 let shared: Promise<SharedApp> | undefined
 let callers = 0
 
 /**
- * The one app of all tests in this process, on the defaults and closed with the process: for tests that look only at what
- * their own people have, and leave its clock, its log and its parts alone. A name is somebody else for each caller.
+ * The app that all tests in this process share, with default settings, closed with the process. It is for tests that look
+ * only at their own users' data and leave its clock, log and parts alone. The same name is another user for each caller.
  */
 export async function sharedApp(): Promise<SharedApp> {
   shared ??= openShared()

@@ -3,7 +3,7 @@ import { DomUtils, parseDocument } from 'htmlparser2'
 /** A browser's cookies for one provider. */
 export type Cookies = Map<string, { path: string; pair: string }>
 
-/** Goes from an authorization URL to the callback as a browser would, typing `name` when asked. Does not call it. */
+/** Goes from an authorization URL to the callback as a browser would, typing `name` if asked. Does not call the callback. */
 export async function signInAt(authorizationUrl: string, name: string, cookies: Cookies = new Map()): Promise<string> {
   const callback = new URL(authorizationUrl).searchParams.get('redirect_uri') ?? ''
   let url = new URL(authorizationUrl)
@@ -28,11 +28,11 @@ export async function signInAt(authorizationUrl: string, name: string, cookies: 
       url = new URL(location, url)
       form = null
     } else {
-      if (!response.ok) throw new Error(`${url.pathname} gave ${response.status}: ${page}`)
+      if (!response.ok) throw new Error(`${url.pathname} responded with ${response.status}: ${page}`)
       ;({ url, form } = fillIn(page, url, name))
     }
   }
-  throw new Error(`Lost on the way to ${callback}, at ${url}`)
+  throw new Error(`The sign-in did not reach ${callback}; it ended at ${url}`)
 }
 
 function fillIn(page: string, url: URL, name: string): { url: URL; form: URLSearchParams } {

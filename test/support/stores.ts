@@ -12,22 +12,22 @@ import { openClient } from './s3-store.ts'
 type Environment = Record<string, string>
 
 export interface TestStore {
-  /** The variables under which the service uses a new, empty store of this kind. */
+  /** The environment variables that make the service use a new, empty store of this kind. */
   env(t: Test): Promise<Environment>
-  /** Such a store, or the one of these variables. */
+  /** Opens such a store, or the one that these variables name. */
   open(t: Test, env?: Environment): Promise<ObjectStore>
-  /** What the store tells of an object whose first piece is written. */
+  /** What the store lists of an object of which only the first piece has been written. */
   unfinished(key: string): string[]
   operate(env: Environment): Promise<Operator>
 }
 
-/** What whoever runs the store sees and does there, past the service. */
+/** What the store's operator can see and do without the service. */
 export interface Operator {
   objects(): Promise<string[]>
-  /** The keys of what interrupted writes left. */
+  /** The keys of what interrupted writes left behind. */
   leftovers(): Promise<string[]>
   write(name: string): Promise<void>
-  /** Leaves what stays of an object whose writer was killed. */
+  /** Leaves behind what remains of an object whose writer was killed. */
   interrupt(key: string): Promise<void>
 }
 

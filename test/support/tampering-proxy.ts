@@ -4,15 +4,15 @@ import { type AddressInfo, connect } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import type { Test } from 'tap'
 
-/** An operator who alters what goes through. */
+/** How an operator alters responses. */
 export interface Tampering {
-  /** What the paths of the altered answers begin with. */
+  /** The start of the paths whose responses are altered. */
   path: string
   method: string
   alter(body: Buffer): string | Buffer
 }
 
-/** Passes HTTP and WebSockets on to the service, and alters some answers. Gives its own origin. */
+/** Passes HTTP and WebSockets on to the service, and alters some responses. Returns its own origin. */
 export async function startProxy(t: Test, service: URL, tampering: Tampering): Promise<string> {
   const server = createServer((request, response) => void pass(service, tampering, request, response))
   server.on('upgrade', (request: IncomingMessage, client, head: Buffer) => {

@@ -1,7 +1,7 @@
 import { appendFileSync, globSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** A request for an operation, and its answer. */
+/** A request for an operation, and its response. */
 export interface Exchange {
   kind: 'exchange'
   operationId: string
@@ -9,19 +9,19 @@ export interface Exchange {
   headers: Record<string, string | string[] | number | undefined>
   // biome-ignore lint/suspicious/noExplicitAny: as it came
   body?: any
-  /** Of the answer's body, in bytes. */
+  /** The size of the response's body, in bytes. */
   length: number
-  /** The request's body, where it is JSON. */
+  /** The request's body if it is JSON. */
   sent?: unknown
 }
 
-/** A message of the realtime channel: of the server, or of a client and `taken` by the server. */
+/** A message of the realtime channel, sent by the server, or by a client and `taken` by the server. */
 export interface Message {
   kind: 'message' | 'taken'
   message: { type: string }
 }
 
-/** What only a client can read, after it was decrypted. */
+/** Decrypted data, which only a client can read. */
 export interface Opened {
   kind: 'opened'
   schema: 'OpenedExport'
@@ -30,7 +30,7 @@ export interface Opened {
 
 export type Traffic = Exchange | Message | Opened
 
-/** Enough to tell what an array holds. */
+/** Enough items to tell what an array contains. */
 const ARRAY_ITEMS = 3
 /** In characters of JSON. */
 const LARGE = 10_000
@@ -39,7 +39,7 @@ const folder = process.env.TEST_TRAFFIC
 const seen = new Set<string>()
 if (folder) mkdirSync(folder, { recursive: true })
 
-/** Keeps one of each shape in the folder TEST_TRAFFIC, where `npm test` reads it once all tests have run. */
+/** Records traffic, one of each shape, in the folder TEST_TRAFFIC, which `npm test` reads once all tests have run. */
 export function recordTraffic(traffic: Traffic): void {
   if (!folder) return
   const shape = shapeOf(traffic)
@@ -48,14 +48,14 @@ export function recordTraffic(traffic: Traffic): void {
   appendFileSync(join(folder, `${process.pid}.jsonl`), `${JSON.stringify(shortened(traffic))}\n`)
 }
 
-/** What was recorded, one of each shape. */
+/** Reads the recorded traffic, one of each shape. */
 export function readTraffic(from: string): Traffic[] {
   const lines = globSync(join(from, '*.jsonl')).flatMap((file) => readFileSync(file, 'utf8').split('\n'))
   const all = lines.filter(Boolean).map((line) => JSON.parse(line) as Traffic)
   return [...new Map(all.map((traffic) => [shapeOf(traffic), traffic])).values()]
 }
 
-/** What two of them must have in common for the contract to say the same of both: fields, kinds of values, error texts. */
+/** What two records must share for the contract to treat them alike: fields, kinds of values, error texts. */
 function shapeOf(traffic: Traffic): string {
   if (traffic.kind === 'opened') return JSON.stringify([traffic.kind, traffic.schema, fieldsOf(traffic.value)])
   if (traffic.kind !== 'exchange') {
@@ -72,7 +72,7 @@ function fieldsOf(value: unknown): unknown {
   return Object.entries(value).map(([name, field]) => [name, fieldsOf(field)])
 }
 
-/** Without most of what is large: an answer keeps the contract with fewer items, too, but no longer fits what was sent. */
+/** Drops most of a large exchange. With fewer items, a response still matches the contract, but not the request's body. */
 function shortened(traffic: Traffic): Traffic {
   if (traffic.kind !== 'exchange') return traffic
   const { sent, body, ...exchange } = traffic

@@ -2,13 +2,13 @@ import { sql } from 'kysely'
 import type { Context } from '../../src/context.ts'
 import { findCounters } from '../../src/db/users.ts'
 
-/** What a user stores, by the counters. */
+/** How much a user stores, according to the counters. */
 export async function usage({ database }: Context, userId: string): Promise<{ bytes: number; records: number }> {
   const { stored_bytes, stored_records } = await findCounters(database.db, userId)
   return { bytes: stored_bytes, records: stored_records }
 }
 
-/** What a user stores, counted. */
+/** How much a user stores, counted in the tables. */
 export async function countUsage({ database: { db } }: Context, userId: string) {
   const { bytes, records } = await db
     .selectFrom('records')
