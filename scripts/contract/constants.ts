@@ -1,6 +1,6 @@
 import { type Contract, type Located, type Operation, operationsOf, type Referable, type Schema } from './openapi.ts'
 
-/** The operationIds with method, path and security, as a TypeScript module. */
+/** A TypeScript module of the operationIds, with method, path and security. */
 export function operationList(contract: Contract): string {
   const lines = operationsOf(contract).map(
     ({ operationId, method, path, security }) =>

@@ -1,5 +1,5 @@
 /**
- * Writes `generated/` from openapi.yaml and asyncapi.yaml; with --check, fails when the committed files differ.
+ * Writes `generated/` from openapi.yaml and asyncapi.yaml; with --check, fails if the committed files differ.
  *
  *   generated/openapi.json, asyncapi.json   the contracts in one file each, as served and validated against
  *   generated/openapi.ts, asyncapi.ts       their types, as a handler sees them: defaults are filled in

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
 
-/** What git prints, without the final newline; undefined when it fails. Rejects when git is not installed. */
+/** What git prints, without the final newline; undefined if it fails. Rejects if git is not installed. */
 export type Git = (...args: string[]) => Promise<string | undefined>
 
 export function gitIn(root: URL): Git {
@@ -16,7 +16,7 @@ export function gitIn(root: URL): Git {
     )
 }
 
-/** Copies the contracts, and the YAML files beside them, as they are in that commit. */
+/** Copies the contracts and the other YAML files of a commit. */
 export async function checkOut(git: Git, commit: string, folder: URL): Promise<void> {
   const names = (await git('ls-tree', '--name-only', '-z', commit))?.split('\0') ?? []
   for (const name of names.filter((name) => /\.ya?ml$/.test(name)))

@@ -3,7 +3,7 @@ import type { OpenAPIV3_1 } from 'openapi-types'
 /** A contract in one document. Of asyncapi.yaml only `info` and `components.schemas` have this shape. */
 export type Contract = OpenAPIV3_1.Document<Extensions>
 
-/** What every operation of this project has beyond OpenAPI's required fields, or may have. */
+/** The fields that operations of this project have, or may have, beyond those that OpenAPI requires. */
 interface Extensions {
   operationId: string
   /** The error text of the 400 for a malformed body. */

@@ -1,11 +1,11 @@
 /**
- * `npm run review`: which version the changes of the contract call for, and what they mean for its clients. Compares the
- * contracts in this folder with those of a commit. Exits 1 when a breaking change comes without a major version, or when
- * generated/ is stale.
+ * `npm run review` reports which version the changes of the contract require and what they mean for its clients. Compares
+ * the contracts in this folder with those of a commit. Exits with 1 if there is a breaking change without a major version,
+ * or if generated/ is stale.
  *
- *   --base REF      the commit to compare with; by default the merge base with origin/main, else the previous commit
- *   --output FILE   writes the Markdown there instead of printing it
- *   --annotations   prints GitHub's workflow commands, too; GITHUB_ACTIONS=true does the same
+ *   --base REF      the commit to compare with; by default the merge base with origin/main, or else the previous commit
+ *   --output FILE   writes the Markdown to a file instead of printing it
+ *   --annotations   also prints GitHub's workflow commands, as does GITHUB_ACTIONS=true
  */
 import { writeFile } from 'node:fs/promises'
 import { pathToFileURL } from 'node:url'

@@ -1,6 +1,6 @@
 /**
- * The plugin of redocly.yaml: rules that `redocly lint` does not have, and verdicts that `redocly diff` does not give or
- * gives differently. redocly.yaml turns them on, and says which version bump a change calls for.
+ * The plugin of redocly.yaml: rules that `redocly lint` lacks, and verdicts that `redocly diff` lacks or gives differently.
+ * redocly.yaml turns them on, and says which version bump a change requires.
  */
 import { clientNameAdded, clientNameRemoved } from './rules/diff/names.ts'
 import {
@@ -69,7 +69,7 @@ export default function contractRules(): object {
 }
 
 /**
- * When a channel has operations in both directions, Redocly assumes that both sides send all of its messages. Without the
+ * If a channel has operations in both directions, Redocly assumes that both sides send all of its messages. Without the
  * reference to the channel, a message belongs to the operations that list it.
  */
 function operationsNameTheirChannel() {

@@ -31,7 +31,7 @@ t.test('By default, where the branch left origin/main', async (t) => {
   t.match(base, `${fork.slice(0, 7)}\`, the merge base with origin/main`)
   t.same(
     findings.map(({ message }) => message),
-    ['`description` of `listNotes` is worded anew.'],
+    ['`description` of `listNotes` was reworded.'],
   )
 })
 
@@ -40,7 +40,7 @@ t.test('Else the last commit for what is not committed, or the previous one', as
   const commit = repo.git('rev-parse', 'HEAD')
   repo.edit('openapi.yaml', first)
   t.match(await findBase(repo.root), { commit, name: /the last commit/ })
-  repo.commit('Worded anew')
+  repo.commit('Reworded')
   t.match(await findBase(repo.root), { commit, name: /the previous commit/ })
   repo.git('update-ref', 'refs/remotes/origin/main', 'HEAD')
   t.match(await findBase(repo.root), { commit, name: /the previous commit/ }, 'on main itself')
@@ -56,7 +56,11 @@ t.test('--base names any commit', async (t) => {
   repo.commit('Two')
   t.same(await findBase(repo.root, 'v1.4.2'), { commit, name: '`v1.4.2`' })
   t.same(await findBase(repo.root, 'HEAD^'), { commit: previous, name: '`HEAD^`' })
-  t.match(runReview(repo.path, ['--base', 'v9']), { code: 1, stdout: '', stderr: /^There is no commit `v9` here/ })
+  t.match(runReview(repo.path, ['--base', 'v9']), {
+    code: 1,
+    stdout: '',
+    stderr: /^The commit `v9` does not exist here/,
+  })
   t.match(runReview(repo.path, ['--base', '--output=x']), { code: 1, stdout: '' }, 'no option is taken for a commit')
 })
 
@@ -69,7 +73,7 @@ t.test('A new contract, a deleted one, none before', async (t) => {
   rmSync(new URL('asyncapi.yaml', repo.root))
   const gone = await review(repo.root)
   t.match(markdown(gone), /major.*The contract is gone\. \| asyncapi\.yaml/)
-  t.match(markdown(gone), 'it cannot be made')
+  t.match(markdown(gone), 'which cannot be generated')
   t.equal(isRefused(gone), true)
 
   const later = repository(t)
@@ -101,10 +105,10 @@ t.test('A sentence, and exit 1, where nothing can be compared', async (t) => {
   const isSaid = (root: URL, message: string | RegExp) => t.rejects(review(root), { name: 'ReviewError', message })
   await isSaid(
     pathToFileURL(`${outside}/`),
-    'This folder is in no git repository, so there is nothing to compare the contract with.',
+    'This folder is not in a git repository, so there is nothing to compare the contract with.',
   )
   const repo = repository(t)
-  t.match(runReview(repo.path, [], { PATH: outside }), { code: 1, stdout: '', stderr: /^There is no git here/ })
+  t.match(runReview(repo.path, [], { PATH: outside }), { code: 1, stdout: '', stderr: /^git is not installed/ })
 
   repo.edit('openapi.yaml', first)
   repo.commit('Two')
@@ -114,7 +118,7 @@ t.test('A sentence, and exit 1, where nothing can be compared', async (t) => {
   await isSaid(pathToFileURL(`${shallow}/`), /^This clone is too shallow/)
 
   repo.edit('openapi.yaml', ['paths:', 'paths: ['])
-  await isSaid(repo.root, /^This openapi\.yaml is no contract that can be read\./)
+  await isSaid(repo.root, /^This openapi\.yaml is not a readable contract\./)
   repo.edit('openapi.yaml', ['openapi: 3.1.0', 'openapi: 4.0.0'])
   await isSaid(repo.root, /^[^\n]*openapi\.yaml[^\n]*$/)
 })

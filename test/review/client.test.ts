@@ -39,7 +39,7 @@ t.test('operations appear, vanish, change and are renamed', async (t) => {
         happened: 'changed',
         call: 'GET /notes',
         details: [
-          '`parameters.query.limit` was `optional number`, now `optional string`',
+          '`parameters.query.limit` changed from `optional number` to `optional string`',
           '`parameters.query.q` is new: `optional string`',
         ],
       },
@@ -57,7 +57,7 @@ t.test('a change of a shared answer is one of each operation that gives it', asy
     ['listNotes', 'createNote', 'getNote'],
   )
   t.match(changes[0]?.details, [
-    '`responses.401.content.application/json.error` was `"Authentication required" | "Session expired"`, now `"Authentication required"`',
+    '`responses.401.content.application/json.error` changed from `"Authentication required" | "Session expired"` to `"Authentication required"`',
   ])
 })
 
@@ -94,7 +94,7 @@ t.test('types appear, vanish, change and are renamed, and tell which operations 
     ],
   )
   t.match(await changesOf(['created_at: { type: integer', 'created_at: { type: [integer, "null"]']), [
-    { name: 'Note', details: ['`created_at` was `number`, now `number | null`'] },
+    { name: 'Note', details: ['`created_at` changed from `number` to `number | null`'] },
   ])
 })
 

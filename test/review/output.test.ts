@@ -26,9 +26,9 @@ t.test('A break that is not announced: Markdown into a file, annotations at the 
   t.match(written, '**Verdict: major** (3 major, 1 minor, 1 patch).')
   t.match(
     written,
-    `| GET /notes › parameters › 0 | The default of \`limit\` was \`20\`, now \`10\`. | openapi.yaml:${line} |`,
+    `| GET /notes › parameters › 0 | The default of \`limit\` changed from \`20\` to \`10\`. | openapi.yaml:${line} |`,
   )
-  t.match(written, /<details><summary>1 patch<\/summary>\n\n.*worded anew.*\n\n<\/details>/s)
+  t.match(written, /<details><summary>1 patch<\/summary>\n\n.*was reworded.*\n\n<\/details>/s)
   t.match(written, '- renamed: `getStatus` → `readStatus` (`GET /status`)')
   t.notMatch(written, /^::/m)
 
@@ -37,7 +37,7 @@ t.test('A break that is not announced: Markdown into a file, annotations at the 
     /^::error file=asyncapi\.yaml::`info\.version` of asyncapi\.yaml stayed 1\.4\.2/,
     /^::error file=openapi\.yaml,line=\d+,title=major%3A .*'getStatus' to 'readStatus'/,
     `::error file=openapi.yaml,line=${line},title=major%3A GET /notes › parameters › 0::The default of \`limit\``,
-    /^::error file=openapi\.yaml,line=\d+,title=major%3A .*::The error 400 `Invalid note` is no longer answered\.$/,
+    /^::error file=openapi\.yaml,line=\d+,title=major%3A .*::The error 400 `Invalid note` is no longer returned\.$/,
     /^::error file=openapi\.yaml::`info\.version` of openapi\.yaml stayed 1\.4\.2/,
     /^::notice file=openapi\.yaml,line=\d+,title=minor%3A .*::The error 400 `Bad: note, 100%25` is new\.$/,
   ])
@@ -57,7 +57,7 @@ t.test('A break that is announced lands: on GitHub it is a notice', async (t) =>
   await repo.generate()
   const { code, stdout } = runReview(repo.path, [], { GITHUB_ACTIONS: 'true' })
   t.equal(code, 0)
-  t.match(stdout, '**Verdict: major** (1 major). `info.version` is raised enough: 1.4.2 → 2.0.0.')
+  t.match(stdout, '**Verdict: major** (1 major). `info.version` is high enough: 1.4.2 → 2.0.0.')
   t.match(stdout, /^::notice .*default of `limit`/m)
   t.notMatch(stdout, /^::(error|warning)/m)
 })
@@ -68,20 +68,20 @@ t.test('Files that nobody generated do not land; nothing is annotated that is no
   const { code, stdout } = runReview(repo.path, ['--base', 'HEAD'])
   t.equal(code, 1)
   t.match(stdout, '**Nothing changed in the contract.**')
-  t.match(stdout, '**generated/ is stale: run `npm run generate`.** It concerns generated/client.ts.\n')
+  t.match(stdout, '**generated/ is stale: run `npm run generate`.** Affected: generated/client.ts.\n')
   t.notMatch(stdout, /^::/m)
 })
 
-t.test('The version that a change asks for', async (t) => {
+t.test('The version that a change requires', async (t) => {
   const major = reviewOf('major', '1.4.2', '1.4.2', '1.5.0')
-  t.match(markdown(major), '**`info.version` of openapi.yaml stayed 1.4.2; these changes ask for 2.0.0.**')
-  t.match(markdown(major), '**`info.version` of asyncapi.yaml went from 1.4.2 to 1.5.0; these changes ask for 2.0.0.**')
+  t.match(markdown(major), '**`info.version` of openapi.yaml stayed 1.4.2; these changes require 2.0.0.**')
+  t.match(markdown(major), '**`info.version` of asyncapi.yaml went from 1.4.2 to 1.5.0; these changes require 2.0.0.**')
   const minor = reviewOf('minor', '1.4.2', '1.4.2', '1.4.2')
-  t.match(markdown(minor), /Verdict: minor.* \(1 minor\).*these changes ask for 1\.5\.0/s)
-  t.match(annotations(minor), /^::warning file=openapi\.yaml::.*ask for 1\.5\.0/m)
-  t.match(markdown(reviewOf('minor', '1.4.2', '1.5.0', '1.5.0')), 'raised enough: 1.4.2 → 1.5.0')
+  t.match(markdown(minor), /Verdict: minor.* \(1 minor\).*these changes require 1\.5\.0/s)
+  t.match(annotations(minor), /^::warning file=openapi\.yaml::.*require 1\.5\.0/m)
+  t.match(markdown(reviewOf('minor', '1.4.2', '1.5.0', '1.5.0')), 'high enough: 1.4.2 → 1.5.0')
   const patch = markdown(reviewOf('patch', '1.4.2', '1.4.2', '1.4.2'))
-  t.match(patch, /Verdict: patch\*\* \(1 patch\).*these changes ask for 1\.4\.3.*Nothing changes in its types\./s)
+  t.match(patch, /Verdict: patch\*\* \(1 patch\).*these changes require 1\.4\.3.*Nothing changes in its types\./s)
 })
 
 t.test('A stale file is an error on GitHub, too', async (t) => {

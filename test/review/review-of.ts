@@ -9,7 +9,7 @@ const document = await bundled(new URL('openapi.yaml', contract))
 /** The review of one change with this verdict, where the contracts had one version and now have these. */
 export function reviewOf(verdict: Impact, before: string, openapi: string, asyncapi: string): Review {
   const at = (version: string) => ({ ...document, info: { ...document.info, version } })
-  const change = { file: 'openapi.yaml', line: 7, place: 'GET /notes', message: 'The default is another.' }
+  const change = { file: 'openapi.yaml', line: 7, place: 'GET /notes', message: 'The default changed.' }
   return {
     base: '`1234567`, the last commit',
     verdict,

@@ -1,4 +1,4 @@
-/** Each prepared change of a contract gets the verdict that semver asks for, by the rules of redocly.yaml. */
+/** Each prepared change of a contract gets the verdict that semver requires, by the rules of redocly.yaml. */
 import { copyFileSync, writeFileSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import t from 'tap'

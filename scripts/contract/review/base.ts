@@ -4,7 +4,7 @@ import { bundled } from '../generated.ts'
 import { type Git, gitIn } from '../git.ts'
 import type { Contract } from '../openapi.ts'
 
-/** Why there can be no review, as a sentence for the person who asked for it. */
+/** Why no review is possible, as a sentence for the person who asked for it. */
 export class ReviewError extends Error {
   override name = 'ReviewError'
 }
@@ -12,7 +12,7 @@ export class ReviewError extends Error {
 export interface Base {
   /** Without a commit, everything is new. */
   commit?: string
-  /** For people. */
+  /** The name to print. */
   name: string
 }
 
@@ -20,13 +20,13 @@ export interface Base {
 export async function findBase(root: URL, ref?: string): Promise<Base> {
   const git = gitIn(root)
   const isRepository = await git('rev-parse', '--is-inside-work-tree').catch(() => {
-    throw new ReviewError('There is no git here, and the review compares with a commit.')
+    throw new ReviewError('git is not installed, and the review compares with a commit.')
   })
   if (isRepository === undefined)
-    throw new ReviewError('This folder is in no git repository, so there is nothing to compare the contract with.')
+    throw new ReviewError('This folder is not in a git repository, so there is nothing to compare the contract with.')
   if (ref === undefined) return beginning(git)
   const commit = await git('rev-parse', '--verify', '--quiet', '--end-of-options', `${ref}^{commit}`)
-  if (!commit) throw new ReviewError(`There is no commit \`${ref}\` here. A shallow clone has to fetch it first.`)
+  if (!commit) throw new ReviewError(`The commit \`${ref}\` does not exist here. In a shallow clone, fetch it first.`)
   return { commit, name: `\`${ref}\`` }
 }
 
@@ -40,7 +40,7 @@ async function beginning(git: Git): Promise<Base> {
   const previous = await git('rev-parse', '--verify', '--quiet', 'HEAD^')
   if (previous) return { commit: previous, name: `\`${previous.slice(0, 7)}\`, the previous commit` }
   if ((await git('rev-parse', '--is-shallow-repository')) === 'true')
-    throw new ReviewError('This clone is too shallow to have the previous commit: fetch with a depth of 2 or more.')
+    throw new ReviewError('This clone is too shallow to contain the previous commit: fetch with a depth of 2 or more.')
   return { name: 'nothing: this is the first commit' }
 }
 
@@ -61,7 +61,7 @@ export async function contractsIn(folder: URL): Promise<string[]> {
 export async function readBoth(base: URL, revision: URL, file: string): Promise<Documents> {
   const read = (folder: URL, whose: string) =>
     bundled(new URL(file, folder)).catch((error: Error) => {
-      throw new ReviewError(`${whose} ${file} is no contract that can be read. ${error.message}`)
+      throw new ReviewError(`${whose} ${file} is not a readable contract. ${error.message}`)
     })
   return { file, before: await read(base, 'The older'), after: await read(revision, 'This') }
 }

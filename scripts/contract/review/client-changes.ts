@@ -5,11 +5,11 @@ export interface ClientChange {
   kind: 'operation' | 'type'
   name: string
   happened: 'new' | 'gone' | 'renamed' | 'changed'
-  /** The old name, when it was renamed. */
+  /** The old name, if it was renamed. */
   before?: string
-  /** Of an operation, such as `GET /api/v1/health`. */
+  /** An operation's call, such as `GET /api/v1/health`. */
   call?: string
-  /** Of a type: the operations that use it, directly or within another type. */
+  /** The operations that use a type, directly or within another type. */
   carriers?: string[]
   details: string[]
 }
@@ -47,7 +47,7 @@ function compare(base: Map<string, Shape>, revision: Map<string, Shape>, renamed
   })
 }
 
-/** When a whole object is new or gone, only the object itself is listed. */
+/** If a whole object is new or gone, only the object itself is listed. */
 function compareShapes(base: Shape, revision: Shape): string[] {
   return [...new Set([...base.keys(), ...revision.keys()])].flatMap((path) => {
     const [was, is] = [base.get(path), revision.get(path)]
@@ -55,7 +55,7 @@ function compareShapes(base: Shape, revision: Shape): string[] {
     const at = path ? `\`${path}\`` : 'it'
     if (was === undefined) return [is === 'object' ? `${at} is new` : `${at} is new: ${readable(is)}`]
     if (is === undefined) return [`${at} is gone`]
-    return [`${at} was ${readable(was)}, now ${readable(is)}`]
+    return [`${at} changed from ${readable(was)} to ${readable(is)}`]
   })
 }
 

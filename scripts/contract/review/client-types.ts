@@ -47,7 +47,7 @@ function shapeOf(type: ts.TypeNode, components: Components): Shape {
   const text = flatten(type, '')
   return shape.size > 0 ? shape : shape.set('', text)
 
-  /** Schemas are types that clients name; the other components are only a way to write the contract. */
+  /** Schemas are types that clients refer to; other components only structure the contract. */
   function flatten(type: ts.TypeNode, path: string): string {
     if (ts.isArrayTypeNode(type)) return `${flatten(type.elementType, `${path}[]`)}[]`
     const [, kind = '', name = ''] = /^components\["(\w+)"\]\["(.+)"\]$/.exec(print(type)) ?? []

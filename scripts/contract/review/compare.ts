@@ -8,7 +8,7 @@ import { type Finding, highest, type Impact } from './impact.ts'
 import { type Version, versionOf } from './versions.ts'
 
 export interface Comparison {
-  /** Undefined when nothing changed. */
+  /** Undefined if nothing changed. */
   verdict: Impact | undefined
   findings: Finding[]
   versions: Version[]
@@ -44,10 +44,10 @@ async function compare(base: URL, revision: URL, documents: Documents): Promise<
     ...(await listFindings(base, revision, file)),
     ...texts.map(({ calls, ...change }) => ({ ...change, file, line: lineOf(source, calls[0]), place: list(calls) })),
   ]
-  return findings.length > 0 ? findings : [whole(file, 'patch', 'Examples or an order changed.')]
+  return findings.length > 0 ? findings : [whole(file, 'patch', 'Only examples or the order changed.')]
 }
 
-/** Where the operation begins. */
+/** The line where the operation begins. */
 function lineOf(source: string, call = ''): number {
   const [method = '', path = ''] = call.toLowerCase().split(' ')
   const lines = source.toLowerCase().split('\n')

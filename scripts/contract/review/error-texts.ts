@@ -3,7 +3,7 @@ import type { Impact } from './impact.ts'
 
 export interface TextChange {
   impact: Impact
-  /** `POST /api/v1/bookmarks`. */
+  /** The calls that it concerns, such as `POST /api/v1/bookmarks`. */
   calls: string[]
   message: string
 }
@@ -16,13 +16,13 @@ export function compareErrorTexts(base: Contract, revision: Contract): TextChang
   const gained = grouped(kept, (call) => missing(after.get(call), before.get(call)))
   return [
     ...lost.map(([text, calls]) => {
-      return { impact: 'major' as const, calls, message: `The error ${text} is no longer answered.` }
+      return { impact: 'major' as const, calls, message: `The error ${text} is no longer returned.` }
     }),
     ...gained.map(([text, calls]) => ({ impact: 'minor' as const, calls, message: `The error ${text} is new.` })),
   ]
 }
 
-/** By call, such as `GET /api/v1/health`: the error texts, each after its status. */
+/** The error texts by call, such as `GET /api/v1/health`; each text follows its status. */
 function textsByCall(contract: Contract): Map<string, Set<string>> {
   return new Map(
     operationsOf(contract).map(({ method, path, ...operation }) => [

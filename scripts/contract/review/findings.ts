@@ -6,7 +6,7 @@ import type { Finding, Impact } from './impact.ts'
 
 const config = fileURLToPath(new URL('../../../redocly.yaml', import.meta.url))
 
-/** These rules report every change; where another one reports, too, its message says more. */
+/** These rules report every change. If another rule reports it too, that rule's message says more. */
 const general = ['house/harmless-changed', 'house/words-changed', 'house/carried-by-none-changed']
 
 interface Report {

@@ -6,7 +6,7 @@ export interface Finding {
   /** The place in the revision. Something that was removed has no line. */
   file: string
   line?: number
-  /** The operation, message or type, and the path to the place in it. */
+  /** The operation, message or type, and the path within it. */
   place: string
   message: string
 }

@@ -5,7 +5,7 @@ import type { Version } from './versions.ts'
 
 const signs: Record<Impact, string> = { major: '🔴 major', minor: '🟢 minor', patch: '⚪ patch' }
 
-/** The review for people: in a terminal, and as a comment on a pull request. */
+/** The review as people read it, in a terminal or as a comment on a pull request. */
 export function markdown(review: Review): string {
   const parts = [
     '# Contract review',
@@ -13,7 +13,7 @@ export function markdown(review: Review): string {
     headline(review),
     ...review.versions.filter(({ isEnough }) => !isEnough).map(versionSentence),
     review.stale.length > 0 &&
-      `**generated/ is stale: run \`npm run generate\`.** It concerns ${review.stale.join(', ')}.`,
+      `**generated/ is stale: run \`npm run generate\`.** Affected: ${review.stale.join(', ')}.`,
     ...changes(review.findings),
     ...clientChapter(review),
   ]
@@ -28,18 +28,18 @@ function headline({ verdict, findings, versions }: Review): string {
     .filter(([count]) => count > 0)
     .map(([count, impact]) => `${count} ${impact}`)
   const raised = versions.length > 0 && versions.every(({ isEnough }) => isEnough)
-  const version = raised ? ` \`info.version\` is raised enough: ${versions[0]?.before} → ${versions[0]?.after}.` : ''
+  const version = raised ? ` \`info.version\` is high enough: ${versions[0]?.before} → ${versions[0]?.after}.` : ''
   return `**Verdict: ${verdict}** (${counts.join(', ')}).${version}`
 }
 
 function versionSentence({ file, before, after, wanted }: Version): string {
   const went = before === after ? `stayed ${before}` : `went from ${before} to ${after}`
   return wanted
-    ? `**\`info.version\` of ${file} ${went}; these changes ask for ${wanted}.**`
-    : `**\`info.version\` of ${file} ${went}, and ${before} is no semantic version.**`
+    ? `**\`info.version\` of ${file} ${went}; these changes require ${wanted}.**`
+    : `**\`info.version\` of ${file} ${went}, and ${before} is not a semantic version.**`
 }
 
-/** Patches change words only, so they are collapsed. */
+/** Patches change only texts, so they are collapsed. */
 function changes(findings: Finding[]): string[] {
   const loud = findings.filter(({ impact }) => impact !== 'patch')
   const words = findings.filter(({ impact }) => impact === 'patch')
@@ -74,11 +74,11 @@ function clientChapter({ client, verdict }: Review): string[] {
 
 function clientLine({ name, happened, before, call, carriers, details }: ClientChange): string {
   const subject = before ? `\`${before}\` → \`${name}\`` : `\`${name}\``
-  const where = call ? ` (\`${call}\`)` : carriers && carriers.length > 0 ? `, carried by ${carriers.join(', ')}` : ''
+  const where = call ? ` (\`${call}\`)` : carriers && carriers.length > 0 ? `, used by ${carriers.join(', ')}` : ''
   return [`- ${happened}: ${subject}${where}`, ...details.map((detail) => `  - ${detail}`)].join('\n')
 }
 
-/** Workflow commands, which GitHub shows at the changed line. */
+/** Workflow commands, which GitHub shows as annotations on the changed lines. */
 export function annotations(review: Review): string {
   const breaking = isRefused(review) ? 'error' : 'notice'
   const loud = review.findings.filter(({ impact }) => impact !== 'patch')

@@ -8,7 +8,7 @@ import { findBase } from './base.ts'
 import { type Comparison, compareContracts } from './compare.ts'
 
 export interface Review extends Comparison {
-  /** The base of the comparison, for people. */
+  /** The name of the base to print. */
   base: string
   /** Files of generated/ that do not match the contracts. */
   stale: string[]
@@ -23,11 +23,11 @@ export async function review(root: URL, ref?: string): Promise<Review> {
   return {
     base: name,
     ...(await compareContracts(base, root)),
-    stale: await staleFiles(root).catch((error: Error) => [`all of it, for it cannot be made (${error.message})`]),
+    stale: await staleFiles(root).catch((error: Error) => [`all files, which cannot be generated (${error.message})`]),
   }
 }
 
-/** What must not be merged: a breaking change without a major version, or stale generated files. */
+/** Whether it must not be merged: a breaking change without a major version, or stale generated files. */
 export function isRefused({ verdict, versions, stale }: Review): boolean {
   const isRaised = versions.length > 0 && versions.every(({ isEnough }) => isEnough)
   return stale.length > 0 || (verdict === 'major' && !isRaised)

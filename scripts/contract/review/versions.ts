@@ -5,7 +5,7 @@ export interface Version {
   file: string
   before: string
   after: string
-  /** The least that the verdict asks for. */
+  /** The lowest version that the verdict requires. */
   wanted: string | undefined
   isEnough: boolean
 }
@@ -16,7 +16,7 @@ export function versionOf({ file, before, after }: Documents, verdict: Impact | 
   return { file, before: before.info.version, after: after.info.version, wanted, isEnough }
 }
 
-/** The next version that such a change asks for; undefined where the version is none of semver's. Below 1.0 all may break. */
+/** The next version that such a change requires; undefined if the version is not semver. Below 1.0, any version may break. */
 function nextVersion(version: unknown, impact: Impact): string | undefined {
   const parts = numbers(version)
   if (!parts) return undefined

@@ -60,7 +60,7 @@ export const additions: Case[] = [
     name: 'a loosened limit of a request',
     edits: [['id: { type: string, maxLength: 64,', 'id: { type: string, maxLength: 128,']],
     verdict: 'minor',
-    says: /`maxLength` of `id` was `64`, now `128`/,
+    says: /`maxLength` of `id` changed from `64` to `128`/,
   },
   {
     name: 'a tightened limit of a response',

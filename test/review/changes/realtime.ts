@@ -24,7 +24,7 @@ export const realtimeChanges: Case[] = [
     says: /`place` is no longer read/,
   },
   {
-    name: 'a channel that became guarded',
+    name: 'a channel that now requires credentials',
     edits: [
       [
         '    summary: Drafts.\n',
@@ -32,7 +32,7 @@ export const realtimeChanges: Case[] = [
       ],
     ],
     verdict: 'major',
-    says: /`receiveDrafts` became guarded/,
+    says: /`receiveDrafts` now requires credentials/,
   },
   {
     name: 'another cookie for the channel',
@@ -44,7 +44,7 @@ export const realtimeChanges: Case[] = [
     name: 'another method of the upgrade',
     edits: [['method: GET', 'method: POST']],
     verdict: 'major',
-    says: /upgrade was `GET`, now `POST`/,
+    says: /upgrade changed from `GET` to `POST`/,
   },
   {
     name: 'an operation on another channel',

@@ -40,7 +40,7 @@ export const requestChanges: Case[] = [
     name: 'another default',
     edits: [['default: 20', 'default: 10']],
     verdict: 'major',
-    says: /default of `limit` was `20`, now `10`/,
+    says: /default of `limit` changed from `20` to `10`/,
   },
   { name: 'a smaller body', edits: [['2097152', '1048576']], verdict: 'major', says: /1048576 bytes/ },
   {
@@ -56,7 +56,7 @@ export const requestChanges: Case[] = [
     says: /`x-device-id` header parameter was removed/,
   },
   {
-    name: 'a body that became required',
+    name: 'a body that is now required',
     edits: [
       [
         '      x-not-found: Note not found\n',
@@ -64,7 +64,7 @@ export const requestChanges: Case[] = [
       ],
     ],
     verdict: 'major',
-    says: /body became required/,
+    says: /body is now required/,
   },
   {
     name: 'a condition that holds more often',

@@ -47,7 +47,7 @@ export const responseChanges: Case[] = [
     name: 'a second success',
     edits: [['        "201":', '        "202": { description: Later. }\n        "201":']],
     verdict: 'major',
-    says: /may now answer 202/,
+    says: /may now respond with 202/,
   },
   {
     name: 'a removed header',

@@ -6,13 +6,13 @@ export const wordings: Case[] = [
     name: 'a changed description',
     edits: [['The notes, newest first.', 'The notes, the newest first.']],
     verdict: 'patch',
-    says: /`description` of `listNotes` is worded anew/,
+    says: /`description` of `listNotes` was reworded/,
   },
   {
     name: 'a changed summary of a field',
     edits: [['description: How far it is.', 'description: Its state.']],
     verdict: 'patch',
-    says: /`description` of `state` is worded anew/,
+    says: /`description` of `state` was reworded/,
   },
   {
     name: 'an example',

@@ -153,7 +153,7 @@ export const openapiViolations: Violation[] = [
     at: '#/components/schemas/PlaintextBookmark/properties/url/examples/0',
   },
   {
-    name: 'examples of fields that do not go together',
+    name: 'examples of fields that are not valid together',
     put: [schema('Health', 'not'), { properties: { status: { const: 'healthy' } } }],
     rule: 'house/examples',
     at: '#/paths/~1api~1v1~1health/get/responses/200/content/application~1json/schema',

@@ -2,7 +2,7 @@
 export interface Change {
   kind: 'added' | 'removed' | 'modified'
   node: Pair
-  /** Of a `modified` change: the property that differs. `key` is the node's own name. */
+  /** The property that differs in a `modified` change. `key` is the node's own name. */
   property?: string
   base?: { value: unknown }
   revision?: { value: unknown }
@@ -25,7 +25,7 @@ interface Entry {
 
 export interface Context {
   report(problem: { message: string }): void
-  /** `request` is what clients send, `response` what they read. Empty when no operation uses it. */
+  /** `request` is what clients send, `response` what they read. Empty if no operation uses it. */
   getDirections(): ('request' | 'response')[]
 }
 

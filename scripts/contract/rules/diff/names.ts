@@ -1,6 +1,6 @@
 import { type DiffRule, nameOf } from './change.ts'
 
-/** These names are not sent, but without them code that uses the client's types no longer compiles. */
+/** These names are never sent, but without them, code that uses the client's types no longer compiles. */
 export const clientNameRemoved: DiffRule = () => ({
   NamedSchemas: {
     Schema({ kind, property, node, base, revision }, { report }) {
@@ -9,7 +9,7 @@ export const clientNameRemoved: DiffRule = () => ({
     },
   },
   PathItem({ property, base, revision }, { report }) {
-    if (property === 'key') report({ message: `Calls of \`${base?.value}\` are written \`${revision?.value}\`.` })
+    if (property === 'key') report({ message: `Calls of \`${base?.value}\` are now written \`${revision?.value}\`.` })
   },
   Parameter({ property, base, revision }, { report }) {
     if (property === 'name') report({ message: `The parameter \`${base?.value}\` is now \`${revision?.value}\`.` })

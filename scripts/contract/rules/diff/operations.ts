@@ -1,6 +1,6 @@
 import { type DiffRule, field, nameOf } from './change.ts'
 
-/** Existing clients keep sending it, and the service would ignore it. */
+/** Existing clients keep sending the property, and the service would ignore it. */
 export const requestPropertyRemoved: DiffRule = () => ({
   SchemaProperties: {
     Schema({ kind, property, node, base, revision }, { report, getDirections }) {
@@ -12,14 +12,14 @@ export const requestPropertyRemoved: DiffRule = () => ({
   Schema: {
     SchemaProperties({ kind, node }, { report, getDirections }) {
       if (kind === 'removed' && getDirections().includes('request'))
-        report({ message: `No field of \`${nameOf(node.parent ?? node)}\` is read any longer.` })
+        report({ message: `The fields of \`${nameOf(node.parent ?? node)}\` are no longer read.` })
     },
   },
 })
 
 export const requestBodyDemanded: DiffRule = () => ({
   RequestBody({ kind, node }, { report }) {
-    if (kind === 'added' && field(node.revision, 'required') === true) report({ message: 'A body became required.' })
+    if (kind === 'added' && field(node.revision, 'required') === true) report({ message: 'The body is now required.' })
   },
 })
 
@@ -27,7 +27,7 @@ export const requestBodyDemanded: DiffRule = () => ({
 export const defaultChanged: DiffRule = () => ({
   Schema({ property, node, base, revision }, { report, getDirections }) {
     if (property !== 'default' || base?.value === undefined || !getDirections().includes('request')) return
-    report({ message: `The default of \`${nameOf(node)}\` was \`${base.value}\`, now \`${revision?.value}\`.` })
+    report({ message: `The default of \`${nameOf(node)}\` changed from \`${base.value}\` to \`${revision?.value}\`.` })
   },
 })
 
@@ -35,18 +35,19 @@ export const bodyLimitLowered: DiffRule = () => ({
   Operation({ property, base, revision }, { report }) {
     if (property !== 'x-body-limit') return
     const [before, after] = [base, revision].map((side) => Number(side?.value ?? commonBodyLimit))
-    if (Number(after) < Number(before)) report({ message: `A body may have ${after} bytes, before it was ${before}.` })
+    if (Number(after) < Number(before))
+      report({ message: `The limit of the body fell from ${before} to ${after} bytes.` })
   },
 })
 
 const commonBodyLimit = 1024 * 1024
 
-/** Clients only know the operation's previous successes. They have to handle unknown errors anyway. */
+/** Clients only know the operation's previous success statuses. Unknown errors they must handle anyway. */
 export const successAdded: DiffRule = () => ({
   Responses: {
     Response({ kind, node }, { report }) {
       if (kind === 'added' && /^[23]/.test(nameOf(node)))
-        report({ message: `The operation may now answer ${nameOf(node)}.` })
+        report({ message: `The operation may now respond with ${nameOf(node)}.` })
     },
   },
 })

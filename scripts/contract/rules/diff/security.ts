@@ -13,7 +13,7 @@ import {
 type Side = 'base' | 'revision'
 
 /**
- * A client with credentials that were enough before is refused. Redocly's `security-requirement-changed` only compares the
+ * Credentials that were sufficient before are now refused. Redocly's `security-requirement-changed` only compares the
  * lists; this rule knows that an operation without a list inherits the document's.
  */
 export const securityTightened: DiffRule = () => ({
@@ -26,10 +26,10 @@ function judge({ node }: Change, { report }: Context): void {
   if (!owner) return
   const after = alternatives(owner, 'revision')
   const refused = alternatives(owner, 'base').filter((before) => !after.some((wanted) => satisfies(before, wanted)))
-  if (refused.length > 0) report({ message: `Not enough any longer: ${refused.map(named).join('; ')}.` })
+  if (refused.length > 0) report({ message: `No longer sufficient: ${refused.map(named).join('; ')}.` })
 }
 
-/** Each of them is enough. An empty list requires nothing. */
+/** The alternative requirements, each of which is sufficient. An empty list requires nothing. */
 function alternatives(owner: Pair, side: Side): Record<string, unknown>[] {
   const root = ancestors(owner).at(-1) ?? owner
   const list = field(owner[side], 'security') ?? field(root[side], 'security')
@@ -45,26 +45,32 @@ function named(requirement: Record<string, unknown>): string {
   return Object.keys(requirement).join(' and ') || 'no credentials'
 }
 
-/** Who may connect to the AsyncAPI channel, and how: Redocly's rules do not cover it. */
+/** Who may connect to the AsyncAPI channel, and how. Redocly's rules do not cover this. */
 export const connectionTightened: DiffRule = () => ({
   SecuritySchemeList({ kind, node }, { report }) {
-    if (kind === 'added') report({ message: `\`${nameOf(node.parent ?? node)}\` became guarded.` })
+    if (kind === 'added') report({ message: `\`${nameOf(node.parent ?? node)}\` now requires credentials.` })
   },
   SecurityScheme({ kind, property, node, base, revision }, { report }) {
-    if (kind === 'removed' && othersAreLeft(node.parent)) report({ message: `\`${nameOf(node)}\` is no longer taken.` })
+    if (kind === 'removed' && othersAreLeft(node.parent))
+      report({ message: `\`${nameOf(node)}\` is no longer accepted.` })
     if (kind === 'modified' && ['type', 'in', 'name', 'scheme'].includes(property ?? ''))
-      report({ message: `\`${property}\` of \`${nameOf(node)}\` was \`${base?.value}\`, now \`${revision?.value}\`.` })
+      report({
+        message: `\`${property}\` of \`${nameOf(node)}\` changed from \`${base?.value}\` to \`${revision?.value}\`.`,
+      })
   },
   Operation({ property, node, base, revision }, { report }) {
     if (property === 'x-channel')
-      report({ message: `The channel of \`${nameOf(node)}\` was \`${base?.value}\`, now \`${revision?.value}\`.` })
+      report({
+        message: `The channel of \`${nameOf(node)}\` changed from \`${base?.value}\` to \`${revision?.value}\`.`,
+      })
   },
   WsChannelBinding({ property, base, revision }, { report }) {
-    if (property === 'method') report({ message: `The upgrade was \`${base?.value}\`, now \`${revision?.value}\`.` })
+    if (property === 'method')
+      report({ message: `The method of the upgrade changed from \`${base?.value}\` to \`${revision?.value}\`.` })
   },
 })
 
-/** When none is left, nobody is refused. */
+/** If no scheme is left, nobody is refused. */
 function othersAreLeft(list: Pair | null): boolean {
   return list !== null && typeOf(list) === 'SecuritySchemeList' && list.revision !== undefined
 }

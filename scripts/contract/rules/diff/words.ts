@@ -7,14 +7,14 @@ const types = [
   ...['Example', 'ExamplesMap', 'MessageExample', 'MessageExampleList', 'XCodeSample', 'XCodeSampleList'],
 ]
 
-/** Read by people, not by programs. */
+/** Changes of texts, which people read and programs do not. */
 export const wordsChanged: DiffRule = () => ({
   any(change, { report }) {
     if (isWords(change)) report({ message: sentence(change) })
   },
 })
 
-/** All other changes: programs read them, and no other rule says that an existing client would notice. */
+/** All other changes. Programs may read them, but existing clients notice none unless another rule says so. */
 export const harmlessChanged: DiffRule = () => ({
   any(change, { report }) {
     if (!isWords(change)) report({ message: sentence(change) })
@@ -42,22 +42,22 @@ export function sentence({ kind, property, node, base, revision }: Change): stri
   if (kind === 'removed') return `${name} is gone.`
   if (property === 'key') return `\`${base?.value}\` is now \`${revision?.value}\`.`
   if (property?.startsWith('example')) return `The ${property} of ${name} changed.`
-  if (properties.includes(property ?? '')) return `\`${property}\` of ${name} is worded anew.`
+  if (properties.includes(property ?? '')) return `\`${property}\` of ${name} was reworded.`
   return `\`${property}\` of ${name} ${happened(base?.value, revision?.value)}.`
 }
 
 function happened(before: unknown, after: unknown): string {
   if (Array.isArray(before) && Array.isArray(after)) return happenedToList(before, after)
-  if (isLong(before) || isLong(after)) return 'is another'
+  if (isLong(before) || isLong(after)) return 'changed'
   if (before === undefined) return `is now \`${after}\``
-  if (after === undefined) return `is gone, it was \`${before}\``
-  return `was \`${before}\`, now \`${after}\``
+  if (after === undefined) return `is gone; it was \`${before}\``
+  return `changed from \`${before}\` to \`${after}\``
 }
 
 function happenedToList(before: unknown[], after: unknown[]): string {
   const [lost, gained] = [missing(before, after), missing(after, before)]
   const parts = [gained.length > 0 && `gained ${quoted(gained)}`, lost.length > 0 && `lost ${quoted(lost)}`]
-  return parts.filter(Boolean).join(' and ') || 'is in another order'
+  return parts.filter(Boolean).join(' and ') || 'is in a different order'
 }
 
 function isLong(value: unknown): boolean {

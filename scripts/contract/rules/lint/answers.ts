@@ -1,7 +1,7 @@
 import type { Operation, Referable, Response } from '../../openapi.ts'
 import { type Context, placed } from './visit.ts'
 
-/** An operation that needs a session documents 401 and 429. */
+/** An operation that requires a session must document 401 and 429. */
 export function securedAnswers() {
   let inherited: Operation['security']
   return {
@@ -12,14 +12,14 @@ export function securedAnswers() {
       if (!security?.some((requirement) => Object.keys(requirement).length > 0)) return
       for (const status of ['401', '429'].filter((status) => !(status in responses)))
         report({
-          message: `${operationId} wants credentials but does not document ${status}.`,
+          message: `${operationId} requires credentials but does not document ${status}.`,
           location: location.key(),
         })
     },
   }
 }
 
-/** Every error response is the Error schema, with a sentence in `error`. */
+/** Every error response must have the Error schema, with a sentence in `error`. */
 export function errorAnswers({ except = [] }: { except?: string[] }) {
   return {
     Operation({ operationId, responses = {} }: Operation, context: Context) {
@@ -27,7 +27,7 @@ export function errorAnswers({ except = [] }: { except?: string[] }) {
         if (!/^[45]/.test(status) || except.includes(`${operationId} ${status}`)) continue
         if (!isError(response, context))
           context.report({
-            message: `${operationId} does not answer ${status} with the Error schema.`,
+            message: `${operationId} does not return the Error schema with ${status}.`,
             location: context.location.child(['responses', status]).key(),
           })
       }
@@ -49,7 +49,7 @@ function isError(response: Referable<Response>, context: Context): boolean {
   )
 }
 
-/** The contract contains the error texts that the interface lists by status. */
+/** The contract must contain the error texts that the interface document lists by status. */
 export function errorTexts({ texts = {} }: { texts?: Record<string, string[]> }) {
   const found = new Set<string>()
   return {
@@ -64,7 +64,7 @@ export function errorTexts({ texts = {} }: { texts?: Record<string, string[]> })
         for (const [status, list] of Object.entries(texts))
           for (const text of list.filter((text) => !found.has(`${status} ${text}`)))
             report({
-              message: `No operation answers ${status} \`${text}\`.`,
+              message: `No operation returns ${status} \`${text}\`.`,
               location: location.child(['paths']).key(),
             })
       },

@@ -36,14 +36,14 @@ const timeName = /(^|[_-])(at|time|timestamp|stamp|since|until|after|before|sync
 const timeWords = /\b(when|time|stamp|date)\b/i
 const unit = /\b(ms|milliseconds|seconds)\b/i
 
-/** Milliseconds and seconds are easily confused, so every time says its unit. */
+/** Milliseconds and seconds are easily confused, so the description of every time must state its unit. */
 export function timeUnit() {
   const check = (field: string, schema: Referable<Schema>, location: Location, context: Context, said = '') => {
     const resolved = placed(schema, location, context).schema
     const description = `${said} ${resolved.description ?? ''}`
     const isTime = typesOf(resolved).includes('integer') && (timeName.test(field) || timeWords.test(description))
     if (isTime && !unit.test(description))
-      context.report({ message: `\`${field}\` does not say its unit (ms or seconds).`, location: location.key() })
+      context.report({ message: `\`${field}\` does not state its unit (ms or seconds).`, location: location.key() })
   }
   const fields = (schemas: Schemas, context: Context) => {
     for (const [field, schema] of Object.entries(schemas))

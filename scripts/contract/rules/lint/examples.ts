@@ -8,8 +8,8 @@ const ajv = new Ajv2020({ strict: false })
 addFormats(ajv)
 
 /**
- * Every field has an example, and the examples of a message's fields make a valid message, because the documentation builds
- * messages from them. Redocly checks the examples of whole messages.
+ * Every field must have an example, and the examples of a message's fields must form a valid message, because the
+ * documentation builds messages from them. Redocly checks the examples of whole messages.
  */
 export function examples() {
   const field = (name: string) => (node: Record<string, unknown>, context: Context) => {
@@ -19,7 +19,7 @@ export function examples() {
     const { value, whole, missing } = sampleOf(schema, location, context)
     for (const place of missing) context.report({ message: 'There is no example.', location: place })
     if (missing.length > 0 || ajv.validate(whole, value)) return
-    context.report({ message: `The examples of the fields do not go together: ${ajv.errorsText()}.`, location })
+    context.report({ message: `The examples of the fields are not valid together: ${ajv.errorsText()}.`, location })
   }
   return {
     MediaType: field('schema'),
@@ -40,7 +40,7 @@ interface Sample {
   missing: Location[]
 }
 
-/** A value made of the fields' examples. A listed value is an example, too. */
+/** A value made from the fields' examples. An enum's value also counts as an example. */
 function sampleOf(schema: Referable<Schema>, at: Location, context: Context): Sample {
   const { schema: own, location } = placed(schema, at, context)
   const properties = Object.entries(own.properties ?? {}).map(

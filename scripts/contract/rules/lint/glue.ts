@@ -2,7 +2,7 @@
 import type { Referable, Schema } from '../../openapi.ts'
 import { type Context, placed } from './visit.ts'
 
-/** HTTP ignores the case of header names, fastify-openapi-glue does not. */
+/** HTTP ignores the case of header names; fastify-openapi-glue does not. */
 export function lowerCaseHeaders() {
   return {
     Parameter(parameter: { in?: string; name: string }, { report, location }: Context) {
@@ -33,7 +33,7 @@ const component = /^#\/components\/[^/]+\/[^/]+$/
 export function noBareRefComponent() {
   return {
     ref(_: object, { report, location }: Context) {
-      if (component.test(location.pointer)) report({ message: 'A component is more than a `$ref`.', location })
+      if (component.test(location.pointer)) report({ message: 'A component must be more than a `$ref`.', location })
     },
   }
 }
@@ -43,7 +43,7 @@ export function noRefSiblings() {
   return {
     ref(node: object, { report, location }: Context) {
       for (const name of Object.keys(node).filter((name) => name !== '$ref'))
-        report({ message: `\`${name}\` stands beside a \`$ref\`.`, location: location.child([name]).key() })
+        report({ message: `\`${name}\` is next to a \`$ref\`.`, location: location.child([name]).key() })
     },
   }
 }

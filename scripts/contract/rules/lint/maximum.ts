@@ -3,7 +3,7 @@ import { type Context, type Location, placed, typesOf } from './visit.ts'
 
 type Content = Record<string, { schema?: Referable<Schema> }>
 
-/** Everything that a client may send has a maximum, so that the service knows how much it must be able to hold. */
+/** Everything that a client may send must have a maximum, so that the service knows how much it must be able to hold. */
 export function requestMaximum() {
   const seen = new Set<Schema>()
   const check = (schema: Referable<Schema>, at: Location, context: Context): void => {

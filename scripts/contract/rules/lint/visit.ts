@@ -1,6 +1,6 @@
 import type { Referable, Schema } from '../../openapi.ts'
 
-/** What Redocly passes to a lint rule, as far as these rules use it. */
+/** The part of what Redocly passes to a lint rule that these rules use. */
 export interface Context {
   report(problem: { message: string; location?: Location }): void
   /** Follows a `$ref`; `from` is the file that contains it. */
