@@ -1,6 +1,6 @@
 /** What the contract is compared with, and a sentence where there is nothing to compare. */
 import { execFileSync } from 'node:child_process'
-import { rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import t from 'tap'
 import { findBase } from '../../scripts/contract/review/base.ts'
@@ -13,25 +13,26 @@ import { repository } from './repository.ts'
 
 const first: Edit = ['The notes, newest first.', 'The notes, the newest first.']
 const second: Edit = ['Stores a note.', 'Keeps a note.']
+const hooks = 'asyncapi: 3.0.0\ninfo: { title: Hooks, version: 1.0.0 }\n'
 
 t.test('By default, where the branch left origin/main', async (t) => {
   const repo = repository(t)
   const fork = repo.git('rev-parse', 'HEAD')
   repo.git('checkout', '--quiet', '-b', 'topic')
-  repo.edit('openapi.yaml', first)
+  writeFileSync(new URL('hooks.yaml', repo.root), hooks)
   repo.commit('On the branch')
 
   repo.git('checkout', '--quiet', 'main')
-  repo.edit('openapi.yaml', second)
+  repo.edit('openapi.yaml', first)
   const ahead = repo.commit('Meanwhile on main')
   repo.git('update-ref', 'refs/remotes/origin/main', ahead)
   repo.git('checkout', '--quiet', 'topic')
 
   const { base, findings } = await review(repo.root)
-  t.match(base, `${fork.slice(0, 7)}\`, the merge base with origin/main`)
+  t.equal(base, `\`${fork.slice(0, 7)}\`, the merge base with origin/main`)
   t.same(
-    findings.map(({ message }) => message),
-    ['`description` of `listNotes` was reworded.'],
+    findings.map(({ file, message }) => `${file} ${message}`),
+    ['hooks.yaml The contract is new.'],
   )
 })
 
@@ -56,17 +57,15 @@ t.test('--base names any commit', async (t) => {
   repo.commit('Two')
   t.same(await findBase(repo.root, 'v1.4.2'), { commit, name: '`v1.4.2`' })
   t.same(await findBase(repo.root, 'HEAD^'), { commit: previous, name: '`HEAD^`' })
-  t.match(runReview(repo.path, ['--base', 'v9']), {
-    code: 1,
-    stdout: '',
-    stderr: /^The commit `v9` does not exist here/,
-  })
+  const said = 'The commit `v9` does not exist here. In a shallow clone, fetch it first.\n'
+  t.same(runReview(repo.path, ['--base', 'v9', '--output', 'review.md']), { code: 1, stdout: '', stderr: said })
+  t.equal(readFileSync(new URL('review.md', repo.root), 'utf8'), `# Contract review\n\n${said}`)
   t.match(runReview(repo.path, ['--base', '--output=x']), { code: 1, stdout: '' }, 'no option is taken for a commit')
 })
 
 t.test('A new contract, a deleted one, none before', async (t) => {
   const repo = repository(t)
-  writeFileSync(new URL('hooks.yaml', repo.root), 'asyncapi: 3.0.0\ninfo: { title: Hooks, version: 1.0.0 }\n')
+  writeFileSync(new URL('hooks.yaml', repo.root), hooks)
   t.match(await review(repo.root), { verdict: 'minor', findings: [{ file: 'hooks.yaml', message: /is new/ }] })
   rmSync(new URL('hooks.yaml', repo.root))
 
@@ -100,7 +99,7 @@ t.test('The first commit, and no commit at all: everything is new', async (t) =>
   t.match(await review(repo.root), { base: /no commit yet/, verdict: 'minor' })
 })
 
-t.test('A sentence, and exit 1, where nothing can be compared', async (t) => {
+t.test('A sentence where nothing can be compared', async (t) => {
   const outside = emptyFolder(t)
   const isSaid = (root: URL, message: string | RegExp) => t.rejects(review(root), { name: 'ReviewError', message })
   await isSaid(
@@ -108,8 +107,6 @@ t.test('A sentence, and exit 1, where nothing can be compared', async (t) => {
     'This folder is not in a git repository, so there is nothing to compare the contract with.',
   )
   const repo = repository(t)
-  t.match(runReview(repo.path, [], { PATH: outside }), { code: 1, stdout: '', stderr: /^git is not installed/ })
-
   repo.edit('openapi.yaml', first)
   repo.commit('Two')
   const shallow = emptyFolder(t)
@@ -121,4 +118,9 @@ t.test('A sentence, and exit 1, where nothing can be compared', async (t) => {
   await isSaid(repo.root, /^This openapi\.yaml is not a readable contract\./)
   repo.edit('openapi.yaml', ['openapi: 3.1.0', 'openapi: 4.0.0'])
   await isSaid(repo.root, /^[^\n]*openapi\.yaml[^\n]*$/)
+
+  const { PATH } = process.env
+  t.teardown(() => Object.assign(process.env, { PATH }))
+  process.env.PATH = outside
+  await isSaid(repo.root, /^git is not installed/)
 })
