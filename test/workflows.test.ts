@@ -14,7 +14,7 @@ t.test('The workflows run as their document says', async (t) => {
 
   t.match(said, 'Workflows: 3 passed, 3 total')
   t.notMatch(said, /\bfailed\b/)
-  // Respect hands a file of bytes to the check of schemas as an empty object: the download is the one warning.
+  // Respect passes a binary body to its schema check as an empty object, so the download is the one warning.
   t.match(said, /Checks: [1-9]\d* passed, 1 warnings,/)
   t.match(said, /stepId - download\s+⚠ schema check\s+TYPE must be string\s+> 1 \| \{\}/)
 })

@@ -16,7 +16,7 @@ const dist = join(root, 'dist/client')
 const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc')
 const name = 'encrypted-bookmark-sync-client'
 
-/** What its readers would put around the examples of the package's README. */
+/** The files for the examples in the package's README, by the title of their section. */
 const examples = {
   'web.ts': 'A web app',
   'react.tsx': 'React',
@@ -63,7 +63,7 @@ t.test('Every entry point runs', async (t) => {
   t.equal(ran.stdout, 'A title <DL><p>\n')
 })
 
-/** As an app does it. */
+/** As an app installs it. */
 async function installTarball(): Promise<void> {
   const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', project], { cwd: dist })
   const [{ filename }] = JSON.parse(stdout) as [{ filename: string }]
@@ -71,7 +71,7 @@ async function installTarball(): Promise<void> {
   await run('npm', ['install', ...options, join(project, filename), '@types/react@19'], { cwd: project })
 }
 
-/** The same without the registry: of this repository's dependencies, it finds those that its package.json names. */
+/** Without npm and the registry: the package finds only those dependencies of this repository that it declares. */
 async function linkDependencies(): Promise<void> {
   await cp(dist, join(project, 'node_modules', name), { recursive: true })
   const { dependencies } = JSON.parse(await readFile(join(dist, 'package.json'), 'utf8'))
@@ -86,7 +86,7 @@ const compilerOptions = {
   strict: true,
   exactOptionalPropertyTypes: true,
   noUncheckedIndexedAccess: true,
-  // Checking the DOM's types takes as long as all the rest.
+  // Checking the libraries takes as long as everything else.
   skipLibCheck: !isDeep,
   noEmit: true,
   target: 'ES2022',

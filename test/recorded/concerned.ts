@@ -3,7 +3,7 @@ import type { Documents } from '../support/conformance.ts'
 import type { Traffic } from '../support/traffic.ts'
 import type { Mutant } from './mutants.ts'
 
-/** Gives the traffic whose operation or schema leads to the place that a mutant changes: it notices first, if any does. */
+/** Finds the traffic whose operation or schema refers to what a mutant changes: the most likely to notice it. */
 export function findConcerned({ openapi }: Documents, traffic: Traffic[]): (mutant: Mutant) => Traffic[] {
   const contract = openapi as Openapi
   const messages = traffic.filter(({ kind }) => kind === 'message' || kind === 'taken')
@@ -28,7 +28,7 @@ function operationOf(operationId: string): string {
   return `paths ${path} ${method.toLowerCase()}`
 }
 
-/** An operation or a component, as the words on the way to it, with all that it refers to. */
+/** The paths of an operation or component and of everything it refers to. */
 function partsBehind(openapi: Openapi, part: string, found = new Set<string>()): Set<string> {
   if (found.has(part)) return found
   found.add(part)

@@ -3,7 +3,7 @@ import type { Documents } from '../support/conformance.ts'
 /** A change of one thing in a copy of the contract. */
 export interface Mutant {
   name: string
-  /** The steps to the node that is changed, from the document's name on. */
+  /** The path of the changed node, starting with the document's name. */
   at: string[]
   apply(documents: Documents): void
 }

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 
-/** The folder of the contract that the tests of the review change: openapi.yaml and asyncapi.yaml. */
+/** A small contract for the tests of the review to change: a folder with openapi.yaml and asyncapi.yaml. */
 export const contract = new URL('../fixtures/contract/', import.meta.url)
 
-/** Text that is there, and what it becomes. */
+/** A text of the file and its replacement. */
 export type Edit = [from: string, to: string]
 
 export function edited(file: string, edits: Edit[]): string {

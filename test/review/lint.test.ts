@@ -34,7 +34,7 @@ t.test('Each violation of asyncapi.yaml is an error where it is, and nothing els
   t.same(...comparison(asyncapiViolations, reports[3]))
 })
 
-/** A copy of the contract with all of these faults in it. */
+/** Writes a copy of the contract that has all these violations. */
 async function write(file: string, contract: object, violations: Violation[]): Promise<string> {
   const copy = structuredClone(contract)
   for (const { put } of violations) change(copy, ...put)
@@ -50,7 +50,7 @@ function change(document: object, [step = '', ...rest]: Steps, value?: unknown):
   else node[step] = value
 }
 
-/** What was found and what is to be found, a line for each, in one order. */
+/** The actual and the expected problems, one per line and sorted. */
 function comparison(violations: Violation[], { problems }: Report = { problems: [] }): [string[], string[]] {
   const expected = violations.map(({ name, rule, put, at = pointer(put[0]) }) => ({ name, line: `${rule} ${at}` }))
   const names = new Map(expected.map(({ name, line }) => [line, name]))
@@ -69,7 +69,7 @@ interface Report {
   problems: { ruleId: string; message: string; severity: string; location: { pointer: string }[] }[]
 }
 
-/** One report for each file: Redocly prints them one after the other. */
+/** One report per file: Redocly prints them one after another. */
 async function lint(files: string[]): Promise<Report[]> {
   const { stdout } = await redocly(root, 'lint', ...files, '--format=json').catch((error) => error)
   return JSON.parse(`[${stdout.replaceAll('\n}{\n', '\n},{\n')}]`)

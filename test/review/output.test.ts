@@ -1,4 +1,4 @@
-/** How the review is told: Markdown for people, annotations for GitHub. */
+/** What a review prints: Markdown for people, annotations for GitHub. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import t from 'tap'
 import { annotations, markdown } from '../../scripts/contract/review/output.ts'
@@ -7,7 +7,7 @@ import type { Edit } from './contract.ts'
 import { repository } from './repository.ts'
 import { reviewOf } from './review-of.ts'
 
-t.test('A break that is not announced: Markdown into a file, annotations at the lines, exit 1', async (t) => {
+t.test('A breaking change without a major version: Markdown in a file, annotations at the lines, exit 1', async (t) => {
   const repo = repository(t)
   repo.edit(
     'openapi.yaml',
@@ -49,7 +49,7 @@ t.test('A break that is not announced: Markdown into a file, annotations at the 
   }
 })
 
-t.test('A break that is announced lands: on GitHub it is a notice', async (t) => {
+t.test('A breaking change with a major version is accepted: on GitHub it is a notice', async (t) => {
   const repo = repository(t)
   const major: Edit = ['version: 1.4.2', 'version: 2.0.0']
   repo.edit('openapi.yaml', major, ['default: 20', 'default: 10'])
@@ -62,7 +62,7 @@ t.test('A break that is announced lands: on GitHub it is a notice', async (t) =>
   t.notMatch(stdout, /^::(error|warning)/m)
 })
 
-t.test('Files that nobody generated do not land; nothing is annotated that is not asked for', async (t) => {
+t.test('Stale generated files are refused; annotations appear only on request', async (t) => {
   const repo = repository(t)
   writeFileSync(new URL('generated/client.ts', repo.root), '// edited by hand\n')
   const { code, stdout } = runReview(repo.path, ['--base', 'HEAD'])

@@ -12,9 +12,9 @@ export interface Repository {
   root: URL
   path: string
   git(...args: string[]): string
-  /** What the file was at first, edited; nothing of an edit before stays. */
+  /** Writes the original file with these edits; earlier edits are lost. */
   edit(file: string, ...edits: Edit[]): void
-  /** Writes generated/ as it follows from the contracts. */
+  /** Writes generated/ from the contracts. */
   generate(): Promise<void>
   commit(message: string): string
 }

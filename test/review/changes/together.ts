@@ -5,11 +5,11 @@ import type { Case } from './case.ts'
 export interface Revision {
   verdict: Impact
   cases: Case[]
-  /** With the changes of all of them. */
+  /** The contract with the changes of all these cases. */
   text: string
 }
 
-/** As few revisions as may be: cases of one verdict that change different lines are made in one. */
+/** Combines cases that have the same verdict and change different lines, so that there are few revisions to compare. */
 export function together(file: string, cases: Case[]): Revision[] {
   const revisions: { verdict: Impact; cases: Case[]; changes: Change[] }[] = []
   for (const one of cases) {
@@ -24,7 +24,7 @@ export function together(file: string, cases: Case[]): Revision[] {
   return revisions.map(({ verdict, cases, changes }) => ({ verdict, cases, text: withAll(original(file), changes) }))
 }
 
-/** The lines from `start` to before `end` become these. */
+/** Replaces the lines from `start` up to, but not including, `end`. */
 interface Change {
   start: number
   end: number
