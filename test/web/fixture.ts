@@ -1,19 +1,26 @@
-import { mkdir, mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
-import type { Test } from 'tap'
+import root, { type Test } from 'tap'
 import { launchChromium, NoChromiumError } from '../../scripts/development/servers/chromium.ts'
 import { freePort } from '../../scripts/development/servers/free-port.ts'
-import { type Service, startService } from '../support/service.ts'
+import { folder, type Service, startService } from '../support/service.ts'
 
 export const passphrase = 'correct horse battery'
 
-/** One browser for a test file; a sentence that says why there is none, except where CI is set. */
-export async function openChromium(t: Test): Promise<Browser | string> {
+let chromium: Promise<Browser | string> | undefined
+let demo: Promise<Service> | undefined
+
+/** The one browser of all tests in this process; a sentence that says why there is none, except where CI is set. */
+export function openChromium(): Promise<Browser | string> {
+  chromium ??= launch()
+  return chromium
+}
+
+async function launch(): Promise<Browser | string> {
   try {
     const browser = await launchChromium()
-    t.teardown(() => browser.close())
+    root.teardown(() => browser.close())
     return browser
   } catch (error) {
     if (!(error instanceof NoChromiumError) || process.env.CI) throw error
@@ -22,12 +29,19 @@ export async function openChromium(t: Test): Promise<Browser | string> {
   }
 }
 
-/** The service with the demo app and the development provider. */
-export async function startDemo(t: Test): Promise<Service> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'ebs-web-'))
-  t.teardown(() => rm(dataDir, { recursive: true, force: true }))
-  const provider = { OIDC_ISSUER: '', OIDC_CLIENT_ID: '', OIDC_CLIENT_SECRET: '', DEV_IDP_PORT: `${await freePort()}` }
-  return startService(t, dataDir, { SERVE_DEMO: 'true', ...provider })
+/** The one service of all tests in this process, with the demo app and the development provider. */
+export async function demoOrigin(): Promise<string> {
+  demo ??= startDemo()
+  return (await demo).origin
+}
+
+async function startDemo(): Promise<Service> {
+  return startService(root, await folder(root), { SERVE_DEMO: 'true', ...(await developmentProvider()) })
+}
+
+/** The variables of a service that runs its own provider. */
+export async function developmentProvider() {
+  return { OIDC_ISSUER: '', OIDC_CLIENT_ID: '', OIDC_CLIENT_SECRET: '', DEV_IDP_PORT: `${await freePort()}` }
 }
 
 /** A browser of its own, whose pages must stay on this machine and must not complain. */
@@ -85,13 +99,12 @@ export async function live(page: Page): Promise<void> {
   await page.locator('#status[data-state=online][data-waiting="0"]').waitFor()
 }
 
-/** What is shown, with every folder opened: a line each, indented. */
-export async function shownTree(page: Page): Promise<string[]> {
-  for (;;) {
-    const closed = page.locator('.tree details:not([open]) > summary')
-    if ((await closed.count()) === 0) break
-    await closed.first().click()
-  }
+/** What is shown once it is `count` lines with every folder opened: a line each, indented. */
+export async function shownTree(page: Page, count: number): Promise<string[]> {
+  await page.waitForFunction((count) => {
+    for (const folder of document.querySelectorAll<HTMLDetailsElement>('.tree details')) folder.open = true
+    return document.querySelectorAll('.tree li > .line').length === count
+  }, count)
   return page.locator('.tree li > .line').evaluateAll((lines) =>
     lines.map((line) => {
       const content = line.firstElementChild as HTMLElement

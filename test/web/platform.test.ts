@@ -12,7 +12,7 @@ import { openChromium } from './fixture.ts'
 declare const base64: { base64ToBytes: typeof base64ToBytes; bytesToBase64: typeof bytesToBase64 }
 declare const record: { decryptBookmarkAside: typeof decryptBookmarkAside }
 
-const browser = await openChromium(t)
+const browser = await openChromium()
 if (typeof browser === 'string') t.plan(0, browser)
 else {
   t.test("the browser's own decoder, where there is one, takes what Node writes and nothing else", async (t) => {
