@@ -3,15 +3,17 @@ import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Browser, type BrowserContext, chromium } from 'playwright-core'
+import { type Browser, type BrowserContext, chromium, errors } from 'playwright-core'
 import type { Test } from 'tap'
 import { chromiumArguments, findChromium } from '../../../scripts/development/servers/chromium.ts'
 import { folder } from '../../support/service.ts'
 
-/** A browser that lives on while nobody watches: a debugger at an extension's worker keeps it from falling asleep. */
+/** A browser that runs on while nobody watches: a debugger that is attached to an extension's worker keeps it running. */
 export interface ExtensionBrowser {
   /** Watches the browser while the work is done, and only then. */
   watch<T>(work: (context: BrowserContext) => Promise<T>): Promise<T>
+  /** Resolves once no worker of this origin runs; asking does not keep it running. */
+  workerStopped(origin: string): Promise<void>
 }
 
 /** Chromium with these unpacked extensions. */
@@ -47,10 +49,19 @@ export async function startWithExtensions(t: Test, extensions: string[]): Promis
         await browser.close()
       }
     },
+    async workerStopped(origin) {
+      while ((await workersOf(port, origin)) > 0) await sleep(100)
+    },
   }
 }
 
-/** Chromium writes it down once it listens. */
+async function workersOf(port: string, origin: string): Promise<number> {
+  const response = await fetch(`http://127.0.0.1:${port}/json/list`)
+  const targets = (await response.json()) as { type: string; url: string }[]
+  return targets.filter(({ type, url }) => type === 'service_worker' && url.startsWith(origin)).length
+}
+
+/** Chromium writes it to a file once it listens. */
 async function debuggingPort(profile: string): Promise<string> {
   for (;;) {
     const [port] = (await readFile(join(profile, 'DevToolsActivePort'), 'utf8').catch(() => '')).split('\n')
@@ -59,13 +70,13 @@ async function debuggingPort(profile: string): Promise<string> {
   }
 }
 
-/** A worker that starts or ends just then may keep the connection waiting for ever. */
+/** A worker that starts or stops just then may leave the connection without an answer: then it is tried anew. */
 async function connect(port: string): Promise<Browser> {
-  for (let attempts = 1; ; attempts++) {
+  for (let timeout = 10_000; ; timeout *= 2) {
     try {
-      return await chromium.connectOverCDP(`http://127.0.0.1:${port}`, { timeout: 10_000 })
+      return await chromium.connectOverCDP(`http://127.0.0.1:${port}`, { timeout })
     } catch (error) {
-      if (attempts === 3) throw error
+      if (!(error instanceof errors.TimeoutError)) throw error
     }
   }
 }
