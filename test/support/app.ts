@@ -28,6 +28,8 @@ export interface TestApp {
   call(method: string, path: string, request?: CallOptions): Promise<Answered>
   /** Signs a person in. The same name is the same person; each call is a separate sign-in. */
   user(name: string): Promise<TestUser>
+  /** A person of another app on the same data, whose requests go to this one. */
+  as(user: TestUser): TestUser
   close(): Promise<void>
 }
 
@@ -113,12 +115,13 @@ export async function buildApp(
     listen: () => app.listen({ host: '127.0.0.1', port: 0 }),
     call,
     user: (name) => signedIn(context, name, call),
+    as: (user) => sendingTo(call, user),
     close,
   }
 }
 
-/** Never reached: most tests sign people in without the provider, which test/auth tests. */
-const unusedProvider = { OIDC_ISSUER: 'http://127.0.0.1:9', OIDC_CLIENT_ID: 'test', OIDC_CLIENT_SECRET: 'test' }
+/** Never reached: most tests sign people in below the provider (the provider's own are in test/auth). */
+export const unusedProvider = { OIDC_ISSUER: 'http://127.0.0.1:9', OIDC_CLIENT_ID: 'test', OIDC_CLIENT_SECRET: 'test' }
 
 async function signedIn(context: Context, name: string, call: TestApp['call']): Promise<TestUser> {
   const identity = {
@@ -132,13 +135,15 @@ async function signedIn(context: Context, name: string, call: TestApp['call']): 
   const { session, refresh } = await signIn(context, identity, null)
   const found = await findSessionOf(context.database.db, 'session', [session], context.clock())
   if (!found) throw new Error(`${name} could not be signed in`)
-  const cookie = `service_session=${session}`
+  const { userId, loginId } = found
+  return sendingTo(call, { userId, loginId, session, refresh, cookie: `service_session=${session}` })
+}
+
+/** A signed-in person whose requests go there. */
+export function sendingTo(call: TestApp['call'], user: Omit<TestUser, 'call'>): TestUser {
+  const { cookie } = user
   return {
-    userId: found.userId,
-    loginId: found.loginId,
-    session,
-    refresh,
-    cookie,
+    ...user,
     call: (method, path, request = {}) => call(method, path, { ...request, headers: { cookie, ...request.headers } }),
   }
 }

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
 import { freePort } from '../../scripts/development/servers/free-port.ts'
-import { buildApp, type CallOptions, type TestUser } from './app.ts'
+import { buildApp, type CallOptions, sendingTo, type TestUser, unusedProvider } from './app.ts'
 import { compileCache } from './compile-cache.ts'
 import { type Answered, checkAnswer } from './contract.ts'
 
@@ -92,11 +92,7 @@ export async function startService(
     origin,
     dataDir,
     call,
-    as: (user) => ({
-      ...user,
-      call: (method, path, request = {}) =>
-        call(method, path, { ...request, headers: { cookie: user.cookie, ...request.headers } }),
-    }),
+    as: (user) => sendingTo(call, user),
   }
 }
 
@@ -111,9 +107,6 @@ export async function serving({ stdout, stderr, exited }: Run): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, 5))
   }
 }
-
-/** Never reached: people are signed in without the provider. */
-const unusedProvider = { OIDC_ISSUER: 'http://127.0.0.1:9', OIDC_CLIENT_ID: 'test', OIDC_CLIENT_SECRET: 'test' }
 
 async function send(
   origin: string,
