@@ -35,6 +35,7 @@ t.test('keys that moved are found by the metadata', async (t) => {
   const { mock, provider, pass } = await start(t)
   await signIn(provider)
   const other = await startMock(t)
+  await other.changeKey()
   // The keys at the old place stay as they were: the other provider's, which sign nothing here.
   mock.alter.discovery = (metadata) => Object.assign(metadata, { jwks_uri: `${other.issuer}/jwks` })
   await provider.probe()

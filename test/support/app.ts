@@ -12,6 +12,9 @@ import { readConfig } from '../../src/config/config.ts'
 import { type Context, openContext } from '../../src/context.ts'
 import { type Answered, checkAnswer } from './contract.ts'
 import { databaseUrl } from './database-url.ts'
+import { keepCompiledSchema } from './openapi-schema.ts'
+
+keepCompiledSchema()
 
 /** The service with its own folder and without a port; it closes itself at the end of the test. */
 export interface TestApp {
@@ -120,7 +123,7 @@ export async function buildApp(
   }
 }
 
-/** Never reached: most tests sign people in below the provider (the provider's own are in test/auth). */
+/** Never reached: most tests sign people in without the provider, which test/provider tests. */
 export const unusedProvider = { OIDC_ISSUER: 'http://127.0.0.1:9', OIDC_CLIENT_ID: 'test', OIDC_CLIENT_SECRET: 'test' }
 
 async function signedIn(context: Context, name: string, call: TestApp['call']): Promise<TestUser> {

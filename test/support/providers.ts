@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
-import { Events, OAuth2Issuer, OAuth2Service } from 'oauth2-mock-server'
+import { Events, type JWK, JWKStore, OAuth2Issuer, OAuth2Service } from 'oauth2-mock-server'
 import { FAULTS } from './provider-faults.ts'
 
 export { type Cookies, signInAt } from './sign-in.ts'
@@ -74,7 +74,7 @@ export async function startMockProvider(): Promise<MockProvider> {
     before: () => {},
     requests: [],
     async changeKey() {
-      service = await serviceOf(mock)
+      service = await serviceOf(mock, await makeKey())
     },
     async close() {
       server.close()
@@ -112,10 +112,18 @@ async function answer(mock: MockProvider, service: OAuth2Service, request: Incom
   )
 }
 
-async function serviceOf(mock: MockProvider): Promise<OAuth2Service> {
+let commonKey: Promise<JWK> | undefined
+
+function makeKey(): Promise<JWK> {
+  return new JWKStore().generate('RS256')
+}
+
+/** Making a key takes longer than anything else here: all providers begin with the same one. */
+async function serviceOf(mock: MockProvider, key?: JWK): Promise<OAuth2Service> {
   const issuer = new OAuth2Issuer()
   issuer.url = mock.issuer
-  await issuer.keys.generate('RS256')
+  commonKey ??= makeKey()
+  await issuer.keys.add(key ?? (await commonKey))
   const service = new OAuth2Service(issuer)
   const codes = new Map<unknown, MockPerson>()
   const accessTokens = new Map<unknown, MockPerson>()

@@ -1,8 +1,13 @@
+import type { Kysely } from 'kysely'
 import root from 'tap'
+import type { Schema } from '../../src/db/schema.ts'
 import { buildApp, type TestApp } from './app.ts'
 
-/** The parts of an app that can be used without affecting others that use it. */
-export type SharedApp = Pick<TestApp, 'app' | 'call' | 'listen' | 'user'>
+/** What can be used of an app that others use, too, without their noticing. */
+export interface SharedApp extends Pick<TestApp, 'app' | 'call' | 'listen' | 'user'> {
+  /** To look at the rows of one's own people. */
+  db: Kysely<Schema>
+}
 
 let shared: Promise<SharedApp> | undefined
 let callers = 0
@@ -19,7 +24,7 @@ export async function sharedApp(): Promise<SharedApp> {
 }
 
 async function openShared(): Promise<SharedApp> {
-  const { app, call, listen, user } = await buildApp(root)
+  const { app, call, listen, user, context } = await buildApp(root)
   let origin: Promise<string> | undefined
-  return { app, call, user, listen: () => (origin ??= listen()) }
+  return { app, call, user, listen: () => (origin ??= listen()), db: context.database.db }
 }

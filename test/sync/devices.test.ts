@@ -1,10 +1,10 @@
 import t from 'tap'
-import type { Context } from '../../src/context.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
 import { change } from '../support/changes.ts'
 
 const limit = 1000
-/** When the devices that a test makes known were seen, from here on. */
+const { context, user, setClock } = await buildApp(t)
+/** The devices that a test adds were seen from this time on. */
 const seen = Date.now() - 3_600_000
 const as = (deviceId: string) => ({ headers: { 'x-device-id': deviceId } })
 
@@ -18,12 +18,7 @@ const requests: [what: string, send: (user: TestUser, deviceId: string) => Retur
 const push = (user: TestUser, device_id: string) =>
   user.call('POST', '/api/v1/sync/push', { body: { changes: [change({ entity_id: device_id, device_id })] } })
 
-async function addDevices(
-  { database }: Context,
-  { userId }: TestUser,
-  count: number,
-  seenAt: (index: number) => number,
-) {
+async function addDevices({ userId }: TestUser, count: number, seenAt: (index: number) => number) {
   const devices = Array.from({ length: count }, (_, index) => ({
     user_id: userId,
     device_id: `d${index}`,
@@ -31,41 +26,43 @@ async function addDevices(
     last_sync: seenAt(index),
   }))
   for (let done = 0; done < count; done += 100) {
-    await database.db
+    await context.database.db
       .insertInto('devices')
       .values(devices.slice(done, done + 100))
       .execute()
   }
 }
 
-async function known({ database }: Context, { userId }: TestUser): Promise<Set<string>> {
-  const rows = await database.db.selectFrom('devices').select('device_id').where('user_id', '=', userId).execute()
+async function known({ userId }: TestUser): Promise<Set<string>> {
+  const devices = context.database.db.selectFrom('devices').select('device_id').where('user_id', '=', userId)
+  const rows = await devices.execute()
   return new Set(rows.map(({ device_id }) => device_id))
 }
 
 for (const [what, send] of requests) {
-  t.test(`${what} of a new device beyond the ${limit}: the one not seen longest goes`, async (t) => {
-    const { context, user } = await buildApp(t)
-    const [ada, bob] = [await user('ada'), await user('bob')]
-    await send(bob, 'of another user')
-    await addDevices(context, ada, limit - 1, (index) => seen + (index === 3 ? -1 : index))
-    t.equal((await send(ada, 'new')).status, 200)
-    t.equal((await known(context, ada)).size, limit, 'there was room for it')
+  t.test(
+    `${what} of a new device beyond the ${limit}: the one that was not seen for the longest time goes`,
+    async (t) => {
+      const [ada, bob] = [await user(`ada ${what}`), await user(`bob ${what}`)]
+      await send(bob, 'of another user')
+      await addDevices(ada, limit - 1, (index) => seen + (index === 3 ? -1 : index))
+      t.equal((await send(ada, 'new')).status, 200)
+      t.equal((await known(ada)).size, limit, 'there was room for it')
 
-    t.equal((await send(ada, 'newer')).status, 200)
-    const left = await known(context, ada)
-    t.equal(left.size, limit)
-    t.same([left.has('d3'), left.has('d0'), left.has('new'), left.has('newer')], [false, true, true, true])
-    t.equal((await known(context, bob)).size, 1, "another user's stay")
-  })
+      t.equal((await send(ada, 'newer')).status, 200)
+      const left = await known(ada)
+      t.equal(left.size, limit)
+      t.same([left.has('d3'), left.has('d0'), left.has('new'), left.has('newer')], [false, true, true, true])
+      t.equal((await known(bob)).size, 1, "another user's stay")
+    },
+  )
 }
 
 t.test('The one that went is an unknown device: its status starts from cursor 0', async (t) => {
-  const { context, user } = await buildApp(t)
   const ada = await user('ada')
-  await addDevices(context, ada, limit, (index) => seen + index)
+  await addDevices(ada, limit, (index) => seen + index)
   await push(ada, 'writer')
-  t.equal((await known(context, ada)).has('d0'), false)
+  t.equal((await known(ada)).has('d0'), false)
   const status = async (id: string) => (await ada.call('GET', '/api/v1/sync/status', as(id))).body
   t.match(await status('d0'), { last_sync: 0, pending_changes: 1 })
   t.match(await status('d1'), { last_sync: seen + 1, pending_changes: 0 })
@@ -73,15 +70,15 @@ t.test('The one that went is an unknown device: its status starts from cursor 0'
   t.match(await status('d0'), { pending_changes: 0 }, 'until it comes again')
 })
 
-t.test('The new one stays, also when the clock was set back', async (t) => {
-  const { context, user, setClock } = await buildApp(t)
+t.test('The new one stays, even after the clock was set back', async (t) => {
   setClock(1_800_000_000_000)
-  const ada = await user('ada')
-  await addDevices(context, ada, limit + 5, (index) => 1_900_000_000_000 + index)
+  t.teardown(() => setClock(undefined))
+  const ada = await user('ada back')
+  await addDevices(ada, limit + 5, (index) => 1_900_000_000_000 + index)
   await ada.call('POST', '/api/v1/sync/pull', as('d7'))
-  t.equal((await known(context, ada)).size, limit + 5, 'a known one makes nobody go')
+  t.equal((await known(ada)).size, limit + 5, 'a known one makes nobody go')
   await ada.call('POST', '/api/v1/sync/pull', as('new'))
-  const left = await known(context, ada)
+  const left = await known(ada)
   t.equal(left.size, limit, 'a new one as many as are too many')
   t.same(
     ['new', 'd7', 'd4', 'd5'].map((id) => left.has(id)),
@@ -90,13 +87,12 @@ t.test('The new one stays, also when the clock was set back', async (t) => {
 })
 
 t.test('16 new devices at once: the limit holds', async (t) => {
-  const { context, user } = await buildApp(t)
-  const ada = await user('ada')
-  await addDevices(context, ada, limit - 4, (index) => seen + index)
+  const ada = await user('ada at once')
+  await addDevices(ada, limit - 4, (index) => seen + index)
   for (const [round, [what, send]] of requests.entries()) {
     const answers = await Promise.all(Array.from({ length: 16 }, (_, index) => send(ada, `${what}-${index}`)))
     t.same(new Set(answers.map(({ status }) => status)), new Set([200]))
-    const left = await known(context, ada)
+    const left = await known(ada)
     t.equal(left.size, limit, what)
     t.equal([...left].filter((id) => id.startsWith(what)).length, 16)
     const gone = 16 * (round + 1) - 4

@@ -5,8 +5,13 @@ import { change, pullAll } from '../support/changes.ts'
 import { sharedApp } from '../support/shared-app.ts'
 
 const dayMs = 86_400_000
+const now = 1_800_000_000_123
 const content = { encrypted_data: 'data', data_hash: 'hash' }
 const exists = 'Bookmark already exists'
+
+/** Its clock stands still. */
+const clocked = await buildApp(t)
+clocked.setClock(now)
 
 const send = (user: TestUser, bookmarks: unknown, headers = {}) =>
   user.call('POST', '/api/v1/sync/import', { body: { bookmarks }, headers })
@@ -14,23 +19,18 @@ const read = async (user: TestUser, id: string): Promise<Schemas['Bookmark']> =>
   (await user.call('GET', `/api/v1/bookmarks/${id}`)).body
 
 t.test('Import: imported, imported_ids in request order, errors, timestamp', async (t) => {
-  const { user, setClock } = await buildApp(t)
-  setClock(1_800_000_000_123)
-  const ada = await user('ada')
+  const ada = await clocked.user('ada')
   const { status, body } = await send(
     ada,
     ['c', 'a', 'b'].map((id) => ({ id, ...content, later: 'ignored' })),
   )
   t.equal(status, 200)
-  t.same(body, { imported: 3, imported_ids: ['c', 'a', 'b'], errors: [], timestamp: 1_800_000_000_123 })
-  t.same((await send(ada, [])).body, { imported: 0, imported_ids: [], errors: [], timestamp: 1_800_000_000_123 })
+  t.same(body, { imported: 3, imported_ids: ['c', 'a', 'b'], errors: [], timestamp: now })
+  t.same((await send(ada, [])).body, { imported: 0, imported_ids: [], errors: [], timestamp: now })
 })
 
 t.test('date_added and date_modified are Unix seconds', async (t) => {
-  const { user, setClock } = await buildApp(t)
-  const now = 1_800_000_000_123
-  setClock(now)
-  const ada = await user('ada')
+  const ada = await clocked.user('ada of dates')
   await send(ada, [
     { id: 'both', ...content, date_added: 1_500_000_000, date_modified: 1_600_000_000 },
     { id: 'added', ...content, date_added: 1_500_000_000 },
@@ -103,8 +103,10 @@ t.test('A bookmark that fails is reported in errors with its id; the others are 
     faults.map((_, index) => `sound-${index}`),
   )
   t.equal(body.imported, faults.length)
-  for (const [index, [id, , error]] of faults.entries())
-    t.match(body.errors[index], { id, error }, `${id}: ${body.errors[index]?.error}`)
+  t.match(
+    body.errors,
+    faults.map(([id, , error]) => ({ id, error })),
+  )
   t.equal(body.errors.length, faults.length)
   t.equal((await pullAll(ada)).changes.length, faults.length, 'what failed left nothing')
 })
@@ -197,14 +199,11 @@ t.test('Nothing is imported when the body is malformed: Invalid bookmarks format
     ['an id of 129 characters', [sound, { ...content, id: 'x'.repeat(129) }]],
     ['an id that is not ASCII', [sound, { ...content, id: 'ü' }]],
     ['an id with a control character', [sound, { ...content, id: 'a\nb' }]],
-    ['10,001 elements', Array.from({ length: 10_001 }, (_, index) => ({ id: `${index}`, ...content }))],
   ]
   for (const [what, bookmarks] of bodies) {
     const { status, body } = await send(ada, bookmarks)
-    t.same({ status, body }, { status: 400, body: { error: 'Invalid bookmarks format' } }, what)
+    t.same([status, body], [400, { error: 'Invalid bookmarks format' }], what)
   }
   t.equal((await pullAll(ada)).changes.length, 0)
-  const most = Array.from({ length: 10_000 }, (_, index) => ({ id: `${index}`, ...content }))
-  t.equal((await send(ada, most)).body.imported, 10_000, '10,000 are fine')
-  t.equal((await send(ada, [{ ...content, id: 'x'.repeat(128) }])).body.imported, 1, 'and an id of 128 characters')
+  t.equal((await send(ada, [{ ...content, id: 'x'.repeat(128) }])).body.imported, 1, 'an id of 128 characters is fine')
 })

@@ -55,7 +55,7 @@ t.test('a version replaced unseen is named by every later one', async (t) => {
       }
       return true
     }),
-    { numRuns: depth(20, 60) },
+    { numRuns: depth(10, 60) },
   )
   t.pass(`${run} sequences`)
 })

@@ -2,6 +2,7 @@ import t, { type Test } from 'tap'
 import { buildApp, type TestApp, type TestUser } from '../support/app.ts'
 import { change, pullAll } from '../support/changes.ts'
 import { countRows, snapshot } from '../support/database.ts'
+import { depth } from '../support/depth.ts'
 import { countUsage, usage } from '../support/usage.ts'
 
 const exceeded = [413, { error: 'Storage quota exceeded' }]
@@ -20,12 +21,19 @@ const writes: [way: string, write: (user: TestUser, id: string, bytes: number) =
   ['PUT', (user, _, bytes) => user.call('PUT', '/api/v1/bookmarks/old', { body: data(bytes + 10) })],
 ]
 
-/** A user who stores 10 bytes in one record, `old`. */
-async function open(t: Test, env: Record<string, string>): Promise<TestApp & { ada: TestUser }> {
-  const app = await buildApp(t, env)
-  const ada = await app.user('ada')
+const apps = new Map<string, Promise<TestApp>>()
+let people = 0
+
+/** A new user who stores 10 bytes in one record, `old`, in the app that has these limits. */
+async function open(limits: Record<string, string>): Promise<TestApp & { ada: TestUser; name: string }> {
+  const key = JSON.stringify(limits)
+  const opening = apps.get(key) ?? buildApp(t, limits)
+  apps.set(key, opening)
+  const app = await opening
+  const name = `ada ${++people}`
+  const ada = await app.user(name)
   await push(ada, change({ entity_id: 'old', timestamp: 1000, ...data(10) }))
-  return { ...app, ada }
+  return { ...app, ada, name }
 }
 
 /** The request is answered 413, and nothing in the database changed. */
@@ -38,18 +46,18 @@ async function refused(t: Test, { context }: TestApp, what: string, request: () 
 
 for (const [way, write] of writes) {
   t.test(`${way}: as many bytes as there is room for, not one more`, async (t) => {
-    const app = await open(t, { MAX_USER_BYTES: '30' })
+    const app = await open({ MAX_USER_BYTES: '30' })
     await refused(t, app, '21 bytes', () => write(app.ada, 'new', 21))
     t.ok((await write(app.ada, 'new', 20)).status < 300)
     t.equal((await usage(app.context, app.ada.userId)).bytes, 30)
-    const bob = await app.user('bob')
+    const bob = await app.user(`bob ${way}`)
     t.equal((await push(bob, change({ entity_id: 'x', ...data(30) }))).status, 200, "another user's room is their own")
   })
 }
 
 for (const [way, write] of writes.slice(0, 3)) {
   t.test(`${way}: as many records as there is room for, not one more`, async (t) => {
-    const app = await open(t, { MAX_USER_RECORDS: '2' })
+    const app = await open({ MAX_USER_RECORDS: '2' })
     t.ok((await write(app.ada, 'new', 1)).status < 300)
     await refused(t, app, 'a third one', () => write(app.ada, 'newer', 1))
     t.same(await usage(app.context, app.ada.userId), { bytes: 11, records: 2 })
@@ -59,7 +67,7 @@ for (const [way, write] of writes.slice(0, 3)) {
 t.test(
   'A push or import that would pass the quota is refused as a whole, its deletes and its other changes too',
   async (t) => {
-    const app = await open(t, { MAX_USER_BYTES: '30', MAX_USER_RECORDS: '3' })
+    const app = await open({ MAX_USER_BYTES: '30', MAX_USER_RECORDS: '3' })
     const [a, b, c] = ['a', 'b', 'c'].map((entity_id) => change({ entity_id, ...data(1) }))
     const large = change({ entity_id: 'large', ...data(21) })
     await refused(t, app, 'records', () => push(app.ada, gone('old'), a as object, b as object, c as object))
@@ -79,7 +87,7 @@ t.test(
 )
 
 t.test('Deletes always pass, and what is deleted counts on', async (t) => {
-  const app = await open(t, { MAX_USER_BYTES: '20', MAX_USER_RECORDS: '2' })
+  const app = await open({ MAX_USER_BYTES: '20', MAX_USER_RECORDS: '2' })
   await push(app.ada, change({ entity_id: 'other', timestamp: 1000, ...data(10) }))
   t.equal((await app.ada.call('DELETE', '/api/v1/bookmarks/old')).status, 200)
   t.equal((await push(app.ada, gone('other'))).body.accepted, 1)
@@ -90,7 +98,7 @@ t.test('Deletes always pass, and what is deleted counts on', async (t) => {
 })
 
 t.test('At the limit of records a delete of an unknown entity is accepted and leaves nothing', async (t) => {
-  const app = await open(t, { MAX_USER_RECORDS: '2' })
+  const app = await open({ MAX_USER_RECORDS: '2' })
   const { body: first } = await push(app.ada, gone('a'), gone('b'), gone('c'))
   t.equal(first.accepted, 3)
   t.same(
@@ -109,8 +117,8 @@ t.test('At the limit of records a delete of an unknown entity is accepted and le
 })
 
 t.test('Creates come before the tombstones of the same push', async (t) => {
-  const app = await open(t, { MAX_USER_RECORDS: '3' })
-  const { body } = await push(app.ada, gone('a'), gone('b'), change({ entity_id: 'new' }))
+  const app = await open({ MAX_USER_BYTES: '30', MAX_USER_RECORDS: '3' })
+  const { body } = await push(app.ada, gone('a'), gone('b'), change({ entity_id: 'new', ...data(1) }))
   t.equal(body.accepted, 3)
   t.same(
     (await pullAll(app.ada)).changes.map(({ entity_id }) => entity_id),
@@ -119,7 +127,7 @@ t.test('Creates come before the tombstones of the same push', async (t) => {
 })
 
 t.test('At the limit: a retry passes, and so does what takes no more room than before', async (t) => {
-  const app = await open(t, { MAX_USER_BYTES: '10', MAX_USER_RECORDS: '1' })
+  const app = await open({ MAX_USER_BYTES: '10', MAX_USER_RECORDS: '1' })
   const edit = (timestamp: number, bytes: number) =>
     change({ entity_id: 'old', operation: 'update', timestamp, ...data(bytes) })
   const equal = edit(2000, 10)
@@ -136,11 +144,11 @@ t.test('At the limit: a retry passes, and so does what takes no more room than b
 })
 
 t.test('Above a lowered limit: nothing is lost, and everything that takes no more room passes', async (t) => {
-  const first = await open(t, {})
+  const first = await open({})
   await push(first.ada, change({ entity_id: 'other', timestamp: 1000, ...data(10) }))
   await first.close()
   const app = await buildApp(t, { MAX_USER_BYTES: '5', MAX_USER_RECORDS: '1' }, { dataDir: first.dataDir })
-  const ada = await app.user('ada')
+  const ada = await app.user(first.name)
   t.equal((await pullAll(ada)).changes.length, 2)
   await refused(t, app, 'a longer one', () => ada.call('PUT', '/api/v1/bookmarks/old', { body: data(11) }))
   await refused(t, app, 'a new one', () => push(ada, change({ entity_id: 'new', ...data(1) })))
@@ -156,18 +164,19 @@ t.test('Above a lowered limit: nothing is lost, and everything that takes no mor
 })
 
 t.test('16 writers at once: exactly the limit is stored', async (t) => {
+  const most = { bytes: depth(1000, 2000), records: depth(100, 200) }
   for (const [name, env] of [
-    ['bytes', { MAX_USER_BYTES: '2000' }],
-    ['records', { MAX_USER_RECORDS: '200' }],
+    ['bytes', { MAX_USER_BYTES: `${most.bytes}` }],
+    ['records', { MAX_USER_RECORDS: `${most.records}` }],
   ] as const) {
     const app = await buildApp(t, env)
     const ada = await app.user('ada')
     const answers = await Promise.all(Array.from({ length: 16 }, (_, index) => fill(ada, index)))
-    t.same(await usage(app.context, ada.userId), { bytes: 2000, records: 200 }, name)
-    t.same(await countUsage(app.context, ada.userId), { bytes: 2000, records: 200 })
+    t.same(await usage(app.context, ada.userId), most, name)
+    t.same(await countUsage(app.context, ada.userId), most)
     t.equal(
       answers.reduce((sum, stored) => sum + stored, 0),
-      200,
+      most.records,
       'and each of them was told so',
     )
   }

@@ -217,7 +217,7 @@ t.test('total_bookmarks is the number of live bookmarks, whatever was written by
       }
       return true
     }),
-    { numRuns: depth(20, 80) },
+    { numRuns: depth(10, 80) },
   )
   t.ok(counts > run, `${run} scripts`)
 })

@@ -9,7 +9,7 @@ import { buildApp, type TestUser } from '../support/app.ts'
 import { change } from '../support/changes.ts'
 import { depth } from '../support/depth.ts'
 
-const numRuns = depth(20, 60)
+const numRuns = depth(12, 60)
 const limits = { bytes: 60, records: 5 }
 
 const entity = fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h')
