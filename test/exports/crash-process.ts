@@ -1,4 +1,4 @@
-// A process of its own that is killed: it works on exports, with the service's variables, until it hangs where `HANG` says.
+// A process of its own that is killed: it works on exports, with the service's variables, and hangs at each where `HANG` says.
 
 import { readConfig } from '../../src/config/config.ts'
 import { openDatabase } from '../../src/db/open.ts'
@@ -7,12 +7,16 @@ import { openObjectStore } from '../../src/objects/open.ts'
 import type { ObjectStore } from '../../src/objects/store.ts'
 import { createSeal } from '../../src/seal/seal.ts'
 import { silent } from '../support/log.ts'
-import { pastFirstPart } from './fixture.ts'
 
+export type Point = 'before the file' | 'within the file' | 'after the file'
+
+/** After so many pieces it is within the file. */
+const pieces = Number(process.env.HANG_AFTER)
+const points: Record<string, Point> = JSON.parse(process.env.HANG ?? '{}')
 const config = readConfig(process.env)
 const objects = await openObjectStore(config)
 
-const puts: Record<string, ObjectStore['put']> = {
+const puts: Record<Point, ObjectStore['put']> = {
   'before the file': hang,
   'within the file': (key, exportKey, content, signal) => objects.put(key, exportKey, begin(content), signal),
   async 'after the file'(...args) {
@@ -22,24 +26,32 @@ const puts: Record<string, ObjectStore['put']> = {
 }
 
 async function* begin(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  let pieces = 0
+  let count = 0
   for await (const piece of content) {
     yield piece
-    if (++pieces === pastFirstPart) await hang()
+    if (++count === pieces) await hang()
   }
 }
 
 function hang(): Promise<never> {
-  process.stdout.write('hanging')
+  process.stdout.write('.')
   return new Promise(() => {})
 }
 
-startExportWorker({
+function putOf(key: string): ObjectStore['put'] {
+  const point = points[key.split('.')[0] ?? '']
+  return point ? puts[point] : objects.put
+}
+
+const parts = {
   database: await openDatabase(config.databaseUrl, silent),
-  objects: { ...objects, put: puts[process.env.HANG ?? ''] ?? objects.put },
+  objects: { ...objects, put: ((key, ...others) => putOf(key)(key, ...others)) as ObjectStore['put'] },
   seal: createSeal(config.secretKeys ?? []),
   log: silent,
   clock: Date.now,
-})
+}
+// One of them makes two exports at a time.
+startExportWorker(parts)
+startExportWorker(parts)
 // Whoever was to kill it is gone.
 process.stdin.resume().on('end', () => process.exit())

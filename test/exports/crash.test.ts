@@ -2,87 +2,101 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
+import { type Row, records } from '../../src/db/rows.ts'
 import { sweepExports } from '../../src/exports/sweep.ts'
 import { ObjectNotFoundError } from '../../src/objects/store.ts'
-import { buildApp, type TestUser } from '../support/app.ts'
-import { databaseUrl } from '../support/database-url.ts'
+import { buildApp } from '../support/app.ts'
 import { endLeases, finishedExport } from '../support/exports.ts'
 import { folder } from '../support/service.ts'
 import { testOnEachStore } from '../support/stores.ts'
-import { exportKey, largeImport, openFile, secretKey } from './fixture.ts'
+import type { Point } from './crash-process.ts'
+import { bookmark, exportKey, largeBookmarks, openObject, pastFirstPart, secretKey } from './fixture.ts'
 
 const path = '/api/v1/exports'
-const count = largeImport().bookmarks.length
 const program = fileURLToPath(new URL('crash-process.ts', import.meta.url))
 
 testOnEachStore(t, (t, store) => {
-  /** What all processes have in common. */
-  async function environment(t: Test, dataDir: string) {
-    return {
-      ...(await store.env(t)),
-      DATA_DIR: dataDir,
-      DATABASE_URL: await databaseUrl(dataDir),
-      SECRET_KEY: Buffer.from(secretKey).toString('base64'),
-    }
-  }
-
-  for (const [point, isWhole, isLeft] of [
-    ['before the file', false, false],
-    ['within the file', false, true],
-    ['after the file', true, false],
-  ] as const) {
-    t.test(`a process is killed ${point}: the restarted service finishes the export`, async (t) => {
+  t.test(
+    'a process is killed before, within and after a file: the restarted service finishes the exports',
+    async (t) => {
       const dataDir = await folder(t)
-      const env = await environment(t, dataDir)
+      const env = {
+        ...(await store.env(t)),
+        DATA_DIR: dataDir,
+        DATABASE_URL: `sqlite:${dataDir}/bookmarks.db`,
+        SECRET_KEY: Buffer.from(secretKey).toString('base64'),
+      }
       const operator = await store.operate(env)
-      const id = await prepare(t, env, dataDir)
-      await killAt(t, env, point)
-      t.strictSame(await operator.objects(), isWhole ? [`${id}.1`] : [])
-      t.strictSame(await operator.leftovers(), isLeft ? [`${id}.1`] : [])
+      const asked = await prepare(t, env, dataDir)
+      const [before, within, after] = asked.map(({ id }) => id) as [string, string, string]
+      await killWhenAt(t, env, { [before]: 'before the file', [within]: 'within the file', [after]: 'after the file' })
+      t.strictSame([await operator.objects(), await operator.leftovers()], [[`${after}.1`], [`${within}.1`]])
 
       const app = await buildApp(t, env, { dataDir })
-      const ada = await app.user('ada')
-      if (!isWhole) await t.rejects(app.context.objects.get(`${id}.1`, exportKey), ObjectNotFoundError)
-      t.match((await ada.call('GET', path)).body.exports, [{ id, status: 'processing', size_bytes: null }])
-      t.equal((await ada.call('GET', `${path}/${id}`)).status, 400, 'what is there cannot be downloaded')
+      const { objects } = app.context
+      await t.rejects(objects.get(`${before}.1`, exportKey), ObjectNotFoundError)
+      await t.rejects(objects.get(`${within}.1`, exportKey), ObjectNotFoundError)
+      for (const { id, person } of asked) {
+        const { body } = await app.as(person).call('GET', path)
+        t.match(
+          body.exports.find((one: { id: string }) => one.id === id),
+          { status: 'processing', size_bytes: null },
+        )
+        t.equal((await app.as(person).call('GET', `${path}/${id}`)).status, 400, 'what is there cannot be downloaded')
+      }
 
       await endLeases(app.context)
       app.context.exportWorker.wake()
-      t.match(await finishedExport(ada, id), { status: 'completed', bookmark_count: count })
-      t.equal(await countOpened(ada, id), count)
+      for (const { id, person, count } of asked) {
+        t.match(await finishedExport(app.as(person), id), { status: 'completed', bookmark_count: count })
+        const { bookmarks } = JSON.parse(await openObject(objects, `${id}.2`))
+        t.equal(new Set(bookmarks.map((each: { id: string }) => each.id)).size, count)
+      }
       await sweepExports(app.context)
-      t.strictSame(await operator.objects(), [`${id}.2`], 'what the dead process left is swept')
-      t.strictSame(await operator.leftovers(), [])
-    })
-  }
+      const made = asked.map(({ id }) => `${id}.2`)
+      t.strictSame([await operator.objects(), await operator.leftovers()], [made, []], 'what it left is swept')
+    },
+  )
 })
 
-/** Leaves an export that nobody has begun. */
-async function prepare(t: Test, env: Record<string, string>, dataDir: string): Promise<string> {
-  const app = await buildApp(t, env, { dataDir })
-  await app.context.exportWorker.close()
-  const ada = await app.user('ada')
-  await ada.call('POST', '/api/v1/sync/import', { body: largeImport() })
-  const { body } = await ada.call('POST', path)
-  await app.close()
-  return body.id
+/** Leaves three exports that nobody has begun; the second is large enough to be killed within. */
+async function prepare(t: Test, env: Record<string, string>, dataDir: string) {
+  const { context, user, close } = await buildApp(t, env, { dataDir })
+  await context.exportWorker.close()
+  const { database } = context
+  const key = Buffer.from(exportKey).toString('base64')
+  const signUp = async (name: string, rowsOf: (userId: string) => Row[]) => {
+    const person = await user(name)
+    await person.call('PUT', '/api/v1/account/export-key', { body: { key } })
+    const rows = rowsOf(person.userId)
+    await database.write((trx) => database.upsert(trx, records, rows))
+    return { person, count: rows.length }
+  }
+  const ada = await signUp('ada', largeBookmarks)
+  const bob = await signUp('bob', (userId) => [bookmark(userId, 1), bookmark(userId, 2)])
+  const ask = async (owner: typeof ada) => {
+    const { body } = await owner.person.call('POST', path)
+    return { ...owner, id: body.id as string }
+  }
+  const asked = [await ask(bob), await ask(ada), await ask(bob)]
+  await close()
+  return asked
 }
 
-/** Starts a worker in a process of its own and kills it once it hangs at that point. */
-async function killAt(t: Test, env: Record<string, string>, point: string): Promise<void> {
+/** Starts workers in a process of its own and kills it once all of them hang. */
+async function killWhenAt(t: Test, env: Record<string, string>, points: Record<string, Point>): Promise<void> {
+  const hang = { HANG: JSON.stringify(points), HANG_AFTER: String(pastFirstPart) }
   const child = spawn(process.execPath, [program], {
-    env: { ...process.env, ...env, HANG: point },
+    env: { ...process.env, ...env, ...hang },
     stdio: ['pipe', 'pipe', 'inherit'],
   })
   t.teardown(() => child.kill('SIGKILL'))
-  const [output] = await Promise.race([once(child.stdout, 'data'), once(child, 'exit')])
-  t.equal(String(output), 'hanging')
+  let output = ''
+  for await (const text of child.stdout.setEncoding('utf8')) {
+    output += text
+    if (output.length === Object.keys(points).length) break
+  }
+  t.equal(output, '...')
   child.kill('SIGKILL')
   await once(child, 'exit')
-}
-
-async function countOpened(user: TestUser, id: string): Promise<number> {
-  const key = Buffer.from((await user.call('GET', '/api/v1/account/export-key')).body.key, 'base64')
-  const { bookmarks } = JSON.parse(await openFile((await user.call('GET', `${path}/${id}`)).raw, key))
-  return new Set(bookmarks.map((each: { id: string }) => each.id)).size
 }

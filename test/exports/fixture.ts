@@ -129,9 +129,9 @@ export async function openObject(objects: ObjectStore, key: string | null | unde
 /** After so many pieces the upload of an export to S3 has begun, and its first part is sent. */
 export const pastFirstPart = 130
 
-/** Bookmarks of ada's for more pieces than that. */
-export function largeBookmarks(): Row[] {
-  return Array.from({ length: 35 }, (_, index) => bookmark('ada', index, 'x'.repeat(262_144)))
+/** Bookmarks for more pieces than that. */
+export function largeBookmarks(userId = 'ada'): Row[] {
+  return Array.from({ length: 35 }, (_, index) => bookmark(userId, index, 'x'.repeat(262_144)))
 }
 
 /** The same as a request asks for them. */

@@ -5,20 +5,21 @@ import { promisify } from 'node:util'
 import t from 'tap'
 import { records } from '../../src/db/rows.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
-import { depth } from '../support/depth.ts'
+import { depth, isDeep } from '../support/depth.ts'
 import { createdExport } from '../support/exports.ts'
 import { folder, startService } from '../support/service.ts'
-import { testOnEachStore } from '../support/stores.ts'
+import { testOnEachStore, testOnFolder } from '../support/stores.ts'
 import { keys, recordBytes, sealedBookmarks } from './large.ts'
 
-const total = depth(2 ** 27, 2 ** 30)
+const total = depth(2 ** 25, 2 ** 30)
 const count = Math.ceil(total / recordBytes)
 const client = fileURLToPath(new URL('large-client.ts', import.meta.url))
 
 const dataDir = await folder(t)
 const [ada, bob] = await prepare()
 
-testOnEachStore(t, (t, store) => {
+const testOnStores = isDeep ? testOnEachStore : testOnFolder
+testOnStores(t, (t, store) => {
   t.test('a large export is made, downloaded and opened at constant memory', async (t) => {
     const service = await startService(t, dataDir, await store.env(t))
     const [large, small] = [service.as(ada), service.as(bob)]

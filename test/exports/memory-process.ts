@@ -1,23 +1,36 @@
-// A process of its own that is measured: prints by how many bytes it grows while it makes ada's export, `memory-process.ts FOLDER`.
+// A process of its own that is measured: makes two people's exports, and prints by how many bytes it grows while it makes
+// each, `memory-process.ts FOLDER ADAS-EXPORT BOBS-EXPORT`.
 import { exportId, openFixture } from './fixture.ts'
+
+export interface Measured {
+  /** In bytes, at the most. */
+  growth: number
+  /** Of the event loop, while the export was made. */
+  turns: number
+  bookmark_count: number | null
+}
 
 const fixture = await openFixture(process.argv[2] ?? '')
 const worker = fixture.worker()
-await fixture.addExport(exportId(1), 'bob')
-worker.wake()
-await fixture.settled(exportId(1), 'bob')
+let [most, turns] = [0, 0]
+watch()
+// What the first export loads is not counted.
+await make(exportId(1), 'cyd')
+process.stdout.write(JSON.stringify([await make(exportId(2), 'ada'), await make(exportId(3), 'bob')]))
+process.exit()
 
-const before = process.memoryUsage.rss()
-let most = before
-let turns = 0
-const watch = () => {
+function watch(): void {
   turns++
   most = Math.max(most, process.memoryUsage.rss())
   setImmediate(watch)
 }
-watch()
-await fixture.addExport(exportId(2), 'ada')
-worker.wake()
-const { bookmark_count } = await fixture.settled(exportId(2), 'ada')
-process.stdout.write(JSON.stringify({ growth: most - before, turns, bookmark_count }))
-process.exit()
+
+async function make(id: string, user: string): Promise<Measured> {
+  const before = process.memoryUsage.rss()
+  most = before
+  turns = 0
+  await fixture.addExport(id, user)
+  worker.wake()
+  const { bookmark_count } = await fixture.settled(id, user)
+  return { growth: most - before, turns, bookmark_count }
+}

@@ -47,9 +47,15 @@ const minioStore = (minio: SharedMinio): Omit<TestStore, 'open'> => ({
   operate: (env) => operateBucket(env as S3Environment),
 })
 
-/** Runs the tests on every kind of object store. */
-export function testOnEachStore(t: Test, tests: (t: Test, store: TestStore) => void): void {
+type StoreTests = (t: Test, store: TestStore) => void
+
+export function testOnFolder(t: Test, tests: StoreTests): void {
   t.test('on a folder', async (t) => tests(t, openable(folderStore)))
+}
+
+/** Runs the tests on every kind of object store. */
+export function testOnEachStore(t: Test, tests: StoreTests): void {
+  testOnFolder(t, tests)
   t.test('on MinIO', async (t) => {
     const minio = await sharedMinio(t)
     if (typeof minio === 'string') t.plan(0, minio)
