@@ -21,7 +21,7 @@ const limitMs = { quick: 1_800_000, deep: 14_400_000 }
 
 const { values, positionals: named } = parseArgs({ options: { deep: { type: 'boolean' } }, allowPositionals: true })
 const depth = values.deep ? 'deep' : 'quick'
-const { processes, recorded } = await planTests(named)
+const { processes, recorded } = await planTests(named, depth)
 const output = resolve('.tap/tests.tap')
 const traffic = resolve('.tap/traffic')
 const settings = {

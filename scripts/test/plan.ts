@@ -23,12 +23,15 @@ const onPostgres = [
   'test/sync/*',
   'test/realtime/{broadcast,closing,messages,since}.test.ts',
   'test/operations/*',
+  'test/commands/reseal*',
   'test/auth/{login-limits,lease,refresh}.test.ts',
   'test/db/quota-migration.test.ts',
   'test/hostile/{fields,ids,two-users}.test.ts',
   'test/http/{health,metrics-state}.test.ts',
   'test/log.test.ts',
 ]
+/** With --deep, everything that reaches data through the service does. */
+const onPostgresInDepth = [...onPostgres, 'test/{hostile,http,interface,realtime}/*']
 
 /** Tests with a process of their own, because they are long or measure it. The others share one process per folder. */
 const alone = [
@@ -41,14 +44,14 @@ const alone = [
 ]
 
 /** Plans the processes for all tests, or for the `named` ones. */
-export async function planTests(named: string[]): Promise<Plan> {
+export async function planTests(named: string[], depth: 'quick' | 'deep'): Promise<Plan> {
   const all = await matching(['test/**/*.test.ts'])
   const unknown = named.filter((file) => !all.includes(file))
   if (unknown.length > 0) throw new Error(`not a test file: ${unknown.join(', ')}`)
   const isChosen = (file: string) => named.length === 0 || named.includes(file)
   const recorded = await matching(['test/recorded/*'])
   const sqlite = all.filter((file) => !file.startsWith('test/postgres/') && !recorded.includes(file))
-  const postgres = await matching(onPostgres)
+  const postgres = await matching(depth === 'deep' ? onPostgresInDepth : onPostgres)
   const processes = [
     ...inProcesses(sqlite.filter(isChosen), 'SQLite'),
     ...inProcesses(postgres.filter(isChosen), 'Postgres'),
@@ -66,5 +69,5 @@ function inProcesses(files: string[], database: TestProcess['database']): TestPr
 }
 
 async function matching(patterns: string[]): Promise<string[]> {
-  return (await Array.fromAsync(glob(patterns))).filter((path) => path.endsWith('.test.ts')).sort()
+  return [...new Set(await Array.fromAsync(glob(patterns)))].filter((path) => path.endsWith('.test.ts')).sort()
 }
