@@ -8,8 +8,9 @@ type Edits = Record<'lost' | 'won', PlaintextBookmark>
 /** Both edit one bookmark, and neither hears of the other. The phone's edit is the older one: it must lose. */
 export async function editOffline(laptop: Device, phone: Device, { lost, won }: Edits): Promise<void> {
   await phone.sync.put(lost)
-  // Of two edits in the same millisecond, the one by the phone would win: its name is the greater.
-  await sleep(20)
+  // By their clocks: of two edits in the same millisecond, the phone's would win.
+  const editedAt = await phone.editedAt(lost.id)
+  while ((await laptop.now()) <= editedAt) await sleep(1)
   await laptop.sync.put(won)
 }
 

@@ -51,6 +51,20 @@ export class Device implements AsyncDisposable {
     if (error) throw error
   }
 
+  /** The timestamp of its pending edit of a bookmark (Unix ms). */
+  async editedAt(bookmarkId: string): Promise<number> {
+    const { rows } = await this.#store.read([bookmarkId])
+    const edit = rows[0]?.waiting.at(-1)
+    if (!edit) throw new Error(`The ${this.id} has no pending edit of ${bookmarkId}`)
+    return edit.change.timestamp
+  }
+
+  /** Its clock, as its next edit is stamped: corrected by the service's (Unix ms). */
+  async now(): Promise<number> {
+    const { meta } = await this.#store.load()
+    return Date.now() + (meta?.clockOffset ?? 0)
+  }
+
   async goOnline(): Promise<void> {
     await this.sync.start()
     await this.until('going online', 'status', () => this.sync.status().state === 'online')

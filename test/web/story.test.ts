@@ -48,14 +48,18 @@ else {
     await live(laptop)
     await other.setOffline(false)
     await live(phone)
-    const conflicts = laptop.locator('#conflicts li')
-    await conflicts.waitFor()
-    t.equal((await conflicts.count()) + (await phone.locator('#conflicts li').count()), 1, 'one conflict is shown')
-    t.match(await conflicts.textContent(), /This device: “Comics of the laptop”. Another device: “Comics of the phone”/)
-    await screenshot(laptop, 'conflict')
+    // Whose edit is the newer one is for their clocks to say.
+    const loser = await Promise.race([laptop, phone].map(conflictShown))
+    const [mine, theirs, winner] = loser === laptop ? ['laptop', 'phone', phone] : ['phone', 'laptop', laptop]
+    const conflict = loser.locator('#conflicts li')
+    t.equal((await conflict.count()) + (await winner.locator('#conflicts li').count()), 1, 'one conflict is shown')
+    const text = `This device: “Comics of the ${mine}”. Another device: “Comics of the ${theirs}”`
+    t.match(await conflict.textContent(), new RegExp(text))
+    await screenshot(loser, 'conflict')
     t.strictSame(await shownTree(laptop, 31), await shownTree(phone, 31), 'both show the same')
-    await conflicts.getByRole('button', { name: 'Restore mine' }).click()
-    await phone.getByText('Comics of the laptop').waitFor()
+    await conflict.getByRole('button', { name: 'Restore mine' }).click()
+    const title = `Comics of the ${mine}`
+    for (const page of [laptop, phone]) await page.getByText(title).waitFor()
 
     await laptop.getByRole('button', { name: 'Create an encrypted export' }).click()
     const link = laptop.locator('#exports a')
@@ -68,8 +72,8 @@ else {
     t.notOk(bytes.includes('Comics'))
 
     laptop.on('dialog', (dialog) => dialog.accept())
-    await laptop.getByRole('button', { name: 'Delete Comics of the laptop' }).click()
-    await laptop.locator('summary', { hasText: 'Comics of the laptop' }).waitFor({ state: 'detached' })
+    await laptop.getByRole('button', { name: `Delete ${title}` }).click()
+    await laptop.locator('summary', { hasText: title }).waitFor({ state: 'detached' })
     await live(laptop)
     // The folder and the four bookmarks in it are gone.
     await shownTree(laptop, 26)
@@ -153,6 +157,11 @@ else {
     await page.keyboard.type('by KEY')
     await page.getByText('1 found').waitFor()
   })
+}
+
+async function conflictShown(page: Page): Promise<Page> {
+  await page.locator('#conflicts li').waitFor()
+  return page
 }
 
 async function edit(page: Page, from: string, to: string): Promise<void> {
