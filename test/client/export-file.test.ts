@@ -110,15 +110,16 @@ t.test('leaving early lets go of the stream; a stream that breaks breaks the rea
   await t.rejects(openExport(broken, exportKeys), /offline/)
 })
 
-t.test('a stream that damages the file: what came before is genuine, then it throws', async (t) => {
+t.test('a file damaged at its end: the bookmarks before the damage are genuine, then it throws', async (t) => {
   const file = writeExport(keys.exportKey, prefix, exportJson(makeBookmarks(400)))
   file.writeUInt8(file.readUInt8(file.length - 1) ^ 1, file.length - 1)
-  let count = 0
+  const read: PlaintextBookmark[] = []
   const reading = async () => {
-    for await (const bookmark of streamExport(file, exportKeys)) t.equal(bookmark.id, `bookmark ${count++}`)
+    for await (const bookmark of streamExport(file, exportKeys)) read.push(bookmark)
   }
   await t.rejects(reading(), { name: 'ExportError', fault: 'damaged' })
-  t.ok(count > 0 && count < 400)
+  t.ok(read.length > 0 && read.length < 400)
+  t.same(read, makeBookmarks(read.length))
 })
 
 t.test('a bookmark that does not open fails the whole, naming it', async (t) => {

@@ -1,6 +1,8 @@
+// Each use of a passphrase costs 0.3 s of Argon2.
 import t from 'tap'
 import { changePassphrase, createKeyring, openKeyring } from '../../src/client/keyring.ts'
 import { parseRecoveryCode } from '../../src/client/recovery-code.ts'
+import { depth } from '../support/depth.ts'
 import {
   fromHex,
   hkdf,
@@ -37,8 +39,7 @@ function altered(change: (keyring: KeyringJson) => void): string {
   return JSON.stringify(parsed)
 }
 
-t.test('vector: opens with the passphrase, in whatever form it is typed, and with the recovery code', async (t) => {
-  t.same(await openKeyring(keyring, { userId, passphrase }), masterKey)
+t.test('vector: opens with the passphrase in another Unicode form, and with the recovery code', async (t) => {
   t.not(vector.passphrase_nfd, passphrase)
   t.same(await openKeyring(keyring, { userId, passphrase: vector.passphrase_nfd }), masterKey)
   t.same(await openKeyring(keyring, { userId, recoveryCode }), masterKey)
@@ -85,7 +86,7 @@ t.test('a new keyring: random keys, the designed parameters, opened by libsodium
 t.test('changing the passphrase: the old one no longer opens, master key and recovery code stay', async (t) => {
   const changed = await changePassphrase(keyring, { userId, passphrase }, 'another one')
   t.same(await openKeyring(changed, { userId, passphrase: 'another one' }), masterKey)
-  await t.rejects(openKeyring(changed, { userId, passphrase }), fault('wrong-passphrase'))
+  await t.rejects(changePassphrase(changed, { userId, passphrase }, 'again'), fault('wrong-passphrase'))
   t.same(await openKeyring(changed, { userId, recoveryCode }), masterKey)
   const [before, after] = [JSON.parse(keyring) as KeyringJson, JSON.parse(changed) as KeyringJson]
   t.same(after.recovery, before.recovery)
@@ -98,9 +99,10 @@ t.test('a forgotten passphrase: the recovery code sets a new one', async (t) => 
 })
 
 t.test('a wrong passphrase is refused', async (t) => {
-  const wrong = fault('wrong-passphrase', /passphrase/)
-  await t.rejects(openKeyring(keyring, { userId, passphrase: `${passphrase} ` }), wrong)
-  await t.rejects(changePassphrase(keyring, { userId, passphrase: 'guess' }, 'mine now'), wrong)
+  await t.rejects(
+    openKeyring(keyring, { userId, passphrase: `${passphrase} ` }),
+    fault('wrong-passphrase', /passphrase/),
+  )
 })
 
 t.test('a wrong recovery code and a mistyped one are told apart', async (t) => {
@@ -125,14 +127,18 @@ t.test('the keyring of another user is refused', async (t) => {
 })
 
 t.test('altered parameters within the bounds are refused', async (t) => {
-  const changes: ((keyring: KeyringJson) => void)[] = [
+  type Change = (keyring: KeyringJson) => void
+  const ofTheKey: Change[] = [
+    (keyring) => (keyring.passphrase.salt = Buffer.alloc(16).toString('base64')),
     (keyring) => (keyring.passphrase.iterations = 4),
     (keyring) => (keyring.passphrase.memory_kib = 65_537),
-    (keyring) => (keyring.passphrase.salt = Buffer.alloc(16).toString('base64')),
-    (keyring) => (keyring.passphrase.nonce = keyring.recovery.nonce),
-    (keyring) => (keyring.passphrase.wrapped_key = keyring.recovery.wrapped_key),
   ]
-  for (const change of changes) {
+  const ofTheWrapping: Change[] = [
+    (keyring) => (keyring.passphrase.wrapped_key = keyring.recovery.wrapped_key),
+    (keyring) => (keyring.passphrase.nonce = keyring.recovery.nonce),
+  ]
+  const count = depth(1, 3)
+  for (const change of [...ofTheKey.slice(0, count), ...ofTheWrapping.slice(0, count)]) {
     await t.rejects(openKeyring(altered(change), { userId, passphrase }), fault('wrong-passphrase'))
   }
 })

@@ -1,11 +1,9 @@
-import type { Test } from 'tap'
 import type { SendRequest } from '../../../src/client/api/send.ts'
 import { type Client, createClient } from '../../../src/client/api.ts'
-import { buildApp, type TestApp } from '../../support/app.ts'
+import { sharedApp } from '../../support/shared-app.ts'
 
-/** A signed-in tab of a browser: the service in this process, and a jar with its two cookies. */
+/** A signed-in tab of a browser, of a person of its own: a jar with two cookies, at the service in this process. */
 export interface Tab {
-  app: TestApp
   client: Client
   userId: string
   /** Paths of the requests that reached the service, in order. */
@@ -14,16 +12,15 @@ export interface Tab {
 }
 
 /** `around` stands between the client and the network. */
-export async function openTab(t: Test, around: (send: SendRequest) => SendRequest = (send) => send): Promise<Tab> {
-  const app = await buildApp(t)
-  const { session, refresh, userId } = await app.user('ada')
+export async function openTab(around: (send: SendRequest) => SendRequest = (send) => send): Promise<Tab> {
+  const { user, listen } = await sharedApp()
+  const { session, refresh, userId } = await user('ada')
   const tab: Omit<Tab, 'client'> = {
-    app,
     userId,
     sent: [],
     jar: { service_session: session, service_refresh: refresh },
   }
-  const client = createClient({ baseUrl: await app.listen(), deviceId: 'laptop', fetch: around(withCookies(tab)) })
+  const client = createClient({ baseUrl: await listen(), deviceId: 'laptop', fetch: around(withCookies(tab)) })
   return { ...tab, client }
 }
 

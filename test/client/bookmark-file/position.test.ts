@@ -6,12 +6,10 @@ t.test('positions rise as strings, in the format of fractional-indexing', async 
   const expected = ['a0', 'a1', 'a9', 'aA', 'aZ', 'aa', 'az', 'b00', 'b01', 'bzz', 'c000', 'c001', 'cOzu']
   t.same(indexes.slice(0, expected.length).map(positionAt), expected)
   const all = [...Array.from({ length: 5000 }, (_, index) => index), ...indexes.slice(-2)].map(positionAt)
-  t.same(
-    all.toSorted((a, b) => (a < b ? -1 : 1)),
-    all,
-  )
+  t.ok(all.every((position, index) => index === 0 || position > (all[index - 1] ?? '')))
   // An integer part: its first letter gives its length. No fraction, so no zero at its end.
-  for (const position of all) t.equal(position.length, position.charCodeAt(0) - 95)
+  const lengths = all.map((position) => position.charCodeAt(0) - 95)
+  t.ok(all.every(({ length }, index) => length === lengths[index]))
 })
 
 t.test('items without a position come after those with one, in their order', async (t) => {
