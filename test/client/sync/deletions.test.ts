@@ -6,7 +6,7 @@ import { openPeople, type Person, shown } from './person.ts'
 import { disks } from './stores.ts'
 import { turns, until } from './turns.ts'
 
-const people = await openPeople(t)
+const people = await openPeople()
 
 for (const [where, makeDisk] of Object.entries(disks)) {
   t.test(`deletes of other devices, with a store ${where}`, async (t) => {

@@ -7,7 +7,7 @@ import { openPeople, shown } from './person.ts'
 import { disks } from './stores.ts'
 import { until } from './turns.ts'
 
-const people = await openPeople(t)
+const people = await openPeople()
 const quotaExceeded = new ApiError(413, 'Storage quota exceeded')
 
 t.test('an edit is there at once, without a network, and is told to listeners', async (t) => {

@@ -8,7 +8,7 @@ import { down, up } from './network.ts'
 import { openPeople, shown } from './person.ts'
 import { disks } from './stores.ts'
 
-const people = await openPeople(t)
+const people = await openPeople()
 const file = new URL('../../fixtures/bookmarks/netscape_nested.htm', import.meta.url)
 
 for (const [where, makeDisk] of Object.entries(disks)) {

@@ -8,7 +8,7 @@ import { openPeople, shown } from './person.ts'
 import { disks } from './stores.ts'
 import { turns, until } from './turns.ts'
 
-const people = await openPeople(t)
+const people = await openPeople()
 const hourMs = 3_600_000
 
 for (const [where, makeDisk] of Object.entries(disks)) {

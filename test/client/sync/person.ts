@@ -1,9 +1,11 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import type { Test } from 'tap'
+import { CompiledQuery } from 'kysely'
+import root, { type Test } from 'tap'
 import { deriveKeys, type Keys } from '../../../src/client/keys.ts'
 import { decryptBookmark } from '../../../src/client/record.ts'
 import { buildApp, type TestApp, type TestUser } from '../../support/app.ts'
 import { pullAll } from '../../support/changes.ts'
+import { isPostgres } from '../../support/database-url.ts'
 import { World } from './clock.ts'
 import { type Device, type DeviceOptions, openDevice } from './device.ts'
 
@@ -22,9 +24,18 @@ export interface People {
   person(t: Test): Promise<Person>
 }
 
-/** The service, on a clock that the tests move. */
-export async function openPeople(t: Test): Promise<People> {
-  const app = await buildApp(t, { LOG_LEVEL: 'error' })
+let opened: Promise<People> | undefined
+
+/** The service that all tests in this process share, on the clock of the person made last. */
+export async function openPeople(): Promise<People> {
+  opened ??= open()
+  return opened
+}
+
+async function open(): Promise<People> {
+  const app = await buildApp(root, { LOG_LEVEL: 'error' })
+  // The tests are about devices, not about disks.
+  if (!isPostgres) await app.context.database.db.executeQuery(CompiledQuery.raw('pragma synchronous = off'))
   return {
     app,
     async person(t) {

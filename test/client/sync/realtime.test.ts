@@ -7,7 +7,7 @@ import { down, up } from './network.ts'
 import { openPeople, type Person, shown } from './person.ts'
 import { turns, until } from './turns.ts'
 
-const people = await openPeople(t)
+const people = await openPeople()
 
 t.test('the channel is opened where the last pull ended, and changes are taken as they come', async (t) => {
   const person = await people.person(t)

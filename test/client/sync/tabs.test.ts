@@ -10,7 +10,7 @@ import { Browser } from './tab-locks.ts'
 import { turns, until } from './turns.ts'
 import './stores.ts'
 
-const people = await openPeople(t)
+const people = await openPeople()
 
 t.test('two tabs of a browser', async (t) => {
   t.test('one talks with the service, both edit, and each shows what the other did', async (t) => {

@@ -6,18 +6,17 @@
  */
 import { randomBytes } from 'node:crypto'
 import fc from 'fast-check'
-import { CompiledQuery } from 'kysely'
 import t from 'tap'
 import type { PlaintextBookmark } from '../../../src/client/bookmark.ts'
 import { deriveKeys, type Keys } from '../../../src/client/keys.ts'
 import { decryptBookmark } from '../../../src/client/record.ts'
 import type { TreeNode } from '../../../src/client/tree.ts'
-import { buildApp, type TestApp, type TestUser } from '../../support/app.ts'
+import type { TestApp, TestUser } from '../../support/app.ts'
 import { pullAll } from '../../support/changes.ts'
-import { isPostgres } from '../../support/database-url.ts'
 import { depth } from '../../support/depth.ts'
 import { World } from './clock.ts'
 import { Ledger } from './ledger.ts'
+import { openPeople } from './person.ts'
 import { settled } from './turns.ts'
 import { Walker } from './walker.ts'
 
@@ -35,9 +34,7 @@ const step = fc.record({ device: fc.nat(2), kind: fc.nat(99), one: fc.nat(55), t
 const skews = fc.tuple(...[0, 1, 2].map(() => fc.integer({ min: -20, max: 20 })))
 
 t.test('Random walk', async (t) => {
-  const app = await buildApp(t, { LOG_LEVEL: 'error' })
-  // A walk is about devices, not about disks.
-  if (!isPostgres) await app.context.database.db.executeQuery(CompiledQuery.raw('pragma synchronous = off'))
+  const { app } = await openPeople()
   const keys = deriveKeys(randomBytes(32))
   let walks = 0
   const steps = fc.array(step, { minLength: 15, maxLength: 45 })
