@@ -16,6 +16,7 @@ import { openFolderStore } from '../../src/objects/folder.ts'
 import type { ObjectStore } from '../../src/objects/store.ts'
 import { createSeal } from '../../src/seal/seal.ts'
 import { silent } from '../support/log.ts'
+import { makeMigrated } from '../support/migrated.ts'
 
 export const exportKey = new Uint8Array(32).map((_, index) => index)
 export const start = Date.UTC(2026, 10, 21, 8)
@@ -87,7 +88,9 @@ export async function openFixture(dir: string, store?: ObjectStore) {
 
 /** For a test: with the users ada and bob, closed at the end. */
 export async function buildFixture(t: Test, store?: ObjectStore): Promise<Fixture> {
-  const fixture = await openFixture(t.testdir(), store)
+  const dir = t.testdir()
+  await makeMigrated(dir)
+  const fixture = await openFixture(dir, store)
   t.teardown(() => fixture.database.close())
   for (const user of ['ada', 'bob']) await fixture.addUser(user)
   return fixture

@@ -1,20 +1,19 @@
 import t, { type Test } from 'tap'
 import type { Schemas } from '../../src/contract/schemas.ts'
-import { buildApp } from '../support/app.ts'
+import { list, openIdleExports, path } from './exports-fixture.ts'
 
 type Export = Schemas['Export']
 
-const path = '/api/v1/exports'
 const now = Date.UTC(2026, 10, 21)
 const day = 24 * 60 * 60 * 1000
 const kept = { error: 'Too many exports kept' }
 
-/** Without a worker, exports stay as they are; `finish` makes each that is unfinished what a worker would have made it. */
+const { begin } = await openIdleExports(t)
+
+/** `finish` makes each export of ada's that is unfinished what a worker would have made it. */
 async function open(t: Test) {
-  const app = await buildApp(t)
-  await app.context.exportWorker.close()
+  const { app, ada, bob } = await begin(t)
   app.setClock(now)
-  const ada = await app.user('ada')
   const { db } = app.context.database
 
   async function finish(status: 'completed' | 'failed', expires_at = now + 7 * day): Promise<void> {
@@ -22,6 +21,7 @@ async function open(t: Test) {
     await db
       .updateTable('exports')
       .set(status === 'completed' ? { status, ...file } : { status })
+      .where('user_id', '=', ada.userId)
       .where('status', 'in', ['pending', 'processing'])
       .execute()
   }
@@ -36,17 +36,16 @@ async function open(t: Test) {
     return made
   }
 
-  const list = async (): Promise<Export[]> => (await ada.call('GET', path)).body.exports
-  return { ...app, ada, finish, have, list }
+  return { ada, bob, finish, have, list: () => list(ada), setClock: app.setClock }
 }
 
 t.test('Ten exports a user are kept: the next one is refused until one is deleted', async (t) => {
-  const { ada, user, have, list } = await open(t)
+  const { ada, bob, have, list } = await open(t)
   const [oldest] = await have('completed', 10)
   const { status, body } = await ada.call('POST', path)
   t.same([status, body], [429, kept])
   t.equal((await list()).length, 10)
-  t.equal((await (await user('bob')).call('POST', path)).status, 201, 'others are not concerned')
+  t.equal((await bob.call('POST', path)).status, 201, 'others are not concerned')
   await ada.call('DELETE', `${path}/${oldest?.id}`)
   t.equal((await ada.call('POST', path)).status, 201)
   t.equal((await ada.call('POST', path)).status, 429)

@@ -2,17 +2,17 @@ import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import { startExportWorker } from '../../src/exports/worker.ts'
 import { gated, none, until } from '../exports/fixture.ts'
-import { buildApp } from '../support/app.ts'
 import { finishedExport } from '../support/exports.ts'
+import { openIdleExports, path } from './exports-fixture.ts'
 
 const hour = 3_600_000
-const path = '/api/v1/exports'
+
+const { app, begin } = await openIdleExports(t)
 
 /** Two workers on one database: one's clock is right, the other's is wrong by so much. Their files wait to be let go. */
 async function workersApart(t: Test, skew: number) {
-  const app = await buildApp(t)
+  const { ada } = await begin(t)
   const { context } = app
-  await context.exportWorker.close()
   const start = async (clock: () => number) => {
     const gate = gated(context.objects)
     const worker = startExportWorker({ ...context, clock, objects: gate })
@@ -26,13 +26,14 @@ async function workersApart(t: Test, skew: number) {
   }
   const { db, now } = context.database
   return {
-    ada: await app.user('ada'),
+    ada,
     workers: { right: await start(Date.now), wrong: await start(() => Date.now() + skew) },
-    row: () => db.selectFrom('exports').selectAll().executeTakeFirstOrThrow(),
+    row: () => db.selectFrom('exports').selectAll().where('user_id', '=', ada.userId).executeTakeFirstOrThrow(),
     leave: (lease: { attempts: number; fence: number; endsIn: number }) =>
       db
         .updateTable('exports')
         .set({ attempts: lease.attempts, fence: lease.fence, lease_until: sql`${now} + ${lease.endsIn}` })
+        .where('user_id', '=', ada.userId)
         .execute(),
   }
 }

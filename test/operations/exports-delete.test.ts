@@ -1,12 +1,12 @@
 import t from 'tap'
-import { startExportWorker } from '../../src/exports/worker.ts'
 import { gated, until } from '../exports/fixture.ts'
-import { testOnEachStore } from '../support/stores.ts'
-import { build, buildIdle, list, make, path } from './exports-fixture.ts'
+import { list, make, openExports, path, testOnStores } from './exports-fixture.ts'
 
-testOnEachStore(t, (t, store) => {
+testOnStores(t, async (t, store) => {
+  const { begin } = await openExports(t, await store.env(t))
+
   t.test('DELETE removes the export, and its file from the disk', async (t) => {
-    const { ada, files } = await build(t, store)
+    const { ada, files } = await begin(t)
     const [kept, gone] = [await make(ada), await make(ada)]
     t.equal((await files()).length, 2)
     const { status, body } = await ada.call('DELETE', `${path}/${gone.id}`)
@@ -20,16 +20,15 @@ testOnEachStore(t, (t, store) => {
   })
 
   t.test('DELETE of an export that is being made leaves nothing behind', async (t) => {
-    const { app, ada, files } = await buildIdle(t, store)
-    const objects = gated(app.context.objects)
-    app.context.exportWorker = startExportWorker({ ...app.context, objects })
-    t.teardown(() => app.context.exportWorker.close())
+    const { app, ada, files } = await begin(t)
+    const gate = gated({ ...app.context.objects })
+    app.context.objects.put = gate.put
     const { body } = await ada.call('POST', path)
-    await until(() => objects.waiting.length === 1)
+    await until(() => gate.waiting.length === 1)
     t.strictSame(await files(), store.unfinished(`${body.id}.1`))
     const deletion = ada.call('DELETE', `${path}/${body.id}`)
     await until(async () => (await list(ada)).length === 0)
-    objects.open()
+    gate.open()
     t.equal((await deletion).status, 200)
     t.strictSame(await files(), [])
     t.strictSame(await list(ada), [])
@@ -38,14 +37,16 @@ testOnEachStore(t, (t, store) => {
   })
 
   t.test('DELETE of an export that is completed meanwhile removes its file, too', async (t) => {
-    const { app, ada, files } = await build(t, store)
+    const { app, ada, files } = await begin(t)
     const { id } = await make(ada)
     const { db } = app.context.database
-    const completed = await db.selectFrom('exports').selectAll().executeTakeFirstOrThrow()
-    await db.updateTable('exports').set({ status: 'processing', object_key: null }).execute()
+    const completed = await db.selectFrom('exports').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
+    const setExport = (values: Partial<typeof completed>) =>
+      db.updateTable('exports').set(values).where('id', '=', id).execute()
+    await setExport({ status: 'processing', object_key: null })
     const write = app.context.database.write
     app.context.database.write = async (work) => {
-      await db.updateTable('exports').set(completed).execute()
+      await setExport(completed)
       return write(work)
     }
     t.equal((await ada.call('DELETE', `${path}/${id}`)).status, 200)
@@ -53,7 +54,7 @@ testOnEachStore(t, (t, store) => {
   })
 
   t.test('when the file cannot be removed, DELETE says so and may be repeated', async (t) => {
-    const { app, ada, files } = await build(t, store)
+    const { app, ada, files } = await begin(t)
     const { id } = await make(ada)
     const { objects } = app.context
     app.context.objects = { ...objects, remove: () => Promise.reject(new Error('EIO')) }

@@ -1,12 +1,13 @@
 import { Readable } from 'node:stream'
 import t from 'tap'
 import { openFile } from '../exports/fixture.ts'
-import { testOnEachStore } from '../support/stores.ts'
-import { build, keyOf, make, path } from './exports-fixture.ts'
+import { keyOf, make, openExports, path, testOnStores } from './exports-fixture.ts'
 
-testOnEachStore(t, (t, store) => {
+testOnStores(t, async (t, store) => {
+  const { begin } = await openExports(t, await store.env(t))
+
   t.test('an export is downloaded as an attachment and opens with the export key', async (t) => {
-    const { app, ada, bob } = await build(t, store)
+    const { app, ada, bob } = await begin(t)
     const hashes = { encrypted_data: 'Y2lwaGVy', data_hash: 'hash' }
     const { body: bookmark } = await ada.call('POST', '/api/v1/bookmarks', { body: hashes })
     await bob.call('POST', '/api/v1/bookmarks', { body: { ...hashes, encrypted_data: 'Ym9i' } })
@@ -33,7 +34,7 @@ testOnEachStore(t, (t, store) => {
   })
 
   t.test('a range of the file', async (t) => {
-    const { ada } = await build(t, store)
+    const { ada } = await begin(t)
     const { id, size_bytes: size } = await make(ada)
     const whole = (await ada.call('GET', `${path}/${id}`)).raw
     const ranges: [string, number, number][] = [
@@ -63,7 +64,7 @@ testOnEachStore(t, (t, store) => {
   })
 
   t.test('a range outside of the file is 416 and says how large the file is', async (t) => {
-    const { ada } = await build(t, store)
+    const { ada } = await begin(t)
     const { id, size_bytes: size } = await make(ada)
     for (const range of [`bytes=${size}-`, 'bytes=-0']) {
       const { status, headers, body } = await ada.call('GET', `${path}/${id}`, { headers: { range } })
@@ -74,7 +75,7 @@ testOnEachStore(t, (t, store) => {
   })
 
   t.test('If-Range: the range holds for the file with that ETag, else the whole file comes', async (t) => {
-    const { ada } = await build(t, store)
+    const { ada } = await begin(t)
     const [first, second] = [await make(ada), await make(ada)]
     const { headers } = await ada.call('GET', `${path}/${first.id}`)
     const get = (id: string, ifRange: string, range = 'bytes=0-3') =>
@@ -87,7 +88,7 @@ testOnEachStore(t, (t, store) => {
   })
 
   t.test('a file that is missing or not what was stored is 503, and logged', async (t) => {
-    const { app, ada, files } = await build(t, store)
+    const { app, ada, files } = await begin(t)
     const { id } = await make(ada)
     const key = await keyOf(ada)
     const [name = ''] = await files()
@@ -109,7 +110,7 @@ testOnEachStore(t, (t, store) => {
   })
 
   t.test('a download that meets the deletion finds no export', async (t) => {
-    const { app, ada } = await build(t, store)
+    const { app, ada } = await begin(t)
     const { id } = await make(ada)
     const { objects } = app.context
     app.context.objects = {

@@ -1,8 +1,9 @@
 import type { Test } from 'tap'
 import type { Schemas } from '../../src/contract/schemas.ts'
-import { buildApp, type TestApp, type TestUser } from '../support/app.ts'
+import { buildApp, type TestUser } from '../support/app.ts'
+import { isPostgres } from '../support/database-url.ts'
 import { createdExport } from '../support/exports.ts'
-import type { TestStore } from '../support/stores.ts'
+import { testOnEachStore, testOnFolder } from '../support/stores.ts'
 
 type Export = Schemas['Export']
 type Completed = { [Field in keyof Export]: NonNullable<Export[Field]> }
@@ -11,22 +12,45 @@ export const path = '/api/v1/exports'
 /** What is null until an export is completed. */
 export const pending = { size_bytes: null, bookmark_count: null, expires_at: null }
 
-/** The service on such a store, with ada and bob. */
-export async function build(t: Test, store: TestStore) {
-  const app = await buildApp(t, await store.env(t))
-  return {
-    app,
-    ada: await app.user('ada'),
-    bob: await app.user('bob'),
-    files: async () => (await Array.fromAsync(app.context.objects.list())).sort(),
+/** Stores and databases know nothing of each other: what differs by the store is seen on one of the databases. */
+export const testOnStores = isPostgres ? testOnFolder : testOnEachStore
+
+/** The service, for several tests; `begin` gives each of them ada, bob and a store that seems to be empty. */
+export async function openExports(t: Test, env: Record<string, string> = {}) {
+  const app = await buildApp(t, env)
+  const { context } = app
+  const listFiles = () => Array.fromAsync(context.objects.list())
+  let tests = 0
+
+  async function begin(t: Test) {
+    const number = ++tests
+    const { objects } = context
+    const [parts, put] = [{ objects, write: context.database.write }, objects.put]
+    t.teardown(() => {
+      app.setClock(undefined)
+      context.objects = Object.assign(parts.objects, { put })
+      context.database.write = parts.write
+    })
+    const others = new Set(await listFiles())
+    const ada = await app.user(`ada ${number}`)
+    return {
+      app,
+      ada,
+      bob: await app.user(`bob ${number}`),
+      files: async () => (await listFiles()).filter((name) => !others.has(name)).sort(),
+      /** Of ada's exports. */
+      setStatus: (status: Export['status']) =>
+        context.database.db.updateTable('exports').set({ status }).where('user_id', '=', ada.userId).execute(),
+    }
   }
+  return { app, begin }
 }
 
 /** Without a worker, exports stay as they are. */
-export async function buildIdle(t: Test, store: TestStore) {
-  const built = await build(t, store)
-  await built.app.context.exportWorker.close()
-  return built
+export async function openIdleExports(t: Test) {
+  const opened = await openExports(t)
+  await opened.app.context.exportWorker.close()
+  return opened
 }
 
 /** Makes an export and waits until it is completed. */
@@ -44,8 +68,4 @@ export async function list(user: TestUser): Promise<Export[]> {
 export async function keyOf(user: TestUser, query = '') {
   const { body } = await user.call('GET', `/api/v1/account/export-key${query}`)
   return Buffer.from(body.key, 'base64')
-}
-
-export async function setStatus({ context }: TestApp, status: Export['status']): Promise<void> {
-  await context.database.db.updateTable('exports').set({ status }).execute()
 }

@@ -1,13 +1,14 @@
 import t from 'tap'
 import { openFile } from '../exports/fixture.ts'
-import { testOnEachStore } from '../support/stores.ts'
-import { build, keyOf, make, path } from './exports-fixture.ts'
+import { keyOf, make, openExports, path, testOnStores } from './exports-fixture.ts'
 
-testOnEachStore(t, (t, store) => {
+testOnStores(t, async (t, store) => {
+  const { begin } = await openExports(t, await store.env(t))
+
   t.test(
     'a new export key is for later exports only; the old one opens the earlier file until it expires',
     async (t) => {
-      const { ada } = await build(t, store)
+      const { ada } = await begin(t)
       const oldKey = await keyOf(ada)
       const earlier = await make(ada)
       const newKey = new Uint8Array(32).fill(9)
@@ -23,7 +24,7 @@ testOnEachStore(t, (t, store) => {
   )
 
   t.test('each user’s exports are under a key of their own', async (t) => {
-    const { ada, bob } = await build(t, store)
+    const { ada, bob } = await begin(t)
     const [one, other] = [await keyOf(ada), await keyOf(bob)]
     t.notSame(one, other)
     const { id } = await make(ada)

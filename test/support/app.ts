@@ -12,6 +12,7 @@ import { readConfig } from '../../src/config/config.ts'
 import { type Context, openContext } from '../../src/context.ts'
 import { type Answered, checkAnswer } from './contract.ts'
 import { databaseUrl } from './database-url.ts'
+import { makeMigrated } from './migrated.ts'
 import { keepCompiledSchema } from './openapi-schema.ts'
 
 keepCompiledSchema()
@@ -66,6 +67,7 @@ export async function buildApp(
   { dataDir }: BuildOptions = {},
 ): Promise<TestApp> {
   const folder = dataDir ?? (await mkdtemp(join(tmpdir(), 'ebs-test-')))
+  if (dataDir === undefined) await makeMigrated(folder)
   const DATABASE_URL = await databaseUrl(folder)
   const config = readConfig({
     DATA_DIR: folder,

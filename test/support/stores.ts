@@ -47,7 +47,7 @@ const minioStore = (minio: SharedMinio): Omit<TestStore, 'open'> => ({
   operate: (env) => operateBucket(env as S3Environment),
 })
 
-type StoreTests = (t: Test, store: TestStore) => void
+type StoreTests = (t: Test, store: TestStore) => void | Promise<void>
 
 export function testOnFolder(t: Test, tests: StoreTests): void {
   t.test('on a folder', async (t) => tests(t, openable(folderStore)))
@@ -59,7 +59,7 @@ export function testOnEachStore(t: Test, tests: StoreTests): void {
   t.test('on MinIO', async (t) => {
     const minio = await sharedMinio(t)
     if (typeof minio === 'string') t.plan(0, minio)
-    else tests(t, openable(minioStore(minio)))
+    else await tests(t, openable(minioStore(minio)))
   })
 }
 
