@@ -1,7 +1,8 @@
 import type { Socket } from 'node:net'
 import t from 'tap'
 import { breakDatabase } from '../support/database.ts'
-import { mebibyte, nothing, openForUploads, type Upload, until } from './uploads.ts'
+import { until } from '../support/until.ts'
+import { mebibyte, nothing, openForUploads, type Upload } from './uploads.ts'
 
 t.test('However a request ends, its bytes are given back', async (t) => {
   const { app, context, user, bodies, begin } = await openForUploads(t)

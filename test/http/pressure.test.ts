@@ -7,7 +7,8 @@ import { openAdmin } from '../support/admin.ts'
 import { buildApp } from '../support/app.ts'
 import { checkAnswer } from '../support/contract.ts'
 import { allOperations } from '../support/operations.ts'
-import { beginUpload, type Upload, until } from './uploads.ts'
+import { until } from '../support/until.ts'
+import { beginUpload, type Upload } from './uploads.ts'
 
 const list = '/api/v1/bookmarks'
 const alwaysServed = 32
@@ -39,20 +40,22 @@ async function open(t: Test, unfinished: number) {
   return { ...app, origin, ada, drown, surface }
 }
 
+/** Without using the processor, which other tests need. */
 function block(ms: number): void {
-  const end = performance.now() + ms
-  while (performance.now() < end);
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
 }
 
 t.test('A loop that is late: what exceeds 32 requests is refused, whatever it asks; probes are answered', async (t) => {
   const { app, context, call, log, origin, ada, drown, surface } = await open(t, alwaysServed + 1)
+  const begun = performance.now()
   await drown()
   const refused = allOperations.filter(({ id }) => id !== 'getHealth')
   const answers = await Promise.all(refused.map(({ method, path }) => call(method, path)))
-  for (const [index, { status, body, headers }] of answers.entries()) {
-    const seen = [status, body, headers['retry-after']]
-    t.same(seen, [503, { error: 'Service unavailable' }, '1'], `${refused[index]?.id}, before the session is looked up`)
-  }
+  t.same(
+    answers.map(({ status, body, headers }) => [status, body, headers['retry-after']]),
+    refused.map(() => [503, { error: 'Service unavailable' }, '1']),
+    'before the session is looked up',
+  )
   const { scrape } = openAdmin(t, { context })
   const probes = ['/livez', '/readyz', '/api/v1/health'].map(async (path) => (await call('GET', path)).status)
   t.same(await Promise.all(probes), [200, 200, 200])
@@ -80,8 +83,8 @@ t.test('A loop that is late: what exceeds 32 requests is refused, whatever it as
   await until(() => !app.isUnderPressure())
   t.equal((await ada.call('GET', list)).status, 200, 'afterwards')
   const told = (part: string) => log.filter((line) => line.includes(part)).map((line) => JSON.parse(line))
-  t.match(told('the event loop lags')[0], { level: 40, refused: 1 })
-  t.ok(told('the event loop lags').length <= 2, 'the log tells of many at once')
+  t.match(told('the event loop is late')[0], { level: 40, refused: 1 })
+  t.ok(told('the event loop is late').length <= 1 + (performance.now() - begun) / 10_000, 'every ten seconds at most')
   t.same(told('Service unavailable'), [], 'and nothing of each')
 })
 

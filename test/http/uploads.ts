@@ -1,10 +1,10 @@
 import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
 import { buffer } from 'node:stream/consumers'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
 import { buildApp, type TestUser } from '../support/app.ts'
 import { type Answered, checkAnswer } from '../support/contract.ts'
+import { until } from '../support/until.ts'
 
 export const mebibyte = 1024 * 1024
 export const push = '/api/v1/sync/push'
@@ -92,8 +92,4 @@ export async function beginUpload(origin: string, options: UploadOptions): Promi
     end: (text) => sent.end(text),
     abort: () => sent.destroy(),
   }
-}
-
-export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await holds())) await sleep(2)
 }

@@ -2,6 +2,7 @@ import t, { type Test } from 'tap'
 import type { Provider } from '../../src/provider/provider.ts'
 import type { MockEndpoint, MockProvider } from '../support/providers.ts'
 import { signIn, startMock, startPair } from '../support/relying-party.ts'
+import { until } from '../support/until.ts'
 
 t.test('metadata and keys are fetched once', async (t) => {
   const { mock, provider } = await start(t)
@@ -84,10 +85,6 @@ async function start(t: Test): Promise<{ mock: MockProvider; provider: Provider;
     ahead += seconds * 1000
   }
   return { mock, provider, pass }
-}
-
-async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await condition())) await new Promise(setImmediate)
 }
 
 function asked(mock: MockProvider, wanted: MockEndpoint): number {

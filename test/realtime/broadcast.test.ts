@@ -1,6 +1,7 @@
 import t from 'tap'
 import type { TestUser } from '../support/app.ts'
 import { change } from '../support/changes.ts'
+import { depth } from '../support/depth.ts'
 import { sharedApp } from '../support/shared-app.ts'
 import { type Device, openDevice } from './device.ts'
 
@@ -60,22 +61,24 @@ for (const [name, { operation, write }] of Object.entries(routes)) {
     const foreign = await openDevice(t, origin, bob)
 
     await write(ada, 'new', sender)
-    for (const other of others) {
-      const { event, stamp } = await other.nextSync()
-      t.match(event, { operation, user_id: ada.userId, device_id: 'device-a', conflict_resolved: false })
-      t.match(event.entity_id, /^(new|known)$/)
-      t.equal('encrypted_data' in event, operation !== 'delete', 'the ciphertext is there unless it is deleted')
-      t.equal('data_hash' in event, true)
-      const { body } = await ada.call('POST', '/api/v1/sync/pull', { body: {} })
-      t.same(body.changes.at(-1), event, 'it is the event that a pull returns')
-      t.equal(body.last_sync_timestamp, stamp, 'with its stamp')
-    }
+    const { body } = await ada.call('POST', '/api/v1/sync/pull', { body: {} })
+    const [event, stamp] = [body.changes.at(-1), body.last_sync_timestamp]
+    for (const other of others)
+      t.same(
+        await other.nextSync(),
+        { type: 'sync', event, stamp },
+        'it is the event that a pull returns, with its stamp',
+      )
+    t.match(event, { operation, user_id: ada.userId, device_id: 'device-a', conflict_resolved: false })
+    t.match(event.entity_id, /^(new|known)$/)
+    t.equal('encrypted_data' in event, operation !== 'delete', 'the ciphertext is there unless it is deleted')
+    t.equal('data_hash' in event, true)
 
     await Promise.all(
       [ada, bob].map((person) => person.call('POST', '/api/v1/bookmarks', { body: { id: 'last', ...content } })),
     )
-    for (const device of [sender, own, ...others, foreign])
-      t.same(await device.takeEntities('last'), ['last'], 'nothing else came')
+    const rest = [sender, own, ...others, foreign].map((device) => device.takeEntities('last'))
+    t.same(await Promise.all(rest), Array(5).fill(['last']), 'nothing else came')
   })
 }
 
@@ -103,20 +106,21 @@ t.test('Changes come in stamp order, whoever made them', async (t) => {
   )
 })
 
-t.test('A push of 3,000 changes arrives whole, in the order of the push', async (t) => {
+const many = depth(600, 3000)
+t.test(`A push of ${many} changes arrives whole, in the order of the push`, async (t) => {
   const { user, listen } = await sharedApp()
   const origin = await listen()
   const ada = await user('ada')
   const reader = await openDevice(t, origin, ada)
-  const changes = Array.from({ length: 3000 }, (_, index) => change({ entity_id: `bookmark-${index}` }))
+  const changes = Array.from({ length: many }, (_, index) => change({ entity_id: `bookmark-${index}` }))
   await ada.call('POST', '/api/v1/sync/push', { body: { changes }, ...fromA })
   t.same(
-    await reader.takeEntities('bookmark-2999'),
+    await reader.takeEntities(`bookmark-${many - 1}`),
     changes.map(({ entity_id }) => entity_id),
   )
 })
 
-t.test('The device `unknown` is everybody and nobody: its changes reach all, its sender too', async (t) => {
+t.test('Changes of the device `unknown` reach all devices, their sender as well', async (t) => {
   const { user, listen } = await sharedApp()
   const origin = await listen()
   const ada = await user('ada')
@@ -150,7 +154,7 @@ t.test('A push that changes nothing is not broadcast', async (t) => {
   t.same(await reader.takeEntities('last'), ['last'])
 })
 
-t.test('A conflict is told with the change that won it', async (t) => {
+t.test('A change that wins a conflict says so', async (t) => {
   const { user, listen } = await sharedApp()
   const origin = await listen()
   const ada = await user('ada')

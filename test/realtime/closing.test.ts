@@ -1,36 +1,58 @@
 import { once } from 'node:events'
 import { mock } from 'node:test'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import type { WebSocket } from 'ws'
 import { endLogin } from '../../src/db/logins.ts'
-import { buildApp, type TestUser } from '../support/app.ts'
+import { buildApp, type TestApp, type TestUser } from '../support/app.ts'
 import { change } from '../support/changes.ts'
+import { until } from '../support/until.ts'
 import { breakDatabase } from './broken-database.ts'
-import { type Device, openDevice, until } from './device.ts'
+import { type Device, openDevice } from './device.ts'
 
 const dayMs = 86_400_000
 const push = (user: TestUser, entity_id: string) =>
   user.call('POST', '/api/v1/sync/push', { body: { changes: [change({ entity_id })] } })
 
-async function open(t: Parameters<typeof openDevice>[0]) {
-  const app = await buildApp(t)
-  const origin = await app.listen()
-  const ada = await app.user('ada')
-  const device = await openDevice(t, origin, ada)
-  return { app, origin, ada, device }
+interface Service extends TestApp {
+  origin: string
 }
 
-/** Lets the hub's timers run only when told to. Other timers stay as they are. */
-function holdIntervals(t: Parameters<typeof openDevice>[0]) {
+async function start(t: Test): Promise<Service> {
+  const app = await buildApp(t)
+  return { ...app, origin: await app.listen() }
+}
+
+const common = await start(t)
+let people = 0
+
+/** A new user of the service with a device, and what is logged from now on. */
+async function open(t: Test, app = common) {
+  const { origin } = app
+  const name = `ada ${++people}`
+  const ada = await app.user(name)
+  const device = await openDevice(t, origin, ada)
+  const serverSide = [...(app.app.websocketServer.clients as Set<WebSocket>)].at(-1) as WebSocket
+  const logged = app.log.length
+  return { app, origin, name, ada, device, serverSide, log: () => app.log.slice(logged).join('') }
+}
+
+/** Lets the intervals of what is started from now on run only when told to. Other timers stay as they are. */
+function holdIntervals(t: Test) {
   mock.timers.enable({ apis: ['setInterval'] })
   t.teardown(() => mock.timers.reset())
   return (seconds: number) => mock.timers.tick(seconds * 1000)
 }
 
+function losePulses(t: Test, { context: { pulse } }: TestApp): void {
+  const { publishChange } = pulse
+  t.teardown(() => Object.assign(pulse, { publishChange }))
+  pulse.publishChange = () => {}
+}
+
 t.test('Signing out closes every socket of the login with 4401, and no other', async (t) => {
-  const { app, origin, ada, device } = await open(t)
+  const { app, origin, name, ada, device } = await open(t)
   const second = await openDevice(t, origin, ada, { deviceId: 'device-c' })
-  const sameUser = await app.user('ada')
+  const sameUser = await app.user(name)
   const others = [
     await openDevice(t, origin, sameUser, { deviceId: 'device-d' }),
     await openDevice(t, origin, await app.user('bob')),
@@ -44,9 +66,9 @@ t.test('Signing out closes every socket of the login with 4401, and no other', a
 })
 
 t.test('Where a login has ended elsewhere, its socket gets no change any more', async (t) => {
-  const { app, ada, device } = await open(t)
+  const { app, name, ada, device } = await open(t)
   await app.context.database.write((trx) => endLogin(trx, ada.loginId))
-  await push(await app.user('ada'), 'secret')
+  await push(await app.user(name), 'secret')
   t.equal(await device.closeCode, 4401)
   t.same(device.messages, [])
 })
@@ -56,56 +78,29 @@ t.test('Where a login has ended elsewhere, its socket writes nothing any more', 
   await app.context.database.write((trx) => endLogin(trx, ada.loginId))
   for (let n = 0; n < 3; n++) device.send({ type: 'sync', event: change({ entity_id: `x${n}` }) })
   t.equal(await device.closeCode, 4401)
-  t.same(await app.context.database.db.selectFrom('records').select('entity_id').execute(), [])
+  const records = app.context.database.db.selectFrom('records').where('user_id', '=', ada.userId)
+  t.same(await records.select('entity_id').execute(), [])
 })
 
 t.test('A login that ends while its socket is opened is not greeted', async (t) => {
   const { app, origin, ada } = await open(t)
+  const { database, limits } = app.context
+  const { countUser } = limits
+  t.teardown(() => Object.assign(limits, { countUser }))
   // Counted after the session was looked up, before the upgrade.
-  app.context.limits.countUser = async () =>
-    void (await app.context.database.write((trx) => endLogin(trx, ada.loginId)))
+  limits.countUser = async () => void (await database.write((trx) => endLogin(trx, ada.loginId)))
   await t.rejects(openDevice(t, origin, ada), { message: 'closed with 4401' })
 })
 
 t.test('A refresh leaves the socket open, beyond the end of the session token it was opened with', async (t) => {
-  const { app, ada, device } = await open(t)
+  const { app, name, ada, device } = await open(t)
+  t.teardown(() => app.setClock(undefined))
   app.setClock(Date.now() + 6 * dayMs)
   const cookie = `service_refresh=${ada.refresh}`
   t.equal((await app.call('POST', '/api/v1/auth/refresh', { headers: { cookie } })).status, 200)
   app.setClock(Date.now() + 8 * dayMs)
-  await push(await app.user('ada'), 'x')
+  await push(await app.user(name), 'x')
   t.match(await device.nextSync(), { event: { entity_id: 'x' } })
-})
-
-t.test('A session that is over is found by the next sweep, without any change', async (t) => {
-  const tick = holdIntervals(t)
-  const { app, device } = await open(t)
-  app.setClock(Date.now() + 31 * dayMs)
-  tick(30)
-  t.equal(await device.closeCode, 4401)
-})
-
-t.test('The server sends a ping every 20 s', async (t) => {
-  const tick = holdIntervals(t)
-  const { device } = await open(t)
-  const isPing = ({ type }: { type: string }) => type === 'ping'
-  for (let n = 0; n < 3; n++) {
-    tick(20)
-    t.same(await device.take(isPing), { type: 'ping' })
-    t.same(device.messages, [])
-    device.send({ type: 'ping' })
-    await device.next()
-  }
-})
-
-t.test('A socket from which nothing was heard for 60 s is closed with 4408', async (t) => {
-  const tick = holdIntervals(t)
-  const { app, device } = await open(t)
-  const [serverSide] = app.app.websocketServer.clients as Set<WebSocket>
-  tick(60)
-  t.equal(serverSide?.readyState, serverSide?.OPEN, 'not yet')
-  tick(5)
-  t.equal(await device.closeCode, 4408)
 })
 
 const signs: Record<string, (device: Device) => void> = {
@@ -114,90 +109,121 @@ const signs: Record<string, (device: Device) => void> = {
   'a ping of the protocol': (device) => device.socket.ping(),
   'a pong of the protocol': (device) => device.socket.pong(),
 }
-for (const [name, say] of Object.entries(signs)) {
-  t.test(`A socket lives on by ${name}`, async (t) => {
-    const tick = holdIntervals(t)
-    const { app, device } = await open(t)
-    const [serverSide] = app.app.websocketServer.clients as Set<WebSocket>
+
+t.test('What happens from time to time', async (t) => {
+  const tick = holdIntervals(t)
+  const held = await start(t)
+
+  t.test('A session that is over is found by the next sweep, without any change', async (t) => {
+    const { app, device } = await open(t, held)
+    t.teardown(() => app.setClock(undefined))
+    app.setClock(Date.now() + 31 * dayMs)
+    tick(30)
+    t.equal(await device.closeCode, 4401)
+  })
+
+  t.test('The server sends a ping every 20 s', async (t) => {
+    const { device } = await open(t, held)
+    const isPing = ({ type }: { type: string }) => type === 'ping'
     for (let n = 0; n < 3; n++) {
-      tick(55)
-      const heard = Promise.race(['message', 'ping', 'pong'].map((event) => once(serverSide as WebSocket, event)))
-      say(device)
-      await heard
-      await until(() => !serverSide?.isPaused)
+      tick(20)
+      t.same(await device.take(isPing), { type: 'ping' })
+      t.same(device.messages, [])
+      device.send({ type: 'ping' })
+      await device.next()
     }
-    t.equal(device.socket.readyState, device.socket.OPEN)
-    tick(65)
+  })
+
+  t.test('A socket from which nothing was heard for 60 s is closed with 4408', async (t) => {
+    const { device, serverSide } = await open(t, held)
+    tick(60)
+    t.equal(serverSide.readyState, serverSide.OPEN, 'not yet')
+    tick(5)
     t.equal(await device.closeCode, 4408)
   })
-}
 
-t.test('While a message is being handled for long, it is not the client that is silent', async (t) => {
-  const tick = holdIntervals(t)
-  const { app, device } = await open(t)
-  const { database } = app.context
-  const { write } = database
-  const [began, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-  database.write = async (work) => {
-    began.resolve()
-    await released.promise
-    return write(work)
+  for (const [name, say] of Object.entries(signs)) {
+    t.test(`A socket lives on by ${name}`, async (t) => {
+      const { device, serverSide } = await open(t, held)
+      for (let n = 0; n < 3; n++) {
+        tick(55)
+        const heard = Promise.race(['message', 'ping', 'pong'].map((event) => once(serverSide, event)))
+        say(device)
+        await heard
+        await until(() => !serverSide.isPaused)
+      }
+      t.equal(device.socket.readyState, device.socket.OPEN)
+      tick(65)
+      t.equal(await device.closeCode, 4408)
+    })
   }
-  device.send({ type: 'sync', event: change({ entity_id: 'x', device_id: 'device-b' }) })
-  await began.promise
-  tick(120)
-  released.resolve()
-  t.match(await device.take(({ type }) => type === 'sync'), { event: { entity_id: 'x' } })
-})
 
-t.test('A lost pulse is made good within 30 s', async (t) => {
-  const tick = holdIntervals(t)
-  const { app, ada, device } = await open(t)
-  app.context.pulse.publishChange = () => {}
-  await push(ada, 'x')
-  device.send({ type: 'ping' })
-  t.same(await device.next(), { type: 'pong' }, 'nothing came')
-  tick(30)
-  t.match(await device.nextSync(), { event: { entity_id: 'x' } })
-})
+  t.test('While a message is being handled for long, it is not the client that is silent', async (t) => {
+    const { app, device } = await open(t, held)
+    const { database } = app.context
+    const { write } = database
+    t.teardown(() => Object.assign(database, { write }))
+    const [began, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    database.write = async (work) => {
+      began.resolve()
+      await released.promise
+      return write(work)
+    }
+    device.send({ type: 'sync', event: change({ entity_id: 'x', device_id: 'device-b' }) })
+    await began.promise
+    tick(120)
+    released.resolve()
+    t.match(await device.take(({ type }) => type === 'sync'), { event: { entity_id: 'x' } })
+  })
 
-t.test('What could not be read is read again 5 s later', async (t) => {
-  const tick = holdIntervals(t)
-  const { app, ada, device } = await open(t)
-  app.context.pulse.publishChange = () => {}
-  await push(ada, 'x')
-  const mend = breakDatabase(app.context.database)
-  tick(30)
-  await until(() => app.log.join('').includes('changes could not be read'))
-  mend()
-  tick(5)
-  t.match(await device.nextSync(), { event: { entity_id: 'x' } })
-})
+  t.test('A lost pulse is made good within 30 s', async (t) => {
+    const { app, ada, device } = await open(t, held)
+    losePulses(t, app)
+    await push(ada, 'x')
+    device.send({ type: 'ping' })
+    t.same(await device.next(), { type: 'pong' }, 'nothing came')
+    tick(30)
+    t.match(await device.nextSync(), { event: { entity_id: 'x' } })
+  })
 
-t.test('A socket that could not be greeted is greeted 5 s later', async (t) => {
-  const tick = holdIntervals(t)
-  const { app, origin, ada } = await open(t)
-  let mend = () => {}
-  // Counted after the session was looked up, before the upgrade.
-  app.context.limits.countUser = async () => {
-    mend = breakDatabase(app.context.database)
-  }
-  const opening = openDevice(t, origin, ada)
-  await until(() => app.log.join('').includes('changes could not be read'))
-  mend()
-  tick(5)
-  await opening
+  t.test('What could not be read is read again 5 s later', async (t) => {
+    const { app, ada, device, log } = await open(t, held)
+    losePulses(t, app)
+    await push(ada, 'x')
+    const mend = breakDatabase(app.context.database)
+    tick(30)
+    await until(() => log().includes('changes could not be read'))
+    mend()
+    tick(5)
+    t.match(await device.nextSync(), { event: { entity_id: 'x' } })
+  })
+
+  t.test('A socket that could not be greeted is greeted 5 s later', async (t) => {
+    const { app, origin, ada, log } = await open(t, held)
+    const { countUser } = app.context.limits
+    t.teardown(() => Object.assign(app.context.limits, { countUser }))
+    let mend = () => {}
+    // Counted after the session was looked up, before the upgrade.
+    app.context.limits.countUser = async () => {
+      mend = breakDatabase(app.context.database)
+    }
+    const opening = openDevice(t, origin, ada)
+    await until(() => log().includes('changes could not be read'))
+    mend()
+    tick(5)
+    await opening
+  })
 })
 
 t.test('When the server stops, each socket is closed with 1001', async (t) => {
-  const { app, origin, ada, device } = await open(t)
+  const { app, origin, ada, device } = await open(t, await start(t))
   const second = await openDevice(t, origin, ada)
   await app.close()
   t.same(await Promise.all([device.closeCode, second.closeCode]), [1001, 1001])
 })
 
 t.test('A change that was being written when the server stops is on disk, though nobody hears of it', async (t) => {
-  const { app, device } = await open(t)
+  const { app, device } = await open(t, await start(t))
   const began = Promise.withResolvers<void>()
   const write = app.context.database.write
   let written = false
@@ -218,7 +244,7 @@ t.test('A change that was being written when the server stops is on disk, though
 })
 
 t.test('A client that does not answer does not hold up the stop', async (t) => {
-  const { app, device } = await open(t)
+  const { app, device } = await open(t, await start(t))
   device.socket.pause()
   await app.close()
   t.equal(app.context.hub.sockets(), 0)
@@ -226,10 +252,11 @@ t.test('A client that does not answer does not hold up the stop', async (t) => {
 
 t.test('A client that leaves is forgotten', async (t) => {
   const { app, origin, ada, device } = await open(t)
+  const { hub } = app.context
   const rude = await openDevice(t, origin, ada)
-  t.equal(app.context.hub.sockets(), 2)
+  t.equal(hub.socketsOf(ada.userId), 2)
   device.socket.close()
   rude.socket.terminate()
-  await until(() => app.context.hub.sockets() === 0)
+  await until(() => hub.socketsOf(ada.userId) === 0)
   t.equal((await push(ada, 'x')).status, 200)
 })

@@ -1,4 +1,3 @@
-import { setImmediate as eventLoopTurn } from 'node:timers/promises'
 import type { Test } from 'tap'
 import { type ClientOptions, WebSocket } from 'ws'
 import { operations } from '../../generated/operations.ts'
@@ -29,7 +28,7 @@ export interface DeviceOptions {
   since?: number
 }
 
-/** Opens the channel as the user's device, and takes the `connected`. */
+/** Opens the channel as the user's device; `connected` is the first message to come, and it is taken. */
 export async function openDevice(
   t: Test,
   origin: string,
@@ -46,16 +45,13 @@ export async function openDevice(
   })
   const device = listen(socket)
   const connected = await device.next()
-  t.match(connected, { type: 'connected', deviceId, timestamp: Number }, 'connected comes first')
+  if (connected.type !== 'connected' || connected.deviceId !== deviceId)
+    throw new Error(`expected to be connected as ${deviceId}, got ${JSON.stringify(connected)}`)
   return device
 }
 
 export function realtimeUrl(origin: string): string {
   return origin.replace('http', 'ws') + operations.openRealtime.path
-}
-
-export async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await eventLoopTurn()
 }
 
 function listen(socket: WebSocket): Device {

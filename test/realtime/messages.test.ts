@@ -1,17 +1,32 @@
 import type { Socket } from 'node:net'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import type { WebSocket } from 'ws'
-import { buildApp, type TestUser } from '../support/app.ts'
+import { buildApp, type TestApp, type TestUser } from '../support/app.ts'
 import { change, pullAll } from '../support/changes.ts'
+import { until } from '../support/until.ts'
 import { breakDatabase } from './broken-database.ts'
-import { openDevice, until } from './device.ts'
+import { openDevice } from './device.ts'
 
-async function open(t: Parameters<typeof openDevice>[0], env: Record<string, string> = {}) {
+interface Service extends TestApp {
+  origin: string
+}
+
+async function start(env: Record<string, string> = {}): Promise<Service> {
   const app = await buildApp(t, env)
-  const origin = await app.listen()
-  const ada = await app.user('ada')
+  return { ...app, origin: await app.listen() }
+}
+
+const common = await start()
+const limited = await start({ RATE_LIMIT_PER_MINUTE: '10' })
+let people = 0
+
+/** A new user of the service with a device, and what is logged from now on. */
+async function open(t: Test, app = common) {
+  const { origin } = app
+  const ada = await app.user(`ada ${++people}`)
+  const logged = app.log.length
   const device = await openDevice(t, origin, ada)
-  return { app, origin, ada, device }
+  return { app, origin, ada, device, log: () => app.log.slice(logged).join('') }
 }
 
 const push = (user: TestUser, changes: unknown[]) => user.call('POST', '/api/v1/sync/push', { body: { changes } })
@@ -150,7 +165,8 @@ t.test('ping is answered with pong, pong with nothing, and pings of the protocol
 t.test('Messages are handled one at a time, in their order', async (t) => {
   const { app, device } = await open(t)
   const { database } = app.context
-  const write = database.write
+  const { write } = database
+  t.teardown(() => Object.assign(database, { write }))
   let [running, most] = [0, 0]
   database.write = async (work) => {
     most = Math.max(most, ++running)
@@ -209,15 +225,18 @@ const malformed: Record<string, { text: string | Buffer; fault: RegExp }> = {
 }
 
 t.test('A malformed message is answered with an error that names its fault, and the socket stays', async (t) => {
-  const { app, ada, device } = await open(t)
-  for (const [name, { text, fault }] of Object.entries(malformed)) {
+  const { ada, device, log } = await open(t)
+  const answers: Record<string, unknown> = {}
+  for (const [name, { text }] of Object.entries(malformed)) {
     device.socket.send(text)
-    t.match(await device.next(), { type: 'error', error: fault }, name)
+    answers[name] = await device.next()
   }
+  const faults = Object.entries(malformed).map(([name, { fault }]) => [name, { type: 'error', error: fault }])
+  t.match(answers, Object.fromEntries(faults))
   device.socket.send(`{"type":"ping","deep":${'['.repeat(100_000)}${']'.repeat(100_000)}}`)
   t.same(await device.next(), { type: 'pong' }, 'deep nesting does no harm')
   t.same((await pullAll(ada)).changes, [], 'nothing was written')
-  t.notMatch(app.log.join(''), /data-|"level":50/, 'and nothing is in the log')
+  t.notMatch(log(), /data-|"level":50/, 'and nothing is in the log')
 })
 
 t.test('The largest change there is passes', async (t) => {
@@ -231,24 +250,25 @@ t.test('A message over 512 KiB closes the socket with 1009', async (t) => {
   const { app, ada, device } = await open(t)
   device.socket.send(`{"type":"ping","x":"${'x'.repeat(524_288)}"}`)
   t.equal(await device.closeCode, 1009)
-  await until(() => app.context.hub.sockets() === 0)
+  await until(() => app.context.hub.socketsOf(ada.userId) === 0)
   t.same((await pullAll(ada)).changes, [])
 })
 
 t.test("Each message counts against the user's rate", async (t) => {
-  const { app, ada, device } = await open(t, { RATE_LIMIT_PER_MINUTE: '10' })
+  const { app, ada, device } = await open(t, limited)
   for (let n = 0; n < 200; n++)
     device.send(n < 5 ? { type: 'ping' } : { type: 'sync', event: own({ entity_id: `x${n}` }) })
   t.match(await device.take(({ type }) => type === 'error'), { error: 'Too many requests' })
-  const rows = await app.context.database.db.selectFrom('records').select('entity_id').execute()
+  const records = app.context.database.db.selectFrom('records').where('user_id', '=', ada.userId)
+  const rows = await records.select('entity_id').execute()
   t.ok(rows.length <= 5, 'what came too much was not written')
   t.equal((await ada.call('GET', '/api/v1/bookmarks')).status, 429, 'it is the same rate as that of requests')
   t.equal(device.socket.readyState, device.socket.OPEN, 'the socket stays')
 })
 
 t.test('What a client sent beyond its rate is dropped, and it is heard again a second later', async (t) => {
-  const { app, device } = await open(t, { RATE_LIMIT_PER_MINUTE: '10' })
-  const [serverSide] = app.app.websocketServer.clients as Set<WebSocket>
+  const { app, device } = await open(t, limited)
+  const serverSide = [...(app.app.websocketServer.clients as Set<WebSocket>)].at(-1)
   const { _socket: connection } = device.socket as unknown as { _socket: Socket }
   connection.cork()
   for (let n = 0; n < 200; n++) device.send({ type: 'ping' })
@@ -261,13 +281,13 @@ t.test('What a client sent beyond its rate is dropped, and it is heard again a s
 })
 
 t.test('When the database is out of reach a message gets an error, and the socket stays', async (t) => {
-  const { app, ada, device } = await open(t)
+  const { app, ada, device, log } = await open(t)
   const mend = breakDatabase(app.context.database)
   device.send({ type: 'sync', event: own({ entity_id: 'x' }) })
   t.same(await device.next(), { type: 'error', error: 'Service unavailable' })
   mend()
-  t.match(app.log.join(''), /disk I\/O error/, 'the cause is in the log')
-  t.notMatch(app.log.join(''), /data-|service_session/, 'without what was sent')
+  t.match(log(), /disk I\/O error/, 'the cause is in the log')
+  t.notMatch(log(), /data-|service_session/, 'without what was sent')
   device.send({ type: 'sync', event: own({ entity_id: 'y' }) })
   t.match(await device.nextSync(), { event: { entity_id: 'y' } })
   t.equal((await pullAll(ada)).changes.length, 1)
@@ -275,7 +295,7 @@ t.test('When the database is out of reach a message gets an error, and the socke
 
 t.test('A fault of ours is no more than that to the client', async (t) => {
   const { app, device } = await open(t)
-  const write = app.context.database.write
+  const { write } = app.context.database
   app.context.database.write = () => Promise.reject(new Error('a secret detail'))
   device.send({ type: 'sync', event: own({ entity_id: 'x' }) })
   t.same(await device.next(), { type: 'error', error: 'Internal server error' })
