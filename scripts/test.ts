@@ -41,7 +41,8 @@ await using servers = await startServers({
 })
 const report = new Report()
 t.setTimeout(0)
-t.jobs = availableParallelism() + 1
+// Many tests mostly wait: for a process to stop, a socket to close, a store to answer.
+t.jobs = availableParallelism() * 2
 t.pipe(createWriteStream(output))
 t.register()
 if (named.length === 0) await rm(traffic, { recursive: true, force: true })

@@ -43,6 +43,14 @@ const alone = [
   'test/client/package.test.ts',
 ]
 
+/** Started first, so that none of them is still running when everything else is done. Several mostly wait. */
+const longest = [
+  'test/postgres on Postgres',
+  'test/commands on SQLite',
+  'test/objects on SQLite',
+  'test/http on SQLite',
+]
+
 /** Plans the processes for all tests, or for the `named` ones. */
 export async function planTests(named: string[], depth: 'quick' | 'deep'): Promise<Plan> {
   const all = await matching(['test/**/*.test.ts'])
@@ -56,11 +64,15 @@ export async function planTests(named: string[], depth: 'quick' | 'deep'): Promi
     ...inProcesses(sqlite.filter(isChosen), 'SQLite'),
     ...inProcesses(postgres.filter(isChosen), 'Postgres'),
   ]
-  const length = ({ files: [first = ''] }: TestProcess) => (alone.includes(first) ? alone.indexOf(first) : alone.length)
   return {
-    processes: processes.sort((one, other) => length(one) - length(other)),
+    processes: processes.sort((one, other) => startOf(one) - startOf(other)),
     recorded: inProcesses(recorded.filter(isChosen), 'SQLite'),
   }
+}
+
+function startOf({ name, files: [first = ''] }: TestProcess): number {
+  if (longest.includes(name)) return longest.indexOf(name)
+  return longest.length + (alone.includes(first) ? 0 : 1)
 }
 
 function inProcesses(files: string[], database: TestProcess['database']): TestProcess[] {
