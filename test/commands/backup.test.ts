@@ -8,21 +8,24 @@ import { openFile } from '../exports/fixture.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
 import { change, pullAll } from '../support/changes.ts'
 import { runCommand, startCommand } from '../support/command.ts'
+import { depth } from '../support/depth.ts'
 import { createdExport } from '../support/exports.ts'
 import { folder, startService } from '../support/service.ts'
+import { countUsage } from '../support/usage.ts'
 
 const writers = 8
-const large = 120
+const large = 60
 
 /** Leaves enough in the folder for a copy to take a while. */
-async function seed(t: Test, dataDir: string): Promise<TestUser> {
-  const { user, close } = await buildApp(t, {}, { dataDir })
+async function seed(t: Test, dataDir: string): Promise<{ ada: TestUser; seeded: number }> {
+  const { context, user, close } = await buildApp(t, {}, { dataDir })
   const ada = await user('ada')
   const data = { encrypted_data: 'A'.repeat(262_144), data_hash: 'h' }
   const bookmarks = Array.from({ length: large }, (_, index) => ({ id: `${index}`, ...data }))
   await ada.call('POST', '/api/v1/sync/import', { body: { bookmarks } })
+  const { last_stamp } = await context.database.db.selectFrom('users').select('last_stamp').executeTakeFirstOrThrow()
   await close()
-  return ada
+  return { ada, seeded: last_stamp }
 }
 
 interface Push {
@@ -41,14 +44,14 @@ async function pushUntil(user: TestUser, name: string, pushes: Push[], isOver: (
   }
 }
 
-async function pulledIds(user: TestUser): Promise<Set<string>> {
-  return new Set((await pullAll(user)).changes.map(({ entity_id }) => entity_id))
+async function pulledIds(user: TestUser, since: number): Promise<Set<string>> {
+  return new Set((await pullAll(user, { since })).changes.map(({ entity_id }) => entity_id))
 }
 
 t.test(`A backup taken while ${writers} writers push starts as a service, and disturbs none of them`, async (t) => {
   const dataDir = await folder(t)
   const backup = join(await folder(t), 'backup')
-  const ada = await seed(t, dataDir)
+  const { ada, seeded } = await seed(t, dataDir)
   const service = await startService(t, dataDir, { LOG_LEVEL: 'error' })
   const user = service.as(ada)
   const kept = await createdExport(user)
@@ -71,20 +74,20 @@ t.test(`A backup taken while ${writers} writers push starts as a service, and di
   t.match(stdout, `SECRET_KEY="$(cat ${dataDir}/secret.key)"`, 'what else it takes')
 
   t.same(new Set(pushes.map(({ status }) => status)), new Set([200]), 'no write had an error')
-  const there = await pulledIds(user)
+  const there = await pulledIds(user, seeded)
   t.ok(
     pushes.every(({ ids }) => ids.every((id) => there.has(id))),
     'the service has them all',
   )
   await service.kill('SIGKILL')
   const later = await runCommand(t, 'backup', [`${backup}-2`], { DATA_DIR: dataDir })
-  t.match(later.stdout, ` records ${there.size},`, 'and so has a backup that is made after a crash')
+  t.match(later.stdout, ` records ${large + there.size},`, 'and so has a backup that is made after a crash')
 
   t.same((await readdir(backup, { recursive: true })).toSorted(), ['bookmarks.db', 'exports', `exports/${kept.id}.1`])
   t.equal((await stat(join(backup, 'bookmarks.db'))).mode & 0o777, 0o600)
   const SECRET_KEY = (await readFile(join(dataDir, 'secret.key'), 'utf8')).trim()
-  const restored = (await startService(t, backup, { SECRET_KEY })).as(ada)
-  const saved = await pulledIds(restored)
+  const restored = (await buildApp(t, { SECRET_KEY }, { dataDir: backup })).as(ada)
+  const saved = await pulledIds(restored, seeded)
   t.ok(
     acknowledged.every(({ ids }) => ids.every((id) => saved.has(id))),
     'what was answered before is in it',
@@ -93,12 +96,12 @@ t.test(`A backup taken while ${writers} writers push starts as a service, and di
     pushes.every(({ ids }) => new Set(ids.map((id) => saved.has(id))).size === 1),
     'every push whole or not at all',
   )
-  t.equal((await restored.call('GET', '/api/v1/sync/status')).body.total_bookmarks, saved.size)
+  t.equal((await restored.call('GET', '/api/v1/sync/status')).body.total_bookmarks, large + saved.size)
   const { raw } = await restored.call('GET', `/api/v1/exports/${kept.id}`)
   const { body } = await restored.call('GET', `/api/v1/account/export-key?export=${kept.id}`)
   t.equal(JSON.parse(await openFile(raw, Buffer.from(body.key, 'base64'))).bookmark_count, large)
   t.equal((await restored.call('GET', `/api/v1/exports/${lost.id}`)).status, 404)
-  t.match(await createdExport(restored), { status: 'completed', bookmark_count: saved.size })
+  t.match(await createdExport(restored), { status: 'completed', bookmark_count: large + saved.size })
 })
 
 t.test('The copy is of one moment, and is made in one go, however often somebody writes meanwhile', async (t) => {
@@ -127,35 +130,40 @@ t.test('The copy is of one moment, and is made in one go, however often somebody
   writer.close()
 })
 
+const kills = depth(2, 8)
+const stops = depth(1, 4)
+
 t.test(
   'Killed at any moment it leaves no folder of that name, or a whole one; told to stop, it leaves nothing',
   async (t) => {
     const dataDir = await folder(t)
-    const ada = await seed(t, dataDir)
+    const { ada } = await seed(t, dataDir)
     const parent = await folder(t)
     const names = () => readdir(parent)
-    let whole = 0
-    for (const [round, signal] of [...Array(8).fill('SIGKILL'), ...Array(4).fill('SIGTERM')].entries()) {
-      const backup = join(parent, `backup-${round}`)
+    let [round, caught] = [0, 0]
+    for (; caught < kills + stops; round += 1) {
+      const backup = `backup-${round}`
       const before = (await names()).length
-      const command = startCommand(t, 'backup', [backup], { DATA_DIR: dataDir })
+      const command = startCommand(t, 'backup', [join(parent, backup)], { DATA_DIR: dataDir })
       while ((await names()).length === before) await sleep(1)
-      await sleep((round % 4) * 60)
+      await sleep((caught % 4) * 30)
+      const signal = caught < kills ? 'SIGKILL' : 'SIGTERM'
       command.kill(signal)
-      const ended = await command.result
-      const left = (await names()).filter((name) => name.startsWith(`backup-${round}`))
-      if (left.includes(`backup-${round}`)) whole += 1
-      else if (signal === 'SIGKILL') t.match(left, [/^backup-\d\.unfinished-/])
-      else t.same([ended.code, left], [1, []])
+      const { code } = await command.result
+      const left = (await names()).filter((name) => name === backup || name.startsWith(`${backup}.`))
+      // One that was done before the signal.
+      if (left.includes(backup)) continue
+      caught += 1
+      if (signal === 'SIGKILL') t.match(left, [/^backup-\d+\.unfinished-/])
+      else t.same([code, left], [1, []])
     }
-    t.comment(`${whole} of 12 were done before the signal`)
-    t.ok(whole < 12)
+    t.comment(`${round - caught} of ${round} were done before the signal`)
     const again = join(parent, 'again')
     t.match(await runCommand(t, 'backup', [again], { DATA_DIR: dataDir }), { code: 0 })
     for (const name of (await names()).filter((name) => !name.includes('.'))) {
-      const restored = await startService(t, join(parent, name))
-      t.equal((await pulledIds(restored.as(ada))).size, large, name)
-      await restored.kill('SIGTERM')
+      const restored = await buildApp(t, {}, { dataDir: join(parent, name) })
+      t.same(await countUsage(restored.context, ada.userId), { records: large, bytes: large * 262_144 }, name)
+      await restored.close()
     }
   },
 )

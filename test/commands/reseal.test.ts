@@ -5,6 +5,7 @@ import { sealedColumns } from '../../src/db/sealed.ts'
 import { openFile } from '../exports/fixture.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
 import { openBrowser } from '../support/browser.ts'
+import { depth } from '../support/depth.ts'
 import { createdExport } from '../support/exports.ts'
 import type { MockProvider } from '../support/providers.ts'
 import { changeExportKey, newer, older, openRotation, readExportKey } from '../support/rotation.ts'
@@ -122,7 +123,7 @@ t.test('Back and forth while people sign in, refresh and change their export key
     people.set(browser, await changeExportKey(browser))
     return browser
   }
-  const early = await Array.fromAsync({ length: 12 }, (_, index) => signIn(`early-${index}`))
+  const early = await Array.fromAsync({ length: depth(4, 12) }, (_, index) => signIn(`early-${index}`))
   let resealing = true
   const faults: string[] = []
   const use = async (browser: (typeof early)[0]) => {
@@ -141,7 +142,7 @@ t.test('Back and forth while people sign in, refresh and change their export key
     for (let index = 0; resealing; index += 1) await signIn(`late-${index}`)
   }
   const using = Promise.all([useAll(), newcomers()])
-  for (let round = 0; round < 4; round += 1) {
+  for (let round = 0; round < depth(2, 4); round += 1) {
     const { code, stderr } = await service.reseal(round % 2 === 0 ? `${newer},${older}` : `${older},${newer}`).result
     if (code !== 0 && !stderr.includes('goes on sealing')) faults.push(stderr)
   }
