@@ -21,17 +21,21 @@ export interface Plan {
 const onPostgres = [
   'test/postgres/*',
   'test/sync/*',
-  'test/realtime/{broadcast,closing,messages,since}.test.ts',
+  'test/realtime/{broadcast,messages,since}.test.ts',
   'test/operations/*',
   'test/commands/reseal*',
-  'test/auth/{login-limits,lease,refresh}.test.ts',
+  'test/auth/{login-limits,lease}.test.ts',
   'test/db/quota-migration.test.ts',
-  'test/hostile/{fields,ids,two-users}.test.ts',
-  'test/http/{health,metrics-state}.test.ts',
-  'test/log.test.ts',
+  'test/hostile/{ids,two-users}.test.ts',
+  'test/http/metrics-state.test.ts',
 ]
 /** With --deep, everything that reaches data through the service does. */
-const onPostgresInDepth = [...onPostgres, 'test/{hostile,http,interface,realtime}/*']
+const onPostgresInDepth = [
+  ...onPostgres,
+  'test/{hostile,http,interface,realtime}/*',
+  'test/auth/refresh.test.ts',
+  'test/log.test.ts',
+]
 
 /** Tests with a process of their own, because they are long or measure it. The others share one process per folder. */
 const alone = [

@@ -45,12 +45,12 @@ t.test('An instance whose clock is an hour ahead does not ask while another one 
 })
 
 t.test('What an instance whose clock is an hour ahead left when it died holds the others off for 10 s', async (t) => {
-  const { browser, context, setClock, asked, release } = await askingAt(t, Date.now() + hour)
+  const before = Date.now()
+  const { browser, context, setClock, asked, release } = await askingAt(t, before + hour)
   setClock(Date.now() + 2 * minute)
   const { db, now } = context.database
   const { asking_until } = await db.selectFrom('logins').select('asking_until').executeTakeFirstOrThrow()
-  const left = asking_until - Date.now()
-  t.ok(left > 0 && left <= 10_000, `${left} ms`)
+  t.ok(asking_until >= before + 10_000 && asking_until <= Date.now() + 10_000, 'by the clock of the database')
   await browser.call('POST', refresh)
   t.equal(asked(), 1, 'not before')
   await db.updateTable('logins').set({ asking_until: now }).execute()

@@ -8,11 +8,20 @@ const refresh = '/api/v1/auth/refresh'
 const session = '/api/v1/auth/session'
 const minute = 60_000
 
+const common = await buildWithMock(t)
+
 /** A person who signed in more than a minute ago, so that the next refresh asks the provider. */
-async function signedInLongAgo(t: Test) {
-  const service = await buildWithMock(t)
+async function signedInLongAgo(t: Test, service = common) {
+  const { context, mock, setClock } = service
+  const { refresh } = context.provider
+  t.teardown(() => {
+    setClock(undefined)
+    mock.faults.clear()
+    Object.assign(context.provider, { refresh })
+  })
   const browser = openBrowser(service.call)
   await browser.signIn('Ada')
+  mock.requests.length = 0
   let now = Date.now()
   const wait = (ms: number) => {
     now += ms
@@ -141,7 +150,7 @@ t.test('A login that ends while the provider is asked gets no token', async (t) 
 t.test(
   'After logout the session and the refresh cookie are refused at once, and the provider revokes its token',
   async (t) => {
-    const { browser, call, mock } = await signedInLongAgo(t)
+    const { browser, call, mock } = await signedInLongAgo(t, await buildWithMock(t))
     const cookie = Object.entries(browser.cookies())
       .map((pair) => pair.join('='))
       .join('; ')

@@ -24,8 +24,8 @@ t.test('A body that breaks the schema gives 400 or 415 under every content type,
     for (const type of types) {
       const headers = type === undefined ? {} : { 'content-type': type }
       const { status, body } = await ada.call(method, path, { headers, payload: broken(operation) })
-      t.ok(status === 400 || status === 415, `${operationId}: ${type?.slice(0, 50)}: ${status}`)
-      if (status === 400 && invalid) t.equal(body.error, invalid)
+      if (status === 415 || (status === 400 && (!invalid || body.error === invalid))) continue
+      t.fail(`${operationId}: ${type?.slice(0, 50)}: ${status} ${body?.error}`)
     }
   }
   t.equal(await snapshot(app.context), before)
@@ -41,7 +41,8 @@ t.test('So it is for the bytes of a real request', async (t) => {
       const headers = [`Cookie: ${ada.cookie}`, `Content-Length: ${payload.length}`, ...typed]
       const answer = await sendRaw(origin, rawRequest(`${method} ${path}`, headers, payload))
       assertPlainError(answer, operationId)
-      t.ok(answer.status === 400 || answer.status === 415, `${operationId}: ${type?.slice(0, 50)}: ${answer.status}`)
+      const { status } = answer
+      if (status !== 400 && status !== 415) t.fail(`${operationId}: ${type?.slice(0, 50)}: ${status}`)
     }
   }
   t.equal(await snapshot(app.context), before)

@@ -11,9 +11,13 @@ import { allOperations, furnish, type Ids } from './requests.ts'
 
 const content = { encrypted_data: 'data-of-bob', data_hash: 'hash-of-bob' }
 
-async function open(t: Parameters<typeof buildApp>[0]) {
-  const app = await buildApp(t)
-  const [ada, bob] = [await app.user('ada'), await app.user('bob')]
+const app = await buildApp(t)
+let pairs = 0
+
+/** Two new users, of whom Ada has something of everything. */
+async function open() {
+  pairs++
+  const [ada, bob] = [await app.user(`ada-${pairs}`), await app.user(`bob-${pairs}`)]
   const ids = await furnish(ada, 'ada')
   return { app, ada, bob, ids }
 }
@@ -38,7 +42,7 @@ async function secretsOf(ada: TestUser, ids: Ids): Promise<string[]> {
   const { raw } = await ada.call('GET', `/api/v1/exports/${ids.export}`)
   const { body } = await ada.call('GET', '/api/v1/account/export-key')
   const file = [raw.subarray(0, 32).toString('latin1'), raw.subarray(-16).toString('latin1')]
-  return ['of-ada', 'ada@example.org', ada.userId, ada.loginId, ada.session, ada.refresh, body.key, ...file]
+  return ['of-ada', `ada-${pairs}@example.org`, ada.userId, ada.loginId, ada.session, ada.refresh, body.key, ...file]
 }
 
 function leaks(secrets: string[], { raw, headers }: Pick<Answered, 'raw' | 'headers'>): string[] {
@@ -51,7 +55,7 @@ function withoutRequestId(answers: Answered[]): unknown[] {
 }
 
 t.test("Every operation with the other's ids and X-User-ID: not found, or one's own, and never a byte", async (t) => {
-  const { ada, bob, ids } = await open(t)
+  const { ada, bob, ids } = await open()
   const secrets = await secretsOf(ada, ids)
   t.same(leaks(secrets, (await ada.call('GET', '/api/v1/account/export-key')) as Answered), [secrets[6]], 'it can tell')
   const before = withoutRequestId(await ownOf(ada, ids))
@@ -76,7 +80,7 @@ t.test("Every operation with the other's ids and X-User-ID: not found, or one's 
 })
 
 t.test("The realtime channel with the other's id: 403, and nothing of hers is ever sent to him", async (t) => {
-  const { app, ada, bob } = await open(t)
+  const { app, ada, bob } = await open()
   const origin = await app.listen()
   for (const [headers, query] of [
     [{ 'x-user-id': ada.userId, 'x-device-id': 'device-a' }, ''],
@@ -100,7 +104,7 @@ t.test("The realtime channel with the other's id: 403, and nothing of hers is ev
 })
 
 t.test("A push that names the other's user_id is rejected, beside one's own changes", async (t) => {
-  const { ada, bob, ids } = await open(t)
+  const { ada, bob, ids } = await open()
   const before = withoutRequestId(await ownOf(ada, ids))
   const stolen = ['create', 'update', 'delete'].map((operation) =>
     change({ entity_id: 'b1', operation: operation as 'create', user_id: ada.userId, timestamp: Date.now() + 60_000 }),
@@ -128,7 +132,7 @@ t.test("A push that names the other's user_id is rejected, beside one's own chan
 })
 
 t.test('Equal ids of two users do not meet', async (t) => {
-  const { ada, bob, ids } = await open(t)
+  const { ada, bob, ids } = await open()
   const before = withoutRequestId(await ownOf(ada, ids))
   const { changes: hers } = await pullAll(ada, { headers: { 'x-device-id': 'unknown' } })
 
@@ -168,7 +172,7 @@ t.test('Equal ids of two users do not meet', async (t) => {
 })
 
 t.test("Signing out ends no login of the other's", async (t) => {
-  const { app, ada, bob } = await open(t)
+  const { app, ada, bob } = await open()
   const { cookie } = bob
   const headers = { cookie, 'x-user-id': ada.userId }
   t.equal((await app.call('POST', '/api/v1/auth/logout', { headers })).status, 200)

@@ -31,7 +31,7 @@ export function openAdmin(t: Test, { context }: Pick<TestApp, 'context'>): TestA
       for (;;) {
         const metrics = await scrape()
         if (holds(metrics)) return metrics
-        await sleep(5)
+        await sleep(25)
       }
     },
   }
