@@ -21,19 +21,17 @@ export interface Plan {
 const onPostgres = [
   'test/postgres/*',
   'test/sync/*',
-  'test/realtime/{broadcast,messages,since}.test.ts',
+  'test/realtime/{broadcast,closing,since}.test.ts',
   'test/operations/*',
-  'test/commands/reseal*',
-  'test/auth/{login-limits,lease}.test.ts',
+  'test/auth/{login-limits,lease,refresh}.test.ts',
   'test/db/quota-migration.test.ts',
-  'test/hostile/{ids,two-users}.test.ts',
-  'test/http/metrics-state.test.ts',
+  'test/hostile/ids.test.ts',
 ]
 /** With --deep, everything that reaches data through the service does. */
 const onPostgresInDepth = [
   ...onPostgres,
   'test/{hostile,http,interface,realtime}/*',
-  'test/auth/refresh.test.ts',
+  'test/commands/reseal*',
   'test/log.test.ts',
 ]
 

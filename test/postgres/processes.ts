@@ -8,8 +8,8 @@ import { databaseUrl } from '../support/database-url.ts'
 import { type Service, startService } from '../support/service.ts'
 
 /** Longer than this nobody waits for an answer. */
-const patienceMs = 10_000
-const mostMs = 60_000
+const patienceMs = 300_000
+const mostMs = 600_000
 
 /** Another instance, in a process of its own, on the folder and its database. */
 export async function startInstance(t: Test, dataDir: string, env: Record<string, string> = {}): Promise<Service> {
