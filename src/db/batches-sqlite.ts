@@ -23,6 +23,7 @@ export const sqliteBatches: Pick<Database, 'findVersions' | 'upsert' | 'settleEn
   },
 
   async upsert<Row>(trx: Trx, table: Table<Row>, rows: Row[]) {
+    if (rows.length === 0) return
     const columns = columnsOf(table)
     const query = upsertFrom(table, sql`values (${sql.join(columns)})`).compile(trx)
     for (const row of rows) await trx.executeQuery({ ...query, parameters: columns.map((column) => row[column]) })

@@ -63,8 +63,9 @@ export async function writeRecords<Change extends EntityKey, Decided extends Ver
     const rows = await replace(database, trx, user, now, withinQuota(config, user, replacements))
     const stamps = new Map(rows.map((row) => [entityKey(row), row.stamp]))
     const lost = keys.flatMap((entity, index) => {
-      const winnerStamp = stamps.get(entityKey(entity)) ?? stored[index]?.stamp
-      return toRejection(entity, verdicts[index]?.loser, winnerStamp, { userId, now })
+      const loser = verdicts[index]?.loser
+      if (loser === undefined) return []
+      return toRejection(entity, loser, stamps.get(entityKey(entity)) ?? stored[index]?.stamp, { userId, now })
     })
     await database.upsert(trx, rejections, lost)
     if (syncedBy !== unknownDevice) await saveLastSync(trx, userId, syncedBy, now)
@@ -104,10 +105,10 @@ async function replace(
 /** Without a winner's sequence number the entity has no record: its tombstone was beyond the quota. */
 function toRejection(
   { entity_type, entity_id }: EntityKey,
-  loser: string | undefined,
+  loser: string,
   winner_stamp: number | undefined,
   { userId, now }: Write,
 ): Rejection[] {
-  if (loser === undefined || winner_stamp === undefined) return []
+  if (winner_stamp === undefined) return []
   return [{ user_id: userId, entity_type, entity_id, device_id: loser, winner_stamp, created_at: now }]
 }
