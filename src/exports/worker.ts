@@ -152,15 +152,17 @@ async function attempt(parts: Parts, job: Job, signal: AbortSignal): Promise<Out
     await objects.remove(object_key)
     return 'dropped'
   } catch (error) {
-    const isUnreachable = !signal.aborted && error instanceof ObjectStoreUnavailableError
+    // Read once: a job that is given back has lost its lease, and the next check of the leases aborts it.
+    const isStopped = signal.aborted
+    const isUnreachable = !isStopped && error instanceof ObjectStoreUnavailableError
     const about = { err: error, exportId: job.id, attempt: job.attempts }
     if (isUnreachable) log.warn(about, 'an export is postponed: the object store is unreachable')
-    else if (!signal.aborted) log.error(about, 'an attempt at an export failed')
-    const giveBack = signal.aborted ? releaseExport : isUnreachable ? postponeExport : failAttempt
+    else if (!isStopped) log.error(about, 'an attempt at an export failed')
+    const giveBack = isStopped ? releaseExport : isUnreachable ? postponeExport : failAttempt
     const wasHeld = await database.write((trx) => giveBack(trx, job, database.now))
     if (isUnreachable) return 'postponed'
     // If the job was no longer held, the write that failed may have completed it after all.
     if (wasHeld) await objects.remove(object_key)
-    return signal.aborted ? 'dropped' : 'failed'
+    return isStopped ? 'dropped' : 'failed'
   }
 }

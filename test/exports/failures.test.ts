@@ -124,4 +124,24 @@ testOnEachStore(t, (t, store) => {
     await until(async () => (await fixture.files()).length === 0)
     t.match(fixture.lines.join(''), /disk full/)
   })
+
+  t.test('a failed attempt counts as one, even when the leases are checked before its file is removed', async (t) => {
+    const fixture = await buildFixture(t, await store.open(t))
+    await fixture.addExport(id, 'ada')
+    const put = () => Promise.reject(new Error('disk full'))
+    const removing = Promise.withResolvers<void>()
+    const removed = Promise.withResolvers<void>()
+    const remove = () => {
+      removing.resolve()
+      return removed.promise
+    }
+    const worker = fixture.worker({ ...fixture.objects, put, remove })
+    t.teardown(() => worker.close())
+    await removing.promise
+    worker.wake()
+    await worker.stop(none)
+    removed.resolve()
+    await until(() => Object.values(worker.outcomes()).some((count) => count > 0))
+    t.same(worker.outcomes(), { completed: 0, failed: 1, postponed: 0, dropped: 0 })
+  })
 })
