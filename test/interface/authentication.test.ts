@@ -92,7 +92,7 @@ t.test('Cookies', async (t) => {
     app.setClock(now + 30 * day)
     t.equal(await ask(), 401)
   })
-  t.test('Each is good for its own purpose alone', async (t) => {
+  t.test('Each works only for its own purpose', async (t) => {
     app.setClock(now)
     t.equal(await withCookie('GET', '/api/v1/bookmarks', `service_session=${refresh?.value}`), 401)
     t.equal(await withCookie('POST', '/api/v1/auth/refresh', `service_refresh=${session?.value}`), 401)

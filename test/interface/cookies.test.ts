@@ -10,7 +10,7 @@ import { relyingParty, startMock } from '../support/relying-party.ts'
 const everywhere = { httponly: true, samesite: 'Lax' }
 const secret = { SECRET_KEY: Buffer.alloc(32, 1).toString('base64') }
 
-/** Which attributes the cookies have beside HttpOnly, SameSite and Path. */
+/** The attributes that the cookies have besides HttpOnly, SameSite and Path. */
 const environments: Record<string, { env: Record<string, string>; shared: object; own: object }> = {
   'development over http': { env: {}, shared: {}, own: {} },
   'development over https': {
@@ -35,7 +35,7 @@ const environments: Record<string, { env: Record<string, string>; shared: object
   },
 }
 
-/** Outside of development the issuer must be https: the service is built with one, and given a provider over http. */
+/** Outside development the issuer must be https: the service starts with one, and then gets a provider over http. */
 async function build(t: Test, env: Record<string, string>): Promise<TestApp> {
   if (!env.NODE_ENV) return buildWithMock(t, env)
   const app = await buildApp(t, { OIDC_ISSUER: 'https://127.0.0.1:9', ...env })
@@ -63,7 +63,7 @@ for (const [name, { env, shared, own }] of Object.entries(environments)) {
         [['service_login', true, { ...everywhere, path: '/api/v1/auth', ...own, 'max-age': '600' }]],
       ],
       [
-        'the callback sets service_session and service_refresh, no more',
+        'the callback sets service_session and service_refresh, nothing else',
         async (browser) => setCookies(await browser.signIn('Ada')),
         [
           ['service_session', true, { ...session, 'max-age': '604800' }],
@@ -71,7 +71,7 @@ for (const [name, { env, shared, own }] of Object.entries(environments)) {
         ],
       ],
       [
-        'refresh sets service_session alone',
+        'refresh sets only service_session',
         async (browser) => setCookies(await browser.call('POST', '/api/v1/auth/refresh')),
         [['service_session', true, { ...session, 'max-age': '604800' }]],
       ],
@@ -108,7 +108,7 @@ t.test('Tokens are 32 random bytes in base64url', async (t) => {
   t.equal(seen.size, 4, 'each another')
 })
 
-t.test('No other answer sets a cookie', async (t) => {
+t.test('No other response sets a cookie', async (t) => {
   const app = await buildApp(t)
   const ada = await app.user('ada')
   for (const path of ['/api/v1/health', '/api/v1/auth/session', '/api/v1/bookmarks', '/docs', '/nowhere']) {

@@ -21,7 +21,7 @@ t.test('POST /api/v1/auth/login | none | returnTo (string, optional, default /)'
   t.equal(await state({ body: { returnTo: '/bookmarks?a=b#c' } }), '/bookmarks?a=b#c')
   t.equal(await state({ body: {} }), '/', 'without returnTo')
   t.equal(await state({}), '/', 'without a body')
-  t.equal(await state({ payload: '', headers: { 'content-type': 'application/json' } }), '/', 'with an empty one')
+  t.equal(await state({ payload: '', headers: { 'content-type': 'application/json' } }), '/', 'with an empty body')
 })
 
 t.test('POST /api/v1/auth/login | the authorization request is OAuth 2.0 with PKCE and a nonce', async (t) => {
@@ -174,6 +174,6 @@ t.test('POST /api/v1/auth/refresh | 200: {success: true} and a new session cooki
     (await app.call('GET', '/api/v1/bookmarks', { headers: { cookie: `service_session=${cookie?.value}` } })).status,
     200,
   )
-  t.same((await refresh(ada.cookie)).body, { error: 'No refresh token' }, 'a session cookie is none')
+  t.same((await refresh(ada.cookie)).body, { error: 'No refresh token' }, 'a session cookie is not a refresh cookie')
   t.same((await refresh(`service_refresh=${ada.session}`)).body, { error: 'Failed to refresh token' })
 })

@@ -24,7 +24,7 @@ t.test('POST /api/v1/exports | No body | 201: export (status processing)', async
     payload: '',
     headers: { 'content-type': 'application/json' },
   })
-  t.equal(empty.status, 201, 'a body of no bytes is none')
+  t.equal(empty.status, 201, 'an empty body counts as none')
 })
 
 t.test('GET /api/v1/exports/:id | 200: binary body, application/octet-stream, attachment, .dat', async (t) => {

@@ -12,7 +12,7 @@ t.test('GET /api/v1/health | none | 200: health report', async (t) => {
   t.same(Object.keys(body).sort(), ['environment', 'name', 'status', 'timestamp', 'version'])
 })
 
-t.test('health always answers 200, also without a database', async (t) => {
+t.test('health always responds with 200, even without a database', async (t) => {
   const broken = await buildApp(t)
   t.teardown(breakDatabase(broken.context))
   const probe = startHealth(broken.context)
@@ -38,7 +38,7 @@ t.test('Not in the interface: the contracts and their page, all assets local', a
   const assets = [...page.body.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, url]) => String(url))
   t.ok(assets.includes('redoc.standalone.js'))
   for (const url of assets.filter((url) => !url.startsWith('data:'))) {
-    t.match(url, /^[\w.]+$/, 'nothing of another host')
+    t.match(url, /^[\w.]+$/, 'nothing from another host')
     t.equal((await app.app.inject(`/docs/${url}`)).statusCode, 200, url)
   }
   t.match(page.headers['content-security-policy'], /^default-src 'none'; script-src 'self';/)

@@ -18,7 +18,7 @@ const handshake = {
 const session = { cookie: ada.cookie }
 const ids = { 'x-user-id': ada.userId, 'x-device-id': 'phone' }
 
-/** What a handshake is answered with over a real socket: a status and the error, 101 for a WebSocket. */
+/** The response to a handshake over a real socket: its status and error; 101 for a WebSocket. */
 async function ask(headers: Record<string, string>, query = ''): Promise<[number, unknown]> {
   const { promise, resolve, reject } = Promise.withResolvers<[number, unknown]>()
   const sent = request(here + path + query, { headers })
@@ -38,7 +38,7 @@ async function ask(headers: Record<string, string>, query = ''): Promise<[number
 
 t.test('GET /api/v1/sync/realtime | 101 Switching Protocols, then a WebSocket', async (t) => {
   t.same(await ask({ ...handshake, ...session, ...ids }), [101, undefined])
-  t.same(await ask({ ...handshake, upgrade: 'WebSocket', ...session, ...ids }), [101, undefined], 'in any case')
+  t.same(await ask({ ...handshake, upgrade: 'WebSocket', ...session, ...ids }), [101, undefined], 'in any letter case')
   t.same(await ask({ ...handshake, ...session, ...ids, origin }), [101, undefined], 'from a listed origin')
   await openDevice(t, here, ada)
 })

@@ -118,7 +118,7 @@ t.test('The session endpoint returns 401 with {authenticated: false} instead of 
   t.same(await ask('GET', '/api/v1/auth/session', cookie('')), [401, { authenticated: false }])
 })
 
-t.test('Other errors are {error: sentence}, never anything else in the body', async (t) => {
+t.test('Other errors are {error: sentence}, with nothing else in the body', async (t) => {
   const others: [status: number, error: string, answer: [number, unknown]][] = [
     [404, 'Not found', await ask('GET', '/nowhere')],
     [404, 'Not found', await ask('GET', '/api/v1')],
@@ -132,7 +132,7 @@ t.test('Other errors are {error: sentence}, never anything else in the body', as
   for (const [status, error, answer] of others) t.same(answer, [status, { error }])
 })
 
-t.test('A fault of ours is 500 without a detail, and a database out of reach 503 with Retry-After', async (t) => {
+t.test('An internal error is 500 without details, and an unreachable database is 503 with Retry-After', async (t) => {
   const app = await buildApp(t)
   const ada = await app.user('ada')
   const request = { headers: { cookie: `${ada.cookie}; service_refresh=${ada.refresh}` } }
@@ -155,7 +155,7 @@ t.test('A fault of ours is 500 without a detail, and a database out of reach 503
   }
 })
 
-t.test('A fault of ours is 500 without a detail wherever it is', async (t) => {
+t.test('An internal error is 500 without details, wherever it occurs', async (t) => {
   const { call, context, log } = await buildApp(t)
   const fault = () => {
     throw new Error('a secret')

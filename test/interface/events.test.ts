@@ -41,7 +41,7 @@ t.test('ping | none | Keep-alive', async (t) => {
   const ada = await app.user('ada ping')
   const phone = await openDevice(t, origin, ada)
   phone.send({ type: 'ping' })
-  t.same(await phone.next(), { type: 'pong' }, 'the server answers one')
+  t.same(await phone.next(), { type: 'pong' }, 'the server responds to a ping')
 })
 
 t.test('pong | none | Reply to a ping', async (t) => {
@@ -49,7 +49,7 @@ t.test('pong | none | Reply to a ping', async (t) => {
   const phone = await openDevice(t, origin, ada)
   phone.send({ type: 'pong' })
   phone.send({ type: 'ping' })
-  t.same(await phone.next(), { type: 'pong' }, 'a pong is taken without an answer')
+  t.same(await phone.next(), { type: 'pong' }, 'a pong is accepted without a response')
 })
 
 t.test('error | error (string) | Error report', async (t) => {
@@ -64,7 +64,7 @@ t.test('error | error (string) | Error report', async (t) => {
   phone.socket.send('garbage')
   t.same(await phone.next(), { type: 'error', error: 'Malformed message: it is not JSON' })
   phone.send({ type: 'ping' })
-  t.same(await phone.next(), { type: 'pong' }, 'the socket stays')
+  t.same(await phone.next(), { type: 'pong' }, 'the socket stays open')
 })
 
 t.test('The service sends no other events.', async (t) => {
@@ -77,10 +77,10 @@ t.test('The service sends no other events.', async (t) => {
   await ada.call('GET', '/api/v1/bookmarks')
   await ada.call('POST', '/api/v1/exports')
   phone.send({ type: 'ping' })
-  t.same(await phone.next(), { type: 'pong' }, 'reading and exporting tell nothing')
+  t.same(await phone.next(), { type: 'pong' }, 'reading and exporting send no events')
 })
 
-t.test('After logout the socket of that login is closed at once, those of others are not', async (t) => {
+t.test('After logout the socket of that login is closed at once, and those of others stay open', async (t) => {
   const [here, there] = [await app.user('ada out'), await app.user('ada out')]
   const [closing, staying] = [await openDevice(t, origin, here), await openDevice(t, origin, there, { deviceId: 'c' })]
   await here.call('POST', '/api/v1/auth/logout')

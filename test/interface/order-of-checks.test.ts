@@ -8,7 +8,7 @@ const text = { 'content-type': 'text/plain' }
 const json = { 'content-type': 'application/json' }
 const tooLarge = 'x'.repeat(1_048_577)
 
-/** Each request has its own fault and all that are checked later; what it is answered names the first. */
+/** Each request has its own fault and all those that are checked later; the response names the first. */
 t.test('Order of checks: origin, session, media type, size, body', async (t) => {
   const app = await buildApp(t)
   const ada = await app.user('ada')
@@ -42,10 +42,10 @@ t.test("Order of checks: origin, the address's rate before any look-up, session,
     const { status, body } = await app.call('POST', path, { headers, payload, from })
     return [status, body]
   }
-  t.same(await post({}, '192.0.2.1'), [401, { error: 'Authentication required' }], 'uses the rate of the address up')
+  t.same(await post({}, '192.0.2.1'), [401, { error: 'Authentication required' }], 'uses up the rate of the address')
   t.same(await post({ ...evil, ...text }, '192.0.2.1'), [403, { error: 'Forbidden origin' }])
   const repair = breakDatabase(app.context)
-  t.same(await post({ cookie: ada.cookie, ...text }, '192.0.2.1'), tooMany, 'a good session does not help')
+  t.same(await post({ cookie: ada.cookie, ...text }, '192.0.2.1'), tooMany, 'a valid session does not help')
   repair()
   for (let request = 1; request <= 20; request++) {
     t.equal((await app.call('GET', path, { headers: { cookie: ada.cookie }, from: '192.0.2.2' })).status, 200)
@@ -54,10 +54,10 @@ t.test("Order of checks: origin, the address's rate before any look-up, session,
   const upgrade = { cookie: ada.cookie, connection: 'upgrade', upgrade: 'websocket' }
   const realtime = await app.call('GET', '/api/v1/sync/realtime', { headers: upgrade, from: '192.0.2.2' })
   t.same([realtime.status, realtime.body], tooMany, 'before 426')
-  t.equal((await post({ cookie: bob.cookie, ...json }, '192.0.2.2', '{}'))[0], 400, 'another user is free')
+  t.equal((await post({ cookie: bob.cookie, ...json }, '192.0.2.2', '{}'))[0], 400, 'another user is not limited')
 })
 
-t.test('What counts for an address', async (t) => {
+t.test('What counts against the rate of an address', async (t) => {
   const counted: Record<string, [method: string, path: string, cookie: string]> = {
     'a data operation without a session': ['GET', path, ''],
     'a refresh with a bad token': ['POST', '/api/v1/auth/refresh', 'service_refresh=x'],

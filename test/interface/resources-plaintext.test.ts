@@ -36,7 +36,7 @@ const star: PlaintextBookmark = {
   owner: { login: 'kysely-org', avatar_url: 'https://github.example/kysely.png' },
 }
 
-/** What a second device has of a bookmark after a first one pushed it. */
+/** A bookmark as a second device sees it after a first one has pushed it. */
 async function roundTrip(bookmark: PlaintextBookmark): Promise<PlaintextBookmark> {
   const { id } = bookmark
   const pushed = change({ entity_id: id, ...encryptBookmark(keys, bookmark) })
@@ -86,7 +86,7 @@ t.test('Plaintext bookmark: the types of what is inside tags, source and owner',
 for (const source of ['bookmarks', 'history', 'groups', 'stars'] as const) {
   t.test(`Plaintext bookmark | source | ${source} makes the round trip`, async (t) => {
     const least = { id: `least of ${source}`, title: '', source }
-    t.same(await roundTrip(least), least, 'with the required fields alone')
+    t.same(await roundTrip(least), least, 'with only the required fields')
     const described = { ...least, description: 'Not null.' }
     t.same(await roundTrip(described), described)
   })

@@ -39,7 +39,7 @@ t.test('Bookmark record', async (t) => {
   })
   t.test('Bookmark record | created_at | integer | Unix ms', async (t) => {
     t.equal(created.created_at, 1_763_700_000_000)
-    t.equal(updated.created_at, 1_763_700_000_000, 'it never moves')
+    t.equal(updated.created_at, 1_763_700_000_000, 'it never changes')
   })
   t.test('Bookmark record | updated_at | integer | Unix ms', async (t) => {
     t.equal(created.updated_at, 1_763_700_000_000)

@@ -74,7 +74,7 @@ t.test('Session user (in session response)', async (t) => {
   for (const [row, [value, expected, missing, empty]] of Object.entries(rows)) {
     t.test(`Session user | ${row}`, async (t) => {
       t.equal(value, expected)
-      t.equal(missing, empty, 'as the provider gives none')
+      t.equal(missing, empty, 'if the provider gives none')
     })
   }
   t.test('Session user: nothing else', async (t) => {
@@ -112,7 +112,7 @@ t.test('Sync status', async (t) => {
   t.test('Sync status | pending_changes | integer | Unsynced changes', async (t) => {
     t.equal(fresh.pending_changes, 0)
     t.equal((await status('tablet')).pending_changes, 2)
-    t.equal((await status('desk')).pending_changes, 0, 'its own are none')
+    t.equal((await status('desk')).pending_changes, 0, 'its own changes do not count')
     t.equal((await status('phone')).pending_changes, 0, 'pulled')
   })
   t.test('Sync status | conflict_count | integer | Unresolved conflicts', async (t) => {

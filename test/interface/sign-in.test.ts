@@ -76,7 +76,7 @@ const content = { encrypted_data: 'AWVuY3J5cHRlZA==', data_hash: 'hash' }
 const expired = '/login?error=Login%20expired%20or%20was%20started%20in%20another%20browser'
 const refused = '/login?error=Login%20was%20refused%20by%20the%20identity%20provider'
 
-/** What an attacker has is a good code of his own; a victim's browser is made to bring it back. */
+/** An attacker has a valid code of their own, and makes a victim's browser deliver it. */
 async function codesOfOthers(t: Test, call: ReturnType<typeof httpCall>): Promise<void> {
   t.test('A code from another browser logs nobody in', async (t) => {
     const attacker = openBrowser(call)
@@ -113,10 +113,10 @@ async function codesOfOthers(t: Test, call: ReturnType<typeof httpCall>): Promis
       t.equal((await browser.comeBack(callback.href)).headers.location, location, state)
       t.equal(await isSignedIn(browser), false)
     }
-    t.equal((await browser.comeBack(await signInAt(two, 'Ada'))).headers.location, '/two', 'the attempts go on')
+    t.equal((await browser.comeBack(await signInAt(two, 'Ada'))).headers.location, '/two', 'the other still works')
   })
 
-  t.test('A code is of no use twice', async (t) => {
+  t.test('A code cannot be used twice', async (t) => {
     const browser = openBrowser(call)
     const callback = await signInAt(await browser.startLogin('/one'), 'Ada')
     t.equal((await browser.comeBack(callback)).headers.location, '/one')

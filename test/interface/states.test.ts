@@ -20,7 +20,7 @@ t.test('Bookmark record | live | DELETE /api/v1/bookmarks/:id | Bookmark exists 
   t.ok(record.deleted_at !== null && record.deleted_at >= record.created_at, 'deleted_at is set')
   t.hasStrict(record, content, 'soft delete; the record is kept')
   const [event] = (await pullAll(ada)).changes
-  t.hasStrict(event, { operation: 'delete', data_hash: 'hash' }, 'other devices learn of it')
+  t.hasStrict(event, { operation: 'delete', data_hash: 'hash' }, 'other devices receive the deletion')
   t.notHas(event, { encrypted_data: '' }, 'without the ciphertext')
 
   for (const [method, request] of [['GET'], ['PUT', { body: content }], ['DELETE']] as const) {
@@ -46,7 +46,7 @@ t.test('Bookmark record | live | PUT /api/v1/bookmarks/:id | Bookmark exists, va
 
   app.setClock(1_763_600_000_000)
   const { body: later } = await ada.call('PUT', '/api/v1/bookmarks/b1', { body: content })
-  t.equal(later.updated_at, 1_763_700_000_901, 'the write wins though the clock was set back')
+  t.equal(later.updated_at, 1_763_700_000_901, 'the write wins even though the clock was set back')
 })
 
 t.test('Bookmark record: restoring a deleted one', async (t) => {
@@ -88,7 +88,7 @@ t.test('Export status: download is allowed only when status is completed; otherw
   }
 })
 
-t.test('Export status: one that cannot be written fails after three attempts, and stays undownloadable', async (t) => {
+t.test('Export status: one that cannot be written fails after three attempts, and cannot be downloaded', async (t) => {
   const app = await buildApp(t)
   const ada = await app.user('ada')
   let attempts = 0
@@ -138,6 +138,6 @@ t.test('Session', async (t) => {
     t.same(Object.keys(browser.cookies()), ['service_login'], 'both cookies cleared')
     t.equal(await isSignedIn(), false)
     const kept = await call('GET', '/api/v1/auth/session', { headers: { cookie: old.join('; ') } })
-    t.equal(kept.body.authenticated, false, 'a kept cookie is of no use')
+    t.equal(kept.body.authenticated, false, 'a cookie that was kept no longer works')
   })
 })
