@@ -8,11 +8,11 @@ const app = await buildWithMock(t)
 const ada = await app.user('ada')
 const operations = allOperations(await furnish(ada, 'ada'))
 const withBody = operations.filter(({ body }) => body)
-/** More than any recursion takes. */
+/** Deeper than any recursion can go. */
 const deep = depth(20_000, 100_000)
 const json = { 'content-type': 'application/json' }
 
-/** No object in JSON whatever the operation. */
+/** Bodies that are not a JSON object. */
 const noObjects: [name: string, payload: string | Buffer][] = [
   ['null', 'null'],
   ['an array', '[]'],
@@ -29,14 +29,14 @@ const noObjects: [name: string, payload: string | Buffer][] = [
   ['single quotes', "{'id': 1}"],
   ['NaN', '{"since": NaN}'],
   ['two values', '{}{}'],
-  ['a byte of zero', '\0'],
+  ['a zero byte', '\0'],
   ['UTF-16', Buffer.from('{}', 'utf16le')],
   ['no UTF-8', Buffer.from('{"id": "\xff\xfe"', 'latin1')],
-  [`${deep} arrays in each other`, '['.repeat(deep) + ']'.repeat(deep)],
+  [`${deep} nested arrays`, '['.repeat(deep) + ']'.repeat(deep)],
   [`${deep} arrays never closed`, '['.repeat(deep)],
 ]
 
-t.test('A body that is no JSON object: 400, and nothing changed', async (t) => {
+t.test('A body that is not a JSON object: 400, and nothing changed', async (t) => {
   for (const operation of withBody) {
     const { operationId, invalid } = operation
     const before = await snapshot(app.context)
@@ -53,7 +53,7 @@ t.test('A body that is no JSON object: 400, and nothing changed', async (t) => {
   }
 })
 
-t.test('A missing or empty body: 400 where one is required, else as {}', async (t) => {
+t.test('A missing or empty body: 400 where one is required, otherwise the same as {}', async (t) => {
   for (const operation of withBody) {
     const { operationId, method, path, isBodyRequired, invalid } = operation
     const expected = isBodyRequired ? [400, { error: invalid }] : [200]
@@ -67,7 +67,7 @@ t.test('A missing or empty body: 400 where one is required, else as {}', async (
   }
 })
 
-t.test('__proto__ and constructor are refused, wherever they stand', async (t) => {
+t.test('__proto__ and constructor are refused, wherever they occur', async (t) => {
   for (const operation of withBody) {
     const { operationId, body, invalid } = operation
     const before = await snapshot(app.context)
@@ -87,7 +87,7 @@ t.test('__proto__ and constructor are refused, wherever they stand', async (t) =
   t.equal((Object.prototype as { limit?: unknown }).limit, undefined)
 })
 
-t.test(`Unknown fields are ignored, ${deep} deep as well`, async (t) => {
+t.test(`Unknown fields are ignored, even when nested ${deep} deep`, async (t) => {
   const unknown = `${'{"a":'.repeat(deep)}1${'}'.repeat(deep)}`
   for (const operation of withBody) {
     const members = JSON.stringify(operation.body).slice(1)
@@ -96,7 +96,7 @@ t.test(`Unknown fields are ignored, ${deep} deep as well`, async (t) => {
   }
 })
 
-t.test(`A known field ${deep} deep: 400, and nothing changed`, async (t) => {
+t.test(`A known field nested ${deep} deep: 400, and nothing changed`, async (t) => {
   const nested = '['.repeat(deep) + ']'.repeat(deep)
   const before = await snapshot(app.context)
   for (const operation of withBody) {
@@ -108,7 +108,7 @@ t.test(`A known field ${deep} deep: 400, and nothing changed`, async (t) => {
   t.equal(await snapshot(app.context), before)
 })
 
-t.test('Operations without a body refuse one that is no JSON, and nothing changed', async (t) => {
+t.test('Operations without a body refuse one that is not JSON, and nothing changed', async (t) => {
   const bodiless = operations.filter(({ body, method }) => !body && method !== 'GET')
   const before = await snapshot(app.context)
   for (const operation of bodiless) {
@@ -126,7 +126,7 @@ t.test('Operations without a body refuse one that is no JSON, and nothing change
   t.equal(await snapshot(app.context), before)
 })
 
-t.test('The content type of a request without a body to read is no matter', async (t) => {
+t.test('The content type does not matter if there is no body to read', async (t) => {
   for (const { operationId, method, path } of operations.filter(({ method }) => method === 'GET')) {
     const expected = (await ada.call(method, path)).status
     for (const type of ['text/plain', 'application/octet-stream', 'garbage']) {
@@ -136,7 +136,7 @@ t.test('The content type of a request without a body to read is no matter', asyn
   }
 })
 
-t.test('Who has no session learns nothing about bodies', async (t) => {
+t.test('Without a session, a caller learns nothing about bodies', async (t) => {
   const answers = new Set<string>()
   for (const { method, path, security } of withBody) {
     if (security !== 'sessionCookie') continue

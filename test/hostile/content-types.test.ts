@@ -11,7 +11,7 @@ const operations = allOperations(await furnish(ada, 'ada')).filter(({ body }) =>
 const origin = await app.listen()
 const types: (string | undefined)[] = [undefined, ...fixture.values]
 
-/** Each field is of a wrong type: a handler that was given this would fail, or write nonsense. */
+/** Each field has the wrong type: a handler that received this would fail, or write nonsense. */
 function broken({ body }: Operation): string {
   return JSON.stringify(Object.fromEntries(Object.keys(body ?? {}).map((field) => [field, { not: 'valid' }])))
 }
@@ -31,7 +31,7 @@ t.test('A body that breaks the schema gives 400 or 415 under every content type,
   t.equal(await snapshot(app.context), before)
 })
 
-t.test('So it is for the bytes of a real request', async (t) => {
+t.test('The same holds for the bytes of a real request', async (t) => {
   const before = await snapshot(app.context)
   for (const operation of operations) {
     const { operationId, method, path } = operation
@@ -48,7 +48,7 @@ t.test('So it is for the bytes of a real request', async (t) => {
   t.equal(await snapshot(app.context), before)
 })
 
-t.test('Of two content types the validation sees the one that the parser saw', async (t) => {
+t.test('Given two content types, validation uses the one that the parser used', async (t) => {
   const before = await snapshot(app.context)
   for (const operation of operations) {
     const { operationId, method, path } = operation

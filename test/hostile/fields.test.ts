@@ -9,7 +9,7 @@ const operations = allOperations(await furnish(ada, 'ada')).filter(({ body }) =>
 
 const noTexts = [null, 5, true, [], {}, ['text'], { $gt: '' }]
 const noIntegers = [null, '5', '', true, [], {}, [5], -1, 1.5, 2 ** 53, 1e300]
-/** Characters that no text of a request may hold: control characters and all that is not ASCII. */
+/** Characters that no text in a request may contain: control characters and everything that is not ASCII. */
 const strangers = ['\0', '\n', '\r', '\t', '\x1b', '\x7f', '\x80', 'é', '\u2028', '\u202e', '\ud800', '😀', '\ufeff']
 const text = (longest: number) => [...noTexts, '', 'x'.repeat(longest + 1), ...strangers.map((it) => `a${it}b`)]
 const choice = [...noTexts, '', 'none', 'BOOKMARK', 'Create', 'login ', '__proto__', 'toString']
@@ -89,7 +89,7 @@ t.test('One malformed change among good ones: 400 Invalid changes format, nothin
   t.equal(await snapshot(app.context), before)
 })
 
-t.test('A fault of one element of an import is reported for it alone, and names the field', async (t) => {
+t.test('A fault in one element of an import is reported for that element only, and names the field', async (t) => {
   const seconds = [null, '5', true, [], {}, -1, 1.5, 253_402_300_800, Date.now()]
   const elements: Body[] = Object.entries({ ...content, date_added: seconds, date_modified: seconds }).flatMap(
     ([field, values]) =>

@@ -56,7 +56,7 @@ t.test('Every printable id of 1 to 128 characters makes the round trip through p
   t.same(new Set(changes.map(({ entity_id }) => entity_id)), new Set(strangeIds))
   t.ok(
     changes.every(({ data_hash }) => data_hash === 'next'),
-    'each is one of its own',
+    'each is a separate bookmark',
   )
   for (const id of strangeIds) {
     const path = `/api/v1/bookmarks/${encodeURIComponent(id)}`
@@ -87,7 +87,7 @@ t.test('A path id that could not exist is not found', async (t) => {
   t.equal(await snapshot(app.context), before)
 })
 
-t.test('A URL that cannot be decoded: 400, whoever asks', async (t) => {
+t.test('A URL that cannot be decoded: 400 for every caller', async (t) => {
   const ada = await app.user('ada urls')
   for (const id of ['%', '%2', '%zz', '%ff', '%C3', '%E2%82', '%C0%AF', '%ED%A0%80', 'a%', '%u0041']) {
     for (const method of ['GET', 'PUT', 'DELETE']) {
@@ -101,7 +101,7 @@ t.test('A URL that cannot be decoded: 400, whoever asks', async (t) => {
   }
 })
 
-t.test('Other spellings of a path are no operations', async (t) => {
+t.test('Other spellings of a path match no operation', async (t) => {
   const ada = await app.user('ada spellings')
   for (const path of [
     ...['/api/v1/bookmarks/', '/API/v1/bookmarks', '/api/v1//bookmarks', '/api/v2/bookmarks', '/api/v1/bookmarks;x=1'],

@@ -41,7 +41,7 @@ function streamed(bytes: Uint8Array): ReadableStream {
 
 for (const [path, large] of Object.entries(bodies)) {
   const size = `${large.length / mebibyte} MiB`
-  t.test(`${size} to ${path}: the client gets to see the 413, each time`, async (t) => {
+  t.test(`${size} to ${path}: the client receives the 413 every time`, async (t) => {
     const before = await snapshot(app.context)
     const headers = { ...json, cookie: ada.cookie }
     for (let round = 0; round < rounds; round++) {
@@ -53,7 +53,7 @@ for (const [path, large] of Object.entries(bodies)) {
     t.equal(await snapshot(app.context), before)
   })
 
-  t.test(`${size} to ${path} of a wrong type, or without a session: the client gets to see the answer`, async (t) => {
+  t.test(`${size} to ${path} of a wrong type, or without a session: the client receives the response`, async (t) => {
     const { cookie } = ada
     const refusals: [status: number, headers: Record<string, string>][] = [
       [415, { cookie, 'content-type': 'text/plain' }],
@@ -82,7 +82,7 @@ t.test('A body over the limit of its operation: 413, and nothing changed', async
   t.equal(await snapshot(app.context), before)
 })
 
-t.test('A body of just the limit is read', async (t) => {
+t.test('A body of exactly the limit is read', async (t) => {
   for (const { operationId, method, path, maxBytes, body } of operations.filter(({ body }) => body)) {
     if (operationId === 'startLogin') continue
     const payload = JSON.stringify(body).padEnd(maxBytes, ' ')

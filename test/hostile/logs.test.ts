@@ -10,8 +10,8 @@ import { relyingParty } from '../support/relying-party.ts'
 import { signInAt } from '../support/sign-in.ts'
 import { sendRaw } from './raw.ts'
 
-/** Beside test/log.test.ts, which makes ordinary requests: sockets, and a provider that fails at each step. */
-t.test('No secret of a sign-in stands in the logs, whatever the provider answers', async (t) => {
+/** Complements test/log.test.ts, which makes ordinary requests: sockets, and a provider that fails at each step. */
+t.test('No secret of a sign-in appears in the logs, however the provider responds', async (t) => {
   const app = await buildWithMock(t, { LOG_LEVEL: 'trace' })
   const { mock, call, setClock } = app
   const secrets = new Set<string>([relyingParty.clientSecret, encodeURIComponent(relyingParty.clientSecret)])
@@ -62,7 +62,7 @@ t.test('No secret of a sign-in stands in the logs, whatever the provider answers
   t.same(leaked, [])
 })
 
-t.test('Nothing that goes over a socket stands in the logs', async (t) => {
+t.test('Nothing that is sent over a socket appears in the logs', async (t) => {
   const app = await buildWithMock(t, { LOG_LEVEL: 'trace' })
   const origin = await app.listen()
   const ada = await app.user('ada')
@@ -87,12 +87,12 @@ t.test('Nothing that goes over a socket stands in the logs', async (t) => {
   phone.socket.send('canary'.repeat(200_000))
   t.equal(await phone.closeCode, 1009)
   const text = app.log.join('')
-  t.match(text, /disk I\/O error/, 'a fault of ours is logged')
+  t.match(text, /disk I\/O error/, 'an internal error is logged')
   t.notOk(text.includes('canary'))
   t.notOk(text.includes(ada.session))
 })
 
-t.test('The bytes of what is no HTTP stand in no log line, as a text or as numbers', async (t) => {
+t.test('The bytes of what is not HTTP appear in no log line, neither as text nor as numbers', async (t) => {
   const app = await buildWithMock(t, { LOG_LEVEL: 'trace' })
   const origin = await app.listen()
   for (const request of ['canary\r\n\r\n', `GET / HTTP/1.1\r\nCookie: ${'canary'.repeat(5000)}\r\n\r\n`]) {

@@ -19,7 +19,7 @@ const operations = allOperations(await furnish(ada, 'ada'))
 const unsafe = operations.filter(({ method }) => method !== 'GET')
 const corsHeaders = ['access-control-allow-origin', 'access-control-allow-credentials']
 
-t.test('A forbidden origin over HTTP: 403 for what may change something, no CORS header for anything', async (t) => {
+t.test('A forbidden origin over HTTP: 403 for what may change something, and never a CORS header', async (t) => {
   t.equal(fixture.values.length, 40)
   const before = await snapshot(app.context)
   for (const origin of fixture.values) {
@@ -60,7 +60,7 @@ t.test('A preflight of a forbidden origin allows it nothing', async (t) => {
 
 t.test('A WebSocket of a forbidden origin: 403', async (t) => {
   const open = await opener(app, ada)
-  // The blank at a value's end is none of it on the wire (RFC 9110, section 5.5).
+  // A space at the end of a value is not part of it on the wire (RFC 9110, section 5.5).
   for (const origin of fixture.values.filter((value) => value.trim() !== web)) {
     t.same(await open(origin), [403, forbidden], name(origin))
   }
@@ -121,7 +121,7 @@ async function opener({ app, listen }: TestApp, user: TestUser) {
   }
 }
 
-/** Names of tests keep to ASCII. */
+/** Test names are ASCII only. */
 function name(origin: string): string {
   return encodeURI(origin)
 }

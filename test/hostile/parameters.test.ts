@@ -15,7 +15,7 @@ const noIntegers = [
   ...['9'.repeat(16), '9'.repeat(400), '9007199254740993', '1e400', '[5]', '{}', '1;DROP', '5%zz', '%ff'],
 ]
 
-t.test('page and limit of a list: 400 for all but a plain integer in range, naming parameter and range', async (t) => {
+t.test('page and limit: 400 for all but a plain integer in range, naming the parameter and the range', async (t) => {
   for (const [name, most] of [
     ['limit', 1000],
     ['page', 1_000_000],
@@ -49,7 +49,7 @@ t.test('A page past the end is empty', async (t) => {
   t.same([status, body], [200, { data: [], meta: { total: 2, page: 1_000_000, limit: 1000 } }])
 })
 
-t.test('since and limit of a pull: 400, naming field and range', async (t) => {
+t.test('since and limit of a pull: 400, naming the field and the range', async (t) => {
   for (const [field, range] of [
     ['since', '0 to 9007199254740991'],
     ['limit', '1 to 10000'],
@@ -88,7 +88,7 @@ t.test('X-Device-ID: 400 on every operation that reads it, and nothing changed',
   t.equal(await snapshot(app.context), before)
 })
 
-t.test('A device id of 128 characters, or of any printable one, is taken as it is', async (t) => {
+t.test('A device id of 128 characters, or with any printable one, is accepted as it is', async (t) => {
   for (const id of [
     'x'.repeat(128),
     '!"#$%&()*+,-./:;<=>?@[]^_`{|}~',

@@ -7,7 +7,7 @@ import type { MockProvider } from '../support/providers.ts'
 import { relyingParty } from '../support/relying-party.ts'
 import { signInAt } from '../support/sign-in.ts'
 
-// Side by side: the slow ones take until the provider's five seconds are over.
+// In parallel: the slow ones take the full five seconds that the provider is given.
 t.jobs = 9
 const buffered = { buffered: true }
 
@@ -18,10 +18,10 @@ const quick: Fault[] = ['redirect', 'missing', 'error', 'busy', 'html', 'array',
 const slow: Fault[] = ['silent', 'dripping']
 const unavailable = '/login?error=Identity%20provider%20is%20not%20available'
 const refused = '/login?error=Login%20was%20refused%20by%20the%20identity%20provider'
-/** An answer, but not one that could be right. */
+/** A response, but not one that could be right. */
 const isAnswer = (fault: Fault) => fault === 'missing' || fault === 'array'
 
-/** The quick ones one after the other, the slow ones beside them. Each meets a service that knows no metadata yet. */
+/** The quick ones run in sequence, the slow ones in parallel to them. Each gets a service that has no metadata yet. */
 async function withEach(t: Test, faults: Fault[], check: (fault: Fault, service: Service) => Promise<void>) {
   const groups = [
     faults.filter((fault) => quick.includes(fault)),
@@ -35,7 +35,7 @@ async function withEach(t: Test, faults: Fault[], check: (fault: Fault, service:
         await check(fault, service)
         service.mock.faults.clear()
         const answer = await openBrowser(service.call).signIn('Ada', '/well')
-        t.equal(answer.headers.location, '/well', `${fault}: well again, it works`)
+        t.equal(answer.headers.location, '/well', `${fault}: sign-in works again afterwards`)
       }
     }),
   )
@@ -57,7 +57,7 @@ t.test('No metadata: 500 Failed to initiate login, no cookie, nothing changed', 
   })
 })
 
-t.test('Metadata that lie: 500 Failed to initiate login', buffered, async (t) => {
+t.test('Metadata that lies: 500 Failed to initiate login', buffered, async (t) => {
   const lies: Record<string, unknown>[] = [
     { issuer: 'https://evil.example' },
     { issuer: undefined },
@@ -76,7 +76,7 @@ t.test('Metadata that lie: 500 Failed to initiate login', buffered, async (t) =>
 
 for (const endpoint of ['token', 'jwks'] as const) {
   t.test(
-    `A faulty answer of ${endpoint} to the callback: /login?error, no cookie, nothing changed`,
+    `A faulty response from ${endpoint} during the callback: /login?error, no cookie, nothing changed`,
     buffered,
     async (t) => {
       await withEach(t, [...quick, ...(endpoint === 'token' ? slow : [])], async (fault, service) => {
@@ -97,7 +97,7 @@ t.test('An ID token or a redirect that lies: /login?error, no cookie, nothing ch
     'wrong audience': () => changeClaims({ aud: 'another' }),
     expired: () => changeClaims({ exp: 1 }),
     'no subject': () => changeClaims({ sub: undefined }),
-    'a subject that is no text': () => changeClaims({ sub: 'caf\u00e9' }),
+    'a subject that is not text': () => changeClaims({ sub: 'caf\u00e9' }),
     unsigned: () => {
       alter.tokens = (body) => {
         body.id_token = `${String(body.id_token).split('.').slice(0, 2).join('.')}.`
@@ -125,7 +125,7 @@ t.test('An ID token or a redirect that lies: /login?error, no cookie, nothing ch
   }
 })
 
-t.test('UserInfo that cannot be had costs the profile, not the sign-in', buffered, async (t) => {
+t.test('If UserInfo is unavailable, the sign-in succeeds without the profile', buffered, async (t) => {
   const { call, mock } = await buildWithMock(t)
   for (const fault of quick.filter((fault) => fault !== 'array')) {
     mock.faults.set('userinfo', fault)
@@ -133,7 +133,7 @@ t.test('UserInfo that cannot be had costs the profile, not the sign-in', buffere
   }
 })
 
-t.test('A faulty answer to a refresh: 503 with Retry-After, and nobody is signed out', buffered, async (t) => {
+t.test('A faulty response to a refresh: 503 with Retry-After, and nobody is signed out', buffered, async (t) => {
   await withEach(t, [...quick, ...slow], async (fault, { call, mock, setClock }) => {
     setClock(undefined)
     const browser = openBrowser(call)
@@ -151,7 +151,7 @@ t.test('A faulty answer to a refresh: 503 with Retry-After, and nobody is signed
   })
 })
 
-t.test('A refresh that answers for somebody else ends the login with 401', buffered, async (t) => {
+t.test('A refresh whose response names another person ends the login with 401', buffered, async (t) => {
   const { call, mock, setClock } = await buildWithMock(t)
   const browser = openBrowser(call)
   await browser.signIn('Ada')
@@ -162,7 +162,7 @@ t.test('A refresh that answers for somebody else ends the login with 401', buffe
   t.equal((await browser.call('GET', '/api/v1/auth/session')).status, 401)
 })
 
-t.test('A logout does not wait for the provider, nor for its faults', buffered, async (t) => {
+t.test('A logout does not wait for the provider, and ignores its faults', buffered, async (t) => {
   const { call, mock, context } = await buildWithMock(t)
   const browser = openBrowser(call)
   const signOut = async (name: string) => {

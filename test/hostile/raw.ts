@@ -3,19 +3,19 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 
 export interface RawAnswer {
-  /** 0: the connection was closed without an answer. */
+  /** 0: the connection was closed without a response. */
   status: number
   type: string
   body: string
 }
 
-/** Sends bytes (a text's characters are bytes) over a connection of their own, and reads until the service closes it. */
+/** Sends bytes (a text's characters are bytes) over a separate connection, and reads until the service closes it. */
 export async function sendRaw(origin: string, request: string): Promise<RawAnswer> {
   const { hostname, port } = new URL(origin)
   const socket = connect(Number(port), hostname)
   const chunks: Buffer[] = []
   socket.on('data', (chunk) => chunks.push(chunk))
-  // A reset is a close, too.
+  // A reset closes the connection, too.
   socket.on('error', () => {})
   socket.write(request, 'latin1')
   await once(socket, 'close')

@@ -4,14 +4,14 @@ import type { TestUser } from '../support/app.ts'
 import { change } from '../support/changes.ts'
 import { createdExport } from '../support/exports.ts'
 
-/** An operation of the contract with a request that it would carry out, so that a refusal is never for want of a body. */
+/** An operation of the contract with a request that it would accept, so that a refusal is never for lack of a body. */
 export interface Operation {
   operationId: OperationId
   method: string
   /** With the id filled in. */
   path: string
   security: string
-  /** Undefined: the operation takes none. */
+  /** Undefined if the operation takes none. */
   body: Body | undefined
   isBodyRequired: boolean
   /** The exact 400 text for a faulty body, where the contract fixes it. */
@@ -66,7 +66,7 @@ export function allOperations(ids: Ids): Operation[] {
   })
 }
 
-/** Something of everything that a person can have. */
+/** One of everything that a person can have. */
 export async function furnish(user: TestUser, name: string): Promise<Ids> {
   const content = { encrypted_data: `ciphertext-of-${name}`, data_hash: `hash-of-${name}` }
   await user.call('POST', '/api/v1/bookmarks', { body: { id: 'b1', ...content } })

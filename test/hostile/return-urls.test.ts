@@ -41,10 +41,10 @@ t.test('Each hostile value as the state of a callback: to /login?error=, and no 
     refused(t, await browser.call('GET', `/api/v1/auth/callback?code=x&state=${encodeURIComponent(value)}`), name)
   }
   t.same(await countRows(app.context), before, 'nobody was signed in')
-  t.same(app.mock.requests.filter(({ endpoint }) => endpoint === 'token').length, 0, 'no code went to the provider')
+  t.same(app.mock.requests.filter(({ endpoint }) => endpoint === 'token').length, 0, 'no code was sent to the provider')
 })
 
-t.test('A good code with a state that is not that of the attempt: to /login?error=, and no cookie', async (t) => {
+t.test('A valid code with a state other than that of the attempt: to /login?error=, and no cookie', async (t) => {
   const app = await buildWithMock(t, env)
   const browser = openBrowser(app.call)
   const callback = new URL(await signInAt(await browser.startLogin('/under-way'), 'Ada'))
@@ -73,10 +73,10 @@ t.test('A good code with a state that is not that of the attempt: to /login?erro
   }
   t.same(await countRows(app.context), {}, 'nobody was signed in')
   const { headers } = await browser.comeBack(callback.href)
-  t.equal(headers.location, '/under-way', 'the attempt itself still comes to its end')
+  t.equal(headers.location, '/under-way', 'the attempt itself can still be completed')
 })
 
-t.test('The cookie of an attempt from elsewhere, altered, too old or of another service helps nobody', async (t) => {
+t.test('A login cookie that is altered, too old, or from another attempt or service signs nobody in', async (t) => {
   const app = await buildWithMock(t)
   const callback = async (headers: Record<string, string>) => {
     const { pathname, search } = new URL(good)

@@ -42,7 +42,7 @@ const callers: [name: string, headers: Record<string, string>, expected: object]
   ['a signed-out session', { cookie: left.cookie }, invalid],
 ]
 
-t.test('Every data operation without a session, or with a false one: 401 and nothing changed', async (t) => {
+t.test('Every data operation without a session, or with an invalid one: 401 and nothing changed', async (t) => {
   const before = await snapshot(app.context)
   t.ok(dataOperations.length >= 18, 'every data operation of the contract')
   for (const { operationId, method, path, body } of dataOperations) {
@@ -66,7 +66,7 @@ t.test('Every data operation with an expired session: 401 and nothing changed', 
   t.equal((await ada.call('GET', '/api/v1/bookmarks')).status, 200, 'seven days are not over')
 })
 
-t.test('Who has no session learns nothing of what is there', async (t) => {
+t.test('Without a session, a caller cannot tell what exists', async (t) => {
   const answers = new Set<string>()
   for (const id of ['b1', 'nowhere', 'x'.repeat(500), '%E2%82%AC']) {
     for (const path of [`/api/v1/bookmarks/${id}`, `/api/v1/exports/${id}`]) {

@@ -14,7 +14,7 @@ const content = { encrypted_data: 'data-of-bob', data_hash: 'hash-of-bob' }
 const app = await buildApp(t)
 let pairs = 0
 
-/** Two new users, of whom Ada has something of everything. */
+/** Two new users; Ada has one of everything. */
 async function open() {
   pairs++
   const [ada, bob] = [await app.user(`ada-${pairs}`), await app.user(`bob-${pairs}`)]
@@ -22,7 +22,7 @@ async function open() {
   return { app, ada, bob, ids }
 }
 
-/** Everything that Ada can see of her own. */
+/** All of her own data that Ada can see. */
 async function ownOf({ call }: TestUser, ids: Ids): Promise<Answered[]> {
   return Promise.all([
     ...['/api/v1/bookmarks', '/api/v1/bookmarks/b1', `/api/v1/bookmarks/${ids.bookmark}`, '/api/v1/exports'].map(get),
@@ -37,7 +37,7 @@ async function ownOf({ call }: TestUser, ids: Ids): Promise<Answered[]> {
   }
 }
 
-/** Texts that stand in no answer to another user: whatever is Ada's alone. */
+/** Texts that no response to another user may contain: whatever belongs only to Ada. */
 async function secretsOf(ada: TestUser, ids: Ids): Promise<string[]> {
   const { raw } = await ada.call('GET', `/api/v1/exports/${ids.export}`)
   const { body } = await ada.call('GET', '/api/v1/account/export-key')
@@ -54,10 +54,10 @@ function withoutRequestId(answers: Answered[]): unknown[] {
   return answers.map(({ status, raw }) => [status, raw.toString('latin1')])
 }
 
-t.test("Every operation with the other's ids and X-User-ID: not found, or one's own, and never a byte", async (t) => {
+t.test("Every operation with another user's ids and X-User-ID: not found or one's own data, and no leak", async (t) => {
   const { ada, bob, ids } = await open()
   const secrets = await secretsOf(ada, ids)
-  t.same(leaks(secrets, (await ada.call('GET', '/api/v1/account/export-key')) as Answered), [secrets[6]], 'it can tell')
+  t.same(leaks(secrets, (await ada.call('GET', '/api/v1/account/export-key')) as Answered), [secrets[6]], 'leaks show')
   const before = withoutRequestId(await ownOf(ada, ids))
   const headers = { 'x-user-id': ada.userId, 'x-device-id': 'device-a' }
   const notFound = ['getBookmark', 'updateBookmark', 'deleteBookmark', 'downloadExport', 'deleteExport']
@@ -76,10 +76,10 @@ t.test("Every operation with the other's ids and X-User-ID: not found, or one's 
   }
   const others = ['startLogin', 'completeLogin', 'logout', 'refreshSession', 'getHealth', 'openRealtime']
   t.same([...tried, ...others].sort(), Object.keys(contract).sort(), 'every operation of the contract')
-  t.same(withoutRequestId(await ownOf(ada, ids)), before, 'hers is what it was')
+  t.same(withoutRequestId(await ownOf(ada, ids)), before, 'her data is unchanged')
 })
 
-t.test("The realtime channel with the other's id: 403, and nothing of hers is ever sent to him", async (t) => {
+t.test("The realtime channel with another user's id: 403, and none of her data is ever sent to him", async (t) => {
   const { app, ada, bob } = await open()
   const origin = await app.listen()
   for (const [headers, query] of [
@@ -92,7 +92,7 @@ t.test("The realtime channel with the other's id: 403, and nothing of hers is ev
   }
   const twice = { cookie: bob.cookie, 'x-device-id': 'device-a' }
   const both = await refusal(origin, twice, `?user_id=${bob.userId}&user_id=${ada.userId}`)
-  t.equal(both[0], 400, 'two ids are none')
+  t.equal(both[0], 400, 'two ids are refused')
 
   const his = await openDevice(t, origin, bob, { since: 0 })
   await ada.call('POST', '/api/v1/bookmarks', { body: { id: 'hers', encrypted_data: 'of-ada', data_hash: 'of-ada' } })
@@ -103,7 +103,7 @@ t.test("The realtime channel with the other's id: 403, and nothing of hers is ev
   t.same(await his.takeEntities('his'), ['his'], 'the first event is his own')
 })
 
-t.test("A push that names the other's user_id is rejected, beside one's own changes", async (t) => {
+t.test("A pushed change with another user's user_id is rejected, and one's own changes are accepted", async (t) => {
   const { ada, bob, ids } = await open()
   const before = withoutRequestId(await ownOf(ada, ids))
   const stolen = ['create', 'update', 'delete'].map((operation) =>
@@ -128,10 +128,10 @@ t.test("A push that names the other's user_id is rejected, beside one's own chan
     t.same([body.accepted, body.conflicts.length], [0, 1], `user_id ${user_id}`)
   }
   t.same((await pullAll(bob)).changes.map(({ entity_id }) => entity_id).sort(), ['mine', 'mine too'])
-  t.same(withoutRequestId(await ownOf(ada, ids)), before, 'hers is what it was')
+  t.same(withoutRequestId(await ownOf(ada, ids)), before, 'her data is unchanged')
 })
 
-t.test('Equal ids of two users do not meet', async (t) => {
+t.test('Equal ids of two users do not interfere', async (t) => {
   const { ada, bob, ids } = await open()
   const before = withoutRequestId(await ownOf(ada, ids))
   const { changes: hers } = await pullAll(ada, { headers: { 'x-device-id': 'unknown' } })
@@ -147,7 +147,7 @@ t.test('Equal ids of two users do not meet', async (t) => {
   t.same(
     pushed.body.conflicts.map((it: { entity_id: string }) => it.entity_id),
     ['b1'],
-    'lost to his own alone',
+    'lost only to his own version',
   )
   const imported = await bob.call('POST', '/api/v1/sync/import', { body: { bookmarks: [{ id: 'gone', ...content }] } })
   t.same(imported.body.imported_ids, ['gone'])
@@ -168,10 +168,10 @@ t.test('Equal ids of two users do not meet', async (t) => {
   t.same((await bob.call('GET', '/api/v1/exports')).body.exports, [])
   for (const { entity_id } of hers) await bob.call('DELETE', `/api/v1/bookmarks/${entity_id}`)
   const after = withoutRequestId(await ownOf(ada, ids))
-  t.same(after.slice(0, -1), before.slice(0, -1), 'hers is what it was')
+  t.same(after.slice(0, -1), before.slice(0, -1), 'her data is unchanged')
 })
 
-t.test("Signing out ends no login of the other's", async (t) => {
+t.test('Signing out ends no login of another user', async (t) => {
   const { app, ada, bob } = await open()
   const { cookie } = bob
   const headers = { cookie, 'x-user-id': ada.userId }
