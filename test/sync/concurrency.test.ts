@@ -36,7 +36,7 @@ async function write({ call }: Caller, name: string, seed: number, wrote: (count
   }
 }
 
-/** Pages on until the writers are done and there is no more. */
+/** Keeps pulling until the writers are done and nothing is left. */
 async function follow({ call }: Caller, seed: number, isWriting: () => boolean) {
   const next = sizes(seed)
   const seen: Schemas['SyncEvent'][] = []
@@ -108,7 +108,7 @@ t.test("The same with the server's clock set back an hour in the middle", (t) =>
   race(t, (setClock) => setClock(Date.now() - hourMs)),
 )
 
-t.test('A clock that is set back gives no smaller stamp', async (t) => {
+t.test('Stamps keep rising when the clock is set back', async (t) => {
   const { user, setClock } = await buildApp(t)
   const ada = await user('ada')
   const start = Date.now()
@@ -124,7 +124,7 @@ t.test('A clock that is set back gives no smaller stamp', async (t) => {
   t.same(stamps, [start, start + 1, start + 2, start + 3, start + 10], 'max(now, last + 1)')
 })
 
-t.test('Entities that are written again and again: every puller ends with the state as it is', async (t) => {
+t.test('Entities that are written again and again: every puller ends with the current state', async (t) => {
   const { app, context, user } = await buildApp(t)
   const ada = await user('ada')
   const caller = unchecked(app, ada)

@@ -41,7 +41,7 @@ async function known({ userId }: TestUser): Promise<Set<string>> {
 
 for (const [what, send] of requests) {
   t.test(
-    `${what} of a new device beyond the ${limit}: the one that was not seen for the longest time goes`,
+    `${what} of a new device beyond the ${limit}: the device that was last seen longest ago is removed`,
     async (t) => {
       const [ada, bob] = [await user(`ada ${what}`), await user(`bob ${what}`)]
       await send(bob, 'of another user')
@@ -58,7 +58,7 @@ for (const [what, send] of requests) {
   )
 }
 
-t.test('The one that went is an unknown device: its status starts from cursor 0', async (t) => {
+t.test('A removed device is unknown: its status starts from cursor 0', async (t) => {
   const ada = await user('ada')
   await addDevices(ada, limit, (index) => seen + index)
   await push(ada, 'writer')
@@ -67,19 +67,19 @@ t.test('The one that went is an unknown device: its status starts from cursor 0'
   t.match(await status('d0'), { last_sync: 0, pending_changes: 1 })
   t.match(await status('d1'), { last_sync: seen + 1, pending_changes: 0 })
   await ada.call('POST', '/api/v1/sync/pull', as('d0'))
-  t.match(await status('d0'), { pending_changes: 0 }, 'until it comes again')
+  t.match(await status('d0'), { pending_changes: 0 }, 'until it returns')
 })
 
-t.test('The new one stays, even after the clock was set back', async (t) => {
+t.test('The new device stays, even if the clock was set back', async (t) => {
   setClock(1_800_000_000_000)
   t.teardown(() => setClock(undefined))
   const ada = await user('ada back')
   await addDevices(ada, limit + 5, (index) => 1_900_000_000_000 + index)
   await ada.call('POST', '/api/v1/sync/pull', as('d7'))
-  t.equal((await known(ada)).size, limit + 5, 'a known one makes nobody go')
+  t.equal((await known(ada)).size, limit + 5, 'a known device removes no other')
   await ada.call('POST', '/api/v1/sync/pull', as('new'))
   const left = await known(ada)
-  t.equal(left.size, limit, 'a new one as many as are too many')
+  t.equal(left.size, limit, 'a new one removes all that are too many')
   t.same(
     ['new', 'd7', 'd4', 'd5'].map((id) => left.has(id)),
     [true, false, false, true],

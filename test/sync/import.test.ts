@@ -108,10 +108,10 @@ t.test('A bookmark that fails is reported in errors with its id; the others are 
     faults.map(([id, , error]) => ({ id, error })),
   )
   t.equal(body.errors.length, faults.length)
-  t.equal((await pullAll(ada)).changes.length, faults.length, 'what failed left nothing')
+  t.equal((await pullAll(ada)).changes.length, faults.length, 'what failed left nothing behind')
 })
 
-t.test('A live id, or a second element with it: already there', async (t) => {
+t.test('A live id, or a second element with the same id, already exists', async (t) => {
   const { user } = await sharedApp()
   const ada = await user('ada')
   await send(ada, [{ id: 'live', ...content }])
@@ -124,18 +124,18 @@ t.test('A live id, or a second element with it: already there', async (t) => {
     { id: 'live', error: exists },
     { id: 'twice', error: exists },
   ])
-  t.same((await pullAll(ada)).changes[0], before[0], 'the live one stays as it is, at its place')
-  t.match(await read(ada, 'twice'), content, 'the first of two is taken')
+  t.same((await pullAll(ada)).changes[0], before[0], 'the live one stays as it is, in its place')
+  t.match(await read(ada, 'twice'), content, 'the first of the two is imported')
 
   const repaired = await send(ada, [
     { id: 'third', data_hash: 'h' },
     { id: 'third', ...content },
   ])
-  t.same(repaired.body.imported_ids, ['third'], 'a faulty element does not take the id')
+  t.same(repaired.body.imported_ids, ['third'], 'a faulty element does not use up the id')
   t.same(repaired.body.errors, [{ id: 'third', error: 'encrypted_data is required' }])
 })
 
-t.test('A retried import answers that it is there already, and changes nothing', async (t) => {
+t.test('A retried import reports that the bookmarks already exist, and changes nothing', async (t) => {
   const { user } = await sharedApp()
   const ada = await user('ada')
   const bookmarks = ['a', 'b'].map((id) => ({ id, ...content }))
@@ -156,17 +156,17 @@ t.test('A deleted bookmark is revived', async (t) => {
   t.same((await send(ada, [backup])).body.imported_ids, ['x'])
   const revived = await read(ada, 'x')
   t.match(revived, { encrypted_data: 'backup', deleted_at: null })
-  t.equal(revived.created_at, 1_000_000, 'created_at never moves')
+  t.equal(revived.created_at, 1_000_000, 'created_at never changes')
   t.equal(revived.updated_at, (gone?.timestamp ?? 0) + 1, 'newer than its deletion, so that it wins everywhere')
   t.equal((await ada.call('GET', '/api/v1/sync/status')).body.total_bookmarks, 1)
 
   const tombstone = change({ entity_id: 'y', operation: 'delete', timestamp: 5000 })
   await ada.call('POST', '/api/v1/sync/push', { body: { changes: [tombstone] } })
-  t.same((await send(ada, [{ ...backup, id: 'y' }])).body.imported_ids, ['y'], 'one that was never seen, too')
+  t.same((await send(ada, [{ ...backup, id: 'y' }])).body.imported_ids, ['y'], 'also one that was only ever deleted')
   t.match(await read(ada, 'y'), { encrypted_data: 'backup', created_at: 5000, updated_at: 2_000_000 })
 })
 
-t.test('Only bookmarks: a group of the same id is something else', async (t) => {
+t.test('Only bookmarks: a group with the same id is a separate entity', async (t) => {
   const { user } = await sharedApp()
   const ada = await user('ada')
   await ada.call('POST', '/api/v1/sync/push', { body: { changes: [change({ entity_id: 'x', entity_type: 'group' })] } })

@@ -61,7 +61,7 @@ t.test('a version replaced unseen is named by every later one', async (t) => {
 })
 
 t.test(
-  'a tie is unseen by both; the same content loses nothing; a winner over a rival in the same push is no overwriting',
+  'a tie is unseen by both; the same content loses nothing; a win over a rival in the same push overwrites nothing',
   async (t) => {
     const { user } = await sharedApp()
     const tie = await user('tie')
@@ -76,7 +76,7 @@ t.test(
 
     const rivals = await user('rivals')
     await push(rivals, edit('a', 5, 0), edit('b', 5, 0))
-    t.equal((await current(rivals)).event.overwritten, undefined, 'the answer to the push tells of it')
+    t.equal((await current(rivals)).event.overwritten, undefined, 'the response to the push reports it')
   },
 )
 

@@ -86,7 +86,7 @@ t.test('A change of another user, or from the far future, is rejected in conflic
   t.equal(status.body.conflict_count, 0, 'neither counts as a conflict')
 })
 
-t.test('A loser with the same content as the winner is accepted, unless it comes by another operation', async (t) => {
+t.test('A loser with the same content as the winner is accepted, unless its operation differs', async (t) => {
   const { user } = await sharedApp()
   const ada = await user('ada')
   const same = { entity_id: 'x', data_hash: 'h' }
@@ -234,7 +234,7 @@ async function deliver(person: TestUser, changes: Change[], next: () => number):
           .sort()
           .join()
       )
-        throw new Error('a change was not answered once')
+        throw new Error('a change was not reported exactly once')
       for (const { event_id } of body.conflicts) delivery.rejected.add(event_id)
       for (const { id } of (await pullAll(person)).changes) delivery.stood.add(id)
     }
@@ -251,7 +251,7 @@ function assertWinners(changes: Change[], state: Schemas['SyncEvent'][]): void {
   }
 }
 
-/** A loser was reported, or it stood until a greater one came, or its own device sent a greater one along, or nothing of it is lost. */
+/** A loser was reported, was stored until a greater one came, came with its device's greater one, or lost nothing. */
 function assertNoSilentLoser(
   changes: Change[],
   state: Schemas['SyncEvent'][],

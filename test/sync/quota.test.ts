@@ -36,7 +36,7 @@ async function open(limits: Record<string, string>): Promise<TestApp & { ada: Te
   return { ...app, ada, name }
 }
 
-/** The request is answered 413, and nothing in the database changed. */
+/** The response is 413, and nothing in the database changed. */
 async function refused(t: Test, { context }: TestApp, what: string, request: () => ReturnType<TestUser['call']>) {
   const before = await snapshot(context)
   const { status, body } = await request()
@@ -65,7 +65,7 @@ for (const [way, write] of writes.slice(0, 3)) {
 }
 
 t.test(
-  'A push or import that would pass the quota is refused as a whole, its deletes and its other changes too',
+  'A push or import that would pass the quota is refused as a whole, including its deletes and other changes',
   async (t) => {
     const app = await open({ MAX_USER_BYTES: '30', MAX_USER_RECORDS: '3' })
     const [a, b, c] = ['a', 'b', 'c'].map((entity_id) => change({ entity_id, ...data(1) }))
@@ -86,7 +86,7 @@ t.test(
   },
 )
 
-t.test('Deletes always pass, and what is deleted counts on', async (t) => {
+t.test('Deletes always pass, and what is deleted still counts', async (t) => {
   const app = await open({ MAX_USER_BYTES: '20', MAX_USER_RECORDS: '2' })
   await push(app.ada, change({ entity_id: 'other', timestamp: 1000, ...data(10) }))
   t.equal((await app.ada.call('DELETE', '/api/v1/bookmarks/old')).status, 200)
@@ -156,7 +156,7 @@ t.test('Above a lowered limit: nothing is lost, and everything that takes no mor
     change({ entity_id: 'old', operation: 'update', ...data(1) }),
     change({ entity_id: 'other', ...data(19) }),
   ]
-  t.equal((await push(ada, ...swap)).status, 200, 'as much as before, spread in another way')
+  t.equal((await push(ada, ...swap)).status, 200, 'as much as before, distributed differently')
   t.equal((await ada.call('PUT', '/api/v1/bookmarks/other', { body: data(18) })).status, 200, 'less, though above it')
   t.equal((await ada.call('DELETE', '/api/v1/bookmarks/old')).status, 200)
   t.equal((await push(ada, gone('other', { timestamp: Date.now() + 1000 }))).body.accepted, 1)
@@ -177,12 +177,12 @@ t.test('16 writers at once: exactly the limit is stored', async (t) => {
     t.equal(
       answers.reduce((sum, stored) => sum + stored, 0),
       most.records,
-      'and each of them was told so',
+      'and each writer knows what it stored',
     )
   }
 })
 
-/** Stores 10 bytes a record, 7 at a time and then one by one, until there is no room for another; gives their number. */
+/** Stores 10 bytes a record, 7 at a time and then one by one, until there is no room for more; returns their number. */
 async function fill(user: TestUser, writer: number): Promise<number> {
   const [, write] = writes[writer % 3] as (typeof writes)[number]
   const name = (round: number) => `w${writer}-${round}`

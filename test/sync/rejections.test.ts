@@ -14,7 +14,7 @@ const countOpen = async (user: TestUser): Promise<number> =>
 const edits = (entities: Entity[], device_id: string, timestamp: number) =>
   entities.map((entity) => change({ ...entity, device_id, timestamp, operation: 'update' }))
 
-/** Ids with each character of printable ASCII; each is that of a bookmark and of a group. */
+/** Ids with every printable ASCII character; a bookmark and a group share each of them. */
 const ids = Array.from(
   { length: depth(190, 1000) },
   (_, index) => `${String.fromCharCode(0x20 + (index % 95))}"\\'{},$1?${index}`,
@@ -57,7 +57,7 @@ t.test('Many losers at once: each is an open conflict until its device has pulle
 })
 
 t.test(
-  'Where the device had pulled the winner before it lost, its next pull settles the conflict, though it brings nothing',
+  'If the device had pulled the winner before it lost, its next pull settles the conflict, even without a change',
   async (t) => {
     const { user } = await sharedApp()
     const ada = await user('ada')

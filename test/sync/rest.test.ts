@@ -70,7 +70,7 @@ t.test('A REST write always wins over a stored timestamp in the future', async (
   t.match(body, { ...edited, created_at: ahead, updated_at: ahead + 1 })
   t.match(await only(ada), { ...edited, timestamp: ahead + 1 })
   const late = await push(ada, { entity_id: 'x', timestamp: ahead, device_id: 'zzz', operation: 'update' })
-  t.equal(late.body.conflicts.length, 1, 'what was made before it loses')
+  t.equal(late.body.conflicts.length, 1, 'what was made earlier loses')
   await ada.call('DELETE', '/api/v1/bookmarks/x')
   t.match(await only(ada), { operation: 'delete', timestamp: ahead + 2 })
 })
@@ -120,7 +120,7 @@ t.test('POST with an id in use, live or deleted: 409, and nothing changes', asyn
   t.equal((await bob.call('POST', '/api/v1/bookmarks', { body: { id: 'live', ...content } })).status, 201)
 })
 
-t.test('POST without an id: the server makes a UUIDv7, each time another', async (t) => {
+t.test('POST without an id: the server makes a UUIDv7, a new one each time', async (t) => {
   const { user } = await sharedApp()
   const ada = await user('ada')
   const ids = new Set<string>()
@@ -132,7 +132,7 @@ t.test('POST without an id: the server makes a UUIDv7, each time another', async
   t.equal(ids.size, 20)
 })
 
-t.test('created_at never moves: not by PUT, push, deletion or revival', async (t) => {
+t.test('created_at never changes: not by PUT, push, deletion or revival', async (t) => {
   const { user } = await sharedApp()
   const ada = await user('ada')
   await push(ada, { entity_id: 'x', timestamp: 1000 })
@@ -148,7 +148,7 @@ t.test('created_at never moves: not by PUT, push, deletion or revival', async (t
   t.equal(await created(), 1000, 'revival')
 })
 
-t.test('20 PUTs of one bookmark at once: each is answered with what it wrote, the last one stays', async (t) => {
+t.test('20 PUTs of one bookmark at once: each response has what it wrote, and the last one stays', async (t) => {
   const { user } = await sharedApp()
   const ada = await user('ada')
   await ada.call('POST', '/api/v1/bookmarks', { body: { id: 'x', ...content } })

@@ -22,10 +22,10 @@ t.test('A new user', async (t) => {
   const ada = await user('ada')
   const expected = { user_id: ada.userId, last_sync: 0, pending_changes: 0, conflict_count: 0, total_bookmarks: 0 }
   t.same(await statusOf(ada), expected)
-  t.same(await statusOf(ada, 'a'), expected, 'a device that never came')
+  t.same(await statusOf(ada, 'a'), expected, 'a device that never synced')
 })
 
-t.test('last_sync: the last pull or push of the device, without one of any device', async (t) => {
+t.test('last_sync: the last pull or push of the device, or of any device if none is named', async (t) => {
   const { user, setClock } = await buildApp(t)
   const start = Date.now()
   setClock(start)
@@ -41,7 +41,7 @@ t.test('last_sync: the last pull or push of the device, without one of any devic
   t.same(
     [await at('b'), await at('c'), await at()],
     [1000, 2000, 2000],
-    'a push without the header: who made the change',
+    'a push without the header: the device that made the change',
   )
   setClock(start + 3000)
   await ada.call('POST', '/api/v1/sync/import', { body: { bookmarks: [] }, ...as('d') })
@@ -49,7 +49,7 @@ t.test('last_sync: the last pull or push of the device, without one of any devic
   setClock(start + 4000)
   await pull(ada)
   await pull(ada, 'unknown')
-  t.same([await at(), await at('unknown')], [3000, -start], 'unknown is no device')
+  t.same([await at(), await at('unknown')], [3000, -start], 'unknown is not a device')
 })
 
 t.test('A pull writes only when the cursor moved or last_sync is over 60 s old', async (t) => {
@@ -84,13 +84,13 @@ t.test('pending_changes: changes of other devices beyond the cursor', async (t) 
   }
   await push(bob, { entity_id: 'bob', device_id: 'b' }, 'b')
   t.same([await pending('a'), await pending('b'), await pending('c')], [1, 2, 3], "not the device's own")
-  t.equal(await pending(), 3, 'without a device: what none has pulled')
+  t.equal(await pending(), 3, 'without a device: what no device has pulled')
   const { last_sync_timestamp } = await pull(ada, 'c', { limit: 1 })
   t.same([await pending('c'), await pending()], [2, 2], 'a pull moves the cursor to where it ended')
   await pull(ada, 'c', { since: last_sync_timestamp })
   t.same([await pending('c'), await pending('a'), await pending()], [0, 1, 0])
   await push(ada, { entity_id: 'x', operation: 'delete', device_id: 'b', timestamp: Date.now() + 1 }, 'b')
-  t.same([await pending('c'), await pending('b')], [1, 1], 'a push moves none')
+  t.same([await pending('c'), await pending('b')], [1, 1], 'a push moves no cursor')
   await ada.call('PUT', '/api/v1/bookmarks/y', { body: content })
   t.same([await pending('c'), await pending('a')], [2, 3], 'a REST write by unknown is pending for all')
   t.equal((await pull(ada, 'c', { since: 0 })).changes.length, 3)
@@ -123,7 +123,7 @@ t.test('conflict_count: entities with a rejected change that is not settled', as
   await lose('y', 'a')
   t.equal(await conflicts(), 2)
   await lose('x', 'b')
-  t.equal(await conflicts(), 2, 'one for an entity')
+  t.equal(await conflicts(), 2, 'one for each entity')
 
   await push(ada, { entity_id: 'y', timestamp: 6000, device_id: 'c', operation: 'update' }, 'c')
   t.equal(await conflicts(), 1, 'settled by a later change of the entity that is accepted')
@@ -162,7 +162,7 @@ t.test('A loser and its winner in one push', async (t) => {
   t.equal((await statusOf(ada)).conflict_count, 0, "settled once the loser's device has pulled the winner")
 })
 
-t.test('Rejections for the user_id or the clock are no conflicts', async (t) => {
+t.test('Rejections for the user_id or the clock are not conflicts', async (t) => {
   const { user } = await sharedApp()
   const [ada, bob] = [await user('ada'), await user('bob')]
   t.equal((await push(ada, { entity_id: 'x', user_id: bob.userId })).conflicts.length, 1)
@@ -200,7 +200,7 @@ async function take(user: TestUser, write: typeof step extends fc.Arbitrary<infe
   }
 }
 
-t.test('total_bookmarks is the number of live bookmarks, whatever was written by whichever route', async (t) => {
+t.test('total_bookmarks is the number of live bookmarks, whatever was written, and by whichever route', async (t) => {
   const { user } = await sharedApp()
   let run = 0
   let counts = 0

@@ -20,7 +20,7 @@ const edit = fc.record({
   operation: fc.constantFrom('create' as const, 'update' as const, 'delete' as const),
   type: fc.constantFrom('bookmark' as const, 'bookmark' as const, 'group' as const),
   device: fc.constantFrom('device-a', 'device-b'),
-  /** From the server's time: edits win and lose. */
+  /** Relative to the server's time, so that edits win and lose. */
   hours: fc.integer({ min: -5, max: 5 }),
 })
 const step = fc.oneof(
@@ -30,7 +30,7 @@ const step = fc.oneof(
 )
 type Value<T> = T extends fc.Arbitrary<infer V> ? V : never
 
-t.test('After any pushes, imports, REST writes and deletes the counters are what the table holds', async (t) => {
+t.test('After any pushes, imports, REST writes and deletes the counters match the table', async (t) => {
   const app = await buildApp(t, { MAX_USER_BYTES: `${limits.bytes}`, MAX_USER_RECORDS: `${limits.records}` })
   const answers: Record<number, number> = {}
   let run = 0
@@ -48,9 +48,9 @@ t.test('After any pushes, imports, REST writes and deletes the counters are what
         const known = new Set(after.records.map(entityKey))
         assert.ok(
           after.rejections.map(entityKey).every((key) => known.has(key)),
-          'open conflicts are of known entities',
+          'open conflicts belong to known entities',
         )
-        if (status === 413) assert.deepEqual(after, before, 'nothing of it is applied')
+        if (status === 413) assert.deepEqual(after, before, 'nothing is applied')
         if (status === 413) assert.ok(!hasRoom(next, before.held), 'for a reason')
         before = after
       }
@@ -85,7 +85,7 @@ function content(bytes: number) {
   return { encrypted_data: 'x'.repeat(bytes), data_hash: randomUUID() }
 }
 
-/** All that the user's requests may write, what the counters say of it, and what is there. */
+/** Everything that the user's requests may write, with the usage that is counted and the usage that is there. */
 async function read({ database: { db } }: Context, { userId }: TestUser) {
   const records = await db.selectFrom('records').selectAll().where('user_id', '=', userId).orderBy('stamp').execute()
   const rejections = db.selectFrom('rejections').selectAll().where('user_id', '=', userId)
@@ -104,7 +104,7 @@ async function read({ database: { db } }: Context, { userId }: TestUser) {
   }
 }
 
-/** Deletes always have; the rest, if it fits even though it replaces nothing. */
+/** Deletes always have room; other writes do if they fit without replacing anything. */
 function hasRoom(next: Value<typeof step>, { bytes, records }: typeof limits): boolean {
   const items = next.kind === 'push' ? next.edits : next.kind === 'import' ? next.items : [next]
   const stored =
