@@ -21,7 +21,7 @@ const row = (entity_id: string, stamp: number): Row => ({
   overwritten: null,
 })
 
-/** Pushes a change of the row's entity; gives the stamp of what must be sent now. */
+/** Pushes a change of the row's entity; returns the stamp of what must be sent now. */
 async function push(acknowledgements: Acknowledgements, entity: string, written: Row | undefined, cursor: number) {
   const due = await acknowledgements.acknowledge(
     row(entity, 0),
@@ -31,7 +31,7 @@ async function push(acknowledgements: Acknowledgements, entity: string, written:
   return due?.stamp
 }
 
-t.test('A change that the socket still has before it is taken in its turn, once', async (t) => {
+t.test('A change that the socket has not reached yet is sent once, in its turn', async (t) => {
   const acknowledgements = new Acknowledgements()
   const now = await push(acknowledgements, 'x', row('x', 20), 10)
   t.equal(now, undefined, 'not now: what lies between 10 and 20 comes first')
@@ -39,7 +39,7 @@ t.test('A change that the socket still has before it is taken in its turn, once'
   t.same(taken, [false, true, false])
 })
 
-t.test('A change that comes by before its push has returned is not sent again', async (t) => {
+t.test('A change that the socket reaches before its push has returned is not sent again', async (t) => {
   const acknowledgements = new Acknowledgements()
   const taken: boolean[] = []
   const due = await acknowledgements.acknowledge(
@@ -54,7 +54,7 @@ t.test('A change that comes by before its push has returned is not sent again', 
   t.same({ due, taken }, { due: undefined, taken: [true, false] })
 })
 
-t.test('A retry of what lies behind the socket is sent at once', async (t) => {
+t.test('A retry of what the socket has passed is sent at once', async (t) => {
   t.equal(await push(new Acknowledgements(), 'x', row('x', 20), 30), 20)
 })
 
@@ -64,7 +64,7 @@ t.test('A newer change of the entity acknowledges an older one', async (t) => {
   t.equal(acknowledgements.take(row('x', 25)), true)
 })
 
-t.test('A rejected change leaves what an earlier one still has to come', async (t) => {
+t.test('A rejected change does not cancel the acknowledgement of an earlier one', async (t) => {
   const acknowledgements = new Acknowledgements()
   await push(acknowledgements, 'x', row('x', 20), 10)
   t.equal(await push(acknowledgements, 'x', undefined, 10), undefined)
@@ -73,7 +73,7 @@ t.test('A rejected change leaves what an earlier one still has to come', async (
   t.equal(acknowledgements.take(row('y', 30)), false)
 })
 
-t.test('A push that fails is not due', async (t) => {
+t.test('A push that fails is not acknowledged', async (t) => {
   const acknowledgements = new Acknowledgements()
   const failed = acknowledgements.acknowledge(
     row('x', 0),
@@ -84,7 +84,7 @@ t.test('A push that fails is not due', async (t) => {
   t.equal(acknowledgements.take(row('x', 20)), false)
 })
 
-t.test('1,000 are kept and no more', async (t) => {
+t.test('At most 1,000 are kept', async (t) => {
   const acknowledgements = new Acknowledgements()
   for (let n = 0; n < 1000; n++) await push(acknowledgements, `x${n}`, row(`x${n}`, 100 + n), 10)
   await t.rejects(push(acknowledgements, 'one-more', row('one-more', 2000), 10), { code: 'TooManyRequests' })

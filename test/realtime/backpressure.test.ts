@@ -54,7 +54,7 @@ function unsentBytes({ app }: TestApp): number {
 }
 
 t.test(
-  'A paused reader costs under 8 MB however much waits for it, delays nobody, and gets everything once it reads on',
+  'A paused reader costs under 8 MB however much waits for it, delays nobody, and gets everything once it reads again',
   async (t) => {
     const { app, ada, origin } = await open()
     await write(app, ada, numbered(20))
@@ -90,7 +90,7 @@ t.test('A reader that reads slowly is sent the newest changes when it gets there
   t.same(entities, [...enough.filter((id) => id !== 'bookmark-40'), 'bookmark-40'])
 })
 
-t.test('A reader that reads nothing for 60 s is closed, and without an answer cut off', async (t) => {
+t.test('A reader that reads nothing for 60 s is closed, and cut off if it does not respond', async (t) => {
   mock.timers.enable({ apis: ['setInterval'] })
   t.teardown(() => mock.timers.reset())
   const app = await buildApp(t)
@@ -108,7 +108,7 @@ t.test('A reader that reads nothing for 60 s is closed, and without an answer cu
   t.equal(app.app.websocketServer.clients.size, 0)
 })
 
-t.test('A client that sends without reading is not listened to', async (t) => {
+t.test('A client that sends without reading is not read from', async (t) => {
   const { app, ada, origin } = await open()
   const deaf = await openDevice(t, origin, ada)
   deaf.socket.pause()
@@ -119,7 +119,7 @@ t.test('A client that sends without reading is not listened to', async (t) => {
   for (let n = 0; n < 1000; n++) deaf.send({ type: 'ping' })
   await until(() => serverSide?.isPaused === true)
   for (let turn = 0; turn < 100; turn++) await eventLoopTurn()
-  t.equal(unsentBytes(app), waiting, 'nothing is answered')
+  t.equal(unsentBytes(app), waiting, 'no response is added')
   deaf.socket.resume()
   let pongs = 0
   await deaf.take(({ type }) => type === 'pong' && ++pongs === 1000)

@@ -8,7 +8,7 @@ import { type Device, openDevice } from './device.ts'
 const content = { encrypted_data: 'data', data_hash: 'hash' }
 const fromA = { headers: { 'x-device-id': 'device-a' } }
 
-/** Everything by which a write can come, each as device-a. */
+/** Every way to write, each as device-a. */
 const routes: Record<
   string,
   { operation: string; write(user: TestUser, id: string, socket: Device): Promise<unknown> }

@@ -65,7 +65,7 @@ t.test('Signing out closes every socket of the login with 4401, and no other', a
   t.same([device.messages, second.messages], [[], []], 'those of the login got nothing more')
 })
 
-t.test('Where a login has ended elsewhere, its socket gets no change any more', async (t) => {
+t.test('Once a login has ended elsewhere, its socket receives no more changes', async (t) => {
   const { app, name, ada, device } = await open(t)
   await app.context.database.write((trx) => endLogin(trx, ada.loginId))
   await push(await app.user(name), 'secret')
@@ -73,7 +73,7 @@ t.test('Where a login has ended elsewhere, its socket gets no change any more', 
   t.same(device.messages, [])
 })
 
-t.test('Where a login has ended elsewhere, its socket writes nothing any more', async (t) => {
+t.test('Once a login has ended elsewhere, its socket writes nothing more', async (t) => {
   const { app, ada, device } = await open(t)
   await app.context.database.write((trx) => endLogin(trx, ada.loginId))
   for (let n = 0; n < 3; n++) device.send({ type: 'sync', event: change({ entity_id: `x${n}` }) })
@@ -82,7 +82,7 @@ t.test('Where a login has ended elsewhere, its socket writes nothing any more', 
   t.same(await records.select('entity_id').execute(), [])
 })
 
-t.test('A login that ends while its socket is opened is not greeted', async (t) => {
+t.test('If a login ends while its socket is opening, the socket is not greeted', async (t) => {
   const { app, origin, ada } = await open(t)
   const { database, limits } = app.context
   const { countUser } = limits
@@ -110,11 +110,11 @@ const signs: Record<string, (device: Device) => void> = {
   'a pong of the protocol': (device) => device.socket.pong(),
 }
 
-t.test('What happens from time to time', async (t) => {
+t.test('What happens periodically', async (t) => {
   const tick = holdIntervals(t)
   const held = await start(t)
 
-  t.test('A session that is over is found by the next sweep, without any change', async (t) => {
+  t.test('The next sweep finds a session that has ended, even without a change', async (t) => {
     const { app, device } = await open(t, held)
     t.teardown(() => app.setClock(undefined))
     app.setClock(Date.now() + 31 * dayMs)
@@ -134,7 +134,7 @@ t.test('What happens from time to time', async (t) => {
     }
   })
 
-  t.test('A socket from which nothing was heard for 60 s is closed with 4408', async (t) => {
+  t.test('A socket that has been silent for 60 s is closed with 4408', async (t) => {
     const { device, serverSide } = await open(t, held)
     tick(60)
     t.equal(serverSide.readyState, serverSide.OPEN, 'not yet')
@@ -143,7 +143,7 @@ t.test('What happens from time to time', async (t) => {
   })
 
   for (const [name, say] of Object.entries(signs)) {
-    t.test(`A socket lives on by ${name}`, async (t) => {
+    t.test(`A socket is kept open by ${name}`, async (t) => {
       const { device, serverSide } = await open(t, held)
       for (let n = 0; n < 3; n++) {
         tick(55)
@@ -158,7 +158,7 @@ t.test('What happens from time to time', async (t) => {
     })
   }
 
-  t.test('While a message is being handled for long, it is not the client that is silent', async (t) => {
+  t.test('While a message takes long to handle, its client does not count as silent', async (t) => {
     const { app, device } = await open(t, held)
     const { database } = app.context
     const { write } = database
@@ -176,7 +176,7 @@ t.test('What happens from time to time', async (t) => {
     t.match(await device.take(({ type }) => type === 'sync'), { event: { entity_id: 'x' } })
   })
 
-  t.test('A lost pulse is made good within 30 s', async (t) => {
+  t.test('A lost pulse is made up for within 30 s', async (t) => {
     const { app, ada, device } = await open(t, held)
     losePulses(t, app)
     await push(ada, 'x')
@@ -222,7 +222,7 @@ t.test('When the server stops, each socket is closed with 1001', async (t) => {
   t.same(await Promise.all([device.closeCode, second.closeCode]), [1001, 1001])
 })
 
-t.test('A change that was being written when the server stops is on disk, though nobody hears of it', async (t) => {
+t.test('A change that was being written when the server stops is on disk, though it is not broadcast', async (t) => {
   const { app, device } = await open(t, await start(t))
   const began = Promise.withResolvers<void>()
   const write = app.context.database.write

@@ -43,7 +43,7 @@ t.test(
     const selects = new WeakSet<object>()
     const counter: KyselyPlugin = {
       transformQuery({ node, queryId }) {
-        // Health asks the database, too, with a query of no table.
+        // Health queries the database, too, but no table.
         if (node.kind === 'SelectQueryNode') selects.add(queryId)
         return node
       },

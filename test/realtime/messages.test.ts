@@ -43,7 +43,7 @@ t.test('A sync that is accepted comes back with its stamp', async (t) => {
   t.equal(acknowledgement.stamp, cursor)
 })
 
-t.test('A retry is acknowledged too, with the stamp of before, and changes nothing', async (t) => {
+t.test('A retry is acknowledged too, with the same stamp as before, and changes nothing', async (t) => {
   const { ada, device } = await open(t)
   const event = own({ entity_id: 'x' })
   device.send({ type: 'sync', event })
@@ -66,7 +66,7 @@ t.test('A retry over a new socket is acknowledged in its turn', async (t) => {
   t.same(seen.map(({ event }) => event.entity_id).sort(), ['missed', 'missed too', 'x'])
 })
 
-t.test('A change that says what is stored already is acknowledged with what is stored', async (t) => {
+t.test('A change that repeats what is already stored is acknowledged with what is stored', async (t) => {
   const { ada, device } = await open(t)
   const stored = change({ entity_id: 'x', timestamp: 2000 })
   await push(ada, [stored])
@@ -109,7 +109,7 @@ t.test('A sync that the hub reads before its push has returned is sent once, in 
   t.same(await device.takeEntities('last'), ['last'])
 })
 
-t.test('A sync without a device of its own is told once to its sender', async (t) => {
+t.test('A sync of an unknown or another device reaches its sender once', async (t) => {
   const { ada, device } = await open(t)
   for (const device_id of ['unknown', 'device-c'])
     device.send({ type: 'sync', event: own({ entity_id: device_id, device_id }) })
@@ -141,7 +141,7 @@ t.test('A sync that is rejected comes back as an error that names the entity', a
   t.match(await device.next(), { type: 'error', error: /z.*24 hours/ })
   t.equal((await pullAll(ada)).changes.length, 1)
   device.send({ type: 'sync', event: own({ entity_id: 'fine' }) })
-  t.match(await device.nextSync(), { event: { entity_id: 'fine' } }, 'the socket stays')
+  t.match(await device.nextSync(), { event: { entity_id: 'fine' } }, 'the socket stays open')
 })
 
 t.test('A push over the socket counts as a sync of its device', async (t) => {
@@ -152,7 +152,7 @@ t.test('A push over the socket counts as a sync of its device', async (t) => {
   t.ok(body.last_sync > 0)
 })
 
-t.test('ping is answered with pong, pong with nothing, and pings of the protocol by its pong', async (t) => {
+t.test('A ping gets a pong, a pong gets nothing, and a protocol ping gets a protocol pong', async (t) => {
   const { device } = await open(t)
   device.send({ type: 'pong' })
   device.send({ type: 'ping', later: 'versions may say more' })
@@ -224,7 +224,7 @@ const malformed: Record<string, { text: string | Buffer; fault: RegExp }> = {
   ),
 }
 
-t.test('A malformed message is answered with an error that names its fault, and the socket stays', async (t) => {
+t.test('A malformed message gets an error that names its fault, and the socket stays open', async (t) => {
   const { ada, device, log } = await open(t)
   const answers: Record<string, unknown> = {}
   for (const [name, { text }] of Object.entries(malformed)) {
@@ -239,7 +239,7 @@ t.test('A malformed message is answered with an error that names its fault, and 
   t.notMatch(log(), /data-|"level":50/, 'and nothing is in the log')
 })
 
-t.test('The largest change there is passes', async (t) => {
+t.test('The largest possible change passes', async (t) => {
   const { device } = await open(t)
   const event = own({ entity_id: '\\'.repeat(128), encrypted_data: 'x'.repeat(262_144) })
   device.send({ type: 'sync', event })
@@ -261,12 +261,12 @@ t.test("Each message counts against the user's rate", async (t) => {
   t.match(await device.take(({ type }) => type === 'error'), { error: 'Too many requests' })
   const records = app.context.database.db.selectFrom('records').where('user_id', '=', ada.userId)
   const rows = await records.select('entity_id').execute()
-  t.ok(rows.length <= 5, 'what came too much was not written')
+  t.ok(rows.length <= 5, 'what exceeded the rate was not written')
   t.equal((await ada.call('GET', '/api/v1/bookmarks')).status, 429, 'it is the same rate as that of requests')
-  t.equal(device.socket.readyState, device.socket.OPEN, 'the socket stays')
+  t.equal(device.socket.readyState, device.socket.OPEN, 'the socket stays open')
 })
 
-t.test('What a client sent beyond its rate is dropped, and it is heard again a second later', async (t) => {
+t.test('What a client sent beyond its rate is dropped, and a second later its messages are handled', async (t) => {
   const { app, device } = await open(t, limited)
   const serverSide = [...(app.app.websocketServer.clients as Set<WebSocket>)].at(-1)
   const { _socket: connection } = device.socket as unknown as { _socket: Socket }
@@ -280,7 +280,7 @@ t.test('What a client sent beyond its rate is dropped, and it is heard again a s
   t.same(await device.next(), { type: 'error', error: 'Too many requests' })
 })
 
-t.test('When the database is out of reach a message gets an error, and the socket stays', async (t) => {
+t.test('When the database is unreachable, a message gets an error, and the socket stays open', async (t) => {
   const { app, ada, device, log } = await open(t)
   const mend = breakDatabase(app.context.database)
   device.send({ type: 'sync', event: own({ entity_id: 'x' }) })
@@ -293,7 +293,7 @@ t.test('When the database is out of reach a message gets an error, and the socke
   t.equal((await pullAll(ada)).changes.length, 1)
 })
 
-t.test('A fault of ours is no more than that to the client', async (t) => {
+t.test('An internal error reaches the client without details', async (t) => {
   const { app, device } = await open(t)
   const { write } = app.context.database
   app.context.database.write = () => Promise.reject(new Error('a secret detail'))

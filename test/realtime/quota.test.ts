@@ -17,7 +17,7 @@ async function open(t: Test) {
   return { app, ada, device, other: await openDevice(t, origin, ada, { deviceId: 'device-c' }) }
 }
 
-t.test('A change beyond the quota comes back as an error that names the entity, and the socket stays', async (t) => {
+t.test('A change beyond the quota comes back as an error that names the entity; the socket stays open', async (t) => {
   const { app, ada, device } = await open(t)
   const [before, { changes }] = [await countRows(app.context), await pullAll(ada)]
   device.send({ type: 'sync', event: own({ entity_id: 'new', encrypted_data: 'x' }) })
@@ -28,10 +28,10 @@ t.test('A change beyond the quota comes back as an error that names the entity, 
   t.same((await pullAll(ada)).changes, changes)
   device.send({ type: 'sync', event: own({ entity_id: 'old', encrypted_data: 'x'.repeat(9) }) })
   t.match(await device.nextSync(), { event: { entity_id: 'old', encrypted_data: 'x'.repeat(9) } })
-  t.notMatch(app.log.join(''), /"level":50/, "it is no fault of the service's")
+  t.notMatch(app.log.join(''), /"level":50/, "it is not the service's fault")
 })
 
-t.test('A delete for whose tombstone there is no room is acknowledged, and nobody else hears of it', async (t) => {
+t.test('A delete without room for its tombstone is acknowledged, and is not broadcast', async (t) => {
   const { app, ada, device, other } = await open(t)
   const before = await countRows(app.context)
   const { cursor } = await pullAll(ada)

@@ -35,7 +35,7 @@ t.test('since=0 replays everything', async (t) => {
   t.same(await (await openDevice(t, origin, ada, { since: 0 })).takeEntities('two'), ['one', 'two'])
 })
 
-t.test('Without since the channel starts with what comes next', async (t) => {
+t.test('Without since, the channel starts with the next change', async (t) => {
   const { user, listen } = await sharedApp()
   const origin = await listen()
   const ada = await user('ada')
@@ -45,7 +45,7 @@ t.test('Without since the channel starts with what comes next', async (t) => {
   t.same(await device.takeEntities('after'), ['after'])
 })
 
-t.test("since beyond the user's last stamp counts as that", async (t) => {
+t.test("since beyond the user's last stamp counts as that stamp", async (t) => {
   const { user, listen } = await sharedApp()
   const origin = await listen()
   const ada = await user('ada')
@@ -70,7 +70,7 @@ t.test("A replay leaves out the device's own changes and shows only the newest o
   t.same(await device.takeEntities('last'), ['last'])
 })
 
-t.test('Sockets at different places each go on from their own', async (t) => {
+t.test('Sockets at different stamps each continue from their own', async (t) => {
   const { user, listen } = await sharedApp()
   const origin = await listen()
   const ada = await user('ada')

@@ -14,7 +14,7 @@ const { context, user, listen } = await buildApp(t)
 const { hub, limits } = context
 const origin = await listen()
 
-/** The socket, or what the upgrade was answered with in its place. */
+/** The socket, or the response that refused the upgrade. */
 async function upgrade({ cookie, userId }: TestUser, headers: Record<string, string> = {}) {
   const ids = { 'x-user-id': userId, 'x-device-id': 'device-a' }
   const socket = new WebSocket(realtimeUrl(origin), { headers: { cookie, ...ids, ...headers } })
@@ -48,11 +48,11 @@ t.test(`A user has at most ${most} sockets`, async (t) => {
       refused.map(({ status, body, headers }) => [status, body, headers['retry-after']]),
       Array(300 - most).fill([429, { error: 'Too many sockets' }, '60']),
     )
-    t.equal((await upgrade(bob)).status, 101, 'others are not concerned')
+    t.equal((await upgrade(bob)).status, 101, 'other users are not affected')
     t.equal((await ada.call('GET', '/api/v1/bookmarks')).status, 200, 'nor are requests')
   })
 
-  t.test('A socket that is closed, or gone without a word, makes room for one', async (t) => {
+  t.test('A socket that is closed, or lost without a close, makes room for another', async (t) => {
     const [closed, gone] = sockets
     for (const leave of [() => closed?.close(), () => gone?.terminate()]) {
       leave()

@@ -16,7 +16,7 @@ function recorder(most: number) {
   return { turns, began, finish }
 }
 
-t.test('Few are at work at once, in the order in which they came', async (t) => {
+t.test('Only a few run at once, in the order in which they were added', async (t) => {
   const { turns, began, finish } = recorder(2)
   for (const item of ['a', 'b', 'c', 'd']) turns.add(item)
   t.same(began, ['a', 'b'])
@@ -26,7 +26,7 @@ t.test('Few are at work at once, in the order in which they came', async (t) => 
   t.same(began, ['a', 'b', 'c', 'd'])
 })
 
-t.test('What is added while it waits gets one turn, while it works one more', async (t) => {
+t.test('What is added again while it waits gets one turn; while it runs, one more', async (t) => {
   const { turns, began, finish } = recorder(2)
   turns.add('a')
   for (let n = 0; n < 5; n++) turns.add('a')
@@ -38,7 +38,7 @@ t.test('What is added while it waits gets one turn, while it works one more', as
   t.same(began, ['a', 'b', 'a'])
 })
 
-t.test('close waits for those at work, and drops the others', async (t) => {
+t.test('close waits for those that are running, and drops the others', async (t) => {
   const { turns, began, finish } = recorder(1)
   turns.add('a')
   turns.add('b')

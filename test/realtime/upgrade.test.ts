@@ -7,13 +7,13 @@ import { checkAnswer, checkMessage } from '../support/contract.ts'
 import { sharedApp } from '../support/shared-app.ts'
 import { realtimeUrl } from './device.ts'
 
-/** Beside test/interface/endpoints-realtime.test.ts, which has the statuses and the order of the checks. */
+/** Complements test/interface/endpoints-realtime.test.ts, which has the statuses and the order of the checks. */
 async function open(t: Test) {
   const { user, listen } = await sharedApp()
   const origin = await listen()
   const [ada, bob] = [await user('ada'), await user('bob')]
 
-  /** What an upgrade is answered with: the first message, or the response in its place. */
+  /** The result of an upgrade: the first message, or the response that refused it. */
   async function upgrade(headers: Record<string, string>, query = '') {
     const socket = new WebSocket(realtimeUrl(origin) + query, { headers: { cookie: ada.cookie, ...headers } })
     t.teardown(() => socket.terminate())
