@@ -77,7 +77,7 @@ testOnEachStore(t, (t, store) => {
     )
   })
 
-  t.test('each bookmark that is live all the time comes once, whatever changes meanwhile', async (t) => {
+  t.test('each bookmark that stays live is exported once, whatever changes meanwhile', async (t) => {
     const fixture = await buildFixture(t, await store.open(t))
     const odd = Array.from({ length: 1000 }, (_, index) => bookmark('ada', 2 * index + 1, 'x'.repeat(500)))
     await fixture.addBookmarks(odd)

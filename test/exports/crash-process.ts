@@ -1,4 +1,4 @@
-// A process of its own that is killed: it works on exports, with the service's variables, and hangs at each where `HANG` says.
+// A separate process that is killed: it makes exports with the service's variables, and hangs where `HANG` says.
 
 import { readConfig } from '../../src/config/config.ts'
 import { openDatabase } from '../../src/db/open.ts'
@@ -10,7 +10,7 @@ import { silent } from '../support/log.ts'
 
 export type Point = 'before the file' | 'within the file' | 'after the file'
 
-/** After so many pieces it is within the file. */
+/** After this many pieces it is within the file. */
 const pieces = Number(process.env.HANG_AFTER)
 const points: Record<string, Point> = JSON.parse(process.env.HANG ?? '{}')
 const config = readConfig(process.env)

@@ -59,7 +59,7 @@ testOnEachStore(t, (t, store) => {
   )
 })
 
-/** Leaves three exports that nobody has begun; the second is large enough to be killed within. */
+/** Leaves three exports that no worker has begun; the second is large enough to be killed within. */
 async function prepare(t: Test, env: Record<string, string>, dataDir: string) {
   const { context, user, close } = await buildApp(t, env, { dataDir })
   await context.exportWorker.close()

@@ -49,7 +49,7 @@ testOnEachStore(t, (t, store) => {
   })
 
   t.test(
-    'a store out of reach: the export waits, however often it is tried, and is made once the store is back',
+    'an unreachable store: the export waits, however often it is tried, and is made once the store is back',
     async (t) => {
       const fixture = await buildFixture(t, await store.open(t))
       for (const index of [1, 2, 3]) await fixture.addExport(exportId(index), 'ada')
@@ -79,14 +79,14 @@ testOnEachStore(t, (t, store) => {
         t.match(
           await fixture.find(exportId(index), 'ada'),
           { attempts: 1 },
-          'no attempt counted but the one that made it',
+          'no attempt counted except the one that made it',
         )
       }
       t.match(fixture.lines.join(''), /an export is postponed: the object store is unreachable/)
     },
   )
 
-  t.test('an export whose key does not open fails, and the log says no secret', async (t) => {
+  t.test('an export whose key cannot be opened fails, and the log contains no secret', async (t) => {
     const fixture = await buildFixture(t, await store.open(t))
     await fixture.addExport(id, 'ada')
     const sealed = (await fixture.find(id, 'ada'))?.key_sealed ?? ''
@@ -100,7 +100,7 @@ testOnEachStore(t, (t, store) => {
     t.strictSame(await fixture.files(), [])
   })
 
-  t.test('when the completion cannot be stored, the attempt fails and its object goes', async (t) => {
+  t.test('when the completion cannot be stored, the attempt fails and its object is removed', async (t) => {
     const fixture = await buildFixture(t, await store.open(t))
     await fixture.addExport(id, 'ada')
     const { database } = fixture

@@ -46,7 +46,7 @@ for (const length of lengths) {
     t.ok(file.equals(Buffer.concat(expected)))
   })
 
-  t.test(`the client opens ${length} bytes, however they came`, async (t) => {
+  t.test(`the client opens ${length} bytes, however they are split`, async (t) => {
     const text = 'ü€x'.repeat(length).slice(0, length)
     for (const pieceLength of [length, 65_537, 4_999]) {
       const file = await encrypt(text, pieceLength)

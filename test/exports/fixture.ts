@@ -25,10 +25,10 @@ const seal = createSeal([secretKey])
 
 export type Fixture = Awaited<ReturnType<typeof openFixture>>
 
-/** To stop work on it is to wait until the worker looks for no other job: else the clocks cannot be moved. */
+/** Stopping waits until the worker no longer looks for a job, because the clocks cannot be moved before. */
 export const none = exportId(0)
 
-/** What the service's export worker works with, on a folder of its own and under clocks that stand. */
+/** What the service's export worker works with, on a separate folder and with stopped clocks. */
 export async function openFixture(dir: string, store?: ObjectStore) {
   const opened = await openDatabase(`sqlite:${join(dir, 'bookmarks.db')}`, silent)
   const database = {
@@ -48,7 +48,7 @@ export async function openFixture(dir: string, store?: ObjectStore) {
     log,
     lines,
     now: start,
-    /** Leases are by this one, which is not the process's. */
+    /** Leases follow this clock, not the process's. */
     databaseNow: start - 60 * 60 * 1000,
     clock: () => fixture.now,
     /** The keys of what is stored. */
@@ -129,7 +129,7 @@ export async function openObject(objects: ObjectStore, key: string | null | unde
   return openFile(body)
 }
 
-/** After so many pieces the upload of an export to S3 has begun, and its first part is sent. */
+/** After this many pieces the upload of an export to S3 has begun, and its first part is sent. */
 export const pastFirstPart = 130
 
 /** Bookmarks for more pieces than that. */
@@ -148,7 +148,7 @@ export function largeImport() {
   }
 }
 
-/** A store in which nothing gets past so many pieces until it is opened. */
+/** A store that holds every upload after this many pieces until it is opened. */
 export function gated(store: ObjectStore, pieces = 1) {
   const { promise: opened, resolve: open } = Promise.withResolvers<void>()
   const waiting: string[] = []

@@ -1,10 +1,10 @@
-// A client of its own that is measured: it downloads an export, its URL and cookie given, and opens it bookmark by bookmark.
+// A separate client that is measured: downloads the export at a URL with a cookie, and opens it bookmark by bookmark.
 import { streamExport } from '../../src/client/export-file.ts'
 import { keys, titleOf } from './large.ts'
 
 const [url = '', cookie = ''] = process.argv.slice(2)
 const response = await fetch(url, { headers: { cookie } })
-if (!response.ok || !response.body) throw new Error(`the service answers ${response.status}`)
+if (!response.ok || !response.body) throw new Error(`the service responds with ${response.status}`)
 
 const before = process.memoryUsage.rss()
 let [most, bytes, count] = [before, 0, 0]

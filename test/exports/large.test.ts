@@ -52,7 +52,7 @@ testOnStores(t, (t, store) => {
   })
 })
 
-/** A database with so many of ada's bookmarks, and none of bob's. */
+/** A database with this many of ada's bookmarks, and none of bob's. */
 async function prepare(): Promise<[TestUser, TestUser]> {
   const { user, context, close } = await buildApp(t, {}, { dataDir })
   const [ada, bob] = [await user('ada'), await user('bob')]
@@ -67,7 +67,7 @@ async function prepare(): Promise<[TestUser, TestUser]> {
   return [ada, bob]
 }
 
-/** By how many bytes a process grows from now on, at the most, as the system counts: VmRSS is its memory, VmHWM the most so far. */
+/** The most bytes by which a process grows from now on, by the system's count: VmRSS is its memory, VmHWM its peak. */
 async function watchMemory(pid: number) {
   const read = async (field: 'VmRSS' | 'VmHWM') => {
     const status = await readFile(`/proc/${pid}/status`, 'utf8')

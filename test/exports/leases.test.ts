@@ -21,7 +21,7 @@ testOnEachStore(t, (t, store) => {
     t.match(await fixture.settled(id, 'ada'), { status: 'completed', attempts: 2, object_key: `${id}.2` })
   })
 
-  t.test('a job that three workers died of has failed', async (t) => {
+  t.test('a job during which three workers died has failed', async (t) => {
     const fixture = await buildFixture(t, await store.open(t))
     await addLeased(fixture, 3, 0)
     const worker = fixture.worker()
@@ -64,7 +64,7 @@ testOnEachStore(t, (t, store) => {
     t.match(await fixture.find(id, 'ada'), { status: 'processing', fence: 1 })
   })
 
-  t.test('a running job keeps its lease, also after the process was asleep', async (t) => {
+  t.test('a running job keeps its lease, even after the process was asleep', async (t) => {
     const fixture = await buildFixture(t, await store.open(t))
     await fixture.addExport(id, 'ada')
     const { gate, worker } = await heldJob(t, fixture)

@@ -1,9 +1,9 @@
-// A process of its own that is measured: makes two people's exports, and prints by how many bytes it grows while it makes
+// A separate process that is measured: makes two people's exports, and prints by how many bytes it grows while it makes
 // each, `memory-process.ts FOLDER ADAS-EXPORT BOBS-EXPORT`.
 import { exportId, openFixture } from './fixture.ts'
 
 export interface Measured {
-  /** In bytes, at the most. */
+  /** In bytes, at most. */
   growth: number
   /** Of the event loop, while the export was made. */
   turns: number

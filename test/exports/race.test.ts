@@ -107,7 +107,7 @@ testOnEachStore(t, (t, store) => {
     })
   }
 
-  t.test('a deleted export is dropped: nobody completes it, nothing of it stays', async (t) => {
+  t.test('a deleted export is dropped: no worker completes it, and nothing of it remains', async (t) => {
     const fixture = await buildFixture(t, await store.open(t))
     await fixture.addExport(id, 'ada')
     const { gate, worker } = await heldJob(t, fixture)

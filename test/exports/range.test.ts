@@ -20,7 +20,7 @@ t.test('a single range is understood', async (t) => {
   for (const [header, start, end] of ranges) t.strictSame(parseRange(header, size), { start, end }, header)
 })
 
-t.test('a range outside of the file is unsatisfiable', async (t) => {
+t.test('a range outside the file is unsatisfiable', async (t) => {
   const headers = ['bytes=1000-', 'bytes=1000-1001', 'bytes=-0', `bytes=${'9'.repeat(200)}-`]
   for (const header of headers) t.equal(parseRange(header, size), 'unsatisfiable', header)
   t.equal(parseRange('bytes=-1', 0), 'unsatisfiable')

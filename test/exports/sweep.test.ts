@@ -18,7 +18,7 @@ const day = 24 * 60 * 60 * 1000
 const id = exportId(1)
 
 testOnEachStore(t, (t, store) => {
-  t.test('an expired export goes, row and file, 7 days after its completion', async (t) => {
+  t.test('an expired export is removed, row and file, 7 days after its completion', async (t) => {
     const fixture = await buildFixture(t, await store.open(t))
     await fixture.addExport(id, 'ada')
     await fixture.addExport(exportId(2), 'bob')
@@ -42,7 +42,7 @@ testOnEachStore(t, (t, store) => {
     t.ok(await fixture.find(exportId(2), 'bob'))
   })
 
-  t.test('a failed export goes 7 days after it was asked for, an unfinished one stays', async (t) => {
+  t.test('a failed export is removed 7 days after it was requested, and an unfinished one stays', async (t) => {
     const fixture = await buildFixture(t, await store.open(t))
     for (const index of [1, 2, 3]) await fixture.addExport(exportId(index), 'ada')
     const set = (index: number, status: 'failed' | 'pending') =>
@@ -60,7 +60,7 @@ testOnEachStore(t, (t, store) => {
   })
 
   t.test(
-    'a file that cannot be removed keeps its row, does not keep the others from going, and is tried again',
+    'a file that cannot be removed keeps its row, does not keep the others from being removed, and is tried again',
     async (t) => {
       const fixture = await buildFixture(t, await store.open(t))
       for (const index of [1, 2]) await fixture.addExport(exportId(index), 'ada')
@@ -83,7 +83,7 @@ testOnEachStore(t, (t, store) => {
   )
 
   t.test(
-    'orphans go: of deleted exports, of overtaken and of interrupted attempts; other people’s files stay',
+    'orphans of deleted exports, and of overtaken or interrupted attempts, are removed; other people’s files stay',
     async (t) => {
       const env = await store.env(t)
       const [fixture, operator] = [await buildFixture(t, await store.open(t, env)), await store.operate(env)]
@@ -102,7 +102,7 @@ testOnEachStore(t, (t, store) => {
     },
   )
 
-  t.test('what an interrupted attempt left is no export to anybody, and goes once another is under way', async (t) => {
+  t.test('what an interrupted attempt left is not an export, and is removed once another is under way', async (t) => {
     const env = await store.env(t)
     const [fixture, operator] = [await buildFixture(t, await store.open(t, env)), await store.operate(env)]
     await fixture.addExport(id, 'ada')
@@ -121,7 +121,7 @@ testOnEachStore(t, (t, store) => {
     t.strictSame([await operator.objects(), await operator.leftovers()], [[`${id}.2`], []])
   })
 
-  t.test('what is being made, and what is completed, is no orphan', async (t) => {
+  t.test('what is being made or completed is not an orphan', async (t) => {
     const fixture = await buildFixture(t, await store.open(t))
     await fixture.addExport(exportId(2), 'ada')
     const first = fixture.worker()

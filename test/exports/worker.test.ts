@@ -30,7 +30,7 @@ testOnEachStore(t, (t, store) => {
     }
   })
 
-  t.test('a worker takes a job at once when it is woken, else within 5 s', async (t) => {
+  t.test('a worker takes a job at once when it is woken, otherwise within 5 s', async (t) => {
     mock.timers.enable({ apis: ['setInterval'] })
     t.teardown(() => mock.timers.reset())
     const fixture = await buildFixture(t, await store.open(t))
@@ -45,7 +45,7 @@ testOnEachStore(t, (t, store) => {
     t.equal((await fixture.settled(exportId(2), 'ada')).status, 'completed')
   })
 
-  t.test('closing gives a running job back at once, uncounted, and leaves no file', async (t) => {
+  t.test('closing gives a running job back at once, without counting the attempt, and leaves no file', async (t) => {
     const fixture = await buildFixture(t, await store.open(t))
     await fixture.addExport(id, 'ada')
     const gate = gated(fixture.objects)
@@ -63,7 +63,7 @@ testOnEachStore(t, (t, store) => {
     t.match(await fixture.settled(id, 'ada'), { status: 'completed', attempts: 1, object_key: `${id}.2` })
   })
 
-  t.test('a worker that is closed takes nothing more', async (t) => {
+  t.test('a worker that is closed takes no more jobs', async (t) => {
     const fixture = await buildFixture(t, await store.open(t))
     const worker = fixture.worker()
     await worker.close()
