@@ -9,7 +9,7 @@ import { buildApp } from '../support/app.ts'
 
 type AnyOperations = Operations<HttpOperationId, Context>
 
-/** One for each operation, none of which is ever called. */
+/** One handler for each operation; none is ever called. */
 const handlers = Object.fromEntries(
   Object.keys(operations)
     .filter((id) => id !== 'openRealtime')

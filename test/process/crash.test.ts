@@ -51,7 +51,7 @@ t.test(
     const pushes = histories.flatMap((history) => history.pushes)
     const answered = countAnswered(histories)
     t.comment(`${pushes.length} pushes, ${answered} answered, ${pushes.length - answered} cut off`)
-    t.same(faults, [], 'every answered push is there, every other one whole or not at all')
+    t.same(faults, [], 'every acknowledged push is there, every other one whole or not at all')
     for (const { person, pulled } of histories) checkStamps(t, dataDir, person, pulled)
   },
 )
@@ -60,7 +60,7 @@ function countAnswered(histories: History[]): number {
   return histories.flatMap(({ pushes }) => pushes.filter(({ answered }) => answered)).length
 }
 
-/** One push after the other, until the service answers no more. */
+/** One push after another, until the service no longer responds. */
 async function pushUntilDead(service: Service, { person, pushes }: History, name: string): Promise<void> {
   const { call } = service.as(person)
   for (let count = 0; ; count += 1) {

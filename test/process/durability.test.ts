@@ -6,7 +6,7 @@ import { buildApp, type TestUser } from '../support/app.ts'
 import { change, pullAll } from '../support/changes.ts'
 import { folder, type Service, signInBefore, startService } from '../support/service.ts'
 
-/** Of all threads, and stopping them at the traced calls alone. */
+/** Follows all threads, and stops them only at the traced calls. */
 const strace = ['strace', '-D', '-f', '--seccomp-bpf', '-e', 'signal=none']
 const canTrace = spawnSync('strace', [...strace.slice(1), '-o', '/dev/null', 'true']).status === 0
 
@@ -23,15 +23,15 @@ t.test('A 2xx to a write goes out only after what it promises is on disk', async
   await service.kill('SIGTERM')
 
   const answers = parse(await readFile(trace, 'utf8'), service.pid)
-  t.equal(answers.length, writes.length, 'an answer for each write')
+  t.equal(answers.length, writes.length, 'a response to each write')
   t.same(
     answers.map((seen, index) => [writes[index], seen]),
     writes.map((write) => [write, { wrote: true, synced: true }]),
-    'something was written, and the log was synced after that, before the answer',
+    'something was written, and the log was synced after that, before the response',
   )
 })
 
-t.test('A sync that fails: 503 and nothing to be seen, or 2xx and written', async (t) => {
+t.test('A sync that fails: 503 and nothing visible, or 2xx and written', async (t) => {
   if (!canTrace) return t.comment('SKIPPED: no strace here. A commit that fails is in test/db/group-commit.test.ts')
   const dataDir = await folder(t)
   const [ada] = (await signInBefore(t, dataDir, ['ada'])) as [TestUser]

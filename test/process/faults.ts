@@ -16,7 +16,7 @@ const staging: Env = {
 const production: Env = { ...staging, NODE_ENV: 'production', PUBLIC_URL: 'https://sync.example.org' }
 
 export const faultyValues: Fault[] = [
-  ['an environment that there is not', { NODE_ENV: 'test' }, /^NODE_ENV must be one of: development, staging, pro/],
+  ['an unknown environment', { NODE_ENV: 'test' }, /^NODE_ENV must be one of: development, staging, pro/],
   ['no host name', { HOST: 'no host' }, /^HOST /],
   ['a port out of range', { PORT: '65536' }, /^PORT must be an integer from 0 to 65535/],
   ['an admin port out of range', { ADMIN_PORT: '0' }, /^ADMIN_PORT must be an integer from 1 to 65535/],
@@ -32,7 +32,7 @@ export const faultyValues: Fault[] = [
   ['scopes without openid', { ...staging, OIDC_SCOPES: 'profile' }, /^OIDC_SCOPES must .*openid/],
   ['no port number', { DEV_IDP_PORT: 'x' }, /^DEV_IDP_PORT must be an integer/],
   [
-    'no exact origin',
+    'an inexact origin',
     { CORS_ORIGIN: 'https://ok.example, https://*.example' },
     /^CORS_ORIGIN .*: https:\/\/\*\.example/,
   ],
@@ -40,8 +40,8 @@ export const faultyValues: Fault[] = [
   ['a cookie domain of others', { ...production, COOKIE_DOMAIN: 'example.com' }, /^COOKIE_DOMAIN /],
   ['an app without an origin', { APP_URL: 'app.example' }, /^APP_URL must be an http or https origin/],
   ['no network', { TRUST_PROXY: '10.0.0.0/33' }, /^TRUST_PROXY /],
-  ['a rate of none', { RATE_LIMIT_PER_MINUTE: '0' }, /^RATE_LIMIT_PER_MINUTE must be an integer from 1/],
-  ['a level that there is not', { LOG_LEVEL: 'loud' }, /^LOG_LEVEL must be one of: fatal, /],
+  ['a rate of zero', { RATE_LIMIT_PER_MINUTE: '0' }, /^RATE_LIMIT_PER_MINUTE must be an integer from 1/],
+  ['an unknown level', { LOG_LEVEL: 'loud' }, /^LOG_LEVEL must be one of: fatal, /],
 ]
 
 /** Data that no service can start on, in this folder. */
@@ -54,9 +54,9 @@ export async function makeFaultyData(cwd: string): Promise<Fault[]> {
   makeDatabase(join(cwd, 'newer.db'), "insert into kysely_migration values ('9999-later', '2030-01-01')")
   return [
     ['a database that is a folder', { DATABASE_URL: `sqlite:${cwd}/folder` }, /^DATABASE_URL: .*folder /],
-    ['a file that is no database', { DATABASE_URL: `sqlite:${cwd}/text` }, /^DATABASE_URL: .*text .*not a database/],
+    ['a file that is not a database', { DATABASE_URL: `sqlite:${cwd}/text` }, /^DATABASE_URL: .*text .*not a database/],
     [
-      'a database of something else',
+      'a database of another program',
       { DATABASE_URL: `sqlite:${cwd}/foreign.db` },
       /^DATABASE_URL: .*users.*already exists/,
     ],

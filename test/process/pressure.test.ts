@@ -26,7 +26,7 @@ async function start(t: Test) {
 if (!isDeep) t.comment('what is refused, and that it recovers, is in test/http/pressure.test.ts; real work with --deep')
 else {
   t.test(
-    '64 clients that send what takes long to read: some are refused, probes are answered, and it recovers',
+    '64 clients whose requests take long to read: some are refused, probes get responses, and the service recovers',
     async (t) => {
       const { service, ada, bob } = await start(t)
       const statuses = new Set<number>()
@@ -65,11 +65,11 @@ else {
         .split('\n')
         .filter((line) => line.includes('the event loop lags'))
       const refused = service.stdout().split('"status":503').length - 1
-      t.ok(told.length > 0 && told.length < refused / 4, `${told.length} lines of the log tell of ${refused} refusals`)
+      t.ok(told.length > 0 && told.length < refused / 4, `${told.length} log lines report ${refused} refusals`)
     },
   )
 
-  t.test('A push of 32 MiB beside ten clients that ask small things: nobody is refused', async (t) => {
+  t.test('A push of 32 MiB beside ten clients with small requests: nobody is refused', async (t) => {
     const { bob, push } = await start(t)
     let over = false
     const statuses = new Set<number>()
@@ -85,7 +85,7 @@ else {
   })
 }
 
-/** Half a MiB of empty objects, which are no changes. */
+/** Half a MiB of empty objects, which are not changes. */
 async function sendLong({ origin }: Service, cookie: string): Promise<number> {
   const headers = { cookie, 'content-type': 'application/json' }
   const response = await fetch(`${origin}/api/v1/sync/push`, { method: 'POST', headers, body: long })

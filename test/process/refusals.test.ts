@@ -14,7 +14,7 @@ import { silent } from '../support/log.ts'
 import { folder, run } from '../support/service.ts'
 import { type Env, faultyValues, makeFaultyData } from './faults.ts'
 
-/** Of the process: that it ends with 1, after one line. Gives the line. */
+/** Checks that the process ends with 1, after one line, and returns the line. */
 async function refusalOf(t: Test, env: Env, cwd?: string): Promise<string> {
   const ports = { PORT: String(await freePort()), DEV_IDP_PORT: String(await freePort()) }
   const settings = { DATA_DIR: await folder(t), SERVE_DEMO: 'false', ...ports, ...env }
@@ -25,7 +25,7 @@ async function refusalOf(t: Test, env: Env, cwd?: string): Promise<string> {
   return stderr()
 }
 
-/** The same without a process: the parts of the start of which `src/main.ts` prints what they throw. */
+/** The same without a process: runs the parts of the start whose errors `src/main.ts` prints. */
 async function refusalHere(t: Test, env: Env): Promise<string> {
   try {
     const context = await openContext(readConfig({ DATA_DIR: await folder(t), ...env }), { log: silent })
@@ -78,7 +78,7 @@ t.test('The process ends with 1: another one has the database, and goes on', asy
   t.equal((await first.call('GET', '/api/v1/health')).status, 200)
 })
 
-t.test('A folder that may not be written', async (t) => {
+t.test('A folder that is not writable', async (t) => {
   if (process.getuid?.() === 0) return t.comment('the superuser may write everywhere: see the folders below a file')
   const cwd = await folder(t)
   await chmod(cwd, 0o500)

@@ -26,7 +26,7 @@ t.test('In an empty folder, with nothing configured, it creates what it needs an
   t.same(await readdir(cwd), ['data'], 'everything lies under data/')
   const created = await readdir(join(cwd, 'data'))
   for (const name of ['bookmarks.db', 'exports', 'secret.key']) t.ok(created.includes(name), name)
-  t.equal((await stat(join(cwd, 'data/secret.key'))).mode & 0o777, 0o600, 'the secret is for its owner alone')
+  t.equal((await stat(join(cwd, 'data/secret.key'))).mode & 0o777, 0o600, 'only its owner can read the secret')
 
   t.equal((await fetch(`${origin}/docs`)).status, 200)
   t.match(await (await fetch(`${origin}/api/v1/health`)).json(), { environment: 'development', status: 'healthy' })
@@ -39,7 +39,7 @@ t.test('In an empty folder, with nothing configured, it creates what it needs an
   t.match(body, { authenticated: true, user: { name: 'Ada' } }, 'the next start goes on with the same data')
 })
 
-/** By the words that were printed: POST login, open the authorizationUrl, type a name. */
+/** Follows the printed instructions: POST login, open the authorizationUrl, type a name. */
 async function signIn(origin: string, name: string): Promise<string> {
   const started = await fetch(`${origin}/api/v1/auth/login`, { method: 'POST' })
   const { authorizationUrl } = (await started.json()) as { authorizationUrl: string }

@@ -17,7 +17,7 @@ import { folder, type Service, startService } from '../support/service.ts'
 
 const adminHost = '127.0.0.2'
 
-t.test('The stop: what is on its way is answered, what never ends is cut off, and operators can watch', async (t) => {
+t.test('The stop: requests under way get their responses, endless ones are cut off, operators can watch', async (t) => {
   const dataDir = await folder(t)
   const { ada, exportId } = await prepare(t, dataDir)
   const port = await freePort()
@@ -48,11 +48,11 @@ t.test('The stop: what is on its way is answered, what never ends is cut off, an
   probe.write('\r\n')
   t.match(await text(probe), /^HTTP\/1\.1 503 .*"stopping"}$/s, 'over a connection that is open: not ready')
   health.write('\r\n')
-  t.equal(checkHealth(await text(health)).status, 200, 'and any other request is answered')
+  t.equal(checkHealth(await text(health)).status, 200, 'and any other request gets a response')
 
   late.end(JSON.stringify({ changes: [change({ entity_id: 'late' })] }))
   t.match(await late.answer, { status: 200, body: { accepted: 1 } })
-  t.same(await exited, { code: 0, signal: null }, 'no client that never ends holds it')
+  t.same(await exited, { code: 0, signal: null }, 'no endless client holds it up')
   await t.rejects(endless.answer)
   t.notOk(await accepts(admin))
   const again = await buildApp(t, {}, { dataDir })
@@ -61,7 +61,7 @@ t.test('The stop: what is on its way is answered, what never ends is cut off, an
 
 const bookmarks = 128
 
-/** A person with an export that is more than the connection of a client that does not read it takes. */
+/** A person with an export that is larger than the buffers of a connection whose client does not read. */
 async function prepare(t: Test, dataDir: string): Promise<{ ada: TestUser; exportId: string }> {
   const { context, user, close } = await buildApp(t, {}, { dataDir })
   const { database } = context
@@ -73,7 +73,7 @@ async function prepare(t: Test, dataDir: string): Promise<{ ada: TestUser; expor
   return { ada, exportId: id }
 }
 
-/** A connection over which that path was asked for once, and half of a second time. */
+/** A connection over which that path was requested once, and half of a second time. */
 async function keepOpen({ origin }: Service, path: string): Promise<Socket> {
   const socket = connect(Number(new URL(origin).port), '127.0.0.1')
   const lines = `GET ${path} HTTP/1.1\r\nHost: localhost\r\n`

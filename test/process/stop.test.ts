@@ -41,7 +41,7 @@ t.test('SIGTERM with open sockets, running pushes and a running export', async (
 
 const noUploads = '<ListMultipartUploadsResult><IsTruncated>false</IsTruncated></ListMultipartUploadsResult>'
 
-/** A store that takes an upload and does not answer it. */
+/** A store that accepts an upload and does not respond. */
 async function startHeldStore(t: Test) {
   const { promise: uploading, resolve } = Promise.withResolvers<void>()
   const removed = new Set<string>()
