@@ -18,7 +18,7 @@ t.test('the export key is made at the first login: 32 bytes, the same ever after
   t.notSame((await (await app.user('bob')).call('GET', keyPath)).body, body)
 })
 
-t.test('PUT replaces the export key, for that user alone', async (t) => {
+t.test('PUT replaces the export key, for that user only', async (t) => {
   const app = await sharedApp()
   const [ada, bob] = [await app.user('ada'), await app.user('bob')]
   const before = (await bob.call('GET', keyPath)).body
@@ -81,7 +81,7 @@ t.test('the key of an expired export is not found', async (t) => {
   t.equal((await ada.call('GET', `${keyPath}?export=${id}`)).status, 404)
 })
 
-t.test('export keys are not in the database as they are', async (t) => {
+t.test('export keys are not in the database in the clear', async (t) => {
   const app = await buildApp(t)
   const ada = await app.user('ada')
   await ada.call('PUT', keyPath, { body: { key: someKey } })
@@ -117,7 +117,7 @@ t.test('a keyring is stored as it is, under the stored revision plus 1', async (
   t.equal((await bob.call('GET', keyringPath)).status, 404, 'another user has none')
 })
 
-t.test('another revision than the stored one plus 1 changes nothing', async (t) => {
+t.test('a revision other than the stored one plus 1 changes nothing', async (t) => {
   const app = await sharedApp()
   const ada = await app.user('ada')
   const put = (keyring: string, revision: number) => ada.call('PUT', keyringPath, { body: { keyring, revision } })

@@ -10,7 +10,7 @@ const kept = { error: 'Too many exports kept' }
 
 const { begin } = await openIdleExports(t)
 
-/** `finish` makes each export of ada's that is unfinished what a worker would have made it. */
+/** `finish` turns each of ada's unfinished exports into what a worker would have made of it. */
 async function open(t: Test) {
   const { app, ada, bob } = await begin(t)
   app.setClock(now)
@@ -26,7 +26,7 @@ async function open(t: Test) {
       .execute()
   }
 
-  /** So many exports of ada, oldest first. */
+  /** This many exports of ada's, oldest first. */
   async function have(status: 'completed' | 'failed', count: number, expires_at?: number): Promise<Export[]> {
     const made: Export[] = []
     while (made.length < count) {
@@ -45,7 +45,7 @@ t.test('Ten exports a user are kept: the next one is refused until one is delete
   const { status, body } = await ada.call('POST', path)
   t.same([status, body], [429, kept])
   t.equal((await list()).length, 10)
-  t.equal((await bob.call('POST', path)).status, 201, 'others are not concerned')
+  t.equal((await bob.call('POST', path)).status, 201, 'other users are not affected')
   await ada.call('DELETE', `${path}/${oldest?.id}`)
   t.equal((await ada.call('POST', path)).status, 201)
   t.equal((await ada.call('POST', path)).status, 429)
@@ -65,14 +65,14 @@ t.test('Retry-After tells when the first of them expires; then there is room at 
   t.equal((await list()).length, 10)
 })
 
-t.test('Unfinished ones are kept, too', async (t) => {
+t.test('Unfinished ones count, too', async (t) => {
   const { ada, have, finish } = await open(t)
   await have('completed', 8)
   t.equal((await ada.call('POST', path)).status, 201)
   t.equal((await ada.call('POST', path)).status, 201)
   t.same((await ada.call('POST', path)).body, kept)
   await finish('failed')
-  t.equal((await ada.call('POST', path)).status, 201, 'one that has failed holds no place')
+  t.equal((await ada.call('POST', path)).status, 201, 'one that has failed takes no place')
 })
 
 t.test('Three unfinished are too many before ten are kept', async (t) => {

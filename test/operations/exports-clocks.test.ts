@@ -9,7 +9,7 @@ const hour = 3_600_000
 
 const { app, begin } = await openIdleExports(t)
 
-/** Two workers on one database: one's clock is right, the other's is wrong by so much. Their files wait to be let go. */
+/** Two workers on one database: one clock is right, the other is off by this much. Their files wait to be released. */
 async function workersApart(t: Test, skew: number) {
   const { ada } = await begin(t)
   const { context } = app
@@ -44,7 +44,7 @@ for (const [skew, name] of [
 ] as const) {
   for (const holder of ['right', 'wrong'] as const) {
     const stealer = holder === 'right' ? 'wrong' : 'right'
-    t.test(`A clock ${name}: the ${stealer} one does not steal a living job of the ${holder} one`, async (t) => {
+    t.test(`A clock ${name}: the ${stealer} one does not steal an active job of the ${holder} one`, async (t) => {
       const { ada, workers, row } = await workersApart(t, skew)
       const { body } = await ada.call('POST', path)
       workers[holder].wake()

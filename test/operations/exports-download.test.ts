@@ -63,7 +63,7 @@ testOnStores(t, async (t, store) => {
     }
   })
 
-  t.test('a range outside of the file is 416 and says how large the file is', async (t) => {
+  t.test('a range outside the file is 416 and says how large the file is', async (t) => {
     const { ada } = await begin(t)
     const { id, size_bytes: size } = await make(ada)
     for (const range of [`bytes=${size}-`, 'bytes=-0']) {
@@ -74,7 +74,7 @@ testOnStores(t, async (t, store) => {
     }
   })
 
-  t.test('If-Range: the range holds for the file with that ETag, else the whole file comes', async (t) => {
+  t.test('If-Range: the range holds for the file with that ETag, otherwise the whole file is sent', async (t) => {
     const { ada } = await begin(t)
     const [first, second] = [await make(ada), await make(ada)]
     const { headers } = await ada.call('GET', `${path}/${first.id}`)
@@ -83,7 +83,7 @@ testOnStores(t, async (t, store) => {
     t.equal((await get(first.id, String(headers.etag))).status, 206)
     t.equal((await get(second.id, String(headers.etag))).status, 200, 'another file has another ETag')
     t.equal((await get(first.id, `W/${headers.etag}`)).status, 200, 'a weak one never matches')
-    t.equal((await get(first.id, 'Sat, 21 Nov 2026 08:00:00 GMT')).status, 200, 'there is no date')
+    t.equal((await get(first.id, 'Sat, 21 Nov 2026 08:00:00 GMT')).status, 200, 'there is no date to match')
     t.equal((await get(first.id, '"x"', 'bytes=999999-')).status, 200, 'an ignored range is not checked')
   })
 
@@ -109,7 +109,7 @@ testOnStores(t, async (t, store) => {
     t.equal((await ada.call('DELETE', `${path}/${id}`)).status, 200, 'it can be deleted')
   })
 
-  t.test('a download that meets the deletion finds no export', async (t) => {
+  t.test('a download during the deletion finds no export', async (t) => {
     const { app, ada } = await begin(t)
     const { id } = await make(ada)
     const { objects } = app.context

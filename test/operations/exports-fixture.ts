@@ -12,7 +12,7 @@ export const path = '/api/v1/exports'
 /** What is null until an export is completed. */
 export const pending = { size_bytes: null, bookmark_count: null, expires_at: null }
 
-/** Stores and databases know nothing of each other: what differs by the store is seen on one of the databases. */
+/** Stores and databases are independent: what differs by the store shows on either database. */
 export const testOnStores = isPostgres ? testOnFolder : testOnEachStore
 
 /** The service, for several tests; `begin` gives each of them ada, bob and a store that seems to be empty. */

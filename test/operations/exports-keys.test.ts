@@ -6,7 +6,7 @@ testOnStores(t, async (t, store) => {
   const { begin } = await openExports(t, await store.env(t))
 
   t.test(
-    'a new export key is for later exports only; the old one opens the earlier file until it expires',
+    'a new export key applies to later exports only; the old one opens the earlier file until it expires',
     async (t) => {
       const { ada } = await begin(t)
       const oldKey = await keyOf(ada)

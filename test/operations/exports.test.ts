@@ -6,7 +6,7 @@ const day = 24 * 60 * 60 * 1000
 t.test('not made yet', async (t) => {
   const { begin } = await openIdleExports(t)
 
-  t.test('POST answers 201 with the export, processing, its size, count and expiry null', async (t) => {
+  t.test('POST responds with 201 and the export: processing, its size, count and expiry null', async (t) => {
     const { app, ada } = await begin(t)
     app.setClock(Date.UTC(2026, 10, 21))
     const { status, body } = await ada.call('POST', path)
@@ -30,7 +30,7 @@ t.test('not made yet', async (t) => {
     t.strictSame(await list(bob), [])
   })
 
-  t.test('three exports a user may be unfinished, however many are asked for at once', async (t) => {
+  t.test('three exports a user may be unfinished, however many are requested at once', async (t) => {
     const { ada, bob, setStatus } = await begin(t)
     const answers = await Promise.all(Array.from({ length: 12 }, () => ada.call('POST', path)))
     t.strictSame(answers.map(({ status }) => status).sort(), [201, 201, 201, ...Array(9).fill(429)])
@@ -38,7 +38,7 @@ t.test('not made yet', async (t) => {
       t.strictSame(body, { error: 'Too many exports in progress' })
       t.match(headers['retry-after'], /^\d+$/)
     }
-    t.equal((await bob.call('POST', path)).status, 201, 'others are not concerned')
+    t.equal((await bob.call('POST', path)).status, 201, 'other users are not affected')
     await setStatus('pending')
     t.equal((await ada.call('POST', path)).status, 429, 'pending is unfinished, too')
     const [newest] = await list(ada)
