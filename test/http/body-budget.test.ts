@@ -11,14 +11,14 @@ const json = { 'content-type': 'application/json' }
 const unavailable = [503, { error: 'Service unavailable' }, '1']
 const most = 128 * mebibyte
 
-t.test('128 MiB of bodies at a time, half of them of one user: what would exceed that is refused', async (t) => {
+t.test('128 MiB of bodies at a time, half of them from one user: what would exceed that is refused', async (t) => {
   const { context, user, call, origin, bodies, begin, hold, send, abort, log } = await openForUploads(t)
   const [ada, bob, eve] = [await user('ada'), await user('bob'), await user('eve')]
   const begun = performance.now()
   const before = await snapshot(context)
   const held = await hold(ada, 64 * mebibyte - 20)
 
-  t.test('One user has half: others are not concerned', async (t) => {
+  t.test('One user gets half: others are not affected', async (t) => {
     t.equal(await send(ada, 20), 200)
     t.same(await send(ada, 21), unavailable)
     t.equal(await send(bob, 32 * mebibyte), 200)
@@ -67,14 +67,14 @@ t.test('128 MiB of bodies at a time, half of them of one user: what would exceed
     t.match(await text(connection), /^HTTP\/1\.1 200 /)
   })
 
-  t.test('Afterwards there is room again, nothing has changed, and the log tells of the refusals', async (t) => {
+  t.test('Afterwards there is room again, nothing has changed, and the log reports the refusals', async (t) => {
     for (const person of [ada, eve]) t.equal(await send(person, 32 * mebibyte), 200)
     await until(() => bodies.waitingBytes() === 0)
     t.equal(await snapshot(context), before)
     const told = (part: string) => log.filter((line) => line.includes(part)).map((line) => JSON.parse(line))
     t.match(told('too many bytes')[0], { level: 40, refused: 1 })
     t.ok(told('too many bytes').length <= 1 + (performance.now() - begun) / 10_000, 'every ten seconds at most')
-    t.same(told('Service unavailable'), [], 'and nothing of each')
+    t.same(told('Service unavailable'), [], 'and no line for each')
   })
 })
 
@@ -91,7 +91,7 @@ t.test('Callers without a session count as one', async (t) => {
   await abort(held)
 })
 
-t.test('What is announced and not sent keeps nobody out', async (t) => {
+t.test('What is announced and not sent takes no room from others', async (t) => {
   const { user, bodies, begin, send, abort } = await openForUploads(t)
   const [ada, bob] = [await user('ada'), await user('bob')]
   const announced: Upload[] = []

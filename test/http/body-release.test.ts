@@ -4,7 +4,7 @@ import { breakDatabase } from '../support/database.ts'
 import { until } from '../support/until.ts'
 import { mebibyte, nothing, openForUploads, type Upload } from './uploads.ts'
 
-t.test('However a request ends, its bytes are given back', async (t) => {
+t.test('However a request ends, its bytes are released', async (t) => {
   const { app, context, user, bodies, begin } = await openForUploads(t)
   const { cookie } = await user('ada')
   const connections: Socket[] = []
@@ -47,7 +47,7 @@ t.test('However a request ends, its bytes are given back', async (t) => {
   }
 })
 
-t.test('What is worked with is counted, also when its client is gone', async (t) => {
+t.test('A body in use is counted, even when its client is gone', async (t) => {
   const { app, context, user, bodies, begin } = await openForUploads(t)
   const { cookie } = await user('ada')
   const { write } = context.database

@@ -26,7 +26,7 @@ t.test('CORS: credentials are allowed from the configured origins', async (t) =>
   t.match(headers['access-control-allow-methods'], /GET.*POST.*PUT.*DELETE/)
 })
 
-t.test('CORS headers stand on errors, too, and Vary: Origin always', async (t) => {
+t.test('Errors have CORS headers, too, and every response has Vary: Origin', async (t) => {
   const { call, user } = await buildApp(t, { CORS_ORIGIN: web })
   const ada = await user('ada')
   const answers = await Promise.all([
@@ -56,7 +56,7 @@ t.test('Security headers, request ids and no caching', async (t) => {
   t.match((await secure('GET', '/api/v1/health')).headers['strict-transport-security'], /max-age=31536000/)
 })
 
-t.test('The documents come with local assets alone', async (t) => {
+t.test('The documents come with local assets only', async (t) => {
   const { call } = await buildApp(t)
   const moved = await call('GET', '/docs')
   t.same([moved.status, moved.headers.location], [302, '/docs/'], 'their addresses are relative to the folder')
@@ -80,7 +80,7 @@ t.test('The documents come with local assets alone', async (t) => {
   t.match((await call('GET', '/asyncapi.yaml')).raw.toString(), /^asyncapi: 3\.0/)
 })
 
-t.test('An error in place of a document is not kept as long as the document is', async (t) => {
+t.test('An error in place of a document is not cached as long as the document is', async (t) => {
   const { call } = await buildApp(t)
   const { status, body, headers } = await call('GET', '/docs/redoc.standalone.js', { headers: { 'if-match': '"x"' } })
   t.same([status, body], [400, { error: 'Bad request' }])

@@ -6,9 +6,9 @@ import { breakDatabase } from '../support/database.ts'
 const app = await buildApp(t)
 
 t.test(
-  'Health follows the database both ways, by itself and within seconds; each turn is one line of the log',
+  'Health follows the database both ways, by itself and within seconds; each change is one log line',
   async (t) => {
-    // Others are out of reach in these tests.
+    // Other components are unreachable in these tests.
     const isUnhealthy = async () => (await app.call('GET', '/api/v1/health')).body.status === 'unhealthy'
     t.notOk(await isUnhealthy())
     const repair = breakDatabase(app.context)

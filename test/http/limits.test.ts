@@ -17,7 +17,7 @@ t.test("A user's rate: the limit's requests a minute, then 429 with Retry-After"
 })
 
 t.test(
-  "An address's rate counts only what failed the session check; used up, it is refused before any look-up",
+  "Only what fails the session check counts against an address's rate; beyond it, nothing is looked up",
   async (t) => {
     const { user, call, context } = await buildApp(t, { RATE_LIMIT_PER_MINUTE: '60', TRUST_PROXY: '1' })
     const ada = await user('ada')
@@ -28,21 +28,21 @@ t.test(
     for (let request = 1; request <= 3; request += 1) t.equal((await call('GET', list, from('192.0.2.1'))).status, 401)
     const repair = breakDatabase(context)
     const refused = await call('GET', list, from('192.0.2.1', ada.cookie))
-    t.equal(refused.status, 429, 'the database is not asked')
+    t.equal(refused.status, 429, 'the database is not queried')
     t.ok(Number(refused.headers['retry-after']) >= 1)
     repair()
-    t.equal((await call('GET', list, from('192.0.2.2', ada.cookie))).status, 200, 'another address is free')
+    t.equal((await call('GET', list, from('192.0.2.2', ada.cookie))).status, 200, 'another address is not limited')
   },
 )
 
-t.test('Failed sign-ins count for the address, too', async (t) => {
+t.test('Failed sign-ins count against the address, too', async (t) => {
   const { call } = await buildApp(t, { RATE_LIMIT_PER_MINUTE: '40' })
   for (let request = 1; request <= 2; request += 1)
     t.equal((await call('GET', '/api/v1/auth/callback?code=x')).status, 302)
   t.equal((await call('GET', '/api/v1/auth/callback?code=x')).status, 429)
 })
 
-t.test('An address that failed too often is refused whatever it asks', async (t) => {
+t.test('An address that failed too often is refused whatever it requests', async (t) => {
   const { call } = await buildApp(t, { RATE_LIMIT_PER_MINUTE: '20' })
   await call('GET', list)
   for (const { id, method, path } of allOperations.filter(({ id }) => id !== 'getHealth')) {
@@ -52,7 +52,7 @@ t.test('An address that failed too often is refused whatever it asks', async (t)
   }
 })
 
-t.test('A /64 of IPv6 is one address', async (t) => {
+t.test('An IPv6 /64 counts as one address', async (t) => {
   const { call } = await buildApp(t, { RATE_LIMIT_PER_MINUTE: '40', TRUST_PROXY: '1' })
   for (const address of ['2001:db8::1', '2001:db8::ffff:2']) {
     t.equal((await call('GET', list, { headers: { 'x-forwarded-for': address } })).status, 401)

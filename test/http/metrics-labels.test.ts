@@ -12,7 +12,7 @@ import type { Exposition } from '../support/exposition.ts'
 
 const methods = ['GET', 'POST', 'PUT', 'DELETE', 'HEAD', 'OPTIONS', 'PATCH', 'TRACE', 'PROPFIND']
 
-/** What each label of ours may be, beside a request's operation and status. */
+/** The possible values of each of our labels, besides a request's operation and status. */
 const allowed: Record<string, readonly string[]> = {
   ebs_http_request_duration_seconds: [...Object.keys(operations), 'none'],
   ebs_http_requests_abandoned_total: [...Object.keys(operations), 'none'],
@@ -46,10 +46,10 @@ function checkLabels(t: Test, metrics: Exposition): void {
       ? !isRequest(labels)
       : Object.values(labels).some((value) => !allowed[family]?.includes(value)),
   )
-  t.same(strange, [], 'labels are of the contract, or of a list')
+  t.same(strange, [], 'labels are from the contract, or from a list')
 }
 
-t.test('Nothing that a caller sends, and nobody who calls, is in the metrics', async (t) => {
+t.test('Neither what callers send nor who they are is in the metrics', async (t) => {
   const app = await buildApp(t)
   const { admin, scrape } = openAdmin(t, app)
   const origin = await app.listen()
@@ -88,7 +88,7 @@ t.test('Nothing that a caller sends, and nobody who calls, is in the metrics', a
 })
 
 const many = depth(200, 1000)
-t.test(`${many} random paths and methods make no series that a few did not make`, async (t) => {
+t.test(`${many} random paths and methods make no more series than a few`, async (t) => {
   const app = await buildApp(t)
   const { scrape } = openAdmin(t, app)
   const { cookie } = await app.user('ada')

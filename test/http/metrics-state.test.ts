@@ -10,7 +10,7 @@ import { isPostgres } from '../support/database-url.ts'
 const exports = '/api/v1/exports'
 const none = { pending: 0, processing: 0, failed: 0 }
 
-/** Each call makes what a scrape kept of the database old. */
+/** Each call makes the figures expire that a scrape cached from the database. */
 function laterScrapes({ setClock }: TestApp): () => void {
   let now = Date.now()
   setClock(now)
@@ -66,7 +66,7 @@ t.test('Exports: those that are not completed by status, and how attempts ended'
   app.context.objects.put = put
 })
 
-t.test('Exports are counted at most once in 5 s, however often somebody asks', async (t) => {
+t.test('Exports are counted at most once in 5 s, however often somebody scrapes', async (t) => {
   const app = await buildApp(t)
   await app.context.exportWorker.close()
   const { scrape } = openAdmin(t, app)
@@ -81,7 +81,7 @@ t.test('Exports are counted at most once in 5 s, however often somebody asks', a
   for (const metrics of both) t.same(metrics.byLabel('ebs_exports'), { ...none, processing: 1 })
 })
 
-t.test('A database that fails leaves out its own figures alone', async (t) => {
+t.test('When the database fails, only its own figures are missing', async (t) => {
   const app = await buildApp(t)
   const { scrape } = openAdmin(t, app)
   const later = laterScrapes(app)
@@ -114,7 +114,7 @@ t.test('The database: connections in use, and what waits for one', async (t) => 
   const metrics = await scrapeUntil((metrics) => metrics.byLabel('ebs_database_connections').busy === busy)
   t.ok(Number(metrics.value('ebs_database_queue_length')) >= waiting, `${metrics.value('ebs_database_queue_length')}`)
   t.equal(metrics.byLabel('ebs_database_connections').idle, 0)
-  t.same(metrics.byLabel('ebs_exports'), {}, 'a database that does not answer is not waited for')
+  t.same(metrics.byLabel('ebs_exports'), {}, 'a database that does not respond is not waited for')
   finish.resolve()
   await Promise.all([first, ...others])
   const after = await scrapeUntil((metrics) => metrics.byLabel('ebs_database_connections').busy === 0)

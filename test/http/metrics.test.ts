@@ -29,7 +29,7 @@ t.test('Requests are counted by operation and status, each once, with how long t
   t.equal(counted('createBookmark', 201), 2)
   t.equal(counted('createBookmark', 409), 1)
   t.equal(counted('createBookmark', 400), 1)
-  t.equal(counted('createBookmark', 403), 1, 'a hook that refuses is not in the way')
+  t.equal(counted('createBookmark', 403), 1, 'a refusal by a hook is counted, too')
   t.equal(counted('getBookmark', 200), 2)
   t.equal(counted('getBookmark', 404), 1)
   t.equal(counted('listBookmarks', 401), 1)
@@ -38,7 +38,7 @@ t.test('Requests are counted by operation and status, each once, with how long t
   const count = (operation: string) => metrics.value('ebs_http_request_duration_seconds_count', { operation })
   t.same([count('createBookmark'), count('getBookmark'), count('none')], [5, 3, 2])
   t.ok(Number(metrics.value('ebs_http_request_duration_seconds_sum', { operation: 'createBookmark' })) > 0)
-  t.same(metrics.byLabel('ebs_http_requests_abandoned_total'), {}, 'each was answered')
+  t.same(metrics.byLabel('ebs_http_requests_abandoned_total'), {}, 'each got its response')
 })
 
 t.test(
@@ -66,7 +66,7 @@ t.test(
 
     await fetch(origin + bookmarks, { headers: { cookie: ada.cookie } }).then((answer) => answer.text())
     const after = await scrapeUntil((metrics) => metrics.byLabel('ebs_http_requests_total')['listBookmarks,200'] === 1)
-    t.same(after.byLabel(name), { pushChanges: 1 }, 'one that was answered is none')
+    t.same(after.byLabel(name), { pushChanges: 1 }, 'one that got its response is not abandoned')
   },
 )
 
@@ -130,7 +130,7 @@ t.test('Sockets: how many, opened, what waits in them, and pushes over them', as
   await scrapeUntil((metrics) => metrics.value('ebs_realtime_unsent_bytes') === 0)
   reader.socket.close()
   const left = await scrapeUntil((metrics) => metrics.value('ebs_realtime_sockets') === 1)
-  t.same(left.byLabel('ebs_http_requests_abandoned_total'), {}, 'a socket that ends is no abandoned request')
+  t.same(left.byLabel('ebs_http_requests_abandoned_total'), {}, 'a socket that ends is not an abandoned request')
 })
 
 t.test('Refusals of the rate limits', async (t) => {
@@ -143,7 +143,7 @@ t.test('Refusals of the rate limits', async (t) => {
   t.same((await scrape()).byLabel('ebs_rate_limit_refusals_total'), { address: 2, user: 3 })
 })
 
-t.test('Version, process and event loop are told; two services in a process count apart', async (t) => {
+t.test('Version, process and event loop are reported; two services in a process count separately', async (t) => {
   const [one, other] = [await buildApp(t), await buildApp(t)]
   const [first, second] = [openAdmin(t, one), openAdmin(t, other)]
   await one.call('GET', '/api/v1/health')

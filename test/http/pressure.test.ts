@@ -13,7 +13,7 @@ import { beginUpload, type Upload } from './uploads.ts'
 const list = '/api/v1/bookmarks'
 const alwaysServed = 32
 
-/** The service with so many requests that are not finished. */
+/** The service with this many unfinished requests. */
 async function open(t: Test, unfinished: number) {
   const app = await buildApp(t, { CORS_ORIGIN: 'https://app.example' })
   const origin = await app.listen()
@@ -45,7 +45,7 @@ function block(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
 }
 
-t.test('A loop that is late: what exceeds 32 requests is refused, whatever it asks; probes are answered', async (t) => {
+t.test('When the event loop lags, whatever exceeds 32 requests is refused; probes get responses', async (t) => {
   const { app, context, call, log, origin, ada, drown, surface } = await open(t, alwaysServed + 1)
   const begun = performance.now()
   await drown()
@@ -71,7 +71,7 @@ t.test('A loop that is late: what exceeds 32 requests is refused, whatever it as
     call('POST', list, { headers: { origin: 'https://evil.example' } }),
     call('GET', list, { headers: { origin: 'https://app.example' } }),
   ])
-  t.equal(foreign.status, 403, 'origins are checked before')
+  t.equal(foreign.status, 403, 'origins are checked first')
   t.match(
     own,
     { status: 503, headers: { 'access-control-allow-origin': 'https://app.example' } },
@@ -85,10 +85,10 @@ t.test('A loop that is late: what exceeds 32 requests is refused, whatever it as
   const told = (part: string) => log.filter((line) => line.includes(part)).map((line) => JSON.parse(line))
   t.match(told('the event loop lags')[0], { level: 40, refused: 1 })
   t.ok(told('the event loop lags').length <= 1 + (performance.now() - begun) / 10_000, 'every ten seconds at most')
-  t.same(told('Service unavailable'), [], 'and nothing of each')
+  t.same(told('Service unavailable'), [], 'and no line for each')
 })
 
-t.test('32 requests at a time are served, however late the loop', async (t) => {
+t.test('32 requests at a time are served, however much the event loop lags', async (t) => {
   const { app, origin, ada, drown } = await open(t, alwaysServed - 1)
   for (let over = 0; over < 2; over++) await (await fetch(`${origin}/livez`)).text()
   await drown()
@@ -99,7 +99,7 @@ t.test('32 requests at a time are served, however late the loop', async (t) => {
   t.ok(app.isUnderPressure())
 })
 
-t.test('Open sockets are no requests', async (t) => {
+t.test('Open sockets do not count as requests', async (t) => {
   const { app, origin, ada, drown } = await open(t, 0)
   const headers = { cookie: ada.cookie, 'x-user-id': ada.userId, 'x-device-id': 'device-a' }
   const sockets = Array.from({ length: alwaysServed + 1 }, () => new WebSocket(realtimeUrl(origin), { headers }))

@@ -17,7 +17,7 @@ t.test('/livez and /readyz are on both listeners, /metrics and the interface on 
     t.match(ready.json().status, /^(healthy|degraded)$/)
   }
   for (const path of ['/metrics', '/metrics/', '//metrics', '/api/v1/metrics'])
-    t.equal((await app.app.inject(path)).statusCode, 404, `${path} is not for the public`)
+    t.equal((await app.app.inject(path)).statusCode, 404, `${path} is not public`)
   for (const path of ['/', '/docs', '/api/v1/health', '/api/v1/bookmarks', '/%zz', '/nope']) {
     const { statusCode, headers, body } = await admin.inject(path)
     t.match([statusCode, body], [path === '/%zz' ? 400 : 404, /^{"error":"[\w ]+"}$/], path)
@@ -26,7 +26,7 @@ t.test('/livez and /readyz are on both listeners, /metrics and the interface on 
   t.equal((await admin.inject({ method: 'POST', url: '/metrics' })).statusCode, 404)
 })
 
-t.test('Without a database: not ready, but alive, which asks for nothing', async (t) => {
+t.test('Without a database: not ready, but alive, which requires nothing', async (t) => {
   const { context } = await buildApp(t)
   const repair = breakDatabase(context)
   const health = startHealth(context)

@@ -15,7 +15,7 @@ export const nothing = '{"changes":[]}'
 export interface Upload {
   /** Checked against openapi.yaml. */
   answer: Promise<Answered>
-  /** That many blanks, which JSON passes over. */
+  /** This many spaces, which JSON ignores. */
   send(bytes: number): void
   end(text: string): void
   abort(): void
@@ -81,7 +81,7 @@ export async function beginUpload(origin: string, options: UploadOptions): Promi
     const [response] = (await once(sent, 'response')) as [IncomingMessage]
     return checkAnswer('POST', path, response.statusCode ?? 0, response.headers, await buffer(response))
   })()
-  // One that is aborted has none.
+  // An aborted request gets no response.
   answer.catch(() => {})
   sent.on('error', () => {})
   sent.flushHeaders()
