@@ -6,7 +6,7 @@ import { buildWithMock } from '../support/mock-service.ts'
 const refresh = '/api/v1/auth/refresh'
 const [minute, hour] = [60_000, 3_600_000]
 
-/** A request of someone's, made at that time, that asks the provider and hears nothing until it is let go. */
+/** A person's request, made at that time, that asks the provider and gets no response until it is released. */
 async function askingAt(t: Test, time: number) {
   const service = await buildWithMock(t)
   const browser = openBrowser(service.call)
@@ -39,12 +39,12 @@ async function askingAt(t: Test, time: number) {
 t.test('An instance whose clock is an hour ahead does not ask while another one asks', async (t) => {
   const { browser, setClock, asked, release } = await askingAt(t, Date.now() + 2 * minute)
   setClock(Date.now() + hour)
-  t.equal((await browser.call('POST', refresh)).status, 200, 'it gives a session token unasked')
+  t.equal((await browser.call('POST', refresh)).status, 200, 'it issues a session token without asking')
   t.equal(asked(), 1)
   await release()
 })
 
-t.test('What an instance whose clock is an hour ahead left when it died holds the others off for 10 s', async (t) => {
+t.test('The lease of an instance that died with its clock an hour ahead holds off the others for 10 s', async (t) => {
   const before = Date.now()
   const { browser, context, setClock, asked, release } = await askingAt(t, before + hour)
   setClock(Date.now() + 2 * minute)

@@ -65,7 +65,7 @@ t.test(`A user has at most ${limit} logins: another one ends the oldest, its ses
   t.equal(
     (await third.call('GET', '/api/v1/bookmarks')).status,
     200,
-    'the new one stays, also when the clock was set back',
+    'the new one stays, even when the clock was set back',
   )
 })
 

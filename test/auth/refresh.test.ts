@@ -43,7 +43,7 @@ t.test('20 parallel refreshes of one login all succeed with a provider that rota
   t.equal(new Set(tokens).size, 20)
   for (const token of tokens) t.equal((await withSession(token)).status, 200)
   wait(minute + 1000)
-  t.equal((await browser.call('POST', refresh)).status, 200, 'the rotated token is good for the next time')
+  t.equal((await browser.call('POST', refresh)).status, 200, 'the rotated token works the next time')
   t.equal(asked(), 2)
 })
 
@@ -88,7 +88,7 @@ t.test('invalid_grant ends the login with 401', async (t) => {
   t.equal((await withSession(old)).status, 401, 'its sessions are over, too')
 })
 
-t.test('invalid_grant after an answer that was never stored costs only the provider token', async (t) => {
+t.test('invalid_grant after a response that was never stored costs only the provider token', async (t) => {
   const { browser, context, mock, wait, asked } = await signedInLongAgo(t)
   const { refresh: ask } = context.provider
   context.provider.refresh = async (...args) => {
@@ -105,7 +105,7 @@ t.test('invalid_grant after an answer that was never stored costs only the provi
   t.equal(asked(), before, 'the provider is asked no more')
 })
 
-t.test('A provider out of reach is 503, and nobody is signed out', async (t) => {
+t.test('An unreachable provider is 503, and nobody is signed out', async (t) => {
   const { browser, mock, withSession } = await signedInLongAgo(t)
   mock.faults.set('token', 'error')
   const answer = await browser.call('POST', refresh)
@@ -115,7 +115,7 @@ t.test('A provider out of reach is 503, and nobody is signed out', async (t) => 
   t.equal((await browser.call('POST', refresh)).status, 200, 'and later it works')
 })
 
-t.test('While one request asks the provider, others get their session token unasked', async (t) => {
+t.test('While one request asks the provider, others get their session token without asking', async (t) => {
   const { browser, context, asked } = await signedInLongAgo(t)
   const { refresh: ask } = context.provider
   const answered = Promise.withResolvers<void>()
@@ -188,7 +188,7 @@ t.test('When a cookie name comes twice, each value is tried', async (t) => {
   t.equal((await call('POST', refresh, { headers: { cookie } })).status, 200)
 })
 
-t.test('Without a refresh token of the provider nobody is asked', async (t) => {
+t.test('Without a refresh token from the provider, the provider is not asked', async (t) => {
   const service = await buildWithMock(t, {}, (mock) => {
     mock.refreshTokens = 'none'
   })

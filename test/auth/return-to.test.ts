@@ -130,7 +130,7 @@ t.test('a return URL is at most 2,048 characters, parsed too', async (t) => {
   t.equal(parseReturnTo(`/${'a'.repeat(2048)}`, origins), null)
   t.equal(parseReturnTo(`/${'é'.repeat(2000)}`, origins), null)
   t.equal(parseReturnTo(`/${'%25'.repeat(682)}`, origins)?.length, 2047)
-  t.equal(parseReturnTo(`/%${'25'.repeat(1000)}2f`, origins), null, 'coded a thousand times over')
+  t.equal(parseReturnTo(`/%${'25'.repeat(1000)}2f`, origins), null, 'encoded a thousand times over')
 })
 
 t.test('paths go to the web app when there is one', async (t) => {
