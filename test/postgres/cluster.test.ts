@@ -40,19 +40,19 @@ t.test('npm run cluster: one port, three instances, one of which is killed; Ctrl
   t.same(
     new Set([await push('d'), await push('e'), await push('f')]),
     new Set(['1', '3']),
-    'the dead one is passed over',
+    'the killed instance is skipped',
   )
   for (const [index, device] of devices.entries())
     if (index !== dead) t.same(await device.takeEntities('f'), ['d', 'e', 'f'])
   const again = await openDevice(t, cluster.url, ada, { deviceId: 'again', since: 0 })
-  t.same(await again.takeEntities('f'), ['a', 'b', 'c', 'd', 'e', 'f'], 'its client goes on at another')
+  t.same(await again.takeEntities('f'), ['a', 'b', 'c', 'd', 'e', 'f'], 'its client continues at another')
 
   const processes = await descendantsOf(cluster.pid)
   t.ok(processes.length >= 4, `${processes.length} processes`)
   process.kill(-cluster.pid, 'SIGINT')
   t.equal(await cluster.exited, 0)
   for (const [index, { closeCode }] of devices.entries())
-    if (index !== dead) t.equal(await closeCode, 1001, 'sockets are told')
+    if (index !== dead) t.equal(await closeCode, 1001, 'sockets are closed with 1001')
   t.same(processes.filter(isAlive), [], 'no process')
   t.same(await readdir(cluster.tmpdir), [], 'no file')
 })
@@ -79,11 +79,11 @@ t.test('A port that is taken: one line that names it, and nothing is left', asyn
 
 async function run(t: Test, settings: Record<string, string> = {}) {
   const tmpdir = await folder(t)
-  // Postgres, which does not run as root, must get through to its own folder.
+  // Postgres, which does not run as root, must be able to reach its own folder.
   await chmod(tmpdir, 0o711)
   const ports = { PORT: String(await freePort()), DEV_IDP_PORT: String(await freePort()) }
   const env = { ...process.env, NODE_OPTIONS: '', TMPDIR: tmpdir, ...ports, ...settings }
-  // In a group of its own, as a terminal would have it.
+  // In a separate process group, as in a terminal.
   const child = spawn(process.execPath, [script], { env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
   let output = ''
   for (const stream of [child.stdout, child.stderr])
@@ -95,7 +95,7 @@ async function run(t: Test, settings: Record<string, string> = {}) {
   return { pid: child.pid as number, tmpdir, output: () => output, exited }
 }
 
-/** Resolves once it has said how it is used. */
+/** Resolves once it has printed how to use it. */
 async function startCluster(t: Test) {
   const cluster = await run(t)
   const isOver = cluster.exited.then(() => true)
@@ -107,7 +107,7 @@ async function startCluster(t: Test) {
   return { ...cluster, url, instances }
 }
 
-/** One after the other: each is at another instance. */
+/** In sequence, so that each reaches another instance. */
 async function openDevices(t: Test, url: string, user: { userId: string; cookie: string }) {
   const devices: Awaited<ReturnType<typeof openDevice>>[] = []
   for (const deviceId of ['one', 'two', 'three']) devices.push(await openDevice(t, url, user, { deviceId }))

@@ -1,6 +1,6 @@
 /**
  * SQLite or Postgres, a folder or MinIO: no caller can tell which. Random scripts of requests are played on both sides,
- * and each answer, and at the end all that is stored, must be the same. DIFFERENTIAL_SEED and DIFFERENTIAL_PATH, as a
+ * and each response, and at the end all that is stored, must be the same. DIFFERENTIAL_SEED and DIFFERENTIAL_PATH, as a
  * failure prints them, play that script again.
  */
 import { once } from 'node:events'
@@ -20,8 +20,8 @@ const workers = DIFFERENTIAL_SEED === undefined ? 2 : 1
 if (!isPostgres) t.comment('one side is Postgres: `npm test` runs this file there')
 else {
   const minio = await sharedMinio(t)
-  t.test(`${scripts} random scripts have the same answers on both sides`, async (t) => {
-    // Each goes on to its end: they share a Postgres and a MinIO.
+  t.test(`${scripts} random scripts get the same responses on both sides`, async (t) => {
+    // All of them run to the end, because they share a Postgres and a MinIO.
     const compared = await Promise.allSettled(Array.from({ length: workers }, () => compareInWorker(t)))
     for (const result of compared) {
       if (result.status === 'rejected') t.error(result.reason)
@@ -31,7 +31,7 @@ else {
 
   async function compareInWorker(t: Test): Promise<number> {
     const path = await folder(t)
-    // Nothing here depends on what a crash would leave.
+    // Nothing here depends on what survives a crash.
     const postgres = `${await databaseUrl(path)}?options=-c%20synchronous_commit%3Doff`
     const bucket = typeof minio === 'string' ? {} : await minio.createBucket()
     const task: Task = {
@@ -45,7 +45,7 @@ else {
         ...(DIFFERENTIAL_PATH !== undefined && { path: DIFFERENTIAL_PATH }),
       },
     }
-    // In a thread of its own, where tap does not follow each promise, which would take half of the time.
+    // In a separate thread, because tap would follow each promise here, which takes half of the time.
     const worker = new Worker(new URL('./differential/compare.ts', import.meta.url), { workerData: task })
     const [steps] = await once(worker, 'message')
     await once(worker, 'exit')

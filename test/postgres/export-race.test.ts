@@ -79,7 +79,7 @@ else {
 
 const count = 120
 
-/** An instance without a worker and a service in a process of its own, on one database and one store. */
+/** An instance without a worker and a service in a separate process, on one database and one store. */
 async function build(t: Test, store: TestStore) {
   const dataDir = await folder(t)
   const env = { ...(await store.env(t)), DATABASE_URL: await databaseUrl(dataDir) }

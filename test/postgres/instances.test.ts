@@ -15,7 +15,7 @@ async function instances(t: Test, count: number): Promise<[TestApp, ...TestApp[]
   return [first, ...others]
 }
 
-/** A connection to the database that breaks when the text comes by, once. */
+/** A connection to the database that breaks once, when the text passes through it. */
 async function startLink(t: Test, database: URL) {
   const link: { url: string; breakAt: string | undefined } = { url: '', breakAt: undefined }
   const server = createServer((near) => {
@@ -86,7 +86,7 @@ else {
     t.equal((await ada.call('GET', '/api/v1/bookmarks')).status, 200)
   })
 
-  t.test('Connections that break are replaced, and answers meanwhile are 503', async (t) => {
+  t.test('Connections that break are replaced, and responses meanwhile are 503', async (t) => {
     const app = await buildApp(t)
     const ada = await app.user('ada')
     const { db } = app.context.database

@@ -57,7 +57,7 @@ else {
     t.equal(pulled.length, acknowledged.length, 'and what was cut off and repeated is there once')
     for (const { entities, stamps, closeCodes } of followers) {
       await until(() => (stamps.at(-1) ?? 0) > 0 && entities.length >= pulled.length)
-      t.ok(entities.join() === pulled.join(), 'a socket, resumed at another instance, missed and doubled nothing')
+      t.ok(entities.join() === pulled.join(), 'a socket, resumed at another instance, missed and repeated nothing')
       t.ok(
         closeCodes.length > 0 && closeCodes.every((code) => code === 1006),
         `it was cut off ${closeCodes.length} times`,
@@ -85,7 +85,7 @@ async function prepare(t: Test, dataDir: string): Promise<[TestUser, TestUser]> 
   return [ada, bob]
 }
 
-/** As many as it makes at once. Resolves when it works on them: it is the first to hear of them. */
+/** As many as it makes at once. Resolves when it works on them: it is notified of them first. */
 async function beginExports(user: TestUser, database: pg.Client): Promise<string[]> {
   const made = [await user.call('POST', '/api/v1/exports'), await user.call('POST', '/api/v1/exports')]
   const ids: string[] = made.map(({ body }) => body.id)
@@ -94,7 +94,7 @@ async function beginExports(user: TestUser, database: pg.Client): Promise<string
   return ids
 }
 
-/** It was finished by another process, in time, and is whole; gives how long after the kill. */
+/** It was finished by another process, in time, and is whole; returns how long after the kill. */
 async function checkExport(t: Test, user: TestUser, id: string, at: number): Promise<number> {
   const { status, bookmark_count, expires_at } = await finishedExport(user, id)
   const delay = (expires_at as number) - keptMs - at

@@ -50,7 +50,7 @@ t.test(
     t.comment(JSON.stringify(Object.fromEntries([...statuses].sort())))
 
     const unexpected = [...statuses.keys()].filter((key) => !/ (200|503)$/.test(key))
-    t.same(unexpected, [], 'answers are 200, or 503 that says when to try again')
+    t.same(unexpected, [], 'responses are 200, or 503 that says when to try again')
     t.ok([...statuses.keys()].some((key) => key.endsWith(' 503')))
     const pulled = (await pullAll(persistent)).changes.map(({ entity_id }) => entity_id)
     const there = new Set(pulled)
@@ -59,20 +59,20 @@ t.test(
       [],
       'nothing acknowledged is lost',
     )
-    t.equal(pulled.length, load.acknowledged.flat().length, 'and what had no answer and was repeated is there once')
+    t.equal(pulled.length, load.acknowledged.flat().length, 'and what got no response and was repeated is there once')
     for (const { entities, closeCodes } of followers) {
       await until(() => entities.length >= pulled.length)
-      t.ok(entities.join() === pulled.join(), 'a socket missed and doubled nothing')
+      t.ok(entities.join() === pulled.join(), 'a socket missed and repeated nothing')
       t.same(closeCodes, [], 'and stayed open')
     }
 
     await postgres.stop()
     const exits = await Promise.all(instances.map(({ kill }) => kill('SIGTERM')))
-    t.same(new Set(exits.map(({ code }) => code)), new Set([0]), 'without a database an instance stops in order, too')
+    t.same(new Set(exits.map(({ code }) => code)), new Set([0]), 'without a database an instance stops cleanly, too')
   },
 )
 
-/** One that answers, so that nothing but the database makes the service unhealthy. */
+/** One that responds, so that nothing but the database makes the service unhealthy. */
 async function provider(t: Test): Promise<Record<string, string>> {
   const { issuer } = await startMock(t)
   return { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: relyingParty.clientId, OIDC_CLIENT_SECRET: relyingParty.clientSecret }
@@ -85,16 +85,16 @@ async function signInBefore(t: Test, dataDir: string, env: Record<string, string
   return ada
 }
 
-/** Health always answers; readiness, for load balancers, goes by it. */
+/** Health always responds; readiness, for load balancers, follows it. */
 async function untilAll(instances: Service[], status: string, ready: number): Promise<void> {
   await until(async () => {
     const reports = await Promise.all(instances.map(({ call }) => call('GET', '/api/v1/health')))
-    if (reports.some((report) => report.status !== 200)) throw new Error('the health report did not answer')
+    if (reports.some((report) => report.status !== 200)) throw new Error('the health report did not respond with 200')
     return reports.every(({ body }) => body.status === status)
   })
   for (const { call } of instances) {
     const answer = await call('GET', '/readyz')
-    if (answer.status !== ready) throw new Error(`/readyz answered ${answer.status} while ${status}`)
+    if (answer.status !== ready) throw new Error(`/readyz responded with ${answer.status} while ${status}`)
   }
 }
 

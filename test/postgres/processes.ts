@@ -7,7 +7,7 @@ import { type Answered, checkMessage } from '../support/contract.ts'
 import { databaseUrl } from '../support/database-url.ts'
 import { type Service, startService } from '../support/service.ts'
 
-/** Longer than this nobody waits for an answer. */
+/** The longest time to wait for a response. */
 const patienceMs = 300_000
 const mostMs = 600_000
 
@@ -22,7 +22,7 @@ export function startInstances(t: Test, count: number, dataDir: string, env?: Re
 
 /**
  * A person whose requests go to the instances in turn, and on to the next one when an instance is cut off or out of
- * order. `seen` is told of each answer.
+ * order. `seen` is called with each response.
  */
 export function servedBy(
   instances: readonly Service[],
@@ -45,13 +45,13 @@ export function servedBy(
 async function patiently<T>(name: string, answer: Promise<T>): Promise<T> {
   const late = new AbortController()
   const tooLate = sleep(patienceMs, undefined, { signal: late.signal }).then(() => {
-    throw new Error(`${name} had no answer within ${patienceMs} ms`)
+    throw new Error(`${name} got no response within ${patienceMs} ms`)
   })
   tooLate.catch(() => {})
   return Promise.race([answer, tooLate]).finally(() => late.abort())
 }
 
-/** `fetch` throws a TypeError when there is nobody, or nobody any more. */
+/** `fetch` throws a TypeError when nothing listens, or no longer does. */
 function ifCutOff(error: unknown): undefined {
   if (error instanceof TypeError) return undefined
   throw error
@@ -65,7 +65,7 @@ export interface Follower {
   closeCodes: number[]
 }
 
-/** A device whose socket, whenever it is closed, is opened at the next instance, from the stamp it had come to. */
+/** A device whose socket, whenever it is closed, is opened at the next instance, from the last stamp it received. */
 export function follow(
   t: Test,
   instances: readonly Service[],
@@ -106,7 +106,7 @@ export function follow(
   return follower
 }
 
-/** Waits for what must come, if not soon; without it the test goes on, and fails by what it finds. */
+/** Waits long for what must arrive; without it, the test continues and fails on what it finds. */
 export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
   const end = performance.now() + mostMs
   while (!(await holds()) && performance.now() < end) await sleep(5)

@@ -5,7 +5,7 @@ import { openSide, type Side } from './side.ts'
 import { describeStep, type Step } from './steps.ts'
 
 export interface Task {
-  /** The environments of the two, by what they are called in a report. */
+  /** The environments of the two, by their names in a report. */
   sides: Record<string, Record<string, string>>
   parameters: Parameters<[Step[]]>
 }

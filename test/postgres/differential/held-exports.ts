@@ -3,7 +3,7 @@ import type { TestApp } from '../../support/app.ts'
 
 const maxRunning = 2
 
-/** Lets no export be written until they are let go, so that what is seen of them does not depend on the worker's pace. */
+/** Holds all exports until they are released, so that what callers see of them does not depend on the worker's pace. */
 export function holdExports({ context: { database, objects } }: TestApp) {
   const put = objects.put
   const held = new Set<string>()

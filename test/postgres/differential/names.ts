@@ -1,7 +1,7 @@
 /** An id of the service's (UUIDv7, so later ones are greater), or an export key. */
 const made = /([\da-f]{8}-[\da-f]{4}-7[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12})|(?<![\w+/])[\w+/]{43}=/g
 
-/** Calls what the service makes at random by the order in which it first showed: ids `(0)`, `(1)` …, keys `(key 0)` … */
+/** Names what the service makes at random in order of first appearance: ids `(0)`, `(1)` …, keys `(key 0)` … */
 export function createNames() {
   const ids: string[] = []
   const keys: string[] = []
@@ -12,7 +12,7 @@ export function createNames() {
   return {
     hide: (text: string) =>
       text.replaceAll(made, (value, id) => (id ? `(${place(ids, value)})` : `(key ${place(keys, value)})`)),
-    /** Puts the ids in the place of their names. A name that no id has yet stays as it is. */
+    /** Replaces names with their ids. A name that no id has yet stays as it is. */
     reveal: (text: string) => text.replaceAll(/\((\d+)\)/g, (name, index) => ids[index] ?? name),
   }
 }

@@ -3,7 +3,7 @@ import { by, calls, get, id, login, query, send } from './requests.ts'
 import type { Step } from './steps.ts'
 import { broken, change, content, ids, importBookmark, mix, odd, oddText, stamps } from './values.ts'
 
-/** Steps, or a few of them that belong together. */
+/** A step, or a few that belong together. */
 type Choices = [number, fc.Arbitrary<Step | Step[]>][]
 
 const dayMs = 86_400_000

@@ -15,7 +15,7 @@ interface Login extends Pick<TestUser, 'userId' | 'session' | 'refresh'> {
   older: string
 }
 
-/** Those that an operation decides about; the others are the same in every answer, or never. */
+/** Those that an operation decides; the others are the same in every response, or different in every one. */
 const headersShown = [
   'content-type',
   'content-length',

@@ -29,7 +29,7 @@ export type Step =
   | { do: 'finish exports' }
   | { do: 'sweep' }
 
-/** In one line, for people. */
+/** As one line, for people. */
 export function describeStep(step: Step): string {
   if (step.do === 'sign in') return `${step.by} signs in (login ${step.login})`
   if (step.do === 'set clock') return `the clock shows ${start + step.ms} (${step.ms} ms after the start)`

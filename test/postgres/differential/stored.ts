@@ -12,7 +12,7 @@ export async function openStored({ context: { database, objects } }: TestApp) {
   return {
     listRows: async () => (await Promise.all(tables.map(readTable))).flat(),
     listObjects: async () => (await Array.fromAsync(objects.list(), (key) => `object ${key}`)).sort(),
-    /** What is theirs goes with them. */
+    /** Deletes all their data with them. */
     async removeUsers(): Promise<void> {
       await database.db.deleteFrom('users').execute()
     },

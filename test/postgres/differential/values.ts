@@ -3,14 +3,14 @@ import { start } from './steps.ts'
 
 const dayMs = 86_400_000
 
-/** One of these, as often as the numbers say. */
+/** One of these, weighted by the numbers. */
 export function mix<T>(...choices: [number, fc.Arbitrary<T>][]): fc.Arbitrary<T> {
   return fc.oneof(...choices.map(([weight, arbitrary]) => ({ weight, arbitrary })))
 }
 
-/** Few, so that they meet. */
+/** Few, so that they collide. */
 const common = fc.constantFrom('a', 'a', 'B', 'b~')
-/** They show any other order than that of bytes. */
+/** They reveal any order other than that of bytes. */
 const ordered = fc.constantFrom('A', 'b', 'a-b', 'a_b', 'aB', 'ab', 'a b', '~', '_', '-', ' ', '9', '10')
 const hostile = fc.constantFrom('%41', 'a/b', 'a?', '#', '"', "'", '\\', 'x'.repeat(128))
 const made = fc.constantFrom('(2)', '(3)', '(4)', '(5)')
@@ -38,7 +38,7 @@ const seconds = mix<unknown>(
 )
 
 const strange = ['', 'é', 'a\0', '\ud800', '\u007f', 'x'.repeat(129), 'x'.repeat(262_145), '5']
-/** Hardly a field takes any of these; where one does, both sides must. */
+/** Hardly any field accepts these; where one does, both sides must. */
 export const odd = fc.constantFrom<unknown>(...strange, null, -1, 1.5, 1e300, 2 ** 53, true, [], {})
 /** The same in a URL. */
 export const oddText = fc.constantFrom('', '0', '-1', '01', '1e2', ' 5', '1001', '9'.repeat(30), 'é', '%00', '%')
