@@ -13,7 +13,7 @@ t.test('a folder that cannot be written stops the start, naming EXPORTS_DIR', as
   }
 })
 
-t.test('a folder that went away fails the probe', async (t) => {
+t.test('a folder that was removed fails the probe', async (t) => {
   const dir = join(t.testdir(), 'exports')
   const store = await openFolderStore(dir)
   await rm(dir, { recursive: true })
@@ -28,13 +28,13 @@ t.test('what an interrupted write left is listed and removed', async (t) => {
   t.strictSame(await readdir(dir), [])
 })
 
-t.test('other files in the folder are none of its business', async (t) => {
+t.test('other files in the folder are ignored', async (t) => {
   const foreign = { 'notes.txt': '', 'x.1': '', 'tax.2024.part': '', [`${key}.old`]: '', [`a${key}`]: '', folder: {} }
   const store = await openFolderStore(t.testdir(foreign))
   t.strictSame(await Array.fromAsync(store.list()), [])
 })
 
-t.test('files are for the service’s user alone', async (t) => {
+t.test('only the service’s user can access the files', async (t) => {
   const dir = join(t.testdir(), 'exports')
   const store = await openFolderStore(dir)
   await store.put(key, new Uint8Array(32), contentOf('x'), new AbortController().signal)

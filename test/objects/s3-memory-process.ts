@@ -1,4 +1,4 @@
-// A process of its own that is measured: it stores as many bytes as its argument says, in the store of its environment.
+// A separate process that is measured: it stores as many bytes as its argument says, in the store of its environment.
 import { randomBytes } from 'node:crypto'
 import { setImmediate as turn } from 'node:timers/promises'
 import { readConfig } from '../../src/config/config.ts'

@@ -61,7 +61,7 @@ else {
     t.equal(await health(), 'healthy')
   })
 
-  t.test('MinIO is stopped within an upload: the export waits and is made anew, whole', async (t) => {
+  t.test('MinIO is stopped during an upload: the export waits and is made again, whole', async (t) => {
     t.teardown(() => minio.start())
     const env = await minio.createBucket()
     const app = await buildApp(t, env)

@@ -5,8 +5,8 @@ import { openS3 } from '../support/s3-store.ts'
 
 const key = `${exportId(1)}.1`
 
-/** Amazon's way, unlike MinIO's: a name begins others, and a list has pages. */
-t.test('of the uploads whose names begin alike, those of the name itself are removed, on every page', async (t) => {
+/** As on Amazon, unlike MinIO: other names may begin with a name, and a list has pages. */
+t.test('of the uploads whose names begin alike, only those of the exact name are removed, on every page', async (t) => {
   const removed: string[] = []
   const upload = (name: string, id: string) =>
     `<Upload><Key>${name}</Key><UploadId>${id}</UploadId><Initiated>2026-11-21T08:00:00Z</Initiated></Upload>`
@@ -27,7 +27,7 @@ t.test('of the uploads whose names begin alike, those of the name itself are rem
     }
     if (!url.includes('uploadId=')) return objects(request, response)
     removed.push(`${method} ${url}`)
-    // What somebody else removed in between is as good as removed.
+    // What somebody else removed in between counts as removed.
     return response.writeHead(404).end(refusal('NoSuchUpload', 'The specified upload does not exist.'))
   })
   const store = await openS3(t, env)

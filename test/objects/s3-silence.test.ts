@@ -14,7 +14,7 @@ else {
   const exportKey = randomBytes(32)
   const small = () => pieces(Buffer.from('small'))
 
-  t.test('a store that ends within a download cuts it: no shorter file is taken for a whole one', async (t) => {
+  t.test('a store that stops during a download cuts it off: no truncated file is taken for a whole one', async (t) => {
     t.teardown(() => minio.start())
     const store = await openS3(t, await minio.createBucket())
     await store.put(key, exportKey, pieces(randomBytes(40_000_000)), signal)
@@ -28,7 +28,7 @@ else {
     })
   })
 
-  t.test('a store that answers nothing is out of reach; what it answers later is still read', async (t) => {
+  t.test('a store that does not respond is unreachable; what it sends later is still read', async (t) => {
     let silent = false
     const { env } = await startRecorder(t, await minio.createBucket(), () => silent)
     const store = await openS3(t, env)
@@ -47,7 +47,7 @@ else {
   })
 
   for (const status of [408, 429, 500, 502, 503, 504]) {
-    t.test(`a store that answers ${status} is out of reach, and keeps no connection busy`, async (t) => {
+    t.test(`a store that responds with ${status} is unreachable, and keeps no connection busy`, async (t) => {
       let overloaded = false
       const { env, connections } = await startRecorder(t, await minio.createBucket(), () => overloaded && status)
       const store = await openS3(t, env)

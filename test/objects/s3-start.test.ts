@@ -32,7 +32,7 @@ t.test('a store that refuses an object to its own key is refused', async (t) => 
   t.match(await refused(t, env, 'S3_ENDPOINT: '), 'the store does not return an object with its key')
 })
 
-t.test('a bucket that does not allow SSE-C is refused, with a word about Amazon’s', async (t) => {
+t.test('a bucket that does not allow SSE-C is refused, with a hint about Amazon’s', async (t) => {
   const env = await startTlsServer(t, createFakeS3({ ssec: 'refused' }))
   const message = await refused(t, env, 'S3_ENDPOINT: ')
   t.match(
@@ -69,7 +69,7 @@ t.test('a region that is not the bucket’s names S3_REGION', async (t) => {
   await refused(t, { ...env, S3_REGION: 'mars-north-1' }, 'S3_REGION: ')
 })
 
-t.test('a file that is no certificate names S3_CA_FILE', async (t) => {
+t.test('a file that is not a certificate names S3_CA_FILE', async (t) => {
   const env = await startTlsServer(t, createFakeS3({ ssec: 'ignored' }))
   const file = join(t.testdir(), 'ca.pem')
   await refused(t, { ...env, S3_CA_FILE: file }, `S3_CA_FILE: ${file}: `)
@@ -77,7 +77,7 @@ t.test('a file that is no certificate names S3_CA_FILE', async (t) => {
   await refused(t, { ...env, S3_CA_FILE: file }, `S3_CA_FILE: ${file}: `)
 })
 
-t.test('a server without TLS, and one that is no store, are refused', async (t) => {
+t.test('a server without TLS, and one that is not a store, are refused', async (t) => {
   const plain = createServer((_request, response) => response.end('hello')).listen(0, '127.0.0.1')
   await new Promise((done) => plain.once('listening', done))
   t.teardown(() => plain.close())

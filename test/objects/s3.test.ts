@@ -17,7 +17,7 @@ else {
   const sizes = [1, partBytes - 1, partBytes, partBytes + 1, 20_000_000]
 
   t.test('the key is HKDF-SHA256 of the export key', async (t) => {
-    // Computed apart, by Python's hmac: HKDF of the bytes 0 to 31.
+    // Computed separately, with Python's hmac: HKDF of the bytes 0 to 31.
     const headers = customerKeyHeaders(Uint8Array.from({ length: 32 }, (_, index) => index))
     t.strictSame(headers, {
       'x-amz-server-side-encryption-customer-algorithm': 'AES256',
@@ -26,7 +26,7 @@ else {
     })
   })
 
-  t.test('objects of one part and of several, of a size that nobody knew', async (t) => {
+  t.test('objects of one part and of several, of unknown size', async (t) => {
     const { env, requests } = await startRecorder(t, await minio.createBucket())
     const store = await openS3(t, env)
     for (const [index, size] of sizes.entries()) {
@@ -56,7 +56,7 @@ else {
         if (index === 2) await client.uploadPart(part, content.subarray(0, partBytes))
       }
       await t.rejects(store.get(key, exportKey), ObjectNotFoundError)
-      t.strictSame([...new Set(await Array.fromAsync(store.list()))], [key], 'the sweep hears of it')
+      t.strictSame([...new Set(await Array.fromAsync(store.list()))], [key], 'the sweep finds it')
       await store.put(key, exportKey, pieces(content), signal)
       await t.rejects(client.getObject(bucketName, key), { code: 'InvalidRequest' })
       t.ok((await read(await store.get(key, exportKey))).equals(content))
@@ -75,7 +75,7 @@ else {
     t.strictSame(await Array.fromAsync(store.list()), [`${key}0`])
   })
 
-  t.test('the wrong key is refused, which does not mean that there is no object', async (t) => {
+  t.test('the wrong key is refused, and not reported as a missing object', async (t) => {
     const store = await openS3(t, await minio.createBucket())
     await store.put(key, exportKey, pieces(randomBytes(100)), signal)
     const refusal = { code: 'AccessDenied', message: 'the object store responded with AccessDenied: Access Denied.' }
@@ -93,7 +93,7 @@ else {
     t.strictSame(await Array.fromAsync(store.list()), [])
   })
 
-  t.test('an abort ends the request that is on its way, and nothing stays', async (t) => {
+  t.test('an abort ends the request that is under way, and nothing stays', async (t) => {
     for (const [held, size] of [
       [/partNumber=2/, 2 * partBytes],
       [/uploadId=[^&]*$/, 2 * partBytes],
@@ -115,14 +115,14 @@ else {
     }
   })
 
-  t.test('other people’s objects in the bucket are none of its business', async (t) => {
+  t.test('other people’s objects in the bucket are ignored', async (t) => {
     const env = await minio.createBucket()
     const [store, client] = [await openS3(t, env), await openClient(env)]
     for (const name of ['notes.txt', `old/${key}`, `${key}.old`]) await client.putObject(env.S3_BUCKET, name, 'x')
     t.strictSame(await Array.fromAsync(store.list()), [])
   })
 
-  t.test('a list of more than a page', async (t) => {
+  t.test('a list of more than one page', async (t) => {
     const env = await minio.createBucket()
     const [store, client] = [await openS3(t, env), await openClient(env)]
     const keys = Array.from({ length: 1005 }, (_, index) => `${exportId(index)}.1`)

@@ -30,7 +30,7 @@ export function testObjectStore(t: Test, open: (t: Test) => Promise<ObjectStore>
     ] as const) {
       const { size, body } = await store.get(key, exportKey, { start, end })
       t.equal((await buffer(body)).toString(), expected)
-      t.equal(size, 10, 'the size is the whole one')
+      t.equal(size, 10, 'the size is that of the whole object')
     }
   })
 
@@ -100,7 +100,7 @@ export function testObjectStore(t: Test, open: (t: Test) => Promise<ObjectStore>
     t.equal((await buffer((await store.get(otherKey, exportKey)).body)).toString(), otherKey)
   })
 
-  t.test('an object that is removed goes on to those who read it', async (t) => {
+  t.test('an object that is removed is still sent to those who are reading it', async (t) => {
     const store = await open(t)
     const content = Buffer.alloc(1_000_000, 'abcdefghijk')
     await store.put(key, exportKey, pieces(content, 65_568), signal)
@@ -118,7 +118,7 @@ export function testObjectStore(t: Test, open: (t: Test) => Promise<ObjectStore>
     }
   })
 
-  t.test('it can be probed, which leaves nothing', async (t) => {
+  t.test('a probe leaves nothing behind', async (t) => {
     const store = await open(t)
     await store.probe()
     t.strictSame(await Array.fromAsync(store.list()), [])
