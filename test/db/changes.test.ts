@@ -21,7 +21,7 @@ t.test('A page of changes ends with the row that reaches a limit', async (t) => 
   t.ok(all.every((row) => row.user_id === ada.userId))
   const ids = async (...args: Parameters<typeof page>) => (await page(...args)).map((row) => row.entity_id)
   t.same(await ids(0, { rows: 2, bytes: 1000 }), ['x0', 'x1'])
-  t.same(await ids(0, { rows: 10, bytes: 1 }), ['x0'], 'one at least')
+  t.same(await ids(0, { rows: 10, bytes: 1 }), ['x0'], 'at least one')
   t.same(await ids(0, { rows: 10, bytes: 30 }), ['x0', 'x1'])
   t.same(await ids(0, { rows: 10, bytes: 31 }), ['x0', 'x1', 'x2'])
   t.same(await ids(all[1]?.stamp ?? 0, { rows: 10, bytes: 31 }), ['x2', 'x3'])

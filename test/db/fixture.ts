@@ -33,7 +33,7 @@ export async function listUsers({ db }: Pick<Database, 'db'>): Promise<string[]>
   return rows.map(({ id }) => id)
 }
 
-/** Tells what the connection is told to do about transactions, before it does it. */
+/** Reports each transaction statement before the connection runs it. */
 export function intercept(t: Test, before: (sql: string) => void): void {
   const { prepare } = Sqlite.prototype
   t.teardown(() => {

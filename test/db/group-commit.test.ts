@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import { addUser, intercept, listUsers, openTestDatabase } from './fixture.ts'
 
-/** A database, and what its connection was told since. */
+/** A database, and the transaction statements of its connection from then on. */
 async function openWatched(t: Test) {
   const steps: string[] = []
   intercept(t, (sql) => steps.push(sql))
@@ -21,7 +21,7 @@ t.test('A write resolves only after its commit', async (t) => {
   t.same(other.prepare('select id from users').all(), [{ id }], 'and is there for every other connection')
 })
 
-t.test('A failing write undoes itself alone', async (t) => {
+t.test('A failing write undoes only itself', async (t) => {
   const { database, steps } = await openWatched(t)
   const results = await Promise.allSettled([
     database.write((trx) => addUser(trx, 'a')),
@@ -63,7 +63,7 @@ t.test('A commit that fails fails every write in it', async (t) => {
   t.same(await listUsers(database), ['c'], 'the next one goes through')
 })
 
-t.test('A full disk: whoever was told that it is written finds it written', async (t) => {
+t.test('A full disk: every write that succeeds is stored', async (t) => {
   const { database } = await openTestDatabase(t)
   const { rows } = await sql<{ page_count: number }>`pragma page_count`.execute(database.db)
   await sql.raw(`pragma max_page_count = ${(rows[0]?.page_count ?? 0) + 8}`).execute(database.db)
@@ -76,7 +76,7 @@ t.test('A full disk: whoever was told that it is written finds it written', asyn
   t.same(await listUsers(database), written)
   for (const result of results) {
     if (result.status === 'rejected')
-      t.ok(database.isUnavailable(result.reason), `told that it is full: ${result.reason}`)
+      t.ok(database.isUnavailable(result.reason), `reports that it is full: ${result.reason}`)
   }
   t.equal(results[1]?.status, 'rejected')
   await database.write((trx) => addUser(trx, 'd'))
@@ -94,7 +94,7 @@ t.test('A fault after which SQLite has undone the whole transaction by itself', 
     database.write((trx) => addUser(trx, 'c')),
   ])
   for (const result of results) t.match(result, { status: 'rejected', reason: { code: 'SQLITE_IOERR_WRITE' } })
-  t.same(await listUsers(database), [], 'no write is left half')
+  t.same(await listUsers(database), [], 'no write is left half done')
   await database.write((trx) => addUser(trx, 'd'))
   t.same(await listUsers(database), ['d'], 'the next one goes through')
 })
@@ -123,7 +123,7 @@ t.test('Writes run in the order in which they were asked for, and see what came 
   )
 })
 
-t.test('Nobody sees a write before its commit, nor ever one that is undone', async (t) => {
+t.test('Nobody sees a write before its commit, and nobody ever sees one that is undone', async (t) => {
   const { database, path } = await openTestDatabase(t)
   const other = new Sqlite(path, { readonly: true })
   t.teardown(() => other.close())

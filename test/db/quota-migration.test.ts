@@ -16,7 +16,7 @@ import { addUser } from './fixture.ts'
 /** More than the migration counts at once. */
 const users = 250
 
-/** A database as the version before left it. */
+/** A database as the previous version left it. */
 async function makeOld(t: Test): Promise<{ url: string; db: Kysely<Schema> }> {
   const folder = await mkdtemp(join(tmpdir(), 'ebs-test-'))
   t.teardown(() => rm(folder, { recursive: true, force: true }))
@@ -32,7 +32,7 @@ async function makeOld(t: Test): Promise<{ url: string; db: Kysely<Schema> }> {
   return { url, db }
 }
 
-t.test('What users of the version before have stored is counted', async (t) => {
+t.test('What users stored under the previous version is counted', async (t) => {
   const { url, db } = await makeOld(t)
   const id = (index: number) => `user-${index}`
   await db.transaction().execute(async (trx) => {

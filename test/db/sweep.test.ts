@@ -6,7 +6,7 @@ import { change, pullAll } from '../support/changes.ts'
 
 const dayMs = 86_400_000
 
-t.test('The hourly sweep: expired tokens, ended logins, old devices and rejections go', async (t) => {
+t.test('The hourly sweep: expired tokens, ended logins, old devices and rejections are removed', async (t) => {
   const { user, context, setClock } = await buildApp(t)
   const { database } = context
   const start = Date.now()
@@ -27,7 +27,7 @@ t.test('The hourly sweep: expired tokens, ended logins, old devices and rejectio
   await pullAll(ada, { headers: { 'x-device-id': 'device-c' } })
   t.same([await count('devices'), await count('rejections')], [3, 1])
 
-  t.same(await sweepAfter(0), { tokens: 2, logins: 1 }, 'what lives stays')
+  t.same(await sweepAfter(0), { tokens: 2, logins: 1 }, 'what is still valid stays')
   t.same(await sweepAfter(7), { tokens: 1, logins: 1 }, 'a session token ends after 7 days, its login does not')
   t.equal(await count('rejections'), 1)
   setClock(start + 8 * dayMs)
