@@ -21,12 +21,12 @@ t.test('the sign-in page is one accessible form without foreign assets', async (
   t.notMatch(page, /https?:|src=|<script|<link/)
 })
 
-t.test('what the pages say of a fault is text', async (t) => {
+t.test('the pages show the description of a fault as text', async (t) => {
   for (const page of [faultPage(`<b>"&'`), signInPage(`<b>"&'`)])
     t.match(page, /role="alert">&#60;b&#62;&#34;&#38;&#39;</)
 })
 
-t.test('any name is a person; spaces, case, punctuation and Unicode forms make no other', async (t) => {
+t.test('any name is a person; spaces, case, punctuation and Unicode forms do not make another', async (t) => {
   const { provider } = await start(t)
   const person = async (name: string) => (await signIn(provider, '/', name)).identity
   const ada = await person('Ada Lovelace')
@@ -83,7 +83,7 @@ t.test('every sign-in asks for the name, with any prompt, in one browser too', a
   t.equal((await provider.exchangeCode(new URL(callback).searchParams, attempt)).identity.name, 'Eve')
 })
 
-t.test('two tabs sign in at once, each as who was typed there', async (t) => {
+t.test('two tabs sign in at once, each as the person typed there', async (t) => {
   const { provider } = await start(t)
   const cookies: Cookies = new Map()
   const tab = async (name: string) => {
@@ -146,7 +146,7 @@ t.test('revoking ends one login, not the other of the same person', async (t) =>
   t.ok(await provider.refresh(String(other.refreshToken), other.identity.subject))
 })
 
-t.test('started anew on the same port it lets everybody in again, but knows no earlier refresh token', async (t) => {
+t.test('restarted on the same port, it lets everybody in again, but knows no earlier refresh token', async (t) => {
   const first = await start(t)
   const { identity, refreshToken } = await signIn(first.provider)
   await first.close()
@@ -157,7 +157,7 @@ t.test('started anew on the same port it lets everybody in again, but knows no e
   await t.rejects(first.provider.refresh(String(refreshToken), identity.subject), InvalidGrantError)
 })
 
-t.test('it listens on loopback only, and a taken port is told by its code', async (t) => {
+t.test('it listens on loopback only, and a taken port is reported by its error code', async (t) => {
   const { issuer } = await start(t)
   const { hostname, port } = new URL(issuer)
   t.equal(hostname, '127.0.0.1')
@@ -175,7 +175,7 @@ async function start(t: Test): Promise<DevelopmentProvider & { provider: Provide
   return { ...development, provider }
 }
 
-/** The first page, or what comes when `name` is typed there. */
+/** The first page, or the one that follows when `name` is typed there. */
 async function look(authorizationUrl: string, name?: string): Promise<{ response: Response; page: string }> {
   const first = await fetch(authorizationUrl, { redirect: 'manual' })
   const location = first.headers.get('location')

@@ -2,7 +2,7 @@ import t from 'tap'
 import { ProviderUnavailableError } from '../../src/provider/provider.ts'
 import { open, refresh, signIn, startPair } from '../support/relying-party.ts'
 
-t.test('a provider that answers something else is unavailable, and found again when it is well', async (t) => {
+t.test('a provider with faulty responses is unavailable, and available again once it recovers', async (t) => {
   const { mock, provider } = await startPair(t)
   const reasons = {
     redirect: /returned status 302/,

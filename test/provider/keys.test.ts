@@ -32,7 +32,7 @@ t.test('keys are fetched again for an unknown key, at most once a minute', async
   t.equal(asked(mock, 'discovery'), 3, 'the metadata was asked for its keys, at most once a minute too')
 })
 
-t.test('keys that moved are found by the metadata', async (t) => {
+t.test('keys that moved are found through the metadata', async (t) => {
   const { mock, provider, pass } = await start(t)
   await signIn(provider)
   const other = await startMock(t)
@@ -46,7 +46,7 @@ t.test('keys that moved are found by the metadata', async (t) => {
   t.equal((await signIn(provider)).identity.subject, 'ada')
 })
 
-t.test('metadata older than an hour is fetched again behind the call, the old is kept on failure', async (t) => {
+t.test('metadata older than an hour is fetched again in the background, and the old is kept on failure', async (t) => {
   const { mock, provider, pass } = await start(t)
   const endpoint = async () => new URL(await provider.authorizationUrl(provider.newAttempt('/'))).pathname
   t.equal(await endpoint(), '/authorize')

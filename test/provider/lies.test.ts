@@ -25,7 +25,7 @@ t.test('metadata that lies is refused', async (t) => {
     await refused(t, mock, signIn(provider), reason, inspect(lie))
     mock.alter = {}
     await provider.probe()
-    t.equal((await signIn(provider)).identity.subject, 'ada', 'told the truth, it is believed')
+    t.equal((await signIn(provider)).identity.subject, 'ada', 'metadata that tells the truth is accepted')
   }
 })
 
@@ -104,7 +104,7 @@ t.test('an ID token that the provider did not sign is refused', async (t) => {
   await refused(t, mock, signIn(provider), /id_token/, 'no ID token')
 })
 
-t.test('token answers that are none are refused', async (t) => {
+t.test('malformed token responses are refused', async (t) => {
   const { mock, provider } = await startPair(t)
   for (const lie of [{ access_token: undefined }, { token_type: 'mac' }, { refresh_token: 7 }, { id_token: ['x'] }]) {
     mock.alter.tokens = (body) => Object.assign(body, lie)
@@ -112,7 +112,7 @@ t.test('token answers that are none are refused', async (t) => {
   }
 })
 
-t.test('UserInfo of somebody else is refused', async (t) => {
+t.test('UserInfo about somebody else is refused', async (t) => {
   const { mock, provider } = await startPair(t)
   for (const sub of ['eve', undefined, 7, '']) {
     mock.alter.userInfo = (claims) => Object.assign(claims, { sub })
@@ -120,7 +120,7 @@ t.test('UserInfo of somebody else is refused', async (t) => {
   }
 })
 
-t.test('a callback that does not answer this attempt is refused', async (t) => {
+t.test('a callback that does not belong to this attempt is refused', async (t) => {
   const { mock, provider } = await startPair(t)
   const attempt = provider.newAttempt('/a')
   const url = await provider.authorizationUrl(attempt)
@@ -150,7 +150,7 @@ t.test('a callback that does not answer this attempt is refused', async (t) => {
   await refused(t, mock, provider.exchangeCode(withoutIssuer, attempt), /"iss" \(issuer\) missing/, 'iss promised')
 })
 
-t.test('a code is of no use to another attempt, or twice', async (t) => {
+t.test('a code cannot be used by another attempt, or twice', async (t) => {
   const { mock, provider } = await startPair(t)
   const mine = provider.newAttempt('/')
   const other = provider.newAttempt('/')

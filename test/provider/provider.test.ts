@@ -45,7 +45,7 @@ t.test('signs in at a provider that knows neither iss parameter nor secret', asy
   t.ok(mock.validRefreshTokens.has(String(refreshToken)))
 })
 
-t.test('the authorization URL carries what OpenID Connect, PKCE and the interface want', async (t) => {
+t.test('the authorization URL carries what OpenID Connect, PKCE and the interface require', async (t) => {
   const { mock, provider } = await startPair(t)
   const attempt = provider.newAttempt('/a?b=c&d#é')
   const url = new URL(await provider.authorizationUrl(attempt))
@@ -70,7 +70,7 @@ t.test('the authorization URL carries what OpenID Connect, PKCE and the interfac
   t.match(attempt.codeVerifier, /^[\w-]{43}$/)
 })
 
-t.test('openid is always asked for; offline_access not where the provider lists its scopes without', async (t) => {
+t.test('openid is always requested; offline_access is not if the provider lists its scopes without it', async (t) => {
   const mock = await startMock(t)
   mock.alter.discovery = (metadata) => {
     metadata.scopes_supported = ['openid', 'email']
@@ -82,7 +82,7 @@ t.test('openid is always asked for; offline_access not where the provider lists 
   t.equal(searchParams.get('tenant'), '7')
 })
 
-t.test('a callback without state stands for /', async (t) => {
+t.test('a callback without state means /', async (t) => {
   const { mock, provider } = await startPair(t)
   mock.alter.redirect = (callback) => callback.searchParams.delete('state')
   t.equal((await signIn(provider, '/')).identity.subject, 'ada')
@@ -90,7 +90,7 @@ t.test('a callback without state stands for /', async (t) => {
 })
 
 t.test(
-  'the secret goes by client_secret_basic, or by client_secret_post where the metadata lists only that',
+  'the secret is sent by client_secret_basic, or by client_secret_post where the metadata lists only that',
   async (t) => {
     const encoded = new URLSearchParams([['', relyingParty.clientSecret]]).toString().slice(1)
     const basic = `Basic ${btoa(`bookmarks:${encoded}`)}`

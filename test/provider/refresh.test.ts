@@ -37,7 +37,7 @@ t.test('invalid_grant and another sub end a login; other errors of the provider 
   await t.rejects(refresh(provider, refreshToken), InvalidGrantError)
 })
 
-t.test('a refresh does not lose the new refresh token when the keys are out of reach', async (t) => {
+t.test('a refresh does not lose the new refresh token when the keys are unreachable', async (t) => {
   const { mock, provider } = await startPair(t)
   const { refreshToken } = await signIn(provider, '/')
   const later = open(t, mock.issuer)
@@ -45,7 +45,7 @@ t.test('a refresh does not lose the new refresh token when the keys are out of r
   t.ok(mock.validRefreshTokens.has(String(await refresh(later, refreshToken))))
 })
 
-t.test('revoking tells the provider, or nobody when it takes no revocations', async (t) => {
+t.test('revoking notifies the provider, or nobody if it does not support revocation', async (t) => {
   const { mock, provider } = await startPair(t)
   const { refreshToken } = await signIn(provider, '/')
   await provider.revoke(String(refreshToken))
