@@ -41,7 +41,7 @@ async function damage(dataDir: string, where: 'records' | 'free pages'): Promise
   return dataDir
 }
 
-t.test('What cannot be backed up: one line that tells why, exit 1, and nothing is left', async (t) => {
+t.test('What cannot be backed up: one line that says why, exit 1, and nothing is left', async (t) => {
   const cwd = await folder(t)
   await mkdir(join(cwd, 'there'))
   await writeFile(join(cwd, 'text'), 'This is no database, but it is long enough to be taken for one. '.repeat(20))
@@ -59,19 +59,19 @@ t.test('What cannot be backed up: one line that tells why, exit 1, and nothing i
     ['no folder', [], {}, /^Usage: npm run backup -- FOLDER/],
     ['an option', ['--help'], {}, /^Usage: /],
     ['two folders', [to, to], {}, /^Usage: /],
-    ['a folder that is there', [join(cwd, 'there')], {}, /there is there already: a backup overwrites nothing/],
-    ['a file that is there', [join(cwd, 'text')], {}, /text is there already/],
-    ['a folder in a folder that is not there', [join(cwd, 'no/backup')], {}, /no\/backup cannot be written \(ENOENT/],
+    ['an existing folder', [join(cwd, 'there')], {}, /there is there already: a backup overwrites nothing/],
+    ['an existing file', [join(cwd, 'text')], {}, /text is there already/],
+    ['a folder in a missing folder', [join(cwd, 'no/backup')], {}, /no\/backup cannot be written \(ENOENT/],
     ['a folder below a file', [join(cwd, 'text/backup')], {}, /text\/backup cannot be written \(ENOTDIR/],
     ['no database', [to], sqlite('no.db'), /^DATABASE_URL: .*no\.db cannot be opened/],
     ['a database that is a folder', [to], sqlite('there'), /^DATABASE_URL: .*there cannot be opened/],
-    ['a file that is no database', [to], sqlite('text'), /^DATABASE_URL: .*text is damaged \(file is not a database/],
-    ['a database of something else', [to], sqlite('foreign.db'), /^DATABASE_URL: .*foreign\.db is no database of this/],
+    ['a text file', [to], sqlite('text'), /^DATABASE_URL: .*text is damaged \(file is not a database/],
+    ['a foreign database', [to], sqlite('foreign.db'), /^DATABASE_URL: .*foreign\.db is no database of this/],
     ['a newer database', [to], sqlite('newer.db'), /^DATABASE_URL: .*newer version \(9999-later\)/],
     ['a damaged database', [to], { DATA_DIR: damaged }, /^DATABASE_URL: .*bookmarks\.db is damaged \(/],
     ['a database that miscounts', [to], { DATA_DIR: miscounted }, /^DATABASE_URL: .* is damaged \(.*Freelist/],
     [
-      'records of nobody',
+      'records without a user',
       [to],
       { DATA_DIR: orphaned },
       /^DATABASE_URL: .* is damaged \(.* refers to users that are gone/,
@@ -102,7 +102,7 @@ function change(path: string, sql: string): void {
   sqlite.close()
 }
 
-t.test('A folder that may not be written', async (t) => {
+t.test('A folder that is not writable', async (t) => {
   if (process.getuid?.() === 0) return t.comment('the superuser may write everywhere: see the folder below a file')
   const cwd = await folder(t)
   await chmod(cwd, 0o500)
@@ -122,7 +122,7 @@ t.test('An export whose file is not whole is left out and named', async (t) => {
   t.same(await readdir(join(to, 'exports')), [])
 })
 
-t.test('Exports in a bucket are not copied, and the operator is told', async (t) => {
+t.test('Exports in a bucket are not copied, and the command says so', async (t) => {
   const to = join(await folder(t), 'backup')
   const s3 = { S3_ENDPOINT: 'https://127.0.0.1:1', S3_BUCKET: 'exports', S3_ACCESS_KEY: 'a', S3_SECRET_KEY: 'hidden' }
   const SECRET_KEY = Buffer.alloc(32, 7).toString('base64')

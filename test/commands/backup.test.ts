@@ -33,7 +33,7 @@ interface Push {
   status: number | undefined
 }
 
-/** One push after the other, until it is told to stop. */
+/** One push after another, until it is told to stop. */
 async function pushUntil(user: TestUser, name: string, pushes: Push[], isOver: () => boolean): Promise<void> {
   for (let count = 0; !isOver(); count += 1) {
     const ids = Array.from({ length: 1 + (count % 4) }, (_, index) => `${name}-${count}-${index}`)
@@ -71,7 +71,7 @@ t.test(`A backup taken while ${writers} writers push starts as a service, and di
   t.same([code, stderr], [0, ''])
   t.match(stdout, `left out: the export ${lost.id}, its file is gone\n`)
   t.match(stdout, /checked {2}devices 8, exports 1, .*logins 1, records \d{3,}, .*users 1\n/)
-  t.match(stdout, `SECRET_KEY="$(cat ${dataDir}/secret.key)"`, 'what else it takes')
+  t.match(stdout, `SECRET_KEY="$(cat ${dataDir}/secret.key)"`, 'what else is needed')
 
   t.same(new Set(pushes.map(({ status }) => status)), new Set([200]), 'no write had an error')
   const there = await pulledIds(user, seeded)
@@ -90,7 +90,7 @@ t.test(`A backup taken while ${writers} writers push starts as a service, and di
   const saved = await pulledIds(restored, seeded)
   t.ok(
     acknowledged.every(({ ids }) => ids.every((id) => saved.has(id))),
-    'what was answered before is in it',
+    'what was acknowledged before is in it',
   )
   t.ok(
     pushes.every(({ ids }) => new Set(ids.map((id) => saved.has(id))).size === 1),

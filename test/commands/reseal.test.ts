@@ -31,10 +31,10 @@ t.test('After the four steps the new key alone opens what the old one sealed', a
   await service.start(`${older},${newer}`)
   await service.start(`${newer},${older}`)
   const early = await service.reseal(newer).result
-  t.match([early.code, early.stdout], [1, 'resealed 0, already current 0, unreadable 4\n'], 'the old key is needed yet')
+  t.match([early.code, early.stdout], [1, 'resealed 0, already current 0, unreadable 4\n'], 'the old key is needed')
   const { code, stdout, stderr } = await service.reseal(`${newer},${older}`).result
   t.same([code, stdout, stderr], [0, 'resealed 4, already current 0, unreadable 0\n', ''])
-  t.equal(await readExportKey(bob), key, 'the service that ran meanwhile goes on')
+  t.equal(await readExportKey(bob), key, 'the service that ran meanwhile keeps working')
 
   const last = await service.start(newer)
   t.equal(await readExportKey(bob), key)
@@ -55,7 +55,7 @@ function grants({ requests }: MockProvider): number {
   return requests.filter(({ form }) => form.get('grant_type') === 'refresh_token').length
 }
 
-t.test('What no key opens is named, kept as it is, and holds up nothing', async (t) => {
+t.test('A value that no key opens is named, kept as it is, and does not hold up the others', async (t) => {
   const service = await openRotation(t)
   const { context, user } = await service.start(older)
   const [ada, bob, eve] = [await user('ada'), await user('bob'), await user('eve')]
