@@ -55,7 +55,7 @@ t.test('Every error text of the contract is in the guide to errors', async (t) =
   )
 })
 
-t.test('A link to what is nowhere, and a guide that nobody ordered, stop the build', async (t) => {
+t.test('A broken link, and a guide without a place in the order, stop the build', async (t) => {
   const copy = await mkdtemp(join(tmpdir(), 'ebs-guides-'))
   t.teardown(() => rm(copy, { recursive: true, force: true }))
   await cp(folder, copy, { recursive: true })
