@@ -63,7 +63,7 @@ export function openContract({ openapi, asyncapi }: Documents): (traffic: Traffi
     const schema = operation.requestBody?.content['application/json']?.schema
     if (!schema || sent === undefined) return
     const validate = compiled(schema)
-    if (status < 300) assert.ok(validate(sent), `${name}: ${ajv.errorsText(validate.errors)} was taken`)
+    if (status < 300) assert.ok(validate(sent), `${name}: ${ajv.errorsText(validate.errors)} was accepted`)
     if (body?.imported) {
       for (const one of imported(sent, body)) checkSchema('openapi.json#/components/schemas/ImportBookmark', one)
     }

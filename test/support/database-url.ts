@@ -15,7 +15,7 @@ export async function databaseUrl(folder: string): Promise<string> {
   return `${server}/${nameOf(folder)}`
 }
 
-/** On Postgres, where it is not there yet: empty, or a copy of that of another folder, which nobody may be using. */
+/** On Postgres, if it does not exist yet: empty, or a copy of another folder's, which nobody may be using. */
 export async function createDatabase(folder: string, template?: string): Promise<void> {
   const client = new pg.Client({ connectionString: `${server}/postgres` })
   await client.connect()

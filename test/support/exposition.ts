@@ -59,7 +59,7 @@ export function parseExposition(text: string): Exposition {
 function parseSample(line: string, family: string, type: string): Sample {
   const [, name = '', labelText = '', number = ''] =
     /^([A-Za-z_:][\w:]*)(?:\{((?:[A-Za-z_]\w*="(?:[^"\\\n]|\\["\\n])*",?)*)\})? (\S+)$/.exec(line) ?? []
-  assert.ok(name, `no sample: ${line}`)
+  assert.ok(name, `not a sample: ${line}`)
   const suffixes = type === 'histogram' ? ['_bucket', '_sum', '_count'] : ['']
   assert.ok(
     suffixes.some((suffix) => name === family + suffix),
@@ -67,14 +67,14 @@ function parseSample(line: string, family: string, type: string): Sample {
   )
   const pairs = [...labelText.matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g)].map(([, key = '', value = '']) => [key, value])
   const labels = Object.fromEntries(pairs)
-  assert.equal(Object.keys(labels).length, pairs.length, `a label comes twice: ${line}`)
+  assert.equal(Object.keys(labels).length, pairs.length, `a label occurs twice: ${line}`)
   return { name, labels, value: parseNumber(number) }
 }
 
 function parseNumber(text: string): number {
   if (/^nan$/i.test(text)) return Number.NaN
   const value = text === '+Inf' ? Number.POSITIVE_INFINITY : Number(text)
-  assert.ok(!Number.isNaN(value), `no number: ${text}`)
+  assert.ok(!Number.isNaN(value), `not a number: ${text}`)
   return value
 }
 

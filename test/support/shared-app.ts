@@ -3,9 +3,9 @@ import root from 'tap'
 import type { Schema } from '../../src/db/schema.ts'
 import { buildApp, type TestApp } from './app.ts'
 
-/** What can be used of an app that others use, too, without their noticing. */
+/** What a test may use of a shared app without affecting the others. */
 export interface SharedApp extends Pick<TestApp, 'app' | 'call' | 'listen' | 'user'> {
-  /** To look at the rows of one's own people. */
+  /** For looking at the rows of one's own people. */
   db: Kysely<Schema>
 }
 
