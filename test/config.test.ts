@@ -40,7 +40,7 @@ t.test('Defaults', async (t) => {
   })
   t.same([...config.origins], ['http://127.0.0.1:3000'], "CORS: PUBLIC_URL's origin")
   t.ok(Object.isFrozen(config))
-  t.same(readConfig({ PORT: ' ', APP_URL: '', COOKIE_DOMAIN: '' }), config, 'empty is as absent')
+  t.same(readConfig({ PORT: ' ', APP_URL: '', COOKIE_DOMAIN: '' }), config, 'empty is the same as absent')
 })
 
 t.test('Values', async (t) => {

@@ -11,7 +11,7 @@ const addFormats = addFormatsModule as unknown as typeof addFormatsModule.defaul
 
 const samples = [null, {}, [], '', 'x', 0, -1, 1.5, true, 'é', '\u0000']
 
-t.test('Each schema reads alike under draft-07 (Fastify) and 2020-12 (OpenAPI 3.1)', async (t) => {
+t.test('Each schema means the same under draft-07 (Fastify) and 2020-12 (OpenAPI 3.1)', async (t) => {
   const validators = [new Ajv({ strict: false }), new Ajv2020({ strict: false })]
   for (const ajv of validators) {
     addFormats(ajv)
@@ -38,7 +38,7 @@ t.test('Both contracts and the package have one version', async (t) => {
   t.same([openapi.info.version, asyncapi.info.version], [packageJson.version, packageJson.version])
 })
 
-t.test('Every error text of the interface stands in the contract', async (t) => {
+t.test('Every error text of the interface is in the contract', async (t) => {
   const texts = [
     'Authentication required',
     'Invalid or expired session',

@@ -60,7 +60,7 @@ t.test('Everything passed', async (t) => {
   t.same(countTests(`${passing}${summary('total: 2, pass: 2')}`), answer('2 passed, 0 failed\n', 0))
 })
 
-t.test('Skipped and unwritten tests are told', async (t) => {
+t.test('Skipped and unwritten tests are reported', async (t) => {
   const output = `${passing}${someSkipped}${summary('total: 4, pass: 2, todo: 1, skip: 1')}`
   t.same(countTests(output), answer('2 passed, 0 failed, 2 skipped\n', 0))
 })
@@ -87,7 +87,7 @@ t.test('Nothing ran', async (t) => {
   )
 })
 
-t.test('The file ends before its time', async (t) => {
+t.test('The file ends too early', async (t) => {
   const missing = refusal("FILE is incomplete: tap's summary is missing at its end")
   const whole = `${passing}${summary('total: 2, pass: 2')}`
   t.same(countTests(''), missing)
@@ -119,7 +119,7 @@ function refusal(message: string) {
   return answer('', 1, `${message}\n`)
 }
 
-/** Its answer to a file of this content; the file's path is FILE. */
+/** Its output for a file of this content; the file's path is FILE. */
 function countTests(output: string) {
   const file = `${t.testdir({ 'results.tap': output })}/results.tap`
   const counted = run(file)

@@ -65,7 +65,7 @@ const pulls = { method: 'POST', path: '/api/v1/sync/pull' }
 const pushes = { method: 'POST', path: '/api/v1/sync/push' }
 const downloads = { method: 'GET', path: '/api/v1/exports/' }
 
-/** Played in a process of its own. */
+/** Runs in a separate process. */
 const withheld = {
   by: { ...pulls, alter: json<PullResponse>(({ changes }) => changes.splice(1, 1)) },
   says: 'FAILED at 7\\. It pulls, decrypts and compares: On the phone: ".+" is missing',
@@ -118,14 +118,14 @@ for (const [what, { by, says }] of Object.entries(tamperings)) {
 
 for (const [what, file, says] of [
   ['is missing', 'missing.htm', /^FAILED at 3\. It reads the file: ENOENT.*missing\.htm.*$/],
-  ['is no bookmark file', 'package.json', /^FAILED at 3\. .*: This is not a bookmark file: .*$/],
+  ['is not a bookmark file', 'package.json', /^FAILED at 3\. .*: This is not a bookmark file: .*$/],
 ] as const) {
   t.test(`It says that the file ${what}`, async (t) => {
     await t.rejects(play(t, join(root, file)), { message: says })
   })
 }
 
-t.test('It says that nobody answers at BASE_URL', async (t) => {
+t.test('It says that nothing responds at BASE_URL', async (t) => {
   const nobody = new URL('http://127.0.0.1:1')
   await t.rejects(play(t, sample('shaarli.htm'), nobody), { message: /^FAILED at 1\. .*: fetch failed: .*$/ })
 })

@@ -1,4 +1,4 @@
-/** The rules of .dependency-cruiser.js, by which `npm run check` judges who may import what. */
+/** The rules of .dependency-cruiser.js, by which `npm run check` decides which file may import which. */
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
@@ -12,7 +12,7 @@ const packages = {
   node_modules: { tool: { 'package.json': '{ "type": "module", "exports": "./index.js" }', 'index.js': '' } },
 }
 
-t.test('Imports of what is below are in order', (t) => {
+t.test('Imports of what is below are allowed', (t) => {
   const files = {
     ...packages,
     generated: { 'openapi.ts': 'export type Id = string' },
@@ -32,7 +32,7 @@ t.test('Imports of what is below are in order', (t) => {
   t.end()
 })
 
-t.test('Imports from above, circles and what production lacks are violations, types included', (t) => {
+t.test('Imports from above, circles and packages that production lacks are violations, types included', (t) => {
   const files = {
     ...packages,
     generated: { 'openapi.ts': "import '../src/client/sync.ts'" },

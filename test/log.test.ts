@@ -4,7 +4,7 @@ import { change } from './support/changes.ts'
 import { breakWrites } from './support/database.ts'
 import { buildWithMock } from './support/mock-service.ts'
 
-t.test('No secret, cookie, token, code, state, query or ciphertext stands in the logs', async (t) => {
+t.test('No secret, cookie, token, code, state, query or ciphertext appears in the logs', async (t) => {
   const { call, mock, log, context } = await buildWithMock(t, { LOG_LEVEL: 'trace' })
   const canaries = new Map<string, string>()
   const canary = (name: string) => {
@@ -51,7 +51,7 @@ t.test('No secret, cookie, token, code, state, query or ciphertext stands in the
   const key = (await browser.call('GET', '/api/v1/account/export-key')).body.key
   canaries.set('export key', key)
   const repair = breakWrites(context)
-  t.equal((await browser.call('POST', '/api/v1/bookmarks', { body: data })).status, 503, 'a fault of ours is logged')
+  t.equal((await browser.call('POST', '/api/v1/bookmarks', { body: data })).status, 503, 'an internal error is logged')
   repair()
   await browser.call('POST', '/api/v1/auth/refresh')
   await browser.call('POST', '/api/v1/auth/logout')

@@ -21,7 +21,7 @@ t.teardown(() => {
 })
 const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 
-/** Somebody signed in at the mock; every answer is checked against the contract, whatever the scenario. */
+/** Somebody signed in at the mock; every response is checked against the contract, whatever the scenario. */
 async function openMock(scenario: string) {
   tested.add(scenario)
   const send = httpCall(origin)
@@ -36,7 +36,7 @@ async function openMock(scenario: string) {
   return { user, call, play }
 }
 
-t.test('conflict: a push loses against another device, and the next pull brings what won', async (t) => {
+t.test('conflict: a push loses to another device, and the next pull brings what won', async (t) => {
   const { call, play } = await openMock('conflict')
   const made = change({ entity_id: 'one', timestamp: 1000 })
   const { body } = await play('POST', '/api/v1/sync/push', { body: { changes: [made] } })
@@ -96,7 +96,7 @@ for (const status of ['processing', 'failed']) {
     t.match((await play('GET', '/api/v1/exports')).body, { exports: [{ id, status, size_bytes: null }] })
     const download = await play('GET', `/api/v1/exports/${id}`)
     t.match(download, { status: 400, body: { error: 'Export not ready for download' } })
-    t.equal((await call('GET', `/api/v1/exports/${id}`)).status, 200, 'without the scenario it is the service')
+    t.equal((await call('GET', `/api/v1/exports/${id}`)).status, 200, 'without the scenario, it is available')
   })
 }
 
@@ -127,7 +127,7 @@ t.test('socket-drop: the socket is greeted, and breaks off', async (t) => {
   t.equal(code, 1006)
 })
 
-t.test('socket-silence: the socket opens, and a change does not come', async (t) => {
+t.test('socket-silence: the socket opens, and a change does not arrive', async (t) => {
   const mock = await openMock('socket-silence')
   const silent = openSocket(mock.user, 'socket-silence')
   const heard: unknown[] = []

@@ -28,7 +28,7 @@ t.test('The configuration table has every variable that is read, and no other', 
   )
 })
 
-t.test('The defaults in it are those that hold', async (t) => {
+t.test('Its defaults are those that apply', async (t) => {
   const literal = configuration().filter(({ initial }) => /^`[^`]+`$/.test(initial))
   t.ok(literal.length >= 8, `${literal.length} variables`)
   const env = Object.fromEntries(literal.map(({ names: [name], initial }) => [name, fillIn(initial.slice(1, -1))]))
@@ -36,7 +36,7 @@ t.test('The defaults in it are those that hold', async (t) => {
   t.equal(readConfig({}).dataDir, env.DATA_DIR)
 })
 
-t.test('Every file, folder and command that it names is there', async (t) => {
+t.test('Every file, folder and command that it names exists', async (t) => {
   const paths = [...readme.matchAll(/`((?:src|test|scripts|generated)\/[\w./-]*)`/g)].map(([, path = '']) => path)
   t.ok(paths.length > 20, `${paths.length} paths`)
   t.same(
