@@ -10,7 +10,7 @@ export function typescriptSample(call: Call): string {
 
 const written: Record<string, (call: Call) => string> = {
   completeLogin: () => `${client()}
-// The identity provider sends the browser to this operation. What an app does is to send the browser there:
+// The identity provider sends the browser to this operation. An app only starts the login:
 const { authorizationUrl } = unwrap(await client.POST('/api/v1/auth/login', { body: { returnTo: '/' } }))
 location.assign(authorizationUrl)
 `,
