@@ -164,6 +164,8 @@ t.test('A ping gets a pong, a pong gets nothing, and a protocol ping gets a prot
 
 t.test('Messages are handled one at a time, in their order', async (t) => {
   const { app, device } = await open(t)
+  // It writes, too, whenever it looks for jobs.
+  await app.context.exportWorker.close()
   const { database } = app.context
   const { write } = database
   t.teardown(() => Object.assign(database, { write }))
