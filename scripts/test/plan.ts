@@ -24,7 +24,7 @@ const onPostgres = [
   'test/realtime/{broadcast,closing,since}.test.ts',
   'test/operations/*',
   'test/auth/{login-limits,lease,refresh}.test.ts',
-  'test/db/quota-migration.test.ts',
+  'test/db/*-migration.test.ts',
   'test/hostile/ids.test.ts',
 ]
 /** With --deep, everything that reaches data through the service does. */

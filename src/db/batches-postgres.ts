@@ -1,13 +1,13 @@
 import { sql } from 'kysely'
 import type { Database, Trx } from './database.ts'
-import { bytes, type EntityKey, type StoredVersion, versionColumns } from './rows.ts'
+import { type EntityKey, type StoredVersion, versionColumns } from './rows.ts'
 import { columnsOf, type Table, upsertFrom } from './upsert.ts'
 
 /** Works on sets: one round trip for a whole push. */
-export const postgresBatches: Pick<Database, 'findVersions' | 'upsert' | 'settleEntities'> = {
+export const postgresBatches: Pick<Database, 'findVersions' | 'upsert' | 'settleEntities' | 'removeCiphertexts'> = {
   async findVersions(trx, userId, keys) {
     const { rows } = await sql<StoredVersion & { place: number }>`
-      SELECT place, ${sql.join(versionColumns.map((column) => sql.ref(`r.${column}`)))}, ${bytes} AS bytes
+      SELECT place, ${sql.join(versionColumns.map((column) => sql.ref(`r.${column}`)))}
       FROM unnest(${types(keys)}::text[], ${ids(keys)}::text[]) WITH ORDINALITY AS wanted (entity_type, entity_id, place)
       JOIN records r ON r.user_id = ${userId} AND r.entity_type = wanted.entity_type AND r.entity_id = wanted.entity_id
     `.execute(trx)
@@ -29,6 +29,11 @@ export const postgresBatches: Pick<Database, 'findVersions' | 'upsert' | 'settle
       WHERE rejections.user_id = ${userId} AND rejections.entity_type = written.entity_type
         AND rejections.entity_id = written.entity_id
     `.execute(trx)
+  },
+
+  async removeCiphertexts(trx, userId, stamps) {
+    if (stamps.length === 0) return
+    await sql`DELETE FROM ciphertexts WHERE user_id = ${userId} AND stamp = ANY(${stamps}::bigint[])`.execute(trx)
   },
 }
 

@@ -1,15 +1,14 @@
 import { sql } from 'kysely'
 import type { Database, Trx } from './database.ts'
-import { bytes, type StoredVersion, versionColumns } from './rows.ts'
+import { type StoredVersion, versionColumns } from './rows.ts'
 import { columnsOf, type Table, upsertFrom } from './upsert.ts'
 
 /** Works row by row, with each statement compiled once: without round trips, this is three times as fast as a set. */
-export const sqliteBatches: Pick<Database, 'findVersions' | 'upsert' | 'settleEntities'> = {
+export const sqliteBatches: Pick<Database, 'findVersions' | 'upsert' | 'settleEntities' | 'removeCiphertexts'> = {
   async findVersions(trx, userId, keys) {
     const query = trx
       .selectFrom('records')
       .select(versionColumns)
-      .select(bytes.as('bytes'))
       .where('user_id', '=', userId)
       .where('entity_type', '=', 'bookmark')
       .where('entity_id', '=', '')
@@ -35,6 +34,14 @@ export const sqliteBatches: Pick<Database, 'findVersions' | 'upsert' | 'settleEn
     await sql`
       DELETE FROM rejections
       WHERE user_id = ${userId} AND (entity_type, entity_id) IN (SELECT value ->> 0, value ->> 1 FROM json_each(${written}))
+    `.execute(trx)
+  },
+
+  async removeCiphertexts(trx, userId, stamps) {
+    if (stamps.length === 0) return
+    await sql`
+      DELETE FROM ciphertexts
+      WHERE user_id = ${userId} AND stamp IN (SELECT value FROM json_each(${JSON.stringify(stamps)}))
     `.execute(trx)
   },
 }

@@ -1,7 +1,6 @@
 import { sql } from 'kysely'
 import type { Db } from './database.ts'
-import { type EntityKey, type Row, records } from './rows.ts'
-import { columnsOf } from './upsert.ts'
+import { ciphertext, type EntityKey, type Row } from './rows.ts'
 
 export interface PageLimits {
   rows: number
@@ -9,10 +8,7 @@ export interface PageLimits {
   bytes: number
 }
 
-/**
- * The changes after `since` in order of sequence numbers, up to the limits. Sizes are added up before any ciphertext is
- * read; deleted records come without theirs.
- */
+/** The changes after `since` in order of sequence numbers, up to the limits. Deleted records come without ciphertext. */
 export async function listChangePage(
   db: Db,
   userId: string,
@@ -21,7 +17,7 @@ export async function listChangePage(
 ): Promise<Row[]> {
   const changes = db
     .selectFrom('records')
-    .select(['stamp', sql<number>`coalesce(octet_length(${live}), 0)`.as('size')])
+    .select(['stamp', sql<number>`case when deleted_at is null then bytes else 0 end`.as('size')])
     .where('user_id', '=', userId)
     .where('stamp', '>', since)
     .orderBy('stamp')
@@ -35,16 +31,14 @@ export async function listChangePage(
     .where('before', '<', bytes)
   return db
     .selectFrom('records')
-    .select(columnsOf(records).filter((column) => column !== 'encrypted_data'))
-    .select(live.as('encrypted_data'))
+    .selectAll()
+    .select(ciphertext)
     .where('user_id', '=', userId)
     .where('stamp', '>', since)
     .where('stamp', '<=', end)
     .orderBy('stamp')
     .execute()
 }
-
-const live = sql<string | null>`case when deleted_at is null then encrypted_data end`
 
 /** An entity's newest change, even if the entity is deleted. */
 export async function findChange(
@@ -55,6 +49,7 @@ export async function findChange(
   return db
     .selectFrom('records')
     .selectAll()
+    .select(ciphertext)
     .where('user_id', '=', userId)
     .where('entity_type', '=', entity_type)
     .where('entity_id', '=', entity_id)

@@ -25,6 +25,8 @@ export interface Database {
   upsert<Row>(trx: Trx, table: Table<Row>, rows: Row[]): Promise<void>
   /** Removes the rejections of entities: a newer change settles an entity's conflict. */
   settleEntities(trx: Trx, userId: string, keys: EntityKey[]): Promise<void>
+  /** Removes the ciphertexts of versions that are replaced, by the sequence numbers of the changes that brought them. */
+  removeCiphertexts(trx: Trx, userId: string, stamps: number[]): Promise<void>
   /** Whether a query failed because the database is unreachable, not because of the query itself. */
   isUnavailable(error: unknown): boolean
   /** Connections in use and free, and what waits for one; on SQLite, the writes that wait for the current commit. */

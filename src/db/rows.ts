@@ -1,8 +1,13 @@
 import { sql } from 'kysely'
-import type { RecordsTable, Schema } from './schema.ts'
+import type { CiphertextsTable, RecordsTable, Schema } from './schema.ts'
 import type { Table } from './upsert.ts'
 
-export type Row = RecordsTable
+/** A record with its ciphertext. */
+export interface Row extends RecordsTable {
+  encrypted_data: string | null
+}
+
+export type Ciphertext = CiphertextsTable
 export type EntityKey = Pick<Row, 'entity_type' | 'entity_id'>
 export type Rejection = Schema['rejections']
 
@@ -11,14 +16,13 @@ export function entityKey({ entity_type, entity_id }: EntityKey): string {
   return `${entity_type}\0${entity_id}`
 }
 
-export const records: Table<Row> = {
+export const records: Table<RecordsTable> = {
   name: 'records',
   key: ['user_id', 'entity_type', 'entity_id'],
   columns: {
     user_id: 'text',
     entity_type: 'text',
     entity_id: 'text',
-    encrypted_data: 'text',
     data_hash: 'text',
     created_at: 'bigint',
     updated_at: 'bigint',
@@ -31,10 +35,15 @@ export const records: Table<Row> = {
     conflict_resolved: 'integer',
     resolution_strategy: 'text',
     overwritten: 'text',
+    bytes: 'bigint',
+    data_stamp: 'bigint',
   },
-  fixed: ['created_at'],
-  // A delete has no data of its own, and keeps what is stored.
-  keptIfNull: ['encrypted_data', 'data_hash'],
+}
+
+export const ciphertexts: Table<Ciphertext> = {
+  name: 'ciphertexts',
+  key: ['user_id', 'stamp'],
+  columns: { user_id: 'text', stamp: 'bigint', encrypted_data: 'text' },
 }
 
 export const rejections: Table<Rejection> = {
@@ -50,11 +59,8 @@ export const rejections: Table<Rejection> = {
   },
 }
 
-/** What decides who wins, without the ciphertext: a push can concern 10,000 stored versions of 256 KiB each. */
-export interface StoredVersion extends Pick<Row, (typeof versionColumns)[number]> {
-  /** Length of the ciphertext. */
-  bytes: number
-}
+/** What decides who wins: a push can concern 10,000 stored versions of 256 KiB each, so it has no ciphertext. */
+export type StoredVersion = Pick<RecordsTable, (typeof versionColumns)[number]>
 
 export const versionColumns = [
   'entity_type',
@@ -69,7 +75,12 @@ export const versionColumns = [
   'timestamp',
   'device_id',
   'overwritten',
-] as const satisfies (keyof Row)[]
+  'bytes',
+  'data_stamp',
+] as const satisfies (keyof RecordsTable)[]
 
-/** Unlike `length`, `octet_length` does not read the ciphertext on either database. */
-export const bytes = sql<number>`coalesce(octet_length(encrypted_data), 0)`
+/** In a query for records: the ciphertext of each that is returned and not deleted. */
+export const ciphertext = sql<string | null>`case when deleted_at is null then (
+  select encrypted_data from ciphertexts
+  where ciphertexts.user_id = records.user_id and ciphertexts.stamp = records.data_stamp
+) end`.as('encrypted_data')

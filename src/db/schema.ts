@@ -7,6 +7,7 @@ export interface Schema {
   logins: LoginsTable
   tokens: TokensTable
   records: RecordsTable
+  ciphertexts: CiphertextsTable
   devices: DevicesTable
   rejections: RejectionsTable
   exports: ExportsTable
@@ -59,7 +60,6 @@ export interface RecordsTable {
   user_id: string
   entity_type: Schemas['EntityType']
   entity_id: string
-  encrypted_data: string | null
   data_hash: string | null
   created_at: number
   updated_at: number
@@ -73,6 +73,17 @@ export interface RecordsTable {
   resolution_strategy: string | null
   /** The contract's `overwritten` as JSON; null if there are none. */
   overwritten: string | null
+  /** The length of its ciphertext. A deleted record keeps it. */
+  bytes: number
+  /** The sequence number of the change that brought the ciphertext; null if none has. */
+  data_stamp: number | null
+}
+
+/** A row is never changed: another version has another sequence number. */
+export interface CiphertextsTable {
+  user_id: string
+  stamp: number
+  encrypted_data: string
 }
 
 interface DevicesTable {

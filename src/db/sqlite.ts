@@ -2,13 +2,15 @@ import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { setImmediate as eventLoopTurn } from 'node:timers/promises'
 import Sqlite from 'better-sqlite3'
-import { CompiledQuery, Kysely, SqliteDialect, SqliteQueryCompiler, sql } from 'kysely'
+import { CompiledQuery, Kysely, SqliteDialect, sql } from 'kysely'
 import { ConfigError } from '../config/values.ts'
 import { sqliteBatches } from './batches-sqlite.ts'
 import type { Database, Trx } from './database.ts'
 import type { Schema } from './schema.ts'
+import { ServiceDialect } from './sqlite-dialect.ts'
 
 const maxStatements = 200
+const maxJournalBytes = 64 * 1024 * 1024
 const savepoint = CompiledQuery.raw('savepoint write')
 const release = CompiledQuery.raw('release write')
 const rollback = CompiledQuery.raw('rollback to write')
@@ -16,7 +18,7 @@ const rollback = CompiledQuery.raw('rollback to write')
 export async function openSqlite(path: string): Promise<Database> {
   const lock = lockDatabase(path)
   const sqlite = openFile(path, lock)
-  const db = new Kysely<Schema>({ dialect: new WithoutRowLocks({ database: memoized(sqlite) }) })
+  const db = new Kysely<Schema>({ dialect: new ServiceDialect({ database: memoized(sqlite) }) })
   const bulk = new Kysely<Schema>({ dialect: new SqliteDialect({ database: () => openForBulk(path) }) })
   return {
     db,
@@ -33,15 +35,6 @@ export async function openSqlite(path: string): Promise<Database> {
       if (sqlite.open) sqlite.close()
       lock.close()
     },
-  }
-}
-
-/** SQLite has one writer, whose transaction is the lock: the clauses that lock rows on Postgres are left out. */
-class WithoutRowLocks extends SqliteDialect {
-  override createQueryCompiler() {
-    return new (class extends SqliteQueryCompiler {
-      protected override visitSelectModifier() {}
-    })()
   }
 }
 
@@ -78,6 +71,8 @@ function configure(sqlite: Sqlite.Database, path: string): Sqlite.Database {
   sqlite.pragma('foreign_keys = ON')
   sqlite.pragma('cache_size = -65536')
   sqlite.pragma('wal_autocheckpoint = 16000')
+  // What a large transaction needed, a migration for example, is given back.
+  sqlite.pragma(`journal_size_limit = ${maxJournalBytes}`)
   const full = 2
   if (
     sqlite.pragma('synchronous', { simple: true }) !== full ||

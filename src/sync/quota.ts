@@ -1,6 +1,6 @@
 import { ServiceError } from '../contract/errors.ts'
 import type { LockedUser } from '../db/users.ts'
-import type { Replacement } from './replacement.ts'
+import { newBytes, type Replacement } from './replacement.ts'
 
 export interface QuotaLimits {
   maxUserBytes: number
@@ -32,10 +32,10 @@ export function addedUsage(replacements: Replacement[]): { bytes: number; record
   }
 }
 
-/** A delete keeps the ciphertext. It is all ASCII, so characters are bytes. */
+/** A delete keeps the ciphertext. */
 function addedBytes({ winner, stored }: Replacement): number {
   if (winner.operation === 'delete') return 0
-  return (winner.encrypted_data?.length ?? 0) - (stored?.bytes ?? 0)
+  return newBytes(winner) - (stored?.bytes ?? 0)
 }
 
 function isNew({ stored }: Replacement): boolean {

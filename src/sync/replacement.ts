@@ -27,7 +27,7 @@ export function toRow(userId: string, stamp: number, replacement: Replacement): 
     entity_type: entity.entity_type,
     entity_id: entity.entity_id,
     encrypted_data: isDelete ? null : winner.encrypted_data,
-    data_hash: isDelete ? null : winner.data_hash,
+    data_hash: (isDelete ? stored?.data_hash : winner.data_hash) ?? null,
     created_at: stored?.created_at ?? createdAt,
     updated_at: timestamp,
     deleted_at: isDelete ? timestamp : null,
@@ -39,7 +39,18 @@ export function toRow(userId: string, stamp: number, replacement: Replacement): 
     conflict_resolved: resolution ? 1 : 0,
     resolution_strategy: resolution ?? null,
     overwritten: overwrittenBy(stored, winner.unseen ?? false),
+    ...(isDelete ? keptData(stored) : { bytes: newBytes(winner), data_stamp: stamp }),
   }
+}
+
+/** A delete has no data of its own, and keeps what is stored. */
+function keptData(stored: StoredVersion | undefined): Pick<Row, 'bytes' | 'data_stamp'> {
+  return { bytes: stored?.bytes ?? 0, data_stamp: stored?.data_stamp ?? null }
+}
+
+/** Ciphertext is all ASCII, so characters are bytes. */
+export function newBytes({ encrypted_data }: Winner): number {
+  return encrypted_data?.length ?? 0
 }
 
 /** How much it changes the number of live bookmarks. */

@@ -1,14 +1,7 @@
 import type { Database, Trx } from '../db/database.ts'
 import { saveLastSync } from '../db/devices.ts'
-import {
-  type EntityKey,
-  entityKey,
-  type Rejection,
-  type Row,
-  records,
-  rejections,
-  type StoredVersion,
-} from '../db/rows.ts'
+import { saveRecords } from '../db/records.ts'
+import { type EntityKey, entityKey, type Rejection, type Row, rejections, type StoredVersion } from '../db/rows.ts'
 import { type LockedUser, lockUser, saveCounters } from '../db/users.ts'
 import type { Pulse } from '../pulse/pulse.ts'
 import { unknownDevice } from './device.ts'
@@ -17,7 +10,7 @@ import { liveDelta, type Replacement, toRow, type Winner } from './replacement.t
 
 export interface WriteParts {
   config: QuotaLimits
-  database: Pick<Database, 'write' | 'findVersions' | 'upsert' | 'settleEntities'>
+  database: Pick<Database, 'write' | 'findVersions' | 'upsert' | 'settleEntities' | 'removeCiphertexts'>
   pulse: Pick<Pulse, 'publishChange'>
 }
 
@@ -89,7 +82,8 @@ async function replace(
     stamp = Math.max(now, stamp + 1)
     return toRow(user.id, stamp, replacement)
   })
-  await database.upsert(trx, records, rows)
+  await saveRecords(database, trx, rows)
+  await database.removeCiphertexts(trx, user.id, replacements.flatMap(replacedData))
   await database.settleEntities(trx, user.id, rows)
   const added = addedUsage(replacements)
   await saveCounters(trx, {
@@ -100,6 +94,11 @@ async function replace(
     stored_records: user.stored_records + added.records,
   })
   return rows
+}
+
+function replacedData({ winner, stored }: Replacement): number[] {
+  if (winner.operation === 'delete' || stored === undefined || stored.data_stamp === null) return []
+  return [stored.data_stamp]
 }
 
 /** Without a winner's sequence number the entity has no record: its tombstone was beyond the quota. */

@@ -2,7 +2,8 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
-import { type Row, records } from '../../src/db/rows.ts'
+import { saveRecords } from '../../src/db/records.ts'
+import type { Row } from '../../src/db/rows.ts'
 import { sweepExports } from '../../src/exports/sweep.ts'
 import { ObjectNotFoundError } from '../../src/objects/store.ts'
 import { buildApp } from '../support/app.ts'
@@ -69,7 +70,7 @@ async function prepare(t: Test, env: Record<string, string>, dataDir: string) {
     const person = await user(name)
     await person.call('PUT', '/api/v1/account/export-key', { body: { key } })
     const rows = rowsOf(person.userId)
-    await database.write((trx) => database.upsert(trx, records, rows))
+    await database.write((trx) => saveRecords(database, trx, rows))
     return { person, count: rows.length }
   }
   const ada = await signUp('ada', largeBookmarks)

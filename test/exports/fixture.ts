@@ -8,7 +8,8 @@ import type { ExportFile } from '../../src/client/export-file/cut.ts'
 import type { Database } from '../../src/db/database.ts'
 import { findExport, saveExport } from '../../src/db/exports.ts'
 import { openDatabase } from '../../src/db/open.ts'
-import { type Row, records } from '../../src/db/rows.ts'
+import { saveRecords } from '../../src/db/records.ts'
+import type { Row } from '../../src/db/rows.ts'
 import { saveUser } from '../../src/db/users.ts'
 import { sealExportKey } from '../../src/exports/key.ts'
 import { startExportWorker } from '../../src/exports/worker.ts'
@@ -66,7 +67,7 @@ export async function openFixture(dir: string, store?: ObjectStore) {
       const export_key_sealed = sealExportKey(seal, id, id, exportKey)
       await database.write((trx) => saveUser(trx, { id, ...profile, export_key_sealed, created_at: start }))
     },
-    addBookmarks: (rows: Row[]) => database.write((trx) => database.upsert(trx, records, rows)),
+    addBookmarks: (rows: Row[]) => database.write((trx) => saveRecords(database, trx, rows)),
     async addExport(id: string, userId: string) {
       const key_sealed = sealExportKey(seal, userId, id, exportKey)
       const row = { id, user_id: userId, status: 'processing', created_at: fixture.now, key_sealed } as const
@@ -114,6 +115,8 @@ export function bookmark(userId: string, index: number, encrypted_data = `cipher
     conflict_resolved: 0,
     resolution_strategy: null,
     overwritten: null,
+    bytes: encrypted_data.length,
+    data_stamp: index + 1,
   }
 }
 

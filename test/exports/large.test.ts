@@ -3,7 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import t from 'tap'
-import { records } from '../../src/db/rows.ts'
+import { saveRecords } from '../../src/db/records.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
 import { depth, isDeep } from '../support/depth.ts'
 import { createdExport } from '../support/exports.ts'
@@ -61,7 +61,7 @@ async function prepare(): Promise<[TestUser, TestUser]> {
   const { database } = context
   for (let first = 0; first < count; first += 40) {
     const rows = sealedBookmarks(ada.userId, first, Math.min(40, count - first))
-    await database.write((trx) => database.upsert(trx, records, rows))
+    await database.write((trx) => saveRecords(database, trx, rows))
   }
   await close()
   return [ada, bob]

@@ -3,6 +3,7 @@ import { deriveKeys } from '../../src/client/keys.ts'
 import { encryptBookmark } from '../../src/client/record.ts'
 import { buildApp } from '../support/app.ts'
 import { change, pullAll } from '../support/changes.ts'
+import { findStored } from '../support/database.ts'
 
 const app = await buildApp(t)
 const keys = deriveKeys(new Uint8Array(32).fill(1))
@@ -19,7 +20,7 @@ t.test('Bookmark record', async (t) => {
   const { body: updated } = await ada.call('PUT', '/api/v1/bookmarks/b1', { body: next })
   at(1_763_700_001_000)
   await ada.call('DELETE', '/api/v1/bookmarks/b1')
-  const kept = await app.context.database.db.selectFrom('records').selectAll().executeTakeFirstOrThrow()
+  const kept = await findStored(app.context, ada.userId)
 
   t.test('Bookmark record | id | string | Bookmark identifier', async (t) => {
     t.equal(created.id, 'b1')

@@ -4,6 +4,7 @@ import { buildApp } from '../support/app.ts'
 import { openBrowser } from '../support/browser.ts'
 import { change, pullAll } from '../support/changes.ts'
 import { setCookies } from '../support/cookies.ts'
+import { findStored } from '../support/database.ts'
 import { createdExport, endLeases } from '../support/exports.ts'
 import { buildWithMock } from '../support/mock-service.ts'
 
@@ -16,7 +17,7 @@ t.test('Bookmark record | live | DELETE /api/v1/bookmarks/:id | Bookmark exists 
   const { status, body } = await ada.call('DELETE', '/api/v1/bookmarks/b1')
   t.same([status, body], [200, { success: true }])
 
-  const record = await app.context.database.db.selectFrom('records').selectAll().executeTakeFirstOrThrow()
+  const record = await findStored(app.context, ada.userId)
   t.ok(record.deleted_at !== null && record.deleted_at >= record.created_at, 'deleted_at is set')
   t.hasStrict(record, content, 'soft delete; the record is kept')
   const [event] = (await pullAll(ada)).changes

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { records } from '../../src/db/rows.ts'
+import { saveRecords } from '../../src/db/records.ts'
 import { sweepExports } from '../../src/exports/sweep.ts'
 import { startExportWorker } from '../../src/exports/worker.ts'
 import { bookmark, openFile, until } from '../exports/fixture.ts'
@@ -89,7 +89,7 @@ async function build(t: Test, store: TestStore) {
   // Enough for an export to take a while.
   for (let first = 0; first < count; first += 40) {
     const rows = Array.from({ length: 40 }, (_, index) => bookmark(ada.userId, first + index, 'x'.repeat(262_144)))
-    await app.context.database.write((trx) => app.context.database.upsert(trx, records, rows))
+    await app.context.database.write((trx) => saveRecords(app.context.database, trx, rows))
   }
   return { app, ada, operator: await store.operate(env), paused: await startService(t, dataDir, env) }
 }

@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { freePort } from '../../scripts/development/servers/free-port.ts'
-import { records } from '../../src/db/rows.ts'
+import { saveRecords } from '../../src/db/records.ts'
 import { bookmark } from '../exports/fixture.ts'
 import { beginUpload } from '../http/uploads.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
@@ -67,7 +67,7 @@ async function prepare(t: Test, dataDir: string): Promise<{ ada: TestUser; expor
   const { database } = context
   const ada = await user('ada')
   const rows = Array.from({ length: bookmarks }, (_, index) => bookmark(ada.userId, index, 'x'.repeat(262_144)))
-  await database.write((trx) => database.upsert(trx, records, rows))
+  await database.write((trx) => saveRecords(database, trx, rows))
   const { id } = await createdExport(ada)
   await close()
   return { ada, exportId: id }

@@ -19,6 +19,8 @@ const row = (entity_id: string, stamp: number): Row => ({
   conflict_resolved: 0,
   resolution_strategy: null,
   overwritten: null,
+  bytes: 4,
+  data_stamp: stamp,
 })
 
 /** Pushes a change of the row's entity; returns the stamp of what must be sent now. */

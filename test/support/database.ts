@@ -18,6 +18,19 @@ export async function countRows({ database: { db } }: Context): Promise<Record<s
   return Object.fromEntries(tables.map(([name, rows]) => [name, rows.length]).filter(([, count]) => count !== 0))
 }
 
+/** A user's only record, with its ciphertext even if it is deleted. */
+export async function findStored({ database: { db } }: Context, userId: string) {
+  return db
+    .selectFrom('records')
+    .innerJoin('ciphertexts', (join) =>
+      join.onRef('ciphertexts.user_id', '=', 'records.user_id').onRef('ciphertexts.stamp', '=', 'records.data_stamp'),
+    )
+    .selectAll('records')
+    .select('encrypted_data')
+    .where('records.user_id', '=', userId)
+    .executeTakeFirstOrThrow()
+}
+
 /** What the driver throws if the disk does not respond. */
 export function diskError(): Error {
   const ioError = '58030'

@@ -10,12 +10,14 @@ export async function usage({ database }: Context, userId: string): Promise<{ by
 
 /** How much a user stores, counted in the tables. */
 export async function countUsage({ database: { db } }: Context, userId: string) {
-  const { bytes, records } = await db
+  const { bytes } = await db
+    .selectFrom('ciphertexts')
+    .select(sql<number>`coalesce(sum(length(encrypted_data)), 0)`.as('bytes'))
+    .where('user_id', '=', userId)
+    .executeTakeFirstOrThrow()
+  const { records } = await db
     .selectFrom('records')
-    .select(({ fn }) => [
-      fn.countAll<number>().as('records'),
-      sql<number>`coalesce(sum(length(encrypted_data)), 0)`.as('bytes'),
-    ])
+    .select(({ fn }) => fn.countAll<number>().as('records'))
     .where('user_id', '=', userId)
     .executeTakeFirstOrThrow()
   return { bytes: Number(bytes), records: Number(records) }

@@ -119,7 +119,7 @@ t.test('A pushed change that wins revives a deleted bookmark; the delete kept it
   await push(ada, [first])
   await push(ada, [change({ entity_id: 'x', operation: 'delete', timestamp: 2000, data_hash: 'ignored' })])
   t.equal((await ada.call('GET', '/api/v1/bookmarks/x')).status, 404)
-  const rows = await db.selectFrom('records').selectAll().where('user_id', '=', ada.userId).execute()
+  const rows = await db.selectFrom('ciphertexts').selectAll().where('user_id', '=', ada.userId).execute()
   t.match(rows, [{ encrypted_data: first.encrypted_data }])
   t.match(
     (await pullAll(ada)).changes,

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { buildApp, type TestUser } from '../support/app.ts'
 import { change, pullAll } from '../support/changes.ts'
+import { findStored } from '../support/database.ts'
 import { sharedApp } from '../support/shared-app.ts'
 
 const content = { encrypted_data: 'data', data_hash: 'hash' }
@@ -32,9 +33,8 @@ t.test('PUT changes a live bookmark; DELETE deletes it and keeps its record', as
   t.same({ status: deleted.status, body: deleted.body }, { status: 200, body: { success: true } })
   t.equal((await ada.call('GET', '/api/v1/bookmarks/x')).status, 404)
   t.same((await ada.call('GET', '/api/v1/bookmarks')).body.data, [])
-  const records = context.database.db.selectFrom('records').selectAll().where('user_id', '=', ada.userId)
   t.match(
-    await records.executeTakeFirstOrThrow(),
+    await findStored(context, ada.userId),
     { ...edited, created_at: first.created_at, deleted_at: 1_800_000_000_900 },
     'the record is kept',
   )

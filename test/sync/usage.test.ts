@@ -45,6 +45,11 @@ t.test('After any pushes, imports, REST writes and deletes the counters match th
         const after = await read(app.context, user)
         assert.deepEqual(after.counted, after.held)
         assert.ok(after.held.bytes <= limits.bytes && after.held.records <= limits.records, 'within the limits')
+        assert.deepEqual(
+          sizesByRecord(after),
+          sizesByCiphertext(after),
+          'each record has its own ciphertext, no other is left',
+        )
         const known = new Set(after.records.map(entityKey))
         assert.ok(
           after.rejections.map(entityKey).every((key) => known.has(key)),
@@ -88,20 +93,42 @@ function content(bytes: number) {
 /** Everything that the user's requests may write, with the usage that is counted and the usage that is there. */
 async function read({ database: { db } }: Context, { userId }: TestUser) {
   const records = await db.selectFrom('records').selectAll().where('user_id', '=', userId).orderBy('stamp').execute()
+  const ciphertexts = await db
+    .selectFrom('ciphertexts')
+    .selectAll()
+    .where('user_id', '=', userId)
+    .orderBy('stamp')
+    .execute()
   const rejections = db.selectFrom('rejections').selectAll().where('user_id', '=', userId)
   const devices = db.selectFrom('devices').selectAll().where('user_id', '=', userId)
   const { stored_bytes, stored_records, ...counters } = await findCounters(db, userId)
   return {
     records,
+    ciphertexts,
     rejections: await rejections.orderBy('entity_type').orderBy('entity_id').execute(),
     devices: await devices.orderBy('device_id').execute(),
     counters,
     counted: { bytes: stored_bytes, records: stored_records },
     held: {
-      bytes: records.reduce((sum, { encrypted_data }) => sum + (encrypted_data?.length ?? 0), 0),
+      bytes: ciphertexts.reduce((sum, { encrypted_data }) => sum + encrypted_data.length, 0),
       records: records.length,
     },
   }
+}
+
+type State = Awaited<ReturnType<typeof read>>
+
+function sizesByRecord({ records }: State): [stamp: number | null, bytes: number][] {
+  const withData = records.filter(({ data_stamp }) => data_stamp !== null)
+  return withData.map(({ data_stamp, bytes }): [number | null, number] => [data_stamp, bytes]).toSorted(byStamp)
+}
+
+function sizesByCiphertext({ ciphertexts }: State): [stamp: number | null, bytes: number][] {
+  return ciphertexts.map(({ stamp, encrypted_data }) => [stamp, encrypted_data.length])
+}
+
+function byStamp([one]: [number | null, number], [other]: [number | null, number]): number {
+  return Number(one) - Number(other)
 }
 
 /** Deletes always have room; other writes do if they fit without replacing anything. */

@@ -2,6 +2,7 @@ import type { Migration } from 'kysely/migration'
 import { initial, type Text } from './0001-initial.ts'
 import { quota } from './0002-quota.ts'
 import { overwritten } from './0003-overwritten.ts'
+import { ciphertexts } from './0004-ciphertexts.ts'
 
 /** Applied in order of their names; a released one never changes. `text` is a column type that compares by bytes. */
 export function migrationsWith(text: Text): Record<string, Migration> {
@@ -9,5 +10,6 @@ export function migrationsWith(text: Text): Record<string, Migration> {
     '0001-initial': initial(text),
     '0002-quota': quota,
     '0003-overwritten': overwritten,
+    '0004-ciphertexts': ciphertexts(text),
   }
 }
