@@ -836,12 +836,12 @@ export interface components {
              */
             last_sync: number;
             /**
-             * @description Changes by other devices after the cursor; 10000 means 10000 or more.
+             * @description Changes by other devices after the cursor; 10000 means 10000 or more, or that the user's records are by more than 10,000 devices.
              * @example 3
              */
             pending_changes: number;
             /**
-             * @description Entities with a rejected change that is not settled yet.
+             * @description Entities with a rejected change that is not settled yet; 10000 means 10000 or more.
              * @example 0
              */
             conflict_count: number;

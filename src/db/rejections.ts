@@ -1,10 +1,13 @@
 import type { Db, Trx } from './database.ts'
 
-export async function countRejections(db: Db, userId: string): Promise<number> {
+/** A pull that settles more leaves the others to the next one, so that none holds the database for long. */
+const maxSettled = 10_000
+
+/** Counted up to `max`. */
+export async function countRejections(db: Db, userId: string, max: number): Promise<number> {
   const { count } = await db
-    .selectFrom('rejections')
+    .selectFrom(db.selectFrom('rejections').select('entity_id').where('user_id', '=', userId).limit(max).as('open'))
     .select(({ fn }) => fn.countAll<number>().as('count'))
-    .where('user_id', '=', userId)
     .executeTakeFirstOrThrow()
   return Number(count)
 }
@@ -24,10 +27,18 @@ export async function hasPulledWinner(db: Db, userId: string, deviceId: string, 
 
 /** A device that has pulled the winner knows that its change lost. */
 export async function settleDevice(trx: Trx, userId: string, deviceId: string, cursor: number): Promise<void> {
-  await trx
-    .deleteFrom('rejections')
+  const settled = trx
+    .selectFrom('rejections')
+    .select(['entity_type', 'entity_id'])
     .where('user_id', '=', userId)
     .where('device_id', '=', deviceId)
     .where('winner_stamp', '<=', cursor)
+    .limit(maxSettled)
+  await trx
+    .deleteFrom('rejections')
+    .where('user_id', '=', userId)
+    .where(({ refTuple, eb }) =>
+      eb(refTuple('entity_type', 'entity_id'), 'in', settled.$asTuple('entity_type', 'entity_id')),
+    )
     .execute()
 }

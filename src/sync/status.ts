@@ -5,8 +5,8 @@ import { countChanges } from '../db/records.ts'
 import { countRejections } from '../db/rejections.ts'
 import { findCounters } from '../db/users.ts'
 
-/** `pending_changes` is counted up to this, which means this many or more. */
-const maxPending = 10_000
+/** `pending_changes` and `conflict_count` are counted up to this, which means this many or more. */
+const maxCount = 10_000
 
 /** The status of a device or, without one, of all of the user's devices together. */
 export async function readStatus(
@@ -16,12 +16,13 @@ export async function readStatus(
 ): Promise<Schemas['SyncStatus']> {
   const { db } = database
   const device = deviceId === undefined ? await summarizeDevices(db, userId) : await findDevice(db, userId, deviceId)
-  const { live_bookmarks } = await findCounters(db, userId)
+  const { live_bookmarks, last_stamp } = await findCounters(db, userId)
+  const cursor = device?.cursor ?? 0
   return {
     user_id: userId,
     last_sync: device?.last_sync ?? 0,
-    pending_changes: await countChanges(db, userId, device?.cursor ?? 0, deviceId ?? '', maxPending),
-    conflict_count: await countRejections(db, userId),
+    pending_changes: cursor < last_stamp ? await countChanges(db, userId, cursor, deviceId ?? '', maxCount) : 0,
+    conflict_count: await countRejections(db, userId, maxCount),
     total_bookmarks: live_bookmarks,
   }
 }

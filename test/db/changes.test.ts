@@ -1,5 +1,6 @@
 import t from 'tap'
 import { findChange, listChangePage } from '../../src/db/changes.ts'
+import { countChanges } from '../../src/db/records.ts'
 import { buildApp } from '../support/app.ts'
 import { change } from '../support/changes.ts'
 
@@ -39,3 +40,28 @@ t.test("An entity's newest change is found, a deletion too", async (t) => {
   t.equal(await findChange(db, ada.userId, { entity_type: 'history', entity_id: 'x' }), undefined)
   t.equal(await findChange(db, 'bob', { entity_type: 'bookmark', entity_id: 'x' }), undefined)
 })
+
+t.test(
+  'Changes of other devices are counted up to the maximum; so are the devices, where none changed anything',
+  async (t) => {
+    const { context, user } = await buildApp(t)
+    const [ada, bob] = [await user('ada'), await user('bob')]
+    const devices = ['a', 'b', 'b', 'c', 'd']
+    const changes = devices.map((device_id, index) => change({ entity_id: `x${index}`, device_id }))
+    const stamps: number[] = []
+    for (const person of [ada, bob]) {
+      await person.call('POST', '/api/v1/sync/push', { body: { changes } })
+      stamps.push((await person.call('POST', '/api/v1/sync/pull')).body.last_sync_timestamp)
+    }
+    const { db } = context.database
+    const count = (since: number, device: string, max: number) => countChanges(db, ada.userId, since, device, max)
+    const last = stamps[0] ?? 0
+    t.same(
+      [await count(0, '', 10), await count(0, 'b', 10), await count(0, 'new', 10), await count(0, 'b', 2)],
+      [5, 3, 5, 2],
+      'of all but one',
+    )
+    t.same([await count(last, 'b', 4), await count(last - 1, 'b', 4), await count(last - 1, 'd', 4)], [0, 1, 0])
+    t.equal(await count(last, 'b', 3), 3, 'too many devices to tell')
+  },
+)

@@ -3,6 +3,7 @@ import { initial, type Text } from './0001-initial.ts'
 import { quota } from './0002-quota.ts'
 import { overwritten } from './0003-overwritten.ts'
 import { ciphertexts } from './0004-ciphertexts.ts'
+import { rejections } from './0005-rejections.ts'
 
 /** Applied in order of their names; a released one never changes. `text` is a column type that compares by bytes. */
 export function migrationsWith(text: Text): Record<string, Migration> {
@@ -11,5 +12,6 @@ export function migrationsWith(text: Text): Record<string, Migration> {
     '0002-quota': quota,
     '0003-overwritten': overwritten,
     '0004-ciphertexts': ciphertexts(text),
+    '0005-rejections': rejections,
   }
 }

@@ -1,0 +1,109 @@
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import Sqlite from 'better-sqlite3'
+import t, { type Test } from 'tap'
+import { buildApp, type TestUser } from '../support/app.ts'
+import { change } from '../support/changes.ts'
+
+const large = /\b(records|ciphertexts|rejections)\b/
+const device = { headers: { 'x-device-id': 'device-b' } }
+const push = (user: TestUser, ...changes: object[]) =>
+  user.call('POST', '/api/v1/sync/push', { body: { changes }, ...device })
+
+/** The statements that SQLite is given from now on. */
+function recordStatements(t: Test): string[] {
+  const { prepare } = Sqlite.prototype
+  t.teardown(() => {
+    Sqlite.prototype.prepare = prepare
+  })
+  const statements: string[] = []
+  Sqlite.prototype.prepare = function (this: Sqlite.Database, sql: string) {
+    statements.push(sql)
+    return prepare.call(this, sql)
+  } as typeof prepare
+  return statements
+}
+
+/** How SQLite reaches rows of the tables that can be large: each way once, and whether the index is all that it reads. */
+function waysToRows(sqlite: Sqlite.Database, statements: string[]): string[] {
+  const plans = statements
+    .filter((sql) => large.test(sql))
+    .flatMap((sql) => {
+      const parameters = Array.from(sql.matchAll(/\?/g), () => null)
+      return sqlite.prepare(`explain query plan ${sql}`).all(parameters) as { detail: string }[]
+    })
+  const ways = plans
+    .filter(({ detail }) => large.test(detail))
+    .map(({ detail }) => detail.replace(/^SEARCH (\w+) USING INDEX \w+/, '$1'))
+    .map((detail) => detail.replace(/^SEARCH (\w+) USING COVERING INDEX \w+/, 'index of $1'))
+  return [...new Set(ways)].sort()
+}
+
+t.test('Push, pull and status reach the rows that they need by an index, and no others', async (t) => {
+  const statements = recordStatements(t)
+  const { user, dataDir } = await buildApp(t)
+  const ada = await user('ada')
+  const sqlite = new Sqlite(join(dataDir, 'bookmarks.db'), { readonly: true })
+  t.teardown(() => sqlite.close())
+  const during = async (work: () => Promise<unknown>) => {
+    statements.length = 0
+    await work()
+    return waysToRows(sqlite, [...statements])
+  }
+  const edit = (timestamp: number, device_id: string, operation: 'update' | 'delete' = 'update') =>
+    push(ada, change({ entity_id: 'x', timestamp, device_id, operation }))
+
+  const entity = '(user_id=? AND entity_type=? AND entity_id=?)'
+  t.same(
+    await during(async () => {
+      await edit(2000, 'device-a')
+      await edit(1000, 'device-b')
+      await edit(3000, 'device-a', 'delete')
+    }),
+    [`index of rejections ${entity}`, `records ${entity}`],
+    'pushes of new records, losers and deletes: no ciphertext',
+  )
+  t.same(
+    await during(() => edit(4000, 'device-a')),
+    ['index of ciphertexts (user_id=? AND stamp=?)'],
+    'a push that replaces a version removes its ciphertext, and reads only the index',
+  )
+  await edit(1000, 'device-b')
+  t.same(
+    await during(() => ada.call('POST', '/api/v1/sync/pull', device)),
+    [
+      'ciphertexts (user_id=? AND stamp=?)',
+      `index of rejections ${entity}`,
+      'records (user_id=? AND stamp>? AND stamp<?)',
+      'records (user_id=? AND stamp>?)',
+      'rejections (user_id=? AND device_id=? AND winner_stamp<?)',
+    ],
+    'a pull: the ciphertext of what it returns',
+  )
+  await edit(5000, 'device-a')
+  t.same(
+    await during(() => ada.call('GET', '/api/v1/sync/status', device)),
+    [
+      'index of records (user_id=? AND device_id=? AND stamp>?)',
+      'index of records (user_id=? AND device_id>?)',
+      'index of records (user_id=?)',
+      'index of rejections (user_id=?)',
+    ],
+    "status: the first of each device, then other devices' changes",
+  )
+})
+
+t.test('A delete neither reads nor writes the ciphertext that it keeps', async (t) => {
+  const { user, dataDir } = await buildApp(t)
+  const ada = await user('ada')
+  const ids = Array.from({ length: 20 }, (_, index) => `x${index}`)
+  const encrypted_data = 'x'.repeat(262_144)
+  await push(ada, ...ids.map((entity_id) => change({ entity_id, timestamp: 1000, encrypted_data })))
+  const path = join(dataDir, 'bookmarks.db')
+  const sqlite = new Sqlite(path)
+  sqlite.pragma('wal_checkpoint(TRUNCATE)')
+  sqlite.close()
+  t.equal((await push(ada, ...ids.map((entity_id) => change({ entity_id, operation: 'delete' })))).body.accepted, 20)
+  const { size } = await stat(`${path}-wal`)
+  t.ok(size < encrypted_data.length, `${size} bytes written for 20 records of ${encrypted_data.length}`)
+})
