@@ -1211,7 +1211,7 @@ export interface components {
                 };
             };
         };
-        /** @description The rate limit of the user, or of an address that keeps failing to sign in, is exceeded. */
+        /** @description The rate limit of the user, or of an address that keeps failing to sign in, is exceeded. Each full 64 KiB of a request and each full MiB of a response (except downloads) count as another request. */
         TooManyRequests: {
             headers: {
                 "Retry-After": components["headers"]["Retry-After"];

@@ -8,6 +8,7 @@ import { v7 as uuidv7 } from 'uuid'
 import type { Context } from './context.ts'
 import { bindOperations } from './http/bind.ts'
 import { registerBodies } from './http/bodies.ts'
+import { registerCosts } from './http/costs.ts'
 import { fileOptions, registerDocuments } from './http/documents.ts'
 import { answerClientError, refuseMalformedRequest, registerErrors } from './http/errors.ts'
 import { registerOrigins } from './http/origins.ts'
@@ -59,6 +60,7 @@ export async function createApp(context: Context): Promise<FastifyInstance> {
   registerErrors(app, context)
   registerLog(app)
   registerRequestCount(app, context.metrics)
+  registerCosts(app, context.limits)
   await app.register(helmet, {
     contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } },
     strictTransportSecurity: config.secureCookies ? { maxAge: 31_536_000 } : false,

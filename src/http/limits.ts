@@ -9,6 +9,8 @@ export interface Limits {
   countFailure(address: string): Promise<void>
   /** Counts a user's request or socket message; throws TooManyRequests if there are too many. */
   countUser(userId: string): Promise<void>
+  /** Counts what a user's request cost beyond one request. It throws nothing; what the user does next is refused. */
+  chargeUser(userId: string, requests: number): Promise<void>
   /** How many have been refused since the start, by limit. */
   refusals(): Record<'address' | 'user', number>
 }
@@ -33,6 +35,9 @@ export function createLimits({ rateLimitPerMinute }: { rateLimitPerMinute: numbe
       await users.consume(userId).catch((used: unknown) => {
         throw used instanceof RateLimiterRes ? refuse('user', used) : used
       })
+    },
+    async chargeUser(userId, requests) {
+      await users.penalty(userId, requests)
     },
     refusals: () => refusals,
   }

@@ -1,5 +1,6 @@
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { buildApp } from '../support/app.ts'
+import { change } from '../support/changes.ts'
 import { breakDatabase } from '../support/database.ts'
 import { allOperations } from '../support/operations.ts'
 
@@ -75,3 +76,54 @@ t.test('Health, readyz and the documents are exempt', async (t) => {
     t.equal((await call('GET', path)).status, 200, path)
   }
 })
+
+/** A user connected to a service with this rate. */
+async function connect(t: Test, rate: number): Promise<(path: string, body: object) => Promise<number>> {
+  const { user, listen } = await buildApp(t, { RATE_LIMIT_PER_MINUTE: `${rate}` })
+  const [{ cookie }, origin] = [await user('ada'), await listen()]
+  return async (path, body) => {
+    const headers = { cookie, 'content-type': 'application/json' }
+    const response = await fetch(`${origin}${path}`, { method: 'POST', headers, body: JSON.stringify(body) })
+    await response.arrayBuffer()
+    return response.status
+  }
+}
+
+/** How many pass until one is refused for the rate. */
+async function countPassing(post: () => Promise<number>): Promise<number> {
+  for (let count = 0; ; count += 1) {
+    const status = await post()
+    if (status === 429) return count
+    if (status !== 200) throw new Error(`status ${status}`)
+  }
+}
+
+t.test('Large requests and large responses count as several', async (t) => {
+  const first = await connect(t, 20)
+  const ids = Array.from({ length: 4000 }, (_, index) => `x${index}`)
+  const changes = ids.map((entity_id) => change({ entity_id, operation: 'delete' }))
+  const pushes = await countPassing(() => first('/api/v1/sync/push', { changes }))
+  t.ok(pushes >= 1 && pushes <= 5, `${pushes} of 20 pushes of 4,000 changes`)
+
+  const second = await connect(t, 60)
+  const encrypted_data = 'x'.repeat(262_144)
+  const large = ids.slice(0, 8).map((entity_id) => change({ entity_id, encrypted_data }))
+  t.equal(await second('/api/v1/sync/push', { changes: large }), 200)
+  const pulls = await countPassing(() => second('/api/v1/sync/pull', {}))
+  t.ok(pulls >= 1 && pulls <= 12, `${pulls} of 27 pulls of 2 MiB`)
+})
+
+t.test(
+  'The first sync of a twentieth of 20,000 bookmarks, and its pull by ten devices, stay within a twentieth of the rate',
+  async (t) => {
+    const post = await connect(t, 60)
+    const data = { encrypted_data: 'x'.repeat(780), data_hash: 'x'.repeat(64) }
+    const statuses = []
+    for (let batch = 0; batch < 2; batch += 1) {
+      const changes = Array.from({ length: 500 }, (_, index) => change({ entity_id: `${batch}-${index}`, ...data }))
+      statuses.push(await post('/api/v1/sync/push', { changes }))
+    }
+    for (let device = 0; device < 10; device += 1) statuses.push(await post('/api/v1/sync/pull', {}))
+    t.same(statuses, Array(12).fill(200))
+  },
+)
