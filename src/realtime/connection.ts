@@ -24,6 +24,8 @@ export class Connection {
   readonly acknowledgements = new Acknowledgements()
   /** The sequence number up to which changes were sent or skipped; undefined until the socket is greeted. */
   cursor: number | undefined
+  /** The audience's `news` up to which this socket was sent everything. */
+  newsSent = -1
   /** The work on the client's messages. */
   work: Promise<void> = Promise.resolve()
   closing = false

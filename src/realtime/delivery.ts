@@ -1,3 +1,4 @@
+import { setImmediate as eventLoopTurn } from 'node:timers/promises'
 import { listChangePage } from '../db/changes.ts'
 import type { Database } from '../db/database.ts'
 import { findAliveLogins } from '../db/logins.ts'
@@ -7,31 +8,58 @@ import { toSyncEvent } from '../sync/event.ts'
 import { type Connection, closeCodes } from './connection.ts'
 
 const pageLimits = { rows: 256, bytes: 1024 * 1024 }
+/** Messages sent between two turns of the event loop: they take some milliseconds. */
+const maxSends = 2048
 
 export interface DeliveryParts {
   database: Pick<Database, 'db'>
   clock: () => number
 }
 
+/** A user's sockets, and what they must be told. */
+export interface Audience {
+  connections: Set<Connection>
+  /** Grows whenever there may be new changes. */
+  news: number
+  /** The cursor at which the next page begins its search for a socket that is behind. */
+  next: number
+}
+
+export function createAudience(): Audience {
+  return { connections: new Set(), news: 0, next: 0 }
+}
+
 /**
- * Sends a user's changes to each of the user's sockets, from the socket's own cursor on. One page serves all sockets
- * whose cursors lie within it. Returns whether there is more to read; a stalled socket continues once it has drained.
+ * Sends one page of a user's changes to all sockets that are behind and whose cursors lie within it. The following call
+ * serves the sockets beyond it, and in the end begins again, so that none waits for another's whole replay. Returns
+ * whether any is still behind; a stalled socket continues once it has drained.
  */
-export async function deliver(
-  parts: DeliveryParts,
-  userId: string,
-  connections: ReadonlySet<Connection>,
-): Promise<boolean> {
-  await greet(parts, userId, connections)
-  let behind = [...connections].filter(isReady).sort((one, other) => one.cursor - other.cursor)
-  let more = false
-  while (behind[0]) {
-    const page = await readPage(parts, userId, behind[0].cursor)
-    const served = behind.filter(({ cursor }) => cursor < page.end)
-    behind = behind.slice(served.length)
-    for (const connection of await keepAlive(parts, served)) if (sendPage(connection, page)) more = true
+export async function deliver(parts: DeliveryParts, userId: string, audience: Audience): Promise<boolean> {
+  await greet(parts, userId, audience.connections)
+  const { news, next } = audience
+  const behind = listBehind(audience)
+  const first = behind.find(({ cursor }) => cursor >= next) ?? behind[0]
+  if (!first) return false
+  const page = await readPage(parts, userId, first.cursor)
+  audience.next = page.end
+  const served = behind.filter(({ cursor }) => cursor >= first.cursor && cursor < page.end)
+  const atOnce = Math.ceil(maxSends / Math.max(1, page.changes.length))
+  for (let start = 0; start < served.length; start += atOnce) {
+    for (const connection of await keepAlive(parts, served.slice(start, start + atOnce))) {
+      if (sendPage(connection, page)) connection.newsSent = news
+    }
+    // SQLite's queries need no turn of the event loop, so without this everything else would wait for the whole replay.
+    await eventLoopTurn()
   }
-  return more
+  return listBehind(audience).length > 0
+}
+
+/** By cursor. What was written since a socket was last sent everything is announced, so `news` tells who is behind. */
+function listBehind({ connections, news }: Audience): Ready[] {
+  return [...connections]
+    .filter(isReady)
+    .filter(({ newsSent }) => newsSent < news)
+    .sort((one, other) => one.cursor - other.cursor)
 }
 
 type Ready = Connection & { cursor: number }
@@ -83,7 +111,7 @@ export function toMessage(row: Row): Buffer {
   return Buffer.from(JSON.stringify({ type: 'sync', event: toSyncEvent(row), stamp: row.stamp }))
 }
 
-/** Never waits, so that one slow socket does not delay the others. */
+/** Never waits, so that one slow socket does not delay the others. Returns whether the socket was sent everything. */
 function sendPage(connection: Ready, page: Page): boolean {
   for (const { row, message } of page.changes) {
     if (row.stamp <= connection.cursor) continue
@@ -91,7 +119,7 @@ function sendPage(connection: Ready, page: Page): boolean {
     if (isFor(connection, row)) connection.sendText(message())
     connection.cursor = row.stamp
   }
-  return page.more
+  return !page.more
 }
 
 /** A device does not receive its own changes, except those that it sent over this socket. */

@@ -2,7 +2,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { WebSocket } from 'ws'
 import type { Pulse } from '../pulse/pulse.ts'
 import { Connection, closeCodes, type Peer } from './connection.ts'
-import { type DeliveryParts, deliver } from './delivery.ts'
+import { type Audience, createAudience, type DeliveryParts, deliver } from './delivery.ts'
 import { createTurns } from './turns.ts'
 
 const checkEveryMs = 5000
@@ -28,22 +28,33 @@ interface HubParts extends DeliveryParts {
   log: FastifyBaseLogger
 }
 
-/** All sockets of this process. A pulse has a user's new changes read; each socket continues from its own cursor. */
+/**
+ * All sockets of this process. A pulse has a user's new changes read; each socket continues from its own cursor. A turn
+ * is one page of one user's changes, so that no replay delays others, however long it is and however many run.
+ */
 export function createHub({ log, clock, database, pulse }: HubParts): Hub {
-  const users = new Map<string, Set<Connection>>()
+  const users = new Map<string, Audience>()
   const failed = new Set<string>()
   const unfinished = new Set<Promise<void>>()
   let stopping = false
 
   const turns = createTurns<string>(readers, async (userId) => {
     try {
-      const more = await deliver({ clock, database }, userId, users.get(userId) ?? new Set())
+      const audience = users.get(userId)
+      const more = audience !== undefined && (await deliver({ clock, database }, userId, audience))
       if (more) turns.add(userId)
     } catch (err) {
       if (failed.size === 0) log.error({ err }, 'changes could not be read, retrying')
       failed.add(userId)
     }
   })
+
+  function announce(userId: string): void {
+    const audience = users.get(userId)
+    if (!audience) return
+    audience.news++
+    turns.add(userId)
+  }
 
   function retry(): void {
     const again = [...failed]
@@ -52,7 +63,7 @@ export function createHub({ log, clock, database, pulse }: HubParts): Hub {
   }
 
   function* connections(): Generator<Connection> {
-    for (const set of users.values()) yield* set
+    for (const { connections } of users.values()) yield* connections
   }
 
   const every = (ms: number, action: () => void) => setInterval(action, ms).unref()
@@ -65,30 +76,30 @@ export function createHub({ log, clock, database, pulse }: HubParts): Hub {
       for (const connection of connections()) connection.ping()
     }),
     every(sweepEveryMs, () => {
-      for (const userId of users.keys()) turns.add(userId)
+      for (const userId of users.keys()) announce(userId)
     }),
   ]
   pulse.subscribe({
-    changed(userId) {
-      if (users.has(userId)) turns.add(userId)
-    },
+    changed: announce,
     ended(loginId) {
       for (const connection of connections()) {
         if (connection.peer.loginId === loginId) connection.close(closeCodes.signedOut)
       }
     },
     missed() {
-      for (const userId of users.keys()) turns.add(userId)
+      for (const userId of users.keys()) announce(userId)
     },
   })
 
   async function follow(connection: Connection): Promise<void> {
     const { userId } = connection.peer
-    const set = users.get(userId) ?? new Set()
-    users.set(userId, set.add(connection))
+    const audience = users.get(userId) ?? createAudience()
+    const { connections } = audience
+    users.set(userId, audience)
+    connections.add(connection)
     await connection.ended
-    set.delete(connection)
-    if (set.size === 0) users.delete(userId)
+    connections.delete(connection)
+    if (connections.size === 0) users.delete(userId)
     await connection.work
   }
 
@@ -102,7 +113,7 @@ export function createHub({ log, clock, database, pulse }: HubParts): Hub {
       return connection
     },
     sockets: () => [...connections()].length,
-    socketsOf: (userId) => users.get(userId)?.size ?? 0,
+    socketsOf: (userId) => users.get(userId)?.connections.size ?? 0,
     unsentBytes: () => [...connections()].reduce((sum, { unsentBytes }) => sum + unsentBytes, 0),
     async close() {
       stopping = true

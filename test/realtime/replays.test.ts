@@ -1,0 +1,106 @@
+import t, { type Test } from 'tap'
+import { WebSocket } from 'ws'
+import { buildApp, type TestApp, type TestUser } from '../support/app.ts'
+import { change } from '../support/changes.ts'
+import { depth } from '../support/depth.ts'
+import { unchecked } from '../sync/unchecked.ts'
+import { openDevice, realtimeUrl } from './device.ts'
+
+const sockets = depth(24, 256)
+const changes = sockets * 64
+
+t.test(`${sockets} sockets replay from ${sockets} places: others are served between any two pages`, async (t) => {
+  const app = await buildApp(t)
+  const origin = await app.listen()
+  const [ada, bob] = [await app.user('ada'), await app.user('bob')]
+  const stamps = await push(app, ada, changes)
+  const follower = await openDevice(t, origin, bob)
+
+  const { pages } = countWork(t, app)
+  const replays = Array.from({ length: sockets }, async (_, index) => {
+    const since = (stamps[index * (changes / sockets)] as number) - 1
+    await replay(t, origin, ada, since, stamps.at(-1) as number)
+    return pages.all
+  })
+  const served = await Promise.race([follow(bob, follower), ...replays])
+  const read = Math.max(...(await Promise.all(replays)))
+  t.comment(`${read} pages, ${served} of them when another user had been served`)
+  t.ok(read > changes / 256, 'each change was read')
+  t.ok(served < read, 'another user’s writes, reads and live changes came through meanwhile')
+  t.ok(pages.atOnce <= 3, `${pages.atOnce} pages between two turns of the event loop: one of hers, and his two`)
+
+  /** Five changes, each one pushed, pulled and received live. */
+  async function follow(user: TestUser, device: Awaited<ReturnType<typeof openDevice>>): Promise<number> {
+    for (let count = 0; count < 5; count++) {
+      const entity_id = `live-${count}`
+      await user.call('POST', '/api/v1/sync/push', { body: { changes: [change({ entity_id })] } })
+      await user.call('POST', '/api/v1/sync/pull')
+      await device.takeEntities(entity_id)
+    }
+    return pages.all
+  }
+})
+
+t.test('A page for many sockets is sent in steps', async (t) => {
+  const app = await buildApp(t)
+  const origin = await app.listen()
+  const ada = await app.user('ada')
+  const devices = await Promise.all(Array.from({ length: 16 }, () => openDevice(t, origin, ada)))
+  const { sends } = countWork(t, app)
+  await push(app, ada, 256)
+  await Promise.all(devices.map((device) => device.takeEntities('bookmark-255')))
+  t.equal(sends.all, 16 * 256, 'each was sent each change')
+  t.ok(sends.atOnce <= 2048, `${sends.atOnce} messages between two turns of the event loop`)
+})
+
+/** Returns the sequence numbers, in order. */
+async function push(app: TestApp, user: TestUser, count: number): Promise<number[]> {
+  const { call } = unchecked(app.app, user)
+  const numbered = Array.from({ length: count }, (_, index) => change({ entity_id: `bookmark-${index}` }))
+  for (let start = 0; start < count; start += 10_000)
+    await call('POST', '/api/v1/sync/push', { body: { changes: numbered.slice(start, start + 10_000) } })
+  const query = app.context.database.db.selectFrom('records').select('stamp').where('user_id', '=', user.userId)
+  return (await query.orderBy('stamp').execute()).map(({ stamp }) => stamp)
+}
+
+/** Resolves when the change with the last sequence number has arrived. */
+async function replay(t: Test, origin: string, user: TestUser, since: number, last: number): Promise<void> {
+  const headers = { cookie: user.cookie, 'x-user-id': user.userId, 'x-device-id': 'device-b' }
+  const socket = new WebSocket(`${realtimeUrl(origin)}?since=${since}`, { headers })
+  t.teardown(() => socket.terminate())
+  const end = Buffer.from(`"stamp":${last}}`)
+  await new Promise<void>((resolve) => {
+    socket.on('message', (message: Buffer) => {
+      if (message.subarray(-end.length).equals(end)) resolve()
+    })
+  })
+}
+
+/** Counts the pages that are read and the messages that are sent, and the most of them between two turns of the event loop. */
+function countWork(t: Test, { context: { database } }: TestApp) {
+  const pages = { all: 0, atOnce: 0, sinceTurn: 0 }
+  const sends = { all: 0, atOnce: 0, sinceTurn: 0 }
+  const count = (what: typeof pages) => {
+    what.all++
+    what.atOnce = Math.max(what.atOnce, ++what.sinceTurn)
+  }
+  let turn = setImmediate(function next() {
+    pages.sinceTurn = sends.sinceTurn = 0
+    turn = setImmediate(next)
+  })
+  t.teardown(() => clearImmediate(turn))
+  database.db = database.db.withPlugin({
+    transformQuery: ({ node }) => node,
+    async transformResult({ result }) {
+      if ('encrypted_data' in (result.rows[0] ?? {})) count(pages)
+      return result
+    },
+  })
+  const { send } = WebSocket.prototype
+  t.teardown(() => Object.assign(WebSocket.prototype, { send }))
+  WebSocket.prototype.send = function (this: WebSocket, ...args: [data: unknown]) {
+    count(sends)
+    return send.apply(this, args as never)
+  }
+  return { pages, sends }
+}
