@@ -31,7 +31,7 @@ type Lease = NonNullable<Awaited<ReturnType<typeof leaseProviderToken>>>
 /** Issues a new session token, unless the provider (asked at most once a minute) has ended the login. */
 export async function refreshLogin(parts: RefreshParts, { loginId }: Session): Promise<string> {
   const { database, clock } = parts
-  const lease = await database.write((trx) => leaseProviderToken(trx, loginId, clock(), database.now))
+  const lease = await database.write((trx) => leaseProviderToken(trx, loginId, clock(), database.now), loginId)
   if (lease) await askProvider(parts, loginId, lease)
   const now = clock()
   return database.write(async (trx) => {
@@ -39,7 +39,7 @@ export async function refreshLogin(parts: RefreshParts, { loginId }: Session): P
     await shortenSessions(trx, loginId, now - graceMs, now + graceMs)
     await dropOldestSessions(trx, loginId)
     return issueToken(trx, 'session', loginId, now)
-  })
+  }, loginId)
 }
 
 /** No lock or transaction is held during the call: the lease keeps other requests from using the same token. */
@@ -48,7 +48,7 @@ async function askProvider(parts: RefreshParts, loginId: string, lease: Lease): 
   const binding = { purpose: 'provider-token', userId: lease.userId, rowId: loginId } as const
   const store = (token: string | null) => {
     const sealed = token === null ? null : seal.seal(Buffer.from(token), binding)
-    return database.write((trx) => saveProviderAnswer(trx, loginId, sealed, clock()))
+    return database.write((trx) => saveProviderAnswer(trx, loginId, sealed, clock()), loginId)
   }
   const opened = seal.open(lease.sealed, binding)
   if (opened === null) return store(null)
@@ -58,12 +58,12 @@ async function askProvider(parts: RefreshParts, loginId: string, lease: Lease): 
     await store(refreshToken ?? token)
   } catch (error) {
     if (!(error instanceof InvalidGrantError)) {
-      await database.write((trx) => releaseProviderToken(trx, loginId))
+      await database.write((trx) => releaseProviderToken(trx, loginId), loginId)
       throw new ServiceError('Unavailable', { cause: error, headers: { 'retry-after': '10' } })
     }
     // A response that never reached us may have rotated the token, so this refusal does not mean that the login ended.
     if (lease.unanswered) return store(null)
-    await database.write((trx) => endLogin(trx, loginId))
+    await database.write((trx) => endLogin(trx, loginId), loginId)
     pulse.publishEnd(loginId)
     throw new ServiceError('RefreshFailed', { cause: error })
   }

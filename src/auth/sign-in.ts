@@ -42,7 +42,7 @@ export async function signIn(
       session: await issueToken(trx, 'session', loginId, now),
       refresh: await issueToken(trx, 'refresh', loginId, now),
     }
-  })
+  }, `${identity.issuer} ${identity.subject}`)
   for (const loginId of ended) pulse.publishEnd(loginId)
   return tokens
 }

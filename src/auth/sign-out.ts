@@ -33,7 +33,7 @@ async function endSession(
   loginId: string,
   log: FastifyBaseLogger,
 ): Promise<void> {
-  const ended = await database.write((trx) => endLogin(trx, loginId))
+  const ended = await database.write((trx) => endLogin(trx, loginId), loginId)
   pulse.publishEnd(loginId)
   if (!ended?.provider_token_sealed) return
   const binding = { purpose: 'provider-token', userId: ended.user_id, rowId: loginId } as const

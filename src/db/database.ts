@@ -15,8 +15,11 @@ export interface Database {
   /**
    * Runs `work` in a transaction that is on disk when the promise resolves. `work` may only run queries, because it
    * holds the database while it waits. If it throws, only its own writes are undone.
+   *
+   * `owner` is the user, or the login, whose rows it locks. Owners take turns, and one whose writes wait for a lock
+   * holds few connections. Without an owner, it is a write that the service makes for itself.
    */
-  write<T>(work: (trx: Trx) => Promise<T>): Promise<T>
+  write<T>(work: (trx: Trx) => Promise<T>, owner?: string): Promise<T>
   /** The database's clock (Unix ms) as part of a query: all instances share it, even if their own clocks differ. */
   now: RawBuilder<number>
   /** The stored versions of the given entities, in the same order; undefined for unknown ones. */

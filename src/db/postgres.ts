@@ -1,6 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { Kysely, PostgresDialect, sql } from 'kysely'
 import pg from 'pg'
+import { createAdmission } from './admission.ts'
 import { postgresBatches } from './batches-postgres.ts'
 import type { Database } from './database.ts'
 import type { Schema } from './schema.ts'
@@ -27,7 +28,9 @@ export function openPostgres(url: string, log: FastifyBaseLogger): Database {
   pool.on('connect', (client) => client.on('error', () => {}))
   const db = new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) })
 
-  const write: Database['write'] = async (work) => {
+  const admission = createAdmission()
+
+  const transact: Database['write'] = async (work) => {
     for (let attempt = 1; ; attempt += 1) {
       try {
         return await db.transaction().execute(work)
@@ -39,11 +42,16 @@ export function openPostgres(url: string, log: FastifyBaseLogger): Database {
   return {
     db,
     bulk: db,
-    write,
+    // The service's own writes are few, and must not wait for users: leases would run out.
+    write: (work, owner) => (owner === undefined ? transact(work) : admission.run(owner, () => transact(work))),
     now: sql`(extract(epoch from clock_timestamp()) * 1000)::bigint`,
     ...postgresBatches,
     isUnavailable,
-    load: () => ({ busy: pool.totalCount - pool.idleCount, idle: pool.idleCount, waiting: pool.waitingCount }),
+    load: () => ({
+      busy: pool.totalCount - pool.idleCount,
+      idle: pool.idleCount,
+      waiting: pool.waitingCount + admission.waiting(),
+    }),
     close: () => db.destroy(),
   }
 }

@@ -1,19 +1,16 @@
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { setImmediate as eventLoopTurn } from 'node:timers/promises'
 import Sqlite from 'better-sqlite3'
-import { CompiledQuery, Kysely, SqliteDialect, sql } from 'kysely'
+import { Kysely, SqliteDialect, sql } from 'kysely'
 import { ConfigError } from '../config/values.ts'
 import { sqliteBatches } from './batches-sqlite.ts'
-import type { Database, Trx } from './database.ts'
+import type { Database } from './database.ts'
+import { groupCommit } from './group-commit.ts'
 import type { Schema } from './schema.ts'
 import { ServiceDialect } from './sqlite-dialect.ts'
 
 const maxStatements = 200
 const maxJournalBytes = 64 * 1024 * 1024
-const savepoint = CompiledQuery.raw('savepoint write')
-const release = CompiledQuery.raw('release write')
-const rollback = CompiledQuery.raw('rollback to write')
 
 export async function openSqlite(path: string): Promise<Database> {
   const lock = lockDatabase(path)
@@ -109,79 +106,5 @@ function memoized(sqlite: Sqlite.Database) {
       }
       return statement
     },
-  }
-}
-
-interface Waiting {
-  run(trx: Trx): Promise<void>
-  settle(): void
-  fail(error: unknown): void
-}
-
-/** Writes that wait for a commit share the next transaction, one savepoint each, so that one fsync serves them all. */
-function groupCommit(db: Kysely<Schema>): Pick<Database, 'write' | 'load'> {
-  let waiting: Waiting[] = []
-  let running = false
-
-  async function drain(): Promise<void> {
-    running = true
-    while (waiting.length > 0) {
-      await eventLoopTurn()
-      const group = waiting
-      waiting = []
-      try {
-        await db.transaction().execute(async (trx) => {
-          for (const write of group) await write.run(trx)
-        })
-        for (const write of group) write.settle()
-      } catch (error) {
-        for (const write of group) write.fail(error)
-      }
-    }
-    running = false
-  }
-
-  const write: Database['write'] = (work) =>
-    new Promise((resolve, reject) => {
-      let settle = () => {}
-      waiting.push({
-        async run(trx) {
-          settle = await inSavepoint(trx, work, resolve, reject)
-        },
-        settle: () => settle(),
-        fail: reject,
-      })
-      if (!running) void drain()
-    })
-  return { write, load: () => ({ busy: Number(running), idle: Number(!running), waiting: waiting.length }) }
-}
-
-/** Returns what to do once the shared transaction is committed. */
-async function inSavepoint<T>(
-  trx: Trx,
-  work: (trx: Trx) => Promise<T>,
-  resolve: (value: T) => void,
-  reject: (error: unknown) => void,
-): Promise<() => void> {
-  await trx.executeQuery(savepoint)
-  try {
-    const result = await work(trx)
-    await trx.executeQuery(release)
-    return () => resolve(result)
-  } catch (error) {
-    const isUndone = await undo(trx)
-    if (!isUndone) throw error
-    return () => reject(error)
-  }
-}
-
-/** False if SQLite has ended the whole transaction by itself. */
-async function undo(trx: Trx): Promise<boolean> {
-  try {
-    await trx.executeQuery(rollback)
-    await trx.executeQuery(release)
-    return true
-  } catch {
-    return false
   }
 }

@@ -86,7 +86,7 @@ export function exposeGauges(parts: GaugeParts): Registry {
   })
   gauge(
     'ebs_database_queue_length',
-    'Queries that wait for a connection (Postgres), or writes that wait for a commit (SQLite)',
+    'Queries and writes that wait for a connection (Postgres), or writes that wait for a commit (SQLite)',
     () => database.load().waiting,
   )
   gauges('ebs_component_up', 'Whether the last health probe reached the component', 'component', () => {

@@ -26,7 +26,7 @@ export const accountOperations: Operations<'getExportKey' | 'setExportKey' | 'ge
 
   async setExportKey({ session: { userId }, body }, { database, seal }) {
     const sealed = sealExportKey(seal, userId, userId, Buffer.from(body.key, 'base64'))
-    await database.write((trx) => saveExportKey(trx, userId, sealed))
+    await database.write((trx) => saveExportKey(trx, userId, sealed), userId)
     return { status: 200, body: { success: true } }
   },
 
@@ -38,7 +38,7 @@ export const accountOperations: Operations<'getExportKey' | 'setExportKey' | 'ge
   },
 
   async setKeyring({ session: { userId }, body: { keyring, revision } }, { database }) {
-    const saved = await database.write((trx) => saveKeyring(trx, { user_id: userId, keyring, revision }))
+    const saved = await database.write((trx) => saveKeyring(trx, { user_id: userId, keyring, revision }), userId)
     if (!saved) throw new ServiceError('KeyringChanged')
     return { status: 200, body: { keyring, revision } }
   },

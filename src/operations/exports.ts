@@ -36,7 +36,7 @@ export const exportOperations: Operations<'listExports' | 'createExport' | 'down
       const key = openExportKey(seal, userId, userId, await findExportKey(trx, userId))
       const key_sealed = sealExportKey(seal, userId, id, key)
       return saveExport(trx, { id, user_id: userId, status: 'processing', created_at: clock(), key_sealed })
-    })
+    }, userId)
     exportWorker.wake()
     return { status: 201, body: toExport(row) }
   },
@@ -71,7 +71,7 @@ export const exportOperations: Operations<'listExports' | 'createExport' | 'down
     if (!row) throw new ServiceError('ExportNotFound')
     // The file goes first: if that fails, the row is still there for another try.
     if (row.object_key !== null) await fromStore(objects.remove(row.object_key))
-    const deleted = await database.write((trx) => deleteExport(trx, userId, id))
+    const deleted = await database.write((trx) => deleteExport(trx, userId, id), userId)
     await exportWorker.stop(id)
     const completedSince = deleted?.object_key !== row.object_key ? deleted?.object_key : null
     if (completedSince) await fromStore(objects.remove(completedSince))

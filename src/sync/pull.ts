@@ -56,5 +56,5 @@ async function keepCursor({ database, clock }: PullParts, { userId, deviceId }: 
     if (!known || settles) await lockUser(trx, userId)
     if (settles) await settleDevice(trx, userId, deviceId, cursor)
     await saveCursor(trx, { user_id: userId, device_id: deviceId, cursor, last_sync: now })
-  })
+  }, userId)
 }

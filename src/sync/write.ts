@@ -63,7 +63,7 @@ export async function writeRecords<Change extends EntityKey, Decided extends Ver
     await database.upsert(trx, rejections, lost)
     if (syncedBy !== unknownDevice) await saveLastSync(trx, userId, syncedBy, now)
     return { verdicts, rows }
-  })
+  }, userId)
   if (written.rows.length > 0) pulse.publishChange(userId)
   return written
 }

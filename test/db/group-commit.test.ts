@@ -154,3 +154,19 @@ t.test('64 writers share transactions', async (t) => {
   t.equal((await listUsers(database)).length, 64 * 20)
   t.ok(commits <= (64 * 20) / 16, 'at least 16 to a transaction')
 })
+
+t.test('One owner has many long writes: those of another come after one of them, and reads in between', async (t) => {
+  const { database, steps } = await openWatched(t)
+  const events: string[] = []
+  const reads: Promise<unknown>[] = []
+  const long = async (name: string) => {
+    events.push(name)
+    reads.push(listUsers(database).then(() => events.push(`read during ${name}`)))
+    for (const end = performance.now() + 60; performance.now() < end; );
+  }
+  const writes = ['a1', 'a2', 'a3'].map((name) => database.write(() => long(name), 'ada'))
+  await Promise.all([...writes, database.write(async () => void events.push('b'), 'bob')])
+  await Promise.all(reads)
+  t.equal(steps.filter((sql) => sql === 'commit').length, 3, 'each long one ended its transaction')
+  t.same(events, ['a1', 'read during a1', 'b', 'a2', 'read during a2', 'a3', 'read during a3'])
+})

@@ -1,0 +1,58 @@
+import { ServiceError } from '../contract/errors.ts'
+import { createFairQueue } from './fair-queue.ts'
+
+/** Of the pool's 20 connections. The others are for reads, which wait for nobody's lock, and for the service itself. */
+const maxWrites = 12
+/** One that commits, and one that gets the lock after it. More would only hold connections that others could use. */
+const maxWritesOfOwner = 2
+/** By then, callers have given up or will soon. */
+const maxWaitMs = 10_000
+
+export interface Admission {
+  /** Runs a write once there is a connection for one of this owner's. Throws Overloaded if there is none in time. */
+  run<T>(owner: string, write: () => Promise<T>): Promise<T>
+  waiting(): number
+}
+
+/** Writes wait here for their turn, not in the pool: there, those that wait for one row's lock would hold all of it. */
+export function createAdmission(): Admission {
+  const queue = createFairQueue<PromiseWithResolvers<void> & { since: number }>()
+  const writing = new Map<string, number>()
+  let writes = 0
+
+  function count(owner: string, change: 1 | -1): void {
+    const ofOwner = (writing.get(owner) ?? 0) + change
+    writes += change
+    if (ofOwner === 0) writing.delete(owner)
+    else writing.set(owner, ofOwner)
+  }
+
+  function admit(): void {
+    while (writes < maxWrites) {
+      const next = queue.take((owner) => (writing.get(owner) ?? 0) < maxWritesOfOwner)
+      if (!next) return
+      const { owner, item } = next
+      if (performance.now() - item.since > maxWaitMs) item.reject(new ServiceError('Overloaded'))
+      else {
+        count(owner, 1)
+        item.resolve()
+      }
+    }
+  }
+
+  return {
+    async run(owner, write) {
+      const turn = { ...Promise.withResolvers<void>(), since: performance.now() }
+      queue.add(owner, turn)
+      admit()
+      await turn.promise
+      try {
+        return await write()
+      } finally {
+        count(owner, -1)
+        admit()
+      }
+    },
+    waiting: queue.length,
+  }
+}

@@ -1,0 +1,97 @@
+import { setImmediate as eventLoopTurn } from 'node:timers/promises'
+import { CompiledQuery, type Kysely } from 'kysely'
+import type { Database, Trx } from './database.ts'
+import { createFairQueue } from './fair-queue.ts'
+import type { Schema } from './schema.ts'
+
+const savepoint = CompiledQuery.raw('savepoint write')
+const release = CompiledQuery.raw('release write')
+const rollback = CompiledQuery.raw('rollback to write')
+const maxTransactionMs = 50
+/** The owner of the writes that the service makes for itself. */
+const service = ''
+
+interface Waiting {
+  run(trx: Trx): Promise<void>
+  settle(): void
+  fail(error: unknown): void
+}
+
+/**
+ * Writes that wait for a commit share the next transaction, one savepoint each, so that one fsync serves them all. One
+ * that has taken long takes no further writes: reads wait for it, and so do those who had no turn.
+ */
+export function groupCommit(db: Kysely<Schema>): Pick<Database, 'write' | 'load'> {
+  const queue = createFairQueue<Waiting>()
+  let running = false
+
+  async function drain(): Promise<void> {
+    running = true
+    while (queue.length() > 0) {
+      await eventLoopTurn()
+      const group: Waiting[] = []
+      try {
+        await db.transaction().execute(async (trx) => {
+          const end = performance.now() + maxTransactionMs
+          for (let next = queue.take(); next; next = performance.now() < end ? queue.take() : undefined) {
+            group.push(next.item)
+            await next.item.run(trx)
+          }
+        })
+        for (const write of group) write.settle()
+      } catch (error) {
+        // Those that had no turn would meet the same fault, each after as long a wait.
+        for (const write of [...group, ...takeAll()]) write.fail(error)
+      }
+    }
+    running = false
+  }
+
+  function* takeAll(): Generator<Waiting> {
+    for (let next = queue.take(); next; next = queue.take()) yield next.item
+  }
+
+  const write: Database['write'] = (work, owner = service) =>
+    new Promise((resolve, reject) => {
+      let settle = () => {}
+      queue.add(owner, {
+        async run(trx) {
+          settle = await inSavepoint(trx, work, resolve, reject)
+        },
+        settle: () => settle(),
+        fail: reject,
+      })
+      if (!running) void drain()
+    })
+  return { write, load: () => ({ busy: Number(running), idle: Number(!running), waiting: queue.length() }) }
+}
+
+/** Returns what to do once the shared transaction is committed. */
+async function inSavepoint<T>(
+  trx: Trx,
+  work: (trx: Trx) => Promise<T>,
+  resolve: (value: T) => void,
+  reject: (error: unknown) => void,
+): Promise<() => void> {
+  await trx.executeQuery(savepoint)
+  try {
+    const result = await work(trx)
+    await trx.executeQuery(release)
+    return () => resolve(result)
+  } catch (error) {
+    const isUndone = await undo(trx)
+    if (!isUndone) throw error
+    return () => reject(error)
+  }
+}
+
+/** False if SQLite has ended the whole transaction by itself. */
+async function undo(trx: Trx): Promise<boolean> {
+  try {
+    await trx.executeQuery(rollback)
+    await trx.executeQuery(release)
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,39 @@
+import t from 'tap'
+import { createFairQueue } from '../../src/db/fair-queue.ts'
+
+function takeAll(queue: ReturnType<typeof createFairQueue<string>>): string[] {
+  const taken: string[] = []
+  for (let next = queue.take(); next; next = queue.take()) taken.push(next.item)
+  return taken
+}
+
+t.test('Each owner has a turn before any has a second one, and keeps the order of its own', async (t) => {
+  const queue = createFairQueue<string>()
+  for (const item of ['a1', 'a2', 'a3', 'b1', 'c1', 'c2']) queue.add(item.slice(0, 1), item)
+  t.match([queue.take(), queue.take()], [{ owner: 'a', item: 'a1' }, { item: 'b1' }])
+  queue.add('d', 'd1')
+  t.same(takeAll(queue), ['c1', 'a2', 'd1', 'c2', 'a3'])
+  t.equal(queue.length(), 0)
+})
+
+t.test('One that may have no turn is passed over, and keeps its place', async (t) => {
+  const queue = createFairQueue<string>()
+  for (const item of ['a1', 'b1', 'b2']) queue.add(item.slice(0, 1), item)
+  t.match(
+    queue.take((owner) => owner !== 'a'),
+    { item: 'b1' },
+  )
+  t.equal(
+    queue.take(() => false),
+    undefined,
+  )
+  t.same(takeAll(queue), ['a1', 'b2'])
+})
+
+t.test('Of one owner, 512 items wait; one more is a 503, and others still come in', async (t) => {
+  const queue = createFairQueue<string>()
+  for (let count = 0; count < 512; count++) queue.add('a', 'item')
+  t.throws(() => queue.add('a', 'item'), { code: 'Overloaded', statusCode: 503, headers: { 'retry-after': '1' } })
+  queue.add('b', 'item')
+  t.equal(queue.length(), 513)
+})
