@@ -20,6 +20,8 @@ export interface Database {
    * holds few connections. Without an owner, it is a write that the service makes for itself.
    */
   write<T>(work: (trx: Trx) => Promise<T>, owner?: string): Promise<T>
+  /** Runs `work`, unless another instance is running what has the same name. */
+  exclusively(name: string, work: () => Promise<void>): Promise<void>
   /** The database's clock (Unix ms) as part of a query: all instances share it, even if their own clocks differ. */
   now: RawBuilder<number>
   /** The stored versions of the given entities, in the same order; undefined for unknown ones. */

@@ -6,6 +6,8 @@ import type { Schema } from './schema.ts'
 const leaseMs = 15_000
 const retryMs = 5_000
 const maxAttempts = 3
+/** What a sweep lists at a time. */
+const listLength = 100
 
 /** Leases use the database's clock, which all workers share. */
 type Now = Database['now']
@@ -115,16 +117,19 @@ export async function isCurrent(db: Db, { id, fence }: Attempt): Promise<boolean
   return row !== undefined
 }
 
-/** Expired exports, and failed ones created before `failedBefore`. */
-export async function listOutdated(db: Db, now: number, failedBefore: number) {
-  return db
-    .selectFrom('exports')
-    .select(['id', 'user_id', 'object_key'])
-    .where(({ or, and, eb }) =>
-      or([
-        and([eb('status', '=', 'completed'), eb('expires_at', '<=', now)]),
-        and([eb('status', '=', 'failed'), eb('created_at', '<=', failedBefore)]),
-      ]),
-    )
-    .execute()
+export type OutdatedExport = Pick<ExportRow, 'id' | 'user_id' | 'object_key'>
+
+/** The completed exports that expired first, without the first `offset` ones. */
+export async function listExpired(db: Db, now: number, offset: number): Promise<OutdatedExport[]> {
+  return outdated(db, offset).where('expires_at', '<=', now).orderBy('expires_at').orderBy('id').execute()
+}
+
+/** The oldest failed exports that were created before `end`, without the first `offset` ones. */
+export async function listFailed(db: Db, end: number, offset: number): Promise<OutdatedExport[]> {
+  const failed = outdated(db, offset).where('status', '=', 'failed')
+  return failed.where('created_at', '<=', end).orderBy('created_at').orderBy('id').execute()
+}
+
+function outdated(db: Db, offset: number) {
+  return db.selectFrom('exports').select(['id', 'user_id', 'object_key']).limit(listLength).offset(offset)
 }

@@ -44,6 +44,20 @@ export function openPostgres(url: string, log: FastifyBaseLogger): Database {
     bulk: db,
     // The service's own writes are few, and must not wait for users: leases would run out.
     write: (work, owner) => (owner === undefined ? transact(work) : admission.run(owner, () => transact(work))),
+    /** The lock belongs to its connection, so it ends with it, however this process may end. */
+    exclusively: (name, work) =>
+      db.connection().execute(async (connection) => {
+        const key = sql`hashtext(${name})`
+        const { rows } = await sql<{ locked: boolean }>`select pg_try_advisory_lock(${key}) as locked`.execute(
+          connection,
+        )
+        if (!rows[0]?.locked) return
+        try {
+          await work()
+        } finally {
+          await sql`select pg_advisory_unlock(${key})`.execute(connection)
+        }
+      }),
     now: sql`(extract(epoch from clock_timestamp()) * 1000)::bigint`,
     ...postgresBatches,
     isUnavailable,

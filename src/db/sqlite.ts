@@ -21,6 +21,7 @@ export async function openSqlite(path: string): Promise<Database> {
     db,
     bulk,
     ...groupCommit(db),
+    exclusively: (_, work) => work(),
     now: sql`cast(unixepoch('subsec') * 1000 as integer)`,
     ...sqliteBatches,
     isUnavailable: (error) =>

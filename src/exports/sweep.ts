@@ -1,6 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { Database } from '../db/database.ts'
-import { isCurrent, listOutdated } from '../db/export-jobs.ts'
+import { isCurrent, listExpired, listFailed, type OutdatedExport } from '../db/export-jobs.ts'
 import { deleteExport } from '../db/exports.ts'
 import { attemptOf } from '../objects/object-key.ts'
 import type { ObjectStore } from '../objects/store.ts'
@@ -14,28 +14,53 @@ export interface ExportSweepParts {
 
 export const keptMs = 7 * 24 * 60 * 60 * 1000
 
-/** Removes expired exports, failed ones of the same age, and objects that no export refers to. */
-export async function sweepExports(parts: ExportSweepParts): Promise<void> {
-  await removeOutdated(parts)
-  await removeOrphans(parts)
+/** Each removes what it finds until nothing is left or it is stopped. */
+export const exportSweeps = { 'expired exports': removeExpired, 'failed exports': removeFailed, orphans: removeOrphans }
+
+async function removeExpired(parts: ExportSweepParts, stop: AbortSignal): Promise<void> {
+  const now = parts.clock()
+  await removeAll(parts, stop, (offset) => listExpired(parts.database.db, now, offset))
 }
 
-async function removeOutdated({ database, objects, clock, log }: ExportSweepParts): Promise<void> {
-  const now = clock()
-  for (const { id, user_id, object_key } of await listOutdated(database.db, now, now - keptMs)) {
-    try {
-      // The file goes first: if that fails, the row still refers to it.
-      if (object_key !== null) await objects.remove(object_key)
-      await database.write((trx) => deleteExport(trx, user_id, id))
-    } catch (error) {
-      log.error({ err: error, exportId: id }, 'an expired export could not be removed')
+async function removeFailed(parts: ExportSweepParts, stop: AbortSignal): Promise<void> {
+  const end = parts.clock() - keptMs
+  await removeAll(parts, stop, (offset) => listFailed(parts.database.db, end, offset))
+}
+
+async function removeAll(
+  parts: ExportSweepParts,
+  stop: AbortSignal,
+  list: (offset: number) => Promise<OutdatedExport[]>,
+): Promise<void> {
+  // What could not be removed would be listed again and again, so it is passed over until the next sweep.
+  let kept = 0
+  for (let rows = await list(0); rows.length > 0; rows = await list(kept)) {
+    for (const row of rows) {
+      if (stop.aborted) return
+      if (!(await remove(parts, row))) kept++
     }
   }
 }
 
+async function remove(
+  { database, objects, log }: ExportSweepParts,
+  { id, user_id, object_key }: OutdatedExport,
+): Promise<boolean> {
+  try {
+    // The file goes first: if that fails, the row still refers to it.
+    if (object_key !== null) await objects.remove(object_key)
+    await database.write((trx) => deleteExport(trx, user_id, id))
+    return true
+  } catch (error) {
+    log.error({ err: error, exportId: id }, 'an expired export could not be removed')
+    return false
+  }
+}
+
 /** An attempt is in the database before its object is begun, so an object without a current attempt is an orphan. */
-async function removeOrphans({ database, objects, log }: ExportSweepParts): Promise<void> {
+async function removeOrphans({ database, objects, log }: ExportSweepParts, stop: AbortSignal): Promise<void> {
   for await (const key of objects.list()) {
+    if (stop.aborted) return
     if (await isCurrent(database.db, attemptOf(key))) continue
     await objects.remove(key)
     log.info({ object: key }, 'removed an object that belongs to no export')

@@ -1,25 +1,39 @@
-import { sweepRows } from '../db/sweep.ts'
-import { type ExportSweepParts, sweepExports } from '../exports/sweep.ts'
+import type { Database } from '../db/database.ts'
+import { rowSweeps } from '../db/sweep.ts'
+import { type ExportSweepParts, exportSweeps } from '../exports/sweep.ts'
 
 const hourMs = 3_600_000
+const sweeps = { ...rowSweeps, ...exportSweeps }
 
-/** Removes what has expired, at the start and then hourly. */
-export function startSweeps(parts: ExportSweepParts): { close(): Promise<void> } {
-  const run = async () => {
-    try {
-      await sweepRows(parts.database, parts.clock())
-      await sweepExports(parts)
-    } catch (error) {
-      parts.log.error({ err: error }, 'the sweep failed')
+export interface SweepParts extends ExportSweepParts {
+  database: ExportSweepParts['database'] & Pick<Database, 'exclusively'>
+}
+
+/** Removes what has expired, at the start and then hourly, on one instance at a time. */
+export function startSweeps(parts: SweepParts): { close(): Promise<void> } {
+  const stop = new AbortController()
+
+  async function sweepAll(): Promise<void> {
+    // One that fails leaves the others to do their work.
+    for (const [name, sweep] of Object.entries(sweeps)) {
+      await sweep(parts, stop.signal).catch((err) => parts.log.error({ err, sweep: name }, 'a sweep failed'))
     }
   }
+
+  async function run(): Promise<void> {
+    await parts.database
+      .exclusively('sweep', sweepAll)
+      .catch((err) => parts.log.error({ err }, 'the sweeps could not be run'))
+  }
+
   let running = run()
   const timer = setInterval(() => {
-    running = run()
+    running = running.then(run)
   }, hourMs).unref()
   return {
     async close() {
       clearInterval(timer)
+      stop.abort()
       await running
     },
   }

@@ -1,8 +1,18 @@
+import { existsSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { mock } from 'node:test'
+import Sqlite from 'better-sqlite3'
+import { sql } from 'kysely'
 import t from 'tap'
-import { sweepRows } from '../../src/db/sweep.ts'
+import { v7 as uuidv7 } from 'uuid'
+import type { Database } from '../../src/db/database.ts'
+import { startSweeps } from '../../src/operating/sweep.ts'
 import { buildApp } from '../support/app.ts'
 import { change, pullAll } from '../support/changes.ts'
+import { countRows } from '../support/database.ts'
+import { sweepExports, sweepRows } from '../support/sweeps.ts'
+import { until } from '../support/until.ts'
 
 const dayMs = 86_400_000
 
@@ -71,3 +81,103 @@ t.test('And then hourly', async (t) => {
   }
   t.equal(await left(), 0)
 })
+
+t.test(
+  'Many rows go in batches of 500, each in a transaction of its own, so that users’ writes get in between',
+  async (t) => {
+    const { user, context } = await buildApp(t)
+    const { database } = context
+    const ada = await user('ada')
+    await seedTokens(database, ada.loginId, 1200)
+    const events: string[] = []
+    const write = database.write
+    database.write = async (work, owner) => {
+      const result = await write(work, owner)
+      events.push(owner === undefined ? String((await expiredTokens(database)).length) : 'a write of hers')
+      return result
+    }
+    const swept = sweepRows(database, Date.now())
+    await ada.call('POST', '/api/v1/sync/push', { body: { changes: [change({ entity_id: 'x' })] } })
+    await swept
+    const batches = events.filter((event) => event !== 'a write of hers')
+    t.same(batches, ['700', '200', '0', '0', '0'], 'expired tokens left after each transaction of the sweep')
+    t.ok(events.indexOf('a write of hers') < events.indexOf('0'), events.join())
+    t.equal((await ada.call('GET', '/api/v1/auth/session')).status, 200, 'her login lives on')
+  },
+)
+
+t.test('What is removed is found by an index', async (t) => {
+  const { prepare } = Sqlite.prototype
+  t.teardown(() => Object.assign(Sqlite.prototype, { prepare }))
+  const statements: string[] = []
+  Sqlite.prototype.prepare = function (this: Sqlite.Database, statement: string) {
+    statements.push(statement)
+    return prepare.call(this, statement)
+  } as typeof prepare
+  const { user, context, dataDir } = await buildApp(t)
+  await seedTokens(context.database, (await user('ada')).loginId, 1)
+  await sweepRows(context.database, Date.now())
+  await sweepExports(context)
+
+  const sqlite = new Sqlite(join(dataDir, 'bookmarks.db'), { readonly: true })
+  t.teardown(() => sqlite.close())
+  const plans = statements
+    .filter((statement) => /^delete | offset /.test(statement))
+    .flatMap((statement) => {
+      const parameters = Array.from(statement.matchAll(/\?/g), () => null)
+      return sqlite.prepare(`explain query plan ${statement}`).all(parameters) as { detail: string }[]
+    })
+  const ways = [...new Set(plans.map(({ detail }) => detail))]
+  t.same(
+    ways.filter((way) => way.startsWith('SCAN')),
+    [],
+  )
+  t.same(
+    ways.flatMap((way) => /(?<=INDEX )\w+ \(\w+<\?\)/.exec(way) ?? []),
+    [
+      'tokens_expiry (expires_at<?)',
+      'devices_last_sync (last_sync<?)',
+      'rejections_age (created_at<?)',
+      'exports_expiry (expires_at<?)',
+    ],
+    'the oldest first',
+  )
+})
+
+t.test('A sweep that fails leaves the others to do their work, and the log names it', async (t) => {
+  const first = await buildApp(t)
+  const ada = await first.user('ada')
+  const start = Date.now()
+  await ada.call('POST', '/api/v1/sync/push', { body: { changes: [change({ entity_id: 'x', timestamp: start })] } })
+  const loser = change({ entity_id: 'x', timestamp: start - 1, device_id: 'device-b' })
+  await ada.call('POST', '/api/v1/sync/push', { body: { changes: [loser] } })
+  const { db } = first.context.database
+  await sql`create trigger t before delete on devices begin select raise(abort, 'not today'); end`.execute(db)
+  const orphan = join(first.dataDir, 'exports', `${uuidv7()}.1`)
+  await writeFile(orphan, '')
+
+  const parts = { ...first.context, clock: () => start + 401 * dayMs }
+  const sweeps = startSweeps(parts)
+  t.teardown(() => sweeps.close())
+  await until(() => !existsSync(orphan))
+  const { tokens, logins, rejections, devices } = await countRows(first.context)
+  t.same([tokens, logins, rejections, devices], [undefined, undefined, undefined, 2])
+  const errors = first.log.map((line) => JSON.parse(line)).filter(({ level }) => level >= 50)
+  t.match(errors, [{ msg: 'a sweep failed', sweep: 'devices', err: { message: 'not today' } }])
+  t.equal(errors.length, 1)
+})
+
+async function seedTokens(database: Database, login_id: string, count: number): Promise<void> {
+  const rows = Array.from({ length: count }, (_, index) => ({ hash: `expired-${index}`, expires_at: index }))
+  await database.write(async (trx) => {
+    for (const row of rows)
+      await trx
+        .insertInto('tokens')
+        .values({ ...row, kind: 'session', login_id, issued_at: 0 })
+        .execute()
+  })
+}
+
+async function expiredTokens({ db }: Database) {
+  return db.selectFrom('tokens').select('hash').where('expires_at', '<', 10_000).execute()
+}

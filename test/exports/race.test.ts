@@ -1,6 +1,6 @@
 import t from 'tap'
-import { sweepExports } from '../../src/exports/sweep.ts'
 import { testOnEachStore } from '../support/stores.ts'
+import { sweepExports } from '../support/sweeps.ts'
 import {
   buildFixture,
   exportId,

@@ -1,7 +1,7 @@
 import t from 'tap'
-import { sweepExports } from '../../src/exports/sweep.ts'
 import { ObjectNotFoundError } from '../../src/objects/store.ts'
 import { testOnEachStore } from '../support/stores.ts'
+import { sweepExports } from '../support/sweeps.ts'
 import {
   buildFixture,
   exportId,

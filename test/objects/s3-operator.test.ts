@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import t from 'tap'
 import type { S3Environment } from '../../scripts/development/servers/minio.ts'
-import { sweepExports } from '../../src/exports/sweep.ts'
 import { customerKeyHeaders } from '../../src/objects/s3-client.ts'
 import { exportId, largeImport } from '../exports/fixture.ts'
 import { buildApp } from '../support/app.ts'
@@ -12,6 +11,7 @@ import { createdExport } from '../support/exports.ts'
 import { sharedMinio } from '../support/minio.ts'
 import { startRecorder } from '../support/s3-servers.ts'
 import { openClient, openS3, pieces, read } from '../support/s3-store.ts'
+import { sweepExports } from '../support/sweeps.ts'
 
 const minio = await sharedMinio(t)
 if (typeof minio === 'string') t.pass('no MinIO', { skip: minio })

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { saveRecords } from '../../src/db/records.ts'
-import { sweepExports } from '../../src/exports/sweep.ts'
 import { startExportWorker } from '../../src/exports/worker.ts'
 import { bookmark, openFile, until } from '../exports/fixture.ts'
 import { buildApp } from '../support/app.ts'
@@ -9,6 +8,7 @@ import { databaseUrl, isPostgres } from '../support/database-url.ts'
 import { endLeases, finishedExport } from '../support/exports.ts'
 import { folder, type Service, startService } from '../support/service.ts'
 import { type Operator, type TestStore, testOnEachStore } from '../support/stores.ts'
+import { sweepExports } from '../support/sweeps.ts'
 
 const path = '/api/v1/exports'
 const hour = 3_600_000

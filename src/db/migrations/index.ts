@@ -4,6 +4,7 @@ import { quota } from './0002-quota.ts'
 import { overwritten } from './0003-overwritten.ts'
 import { ciphertexts } from './0004-ciphertexts.ts'
 import { rejections } from './0005-rejections.ts'
+import { sweeps } from './0006-sweeps.ts'
 
 /** Applied in order of their names; a released one never changes. `text` is a column type that compares by bytes. */
 export function migrationsWith(text: Text): Record<string, Migration> {
@@ -13,5 +14,6 @@ export function migrationsWith(text: Text): Record<string, Migration> {
     '0003-overwritten': overwritten,
     '0004-ciphertexts': ciphertexts(text),
     '0005-rejections': rejections,
+    '0006-sweeps': sweeps,
   }
 }

@@ -1,0 +1,15 @@
+import type { Database } from '../../src/db/database.ts'
+import { rowSweeps } from '../../src/db/sweep.ts'
+import { type ExportSweepParts, exportSweeps } from '../../src/exports/sweep.ts'
+
+const { signal } = new AbortController()
+
+/** What the hourly sweep does to the rows that are not exports. */
+export async function sweepRows(database: Pick<Database, 'write'>, now: number): Promise<void> {
+  for (const sweep of Object.values(rowSweeps)) await sweep({ database, clock: () => now }, signal)
+}
+
+/** What it does to exports and their files. */
+export async function sweepExports(parts: ExportSweepParts): Promise<void> {
+  for (const sweep of Object.values(exportSweeps)) await sweep(parts, signal)
+}
