@@ -7,8 +7,9 @@
 const order = {
   browser: ['protocol', 'client', 'web'],
   server: [
-    ...['protocol', 'contract', 'config', 'seal', 'db', 'pulse', 'provider', 'auth', 'sync', 'objects', 'exports'],
-    ...['realtime', 'operating', 'operations', 'http', 'commands', 'context.ts', 'app.ts', 'main.ts'],
+    ...['protocol', 'event-loop.ts', 'contract', 'config', 'seal', 'db', 'pulse', 'provider', 'auth', 'sync'],
+    ...['objects', 'exports', 'realtime', 'operating', 'operations', 'http', 'commands'],
+    ...['context.ts', 'app.ts', 'main.ts'],
   ],
 }
 

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { createPause } from '../event-loop.ts'
 import type { Database, Trx } from './database.ts'
 import { type StoredVersion, versionColumns } from './rows.ts'
 import { columnsOf, type Table, upsertFrom } from './upsert.ts'
@@ -14,7 +15,9 @@ export const sqliteBatches: Pick<Database, 'findVersions' | 'upsert' | 'settleEn
       .where('entity_id', '=', '')
       .compile()
     const found: (StoredVersion | undefined)[] = []
+    const pause = createPause()
     for (const { entity_type, entity_id } of keys) {
+      await pause()
       const { rows } = await trx.executeQuery<StoredVersion>({ ...query, parameters: [userId, entity_type, entity_id] })
       found.push(rows[0])
     }
@@ -25,7 +28,11 @@ export const sqliteBatches: Pick<Database, 'findVersions' | 'upsert' | 'settleEn
     if (rows.length === 0) return
     const columns = columnsOf(table)
     const query = upsertFrom(table, sql`values (${sql.join(columns)})`).compile(trx)
-    for (const row of rows) await trx.executeQuery({ ...query, parameters: columns.map((column) => row[column]) })
+    const pause = createPause()
+    for (const row of rows) {
+      await pause()
+      await trx.executeQuery({ ...query, parameters: columns.map((column) => row[column]) })
+    }
   },
 
   /** Works on a set, because most of the entities have no open conflict. */

@@ -5,7 +5,7 @@ import openapi from '../../generated/openapi.json' with { type: 'json' }
 import { operations } from '../../generated/operations.ts'
 import type { OperationId } from '../contract/schemas.ts'
 import type { Answer, Handler, HttpOperationId, OperationRequest, Operations } from '../operations/operation.ts'
-import { type BodyParts, checkMediaType, demandBody, holdBody } from './bodies.ts'
+import { type BodyParts, checkMediaType, demandBody, holdBodies } from './bodies.ts'
 import { bindRealtime, type RealtimeParts } from './realtime.ts'
 import { createSecurity, type SecurityParts } from './security.ts'
 
@@ -20,7 +20,7 @@ export async function bindOperations<Parts extends BindingParts>(
   handlers: Operations<HttpOperationId, Parts>,
 ): Promise<void> {
   const secure = createSecurity(parts)
-  const hold = holdBody(parts)
+  const hold = holdBodies(parts)
   assertBound(handlers)
 
   function route(operationId: OperationId) {
@@ -32,7 +32,7 @@ export async function bindOperations<Parts extends BindingParts>(
       // An operation without a 429 has no limit or session to check: health reports are never refused.
       onRequest: '429' in responses ? [secure(operationId), checkMediaType] : checkMediaType,
       // A GET's body is never read.
-      ...(method !== 'GET' && { preParsing: hold }),
+      ...(method !== 'GET' && { preParsing: hold(maxElementsOf(requestBody)) }),
       ...(requestBody && 'content' in requestBody && { preValidation: demandBody(requestBody.required) }),
       ...(bodyLimit && { bodyLimit }),
       // An operation without a 400 handles malformed parameters itself.
@@ -56,6 +56,18 @@ function contractOf(operationId: OperationId): Operation {
   const { path, method } = operations[operationId]
   const paths = openapi.paths as unknown as Record<string, Record<string, Operation>>
   return paths[path]?.[method.toLowerCase()] as Operation
+}
+
+/** How many elements the arrays of a valid body have at most. */
+function maxElementsOf(requestBody: Operation['requestBody']): number {
+  if (!requestBody || !('content' in requestBody)) return 0
+  const schema = requestBody.content['application/json']?.schema as OpenAPIV3_1.ReferenceObject | undefined
+  const name = schema?.$ref.split('/').at(-1) as keyof typeof openapi.components.schemas
+  const { properties = {} } = openapi.components.schemas[name] as OpenAPIV3_1.NonArraySchemaObject
+  return Object.values(properties as Record<string, { maxItems?: number }>).reduce(
+    (sum, { maxItems = 0 }) => sum + maxItems,
+    0,
+  )
 }
 
 function handle<Op extends HttpOperationId, Parts>(handler: Handler<Op, Parts>, parts: Parts) {

@@ -2,6 +2,8 @@ import { Transform } from 'node:stream'
 import type { FastifyBaseLogger, FastifyInstance, FastifyRequest, preParsingHookHandler } from 'fastify'
 import { ServiceError } from '../contract/errors.ts'
 import type { BodyBudget } from './body-budget.ts'
+import { createShapeCheck } from './body-shape.ts'
+import { parseJson } from './json.ts'
 import { createRefusal } from './pressure.ts'
 import { InvalidRequest } from './validation.ts'
 
@@ -22,15 +24,14 @@ const json = /^application\/json[ \t]*(;[ \t]*charset=("utf-8"|utf-8)[ \t]*)?$/i
 /** Only JSON bodies are accepted. An empty one counts as none, because fetch wrappers send that. */
 export function registerBodies(app: FastifyInstance): void {
   app.decorateRequest('work', undefined)
-  const parse = app.getDefaultJsonParser('error', 'error')
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body: string, done) => {
-    if (body.length === 0) done(null, undefined)
-    else
-      parse(request, body, (error, value) =>
-        done(error && new InvalidBody('body must be JSON', { cause: error }), value),
-      )
-  })
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, async (_request: FastifyRequest, body: string) =>
+    body.length === 0
+      ? undefined
+      : parseJson(body).catch((cause) => {
+          throw new InvalidBody('body must be JSON', { cause })
+        }),
+  )
   // The export file's type is for responses only, but the binding warns about types in the contract without a parser.
   app.addContentTypeParser('application/octet-stream', (_request, _payload, done) =>
     done(new ServiceError('UnsupportedMediaType')),
@@ -51,26 +52,35 @@ export async function checkMediaType({ method, headers }: FastifyRequest): Promi
     throw new ServiceError('UnsupportedMediaType')
 }
 
-/** Counts the body into the budget as it arrives, until the request is over and nothing works on it any more. */
-export function holdBody({ bodies, log }: BodyParts): preParsingHookHandler {
+/**
+ * Counts the body into the budget as it arrives, until the request is over and nothing works on it any more. A body that
+ * can be no valid one is refused before the rest has arrived.
+ */
+export function holdBodies({ bodies, log }: BodyParts) {
   const refuse = createRefusal(log, 'too many bytes of request bodies in memory: refusing some requests')
-  return (request, reply, payload, done) => {
-    const { 'content-length': length, 'transfer-encoding': coding } = request.headers
-    const announced = Number(length ?? 0)
-    const isNeverRead = (coding === undefined && announced === 0) || announced > request.routeOptions.bodyLimit
-    if (isNeverRead) return done(null, payload)
-    const owner = request.session?.userId ?? ''
-    if (!bodies.hasRoom(owner, announced)) return done(refuse())
-    const hold = bodies.hold(owner)
-    reply.raw.once('close', () => Promise.allSettled([request.work]).then(hold.release))
-    const counted = new Transform({
-      transform: (chunk: Buffer, _encoding, next) => (hold.add(chunk.length) ? next(null, chunk) : next(refuse())),
-    })
-    payload.once('error', (error) => counted.destroy(error))
-    // The rest is read and discarded, because otherwise the client would not see the response.
-    counted.once('error', () => payload.resume())
-    done(null, payload.pipe(counted))
-  }
+  return (maxElements: number): preParsingHookHandler =>
+    (request, reply, payload, done) => {
+      const { 'content-length': length, 'transfer-encoding': coding } = request.headers
+      const announced = Number(length ?? 0)
+      const isNeverRead = (coding === undefined && announced === 0) || announced > request.routeOptions.bodyLimit
+      if (isNeverRead) return done(null, payload)
+      const owner = request.session?.userId ?? ''
+      if (!bodies.hasRoom(owner, announced)) return done(refuse())
+      const hold = bodies.hold(owner)
+      reply.raw.once('close', () => Promise.allSettled([request.work]).then(hold.release))
+      const findFault = createShapeCheck(maxElements)
+      const counted = new Transform({
+        transform(chunk: Buffer, _encoding, next) {
+          if (!hold.add(chunk.length)) return next(refuse())
+          const fault = findFault(chunk)
+          next(fault === undefined ? null : new InvalidBody(`body ${fault}`), chunk)
+        },
+      })
+      payload.once('error', (error) => counted.destroy(error))
+      // The rest is read and discarded, because otherwise the client would not see the response.
+      counted.once('error', () => payload.resume())
+      done(null, payload.pipe(counted))
+    }
 }
 
 /** Fastify does not validate a missing body: a required one is demanded here, an optional one becomes `{}`. */

@@ -3,7 +3,7 @@ import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import { operations } from '../../generated/operations.ts'
 import { ServiceError } from '../contract/errors.ts'
 
-/** A push or import of 32 MiB blocks the loop for half a second, which hardly matters when averaged over the sample. */
+/** A push or import of 32 MiB holds the loop in steps, which hardly matter when averaged over the sample. */
 const sampleMs = 2000
 const maxMeanDelayMs = 250
 /** This many at a time are never refused: if the loop lags without a queue, refusing would not help. */

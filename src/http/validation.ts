@@ -1,6 +1,8 @@
+import type { ErrorObject } from 'ajv'
 import type { FastifySchemaCompiler } from 'fastify'
 import { describeFault } from '../contract/faults.ts'
 import { ajv } from '../contract/validators.ts'
+import { createPause } from '../event-loop.ts'
 
 /** A part of the request violates the contract; `validationContext` (set by Fastify) says which part. */
 export class InvalidRequest extends Error {
@@ -8,20 +10,46 @@ export class InvalidRequest extends Error {
   readonly statusCode = 400
 }
 
-interface ParameterSchema {
-  properties?: Record<string, { type?: string }>
+interface PartSchema {
+  properties?: Record<string, { type?: string; items?: object }>
 }
 
 type Values = Record<string, unknown>
 
 /** Bodies are validated as they are. Parameters arrive as text, so integers among them are parsed first. */
-export const validatorCompiler: FastifySchemaCompiler<ParameterSchema> = ({ schema, httpPart }) => {
+export const validatorCompiler: FastifySchemaCompiler<PartSchema> = ({ schema, httpPart }) => {
+  const hasArrays = Object.values(schema.properties ?? {}).some(({ items }) => items)
+  if (httpPart === 'body' && hasArrays) return compileInSteps(schema) as ReturnType<FastifySchemaCompiler<PartSchema>>
   const validate = ajv.compile(schema)
   const integers = Object.entries(schema.properties ?? {}).filter(([, { type }]) => type === 'integer')
   return (data: Values) => {
     if (httpPart !== 'body') for (const [name] of integers) data[name] = readInteger(data[name])
-    return validate(data) ? true : { error: new InvalidRequest(describeFault(validate.errors)) }
+    return validate(data) ? true : { error: invalid(validate.errors) }
   }
+}
+
+/** For bodies with long arrays: their elements are validated one by one, so that the event loop turns between them. */
+function compileInSteps(schema: PartSchema) {
+  const properties = Object.entries(schema.properties ?? {})
+  const arrays = properties.flatMap(([name, { items }]) => (items ? [{ name, validate: ajv.compile(items) }] : []))
+  const withoutItems = properties.map(([name, { items: _items, ...property }]) => [name, property])
+  const validateRest = ajv.compile({ ...schema, properties: Object.fromEntries(withoutItems) })
+  return async (body: Values) => {
+    if (!validateRest(body)) throw invalid(validateRest.errors)
+    const pause = createPause()
+    for (const { name, validate } of arrays) {
+      for (const [index, element] of ((body[name] ?? []) as unknown[]).entries()) {
+        if (!validate(element)) throw invalid(validate.errors, `/${name}/${index}`)
+        await pause()
+      }
+    }
+  }
+}
+
+function invalid(errors: ErrorObject[] | null | undefined, at = ''): InvalidRequest {
+  return new InvalidRequest(
+    describeFault(errors?.map((error) => ({ ...error, instancePath: `${at}${error.instancePath}` }))),
+  )
 }
 
 /** Parses plain decimals only: what Ajv would coerce (`1e2`, ` 5`) stays text and is refused. */

@@ -3,6 +3,7 @@ import { describeFault } from '../contract/faults.ts'
 import type { Schemas } from '../contract/schemas.ts'
 import { compileSchema } from '../contract/validators.ts'
 import type { StoredVersion } from '../db/rows.ts'
+import { createPause } from '../event-loop.ts'
 import { isFarAhead } from '../protocol/far-ahead.ts'
 import type { Device } from './device.ts'
 import type { Winner } from './replacement.ts'
@@ -26,7 +27,7 @@ export async function importBookmarks(
   candidates: Candidate[],
 ): Promise<Schemas['ImportResponse']> {
   const now = parts.clock()
-  const faults = findFaults(candidates, now)
+  const faults = await findFaults(candidates, now)
   const valid = candidates.filter((candidate) => !faults.has(candidate)) as ImportBookmark[]
   const changes = valid.map((bookmark) => ({ entity_type: 'bookmark' as const, entity_id: bookmark.id, bookmark }))
   const { verdicts } = await writeRecords(parts, { userId, now, syncedBy: deviceId }, changes, ([change], stored) => {
@@ -46,10 +47,12 @@ export async function importBookmarks(
 }
 
 /** A second element with the id of a valid one is a fault, too. */
-function findFaults(candidates: Candidate[], now: number): Map<Candidate, string> {
+async function findFaults(candidates: Candidate[], now: number): Promise<Map<Candidate, string>> {
+  const pause = createPause()
   const seen = new Set<string>()
   const faults = new Map<Candidate, string>()
   for (const candidate of candidates) {
+    await pause()
     const fault = findFault(candidate, now) ?? (seen.has(candidate.id) ? inUse : undefined)
     if (fault) faults.set(candidate, fault)
     else seen.add(candidate.id)

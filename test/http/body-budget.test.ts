@@ -18,7 +18,7 @@ t.test('128 MiB of bodies at a time, half of them from one user: what would exce
   const before = await snapshot(context)
   const held = await hold(ada, 64 * mebibyte - 20)
 
-  t.test('One user gets half: others are not affected', async (t) => {
+  await t.test('One user gets half: others are not affected', async (t) => {
     t.equal(await send(ada, 20), 200)
     t.same(await send(ada, 21), unavailable)
     t.equal(await send(bob, 32 * mebibyte), 200)

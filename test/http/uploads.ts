@@ -17,6 +17,7 @@ export interface Upload {
   answer: Promise<Answered>
   /** This many spaces, which JSON ignores. */
   send(bytes: number): void
+  write(text: string): void
   end(text: string): void
   abort(): void
 }
@@ -89,6 +90,7 @@ export async function beginUpload(origin: string, options: UploadOptions): Promi
   return {
     answer,
     send: (bytes) => sent.write(blanks.subarray(0, bytes)),
+    write: (text) => sent.write(text),
     end: (text) => sent.end(text),
     abort: () => sent.destroy(),
   }

@@ -1,0 +1,45 @@
+import { setImmediate as eventLoopTurn } from 'node:timers/promises'
+import { createPause } from '../event-loop.ts'
+
+/** Parsing as much as this takes a few milliseconds. */
+const smallLength = 1024 * 1024
+/** Without any of these, no member has a name that matters, however it is escaped. */
+const suspects = ['__proto__', 'constructor', '\\u00']
+
+/**
+ * Parses JSON, and refuses members that would reach an object's prototype if somebody copied them. With a large text
+ * the event loop turns between the steps.
+ */
+export async function parseJson(text: string): Promise<unknown> {
+  const isLarge = text.length > smallLength
+  if (isLarge) await eventLoopTurn()
+  const value: unknown = JSON.parse(text.startsWith('\ufeff') ? text.slice(1) : text)
+  if (isLarge) await eventLoopTurn()
+  if (suspects.some((suspect) => text.includes(suspect))) await assertHarmless(value)
+  return value
+}
+
+async function assertHarmless(root: unknown): Promise<void> {
+  const pause = createPause()
+  const waiting: object[] = []
+  const add = (value: unknown) => {
+    if (typeof value === 'object' && value !== null) waiting.push(value)
+  }
+  add(root)
+  for (let value = waiting.pop(); value; value = waiting.pop()) {
+    await pause()
+    if (Array.isArray(value)) value.forEach(add)
+    else {
+      if (
+        Object.hasOwn(value, '__proto__') ||
+        hasPrototype(Object.getOwnPropertyDescriptor(value, 'constructor')?.value)
+      )
+        throw new SyntaxError('a member would reach a prototype')
+      Object.values(value).forEach(add)
+    }
+  }
+}
+
+function hasPrototype(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, 'prototype')
+}

@@ -1,0 +1,80 @@
+import t from 'tap'
+import { createShapeCheck } from '../../src/http/body-shape.ts'
+import { snapshot } from '../support/database.ts'
+import { nothing, openForUploads } from './uploads.ts'
+
+const json = { 'content-type': 'application/json' }
+const [push, bulkImport, login] = ['/api/v1/sync/push', '/api/v1/sync/import', '/api/v1/auth/login']
+/** What the operations take, in tokens, and their answer to more. */
+const limits = [
+  { path: push, most: 501_024, start: '{"changes":[]', error: 'Invalid changes format' },
+  { path: bulkImport, most: 501_024, start: '{"bookmarks":[]', error: 'Invalid bookmarks format' },
+  { path: '/api/v1/sync/pull', most: 1024, start: '{"since":0', error: 'body must have at most 1024 JSON tokens' },
+  { path: '/api/v1/auth/logout', most: 1024, start: '{"a":0', error: 'body must have at most 1024 JSON tokens' },
+]
+
+/** A body with an unknown array, and so many tokens. */
+function withTokens(start: string, tokens: number): string {
+  const before = `${start},"unknown":[0`
+  const rest = tokens - [...before.matchAll(/[[{,:]|"\w+"/g)].length
+  return `${before}${',0'.repeat(rest)}]}`
+}
+
+t.test('A body has as many tokens as its operation could use, and no more', async (t) => {
+  const { context, user } = await openForUploads(t)
+  const ada = await user('ada')
+  const before = await snapshot(context)
+  for (const { path, most, start, error } of limits) {
+    const send = (tokens: number) =>
+      ada.call('POST', path, { headers: json, payload: Buffer.from(withTokens(start, tokens)) })
+    const refused = await send(most + 1)
+    t.same([refused.status, refused.body], [400, { error }], path)
+    t.equal(await snapshot(context), before, 'nothing changed')
+    t.equal((await send(most)).status, 200, path)
+  }
+})
+
+t.test('A body that can be no valid one is refused while it arrives, and the rest is read', async (t) => {
+  const { user, bodies, begin, send, abort } = await openForUploads(t)
+  const ada = await user('ada')
+  for (const [path, start, error] of [
+    [push, `{"changes":[${'{},'.repeat(300_000)}`, 'Invalid changes format'],
+    [push, '['.repeat(100), 'Invalid changes format'],
+    [bulkImport, `{"bookmarks":[${'{"id":"x"},'.repeat(200_000)}`, 'Invalid bookmarks format'],
+    [login, '['.repeat(100), 'Invalid returnTo'],
+    [login, `[${'"",'.repeat(1000)}`, 'Invalid returnTo'],
+  ] as const) {
+    const upload = await begin({ path, cookie: ada.cookie })
+    upload.write(start)
+    const { status, body } = await upload.answer
+    t.same([status, body], [400, { error }], start.slice(0, 20))
+    upload.send(1024 * 1024)
+    upload.end(nothing)
+    await abort([])
+    t.equal(bodies.waitingBytes(), 0)
+  }
+  t.equal(await send(ada, 100), 200)
+})
+
+t.test('However a body is cut into chunks, what stands in strings is no token', (t) => {
+  const strings = ['', '{[,:]}', '\\', '\\\\', '"', '\\"', '"\\', '\n\u2028', 'ä€😀', '\\u0022'].map((text) =>
+    JSON.stringify({ [text]: text }),
+  )
+  const text = `{"strings":[${strings}],"nested":${'['.repeat(62)}${']'.repeat(62)}}`
+  const tokens = 4 + strings.length * 5 - 1 + 3 + 62
+  const full = Buffer.from(`[${text}${',0'.repeat(1024 - tokens - 1)}]`)
+  const tooMuch = Buffer.from(`[${text}${',0'.repeat(1024 - tokens)}]`)
+  const faults = (body: Buffer, size: number) => {
+    const check = createShapeCheck(0)
+    const chunks = Array.from({ length: Math.ceil(body.length / size) }, (_, index) =>
+      body.subarray(index * size, (index + 1) * size),
+    )
+    return chunks.map(check).find((fault) => fault !== undefined)
+  }
+  const sizes = Array.from({ length: 300 }, (_, index) => index + 1)
+  t.same(new Set(sizes.map((size) => faults(full, size))), new Set([undefined]))
+  t.same(new Set(sizes.map((size) => faults(tooMuch, size))), new Set(['must have at most 1024 JSON tokens']))
+  const deeper = Buffer.from(`[[${text}]]`)
+  t.same(new Set(sizes.map((size) => faults(deeper, size))), new Set(['must be nested at most 64 deep']))
+  t.end()
+})
