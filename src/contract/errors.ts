@@ -17,6 +17,7 @@ const errors = {
   BookmarkNotFound: [404, 'Bookmark not found'],
   ExportNotFound: [404, 'Export not found'],
   KeyringNotFound: [404, 'Keyring not found'],
+  RequestTimeout: [408, 'Request timeout'],
   BookmarkExists: [409, 'Bookmark already exists'],
   KeyringChanged: [409, 'Keyring was changed'],
   TooLarge: [413, 'Request body too large'],

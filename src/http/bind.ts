@@ -20,7 +20,7 @@ export async function bindOperations<Parts extends BindingParts>(
   handlers: Operations<HttpOperationId, Parts>,
 ): Promise<void> {
   const secure = createSecurity(parts)
-  const hold = holdBodies(parts)
+  const hold = holdBodies(app, parts)
   assertBound(handlers)
 
   function route(operationId: OperationId) {

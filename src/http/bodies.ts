@@ -2,8 +2,10 @@ import { Transform } from 'node:stream'
 import type { FastifyBaseLogger, FastifyInstance, FastifyRequest, preParsingHookHandler } from 'fastify'
 import { ServiceError } from '../contract/errors.ts'
 import type { BodyBudget } from './body-budget.ts'
+import { watchProgress } from './body-progress.ts'
 import { createShapeCheck } from './body-shape.ts'
 import { parseJson } from './json.ts'
+import { networkOf } from './limits.ts'
 import { createRefusal } from './pressure.ts'
 import { InvalidRequest } from './validation.ts'
 
@@ -54,33 +56,42 @@ export async function checkMediaType({ method, headers }: FastifyRequest): Promi
 
 /**
  * Counts the body into the budget as it arrives, until the request is over and nothing works on it any more. A body that
- * can be no valid one is refused before the rest has arrived.
+ * cannot be valid, or that hardly goes on, is refused before the rest has arrived.
  */
-export function holdBodies({ bodies, log }: BodyParts) {
+export function holdBodies(app: FastifyInstance, { bodies, log }: BodyParts) {
   const refuse = createRefusal(log, 'too many bytes of request bodies in memory: refusing some requests')
+  const progress = watchProgress(app)
   return (maxElements: number): preParsingHookHandler =>
     (request, reply, payload, done) => {
       const { 'content-length': length, 'transfer-encoding': coding } = request.headers
       const announced = Number(length ?? 0)
       const isNeverRead = (coding === undefined && announced === 0) || announced > request.routeOptions.bodyLimit
       if (isNeverRead) return done(null, payload)
-      const owner = request.session?.userId ?? ''
+      const owner = request.session?.userId ?? networkOf(request.ip)
       if (!bodies.hasRoom(owner, announced)) return done(refuse())
       const hold = bodies.hold(owner)
       reply.raw.once('close', () => Promise.allSettled([request.work]).then(hold.release))
       const findFault = createShapeCheck(maxElements)
+      const arrival = progress.begin(() => counted.destroy(tooSlow()))
       const counted = new Transform({
         transform(chunk: Buffer, _encoding, next) {
+          arrival.count(chunk.length)
           if (!hold.add(chunk.length)) return next(refuse())
           const fault = findFault(chunk)
           next(fault === undefined ? null : new InvalidBody(`body ${fault}`), chunk)
         },
       })
       payload.once('error', (error) => counted.destroy(error))
+      counted.once('close', arrival.end)
       // The rest is read and discarded, because otherwise the client would not see the response.
       counted.once('error', () => payload.resume())
       done(null, payload.pipe(counted))
     }
+}
+
+/** Whatever else the client has to send is not read. */
+function tooSlow(): ServiceError {
+  return new ServiceError('RequestTimeout', { headers: { connection: 'close' } })
 }
 
 /** Fastify does not validate a missing body: a required one is demanded here, an optional one becomes `{}`. */

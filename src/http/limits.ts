@@ -54,7 +54,7 @@ function ignoreUsedUp(used: unknown): void {
 }
 
 /** With IPv6, one subscriber has a whole /64. */
-function networkOf(address: string): string {
+export function networkOf(address: string): string {
   if (!ipaddr.isValid(address)) return address
   const parsed = ipaddr.process(address)
   return parsed.kind() === 'ipv6' ? parsed.toByteArray().slice(0, 8).join('.') : parsed.toString()

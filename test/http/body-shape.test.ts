@@ -34,7 +34,7 @@ t.test('A body has as many tokens as its operation could use, and no more', asyn
   }
 })
 
-t.test('A body that can be no valid one is refused while it arrives, and the rest is read', async (t) => {
+t.test('A body that cannot be valid is refused while it arrives, and the rest is read', async (t) => {
   const { user, bodies, begin, send, abort } = await openForUploads(t)
   const ada = await user('ada')
   for (const [path, start, error] of [

@@ -4,6 +4,7 @@ import { buffer } from 'node:stream/consumers'
 import type { Test } from 'tap'
 import { buildApp, type TestUser } from '../support/app.ts'
 import { type Answered, checkAnswer } from '../support/contract.ts'
+import { holdIntervals } from '../support/intervals.ts'
 import { until } from '../support/until.ts'
 
 export const mebibyte = 1024 * 1024
@@ -23,6 +24,7 @@ export interface Upload {
 }
 
 export interface UploadOptions {
+  method?: string
   path?: string
   cookie?: string
   /** What the Content-Length announces; without one the body goes in chunks. */
@@ -31,8 +33,9 @@ export interface UploadOptions {
 
 const blanks = Buffer.alloc(32 * mebibyte, ' ')
 
-/** The service on a port, and what its requests hold. */
+/** The service on a port, and what its requests hold. Bodies arrive too slowly only if time is made to `pass`. */
 export async function openForUploads(t: Test) {
+  const pass = holdIntervals(t)
   const app = await buildApp(t)
   const origin = await app.listen()
   const { bodies } = app.context
@@ -62,14 +65,14 @@ export async function openForUploads(t: Test) {
     for (const upload of uploads) upload.abort()
     await until(() => bodies.waitingBytes() === 0)
   }
-  return { ...app, origin, bodies, begin, hold, send, abort }
+  return { ...app, origin, bodies, begin, hold, send, abort, pass }
 }
 
 /** Resolves once the service has the head of the request. */
 export async function beginUpload(origin: string, options: UploadOptions): Promise<Upload> {
-  const { path = push, cookie, length } = options
+  const { method = 'POST', path = push, cookie, length } = options
   const sent = request(origin + path, {
-    method: 'POST',
+    method,
     agent: false,
     headers: {
       'content-type': 'application/json',
@@ -80,7 +83,7 @@ export async function beginUpload(origin: string, options: UploadOptions): Promi
   })
   const answer = (async () => {
     const [response] = (await once(sent, 'response')) as [IncomingMessage]
-    return checkAnswer('POST', path, response.statusCode ?? 0, response.headers, await buffer(response))
+    return checkAnswer(method, path, response.statusCode ?? 0, response.headers, await buffer(response))
   })()
   // An aborted request gets no response.
   answer.catch(() => {})

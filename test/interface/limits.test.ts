@@ -78,7 +78,7 @@ t.test('Push and import: at most 10,000 at once, or nothing is applied', async (
   t.same(await countRows(app.context), before)
 })
 
-t.test('Request size: 1 MiB; push and import 32 MiB', async (t) => {
+t.test('Request size: 1 MiB; push and import 32 MiB; auth 8 KiB', async (t) => {
   const padding = (bytes: number, body: object) => {
     const json = JSON.stringify(body)
     return { payload: json + ' '.repeat(bytes - json.length), headers: { 'content-type': 'application/json' } }
@@ -89,6 +89,7 @@ t.test('Request size: 1 MiB; push and import 32 MiB', async (t) => {
     ['/api/v1/sync/pull', mebibyte, {}, 200],
     ['/api/v1/sync/push', 32 * mebibyte, { changes: [] }, 200],
     ['/api/v1/sync/import', 32 * mebibyte, { bookmarks: [] }, 200],
+    ['/api/v1/auth/logout', 8192, {}, 200],
   ] as const
   for (const [path, most, body, status] of bodies) {
     t.equal((await ada.call('POST', path, padding(most, body))).status, status, `${path}: ${most} bytes`)

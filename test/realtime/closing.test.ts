@@ -1,10 +1,10 @@
 import { once } from 'node:events'
-import { mock } from 'node:test'
 import t, { type Test } from 'tap'
 import type { WebSocket } from 'ws'
 import { endLogin } from '../../src/db/logins.ts'
 import { buildApp, type TestApp, type TestUser } from '../support/app.ts'
 import { change } from '../support/changes.ts'
+import { holdIntervals } from '../support/intervals.ts'
 import { until } from '../support/until.ts'
 import { breakDatabase } from './broken-database.ts'
 import { type Device, openDevice } from './device.ts'
@@ -34,13 +34,6 @@ async function open(t: Test, app = common) {
   const serverSide = [...(app.app.websocketServer.clients as Set<WebSocket>)].at(-1) as WebSocket
   const logged = app.log.length
   return { app, origin, name, ada, device, serverSide, log: () => app.log.slice(logged).join('') }
-}
-
-/** Lets the intervals of what is started from now on run only when told to. Other timers stay as they are. */
-function holdIntervals(t: Test) {
-  mock.timers.enable({ apis: ['setInterval'] })
-  t.teardown(() => mock.timers.reset())
-  return (seconds: number) => mock.timers.tick(seconds * 1000)
 }
 
 function losePulses(t: Test, { context: { pulse } }: TestApp): void {
