@@ -119,7 +119,7 @@ export interface paths {
         };
         /**
          * List bookmarks
-         * @description Lists live bookmarks, newest first (`created_at` descending, then `id` descending). Deleted ones are left out.
+         * @description Lists live bookmarks, newest first (`created_at` descending, then `id` descending). Deleted ones are left out. A long page is read while it is sent: a bookmark that changes meanwhile is sent as it is then, one that is deleted is left out, and `total` is the number at the beginning. A connection that closes early leaves incomplete JSON.
          */
         get: operations["listBookmarks"];
         put?: never;
@@ -1263,7 +1263,7 @@ export interface components {
                 };
             };
         };
-        /** @description A component of the service is unreachable, or this instance is overloaded: it holds at most 128 MiB of request bodies at a time (64 MiB for one user), and refuses some requests while it falls behind. Nothing was changed; try again. */
+        /** @description A component of the service is unreachable, or this instance is overloaded: it holds at most 128 MiB of request bodies at a time (64 MiB for one user) and 128 MiB of responses that nobody has read yet (32 MiB for one user), serves at most 64 downloads (8 for one user), and refuses some requests while it falls behind. Nothing was changed; try again. */
         Unavailable: {
             headers: {
                 "Retry-After": components["headers"]["Retry-After"];

@@ -3,7 +3,7 @@ import type { Config } from './config/config.ts'
 import type { Database } from './db/database.ts'
 import { openDatabase } from './db/open.ts'
 import { type ExportWorker, startExportWorker } from './exports/worker.ts'
-import { type BodyBudget, createBodyBudget } from './http/body-budget.ts'
+import { type Budgets, createBudgets } from './http/budget.ts'
 import { createLimits, type Limits } from './http/limits.ts'
 import { openObjectStore } from './objects/open.ts'
 import type { ObjectStore } from './objects/store.ts'
@@ -19,7 +19,7 @@ import { createSeal, type Seal } from './seal/seal.ts'
 import { loadDevelopmentSecret } from './seal/secret.ts'
 
 /** All parts of the service. Each names what it needs of the others as a type of its own; none imports this one. */
-export interface Context {
+export interface Context extends Budgets {
   config: Config
   log: FastifyBaseLogger
   /** The server's clock, Unix ms. */
@@ -27,7 +27,6 @@ export interface Context {
   database: Database
   seal: Seal
   limits: Limits
-  bodies: BodyBudget
   metrics: Metrics
   provider: Provider
   objects: ObjectStore
@@ -54,8 +53,8 @@ export async function openContext(config: Config, { log, clock = Date.now }: Con
     const objects = keep(await openObjectStore(config))
     const provider = keep(await openIdentityProvider(config))
     const pulse = keep(openPulse(config.databaseUrl, log))
-    const [limits, bodies] = [createLimits(config), createBodyBudget()]
-    const base = { config, log, clock, database, seal, limits, bodies, provider, objects, pulse }
+    const limits = createLimits(config)
+    const base = { config, log, clock, database, seal, limits, ...createBudgets(), provider, objects, pulse }
     const hub = keep(createHub(base))
     const exportWorker = keep(startExportWorker(base))
     const health = keep(startHealth(base))

@@ -8,18 +8,26 @@ export interface PageLimits {
   bytes: number
 }
 
-/** The changes after `since` in order of sequence numbers, up to the limits. Deleted records come without ciphertext. */
+/** A response is read and sent in parts of this size: what one that nobody reads can hold. */
+export const partLimits: PageLimits = { rows: 500, bytes: 512 * 1024 }
+
+/**
+ * The changes after `since` and up to `last` in order of sequence numbers, up to the limits. Deleted records come without
+ * ciphertext.
+ */
 export async function listChangePage(
   db: Db,
   userId: string,
   since: number,
   { rows, bytes }: PageLimits,
+  last = Number.MAX_SAFE_INTEGER,
 ): Promise<Row[]> {
   const changes = db
     .selectFrom('records')
     .select(['stamp', sql<number>`case when deleted_at is null then bytes else 0 end`.as('size')])
     .where('user_id', '=', userId)
     .where('stamp', '>', since)
+    .where('stamp', '<=', last)
     .orderBy('stamp')
     .limit(rows)
   const sums = db

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import type { PageLimits } from './changes.ts'
 import type { Database, Db, Trx } from './database.ts'
 import { type Ciphertext, ciphertext, ciphertexts, type Row, records } from './rows.ts'
 
@@ -6,21 +7,35 @@ export async function findBookmark(db: Db, userId: string, id: string): Promise<
   return liveBookmarks(db, userId).select(ciphertext).where('entity_id', '=', id).executeTakeFirst()
 }
 
-/** Live bookmarks, newest first. */
-export async function listNewest(db: Db, userId: string, limit: number, offset: number): Promise<Row[]> {
-  const page = liveBookmarks(db, userId)
-    .orderBy('created_at', 'desc')
-    .orderBy('entity_id', 'desc')
-    .limit(limit)
-    .offset(offset)
-  // Around the page, because Postgres also computes the columns of the rows that an offset skips.
+/** Where in the newest-first list a page begins: after that many bookmarks, or after the last one of the page before. */
+export type ListStart = { skip: number } | { after: Pick<Row, 'created_at' | 'entity_id'> }
+
+/** Live bookmarks, newest first, up to the limits. */
+export async function listNewest(
+  db: Db,
+  userId: string,
+  start: ListStart,
+  { rows, bytes }: PageLimits,
+): Promise<Row[]> {
+  const sums = db
+    .selectFrom(newestFirst(db, userId, start).limit(rows).as('records'))
+    .selectAll()
+    .select(sql<number>`sum(bytes) over (order by created_at desc, entity_id desc) - bytes`.as('before'))
   return db
-    .selectFrom(page.as('records'))
+    .selectFrom(sums.as('records'))
     .selectAll()
     .select(ciphertext)
+    .where('before', '<', bytes)
     .orderBy('created_at', 'desc')
     .orderBy('entity_id', 'desc')
     .execute()
+}
+
+function newestFirst(db: Db, userId: string, start: ListStart) {
+  const list = liveBookmarks(db, userId).orderBy('created_at', 'desc').orderBy('entity_id', 'desc')
+  if ('skip' in start) return list.offset(start.skip)
+  const { created_at, entity_id } = start.after
+  return list.where(sql<boolean>`(created_at, entity_id) < (${created_at}, ${entity_id})`)
 }
 
 /** Live bookmarks after the id `after`, by id, so that exports can read short pages while bookmarks change. */

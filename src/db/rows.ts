@@ -84,3 +84,8 @@ export const ciphertext = sql<string | null>`case when deleted_at is null then (
   select encrypted_data from ciphertexts
   where ciphertexts.user_id = records.user_id and ciphertexts.stamp = records.data_stamp
 ) end`.as('encrypted_data')
+
+/** What the rows hold of ciphertext, which is ASCII. */
+export function bytesOf(rows: Pick<Row, 'encrypted_data'>[]): number {
+  return rows.reduce((sum, { encrypted_data }) => sum + (encrypted_data?.length ?? 0), 0)
+}

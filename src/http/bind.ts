@@ -4,12 +4,13 @@ import type { OpenAPIV3_1 } from 'openapi-types'
 import openapi from '../../generated/openapi.json' with { type: 'json' }
 import { operations } from '../../generated/operations.ts'
 import type { OperationId } from '../contract/schemas.ts'
-import type { Answer, Handler, HttpOperationId, OperationRequest, Operations } from '../operations/operation.ts'
+import type { Handler, HttpOperationId, OperationRequest, Operations } from '../operations/operation.ts'
 import { type BodyParts, checkMediaType, demandBody, holdBodies } from './bodies.ts'
 import { bindRealtime, type RealtimeParts } from './realtime.ts'
+import { createResponder, holdDownload, type Respond, type ResponseParts } from './responses.ts'
 import { createSecurity, type SecurityParts } from './security.ts'
 
-type BindingParts = BodyParts & RealtimeParts & SecurityParts
+type BindingParts = BodyParts & RealtimeParts & ResponseParts & SecurityParts
 
 type Operation = OpenAPIV3_1.OperationObject<{ 'x-body-limit'?: number }>
 
@@ -21,6 +22,8 @@ export async function bindOperations<Parts extends BindingParts>(
 ): Promise<void> {
   const secure = createSecurity(parts)
   const hold = holdBodies(app, parts)
+  const respond = createResponder(parts)
+  const downloading = holdDownload(parts)
   assertBound(handlers)
 
   function route(operationId: OperationId) {
@@ -28,13 +31,14 @@ export async function bindOperations<Parts extends BindingParts>(
     const { method } = operations[operationId]
     const { requestBody, responses = {}, 'x-body-limit': bodyLimit } = contractOf(operationId)
     return {
-      handler: handle(handlers[operationId] as Handler<HttpOperationId, Parts>, parts),
+      handler: handle(handlers[operationId] as Handler<HttpOperationId, Parts>, parts, respond),
       // An operation without a 429 has no limit or session to check: health reports are never refused.
       onRequest: '429' in responses ? [secure(operationId), checkMediaType] : checkMediaType,
       // A GET's body is never read.
       ...(method !== 'GET' && { preParsing: hold(maxElementsOf(requestBody)) }),
       ...(requestBody && 'content' in requestBody && { preValidation: demandBody(requestBody.required) }),
       ...(bodyLimit && { bodyLimit }),
+      ...(isDownload(responses) && { preHandler: downloading }),
       // An operation without a 400 handles malformed parameters itself.
       attachValidation: !('400' in responses),
     }
@@ -70,11 +74,16 @@ function maxElementsOf(requestBody: Operation['requestBody']): number {
   )
 }
 
-function handle<Op extends HttpOperationId, Parts>(handler: Handler<Op, Parts>, parts: Parts) {
+function isDownload(responses: OpenAPIV3_1.ResponsesObject): boolean {
+  const success = responses['200']
+  return success !== undefined && 'content' in success && 'application/octet-stream' in (success.content ?? {})
+}
+
+function handle<Op extends HttpOperationId, Parts>(handler: Handler<Op, Parts>, parts: Parts, respond: Respond) {
   return async (request: FastifyRequest, reply: FastifyReply) => {
     const work = handler(toOperationRequest<Op>(request), parts)
     request.work = work
-    return send(await work, reply)
+    return respond(await work, request, reply)
   }
 }
 
@@ -83,15 +92,4 @@ function toOperationRequest<Op extends HttpOperationId>(request: FastifyRequest)
   const isMalformed = validationError !== undefined
   const parts = { id, log, address: ip, session, cookie: headers.cookie, params, query, headers, body, isMalformed }
   return parts as unknown as OperationRequest<Op>
-}
-
-function send<Op extends HttpOperationId>(
-  { status, headers = {}, cookies = [], body }: Answer<Op>,
-  reply: FastifyReply,
-): FastifyReply {
-  for (const { name, value, options } of cookies) reply.setCookie(name, value, options)
-  return reply
-    .code(status as number)
-    .headers(headers)
-    .send(body)
 }

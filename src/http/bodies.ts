@@ -1,10 +1,10 @@
 import { Transform } from 'node:stream'
 import type { FastifyBaseLogger, FastifyInstance, FastifyRequest, preParsingHookHandler } from 'fastify'
 import { ServiceError } from '../contract/errors.ts'
-import type { BodyBudget } from './body-budget.ts'
 import { watchProgress } from './body-progress.ts'
 import { createShapeCheck } from './body-shape.ts'
 import { parseJson } from './json.ts'
+import type { Budget } from './budget.ts'
 import { networkOf } from './limits.ts'
 import { createRefusal } from './pressure.ts'
 import { InvalidRequest } from './validation.ts'
@@ -17,7 +17,7 @@ declare module 'fastify' {
 }
 
 export interface BodyParts {
-  bodies: Pick<BodyBudget, 'hasRoom' | 'hold'>
+  bodies: Pick<Budget, 'hasRoom' | 'hold'>
   log: FastifyBaseLogger
 }
 

@@ -12,7 +12,9 @@ type Read = () => Record<string, number> | Promise<Record<string, number>>
 
 export interface GaugeParts {
   metrics: Pick<Metrics, 'registry'>
-  bodies: { waitingBytes(): number }
+  bodies: { held(): number }
+  responses: { held(): number }
+  downloads: { held(): number }
   database: Pick<Database, 'db' | 'load'>
   hub: Pick<Hub, 'sockets' | 'unsentBytes'>
   health: Pick<Health, 'components'>
@@ -24,7 +26,7 @@ export interface GaugeParts {
 
 /** Adds the metrics that are read on request. They describe the whole process, so only one listener may expose them. */
 export function exposeGauges(parts: GaugeParts): Registry {
-  const { metrics, bodies, database, hub, health, limits, exportWorker } = parts
+  const { metrics, bodies, responses, downloads, database, hub, health, limits, exportWorker } = parts
   const registers = [metrics.registry]
 
   function gauge(name: string, help: string, read: () => number): void {
@@ -68,7 +70,9 @@ export function exposeGauges(parts: GaugeParts): Registry {
   counters('ebs_rate_limit_refusals_total', 'Requests and socket messages that got 429, by limit', 'limit', () =>
     limits.refusals(),
   )
-  gauge('ebs_http_request_body_bytes', 'Bytes of request bodies in memory', () => bodies.waitingBytes())
+  gauge('ebs_http_request_body_bytes', 'Bytes of request bodies in memory', () => bodies.held())
+  gauge('ebs_http_response_bytes', 'Bytes of responses that their callers have not read yet', () => responses.held())
+  gauge('ebs_http_downloads', 'Downloads of exports under way', () => downloads.held())
   gauge('ebs_realtime_sockets', 'Open sockets', () => hub.sockets())
   gauge('ebs_realtime_unsent_bytes', 'Unsent bytes in sockets that wait for slow readers', () => hub.unsentBytes())
   counters('ebs_export_attempts_total', 'Attempts by this process to make an export, by outcome', 'outcome', () =>

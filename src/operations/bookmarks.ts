@@ -1,9 +1,10 @@
 import { v7 as uuidv7 } from 'uuid'
 import { ServiceError } from '../contract/errors.ts'
 import type { Schemas } from '../contract/schemas.ts'
+import { partLimits } from '../db/changes.ts'
 import type { Database } from '../db/database.ts'
-import { findBookmark, listNewest } from '../db/records.ts'
-import type { Row } from '../db/rows.ts'
+import { findBookmark, type ListStart, listNewest } from '../db/records.ts'
+import { bytesOf, type Row } from '../db/rows.ts'
 import { findCounters } from '../db/users.ts'
 import { createRecord, deleteRecord, type RestParts, updateRecord } from '../sync/rest.ts'
 import type { Operations } from './operation.ts'
@@ -16,10 +17,8 @@ export const bookmarkOperations: Operations<
   'listBookmarks' | 'createBookmark' | 'getBookmark' | 'updateBookmark' | 'deleteBookmark',
   Parts
 > = {
-  async listBookmarks({ session, query: { page, limit } }, { database: { db } }) {
-    const rows = await listNewest(db, session.userId, limit, (page - 1) * limit)
-    const { live_bookmarks: total } = await findCounters(db, session.userId)
-    return { status: 200, body: { data: rows.map(toBookmark), meta: { total, page, limit } } }
+  async listBookmarks({ session, query: { page, limit } }, { database }) {
+    return { status: 200, parts: listInParts(database, session.userId, page, limit) }
   },
 
   async createBookmark({ session, headers, body }, parts) {
@@ -43,6 +42,29 @@ export const bookmarkOperations: Operations<
     await deleteRecord(parts, { userId: session.userId, deviceId: headers['x-device-id'] }, params.id)
     return { status: 200, body: { success: true } }
   },
+}
+
+/** Bookmarks that are deleted meanwhile are left out; those that are created do not move the others. */
+async function* listInParts(
+  database: Pick<Database, 'db'>,
+  userId: string,
+  page: number,
+  limit: number,
+): AsyncGenerator<Schemas['BookmarkPage'], Schemas['BookmarkPage']> {
+  const { live_bookmarks: total } = await findCounters(database.db, userId)
+  const meta = { total, page, limit }
+  let start: ListStart = { skip: (page - 1) * limit }
+  for (let left = limit; ; ) {
+    const limits = { rows: Math.min(left, partLimits.rows), bytes: partLimits.bytes }
+    const rows = await listNewest(database.db, userId, start, limits)
+    const data = rows.map(toBookmark)
+    const last = rows.at(-1)
+    left -= rows.length
+    const isPart = left > 0 && (rows.length === limits.rows || bytesOf(rows) >= limits.bytes)
+    if (!isPart || !last) return { data, meta }
+    yield { data, meta }
+    start = { after: last }
+  }
 }
 
 function toBookmark({

@@ -36,14 +36,20 @@ export interface OperationRequest<Op extends OperationId> {
   isMalformed: boolean
 }
 
+/**
+ * A large body, read and sent in parts. Each of them has the body's form and a part of its array; everything else is
+ * taken from the one that is returned.
+ */
+export type InParts<Json> = AsyncGenerator<Json, Json>
+
 type AnswerBody<Response> = Response extends { content: { 'application/json': infer Json } }
-  ? { body: Json }
+  ? { body: Json } | { parts: InParts<Json> }
   : Response extends { content: { 'application/octet-stream': unknown } }
     ? { body: Readable }
     : { body?: undefined }
 
 /** What the contract allows an operation to return: one of its statuses with the body of that status. */
-export type Answer<Op extends OperationId> = {
+type Answer<Op extends OperationId> = {
   [Status in keyof contract[Op]['responses']]: {
     status: Status
     headers?: Record<string, string>

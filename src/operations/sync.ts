@@ -22,7 +22,7 @@ export const syncOperations: Operations<'getSyncStatus' | 'pullChanges' | 'pushC
 
   async pullChanges({ session, headers, body: { since, limit } }, parts) {
     const device = { userId: session.userId, deviceId: headers['x-device-id'] }
-    return { status: 200, body: await pull(parts, device, since, limit) }
+    return { status: 200, parts: pull(parts, device, since, limit) }
   },
 
   async pushChanges({ session, headers, body }, parts) {

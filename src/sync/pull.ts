@@ -1,9 +1,9 @@
 import type { Schemas } from '../contract/schemas.ts'
-import { listChangePage } from '../db/changes.ts'
+import { listChangePage, partLimits } from '../db/changes.ts'
 import type { Database } from '../db/database.ts'
 import { findDevice, saveCursor } from '../db/devices.ts'
 import { hasPulledWinner, settleDevice } from '../db/rejections.ts'
-import type { Row } from '../db/rows.ts'
+import { bytesOf } from '../db/rows.ts'
 import { findCounters, lockUser } from '../db/users.ts'
 import { type Device, unknownDevice } from './device.ts'
 import { toSyncEvent } from './event.ts'
@@ -17,31 +17,40 @@ export interface PullParts {
   metrics: { countPull(changes: number): void }
 }
 
-/** The changes after `since` in order of sequence numbers, at most `limit` and about 8 MiB of them. */
-export async function pull(
+/**
+ * The changes after `since` in order of sequence numbers, at most `limit` and about 8 MiB of them, in parts. Each part is
+ * a response of its own up to there; the last one is returned, once the device's cursor is stored.
+ */
+export async function* pull(
   parts: PullParts,
   device: Device,
   since: number,
   limit: number,
-): Promise<Schemas['PullResponse']> {
-  // Read before the changes: what is written in between has a greater sequence number, and is not skipped.
-  const { last_stamp } = await findCounters(parts.database.db, device.userId)
-  const { rows, hasMore } = await readPage(parts, device.userId, since, limit)
-  const cursor = rows.at(-1)?.stamp ?? last_stamp
-  if (device.deviceId !== unknownDevice) await keepCursor(parts, device, cursor)
-  parts.metrics.countPull(rows.length)
-  return { changes: rows.map(toSyncEvent), last_sync_timestamp: cursor, has_more: hasMore }
-}
-
-async function readPage(
-  { database }: PullParts,
-  userId: string,
-  since: number,
-  limit: number,
-): Promise<{ rows: Row[]; hasMore: boolean }> {
-  const rows = await listChangePage(database.db, userId, since, { rows: limit + 1, bytes: maxBytes })
-  const bytes = rows.reduce((sum, { encrypted_data }) => sum + (encrypted_data?.length ?? 0), 0)
-  return { rows: rows.slice(0, limit), hasMore: rows.length > limit || bytes >= maxBytes }
+): AsyncGenerator<Schemas['PullResponse'], Schemas['PullResponse']> {
+  const { database } = parts
+  // What is written from now on is left to the next pull: a change of an entity that was sent would come twice.
+  const { last_stamp } = await findCounters(database.db, device.userId)
+  let [cursor, left, bytesLeft] = [since, limit, maxBytes]
+  for (;;) {
+    const limits = { rows: Math.min(left + 1, partLimits.rows), bytes: Math.min(bytesLeft, partLimits.bytes) }
+    const rows = await listChangePage(database.db, device.userId, cursor, limits, last_stamp)
+    const bytes = bytesOf(rows)
+    const sent = rows.slice(0, left)
+    cursor = sent.at(-1)?.stamp ?? cursor
+    left -= sent.length
+    bytesLeft -= bytes
+    const has_more = rows.length > sent.length || bytesLeft <= 0
+    const isPart = !has_more && (rows.length === limits.rows || bytes >= limits.bytes)
+    const changes = sent.map(toSyncEvent)
+    if (isPart) {
+      yield { changes, last_sync_timestamp: cursor, has_more: true }
+      continue
+    }
+    if (left === limit) cursor = last_stamp
+    if (device.deviceId !== unknownDevice) await keepCursor(parts, device, cursor)
+    parts.metrics.countPull(limit - left)
+    return { changes, last_sync_timestamp: cursor, has_more }
+  }
 }
 
 /** Writes only if the cursor has moved or `last_sync` is stale: most pulls find nothing new, and should not write. */

@@ -70,7 +70,7 @@ t.test('128 MiB of bodies at a time, half of them from one user: what would exce
 
   t.test('Afterwards there is room again, nothing has changed, and the log reports the refusals', async (t) => {
     for (const person of [ada, eve]) t.equal(await send(person, 32 * mebibyte), 200)
-    await until(() => bodies.waitingBytes() === 0)
+    await until(() => bodies.held() === 0)
     t.equal(await snapshot(context), before)
     const told = (part: string) => log.filter((line) => line.includes(part)).map((line) => JSON.parse(line))
     t.match(told('too many bytes')[0], { level: 40, refused: 1 })
@@ -97,7 +97,7 @@ t.test('What is announced and not sent takes no room from others', async (t) => 
   const [ada, bob] = [await user('ada'), await user('bob')]
   const announced: Upload[] = []
   while (announced.length < 12) announced.push(await begin({ cookie: ada.cookie, length: 32 * mebibyte }))
-  t.equal(bodies.waitingBytes(), 0)
+  t.equal(bodies.held(), 0)
   t.equal(await send(ada, mebibyte), 200)
   t.equal(await send(bob, mebibyte), 200)
   await abort(announced)
@@ -110,7 +110,7 @@ t.test(`${atOnce} of 32 MiB at once: 128 MiB are never exceeded, and four or mor
   const people = await Promise.all(names.map(user))
   let highest = 0
   const watch = () => {
-    highest = Math.max(highest, bodies.waitingBytes())
+    highest = Math.max(highest, bodies.held())
     timer.refresh()
   }
   const timer = setTimeout(watch)
@@ -126,5 +126,5 @@ t.test(`${atOnce} of 32 MiB at once: 128 MiB are never exceeded, and four or mor
   t.same(new Set(statuses), new Set([200, 503]))
   t.ok(statuses.filter((status) => status === 200).length >= 4, String(statuses))
   t.ok(highest > 64 * mebibyte && highest <= most, `at most ${highest} bytes`)
-  await until(() => bodies.waitingBytes() === 0)
+  await until(() => bodies.held() === 0)
 })

@@ -40,9 +40,9 @@ t.test('However a request ends, its bytes are released', async (t) => {
   for (const [name, end] of Object.entries(ends)) {
     const upload = await begin({ cookie })
     upload.send(mebibyte)
-    await until(() => bodies.waitingBytes() === mebibyte)
+    await until(() => bodies.held() === mebibyte)
     await end(upload)
-    await until(() => bodies.waitingBytes() === 0)
+    await until(() => bodies.held() === 0)
     t.pass(name)
   }
 })
@@ -65,7 +65,7 @@ t.test('A body in use is counted, even when its client is gone', async (t) => {
     new Promise<boolean>((resolve) => app.server.getConnections((_, count) => resolve(count > 0)))
   upload.abort()
   await until(async () => !(await isConnected()))
-  t.equal(bodies.waitingBytes(), mebibyte + nothing.length)
+  t.equal(bodies.held(), mebibyte + nothing.length)
   finish.resolve()
-  await until(() => bodies.waitingBytes() === 0)
+  await until(() => bodies.held() === 0)
 })

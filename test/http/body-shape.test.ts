@@ -51,7 +51,7 @@ t.test('A body that cannot be valid is refused while it arrives, and the rest is
     upload.send(1024 * 1024)
     upload.end(nothing)
     await abort([])
-    t.equal(bodies.waitingBytes(), 0)
+    t.equal(bodies.held(), 0)
   }
   t.equal(await send(ada, 100), 200)
 })

@@ -15,14 +15,14 @@ t.test('A body that does not go on: 408, whatever the operation, and nothing cha
   const cookie = `${ada.cookie}; service_refresh=${ada.refresh}`
   const uploads = await Promise.all(operations.map(({ method, path }) => begin({ method, path, cookie })))
   for (const upload of uploads) upload.write('{')
-  await until(() => bodies.waitingBytes() === uploads.length)
+  await until(() => bodies.held() === uploads.length)
   pass(20)
   const answers = await Promise.all(uploads.map(({ answer }) => answer))
   t.same(
     answers.map(({ status, body, headers }) => [status, body, headers.connection]),
     operations.map(() => [408, { error: 'Request timeout' }, 'close']),
   )
-  await until(() => bodies.waitingBytes() === 0)
+  await until(() => bodies.held() === 0)
   t.equal(await snapshot(context), before)
 })
 
@@ -34,7 +34,7 @@ t.test('64 unfinished logins and two unfinished pushes keep nobody out, and hold
   while (logins.length < 64) logins.push(await begin({ path: login }))
   for (const upload of logins) upload.send(8 * kibibyte)
   const most = 62 * mebibyte + 64 * 8 * kibibyte
-  await until(() => bodies.waitingBytes() === most)
+  await until(() => bodies.held() === most)
   for (const upload of logins.slice(32)) upload.send(mebibyte)
   const tooLarge = await Promise.all(logins.slice(32).map(({ answer }) => answer))
   t.same(new Set(tooLarge.map(({ status }) => status)), new Set([413]), 'a login has 8 KiB')
@@ -44,7 +44,7 @@ t.test('64 unfinished logins and two unfinished pushes keep nobody out, and hold
   pass(20)
   const slow = await Promise.all([...held, ...logins.slice(0, 32)].map(({ answer }) => answer))
   t.same(new Set(slow.map(({ status }) => status)), new Set([408]))
-  await until(() => bodies.waitingBytes() === 0)
+  await until(() => bodies.held() === 0)
   t.equal(await send(eve, mebibyte), 200)
   const isConnected = () => new Promise((resolve) => app.server.getConnections((_, count) => resolve(count > 0)))
   await until(async () => !(await isConnected()))
@@ -59,7 +59,7 @@ t.test('A body that goes on is left alone; the more it holds, the faster it must
     steady.send(steadily)
     dripping.send(dripped)
     arrived += steadily + dripped
-    await until(() => bodies.waitingBytes() === arrived)
+    await until(() => bodies.held() === arrived)
     pass(10)
     await new Promise(setImmediate)
   }
@@ -67,7 +67,7 @@ t.test('A body that goes on is left alone; the more it holds, the faster it must
   await arrive(16 * kibibyte, 2 * mebibyte)
   await arrive(16 * kibibyte, 16 * kibibyte)
   t.equal((await dripping.answer).status, 408)
-  await until(() => bodies.waitingBytes() === 48 * kibibyte)
+  await until(() => bodies.held() === 48 * kibibyte)
   steady.end(nothing)
   t.equal((await steady.answer).status, 200)
 })

@@ -43,13 +43,13 @@ export async function openForUploads(t: Test) {
 
   /** Unfinished pushes of the user that hold this much. */
   async function hold({ cookie }: TestUser, bytes: number): Promise<Upload[]> {
-    const [before, uploads] = [bodies.waitingBytes(), [] as Upload[]]
+    const [before, uploads] = [bodies.held(), [] as Upload[]]
     for (let left = bytes; left > 0; left -= 31 * mebibyte) {
       const upload = await begin({ cookie, length: 32 * mebibyte })
       upload.send(Math.min(left, 31 * mebibyte))
       uploads.push(upload)
     }
-    await until(() => bodies.waitingBytes() === before + bytes)
+    await until(() => bodies.held() === before + bytes)
     return uploads
   }
 
@@ -63,7 +63,7 @@ export async function openForUploads(t: Test) {
 
   async function abort(uploads: Upload[]): Promise<void> {
     for (const upload of uploads) upload.abort()
-    await until(() => bodies.waitingBytes() === 0)
+    await until(() => bodies.held() === 0)
   }
   return { ...app, origin, bodies, begin, hold, send, abort, pass }
 }

@@ -1,5 +1,5 @@
 import Sqlite from 'better-sqlite3'
-import { sql } from 'kysely'
+import { type KyselyPlugin, sql } from 'kysely'
 import type { Context } from '../../src/context.ts'
 import { isPostgres } from './database-url.ts'
 
@@ -29,6 +29,24 @@ export async function findStored({ database: { db } }: Context, userId: string) 
     .select('encrypted_data')
     .where('records.user_id', '=', userId)
     .executeTakeFirstOrThrow()
+}
+
+/** The most ciphertext that a query has returned from now on. */
+export function watchReads({ database }: Context): () => number {
+  let most = 0
+  const watch: KyselyPlugin = {
+    transformQuery: ({ node }) => node,
+    async transformResult({ result }) {
+      const lengths = result.rows.map(({ encrypted_data }) => String(encrypted_data ?? '').length)
+      most = Math.max(
+        most,
+        lengths.reduce((sum, length) => sum + length, 0),
+      )
+      return result
+    },
+  }
+  database.db = database.db.withPlugin(watch)
+  return () => most
 }
 
 /** What the driver throws if the disk does not respond. */

@@ -1,0 +1,122 @@
+import { Readable } from 'node:stream'
+import type { FastifyBaseLogger, FastifyReply, FastifyRequest, preHandlerAsyncHookHandler } from 'fastify'
+import type { Cookie } from '../auth/cookies.ts'
+import type { InParts } from '../operations/operation.ts'
+import type { Budget, Hold } from './budget.ts'
+import { createJoin, inSlices, maxSliceBytes } from './parts.ts'
+import { createRefusal } from './pressure.ts'
+import { createTurns } from './turns.ts'
+
+export interface ResponseParts {
+  responses: Pick<Budget, 'hasRoom' | 'hold'>
+  downloads: Pick<Budget, 'hold'>
+  log: FastifyBaseLogger
+}
+
+/** What any operation returns. */
+interface Answered {
+  status: PropertyKey
+  headers?: Record<string, string>
+  cookies?: Cookie[]
+  body?: object | undefined
+  parts?: InParts<object>
+}
+
+export type Respond = (answer: Answered, request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
+
+/** What a response in parts counts as until its end: as JSON, few parts of `partLimits` are longer. */
+const partBytes = 1.5 * 1024 * 1024
+/** What is read for a response counts only afterwards, so a user has no more of these reads under way. */
+const readsOfOne = 4
+
+/**
+ * Sends what an operation returned, no faster than its caller reads, and counts its bytes until then. If there is no room
+ * for it, a read is refused, except a short one, such as a health report. A write is not, because it is done; its
+ * response is hardly longer than its request.
+ */
+export function createResponder({ responses, log }: ResponseParts): Respond {
+  const refuse = createRefusal(log, 'too many bytes of responses in memory: refusing some requests')
+  const inTurn = createTurns(readsOfOne)
+
+  return async ({ status, headers = {}, cookies = [], body, parts }, request, reply) => {
+    reply.code(status as number)
+    const payload = parts
+      ? await inTurn(ownerOf(request), () => start(parts, request, reply))
+      : whole(body, request, reply)
+    for (const { name, value, options } of cookies) reply.setCookie(name, value, options)
+    return reply.headers(headers).send(payload)
+  }
+
+  function whole(body: object | undefined, request: FastifyRequest, reply: FastifyReply) {
+    if (body === undefined || body instanceof Readable) return body
+    const text = toJson(body, reply)
+    const hold = holdUntilSent(responses, request, reply)
+    const isRefusable = request.method === 'GET' && text.length > maxSliceBytes
+    if (!isRefusable) hold.insist(text.length)
+    else if (!hold.add(text.length)) throw refuse()
+    return toPayload(text, reply)
+  }
+
+  /** Reads the first part, which is usually everything. */
+  async function start(parts: InParts<object>, request: FastifyRequest, reply: FastifyReply) {
+    if (!responses.hasRoom(ownerOf(request), partBytes)) throw refuse()
+    const first = await parts.next()
+    const hold = holdUntilSent(responses, request, reply)
+    if (first.done) {
+      const text = toJson(first.value, reply)
+      if (!hold.add(text.length)) throw refuse()
+      return toPayload(text, reply)
+    }
+    if (!hold.add(partBytes)) throw refuse()
+    reply.type(json)
+    // If a part fails, it is too late for a status: the connection ends before the JSON does.
+    return sendParts(first, parts, reply).once('error', (err) => request.log.error({ err }, 'a response failed midway'))
+  }
+}
+
+function sendParts(first: IteratorYieldResult<object>, parts: InParts<object>, reply: FastifyReply): Readable {
+  const join = createJoin((part) => toJson(part, reply))
+  let isOver = false
+  return inSlices(join(first), async () => {
+    if (isOver) return undefined
+    const part = await parts.next()
+    isOver = part.done === true
+    return join(part)
+  })
+}
+
+/** A download keeps a file or a connection to the object store open, so it needs room before it begins. */
+export function holdDownload({ downloads, log }: ResponseParts): preHandlerAsyncHookHandler {
+  const refuse = createRefusal(log, 'too many downloads under way: refusing some')
+  return async (request, reply) => {
+    if (!holdUntilSent(downloads, request, reply).add(1)) throw refuse()
+  }
+}
+
+function holdUntilSent(budget: Pick<Budget, 'hold'>, request: FastifyRequest, reply: FastifyReply): Hold {
+  const hold = budget.hold(ownerOf(request))
+  if (reply.raw.destroyed) hold.release()
+  else reply.raw.once('close', hold.release)
+  return hold
+}
+
+/** Callers without a session are one owner. */
+function ownerOf({ session }: FastifyRequest): string {
+  return session?.userId ?? ''
+}
+
+const json = 'application/json; charset=utf-8'
+
+/** As the contract's schema of the response describes it. */
+function toJson(body: object, reply: FastifyReply): string {
+  return String(
+    reply.getSerializationFunction(`${reply.statusCode}`, 'application/json')?.(body as Record<string, unknown>),
+  )
+}
+
+function toPayload(text: string, reply: FastifyReply): string | Readable {
+  reply.type(json)
+  if (text.length <= maxSliceBytes) return text
+  reply.header('content-length', Buffer.byteLength(text))
+  return inSlices(text)
+}
