@@ -16,6 +16,7 @@ import { registerPressure } from './http/pressure.ts'
 import { registerProbes } from './http/probes.ts'
 import { isRealtimeUpgrade } from './http/realtime.ts'
 import { registerLog, registerRequestCount } from './http/requests.ts'
+import { closeStalledConnections } from './http/stalls.ts'
 import { validatorCompiler } from './http/validation.ts'
 import { registerWebApp } from './http/web-app.ts'
 import { accountOperations } from './operations/account.ts'
@@ -57,6 +58,7 @@ export async function createApp(context: Context): Promise<FastifyInstance> {
     preClose: (done) => void hub.close().then(() => app.websocketServer.close(() => done())),
   })
   app.addHook('preClose', async () => closeConnectionsAsTheyIdle(app.server))
+  closeStalledConnections(app.server)
   registerErrors(app, context)
   registerLog(app)
   registerRequestCount(app, context.metrics)
