@@ -200,6 +200,9 @@ export interface paths {
          *     numbers. While `has_more` is true, repeat with `since` set to the returned `last_sync_timestamp`. A page may end
          *     before `limit` (after 8 MiB of ciphertext); only `has_more` tells whether it was the last. A device's own changes
          *     are returned, too; it recognises them by `device_id`.
+         *
+         *     A `since` above the user's last sequence number counts as 0: the database was restored from a backup, and what is
+         *     written afterwards would otherwise be skipped. So `last_sync_timestamp` can be lower than `since`: store it anyway.
          */
         post: operations["pullChanges"];
         delete?: never;
@@ -727,7 +730,7 @@ export interface components {
         /** @description Where to continue from. */
         PullRequest: {
             /**
-             * @description The cursor (Unix ms); changes after it are returned.
+             * @description The cursor (Unix ms); changes after it are returned. Above the user's last sequence number it counts as 0.
              * @default 0
              * @example 1763700000000
              */
@@ -1892,7 +1895,7 @@ export interface operations {
                 user_id?: string;
                 /** @description Used in place of `X-Device-ID`. */
                 device_id?: components["schemas"]["Id"];
-                /** @description The cursor (Unix ms) to replay missed changes from. Without it the channel starts with the next change. */
+                /** @description The cursor (Unix ms) to replay missed changes from; above the user's last sequence number it counts as 0. Without it the channel starts with the next change. */
                 since?: number;
             };
             header?: {

@@ -4,6 +4,7 @@ import type { Database } from '../db/database.ts'
 import { findAliveLogins } from '../db/logins.ts'
 import type { Row } from '../db/rows.ts'
 import { findCounters } from '../db/users.ts'
+import { continueFrom } from '../sync/cursor.ts'
 import { toSyncEvent } from '../sync/event.ts'
 import { type Connection, closeCodes } from './connection.ts'
 
@@ -75,7 +76,7 @@ async function greet(parts: DeliveryParts, userId: string, connections: Readonly
   const { last_stamp } = await findCounters(parts.database.db, userId)
   for (const connection of await keepAlive(parts, fresh)) {
     const { since = last_stamp } = connection.peer
-    connection.greet(Math.min(since, last_stamp), parts.clock())
+    connection.greet(continueFrom(since, last_stamp), parts.clock())
   }
 }
 

@@ -5,6 +5,7 @@ import { findDevice, saveCursor } from '../db/devices.ts'
 import { hasPulledWinner, settleDevice } from '../db/rejections.ts'
 import { bytesOf } from '../db/rows.ts'
 import { findCounters, lockUser } from '../db/users.ts'
+import { continueFrom } from './cursor.ts'
 import { type Device, unknownDevice } from './device.ts'
 import { toSyncEvent } from './event.ts'
 
@@ -30,7 +31,7 @@ export async function* pull(
   const { database } = parts
   // What is written from now on is left to the next pull: a change of an entity that was sent would come twice.
   const { last_stamp } = await findCounters(database.db, device.userId)
-  let [cursor, left, bytesLeft] = [since, limit, maxBytes]
+  let [cursor, left, bytesLeft] = [continueFrom(since, last_stamp), limit, maxBytes]
   for (;;) {
     const limits = { rows: Math.min(left + 1, partLimits.rows), bytes: Math.min(bytesLeft, partLimits.bytes) }
     const rows = await listChangePage(database.db, device.userId, cursor, limits, last_stamp)
