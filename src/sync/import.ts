@@ -62,9 +62,10 @@ async function findFaults(candidates: Candidate[], now: number): Promise<Map<Can
 
 /** Milliseconds are also beyond the schema's range, but that they are not seconds is the better reason. */
 function findFault(candidate: Candidate & Partial<ImportBookmark>, now: number): string | undefined {
-  const ahead = (['date_added', 'date_modified'] as const).find((field) =>
-    isFarAhead(Number(candidate[field]) * 1000, now),
-  )
+  const ahead = (['date_added', 'date_modified'] as const).find((field) => {
+    const seconds: unknown = candidate[field]
+    return typeof seconds === 'number' && isFarAhead(seconds * 1000, now)
+  })
   if (ahead) return `${ahead} is not in seconds`
   return isImportBookmark(candidate) ? undefined : describeFault(isImportBookmark.errors)
 }

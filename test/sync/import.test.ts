@@ -111,6 +111,29 @@ t.test('A bookmark that fails is reported in errors with its id; the others are 
   t.equal((await pullAll(ada)).changes.length, faults.length, 'what failed left nothing behind')
 })
 
+t.test('A date that is nested, however deeply, is a fault of its bookmark alone', async (t) => {
+  const { user } = await sharedApp()
+  const ada = await user('ada')
+  const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth)
+  const element = (id: string, dates: string) => `{"id":"${id}","encrypted_data":"d","data_hash":"h"${dates}}`
+  for (const depth of [1, 10, 100_000]) {
+    const elements = [
+      element('added', `,"date_added":${nested(depth)}`),
+      element('modified', `,"date_modified":{"a":${nested(depth)}}`),
+      element(`sound-${depth}`, ''),
+    ]
+    const { status, body } = await ada.call('POST', '/api/v1/sync/import', {
+      payload: `{"bookmarks":[${elements.join()}]}`,
+      headers: { 'content-type': 'application/json' },
+    })
+    t.same([status, body.imported_ids], [200, [`sound-${depth}`]], `${depth} levels`)
+    t.match(body.errors, [
+      { id: 'added', error: /^date_added must be an integer/ },
+      { id: 'modified', error: /^date_modified must be an integer/ },
+    ])
+  }
+})
+
 t.test('A live id, or a second element with the same id, already exists', async (t) => {
   const { user } = await sharedApp()
   const ada = await user('ada')
