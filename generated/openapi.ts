@@ -227,8 +227,10 @@ export interface paths {
          *     update before create, then the greater event id, hash and data (strings are compared by bytes). The losing changes
          *     are reported in `conflicts`.
          *
-         *     A repeated push is accepted and changes nothing. A change of another user, or one whose `timestamp` is more than
-         *     24 h ahead of the server, is rejected in `conflicts`. One malformed change makes the whole request fail with 400.
+         *     A change that lost is accepted nevertheless if its own device's newer change is in the same push, or if it says the
+         *     same as the winner. A repeated push changes nothing and, if nothing came between, gets the same response. A change of
+         *     another user, or one whose `timestamp` is more than 24 h ahead of the server, is rejected in `conflicts`. One
+         *     malformed change makes the whole request fail with 400.
          *
          *     A push that would exceed the user's quota fails as a whole with 413, including its deletes: push those separately.
          *     A push that contains only deletes is never refused. Deleting an unknown entity leaves a tombstone, so that an older

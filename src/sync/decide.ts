@@ -18,13 +18,14 @@ export function decide(changes: Change[], stored: StoredVersion | undefined): De
   )
   const challenger = toVersion(greatest)
   // What differs in its ciphertext alone is a retry, so the stored one is never loaded.
-  const isWritten = !stored || (!isRetry(challenger, stored) && compareVersions(challenger, stored) > 0)
+  const isStored = stored !== undefined && isRetry(challenger, stored)
+  const isWritten = !stored || (!isStored && compareVersions(challenger, stored) > 0)
   const winner: Version = isWritten ? challenger : stored
   const losers = changes.filter((change) => {
     const version = toVersion(change)
-    const alreadyKnown = version.event_id === stored?.event_id || version.event_id === winner.event_id
-    const supersededByItsDevice = isWritten && version.device_id === winner.device_id
-    return !alreadyKnown && !isSameChange(version, winner) && !supersededByItsDevice
+    const isKept = version.event_id === winner.event_id
+    const supersededByItsDevice = (isWritten || isStored) && version.device_id === winner.device_id
+    return !isKept && !isSameChange(version, winner) && !supersededByItsDevice
   })
   const overwrites = stored !== undefined && !isSameChange(challenger, stored) && isUnseen(greatest, stored)
   return {

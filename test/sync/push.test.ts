@@ -69,6 +69,21 @@ t.test('A retried push changes nothing', async (t) => {
   t.same(await rows(), before, 'the stamps stay')
 })
 
+t.test(
+  'A retry of a push in which a device supersedes its own older change is answered like the first time',
+  async (t) => {
+    const { user } = await sharedApp()
+    const ada = await user('ada')
+    const ids = ['x', 'x', 'y'].map((entity_id, index) => change({ entity_id, timestamp: 1000 + index }))
+    const [first, again] = [await push(ada, ids), await push(ada, ids)]
+    t.same(
+      first.body.accepted_ids,
+      ids.map(({ id }) => id),
+    )
+    t.same([again.body.accepted_ids, again.body.conflicts], [first.body.accepted_ids, []])
+  },
+)
+
 t.test('A change of another user, or from the far future, is rejected in conflicts', async (t) => {
   const { user } = await sharedApp()
   const [ada, bob] = [await user('ada'), await user('bob')]
