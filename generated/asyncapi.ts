@@ -192,7 +192,7 @@ export interface components {
             encrypted_data?: components["schemas"]["EncryptedData"];
             data_hash?: components["schemas"]["DataHash"];
             /**
-             * @description The device's cursor (Unix ms) when the edit was made. With it, a change that overwrites a version the device had not seen is marked as a resolved conflict.
+             * @description The device's cursor (Unix ms) when the edit was made. A change that overwrites another device's version with a greater sequence number is marked as a resolved conflict. The default is the cursor that the last pull of `device_id` returned, 0 if it has never pulled. Above the user's last sequence number it counts as 0.
              * @example 1763699990000
              */
             base?: number;

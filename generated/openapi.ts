@@ -151,13 +151,13 @@ export interface paths {
         get: operations["getBookmark"];
         /**
          * Replace a bookmark's content
-         * @description Changes `encrypted_data`, `data_hash` and `updated_at` of a live bookmark. Always wins over the stored version. Recorded as a change with operation `update` by the device in `X-Device-ID`.
+         * @description Changes `encrypted_data`, `data_hash` and `updated_at` of a live bookmark. Always wins over the stored version. Recorded as a change with operation `update` by the device in `X-Device-ID`. If that device had not pulled the stored version, the change is marked as a resolved conflict; without the header, it counts as having seen it.
          */
         put: operations["updateBookmark"];
         post?: never;
         /**
          * Delete a bookmark
-         * @description Soft delete: sets `deleted_at` and keeps the record as a tombstone, so that an older change that arrives later loses. Recorded as a change with operation `delete` by the device in `X-Device-ID`.
+         * @description Soft delete: sets `deleted_at` and keeps the record as a tombstone, so that an older change that arrives later loses. Recorded as a change with operation `delete` by the device in `X-Device-ID`. If that device had not pulled the stored version, the change is marked as a resolved conflict; without the header, it counts as having seen it.
          */
         delete: operations["deleteBookmark"];
         options?: never;
@@ -255,8 +255,9 @@ export interface paths {
         /**
          * Import bookmarks
          * @description Creates many bookmarks at once. An element that fails (its id belongs to a live bookmark, or a field is wrong) is
-         *     reported in `errors` with its id; the others are imported. A deleted bookmark with the same id is restored. Dates
-         *     are in Unix **seconds**. An import that would exceed the user's quota fails as a whole with 413: nothing is imported.
+         *     reported in `errors` with its id; the others are imported. A deleted bookmark with the same id is restored; if the
+         *     device in `X-Device-ID` had not pulled that deletion, this is marked as a resolved conflict. Dates are in Unix
+         *     **seconds**. An import that would exceed the user's quota fails as a whole with 413: nothing is imported.
          */
         post: operations["importBookmarks"];
         delete?: never;
@@ -629,7 +630,7 @@ export interface components {
             encrypted_data?: components["schemas"]["EncryptedData"];
             data_hash?: components["schemas"]["DataHash"];
             /**
-             * @description The device's cursor (Unix ms) when the edit was made. With it, a change that overwrites a version the device had not seen is marked as a resolved conflict.
+             * @description The device's cursor (Unix ms) when the edit was made. A change that overwrites another device's version with a greater sequence number is marked as a resolved conflict. The default is the cursor that the last pull of `device_id` returned, 0 if it has never pulled. Above the user's last sequence number it counts as 0.
              * @example 1763699990000
              */
             base?: number;

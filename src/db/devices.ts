@@ -16,6 +16,19 @@ export async function findDevice(db: Db, userId: string, deviceId: string): Prom
     .executeTakeFirst()
 }
 
+/** Of those of the devices that are known. A user has few, so several are not looked up one by one. */
+export async function findCursors(
+  trx: Trx,
+  userId: string,
+  deviceIds: ReadonlySet<string>,
+): Promise<Map<string, number>> {
+  const [first] = deviceIds
+  if (first === undefined) return new Map()
+  const ofUser = trx.selectFrom('devices').select(['device_id', 'cursor']).where('user_id', '=', userId)
+  const rows = await (deviceIds.size === 1 ? ofUser.where('device_id', '=', first) : ofUser).execute()
+  return new Map(rows.map(({ device_id, cursor }) => [device_id, cursor]))
+}
+
 /** The furthest cursor and the latest sync of any of the user's devices. */
 export async function summarizeDevices(db: Db, userId: string): Promise<Pick<Device, 'cursor' | 'last_sync'>> {
   const { cursor, last_sync } = await db

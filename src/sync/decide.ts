@@ -2,6 +2,7 @@ import type { Schemas } from '../contract/schemas.ts'
 import type { StoredVersion } from '../db/rows.ts'
 import { compareVersions, isRetry, isSameChange, type Version } from '../protocol/versions.ts'
 import type { Winner } from './replacement.ts'
+import type { SeenUpTo } from './seen.ts'
 import type { Verdict } from './write.ts'
 
 type Change = Schemas['Change']
@@ -12,7 +13,7 @@ export interface Decision extends Verdict {
 }
 
 /** Decides between the stored version of an entity and all its changes in one push: the greatest of them wins. */
-export function decide(changes: Change[], stored: StoredVersion | undefined): Decision {
+export function decide(changes: Change[], stored: StoredVersion | undefined, seenUpTo: SeenUpTo): Decision {
   const greatest = changes.reduce((best, other) =>
     compareVersions(toVersion(other), toVersion(best)) > 0 ? other : best,
   )
@@ -27,14 +28,14 @@ export function decide(changes: Change[], stored: StoredVersion | undefined): De
     const supersededByItsDevice = (isWritten || isStored) && version.device_id === winner.device_id
     return !isKept && !isSameChange(version, winner) && !supersededByItsDevice
   })
-  const overwrites = stored !== undefined && !isSameChange(challenger, stored) && isUnseen(greatest, stored)
+  const overwritesUnseen = stored !== undefined && isUnseen(greatest, stored, seenUpTo)
   return {
     winner: isWritten
       ? {
           ...challenger,
           createdAt: challenger.timestamp,
-          resolution: resolve(greatest, changes, stored),
-          unseen: overwrites,
+          resolution: resolve(greatest, changes, stored, overwritesUnseen),
+          unseen: overwritesUnseen && !isSameChange(challenger, stored),
         }
       : undefined,
     lost: new Map(losers.map((change) => [change, reason(change, winner)])),
@@ -42,17 +43,22 @@ export function decide(changes: Change[], stored: StoredVersion | undefined): De
   }
 }
 
-function resolve(winner: Change, changes: Change[], stored: StoredVersion | undefined): Winner['resolution'] {
+function resolve(
+  winner: Change,
+  changes: Change[],
+  stored: StoredVersion | undefined,
+  overwritesUnseen: boolean,
+): Winner['resolution'] {
   const beaten = [...changes, ...(stored ? [stored] : [])]
   const tied = beaten.some((other) => other.timestamp === winner.timestamp && other.device_id !== winner.device_id)
   if (tied) return 'device_id'
-  return isUnseen(winner, stored) ? 'last_write_wins' : undefined
+  return overwritesUnseen ? 'last_write_wins' : undefined
 }
 
 /** An edit gets a greater timestamp than the version that it edits: if they are equal, neither had seen the other. */
-function isUnseen(winner: Change, stored: StoredVersion | undefined): boolean {
-  if (!stored || stored.device_id === winner.device_id) return false
-  return stored.timestamp === winner.timestamp || (winner.base !== undefined && stored.stamp > winner.base)
+function isUnseen(winner: Change, stored: StoredVersion, seenUpTo: SeenUpTo): boolean {
+  if (stored.device_id === winner.device_id) return false
+  return stored.timestamp === winner.timestamp || stored.stamp > seenUpTo(winner)
 }
 
 function reason(loser: Change, winner: Version): string {

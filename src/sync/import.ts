@@ -5,8 +5,9 @@ import { compileSchema } from '../contract/validators.ts'
 import type { StoredVersion } from '../db/rows.ts'
 import { createPause } from '../event-loop.ts'
 import { isFarAhead } from '../protocol/far-ahead.ts'
+import { decide } from './decide.ts'
 import type { Device } from './device.ts'
-import type { Winner } from './replacement.ts'
+import { baseOf } from './seen.ts'
 import { type WriteParts, writeRecords } from './write.ts'
 
 type Candidate = Schemas['ImportCandidate']
@@ -29,11 +30,13 @@ export async function importBookmarks(
   const now = parts.clock()
   const faults = await findFaults(candidates, now)
   const valid = candidates.filter((candidate) => !faults.has(candidate)) as ImportBookmark[]
-  const changes = valid.map((bookmark) => ({ entity_type: 'bookmark' as const, entity_id: bookmark.id, bookmark }))
-  const { verdicts } = await writeRecords(parts, { userId, now, syncedBy: deviceId }, changes, ([change], stored) => {
-    const { bookmark } = change as (typeof changes)[number]
+  const entities = valid.map((bookmark) => ({ ...keyOf(bookmark), device_id: deviceId, bookmark }))
+  const write = { userId, now, syncedBy: deviceId }
+  const { verdicts } = await writeRecords(parts, write, entities, ([entity], stored, seenUpTo) => {
+    const { bookmark } = entity as (typeof entities)[number]
     if (stored?.deleted_at === null) return { existing: bookmark }
-    return { winner: toWinner(bookmark, stored, deviceId, now) }
+    const { winner } = decide([toChange(bookmark, stored, deviceId, now)], stored, seenUpTo)
+    return { winner: winner && { ...winner, createdAt: addedAt(bookmark, now) } }
   })
   for (const { existing } of verdicts) if (existing) faults.set(existing, inUse)
 
@@ -71,16 +74,29 @@ function findFault(candidate: Candidate & Partial<ImportBookmark>, now: number):
 }
 
 /** Restores a deleted bookmark, which is what backups are for: the import is made newer than the deletion. */
-function toWinner(bookmark: ImportBookmark, stored: StoredVersion | undefined, deviceId: string, now: number): Winner {
-  const addedAt = bookmark.date_added === undefined ? now : bookmark.date_added * 1000
-  const modifiedAt = bookmark.date_modified === undefined ? addedAt : bookmark.date_modified * 1000
+function toChange(
+  bookmark: ImportBookmark,
+  stored: StoredVersion | undefined,
+  deviceId: string,
+  now: number,
+): Schemas['Change'] {
+  const modifiedAt = bookmark.date_modified === undefined ? addedAt(bookmark, now) : bookmark.date_modified * 1000
   return {
+    ...keyOf(bookmark),
+    id: uuidv7(),
     operation: 'create',
-    event_id: uuidv7(),
     timestamp: Math.max(modifiedAt, stored ? stored.timestamp + 1 : 0),
     device_id: deviceId,
     encrypted_data: bookmark.encrypted_data,
     data_hash: bookmark.data_hash,
-    createdAt: addedAt,
+    ...baseOf(deviceId, stored),
   }
+}
+
+function keyOf({ id }: ImportBookmark) {
+  return { entity_type: 'bookmark' as const, entity_id: id }
+}
+
+function addedAt({ date_added }: ImportBookmark, now: number): number {
+  return date_added === undefined ? now : date_added * 1000
 }

@@ -2,7 +2,9 @@ import { v7 as uuidv7 } from 'uuid'
 import { ServiceError } from '../contract/errors.ts'
 import type { Schemas } from '../contract/schemas.ts'
 import type { Row, StoredVersion } from '../db/rows.ts'
+import { decide } from './decide.ts'
 import type { Device } from './device.ts'
+import { baseOf } from './seen.ts'
 import { type WriteParts, writeRecords } from './write.ts'
 
 type Content = Schemas['BookmarkContent']
@@ -39,13 +41,12 @@ async function writeRecord(
   check: (stored: StoredVersion | undefined) => void,
 ): Promise<Row> {
   const now = parts.clock()
-  const bookmark = { entity_type: 'bookmark', entity_id: id } as const
-  const { rows } = await writeRecords(parts, { userId, now }, [bookmark], (_, stored) => {
+  const bookmark = { entity_type: 'bookmark', entity_id: id, device_id: deviceId } as const
+  const { rows } = await writeRecords(parts, { userId, now }, [bookmark], (_, stored, seenUpTo) => {
     check(stored)
     const timestamp = Math.max(now, stored ? stored.timestamp + 1 : 0)
-    const { encrypted_data = null, data_hash = null } = content ?? {}
-    const version = { operation, event_id: uuidv7(), timestamp, device_id: deviceId, encrypted_data, data_hash }
-    return { winner: { ...version, createdAt: timestamp } }
+    const change = { ...bookmark, id: uuidv7(), operation, timestamp, ...content, ...baseOf(deviceId, stored) }
+    return decide([change], stored, seenUpTo)
   })
   return rows[0] as Row
 }

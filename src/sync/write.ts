@@ -7,6 +7,7 @@ import type { Pulse } from '../pulse/pulse.ts'
 import { unknownDevice } from './device.ts'
 import { addedUsage, type QuotaLimits, withinQuota } from './quota.ts'
 import { liveDelta, type Replacement, toRow, type Winner } from './replacement.ts'
+import { type MadeBy, readSeen, type SeenUpTo } from './seen.ts'
 
 export interface WriteParts {
   config: QuotaLimits
@@ -33,22 +34,23 @@ export interface Verdict {
 /**
  * The only way to change a user's records: lock, read, decide, write, and publish after the commit.
  *
- * `decide` gets all changes of one entity and its stored version, under the lock on the user. It must only decide: it
- * runs again if the transaction is retried. If it throws, nothing is written. Winners beyond the user's quota throw
+ * `decide` gets all changes of one entity, its stored version and what their devices had seen, under the lock on the user.
+ * It must only decide: it runs again if the transaction is retried. If it throws, nothing is written. Winners beyond the user's quota throw
  * QuotaExceeded, except for tombstones, which are left out.
  */
-export async function writeRecords<Change extends EntityKey, Decided extends Verdict>(
+export async function writeRecords<Change extends EntityKey & MadeBy, Decided extends Verdict>(
   { config, database, pulse }: WriteParts,
   { userId, now, syncedBy = unknownDevice }: Write,
   changes: Change[],
-  decide: (changes: Change[], stored: StoredVersion | undefined) => Decided,
+  decide: (changes: Change[], stored: StoredVersion | undefined, seenUpTo: SeenUpTo) => Decided,
 ): Promise<{ verdicts: Decided[]; rows: Row[] }> {
   const entities = [...Map.groupBy(changes, entityKey).values()] as [Change, ...Change[]][]
   const written = await database.write(async (trx) => {
     const user = await lockUser(trx, userId)
     const keys = entities.map(([first]) => first)
     const stored = await database.findVersions(trx, userId, keys)
-    const verdicts = entities.map((changesOfOne, index) => decide(changesOfOne, stored[index]))
+    const seenUpTo = await readSeen(trx, user, entities, stored)
+    const verdicts = entities.map((changesOfOne, index) => decide(changesOfOne, stored[index], seenUpTo))
     const replacements = keys.flatMap((entity, index) => {
       const winner = verdicts[index]?.winner
       return winner ? [{ entity, winner, stored: stored[index] }] : []

@@ -53,6 +53,7 @@ for (const [name, { operation, write }] of Object.entries(routes)) {
     const origin = await listen()
     const [ada, bob] = [await user('ada'), await user('bob')]
     await ada.call('POST', '/api/v1/bookmarks', { body: { id: 'known', ...content } })
+    await ada.call('POST', '/api/v1/sync/pull', fromA)
     const [sender, own] = [
       await openDevice(t, origin, ada, { deviceId: 'device-a' }),
       await openDevice(t, origin, ada, { deviceId: 'device-a' }),

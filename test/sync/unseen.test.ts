@@ -1,0 +1,132 @@
+/** Which versions are flagged as overwritten unseen by requests that do not say what their device had seen. */
+import fc from 'fast-check'
+import t from 'tap'
+import type { Schemas } from '../../src/contract/schemas.ts'
+import type { TestUser } from '../support/app.ts'
+import { change, pullAll } from '../support/changes.ts'
+import { depth } from '../support/depth.ts'
+import { sharedApp } from '../support/shared-app.ts'
+
+let made = 0
+/** A change without `base`, newer than all before, with a content of its own. */
+const edit = (device_id: string, fields: Partial<Schemas['Change']> = {}) => {
+  made += 1
+  const content = { data_hash: `hash-${made}`, timestamp: Date.now() + made }
+  return change({ entity_id: 'x', operation: 'update', device_id, ...content, ...fields })
+}
+
+const push = (user: TestUser, ...changes: Schemas['Change'][]) =>
+  user.call('POST', '/api/v1/sync/push', { body: { changes } })
+const by = (device: string) => ({ headers: device === 'unknown' ? {} : { 'x-device-id': device } })
+const content = () => ({ encrypted_data: 'data', data_hash: `hash-${++made}` })
+
+/** The ways to replace bookmark x. */
+const writes = {
+  push: (user: TestUser, device: string) => push(user, edit(device)),
+  put: (user: TestUser, device: string) => user.call('PUT', '/api/v1/bookmarks/x', { body: content(), ...by(device) }),
+  delete: (user: TestUser, device: string) => user.call('DELETE', '/api/v1/bookmarks/x', by(device)),
+  import: (user: TestUser, device: string) =>
+    user.call('POST', '/api/v1/sync/import', { body: { bookmarks: [{ id: 'x', ...content() }] }, ...by(device) }),
+}
+
+async function readX(user: TestUser) {
+  const { changes, cursor } = await pullAll(user)
+  const event = changes.find(({ entity_id }) => entity_id === 'x')
+  const lost = event?.overwritten?.map(({ device_id }) => device_id) ?? []
+  return { said: [event?.conflict_resolved, event?.resolution_strategy, lost], cursor }
+}
+
+const flagged = [true, 'last_write_wins', ['laptop']]
+const unflagged = [false, null, []]
+
+for (const [what, write] of Object.entries(writes)) {
+  t.test(`${what}: what its device has not pulled is unseen; what it has pulled or made itself is seen`, async (t) => {
+    const { user } = await sharedApp()
+    const said: Record<string, unknown> = {}
+    for (const phone of ['has never pulled', 'has pulled before', 'has pulled', 'made it']) {
+      const ada = await user(`ada ${phone}`)
+      if (phone === 'has pulled before') await pullAll(ada, by('phone'))
+      const first = edit(phone === 'made it' ? 'phone' : 'laptop', what === 'import' ? { operation: 'delete' } : {})
+      await push(ada, edit('laptop', { entity_id: 'other' }), first)
+      if (phone === 'has pulled') await pullAll(ada, by('phone'))
+      t.equal((await write(ada, 'phone')).status, 200)
+      said[phone] = (await readX(ada)).said
+    }
+    t.same(said, {
+      'has never pulled': flagged,
+      'has pulled before': flagged,
+      'has pulled': unflagged,
+      'made it': unflagged,
+    })
+  })
+}
+
+t.test('A REST write or an import without a device id counts as having seen what it replaces', async (t) => {
+  const { user } = await sharedApp()
+  const ada = await user('ada')
+  await push(ada, edit('laptop'))
+  const said: unknown[] = []
+  for (const write of [writes.put, writes.delete, writes.import]) {
+    t.equal((await write(ada, 'unknown')).status, 200)
+    said.push((await readX(ada)).said)
+  }
+  t.same(said, [unflagged, unflagged, unflagged])
+})
+
+t.test('A base from the future, of a database that was restored, counts as 0', async (t) => {
+  const { user } = await sharedApp()
+  const ada = await user('ada')
+  await push(ada, edit('laptop'))
+  const { cursor } = await readX(ada)
+  await push(ada, edit('phone', { base: cursor + 1 }))
+  t.same((await readX(ada)).said, flagged)
+  await push(ada, edit('tablet', { base: (await readX(ada)).cursor }))
+  t.same((await readX(ada)).said, [false, null, ['laptop']], 'one that it has pulled is the newest itself')
+})
+
+t.test('Many devices in one push: each has seen what it has pulled', async (t) => {
+  const { user } = await sharedApp()
+  const ada = await user('ada')
+  const ids = Array.from({ length: depth(300, 10_000) }, (_, index) => `device-${index}`)
+  await push(ada, ...ids.map((entity_id) => edit('laptop', { entity_id })))
+  const pulled = ids.filter((_, index) => index % 100 === 7)
+  for (const id of pulled) await ada.call('POST', '/api/v1/sync/pull', { body: { limit: 10_000 }, ...by(id) })
+  await push(ada, ...ids.map((id) => edit(id, { entity_id: id })))
+  const { changes } = await pullAll(ada)
+  t.same(
+    changes.filter(({ overwritten }) => !overwritten).map(({ entity_id }) => entity_id),
+    pulled,
+  )
+})
+
+t.test('Every version replaced unseen is named by all later ones, however they are written; no other is', async (t) => {
+  const { user } = await sharedApp()
+  const step = fc.record({
+    device: fc.constantFrom('a', 'b', 'c', 'unknown'),
+    pulls: fc.boolean(),
+    way: fc.constantFrom('put' as const, 'push' as const),
+  })
+  let run = 0
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 2, maxLength: 8 }), async (steps) => {
+      const person = await user(`person ${++run}`)
+      await push(person, edit('a'))
+      const seen: Record<string, number> = {}
+      let lost: string[] = []
+      let stored = { device: 'a', stamp: (await readX(person)).cursor }
+      for (const { device, pulls, way } of steps) {
+        if (pulls && device !== 'unknown') seen[device] = (await pullAll(person, by(device))).cursor
+        const hasSeen = device === stored.device || (seen[device] ?? 0) >= stored.stamp
+        const isUnseen = !hasSeen && !(device === 'unknown' && way === 'put')
+        if (isUnseen) lost = [...lost.filter((one) => one !== stored.device), stored.device]
+        await writes[way](person, device)
+        const { said, cursor } = await readX(person)
+        if (JSON.stringify(said) !== JSON.stringify([isUnseen, isUnseen ? 'last_write_wins' : null, lost])) return false
+        stored = { device, stamp: cursor }
+      }
+      return true
+    }),
+    { numRuns: depth(12, 100) },
+  )
+  t.pass(`${run} sequences`)
+})
