@@ -48,7 +48,7 @@ t.test('Values', async (t) => {
   t.match(readConfig({ ADMIN_HOST: '::', ADMIN_PORT: '9090' }), { adminHost: '::', adminPort: 9090 })
   t.match(readConfig({ HOST: '::1' }), { publicUrl: 'http://[::1]:3000' })
   t.match(readConfig({ HOST: 'localhost' }), { publicUrl: 'http://localhost:3000' })
-  t.match(readConfig({ PUBLIC_URL: 'https://sync.example.org/' }), {
+  t.match(readConfig({ ...staging, PUBLIC_URL: 'https://sync.example.org/' }), {
     publicUrl: 'https://sync.example.org',
     secureCookies: true,
   })
@@ -83,6 +83,52 @@ t.test('Values', async (t) => {
     t.equal(readConfig({ LOG_LEVEL: level }).logLevel, level)
   }
 })
+
+t.test('PUBLIC_URL: https in production; in development only of this machine', (t) => {
+  const refusals = Object.fromEntries(
+    [
+      { ...production, PUBLIC_URL: '' },
+      { ...production, PUBLIC_URL: 'http://sync.example.org' },
+      { ...production, PUBLIC_URL: 'http://127.0.0.1:3000' },
+      { ...production, NODE_ENV: '' },
+      { ...production, NODE_ENV: 'development' },
+      { PUBLIC_URL: 'https://127.0.0.1.example.org' },
+      { PUBLIC_URL: 'https://192.168.0.1' },
+    ].map((env: Env) => [`${env.NODE_ENV} ${env.PUBLIC_URL}`, refusalOf(env)]),
+  )
+  const insecure = 'PUBLIC_URL must be https if NODE_ENV is production'
+  const exposed = 'PUBLIC_URL is public: set NODE_ENV to production (or staging), not development'
+  t.same(refusals, {
+    'production ': insecure,
+    'production http://sync.example.org': insecure,
+    'production http://127.0.0.1:3000': insecure,
+    ' https://sync.example.org': exposed,
+    'development https://sync.example.org': exposed,
+    'undefined https://127.0.0.1.example.org': exposed,
+    'undefined https://192.168.0.1': exposed,
+  })
+  const accepted = [
+    'https://localhost:8443',
+    'https://ebs.localhost',
+    'https://127.0.0.2',
+    'https://[::1]',
+    'http://a.b',
+  ]
+  t.same(
+    accepted.map((PUBLIC_URL) => readConfig({ PUBLIC_URL }).publicUrl),
+    accepted,
+  )
+  t.end()
+})
+
+function refusalOf(env: Env): string {
+  try {
+    readConfig(env)
+    return 'none'
+  } catch (error) {
+    return (error as ConfigError).message
+  }
+}
 
 t.test('CORS_ORIGIN and APP_URL: exact origins, web and extension', async (t) => {
   const origins = [

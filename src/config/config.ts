@@ -3,7 +3,7 @@ import { identityProvider } from './identity-provider.ts'
 import { secretKeys } from './secrets.ts'
 import { databaseUrl, s3 } from './storage.ts'
 import { type Env, integer, oneOf, optional, origin, text } from './values.ts'
-import { cookieDomain, corsOrigins, hostName, trustProxy } from './web.ts'
+import { cookieDomain, corsOrigins, hostName, publicOrigin, trustProxy } from './web.ts'
 
 export type Config = ReturnType<typeof readConfig>
 
@@ -15,7 +15,7 @@ export function readConfig(env: Env) {
   const environment = oneOf(env, 'NODE_ENV', environments, 'development')
   const host = hostName(env, 'HOST')
   const port = integer(env, 'PORT', 3000, 0, 65535)
-  const publicUrl = origin(env, 'PUBLIC_URL', `http://${host.includes(':') ? `[${host}]` : host}:${port}`)
+  const publicUrl = publicOrigin(env, environment, `http://${host.includes(':') ? `[${host}]` : host}:${port}`)
   const dataDir = text(env, 'DATA_DIR', './data')
   return Object.freeze({
     environment,

@@ -9,6 +9,23 @@ export function hostName(env: Env, name: string): string {
   return value
 }
 
+/** Development trusts anyone who can reach it, for example with its sign-in page: it must not be public. */
+export function publicOrigin(env: Env, environment: string, fallback: string): string {
+  const value = origin(env, 'PUBLIC_URL', fallback)
+  const { protocol, hostname } = new URL(value)
+  if (environment === 'production' && protocol !== 'https:') {
+    throw new ConfigError('PUBLIC_URL must be https if NODE_ENV is production')
+  }
+  if (environment === 'development' && protocol === 'https:' && !isLoopback(hostname)) {
+    throw new ConfigError('PUBLIC_URL is public: set NODE_ENV to production (or staging), not development')
+  }
+  return value
+}
+
+function isLoopback(hostname: string): boolean {
+  return /^(127(\.\d+){3}|\[::1\]|(.+\.)?localhost)$/.test(hostname)
+}
+
 /** A domain that does not cover PUBLIC_URL's host would make every browser drop the cookies. */
 export function cookieDomain(env: Env, environment: string, publicUrl: string): string | undefined {
   const value = optional(env, 'COOKIE_DOMAIN')

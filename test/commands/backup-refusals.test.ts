@@ -77,7 +77,7 @@ t.test('What cannot be backed up: one line that says why, exit 1, and nothing is
       /^DATABASE_URL: .* is damaged \(.* refers to users that are gone/,
     ],
     ['other exports', [to], { EXPORTS_DIR: join(cwd, 'no') }, /^EXPORTS_DIR: .*no cannot be read/],
-    ['a wrong environment', [to], { NODE_ENV: 'production' }, /^SECRET_KEY is required in production/],
+    ['a wrong environment', [to], { NODE_ENV: 'staging' }, /^SECRET_KEY is required in staging/],
   ]
   const before = (await readdir(cwd)).toSorted()
   const waiting = [...faults]

@@ -126,8 +126,8 @@ t.test('Auth requirements by endpoint', async (t) => {
 const [web, extension] = ['https://app.example', 'chrome-extension://abcdefghijklmnopabcdefghijklmnop']
 const corsRows = {
   'CORS: credentials are allowed from the production web app origin and the browser extension origin': {
-    env: { PUBLIC_URL: 'https://sync.example', APP_URL: web, CORS_ORIGIN: extension },
-    allowed: [web, extension, 'https://sync.example'],
+    env: { PUBLIC_URL: 'https://localhost:8443', APP_URL: web, CORS_ORIGIN: extension },
+    allowed: [web, extension, 'https://localhost:8443'],
   },
   'CORS: local development configures the allowed origin through a CORS_ORIGIN setting': {
     env: { CORS_ORIGIN: 'http://app.localhost:5173' },

@@ -14,7 +14,7 @@ const secret = { SECRET_KEY: Buffer.alloc(32, 1).toString('base64') }
 const environments: Record<string, { env: Record<string, string>; shared: object; own: object }> = {
   'development over http': { env: {}, shared: {}, own: {} },
   'development over https': {
-    env: { PUBLIC_URL: 'https://sync.example' },
+    env: { PUBLIC_URL: 'https://localhost:8443' },
     shared: { secure: true },
     own: { secure: true },
   },

@@ -140,7 +140,8 @@ t.test('Health report', async (t) => {
     t.equal((await health(app)).version, packageJson.version)
   })
   t.test('Health report | environment | string | development, staging or production', async (t) => {
-    const env = { SECRET_KEY: Buffer.alloc(32).toString('base64'), OIDC_ISSUER: 'https://127.0.0.1:9' }
+    const secret = Buffer.alloc(32).toString('base64')
+    const env = { SECRET_KEY: secret, OIDC_ISSUER: 'https://127.0.0.1:9', PUBLIC_URL: 'https://sync.example' }
     t.equal((await health(app)).environment, 'development')
     for (const environment of ['staging', 'production']) {
       t.equal((await health(await buildApp(t, { ...env, NODE_ENV: environment }))).environment, environment)

@@ -22,6 +22,8 @@ export const faultyValues: Fault[] = [
   ['an admin port out of range', { ADMIN_PORT: '0' }, /^ADMIN_PORT must be an integer from 1 to 65535/],
   ['no admin host name', { ADMIN_HOST: 'no host' }, /^ADMIN_HOST /],
   ['a path in PUBLIC_URL', { PUBLIC_URL: 'https://example.org/app' }, /^PUBLIC_URL must be .* without a path/],
+  ['production over http', { ...production, PUBLIC_URL: '' }, /^PUBLIC_URL must be https if NODE_ENV is production/],
+  ['development in public', { PUBLIC_URL: 'https://example.org' }, /^PUBLIC_URL is public: set NODE_ENV to production/],
   ['another kind of database', { DATABASE_URL: 'mysql://localhost' }, /^DATABASE_URL /],
   ['a short secret', { SECRET_KEY: 'c2hvcnQ=' }, /^SECRET_KEY must be 32 bytes in base64/],
   ['no secret outside development', { ...staging, SECRET_KEY: '' }, /^SECRET_KEY is required in staging/],
