@@ -1,6 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { Kysely, PostgresDialect, sql } from 'kysely'
 import pg from 'pg'
+import { ConfigError } from '../config/values.ts'
 import { createAdmission } from './admission.ts'
 import { postgresBatches } from './batches-postgres.ts'
 import type { Database } from './database.ts'
@@ -11,6 +12,8 @@ const int8 = 20
 /** A deadlock or a conflict between transactions: the database has rolled back, so the write is retried. */
 const transient = new Set(['40001', '40P01'])
 const attempts = 3
+/** Settings of synchronous_commit with which a commit is on disk, and on that of the synchronous standbys, if any. */
+const durable = new Set(['on', 'remote_apply'])
 
 export function openPostgres(url: string, log: FastifyBaseLogger): Database {
   const pool = new pg.Pool({
@@ -22,6 +25,7 @@ export function openPostgres(url: string, log: FastifyBaseLogger): Database {
     keepAlive: true,
     application_name: 'encrypted-bookmark-sync',
     types: { getTypeParser: readNumbers },
+    onConnect: ensureDurable,
   })
   // A broken connection is replaced, and its query fails. Without listeners, idle or in use, it would end the process.
   pool.on('error', (err) => log.warn({ err }, 'a database connection was lost'))
@@ -68,6 +72,16 @@ export function openPostgres(url: string, log: FastifyBaseLogger): Database {
     }),
     close: () => db.destroy(),
   }
+}
+
+/** The server, the role or the URL may have set that a commit does not wait for the disk. */
+async function ensureDurable(client: pg.ClientBase): Promise<void> {
+  const read = async () => (await client.query('SHOW synchronous_commit')).rows[0].synchronous_commit
+  if (durable.has(await read())) return
+  await client.query('SET synchronous_commit = on')
+  const setting = await read()
+  if (durable.has(setting)) return
+  throw new ConfigError(`DATABASE_URL: synchronous_commit stays ${setting}, so confirmed writes could be lost`)
 }
 
 /** The driver returns 64-bit integers as text, because JavaScript numbers cannot hold large ones. Ours are small. */

@@ -31,13 +31,11 @@ else {
 
   async function compareInWorker(t: Test): Promise<number> {
     const path = await folder(t)
-    // Nothing here depends on what survives a crash.
-    const postgres = `${await databaseUrl(path)}?options=-c%20synchronous_commit%3Doff`
     const bucket = typeof minio === 'string' ? {} : await minio.createBucket()
     const task: Task = {
       sides: {
         'SQLite and a folder': { DATABASE_URL: `sqlite:${join(path, 'bookmarks.db')}` },
-        'Postgres and MinIO': { DATABASE_URL: postgres, ...bucket },
+        'Postgres and MinIO': { DATABASE_URL: await databaseUrl(path), ...bucket },
       },
       parameters: {
         numRuns: Math.ceil(scripts / workers),
