@@ -310,7 +310,10 @@ export interface paths {
          *     `completed`. The file expires 7 days after that.
          *
          *     A user can have at most 3 unfinished exports, and at most 10 kept ones: unfinished, or completed and not expired.
-         *     Failed exports do not count: once there are 10 exports in all, a new one replaces the oldest failed one.
+         *     Together, the files of the kept ones can have 4 GiB, unless the operator sets another limit. The new file and the
+         *     unfinished ones count with the size that is expected of them, the user's stored ciphertext and 200 bytes for each
+         *     bookmark. An export beside which none is kept is never refused for its size. Failed exports do not count: once there
+         *     are 10 exports in all, a new one replaces the oldest failed one.
          */
         post: operations["createExport"];
         delete?: never;
@@ -2031,7 +2034,7 @@ export interface operations {
             408: components["responses"]["RequestTimeout"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description Three exports are unfinished, or ten are kept (then `Retry-After` tells when the first of them expires; deleting one is quicker), or the rate limit is exceeded. */
+            /** @description Too many exports are unfinished, or too many or too large ones are kept (then `Retry-After` tells when the first of them expires; deleting one is quicker), or the rate limit is exceeded. */
             429: {
                 headers: {
                     "Retry-After": components["headers"]["Retry-After"];

@@ -35,6 +35,7 @@ t.test('Defaults', async (t) => {
     trustProxy: false,
     maxUserBytes: 2_147_483_648,
     maxUserRecords: 1_000_000,
+    maxUserExportBytes: 4_294_967_296,
     rateLimitPerMinute: 1200,
     logLevel: 'info',
   })
@@ -180,6 +181,7 @@ const faults: [variable: string, ...values: string[]][] = [
   ['TRUST_PROXY', '-1', 'true', 'loopback', '10.0.0.0/33', '10.0.0.0/0', '999.1.1.1', '::1/129', '10.0.0.1,,'],
   ['MAX_USER_BYTES', '0', '-1', '1.5', '2GiB', '1e9', '9007199254740992'],
   ['MAX_USER_RECORDS', '0', '-1', '1.5', 'many', '9007199254740992'],
+  ['MAX_USER_EXPORT_BYTES', '0', '-1', '1.5', '4GiB'],
   ['RATE_LIMIT_PER_MINUTE', '0', '-5', '1.5', 'many'],
   ['LOG_LEVEL', 'loud', 'INFO'],
 ]

@@ -39,6 +39,7 @@ export function readConfig(env: Env) {
     serveDemo: oneOf(env, 'SERVE_DEMO', ['true', 'false'], `${environment === 'development'}`) === 'true',
     maxUserBytes: integer(env, 'MAX_USER_BYTES', 2 * 1024 ** 3, 1, Number.MAX_SAFE_INTEGER),
     maxUserRecords: integer(env, 'MAX_USER_RECORDS', 1_000_000, 1, Number.MAX_SAFE_INTEGER),
+    maxUserExportBytes: integer(env, 'MAX_USER_EXPORT_BYTES', 4 * 1024 ** 3, 1, Number.MAX_SAFE_INTEGER),
     rateLimitPerMinute: integer(env, 'RATE_LIMIT_PER_MINUTE', 1200, 1, 1_000_000_000),
     logLevel: oneOf(env, 'LOG_LEVEL', logLevels, 'info'),
   })

@@ -1,20 +1,19 @@
 import { v7 as uuidv7 } from 'uuid'
 import { ServiceError } from '../contract/errors.ts'
 import type { Schemas } from '../contract/schemas.ts'
-import type { Database, Trx } from '../db/database.ts'
+import type { Database } from '../db/database.ts'
 import { deleteExport, type ExportRow, findExport, listExports, saveExport } from '../db/exports.ts'
 import { findExportKey, lockUser } from '../db/users.ts'
 import { openExportKey, sealExportKey } from '../exports/key.ts'
+import { type ExportLimits, makeRoom } from '../exports/limits.ts'
 import { parseRange } from '../exports/range.ts'
 import type { ExportWorker } from '../exports/worker.ts'
 import { type ByteRange, ObjectNotFoundError, type ObjectStore } from '../objects/store.ts'
 import type { Seal } from '../seal/seal.ts'
 import type { Operations } from './operation.ts'
 
-const maxUnfinished = 3
-const maxKept = 10
-
 interface Parts {
+  config: ExportLimits
   database: Pick<Database, 'db' | 'write'>
   seal: Seal
   objects: Pick<ObjectStore, 'get' | 'remove'>
@@ -28,11 +27,10 @@ export const exportOperations: Operations<'listExports' | 'createExport' | 'down
     return { status: 200, body: { exports: rows.map(toExport) } }
   },
 
-  async createExport({ session: { userId } }, { database, clock, seal, exportWorker }) {
+  async createExport({ session: { userId } }, { config, database, clock, seal, exportWorker }) {
     const id = uuidv7()
     const row = await database.write(async (trx) => {
-      await lockUser(trx, userId)
-      await makeRoom(trx, userId, clock())
+      await makeRoom(trx, await lockUser(trx, userId), config, clock())
       const key = openExportKey(seal, userId, userId, await findExportKey(trx, userId))
       const key_sealed = sealExportKey(seal, userId, id, key)
       return saveExport(trx, { id, user_id: userId, status: 'processing', created_at: clock(), key_sealed })
@@ -77,24 +75,6 @@ export const exportOperations: Operations<'listExports' | 'createExport' | 'down
     if (completedSince) await fromStore(objects.remove(completedSince))
     return { status: 200, body: { success: true } }
   },
-}
-
-/** Runs under the user's lock, so that the limits hold however many exports are requested at once. */
-async function makeRoom(trx: Trx, userId: string, now: number): Promise<void> {
-  const exports = await listExports(trx, userId, now)
-  const failed = exports.filter(({ status }) => status === 'failed')
-  const kept = exports.length - failed.length
-  if (kept >= maxKept) {
-    const soonest = Math.min(...exports.flatMap(({ expires_at }) => expires_at ?? []))
-    const seconds = Math.ceil((soonest - now) / 1000)
-    throw new ServiceError('TooManyExportsKept', { headers: { 'retry-after': String(seconds) } })
-  }
-  const unfinished = exports.filter(({ status }) => status === 'pending' || status === 'processing')
-  if (unfinished.length >= maxUnfinished) {
-    throw new ServiceError('TooManyExports', { headers: { 'retry-after': '10' } })
-  }
-  // They are listed newest first, so the oldest failed ones are deleted.
-  for (const { id } of failed.slice(maxKept - 1 - kept)) await deleteExport(trx, userId, id)
 }
 
 /** Compares the file's size with the row's, so that a file other than the stored one is not sent. */

@@ -33,7 +33,11 @@ t.test('POST /api/v1/sync/pull | since (integer, optional, default 0, Unix ms)',
   const first = (await pulled({ body: { limit: 1 } })).last_sync_timestamp
   t.same((await pulled({ body: { since: first } })).changes, ['b2'], 'changes after this time are returned')
   t.same(await pulled({ body: { since: end } }), { changes: [], last_sync_timestamp: end, has_more: false })
-  t.same(await pulled({ body: { since: end + 99_999 } }), all, 'beyond all changes: as after a restore, from the beginning')
+  t.same(
+    await pulled({ body: { since: end + 99_999 } }),
+    all,
+    'beyond all changes: as after a restore, from the beginning',
+  )
 })
 
 t.test('POST /api/v1/sync/pull | limit (integer, optional, default 1000, max 10000)', async (t) => {

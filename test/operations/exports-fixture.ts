@@ -47,8 +47,8 @@ export async function openExports(t: Test, env: Record<string, string> = {}) {
 }
 
 /** Without a worker, exports stay as they are. */
-export async function openIdleExports(t: Test) {
-  const opened = await openExports(t)
+export async function openIdleExports(t: Test, env: Record<string, string> = {}) {
+  const opened = await openExports(t, env)
   await opened.app.context.exportWorker.close()
   return opened
 }
