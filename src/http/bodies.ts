@@ -2,7 +2,7 @@ import { Transform } from 'node:stream'
 import type { FastifyBaseLogger, FastifyInstance, FastifyRequest, preParsingHookHandler } from 'fastify'
 import { ServiceError } from '../contract/errors.ts'
 import { watchProgress } from './body-progress.ts'
-import { createShapeCheck } from './body-shape.ts'
+import { createShapeCheck, maxTokensFor } from './body-shape.ts'
 import type { Budget } from './budget.ts'
 import { parseJson } from './json.ts'
 import { networkOf } from './limits.ts'
@@ -71,7 +71,7 @@ export function holdBodies(app: FastifyInstance, { bodies, log }: BodyParts) {
       if (!bodies.hasRoom(owner, announced)) return done(refuse())
       const hold = bodies.hold(owner)
       reply.raw.once('close', () => Promise.allSettled([request.work]).then(hold.release))
-      const findFault = createShapeCheck(maxElements)
+      const findFault = createShapeCheck(maxTokensFor(maxElements))
       const arrival = progress.begin(() => counted.destroy(tooSlow()))
       const counted = new Transform({
         transform(chunk: Buffer, _encoding, next) {

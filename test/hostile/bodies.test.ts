@@ -7,8 +7,8 @@ const app = await buildWithMock(t)
 const ada = await app.user('ada')
 const operations = allOperations(await furnish(ada, 'ada'))
 const withBody = operations.filter(({ body }) => body)
-/** Far beyond what is taken. */
-const deep = 1000
+/** Deeper than any recursion can go, unless the operation takes only 8 KiB. */
+const deepOf = ({ path }: Operation) => (path.startsWith('/api/v1/auth/') ? 1_000 : 20_000)
 const json = { 'content-type': 'application/json' }
 
 /** Bodies that are not a JSON object. */
@@ -31,8 +31,8 @@ const noObjects: [name: string, payload: string | Buffer][] = [
   ['a zero byte', '\0'],
   ['UTF-16', Buffer.from('{}', 'utf16le')],
   ['no UTF-8', Buffer.from('{"id": "\xff\xfe"', 'latin1')],
-  [`${deep} nested arrays`, '['.repeat(deep) + ']'.repeat(deep)],
-  [`${deep} arrays never closed`, '['.repeat(deep)],
+  ['nested arrays', '['.repeat(3_000) + ']'.repeat(3_000)],
+  ['arrays never closed', '['.repeat(3_000)],
 ]
 
 t.test('A body that is not a JSON object: 400, and nothing changed', async (t) => {
@@ -44,7 +44,7 @@ t.test('A body that is not a JSON object: 400, and nothing changed', async (t) =
       const { status, body } = await send(operation, payload)
       answers[name] = [status, body.error]
     }
-    const refusal = [400, invalid ?? /^body must be (JSON|of type object|nested at most 64 deep)$/]
+    const refusal = [400, invalid ?? /^body must be (JSON|of type object)$/]
     const expected = Object.fromEntries(noObjects.map(([name]) => [name, refusal]))
     if (invalid) t.same(answers, expected, operationId)
     else t.match(answers, expected, operationId)
@@ -86,31 +86,21 @@ t.test('__proto__ and constructor are refused, wherever they occur', async (t) =
   t.equal((Object.prototype as { limit?: unknown }).limit, undefined)
 })
 
-t.test('Unknown fields are ignored; nested more than 64 deep: 400, and nothing changed', async (t) => {
-  const nested = (depth: number) => `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`
+t.test('Unknown fields are ignored, however deep they are nested', async (t) => {
   for (const operation of withBody) {
-    const { operationId, body, invalid } = operation
-    const members = JSON.stringify(body).slice(1)
-    const { status } = await send(operation, `{"unknown": ${nested(63)}, "toString": 1, "": null, ${members}`)
-    t.ok(status === 200 || status === 201, `${operationId}: ${status}`)
-    const before = await snapshot(app.context)
-    const refused = await Promise.all(
-      [64, deep].map((depth) => send(operation, `{"unknown": ${nested(depth)}, ${members}`)),
-    )
-    const error = invalid ?? 'body must be nested at most 64 deep'
-    t.same(
-      refused.map(({ status, body }) => [status, body]),
-      [64, deep].map(() => [400, { error }]),
-      operationId,
-    )
-    t.equal(await snapshot(app.context), before, `${operationId}: nothing changed`)
+    const deep = deepOf(operation)
+    const unknown = `${'{"a":'.repeat(deep)}1${'}'.repeat(deep)}`
+    const members = JSON.stringify(operation.body).slice(1)
+    const { status } = await send(operation, `{"unknown": ${unknown}, "toString": 1, "": null, ${members}`)
+    t.ok(status === 200 || status === 201, `${operation.operationId}: ${status}`)
   }
 })
 
-t.test(`A known field nested ${deep} deep: 400, and nothing changed`, async (t) => {
-  const nested = '['.repeat(deep) + ']'.repeat(deep)
+t.test('A known field nested however deep: 400, and nothing changed', async (t) => {
   const before = await snapshot(app.context)
   for (const operation of withBody) {
+    const deep = deepOf(operation)
+    const nested = '['.repeat(deep) + ']'.repeat(deep)
     for (const field of Object.keys(operation.body ?? {})) {
       const members = JSON.stringify({ ...operation.body, [field]: 0 }).replace(`"${field}":0`, `"${field}":${nested}`)
       t.equal((await send(operation, members)).status, 400, `${operation.operationId}: ${field}`)

@@ -4,13 +4,12 @@ import { snapshot } from '../support/database.ts'
 import { nothing, openForUploads } from './uploads.ts'
 
 const json = { 'content-type': 'application/json' }
-const [push, bulkImport, login] = ['/api/v1/sync/push', '/api/v1/sync/import', '/api/v1/auth/login']
+const [push, bulkImport] = ['/api/v1/sync/push', '/api/v1/sync/import']
 /** What the operations take, in tokens, and their answer to more. */
 const limits = [
-  { path: push, most: 501_024, start: '{"changes":[]', error: 'Invalid changes format' },
-  { path: bulkImport, most: 501_024, start: '{"bookmarks":[]', error: 'Invalid bookmarks format' },
-  { path: '/api/v1/sync/pull', most: 1024, start: '{"since":0', error: 'body must have at most 1024 JSON tokens' },
-  { path: '/api/v1/auth/logout', most: 1024, start: '{"a":0', error: 'body must have at most 1024 JSON tokens' },
+  { path: push, most: 600_000, start: '{"changes":[]', error: 'Invalid changes format' },
+  { path: bulkImport, most: 600_000, start: '{"bookmarks":[]', error: 'Invalid bookmarks format' },
+  { path: '/api/v1/sync/pull', most: 100_000, start: '{"since":0', error: 'body must have at most 100000 JSON tokens' },
 ]
 
 /** A body with an unknown array, and so many tokens. */
@@ -38,11 +37,9 @@ t.test('A body that cannot be valid is refused while it arrives, and the rest is
   const { user, bodies, begin, send, abort } = await openForUploads(t)
   const ada = await user('ada')
   for (const [path, start, error] of [
-    [push, `{"changes":[${'{},'.repeat(300_000)}`, 'Invalid changes format'],
-    [push, '['.repeat(100), 'Invalid changes format'],
+    [push, `{"changes":[${'{},'.repeat(350_000)}`, 'Invalid changes format'],
+    [push, '['.repeat(700_000), 'Invalid changes format'],
     [bulkImport, `{"bookmarks":[${'{"id":"x"},'.repeat(200_000)}`, 'Invalid bookmarks format'],
-    [login, '['.repeat(100), 'Invalid returnTo'],
-    [login, `[${'"",'.repeat(1000)}`, 'Invalid returnTo'],
   ] as const) {
     const upload = await begin({ path, cookie: ada.cookie })
     upload.write(start)
@@ -60,12 +57,12 @@ t.test('However a body is cut into chunks, what stands in strings is no token', 
   const strings = ['', '{[,:]}', '\\', '\\\\', '"', '\\"', '"\\', '\n\u2028', 'ä€😀', '\\u0022'].map((text) =>
     JSON.stringify({ [text]: text }),
   )
-  const text = `{"strings":[${strings}],"nested":${'['.repeat(62)}${']'.repeat(62)}}`
-  const tokens = 4 + strings.length * 5 - 1 + 3 + 62
+  const text = `{"strings":[${strings}]}`
+  const tokens = 4 + strings.length * 5 - 1
   const full = Buffer.from(`[${text}${',0'.repeat(1024 - tokens - 1)}]`)
   const tooMuch = Buffer.from(`[${text}${',0'.repeat(1024 - tokens)}]`)
   const faults = (body: Buffer, size: number) => {
-    const check = createShapeCheck(0)
+    const check = createShapeCheck(1024)
     const chunks = Array.from({ length: Math.ceil(body.length / size) }, (_, index) =>
       body.subarray(index * size, (index + 1) * size),
     )
@@ -74,7 +71,5 @@ t.test('However a body is cut into chunks, what stands in strings is no token', 
   const sizes = Array.from({ length: 300 }, (_, index) => index + 1)
   t.same(new Set(sizes.map((size) => faults(full, size))), new Set([undefined]))
   t.same(new Set(sizes.map((size) => faults(tooMuch, size))), new Set(['must have at most 1024 JSON tokens']))
-  const deeper = Buffer.from(`[[${text}]]`)
-  t.same(new Set(sizes.map((size) => faults(deeper, size))), new Set(['must be nested at most 64 deep']))
   t.end()
 })
