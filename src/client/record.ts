@@ -45,12 +45,14 @@ const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
  *
  * @param bookmark its `id` is the id under which the record must be stored
  * @throws RecordError `invalid-id`, `too-large`
+ * @throws TypeError `signOut` has erased the keys
  */
 export function encryptBookmark(
   keys: Keys,
   bookmark: PlaintextBookmark,
   entityType: EntityType = 'bookmark',
 ): SealedRecord {
+  assertNotErased(keys)
   const associatedData = bindTo(entityType, bookmark.id)
   const json = paddedJson(bookmark)
   const plaintext = concatBytes(hmac(sha256, keys.hashKey, json), json)
@@ -96,6 +98,11 @@ function openRecord(keys: Keys, record: StoredRecord, entityType: EntityType): U
     throw new RecordError('altered', `Record ${record.id} cannot be decrypted as ${entityType}: ${reasons}`)
   }
   return plaintext
+}
+
+/** A record under a key of zeros could be read by anybody. */
+function assertNotErased({ recordKey }: Keys): void {
+  if (recordKey.every((byte) => byte === 0)) throw new TypeError('The keys were erased when the user signed out')
 }
 
 function bindTo(entityType: EntityType, id: string): Uint8Array {

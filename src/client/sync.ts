@@ -169,10 +169,6 @@ export function createSyncOver(
   const { replica, status, emitter, deletions } = engine
   if (signal?.aborted) run.stop()
   else signal?.addEventListener('abort', () => run.stop(), { once: true })
-  const loaded = async <T>(work: () => Promise<T>): Promise<T> => {
-    await run.load()
-    return work()
-  }
   return {
     start: () => run.start(),
     stop: () => run.stop(),
@@ -182,14 +178,20 @@ export function createSyncOver(
     tree: () => readTree(replica),
     status: () => status.read(),
     seen: () => replica.meta.cursor,
-    put: (bookmarks, options) => loaded(() => putBookmarks(engine, [bookmarks].flat(), options)),
-    remove: (ids) => loaded(() => removeBookmarks(engine, [ids].flat())),
-    move: (id, place) => loaded(() => moveBookmark(engine, id, place)),
-    importBookmarks: (bookmarks, options = {}) => loaded(() => importList(engine, bookmarks, options)),
-    restoreExport: (opened, options = {}) => loaded(() => restoreList(engine, opened, options)),
-    approveDeletions: () => loaded(() => deletions.approve()),
-    rejectDeletions: () => loaded(() => deletions.reject()),
+    put: (bookmarks, options) => run.edit(() => putBookmarks(engine, [bookmarks].flat(), options)),
+    remove: (ids) => run.edit(() => removeBookmarks(engine, [ids].flat())),
+    move: (id, place) => run.edit(() => moveBookmark(engine, id, place)),
+    importBookmarks: (bookmarks, options = {}) =>
+      run.edit((ended) => importList(engine, bookmarks, { ...options, signal: anyOf(ended, options.signal) })),
+    restoreExport: (opened, options = {}) =>
+      run.edit((ended) => restoreList(engine, opened, { ...options, signal: anyOf(ended, options.signal) })),
+    approveDeletions: () => run.edit(() => deletions.approve()),
+    rejectDeletions: () => run.edit(() => deletions.reject()),
     on: (event, listener) => emitter.on(event, listener),
     signOut: (options = {}) => signOut(engine, run, options),
   }
+}
+
+function anyOf(ended: AbortSignal, caller: AbortSignal | undefined): AbortSignal {
+  return caller ? AbortSignal.any([ended, caller]) : ended
 }

@@ -8,6 +8,9 @@ import { lead } from './lead.ts'
 export class Run {
   readonly #engine: Engine
   readonly #ended = new AbortController()
+  /** The edits under way. */
+  readonly #edits = new Set<Promise<unknown>>()
+  #admitsEdits = true
   #loaded: Promise<void> | undefined
   #leading: Promise<void> | undefined
   /** Null: this tab is not started; false: it is waiting while another tab leads. */
@@ -37,6 +40,26 @@ export class Run {
     })
   }
 
+  /** Runs an edit: sign-out and `stop` wait until it has ended. The signal aborts when the sync is stopped. */
+  async edit<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    await this.load()
+    const { signal } = this.#ended
+    signal.throwIfAborted()
+    if (!this.#admitsEdits) throw new DOMException('The user is signing out', 'AbortError')
+    const edit = work(signal)
+    this.#edits.add(edit)
+    return edit.finally(() => this.#edits.delete(edit))
+  }
+
+  /** Waits until the edits under way have ended, and admits no others until the returned function is called. */
+  async quiesce(): Promise<() => void> {
+    this.#admitsEdits = false
+    await Promise.allSettled(this.#edits)
+    return () => {
+      this.#admitsEdits = true
+    }
+  }
+
   async syncNow(caller: AbortSignal | undefined): Promise<void> {
     await this.load()
     const { outbox, status, network } = this.#engine
@@ -52,9 +75,14 @@ export class Run {
     network.ring()
   }
 
+  abort(): void {
+    this.#ended.abort(new DOMException('The sync was stopped', 'AbortError'))
+  }
+
   /** Resolves when nothing runs any more. The store and the tabs remain usable. */
   async end(): Promise<void> {
-    this.#ended.abort(new DOMException('The sync was stopped', 'AbortError'))
+    this.abort()
+    await Promise.allSettled(this.#edits)
     await this.#leading
     await this.#loaded?.catch(() => {})
   }

@@ -1,4 +1,3 @@
-import { UnsentChangesError } from '../../errors.ts'
 import { forgetMasterKey } from '../../master-key.ts'
 import type { Engine } from './engine.ts'
 import type { Run } from './run.ts'
@@ -20,16 +19,25 @@ export async function signOut(
 ): Promise<void> {
   const { replica, tabs, userId, transport, status } = engine
   await run.load()
-  await replica.load()
-  if (!discardUnsent && replica.waiting.size > 0) throw new UnsentChangesError(replica.waiting.size)
-  const task = async () => {
+  const begin = () => {
     tabs.post({ type: 'signed-out' })
-    await run.end()
-    await replica.wipe()
-    if (globalThis.indexedDB) await forgetMasterKey(userId)
-    run.forget()
-    await run.stop()
-    await transport.logout({ signal: signal ?? new AbortController().signal })
+    run.abort()
   }
-  await tabs.exclusively('sign-out', task).finally(() => status.hear('signed-out'))
+  await tabs.exclusively('sign-out', async () => {
+    if (discardUnsent) run.abort()
+    const admitEdits = await run.quiesce()
+    await replica.wipe({ discardUnsent, begin }).catch((error) => {
+      admitEdits()
+      throw error
+    })
+    try {
+      await run.end()
+      if (globalThis.indexedDB) await forgetMasterKey(userId)
+      run.forget()
+      await run.stop()
+      await transport.logout({ signal: signal ?? new AbortController().signal })
+    } finally {
+      status.hear('signed-out')
+    }
+  })
 }

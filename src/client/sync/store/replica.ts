@@ -1,4 +1,5 @@
 import type { PlaintextBookmark } from '../../bookmark.ts'
+import { UnsentChangesError } from '../../errors.ts'
 import { Draft } from './draft.ts'
 import type { Conflict, Emitter, SyncEvents } from './emitter.ts'
 import { blankRow, isBlank, viewOf } from './row.ts'
@@ -28,6 +29,7 @@ export class Replica {
   readonly held = new Set<string>()
   meta: Readonly<Meta>
   readonly #parts: Parts
+  #isClosed = false
 
   constructor(parts: Parts) {
     this.#parts = parts
@@ -36,19 +38,7 @@ export class Replica {
 
   /** Reads the whole store: at the start, and when messages of other tabs may have been missed. */
   async load(): Promise<void> {
-    const { store, tabs, userId } = this.#parts
-    const seen = await tabs.exclusively('store', async () => {
-      const { meta = newMeta(userId), rows } = await store.load()
-      if (meta.userId !== userId) throw new Error(`The store is another user's: ${meta.userId}`)
-      const stored = new Set(rows.map(({ id }) => id))
-      const gone = [...this.rows.keys()].filter((id) => !stored.has(id)).map(blankRow)
-      const changed = this.#adopt([...rows, ...gone], meta)
-      const inOrder = [...this.waiting].sort((one, other) => (this.#firstEvent(one) < this.#firstEvent(other) ? -1 : 1))
-      this.waiting.clear()
-      for (const id of inOrder) this.waiting.add(id)
-      return changed
-    })
-    this.#tell(seen, 'local')
+    this.#tell(await this.#inTurn(() => this.#loadAll()), 'local')
   }
 
   /**
@@ -60,7 +50,7 @@ export class Replica {
    */
   async commit<T>(ids: readonly string[], origin: Origin, work: (draft: Draft) => T): Promise<T> {
     const { store, tabs, userId, onEdit } = this.#parts
-    return tabs.exclusively('store', async () => {
+    return this.#inTurn(async () => {
       const { meta = newMeta(userId), rows } = await store.read(ids)
       const draft = new Draft(meta, rows)
       const result = work(draft)
@@ -78,8 +68,8 @@ export class Replica {
 
   /** Reads rows that another tab has stored, and emits the conflicts that it reported. */
   async reload(ids: readonly string[], origin: Origin, conflicts: readonly Conflict[] = []): Promise<void> {
-    const { store, tabs, onEdit } = this.#parts
-    const seen = await tabs.exclusively('store', async () => {
+    const { store, onEdit } = this.#parts
+    const seen = await this.#inTurn(async () => {
       const { meta = this.meta, rows } = await store.read(ids)
       const found = new Set(rows.map(({ id }) => id))
       const gone = ids.filter((id) => !found.has(id)).map(blankRow)
@@ -89,13 +79,28 @@ export class Replica {
     if (origin === 'local') onEdit()
   }
 
-  /** Deletes everything from the store. */
-  async wipe(): Promise<void> {
-    const { store, tabs } = this.#parts
-    await tabs.exclusively('store', () => store.wipe())
+  /**
+   * Deletes everything from the store, and refuses every later commit.
+   *
+   * @param begin called before anything is deleted, once nothing stands against it
+   * @throws UnsentChangesError nothing was deleted
+   */
+  async wipe({ discardUnsent, begin }: { discardUnsent: boolean; begin(): void }): Promise<void> {
+    const seen = await this.#inTurn(async () => {
+      const changed = await this.#loadAll()
+      if (discardUnsent || this.waiting.size === 0) {
+        begin()
+        this.#isClosed = true
+        await this.#parts.store.wipe()
+      }
+      return changed
+    })
+    this.#tell(seen, 'local')
+    if (!this.#isClosed) throw new UnsentChangesError(this.waiting.size)
   }
 
   close(): void {
+    this.#isClosed = true
     this.#parts.store.close()
   }
 
@@ -103,6 +108,27 @@ export class Replica {
   forget(): void {
     for (const collection of [this.rows, this.live, this.waiting, this.held]) collection.clear()
     this.meta = newMeta(this.#parts.userId)
+  }
+
+  /** Runs the task while no other one uses the store. What waited for its turn while the sync was stopped is refused. */
+  #inTurn<T>(task: () => Promise<T>): Promise<T> {
+    return this.#parts.tabs.exclusively('store', async () => {
+      if (this.#isClosed) throw new DOMException('The sync was stopped', 'AbortError')
+      return task()
+    })
+  }
+
+  async #loadAll(): Promise<string[]> {
+    const { store, userId } = this.#parts
+    const { meta = newMeta(userId), rows } = await store.load()
+    if (meta.userId !== userId) throw new Error(`The store is another user's: ${meta.userId}`)
+    const stored = new Set(rows.map(({ id }) => id))
+    const gone = [...this.rows.keys()].filter((id) => !stored.has(id)).map(blankRow)
+    const changed = this.#adopt([...rows, ...gone], meta)
+    const inOrder = [...this.waiting].sort((one, other) => (this.#firstEvent(one) < this.#firstEvent(other) ? -1 : 1))
+    this.waiting.clear()
+    for (const id of inOrder) this.waiting.add(id)
+    return changed
   }
 
   /** Returns the ids of bookmarks that now look different to the user. */

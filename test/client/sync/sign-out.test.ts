@@ -1,0 +1,91 @@
+import t from 'tap'
+import { UnsentChangesError } from '../../../src/client/errors.ts'
+import { decryptBookmark, encryptBookmark } from '../../../src/client/record.ts'
+import type { Change } from '../../../src/client/sync/exchange/transport.ts'
+import { bookmark } from './device.ts'
+import { openPeople, type Person } from './person.ts'
+import { disks } from './stores.ts'
+
+const people = await openPeople()
+const many = Array.from({ length: 3_000 }, (_, index) => bookmark(`b${index}`, `bookmark ${index}`))
+
+for (const [where, makeDisk] of Object.entries(disks)) {
+  t.test(`signing out during an import, with a store ${where}`, async (t) => {
+    const person = await people.person(t)
+    const disk = makeDisk()
+    const store = disk(person.user.userId)
+    const { sync, network } = person.device('a', { store })
+    const pushed: Change[] = []
+    network.fate = async ({ name, body, send }) => {
+      if (name === 'push') pushed.push(...(body as { changes: Change[] }).changes)
+      return send()
+    }
+    await sync.start()
+    const begun = Promise.withResolvers<void>()
+    const importing = sync.importBookmarks(many, { onProgress: (done) => done === 500 && begun.resolve() })
+    await begun.promise
+    const signedOut = sync.signOut({ discardUnsent: true })
+    await t.rejects(importing, { name: 'AbortError' }, 'the import was cancelled')
+    await signedOut
+
+    t.same(unreadable(person, pushed), [], 'no record was sealed with another key')
+    const again = disk(person.user.userId)
+    t.teardown(() => again.close())
+    t.same(await again.load(), { meta: undefined, rows: [] }, 'nothing is left on the device')
+  })
+}
+
+t.test('an edit under way when the user signs out counts as unsent, and nothing was done', async (t) => {
+  const person = await people.person(t)
+  const { sync, network } = person.device('a')
+  await sync.put(bookmark('x', 'one'))
+  await sync.syncNow()
+  const editing = sync.put(bookmark('x', 'two'))
+  await t.rejects(sync.signOut(), new UnsentChangesError(1))
+  await editing
+  t.equal(sync.get('x')?.title, 'two')
+  await sync.syncNow()
+  t.same(await person.stored(), { x: 'two' })
+  t.notOk(network.calls.includes('logout'))
+  await sync.signOut()
+  t.ok(network.calls.includes('logout'))
+})
+
+t.test('an edit made at any moment of a sign-out either survives or is rejected', async (t) => {
+  const outcomes = new Set<string>()
+  for (let delay = 0; delay < 12; delay += 1) {
+    const person = await people.person(t)
+    const { sync } = person.device('a')
+    await sync.start()
+    const signingOut = sync.signOut().then(
+      () => 'signed out',
+      () => 'refused',
+    )
+    for (let turn = 0; turn < delay; turn += 1) await Promise.resolve()
+    const editing = sync.put(bookmark('x', 'one')).then(
+      () => 'kept',
+      () => 'rejected',
+    )
+    const outcome = `${await editing}, ${await signingOut}`
+    outcomes.add(outcome)
+    if (outcome.startsWith('kept')) t.equal(sync.get('x')?.title, 'one')
+  }
+  t.same([...outcomes].sort(), ['kept, refused', 'rejected, signed out'])
+})
+
+t.test('keys that were erased seal nothing', async (t) => {
+  const { keys } = await people.person(t)
+  for (const key of Object.values(keys)) key.fill(0)
+  t.throws(() => encryptBookmark(keys, bookmark('x', 'one')), { name: 'TypeError', message: /erased/ })
+})
+
+function unreadable({ keys }: Person, changes: Change[]): string[] {
+  return changes.flatMap(({ entity_id: id, encrypted_data = '', data_hash = '' }) => {
+    try {
+      decryptBookmark(keys, { id, encrypted_data, data_hash })
+      return []
+    } catch {
+      return [id]
+    }
+  })
+}
