@@ -14,11 +14,13 @@ export interface PullParts extends TakeParts {
 export async function pullAll(parts: PullParts, signal: AbortSignal): Promise<void> {
   const { transport, replica, clock, deletions } = parts
   for (let hasMore = true; hasMore; ) {
-    const page = await transport.pull({ since: replica.meta.cursor }, { signal })
+    const since = replica.meta.cursor
+    const page = await transport.pull({ since }, { signal })
     signal.throwIfAborted()
-    hasMore = page.has_more
-    const ended = hasMore ? {} : { lastSync: correctedNow(clock, replica.meta) }
-    await takePage(parts, page.changes, { cursor: page.last_sync_timestamp, ...ended }, signal)
+    const ended = page.has_more ? {} : { lastSync: correctedNow(clock, replica.meta) }
+    const meta = { cursor: page.last_sync_timestamp, ...ended }
+    const outcome = await takePage(parts, page.changes, since, meta, signal)
+    hasMore = page.has_more || outcome === 'doubt'
   }
   await deletions.settle()
 }

@@ -16,32 +16,40 @@ export interface StampedEvent {
   stamp: number
 }
 
-/** Applies a page of a pull, together with its cursor. */
+/**
+ * Applies a page of a pull since the cursor `since`, together with its cursor. `doubt`: the store was emptied meanwhile,
+ * so everything must be pulled again.
+ */
 export async function takePage(
   parts: TakeParts,
   events: readonly SyncEvent[],
+  since: number,
   meta: Partial<Meta> & { cursor: number },
   signal: AbortSignal,
-): Promise<void> {
+): Promise<'taken' | 'doubt'> {
   const opened = await openEvents(parts, checked(parts, events), signal)
   const ids = opened.map(({ event }) => event.entity_id)
-  await parts.replica.commit(ids, 'remote', (draft) => {
+  return parts.replica.commit(ids, 'remote', (draft) => {
     const base = draft.meta.cursor
+    if (base < since) return 'doubt'
     for (const one of opened) {
       const older = takeEvent(parts, draft, one, base)
       if (older) reportRollback(draft, one, older)
     }
     draft.setMeta(meta)
+    return 'taken'
   })
 }
 
 /**
- * Applies messages of the realtime channel as long as their order is clear; `doubt` means that the rest must be pulled. A
- * message sent before one of our changes was accepted can arrive after the acceptance, and then looks like a rollback.
+ * Applies messages of the realtime channel that continue from the cursor `since`, as long as their order is clear;
+ * `doubt` means that the rest must be pulled. A message sent before one of our changes was accepted can arrive after the
+ * acceptance, and then looks like a rollback.
  */
 export async function takeMessages(
   parts: TakeParts,
   messages: readonly StampedEvent[],
+  since: number,
   signal: AbortSignal,
 ): Promise<'taken' | 'doubt'> {
   const events = checked(
@@ -51,6 +59,7 @@ export async function takeMessages(
   const opened = new Map((await openEvents(parts, events, signal)).map((one) => [one.event, one]))
   const ids = [...new Set(messages.map(({ event }) => event.entity_id))]
   return parts.replica.commit(ids, 'remote', (draft) => {
+    if (draft.meta.cursor < since) return 'doubt'
     for (const { event, stamp } of messages) {
       const one = opened.get(event)
       // Received twice, or already pulled.

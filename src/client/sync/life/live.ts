@@ -9,7 +9,8 @@ import type { Engine } from './engine.ts'
 export async function stayLive(engine: Engine, signal: AbortSignal): Promise<boolean> {
   const { transport, replica, userId, deviceId, clock, status, disconnected } = engine
   signal.throwIfAborted()
-  const socket = transport.openSocket({ userId, deviceId, since: replica.meta.cursor })
+  const since = replica.meta.cursor
+  const socket = transport.openSocket({ userId, deviceId, since })
   const channel = new Channel(socket, clock, signal)
   disconnected.reset()
   disconnected.rung.then(() => channel.close())
@@ -18,27 +19,32 @@ export async function stayLive(engine: Engine, signal: AbortSignal): Promise<boo
     if (serverTime === undefined) return false
     await replica.commit([], 'remote', (draft) => correctClock(draft, clock, serverTime))
     status.set('online')
-    await follow(engine, channel, signal)
+    await follow(engine, channel, since, signal)
     return true
   } finally {
     channel.close()
   }
 }
 
-async function follow(engine: Engine, channel: Channel, signal: AbortSignal): Promise<void> {
-  const { tabs, outbox } = engine
+async function follow(engine: Engine, channel: Channel, since: number, signal: AbortSignal): Promise<void> {
+  const { tabs, outbox, replica } = engine
+  let cursor = since
   while (channel.isOpen) {
     channel.activity.reset()
     outbox.reset()
-    await tabs.exclusively('exchange', () => catchUp(engine, channel, signal), signal)
+    const from = cursor
+    await tabs.exclusively('exchange', () => catchUp(engine, channel, from, signal), signal)
+    // It falls when the browser has emptied the store, but the channel goes on from where it was.
+    cursor = Math.max(cursor, replica.meta.cursor)
     await Promise.race([channel.activity.rung, outbox.rung])
   }
 }
 
-async function catchUp(engine: Engine, channel: Channel, signal: AbortSignal): Promise<void> {
+/** @param since the cursor from which the channel's next messages continue */
+async function catchUp(engine: Engine, channel: Channel, since: number, signal: AbortSignal): Promise<void> {
   const messages = channel.drain()
-  if (messages.length > 0) {
-    const outcome = await takeMessages(engine, messages, signal)
+  if (messages.length > 0 || engine.replica.meta.cursor < since) {
+    const outcome = await takeMessages(engine, messages, since, signal)
     if (outcome === 'doubt') await pullAll(engine, signal)
     else await engine.deletions.settle()
   }

@@ -22,7 +22,13 @@ const sliceRows = 250
 export function indexedDbStore(userId: string): Store {
   const name = `encrypted-bookmark-sync-${userId}`
   let opened: Promise<Database> | undefined
-  const open = () => (opened ??= openDatabase(name, () => (opened = undefined)))
+  let isWiped = false
+  const open = async () => {
+    // Opening it would create it again.
+    if (isWiped) throw new DOMException('The store was wiped', 'InvalidStateError')
+    opened ??= openDatabase(name, () => (opened = undefined))
+    return opened
+  }
 
   return {
     shared: true,
@@ -64,6 +70,7 @@ export function indexedDbStore(userId: string): Store {
       }),
     async wipe() {
       const database = await open()
+      isWiped = true
       const transaction = database.transaction(['rows', 'meta'], 'readwrite')
       await Promise.all([
         transaction.objectStore('rows').clear(),
@@ -88,7 +95,10 @@ function openDatabase(name: string, forget: () => void): Promise<Database> {
       database.createObjectStore('meta')
     },
     // Another tab is deleting the database, or has a newer version of this package.
-    blocking: () => opening.then((database) => database.close()),
+    blocking() {
+      forget()
+      opening.then((database) => database.close())
+    },
     terminated: forget,
   })
   opening.catch(forget)

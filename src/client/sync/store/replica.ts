@@ -3,7 +3,7 @@ import { UnsentChangesError } from '../../errors.ts'
 import { Draft } from './draft.ts'
 import type { Conflict, Emitter, SyncEvents } from './emitter.ts'
 import { blankRow, isBlank, viewOf } from './row.ts'
-import type { Meta, Row, Store } from './store.ts'
+import type { Meta, Row, Store, Stored } from './store.ts'
 import type { Tabs } from './tabs.ts'
 
 type Origin = SyncEvents['change']['origin']
@@ -29,7 +29,9 @@ export class Replica {
   readonly held = new Set<string>()
   meta: Readonly<Meta>
   readonly #parts: Parts
-  #isClosed = false
+  readonly #closed = new AbortController()
+  /** Whether the store has held anything. If it then holds nothing, the browser has emptied it. */
+  #wasStored = false
 
   constructor(parts: Parts) {
     this.#parts = parts
@@ -38,7 +40,12 @@ export class Replica {
 
   /** Reads the whole store: at the start, and when messages of other tabs may have been missed. */
   async load(): Promise<void> {
-    this.#tell(await this.#inTurn(() => this.#loadAll()), 'local')
+    const { store } = this.#parts
+    const seen = await this.#withStored(
+      () => store.load(),
+      (stored) => this.#adoptAll(stored),
+    )
+    this.#tell(seen, 'local')
   }
 
   /**
@@ -49,12 +56,12 @@ export class Replica {
    * @throws StorageFullError nothing was changed
    */
   async commit<T>(ids: readonly string[], origin: Origin, work: (draft: Draft) => T): Promise<T> {
-    const { store, tabs, userId, onEdit } = this.#parts
-    return this.#inTurn(async () => {
-      const { meta = newMeta(userId), rows } = await store.read(ids)
+    const { store, tabs, onEdit } = this.#parts
+    const read = () => store.read(ids)
+    return this.#withStored(read, async ({ meta, rows }) => {
       const draft = new Draft(meta, rows)
       const result = work(draft)
-      if (draft.isChanged) await store.write(draft.changedRows, draft.meta)
+      if (draft.isChanged) await this.#write(draft.changedRows, draft.meta)
       const seen = this.#adopt(draft.changedRows, draft.meta)
       if (draft.isChanged) {
         const changed = draft.changedRows.map(({ id }) => id)
@@ -69,8 +76,8 @@ export class Replica {
   /** Reads rows that another tab has stored, and emits the conflicts that it reported. */
   async reload(ids: readonly string[], origin: Origin, conflicts: readonly Conflict[] = []): Promise<void> {
     const { store, onEdit } = this.#parts
-    const seen = await this.#inTurn(async () => {
-      const { meta = this.meta, rows } = await store.read(ids)
+    const read = () => store.read(ids)
+    const seen = await this.#withStored(read, ({ meta, rows }) => {
       const found = new Set(rows.map(({ id }) => id))
       const gone = ids.filter((id) => !found.has(id)).map(blankRow)
       return this.#adopt([...rows, ...gone], meta)
@@ -86,22 +93,29 @@ export class Replica {
    * @throws UnsentChangesError nothing was deleted
    */
   async wipe({ discardUnsent, begin }: { discardUnsent: boolean; begin(): void }): Promise<void> {
-    const seen = await this.#inTurn(async () => {
-      const changed = await this.#loadAll()
+    const { store } = this.#parts
+    const read = () => store.load()
+    const seen = await this.#withStored(read, async (stored) => {
+      const changed = this.#adoptAll(stored)
       if (discardUnsent || this.waiting.size === 0) {
         begin()
-        this.#isClosed = true
-        await this.#parts.store.wipe()
+        this.#refuse()
+        await store.wipe()
       }
       return changed
     })
     this.#tell(seen, 'local')
-    if (!this.#isClosed) throw new UnsentChangesError(this.waiting.size)
+    if (!this.#closed.signal.aborted) throw new UnsentChangesError(this.waiting.size)
   }
 
+  /** Refuses every later commit, and those that wait for their turn. */
   close(): void {
-    this.#isClosed = true
+    this.#refuse()
     this.#parts.store.close()
+  }
+
+  #refuse(): void {
+    this.#closed.abort(new DOMException('The sync was stopped', 'AbortError'))
   }
 
   /** Clears this copy in memory; the store stays as it is. */
@@ -113,14 +127,46 @@ export class Replica {
   /** Runs the task while no other one uses the store. What waited for its turn while the sync was stopped is refused. */
   #inTurn<T>(task: () => Promise<T>): Promise<T> {
     return this.#parts.tabs.exclusively('store', async () => {
-      if (this.#isClosed) throw new DOMException('The sync was stopped', 'AbortError')
+      this.#closed.signal.throwIfAborted()
       return task()
     })
   }
 
-  async #loadAll(): Promise<string[]> {
-    const { store, userId } = this.#parts
-    const { meta = newMeta(userId), rows } = await store.load()
+  /** Runs the task on what `read` finds in the store, which is filled again first if the browser has emptied it. */
+  async #withStored<T>(
+    read: () => Promise<Stored>,
+    task: (stored: Stored & { meta: Meta }) => T | Promise<T>,
+  ): Promise<T> {
+    for (;;) {
+      const done = await this.#inTurn(async () => {
+        const { meta, rows } = await read()
+        if (!meta && this.#wasStored) return undefined
+        this.#wasStored = meta !== undefined
+        return { result: await task({ meta: meta ?? newMeta(this.#parts.userId), rows }) }
+      })
+      if (done) return done.result
+      await this.#refill()
+    }
+  }
+
+  async #write(rows: readonly Row[], meta: Meta): Promise<void> {
+    await this.#parts.store.write(rows, meta)
+    this.#wasStored = true
+  }
+
+  /** Stores this copy again. Other tabs may have stored what it lacks, so everything is pulled again. */
+  async #refill(): Promise<void> {
+    const { store, tabs } = this.#parts
+    // A tab that is signing out has emptied the store on purpose, and will have closed this copy.
+    await tabs.exclusively('sign-out', async () => {}, this.#closed.signal)
+    await this.#inTurn(async () => {
+      const { meta } = await store.read([])
+      if (!meta) await this.#write([...this.rows.values()], { ...this.meta, cursor: 0 })
+    })
+  }
+
+  #adoptAll({ meta, rows }: Stored & { meta: Meta }): string[] {
+    const { userId } = this.#parts
     if (meta.userId !== userId) throw new Error(`The store is another user's: ${meta.userId}`)
     const stored = new Set(rows.map(({ id }) => id))
     const gone = [...this.rows.keys()].filter((id) => !stored.has(id)).map(blankRow)

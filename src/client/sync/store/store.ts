@@ -69,7 +69,7 @@ export interface Meta {
 }
 
 /** The stored rows and meta. In a new store, `meta` is undefined. */
-interface Stored {
+export interface Stored {
   meta: Meta | undefined
   rows: Row[]
 }

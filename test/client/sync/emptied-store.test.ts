@@ -1,0 +1,87 @@
+import t from 'tap'
+import { indexedDbStore } from '../../../src/client/sync/store/indexed-db.ts'
+import { pullAll } from '../../support/changes.ts'
+import { bookmark } from './device.ts'
+import { down, up } from './network.ts'
+import { openPeople, shown } from './person.ts'
+import { until } from './turns.ts'
+import './stores.ts'
+
+const people = await openPeople()
+const five = ['p', 'q', 'r', 's', 't'].map((id) => bookmark(id, `title of ${id}`))
+
+t.test('the browser empties the store under an open tab: the next change fills it again', async (t) => {
+  const person = await people.person(t)
+  const { userId } = person.user
+  const a = person.device('a', { store: indexedDbStore(userId) })
+  const b = person.device('b')
+  await a.sync.put(five)
+  await a.sync.start()
+  await until(() => a.network.socket?.isOpen === true)
+  a.network.socket?.greet(person.world.time)
+  await until(() => a.sync.status().waiting === 0)
+  await a.sync.syncNow()
+  await empty(userId)
+  await b.sync.put([bookmark('x', 'by b'), bookmark('p', 'changed by b')])
+  await b.sync.syncNow()
+  await b.sync.syncNow()
+  for (const event of (await pullAll(person.user)).changes.slice(-2)) {
+    a.network.socket?.say({ type: 'sync', event, stamp: b.sync.seen() - (event.entity_id === 'x' ? 1 : 0) })
+  }
+  await until(() => shown(a).p === 'changed by b')
+  t.same(shown(a), await person.stored())
+  await a.sync.stop()
+
+  const reloaded = person.device('a', { store: indexedDbStore(userId) })
+  reloaded.network.fate = down
+  await reloaded.sync.start()
+  t.same(shown(reloaded), await person.stored(), 'the store is whole again')
+})
+
+t.test('edits that wait survive the emptied store, and so does one that is made then', async (t) => {
+  const person = await people.person(t)
+  const { userId } = person.user
+  const a = person.device('a', { store: indexedDbStore(userId) })
+  await a.sync.put(five)
+  await a.sync.syncNow()
+  a.network.fate = down
+  await a.sync.put(bookmark('p', 'waits'))
+  await empty(userId)
+  await a.sync.put(bookmark('q', 'made then'))
+  a.network.fate = up
+  await a.sync.syncNow()
+  t.match(await person.stored(), { p: 'waits', q: 'made then', r: 'title of r', s: 'title of s', t: 'title of t' })
+  t.same(shown(a), await person.stored())
+  t.same(a.errors, [])
+  t.same(a.conflicts, [])
+})
+
+t.test('a store that was emptied between two pulls is pulled from the start', async (t) => {
+  const person = await people.person(t)
+  const { userId } = person.user
+  const a = person.device('a', { store: indexedDbStore(userId) })
+  await a.sync.put(five)
+  await a.sync.syncNow()
+  await empty(userId)
+  await a.sync.syncNow()
+  await a.sync.stop()
+  const reloaded = person.device('a', { store: indexedDbStore(userId) })
+  reloaded.network.fate = down
+  await reloaded.sync.start()
+  t.same(shown(reloaded), await person.stored())
+})
+
+/** As when site data is cleared: open connections remain, but nothing is left. */
+async function empty(userId: string): Promise<void> {
+  const opening = indexedDB.open(`encrypted-bookmark-sync-${userId}`)
+  const database = await new Promise<IDBDatabase>((resolve, reject) => {
+    opening.onsuccess = () => resolve(opening.result)
+    opening.onerror = () => reject(opening.error)
+  })
+  const transaction = database.transaction(['rows', 'meta'], 'readwrite')
+  for (const name of ['rows', 'meta']) transaction.objectStore(name).clear()
+  await new Promise((resolve) => {
+    transaction.oncomplete = resolve
+  })
+  database.close()
+}
