@@ -42,7 +42,13 @@ export const requestChanges: Case[] = [
     verdict: 'major',
     says: /default of `limit` changed from `20` to `10`/,
   },
-  { name: 'a smaller body', edits: [['2097152', '1048576']], verdict: 'major', says: /1048576 bytes/ },
+  { name: 'a body smaller than its fields', edits: [['2097152', '2048']], verdict: 'major', says: /2048 bytes/ },
+  {
+    name: 'a smaller body that all fields fit',
+    edits: [['2097152', '1048576']],
+    verdict: 'minor',
+    says: /x-body-limit/,
+  },
   {
     name: 'a new parameter that is demanded',
     edits: [['\n        - name: x-device-id', required('q', true)]],

@@ -15,7 +15,7 @@ export interface Pair {
   parent: Pair | null
 }
 
-interface Entry {
+export interface Entry {
   key: string | number
   value: unknown
   type: { name: string }

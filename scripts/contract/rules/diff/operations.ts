@@ -1,4 +1,5 @@
 import { type DiffRule, field, nameOf } from './change.ts'
+import { largestBody } from './largest-body.ts'
 
 /** Existing clients keep sending the property, and the service would ignore it. */
 export const requestPropertyRemoved: DiffRule = () => ({
@@ -31,11 +32,12 @@ export const defaultChanged: DiffRule = () => ({
   },
 })
 
+/** A limit that still has room for every body that was valid only refuses what the operation did not read. */
 export const bodyLimitLowered: DiffRule = () => ({
-  Operation({ property, base, revision }, { report }) {
+  Operation({ node, property, base, revision }, { report }) {
     if (property !== 'x-body-limit') return
     const [before, after] = [base, revision].map((side) => Number(side?.value ?? commonBodyLimit))
-    if (Number(after) < Number(before))
+    if (Number(after) < Number(before) && Number(after) < largestBody(node.base))
       report({ message: `The limit of the body fell from ${before} to ${after} bytes.` })
   },
 })
