@@ -2,11 +2,17 @@ import ipaddr from 'ipaddr.js'
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
 import { ServiceError } from '../contract/errors.ts'
 
-/** Requests per minute: of each user, and of each address that keeps failing to sign in. They apply to one process. */
+/** A person starts a sign-in once in days. A network behind one address reaches this only if it does nothing else. */
+const startsShare = 4
+const failuresShare = 20
+
+/** Requests per minute: of each user, and what is counted for each address. They apply to one process. */
 export interface Limits {
   /** Throws TooManyRequests if the address has used up its failures. */
   checkAddress(address: string): Promise<void>
   countFailure(address: string): Promise<void>
+  /** Counts a sign-in that an address starts; throws TooManyRequests if there are too many. */
+  countStart(address: string): Promise<void>
   /** Counts a user's request or socket message; throws TooManyRequests if there are too many. */
   countUser(userId: string): Promise<void>
   /** Counts what a user's request cost beyond one request. It throws nothing; what the user does next is refused. */
@@ -16,25 +22,32 @@ export interface Limits {
 }
 
 export function createLimits({ rateLimitPerMinute }: { rateLimitPerMinute: number }): Limits {
-  const addresses = new RateLimiterMemory({ points: Math.max(1, Math.floor(rateLimitPerMinute / 20)), duration: 60 })
-  const users = new RateLimiterMemory({ points: rateLimitPerMinute, duration: 60 })
+  const perMinute = (share: number) =>
+    new RateLimiterMemory({ points: Math.max(1, Math.floor(rateLimitPerMinute / share)), duration: 60 })
+  const [users, failures, starts] = [perMinute(1), perMinute(failuresShare), perMinute(startsShare)]
   const refusals = { address: 0, user: 0 }
   const refuse = (limit: keyof typeof refusals, used: RateLimiterRes) => {
     refusals[limit]++
     return tooManyRequests(used)
   }
+  const consume = async (limiter: RateLimiterMemory, key: string, limit: keyof typeof refusals) => {
+    await limiter.consume(key).catch((used: unknown) => {
+      throw used instanceof RateLimiterRes ? refuse(limit, used) : used
+    })
+  }
   return {
     async checkAddress(address) {
-      const used = await addresses.get(networkOf(address))
+      const used = await failures.get(networkOf(address))
       if (used !== null && used.remainingPoints <= 0) throw refuse('address', used)
     },
     async countFailure(address) {
-      await addresses.consume(networkOf(address)).catch(ignoreUsedUp)
+      await failures.consume(networkOf(address)).catch(ignoreUsedUp)
+    },
+    async countStart(address) {
+      await consume(starts, networkOf(address), 'address')
     },
     async countUser(userId) {
-      await users.consume(userId).catch((used: unknown) => {
-        throw used instanceof RateLimiterRes ? refuse('user', used) : used
-      })
+      await consume(users, userId, 'user')
     },
     async chargeUser(userId, requests) {
       await users.penalty(userId, requests)

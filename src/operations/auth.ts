@@ -17,14 +17,15 @@ type Parts = AttemptParts &
   RefreshParts & {
     config: { origins: ReadonlySet<string>; appUrl: string | undefined }
     provider: Pick<Provider, 'authorizationUrl' | 'exchangeCode'>
-    limits: { countFailure(address: string): Promise<void> }
+    limits: { countFailure(address: string): Promise<void>; countStart(address: string): Promise<void> }
   }
 
 export const authOperations: Operations<
   'startLogin' | 'completeLogin' | 'logout' | 'getSession' | 'refreshSession',
   Parts
 > = {
-  async startLogin({ cookie, body }, parts) {
+  async startLogin({ cookie, body, address }, parts) {
+    await parts.limits.countStart(address)
     const returnTo = parseReturnTo(body.returnTo, parts.config.origins)
     if (returnTo === null) throw new ServiceError('InvalidReturnTo')
     const started = startAttempt(parts, cookie, returnTo)

@@ -133,11 +133,57 @@ t.test('a return URL is at most 2,048 characters, parsed too', async (t) => {
   t.equal(parseReturnTo(`/%${'25'.repeat(1000)}2f`, origins), null, 'encoded a thousand times over')
 })
 
+/** A letter, coded so many times over: `/%25..2541` becomes `/A`. */
+const nested = (times: number, letter = '41') => `/%${'25'.repeat(times - 1)}${letter}`
+
+t.test('a URL inside a URL inside a URL is kept, one that is coded five times or more is refused', async (t) => {
+  const kept = (times: number[]) => times.map((time) => parseReturnTo(nested(time), origins) !== null)
+  t.same(kept([1, 2, 3, 4]), [true, true, true, true])
+  t.same(kept([5, 6, 100, 1023]), [false, false, false, false])
+  t.equal(parseReturnTo(`/go?next=${encodeURIComponent(encodeURIComponent('/a?b=c d%20e'))}`, origins) !== null, true)
+})
+
+t.test('whatever is accepted goes to the same origin under any decoding, however often', async () => {
+  const decoders = [decode, lenient, (text: string) => lenient(text.replaceAll('+', ' '))]
+  const coded = fc.constantFrom('/', '\\', '\t', '\n', '\0', '%', '.', '//evil.example', 'a', '@', ':', '+')
+  const coding = fc.tuple(coded, fc.nat({ max: 8 })).map(([text, times]) => {
+    let form: string = text
+    for (let time = 0; time < times; time++) form = form.replace(/[^\w]/g, (one) => `%${hex(one)}`)
+    return form
+  })
+  fc.assert(
+    fc.property(fc.array(coding, { maxLength: 5 }), fc.constantFrom(...decoders), (parts, decoder) => {
+      const parsed = parseReturnTo(`/${parts.join('')}`, origins)
+      for (let form = parsed ?? '/', before = ''; form !== before; form = decoder(form)) {
+        if (!staysHere(form)) return false
+        before = form
+      }
+      return true
+    }),
+    { numRuns: depth(4_000, 20_000) },
+  )
+})
+
 t.test('paths go to the web app when there is one', async (t) => {
   t.equal(redirectTarget('/a?b', undefined), '/a?b')
   t.equal(redirectTarget('/a?b', 'https://app.example'), 'https://app.example/a?b')
   t.equal(redirectTarget('https://other.example/a', 'https://app.example'), 'https://other.example/a')
 })
+
+function hex(letter: string): string {
+  return letter.charCodeAt(0).toString(16).padStart(2, '0')
+}
+
+/** decodeURIComponent, which leaves what it cannot decode. */
+function lenient(text: string): string {
+  return text.replace(/(?:%[0-9a-f]{2})+/gi, (run) => {
+    try {
+      return decodeURIComponent(run)
+    } catch {
+      return run
+    }
+  })
+}
 
 function staysHere(location: string): boolean {
   return URL.parse(location, `${here}/api/v1/auth/callback`)?.origin === here

@@ -31,6 +31,16 @@ t.test('Each hostile returnTo: 400 Invalid returnTo, or a sign-in that ends on t
   }
 })
 
+t.test('A returnTo that is coded a thousand times over is refused after a few decodings', async (t) => {
+  const app = await buildWithMock(t, env)
+  const start = async (times: number) => {
+    const body = { returnTo: `/%${'25'.repeat(times - 1)}41` }
+    return (await app.call('POST', '/api/v1/auth/login', { body })).status
+  }
+  t.same([await start(1), await start(4)], [200, 200])
+  t.same([await start(5), await start(1000)], [400, 400])
+})
+
 t.test('Each hostile value as the state of a callback: to /login?error=, and no cookie', async (t) => {
   const app = await buildWithMock(t, env)
   const browser = openBrowser(app.call)

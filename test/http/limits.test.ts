@@ -2,6 +2,7 @@ import t, { type Test } from 'tap'
 import { buildApp } from '../support/app.ts'
 import { change } from '../support/changes.ts'
 import { breakDatabase } from '../support/database.ts'
+import { buildWithMock } from '../support/mock-service.ts'
 import { allOperations } from '../support/operations.ts'
 
 const list = '/api/v1/bookmarks'
@@ -43,7 +44,17 @@ t.test('Failed sign-ins count against the address, too', async (t) => {
   t.equal((await call('GET', '/api/v1/auth/callback?code=x')).status, 429)
 })
 
-t.test('An address that failed too often is refused whatever it requests', async (t) => {
+t.test('The sign-ins that an address starts have a limit of their own', async (t) => {
+  const { call } = await buildWithMock(t, { RATE_LIMIT_PER_MINUTE: '20' })
+  const start = async (from: string) => (await call('POST', '/api/v1/auth/login', { from, body: {} })).status
+  const statuses: number[] = []
+  for (let request = 1; request <= 7; request += 1) statuses.push(await start('192.0.2.1'))
+  t.same(statuses, [200, 200, 200, 200, 200, 429, 429], 'a quarter of the rate')
+  t.equal(await start('192.0.2.2'), 200, 'another address is free')
+  t.equal((await call('GET', list, { from: '192.0.2.1' })).status, 401, 'and the address is not refused otherwise')
+})
+
+t.test('An address that failed too often is refused whatever it asks', async (t) => {
   const { call } = await buildApp(t, { RATE_LIMIT_PER_MINUTE: '20' })
   await call('GET', list)
   for (const { id, method, path } of allOperations.filter(({ id }) => id !== 'getHealth')) {
