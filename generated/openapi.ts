@@ -1237,7 +1237,7 @@ export interface components {
                 };
             };
         };
-        /** @description The rate limit of the user, or of an address that keeps failing to sign in, is exceeded. Each full 64 KiB of a request and each full MiB of a response (except downloads) count as another request. */
+        /** @description The user's rate limit is exceeded, or that of an address which keeps sending wrong cookies or starting sign-ins. A request with a valid session is never refused because of its address. Each full 64 KiB of a request and each full MiB of a response (except downloads) count as another request. */
         TooManyRequests: {
             headers: {
                 "Retry-After": components["headers"]["Retry-After"];

@@ -46,6 +46,11 @@ export function findAttempt(
   return readAttempts(parts, cookieHeader).find((attempt) => attempt.returnTo === returnTo)
 }
 
+/** Whether the browser says that it has any, right or wrong. */
+export function hasAttempts(cookieHeader: string | undefined): boolean {
+  return cookieValues(cookieHeader, 'service_login').some((value) => value !== '')
+}
+
 function readAttempts(
   { seal, clock }: Pick<AttemptParts, 'seal' | 'clock'>,
   cookieHeader: string | undefined,

@@ -8,15 +8,18 @@ const failuresShare = 20
 
 /** Requests per minute: of each user, and what is counted for each address. They apply to one process. */
 export interface Limits {
-  /** Throws TooManyRequests if the address has used up its failures. */
-  checkAddress(address: string): Promise<void>
-  countFailure(address: string): Promise<void>
-  /** Counts a sign-in that an address starts; throws TooManyRequests if there are too many. */
+  /** Each counts one, and throws TooManyRequests if there are too many: a wrong cookie of an address, */
+  countWrongCookie(address: string): Promise<void>
+  /** a sign-in that an address starts, */
   countStart(address: string): Promise<void>
-  /** Counts a user's request or socket message; throws TooManyRequests if there are too many. */
+  /** a sign-in that failed, */
+  countFailedSignIn(address: string): Promise<void>
+  /** a user's request or socket message. */
   countUser(userId: string): Promise<void>
   /** Counts what a user's request cost beyond one request. It throws nothing; what the user does next is refused. */
   chargeUser(userId: string, requests: number): Promise<void>
+  /** Throws TooManyRequests if too many of the address's sign-ins have failed. */
+  checkFailedSignIns(address: string): Promise<void>
   /** How many have been refused since the start, by limit. */
   refusals(): Record<'address' | 'user', number>
 }
@@ -24,7 +27,9 @@ export interface Limits {
 export function createLimits({ rateLimitPerMinute }: { rateLimitPerMinute: number }): Limits {
   const perMinute = (share: number) =>
     new RateLimiterMemory({ points: Math.max(1, Math.floor(rateLimitPerMinute / share)), duration: 60 })
-  const [users, failures, starts] = [perMinute(1), perMinute(failuresShare), perMinute(startsShare)]
+  const [users, starts] = [perMinute(1), perMinute(startsShare)]
+  // Apart, so that wrong cookies from an address keep nobody there from signing in.
+  const [wrongCookies, failedSignIns] = [perMinute(failuresShare), perMinute(failuresShare)]
   const refusals = { address: 0, user: 0 }
   const refuse = (limit: keyof typeof refusals, used: RateLimiterRes) => {
     refusals[limit]++
@@ -36,21 +41,16 @@ export function createLimits({ rateLimitPerMinute }: { rateLimitPerMinute: numbe
     })
   }
   return {
-    async checkAddress(address) {
-      const used = await failures.get(networkOf(address))
-      if (used !== null && used.remainingPoints <= 0) throw refuse('address', used)
-    },
-    async countFailure(address) {
-      await failures.consume(networkOf(address)).catch(ignoreUsedUp)
-    },
-    async countStart(address) {
-      await consume(starts, networkOf(address), 'address')
-    },
-    async countUser(userId) {
-      await consume(users, userId, 'user')
-    },
+    countWrongCookie: (address) => consume(wrongCookies, networkOf(address), 'address'),
+    countStart: (address) => consume(starts, networkOf(address), 'address'),
+    countFailedSignIn: (address) => consume(failedSignIns, networkOf(address), 'address'),
+    countUser: (userId) => consume(users, userId, 'user'),
     async chargeUser(userId, requests) {
       await users.penalty(userId, requests)
+    },
+    async checkFailedSignIns(address) {
+      const used = await failedSignIns.get(networkOf(address))
+      if (used !== null && used.remainingPoints <= 0) throw refuse('address', used)
     },
     refusals: () => refusals,
   }
@@ -60,10 +60,6 @@ function tooManyRequests(used: RateLimiterRes): ServiceError {
   return new ServiceError('TooManyRequests', {
     headers: { 'retry-after': String(Math.max(1, Math.ceil(used.msBeforeNext / 1000))) },
   })
-}
-
-function ignoreUsedUp(used: unknown): void {
-  if (!(used instanceof RateLimiterRes)) throw used
 }
 
 /** With IPv6, one subscriber has a whole /64. */

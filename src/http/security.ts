@@ -16,56 +16,41 @@ declare module 'fastify' {
 
 export interface SecurityParts {
   database: Pick<Database, 'db'>
-  limits: Pick<Limits, 'checkAddress' | 'countFailure' | 'countUser'>
+  limits: Pick<Limits, 'countWrongCookie' | 'countUser'>
   clock: () => number
 }
 
 type Scheme = (typeof operations)[OperationId]['security']
-type Check = (request: FastifyRequest) => Promise<Session | undefined>
 
-/** A check for each of the contract's security schemes, which throws the contract's 401. */
-function createChecks({ database, clock, limits }: SecurityParts): Record<Scheme, Check> {
-  const find = (request: FastifyRequest, kind: 'session' | 'refresh') =>
-    findSessionOf(database.db, kind, cookieValues(request.headers.cookie, `service_${kind}`), clock())
-  const isPresent = (request: FastifyRequest, kind: 'session' | 'refresh') =>
-    cookieValues(request.headers.cookie, `service_${kind}`).some((value) => value !== '')
-  return {
-    none: async () => undefined,
-    async sessionCookie(request) {
-      const session = await find(request, 'session')
-      if (!session) throw new ServiceError(isPresent(request, 'session') ? 'InvalidSession' : 'AuthenticationRequired')
-      return session
-    },
-    async refreshCookie(request) {
-      const session = await find(request, 'refresh')
-      if (!session) throw new ServiceError(isPresent(request, 'refresh') ? 'RefreshFailed' : 'NoRefreshToken')
-      return session
-    },
-    async optional(request) {
-      const session = await find(request, 'session')
-      if (!session && isPresent(request, 'session')) await limits.countFailure(request.ip)
-      return session
-    },
-  }
-}
+/** What each of the contract's security schemes reads, and its 401: for no cookie, and for a wrong one. */
+const schemes = {
+  sessionCookie: { kind: 'session', missing: 'AuthenticationRequired', wrong: 'InvalidSession' },
+  refreshCookie: { kind: 'refresh', missing: 'NoRefreshToken', wrong: 'RefreshFailed' },
+  optional: { kind: 'session', missing: undefined, wrong: undefined },
+} as const
 
-/** Checks the address's limit (before any look-up), then the operation's session, then the user's limit. */
+/**
+ * Checks the operation's session, then the user's limit. A valid session passes whatever else its address does, and a
+ * request without a cookie counts for nothing: any web page can make its visitors' browsers send those. Only wrong
+ * cookies count for an address; beyond its limit they get 429. Each costs one query by primary key.
+ */
 export function createSecurity(parts: SecurityParts) {
   const { limits } = parts
-  const checks = createChecks(parts)
   return (operationId: OperationId) => {
-    const { security } = operations[operationId]
-    const check = checks[security]
-    if (!check) throw new Error(`${operationId}: the security scheme ${security} has no check`)
+    const scheme: Scheme = operations[operationId].security
+    if (scheme === 'none') return async (): Promise<void> => {}
+    const check = schemes[scheme]
+    if (!check) throw new Error(`${operationId}: the security scheme ${scheme} has no check`)
+    const { kind, missing, wrong } = check
     return async (request: FastifyRequest): Promise<void> => {
-      await limits.checkAddress(request.ip)
-      try {
-        request.session = await check(request)
-      } catch (error) {
-        if (error instanceof ServiceError && error.statusCode === 401) await limits.countFailure(request.ip)
-        throw error
-      }
-      if (request.session) await limits.countUser(request.session.userId)
+      const tokens = cookieValues(request.headers.cookie, `service_${kind}`).filter((value) => value !== '')
+      const session = await findSessionOf(parts.database.db, kind, tokens, parts.clock())
+      request.session = session
+      if (session) return limits.countUser(session.userId)
+      const isWrong = tokens.length > 0
+      if (isWrong) await limits.countWrongCookie(request.ip)
+      const error = isWrong ? wrong : missing
+      if (error) throw new ServiceError(error)
     }
   }
 }

@@ -1,4 +1,4 @@
-import { type AttemptParts, findAttempt, startAttempt } from '../auth/attempts.ts'
+import { type AttemptParts, findAttempt, hasAttempts, startAttempt } from '../auth/attempts.ts'
 import { clearedCookies, refreshCookie, sessionCookie } from '../auth/cookies.ts'
 import { type RefreshParts, refreshLogin } from '../auth/refresh.ts'
 import { parseReturnTo, redirectTarget } from '../auth/return-to.ts'
@@ -17,7 +17,7 @@ type Parts = AttemptParts &
   RefreshParts & {
     config: { origins: ReadonlySet<string>; appUrl: string | undefined }
     provider: Pick<Provider, 'authorizationUrl' | 'exchangeCode'>
-    limits: { countFailure(address: string): Promise<void>; countStart(address: string): Promise<void> }
+    limits: Record<'checkFailedSignIns' | 'countFailedSignIn' | 'countStart', (address: string) => Promise<void>>
   }
 
 export const authOperations: Operations<
@@ -39,6 +39,9 @@ export const authOperations: Operations<
 
   async completeLogin(request, parts) {
     const { config, limits } = parts
+    const isPresent = hasAttempts(request.cookie)
+    // Each of these may cost a call to the provider.
+    if (isPresent) await limits.checkFailedSignIns(request.address)
     try {
       const { returnTo, tokens } = await complete(request, parts)
       return {
@@ -48,7 +51,7 @@ export const authOperations: Operations<
       }
     } catch (error) {
       request.log.warn({ err: error }, 'a sign-in failed')
-      await limits.countFailure(request.address)
+      if (isPresent && isWrong(error)) await limits.countFailedSignIn(request.address)
       const location = redirectTarget(`/login?error=${encodeURIComponent(failureMessage(error))}`, config.appUrl)
       return { status: 302, headers: { location } }
     }
@@ -86,6 +89,11 @@ async function complete({ cookie, query, isMalformed }: OperationRequest<'comple
   )
   const { identity, refreshToken } = await parts.provider.exchangeCode(callback, attempt)
   return { returnTo: attempt.returnTo, tokens: await signIn(parts, identity, refreshToken) }
+}
+
+/** Nobody is to be locked out by a provider that is down. */
+function isWrong(error: unknown): boolean {
+  return error instanceof UnknownAttemptError || error instanceof ProviderRefusedError
 }
 
 /** The contract lists these texts; none of the provider's own text reaches the page. */

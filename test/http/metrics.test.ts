@@ -138,8 +138,9 @@ t.test('Refusals of the rate limits', async (t) => {
   const { scrape } = openAdmin(t, app)
   t.same((await scrape()).byLabel('ebs_rate_limit_refusals_total'), { address: 0, user: 0 })
   const ada = await app.user('ada')
+  const bad = { cookie: 'service_session=x' }
   for (let request = 1; request <= 23; request += 1) await ada.call('GET', bookmarks)
-  for (let request = 1; request <= 3; request += 1) await app.call('GET', bookmarks, { from: '192.0.2.1' })
+  for (let request = 1; request <= 3; request += 1) await app.call('GET', bookmarks, { headers: bad })
   t.same((await scrape()).byLabel('ebs_rate_limit_refusals_total'), { address: 2, user: 3 })
 })
 

@@ -160,10 +160,12 @@ t.test('An internal error is 500 without details, wherever it occurs', async (t)
   const fault = () => {
     throw new Error('a secret')
   }
-  Object.assign(context.limits, { checkAddress: fault })
+  Object.assign(context.limits, { countWrongCookie: fault, checkFailedSignIns: fault })
+  Object.assign(context.bodies, { hasRoom: fault })
   Object.assign(context.health, { status: fault })
+  const cookie = ['session', 'refresh', 'login'].map((name) => `service_${name}=x`).join('; ')
   for (const { id, method, path } of allOperations) {
-    const { status, body } = await call(method, path)
+    const { status, body } = await call(method, path, { headers: { cookie }, ...(method === 'POST' && { body: {} }) })
     t.same([status, body], [500, { error: 'Internal server error' }], id)
   }
   t.equal(log.filter((line) => line.includes('a secret')).length, allOperations.length, 'each is logged with its cause')

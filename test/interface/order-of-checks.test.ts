@@ -1,6 +1,5 @@
 import t from 'tap'
 import { buildApp } from '../support/app.ts'
-import { breakDatabase } from '../support/database.ts'
 
 const path = '/api/v1/bookmarks'
 const evil = { origin: 'https://evil.example' }
@@ -34,7 +33,7 @@ t.test('Order of checks: origin, session, media type, size, body', async (t) => 
   }
 })
 
-t.test("Order of checks: origin, the address's rate before any look-up, session, the user's rate", async (t) => {
+t.test("Order of checks: origin, session, the user's rate; for a wrong session, the address's rate", async (t) => {
   const app = await buildApp(t, { RATE_LIMIT_PER_MINUTE: '20' })
   const [ada, bob] = [await app.user('ada'), await app.user('bob')]
   const tooMany = [429, { error: 'Too many requests' }]
@@ -42,12 +41,17 @@ t.test("Order of checks: origin, the address's rate before any look-up, session,
     const { status, body } = await app.call('POST', path, { headers, payload, from })
     return [status, body]
   }
-  t.same(await post({}, '192.0.2.1'), [401, { error: 'Authentication required' }], 'uses up the rate of the address')
-  t.same(await post({ ...evil, ...text }, '192.0.2.1'), [403, { error: 'Forbidden origin' }])
-  const repair = breakDatabase(app.context)
-  t.same(await post({ cookie: ada.cookie, ...text }, '192.0.2.1'), tooMany, 'a valid session does not help')
-  repair()
-  for (let request = 1; request <= 20; request++) {
+  const wrong = { ...text, cookie: 'service_session=x' }
+  t.same(
+    await post(wrong, '192.0.2.1'),
+    [401, { error: 'Invalid or expired session' }],
+    'uses the rate of the address up',
+  )
+  t.same(await post({ ...evil, ...wrong }, '192.0.2.1'), [403, { error: 'Forbidden origin' }])
+  t.same(await post(wrong, '192.0.2.1'), tooMany, 'before media type and size')
+  t.same(await post(text, '192.0.2.1'), [401, { error: 'Authentication required' }], 'nothing was presented')
+  t.equal((await post({ ...text, cookie: ada.cookie }, '192.0.2.1'))[0], 415, 'a good session passes')
+  for (let request = 2; request <= 20; request++) {
     t.equal((await app.call('GET', path, { headers: { cookie: ada.cookie }, from: '192.0.2.2' })).status, 200)
   }
   t.same(await post({ cookie: ada.cookie, ...text }, '192.0.2.2'), tooMany, 'before media type and size')
@@ -57,15 +61,18 @@ t.test("Order of checks: origin, the address's rate before any look-up, session,
   t.equal((await post({ cookie: bob.cookie, ...json }, '192.0.2.2', '{}'))[0], 400, 'another user is not limited')
 })
 
-t.test('What counts against the rate of an address', async (t) => {
+t.test('What counts for an address: what is presented and wrong', async (t) => {
   const counted: Record<string, [method: string, path: string, cookie: string]> = {
-    'a data operation without a session': ['GET', path, ''],
+    'a data operation with a bad session': ['GET', path, 'service_session=x'],
     'a refresh with a bad token': ['POST', '/api/v1/auth/refresh', 'service_refresh=x'],
     'asking whether a bad session is good': ['GET', '/api/v1/auth/session', 'service_session=x'],
-    'a callback that failed': ['GET', '/api/v1/auth/callback', ''],
   }
   const free: typeof counted = {
-    'a logout without a session': ['POST', '/api/v1/auth/logout', ''],
+    'a data operation without a session': ['GET', path, ''],
+    'a refresh without a token': ['POST', '/api/v1/auth/refresh', ''],
+    'a callback with a bad attempt, which counts for callbacks': ['GET', '/api/v1/auth/callback', 'service_login=x'],
+    'a callback without an attempt': ['GET', '/api/v1/auth/callback', ''],
+    'a logout with a bad session': ['POST', '/api/v1/auth/logout', 'service_session=x'],
     'asking whether one is signed in': ['GET', '/api/v1/auth/session', ''],
     'a path that is not there': ['GET', '/nowhere', ''],
     health: ['GET', '/api/v1/health', ''],
@@ -77,7 +84,7 @@ t.test('What counts against the rate of an address', async (t) => {
     for (const [name, [method, url, cookie]] of Object.entries(requests)) {
       const { call } = await buildApp(t, { RATE_LIMIT_PER_MINUTE: '20' })
       await call(method, url, { headers: { cookie } })
-      t.equal((await call('GET', path)).status, expected, name)
+      t.equal((await call('GET', path, { headers: { cookie: 'service_session=x' } })).status, expected, name)
     }
   }
 })

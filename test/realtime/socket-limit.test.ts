@@ -29,15 +29,15 @@ async function upgrade({ cookie, userId }: TestUser, headers: Record<string, str
 
 t.test(`A user has at most ${most} sockets`, async (t) => {
   const [ada, other, bob] = [await user('ada'), await user('ada'), await user('bob')]
-  const { checkAddress } = limits
+  const { countUser } = limits
   const gate = Promise.withResolvers<void>()
   let arrived = 0
-  limits.checkAddress = () => {
+  limits.countUser = () => {
     if (++arrived === 300) gate.resolve()
     return gate.promise
   }
   const answers = await Promise.all(Array.from({ length: 300 }, () => upgrade(ada)))
-  limits.checkAddress = checkAddress
+  limits.countUser = countUser
   const sockets = answers.flatMap((answer) => ('socket' in answer ? [answer.socket] : []))
 
   t.test(`300 upgrades at once: exactly ${most} are opened`, async (t) => {
