@@ -11,7 +11,7 @@ export interface paths {
         put?: never;
         /**
          * Start a sign-in
-         * @description Returns the identity provider's URL to send the browser to. The sealed cookie `service_login` remembers the attempt for 10 minutes; without it the callback accepts no code. The flow is the OAuth 2.0 authorization code flow with PKCE (RFC 7636), as RFC 9700 recommends.
+         * @description Returns the identity provider's URL to send the browser to. A sealed cookie, over https `__Host-service_login` and else `service_login`, remembers the attempt for 10 minutes; without it the callback accepts no code, and with it only once. Several tabs can sign in at once; with the same `returnTo` only if they start within a minute. The flow is the OAuth 2.0 authorization code flow with PKCE (RFC 7636), as RFC 9700 recommends.
          */
         post: operations["startLogin"];
         delete?: never;
@@ -57,7 +57,7 @@ export interface paths {
         put?: never;
         /**
          * Sign out
-         * @description Ends the login that a valid session or refresh cookie belongs to, on every instance at once: its next request is refused and its open sockets are closed. Clears both cookies. Also succeeds without a session.
+         * @description Ends every login that a valid session or refresh cookie of the request belongs to, on every instance at once: its next request and any write whose body is still arriving are refused, its open sockets are closed and its downloads cut off. Clears both cookies. Also succeeds without a session.
          */
         post: operations["logout"];
         delete?: never;
@@ -1335,7 +1335,7 @@ export interface operations {
             /** @description The URL to send the browser to. */
             200: {
                 headers: {
-                    /** @description The sealed `service_login` cookie (HttpOnly, SameSite=Lax, Path /api/v1/auth, 600 s). */
+                    /** @description The sealed cookie of the attempt (HttpOnly, SameSite=Lax, 600 s; over https also Secure, with Path / and no Domain). */
                     "Set-Cookie": string;
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;

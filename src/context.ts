@@ -2,6 +2,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { Config } from './config/config.ts'
 import type { Database } from './db/database.ts'
 import { openDatabase } from './db/open.ts'
+import { type ActiveDownloads, followDownloads } from './exports/downloads.ts'
 import { type ExportWorker, startExportWorker } from './exports/worker.ts'
 import { type Budgets, createBudgets } from './http/budget.ts'
 import { createLimits, type Limits } from './http/limits.ts'
@@ -33,6 +34,7 @@ export interface Context extends Budgets {
   pulse: Pulse
   hub: Hub
   exportWorker: ExportWorker
+  activeDownloads: ActiveDownloads
   health: Health
   /** Closes everything in the reverse order of opening. */
   close(): Promise<void>
@@ -57,9 +59,18 @@ export async function openContext(config: Config, { log, clock = Date.now }: Con
     const base = { config, log, clock, database, seal, limits, ...createBudgets(), provider, objects, pulse }
     const hub = keep(createHub(base))
     const exportWorker = keep(startExportWorker(base))
+    const activeDownloads = keep(followDownloads(base))
     const health = keep(startHealth(base))
     keep(startSweeps(base))
-    return { ...base, metrics: createMetrics(), hub, exportWorker, health, close: () => opened.disposeAsync() }
+    return {
+      ...base,
+      metrics: createMetrics(),
+      hub,
+      exportWorker,
+      activeDownloads,
+      health,
+      close: () => opened.disposeAsync(),
+    }
   } catch (error) {
     await opened.disposeAsync()
     throw error

@@ -23,7 +23,7 @@ const onPostgres = [
   'test/sync/*',
   'test/realtime/{broadcast,closing,since}.test.ts',
   'test/operations/*',
-  'test/auth/{login-limits,lease,refresh}.test.ts',
+  'test/auth/{attempts,login-limits,lease,refresh,sign-out}.test.ts',
   'test/db/*-migration.test.ts',
   'test/hostile/ids.test.ts',
 ]

@@ -1,31 +1,53 @@
+import type { Database } from '../db/database.ts'
+import { findUsedNonces } from '../db/nonces.ts'
 import type { LoginAttempt, Provider } from '../provider/provider.ts'
 import type { Seal } from '../seal/seal.ts'
-import { type Cookie, type CookieConfig, cookieValues, loginCookie, loginSeconds } from './cookies.ts'
+import { type Cookie, type CookieConfig, cookieValues, loginCookie, loginCookieName, loginSeconds } from './cookies.ts'
 
 /** A sign-in in progress. The browser that started it keeps it, so that a code from another browser signs nobody in. */
-type Attempt = LoginAttempt & { expiresAt: number }
+export interface Attempt extends LoginAttempt {
+  verifierAt: number
+  expiresAt: number
+}
 
 const binding = { purpose: 'login-attempts', userId: '', rowId: '' } as const
 const maxAttempts = 4
+/** How long after the first of them a browser may open further tabs for the same URL, all of which can sign in. */
+const tabsMs = 60_000
 
 export interface AttemptParts {
   config: CookieConfig
+  database: Pick<Database, 'db'>
   seal: Seal
   provider: Pick<Provider, 'newAttempt'>
   clock: () => number
 }
 
-/** The attempt for a return URL. One in progress is reused, so that two tabs with the same URL do not interfere. */
-export function startAttempt(
+/**
+ * A new attempt, with a nonce of its own. Tabs with the same return URL come back with the same `state`, and only the
+ * nonce in the ID token tells them apart. So those opened at the same time share the code verifier, which is needed before;
+ * an older one is replaced.
+ */
+export async function startAttempt(
   parts: AttemptParts,
   cookieHeader: string | undefined,
   returnTo: string,
-): { attempt: LoginAttempt; cookie: Cookie } {
-  const expiresAt = parts.clock() + loginSeconds * 1000
+): Promise<{ attempt: Attempt; cookie: Cookie }> {
+  const now = parts.clock()
   const attempts = readAttempts(parts, cookieHeader)
-  const underWay = attempts.find((attempt) => attempt.returnTo === returnTo)
-  const attempt: Attempt = underWay ? { ...underWay, expiresAt } : { ...parts.provider.newAttempt(returnTo), expiresAt }
-  const others = attempts.filter((other) => other.returnTo !== returnTo)
+  const tabs = await unused(
+    parts,
+    attempts.filter((attempt) => attempt.returnTo === returnTo && now - attempt.verifierAt < tabsMs),
+  )
+  const { codeVerifier, verifierAt } = tabs[0] ?? { verifierAt: now }
+  const fresh = parts.provider.newAttempt(returnTo)
+  const attempt = {
+    ...fresh,
+    codeVerifier: codeVerifier ?? fresh.codeVerifier,
+    verifierAt,
+    expiresAt: now + loginSeconds * 1000,
+  }
+  const others = attempts.filter((other) => other.returnTo !== returnTo || tabs.includes(other))
   return {
     attempt,
     cookie: loginCookie(parts.config, sealAttempts(parts, [attempt, ...others.slice(0, maxAttempts - 1)])),
@@ -38,26 +60,38 @@ function sealAttempts(parts: AttemptParts, attempts: Attempt[]): string {
   return sealed.length <= 3800 || attempts.length === 1 ? sealed : sealAttempts(parts, attempts.slice(0, -1))
 }
 
-export function findAttempt(
+/** The browser's attempts for a return URL. A completed one is none any more, although the browser still has it. */
+export async function findAttempts(
   parts: AttemptParts,
   cookieHeader: string | undefined,
   returnTo: string,
-): LoginAttempt | undefined {
-  return readAttempts(parts, cookieHeader).find((attempt) => attempt.returnTo === returnTo)
+): Promise<Attempt[]> {
+  const attempts = readAttempts(parts, cookieHeader)
+  return unused(
+    parts,
+    attempts.filter((attempt) => attempt.returnTo === returnTo),
+  )
 }
 
 /** Whether the browser says that it has any, right or wrong. */
-export function hasAttempts(cookieHeader: string | undefined): boolean {
-  return cookieValues(cookieHeader, 'service_login').some((value) => value !== '')
+export function hasAttempts(config: CookieConfig, cookieHeader: string | undefined): boolean {
+  return cookieValues(cookieHeader, loginCookieName(config)).some((value) => value !== '')
 }
 
-function readAttempts(
-  { seal, clock }: Pick<AttemptParts, 'seal' | 'clock'>,
-  cookieHeader: string | undefined,
-): Attempt[] {
-  const opened = cookieValues(cookieHeader, 'service_login').map((value) => seal.open(value, binding))
-  const attempts = opened
-    .filter((value) => value !== null)
-    .flatMap((value) => JSON.parse(Buffer.from(value).toString()) as Attempt[])
+async function unused({ database }: AttemptParts, attempts: Attempt[]): Promise<Attempt[]> {
+  if (attempts.length === 0) return attempts
+  const used = await findUsedNonces(
+    database.db,
+    attempts.map(({ nonce }) => nonce),
+  )
+  return attempts.filter(({ nonce }) => !used.has(nonce))
+}
+
+/** Of two cookies with the name, one may have been set by another host of the same domain: then none is taken. */
+function readAttempts({ config, seal, clock }: AttemptParts, cookieHeader: string | undefined): Attempt[] {
+  const [value, another] = cookieValues(cookieHeader, loginCookieName(config))
+  const opened = value === undefined || another !== undefined ? null : seal.open(value, binding)
+  if (opened === null) return []
+  const attempts = JSON.parse(Buffer.from(opened).toString()) as Attempt[]
   return attempts.filter((attempt) => attempt.expiresAt > clock())
 }

@@ -1,6 +1,8 @@
 import type { CookieSerializeOptions } from '@fastify/cookie'
 
-export type CookieName = 'service_session' | 'service_refresh' | 'service_login'
+export type CookieName = 'service_session' | 'service_refresh' | LoginCookieName
+
+type LoginCookieName = 'service_login' | '__Host-service_login'
 
 export interface CookieConfig {
   cookieDomain: string | undefined
@@ -13,7 +15,12 @@ export interface Cookie {
   options: CookieSerializeOptions
 }
 
-const paths = { service_session: '/', service_refresh: '/api/v1/auth', service_login: '/api/v1/auth' } as const
+const paths = {
+  service_session: '/',
+  service_refresh: '/api/v1/auth',
+  service_login: '/api/v1/auth',
+  '__Host-service_login': '/',
+} as const
 export const sessionSeconds = 604_800
 export const refreshSeconds = 2_592_000
 export const loginSeconds = 600
@@ -27,7 +34,12 @@ export function refreshCookie(config: CookieConfig, token: string): Cookie {
 }
 
 export function loginCookie(config: CookieConfig, attempts: string): Cookie {
-  return cookie(config, 'service_login', attempts, loginSeconds)
+  return cookie(config, loginCookieName(config), attempts, loginSeconds)
+}
+
+/** A cookie with the prefix cannot be set by other hosts of the domain; browsers take it over https alone. */
+export function loginCookieName({ secureCookies }: CookieConfig): LoginCookieName {
+  return secureCookies ? '__Host-service_login' : 'service_login'
 }
 
 export function clearedCookies(config: CookieConfig): Cookie[] {
@@ -36,7 +48,7 @@ export function clearedCookies(config: CookieConfig): Cookie[] {
 
 function cookie(config: CookieConfig, name: CookieName, value: string, maxAge: number): Cookie {
   // Sign-in attempts belong only to the host that completes them, whatever the domain of the session.
-  const domain = name === 'service_login' ? undefined : config.cookieDomain
+  const domain = name === loginCookieName(config) ? undefined : config.cookieDomain
   const options: CookieSerializeOptions = {
     path: paths[name],
     maxAge,

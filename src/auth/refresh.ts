@@ -2,21 +2,29 @@ import { ServiceError } from '../contract/errors.ts'
 import type { Database } from '../db/database.ts'
 import { dropOldestSessions } from '../db/login-limits.ts'
 import {
+  dropProviderToken,
   endLogin,
-  isLoginAlive,
+  holdLogin,
   leaseProviderToken,
   releaseProviderToken,
   type Session,
   saveProviderAnswer,
   shortenSessions,
 } from '../db/logins.ts'
-import { InvalidGrantError, type Provider } from '../provider/provider.ts'
+import {
+  InvalidGrantError,
+  type Provider,
+  ProviderRefusedError,
+  ProviderUnavailableError,
+} from '../provider/provider.ts'
 import type { Pulse } from '../pulse/pulse.ts'
 import type { Seal } from '../seal/seal.ts'
 import { issueToken } from './tokens.ts'
 
 /** Tabs that refresh at the same moment each get a token. Older tokens stay valid for this long. */
 const graceMs = 60_000
+/** How long a login may last without a new sign-in once the provider cannot be asked about it any more. */
+const uncheckedMs = 86_400_000
 
 export interface RefreshParts {
   database: Pick<Database, 'write' | 'now'>
@@ -35,10 +43,11 @@ export async function refreshLogin(parts: RefreshParts, { loginId }: Session): P
   if (lease) await askProvider(parts, loginId, lease)
   const now = clock()
   return database.write(async (trx) => {
-    if (!(await isLoginAlive(trx, loginId, now))) throw new ServiceError('RefreshFailed')
+    const login = await holdLogin(trx, loginId)
+    if (!login) throw new ServiceError('RefreshFailed')
     await shortenSessions(trx, loginId, now - graceMs, now + graceMs)
     await dropOldestSessions(trx, loginId)
-    return issueToken(trx, 'session', loginId, now)
+    return issueToken(trx, 'session', loginId, now, login.ends_at)
   }, loginId)
 }
 
@@ -46,25 +55,24 @@ export async function refreshLogin(parts: RefreshParts, { loginId }: Session): P
 async function askProvider(parts: RefreshParts, loginId: string, lease: Lease): Promise<void> {
   const { database, provider, seal, clock, pulse } = parts
   const binding = { purpose: 'provider-token', userId: lease.userId, rowId: loginId } as const
-  const store = (token: string | null) => {
-    const sealed = token === null ? null : seal.seal(Buffer.from(token), binding)
+  const stopAsking = () => database.write((trx) => dropProviderToken(trx, loginId, clock() + uncheckedMs), loginId)
+  const opened = seal.open(lease.sealed, binding)
+  if (opened === null) return stopAsking()
+  const token = Buffer.from(opened).toString()
+  const answer = await provider.refresh(token, lease.subject).catch(async (error: unknown) => {
+    if (error instanceof InvalidGrantError) return error
+    const isProviders = error instanceof ProviderUnavailableError || error instanceof ProviderRefusedError
+    const unanswered = lease.unanswered || !isProviders || error.mayHaveActed
+    await database.write((trx) => releaseProviderToken(trx, loginId, unanswered), loginId)
+    throw new ServiceError('Unavailable', { cause: error, headers: { 'retry-after': '10' } })
+  })
+  if (!(answer instanceof InvalidGrantError)) {
+    const sealed = seal.seal(Buffer.from(answer.refreshToken ?? token), binding)
     return database.write((trx) => saveProviderAnswer(trx, loginId, sealed, clock()), loginId)
   }
-  const opened = seal.open(lease.sealed, binding)
-  if (opened === null) return store(null)
-  const token = Buffer.from(opened).toString()
-  try {
-    const { refreshToken } = await provider.refresh(token, lease.subject)
-    await store(refreshToken ?? token)
-  } catch (error) {
-    if (!(error instanceof InvalidGrantError)) {
-      await database.write((trx) => releaseProviderToken(trx, loginId), loginId)
-      throw new ServiceError('Unavailable', { cause: error, headers: { 'retry-after': '10' } })
-    }
-    // A response that never reached us may have rotated the token, so this refusal does not mean that the login ended.
-    if (lease.unanswered) return store(null)
-    await database.write((trx) => endLogin(trx, loginId), loginId)
-    pulse.publishEnd(loginId)
-    throw new ServiceError('RefreshFailed', { cause: error })
-  }
+  // A token that never reached us may have replaced this one, so the refusal does not mean that the login ended.
+  if (lease.unanswered) return stopAsking()
+  await database.write((trx) => endLogin(trx, loginId), loginId)
+  pulse.publishEnd(loginId)
+  throw new ServiceError('RefreshFailed', { cause: answer })
 }

@@ -3,6 +3,7 @@ import { v7 as uuidv7 } from 'uuid'
 import type { Database } from '../db/database.ts'
 import { endOldestLogins } from '../db/login-limits.ts'
 import { saveLogin } from '../db/logins.ts'
+import { useNonce } from '../db/nonces.ts'
 import { saveUser } from '../db/users.ts'
 import type { Identity } from '../provider/provider.ts'
 import type { Pulse } from '../pulse/pulse.ts'
@@ -16,15 +17,21 @@ export interface SignInParts {
   clock: () => number
 }
 
-/** Creates the user at the first sign-in, and a login with its two tokens, all or nothing. */
+/** The attempt was completed before: a code for it was brought back twice. */
+export class UsedAttemptError extends Error {}
+
+/** Creates the user at the first sign-in, and a login with its two tokens, all or nothing. Uses the attempt up. */
 export async function signIn(
   parts: SignInParts,
   identity: Identity,
   providerToken: string | null,
+  attempt: { nonce: string; expiresAt: number },
 ): Promise<{ session: string; refresh: string }> {
   const { database, seal, clock, pulse } = parts
   const now = clock()
   const { ended, ...tokens } = await database.write(async (trx) => {
+    const isFirst = await useNonce(trx, { nonce: attempt.nonce, expires_at: attempt.expiresAt })
+    if (!isFirst) throw new UsedAttemptError('the sign-in was completed before')
     const newId = uuidv7()
     const userId = await saveUser(trx, {
       ...identity,

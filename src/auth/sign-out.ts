@@ -5,7 +5,7 @@ import type { Provider } from '../provider/provider.ts'
 import type { Pulse } from '../pulse/pulse.ts'
 import type { Seal } from '../seal/seal.ts'
 import { cookieValues } from './cookies.ts'
-import { findSessionOf } from './tokens.ts'
+import { findLoginsOf } from './tokens.ts'
 
 export interface SignOutParts {
   database: Pick<Database, 'db' | 'write'>
@@ -15,32 +15,35 @@ export interface SignOutParts {
   clock: () => number
 }
 
-/** Ends the login that a valid cookie belongs to, closes its sockets, and revokes the provider's token. */
+/**
+ * Ends every login that a valid cookie belongs to, closes its sockets, and revokes the provider's token. A browser sends
+ * several cookies of one name if they have different domains or paths, and afterwards none of them may be of use.
+ */
 export async function signOut(
-  parts: SignOutParts,
+  { database, clock, pulse, seal, provider }: SignOutParts,
   cookieHeader: string | undefined,
   log: FastifyBaseLogger,
 ): Promise<void> {
-  for (const kind of ['session', 'refresh'] as const) {
-    const tokens = cookieValues(cookieHeader, `service_${kind}`)
-    const session = await findSessionOf(parts.database.db, kind, tokens, parts.clock())
-    if (session) await endSession(parts, session.loginId, log)
+  const kinds = ['session', 'refresh'] as const
+  const found = kinds.map((kind) =>
+    findLoginsOf(database.db, kind, cookieValues(cookieHeader, `service_${kind}`), clock()),
+  )
+  // In one order, so that two that sign out the same logins do not wait for each other.
+  const loginIds = [...new Set((await Promise.all(found)).flat())].sort()
+  if (loginIds.length === 0) return
+  const ended = await database.write(async (trx) => {
+    const logins = []
+    for (const loginId of loginIds) logins.push(await endLogin(trx, loginId))
+    return logins.filter((login) => login !== undefined)
+  }, loginIds[0])
+  for (const loginId of loginIds) pulse.publishEnd(loginId)
+  for (const { id, user_id, provider_token_sealed } of ended) {
+    if (provider_token_sealed === null) continue
+    const token = seal.open(provider_token_sealed, { purpose: 'provider-token', userId: user_id, rowId: id })
+    // The user is signed out here, whatever the provider responds and however long it takes.
+    if (token)
+      provider
+        .revoke(Buffer.from(token).toString())
+        .catch((err) => log.warn({ err }, 'the provider did not revoke its token'))
   }
-}
-
-async function endSession(
-  { database, pulse, seal, provider }: SignOutParts,
-  loginId: string,
-  log: FastifyBaseLogger,
-): Promise<void> {
-  const ended = await database.write((trx) => endLogin(trx, loginId), loginId)
-  pulse.publishEnd(loginId)
-  if (!ended?.provider_token_sealed) return
-  const binding = { purpose: 'provider-token', userId: ended.user_id, rowId: loginId } as const
-  const token = seal.open(ended.provider_token_sealed, binding)
-  // The user is signed out here, whatever the provider responds and however long it takes.
-  if (token)
-    provider
-      .revoke(Buffer.from(token).toString())
-      .catch((err) => log.warn({ err }, 'the provider did not revoke its token'))
 }

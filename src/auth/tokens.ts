@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { Db, Trx } from '../db/database.ts'
-import { findSession, type Session, saveToken } from '../db/logins.ts'
+import { findLogins, findSession, type Session, saveToken } from '../db/logins.ts'
 import { refreshSeconds, sessionSeconds } from './cookies.ts'
 
 export type TokenKind = 'session' | 'refresh'
@@ -14,22 +14,37 @@ export async function findSessionOf(
   tokens: string[],
   now: number,
 ): Promise<Session | undefined> {
-  const plausible = tokens.filter((token) => /^[\w-]{43}$/.test(token))
-  if (plausible.length === 0) return undefined
-  return findSession(db, kind, plausible.map(hash), now)
+  const hashes = hashesOf(tokens)
+  return hashes.length === 0 ? undefined : findSession(db, kind, hashes, now)
 }
 
-/** A token is 32 random bytes in base64url; the database holds only its SHA-256. */
-export async function issueToken(trx: Trx, kind: TokenKind, loginId: string, now: number): Promise<string> {
+/** The ids of all logins that valid ones among the tokens belong to. */
+export async function findLoginsOf(db: Db, kind: TokenKind, tokens: string[], now: number): Promise<string[]> {
+  const hashes = hashesOf(tokens)
+  return hashes.length === 0 ? [] : findLogins(db, kind, hashes, now)
+}
+
+/** A token is 32 random bytes in base64url; the database holds only its SHA-256. It does not outlive `endsAt`. */
+export async function issueToken(
+  trx: Trx,
+  kind: TokenKind,
+  loginId: string,
+  now: number,
+  endsAt: number | null = null,
+): Promise<string> {
   const token = randomBytes(32).toString('base64url')
   await saveToken(trx, {
     hash: hash(token),
     kind,
     login_id: loginId,
     issued_at: now,
-    expires_at: now + lifetimes[kind],
+    expires_at: Math.min(now + lifetimes[kind], endsAt ?? Number.POSITIVE_INFINITY),
   })
   return token
+}
+
+function hashesOf(tokens: string[]): string[] {
+  return tokens.filter((token) => /^[\w-]{43}$/.test(token)).map(hash)
 }
 
 function hash(token: string): string {

@@ -26,6 +26,18 @@ export async function findSession(db: Db, kind: TokenRow['kind'], hashes: string
     .executeTakeFirst()
 }
 
+export async function findLogins(db: Db, kind: TokenRow['kind'], hashes: string[], now: number): Promise<string[]> {
+  const rows = await db
+    .selectFrom('tokens')
+    .select('login_id')
+    .distinct()
+    .where('hash', 'in', hashes)
+    .where('kind', '=', kind)
+    .where('expires_at', '>', now)
+    .execute()
+  return rows.map((row) => row.login_id)
+}
+
 export async function saveLogin(
   trx: Trx,
   login: Pick<Schema['logins'], 'id' | 'user_id' | 'provider_token_sealed' | 'checked_at' | 'created_at'>,
@@ -54,7 +66,7 @@ export async function endLogin(trx: Trx, loginId: string) {
   return trx
     .deleteFrom('logins')
     .where('id', '=', loginId)
-    .returning(['user_id', 'provider_token_sealed'])
+    .returning(['id', 'user_id', 'provider_token_sealed'])
     .executeTakeFirst()
 }
 
@@ -67,6 +79,11 @@ export async function isLoginAlive(db: Db, loginId: string, now: number): Promis
     .limit(1)
     .executeTakeFirst()
   return token !== undefined
+}
+
+/** Keeps the login from ending before the transaction does, so that no write follows a sign-out. Undefined if it has. */
+export async function holdLogin(trx: Trx, loginId: string) {
+  return trx.selectFrom('logins').select('ends_at').where('id', '=', loginId).forKeyShare().executeTakeFirst()
 }
 
 /** Which of the logins are alive. */
@@ -110,13 +127,8 @@ export async function leaseProviderToken(trx: Trx, loginId: string, now: number,
   }
 }
 
-/** Stores the provider's response and releases the lease. After a null token, the provider is not asked again. */
-export async function saveProviderAnswer(
-  trx: Trx,
-  loginId: string,
-  sealed: string | null,
-  checkedAt: number,
-): Promise<void> {
+/** Stores the provider's response and releases the lease. */
+export async function saveProviderAnswer(trx: Trx, loginId: string, sealed: string, checkedAt: number): Promise<void> {
   await trx
     .updateTable('logins')
     .set({ provider_token_sealed: sealed, checked_at: checkedAt, asking_until: 0, unanswered: 0 })
@@ -124,7 +136,20 @@ export async function saveProviderAnswer(
     .execute()
 }
 
-/** Releases the lease without a response: the provider may or may not have rotated its token. */
-export async function releaseProviderToken(trx: Trx, loginId: string): Promise<void> {
-  await trx.updateTable('logins').set({ asking_until: 0 }).where('id', '=', loginId).execute()
+/** Releases the lease without a new token. `unanswered`: the provider may have issued one that did not reach us. */
+export async function releaseProviderToken(trx: Trx, loginId: string, unanswered: boolean): Promise<void> {
+  const released = { asking_until: 0, unanswered: Number(unanswered) }
+  await trx.updateTable('logins').set(released).where('id', '=', loginId).execute()
+}
+
+/** From now on the provider is not asked about the login, which ends at `end` at the latest. */
+export async function dropProviderToken(trx: Trx, loginId: string, end: number): Promise<void> {
+  const dropped = { provider_token_sealed: null, asking_until: 0, unanswered: 0, ends_at: end }
+  await trx.updateTable('logins').set(dropped).where('id', '=', loginId).execute()
+  await trx
+    .updateTable('tokens')
+    .set({ expires_at: end })
+    .where('login_id', '=', loginId)
+    .where('expires_at', '>', end)
+    .execute()
 }

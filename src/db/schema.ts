@@ -6,6 +6,7 @@ export interface Schema {
   users: UsersTable
   logins: LoginsTable
   tokens: TokensTable
+  used_nonces: UsedNoncesTable
   records: RecordsTable
   ciphertexts: CiphertextsTable
   devices: DevicesTable
@@ -43,7 +44,15 @@ interface LoginsTable {
   asking_until: Generated<number>
   /** 1 from asking the provider until its response is stored: it may have rotated the token without our knowledge. */
   unanswered: Generated<number>
+  /** If set, no token of the login is valid for longer than until then. */
+  ends_at: Generated<number | null>
   created_at: number
+}
+
+/** The nonces of completed sign-ins, each until its attempt would have expired: none is of use twice. */
+interface UsedNoncesTable {
+  nonce: string
+  expires_at: number
 }
 
 interface TokensTable {

@@ -16,6 +16,7 @@ export const rowSweeps = {
   tokens: inBatches(deleteTokens),
   devices: inBatches(deleteDevices),
   rejections: inBatches(deleteRejections),
+  nonces: inBatches(deleteNonces),
 }
 
 function inBatches(deleteBatch: (trx: Trx, now: number) => Promise<number>) {
@@ -46,6 +47,16 @@ async function deleteTokens(trx: Trx, now: number): Promise<number> {
       .execute()
   }
   return deleted.length
+}
+
+/** Nonces of completed sign-ins whose attempts have expired. */
+async function deleteNonces(trx: Trx, now: number): Promise<number> {
+  const oldest = trx.selectFrom('used_nonces').select('nonce').where('expires_at', '<=', now).orderBy('expires_at')
+  const { numDeletedRows } = await trx
+    .deleteFrom('used_nonces')
+    .where('nonce', 'in', oldest.limit(batchRows))
+    .executeTakeFirst()
+  return Number(numDeletedRows)
 }
 
 /** Devices not seen for 400 days. */

@@ -1,3 +1,4 @@
+import { demandLogin } from '../auth/signed-in.ts'
 import { ServiceError } from '../contract/errors.ts'
 import type { Database } from '../db/database.ts'
 import { findExport } from '../db/exports.ts'
@@ -24,9 +25,12 @@ export const accountOperations: Operations<'getExportKey' | 'setExportKey' | 'ge
     return { status: 200, headers: uncached, body: { key } }
   },
 
-  async setExportKey({ session: { userId }, body }, { database, seal }) {
+  async setExportKey({ session: { userId, loginId }, body }, { database, seal }) {
     const sealed = sealExportKey(seal, userId, userId, Buffer.from(body.key, 'base64'))
-    await database.write((trx) => saveExportKey(trx, userId, sealed), userId)
+    await database.write(async (trx) => {
+      await demandLogin(trx, loginId)
+      await saveExportKey(trx, userId, sealed)
+    }, userId)
     return { status: 200, body: { success: true } }
   },
 
@@ -37,8 +41,11 @@ export const accountOperations: Operations<'getExportKey' | 'setExportKey' | 'ge
     return { status: 200, headers: uncached, body: { keyring, revision } }
   },
 
-  async setKeyring({ session: { userId }, body: { keyring, revision } }, { database }) {
-    const saved = await database.write((trx) => saveKeyring(trx, { user_id: userId, keyring, revision }), userId)
+  async setKeyring({ session: { userId, loginId }, body: { keyring, revision } }, { database }) {
+    const saved = await database.write(async (trx) => {
+      await demandLogin(trx, loginId)
+      return saveKeyring(trx, { user_id: userId, keyring, revision })
+    }, userId)
     if (!saved) throw new ServiceError('KeyringChanged')
     return { status: 200, body: { keyring, revision } }
   },

@@ -1,8 +1,8 @@
-import { type AttemptParts, findAttempt, hasAttempts, startAttempt } from '../auth/attempts.ts'
+import { type AttemptParts, findAttempts, hasAttempts, startAttempt } from '../auth/attempts.ts'
 import { clearedCookies, refreshCookie, sessionCookie } from '../auth/cookies.ts'
 import { type RefreshParts, refreshLogin } from '../auth/refresh.ts'
 import { parseReturnTo, redirectTarget } from '../auth/return-to.ts'
-import { type SignInParts, signIn } from '../auth/sign-in.ts'
+import { type SignInParts, signIn, UsedAttemptError } from '../auth/sign-in.ts'
 import { type SignOutParts, signOut } from '../auth/sign-out.ts'
 import { ServiceError } from '../contract/errors.ts'
 import { type Provider, ProviderRefusedError, ProviderUnavailableError } from '../provider/provider.ts'
@@ -28,7 +28,7 @@ export const authOperations: Operations<
     await parts.limits.countStart(address)
     const returnTo = parseReturnTo(body.returnTo, parts.config.origins)
     if (returnTo === null) throw new ServiceError('InvalidReturnTo')
-    const started = startAttempt(parts, cookie, returnTo)
+    const started = await startAttempt(parts, cookie, returnTo)
     try {
       const authorizationUrl = await parts.provider.authorizationUrl(started.attempt, body.prompt)
       return { status: 200, body: { authorizationUrl }, cookies: [started.cookie] }
@@ -39,7 +39,7 @@ export const authOperations: Operations<
 
   async completeLogin(request, parts) {
     const { config, limits } = parts
-    const isPresent = hasAttempts(request.cookie)
+    const isPresent = hasAttempts(config, request.cookie)
     // Each of these may cost a call to the provider.
     if (isPresent) await limits.checkFailedSignIns(request.address)
     try {
@@ -82,23 +82,24 @@ export const authOperations: Operations<
 /** In the contract's order: the exchange, the user's row, then (in the caller) the cookies and the redirect. */
 async function complete({ cookie, query, isMalformed }: OperationRequest<'completeLogin'>, parts: Parts) {
   const returnTo = isMalformed ? null : parseReturnTo(query.state, parts.config.origins)
-  const attempt = returnTo === query.state ? findAttempt(parts, cookie, returnTo) : undefined
-  if (!attempt) throw new UnknownAttemptError('the browser has no sign-in in progress for this state')
+  const [newest, ...others] = returnTo === query.state ? await findAttempts(parts, cookie, returnTo) : []
+  if (!newest) throw new UnknownAttemptError('the browser has no sign-in in progress for this state')
   const callback = new URLSearchParams(
     Object.entries(query).filter(([name]) => ['code', 'state', 'iss', 'error'].includes(name)) as string[][],
   )
-  const { identity, refreshToken } = await parts.provider.exchangeCode(callback, attempt)
-  return { returnTo: attempt.returnTo, tokens: await signIn(parts, identity, refreshToken) }
+  const { attempt, identity, refreshToken } = await parts.provider.exchangeCode(callback, newest, ...others)
+  return { returnTo: attempt.returnTo, tokens: await signIn(parts, identity, refreshToken, attempt) }
 }
 
 /** Nobody is to be locked out by a provider that is down. */
 function isWrong(error: unknown): boolean {
-  return error instanceof UnknownAttemptError || error instanceof ProviderRefusedError
+  return [UnknownAttemptError, UsedAttemptError, ProviderRefusedError].some((wrong) => error instanceof wrong)
 }
 
 /** The contract lists these texts; none of the provider's own text reaches the page. */
 function failureMessage(error: unknown): string {
-  if (error instanceof UnknownAttemptError) return 'Login expired or was started in another browser'
+  if (error instanceof UnknownAttemptError || error instanceof UsedAttemptError)
+    return 'Login expired or was started in another browser'
   if (error instanceof ProviderRefusedError) return 'Login was refused by the identity provider'
   if (error instanceof ProviderUnavailableError) return 'Identity provider is not available'
   return 'Login failed'

@@ -6,6 +6,7 @@ import type { Database } from '../db/database.ts'
 import { findBookmark, type ListStart, listNewest } from '../db/records.ts'
 import { bytesOf, type Row } from '../db/rows.ts'
 import { findCounters } from '../db/users.ts'
+import { deviceOf } from '../sync/device.ts'
 import { createRecord, deleteRecord, type RestParts, updateRecord } from '../sync/rest.ts'
 import type { Operations } from './operation.ts'
 
@@ -22,7 +23,7 @@ export const bookmarkOperations: Operations<
   },
 
   async createBookmark({ session, headers, body }, parts) {
-    const device = { userId: session.userId, deviceId: headers['x-device-id'] }
+    const device = deviceOf(session, headers)
     const row = await createRecord(parts, device, body.id ?? uuidv7(), body)
     return { status: 201, body: toBookmark(row) }
   },
@@ -34,12 +35,12 @@ export const bookmarkOperations: Operations<
   },
 
   async updateBookmark({ session, headers, params, body }, parts) {
-    const device = { userId: session.userId, deviceId: headers['x-device-id'] }
+    const device = deviceOf(session, headers)
     return { status: 200, body: toBookmark(await updateRecord(parts, device, params.id, body)) }
   },
 
   async deleteBookmark({ session, headers, params }, parts) {
-    await deleteRecord(parts, { userId: session.userId, deviceId: headers['x-device-id'] }, params.id)
+    await deleteRecord(parts, deviceOf(session, headers), params.id)
     return { status: 200, body: { success: true } }
   },
 }

@@ -1,9 +1,11 @@
 import { v7 as uuidv7 } from 'uuid'
+import { demandLogin } from '../auth/signed-in.ts'
 import { ServiceError } from '../contract/errors.ts'
 import type { Schemas } from '../contract/schemas.ts'
 import type { Database } from '../db/database.ts'
 import { deleteExport, type ExportRow, findExport, listExports, saveExport } from '../db/exports.ts'
 import { findExportKey, lockUser } from '../db/users.ts'
+import type { ActiveDownloads } from '../exports/downloads.ts'
 import { openExportKey, sealExportKey } from '../exports/key.ts'
 import { type ExportLimits, makeRoom } from '../exports/limits.ts'
 import { parseRange } from '../exports/range.ts'
@@ -18,6 +20,7 @@ interface Parts {
   seal: Seal
   objects: Pick<ObjectStore, 'get' | 'remove'>
   exportWorker: Pick<ExportWorker, 'wake' | 'stop'>
+  activeDownloads: Pick<ActiveDownloads, 'follow'>
   clock: () => number
 }
 
@@ -27,10 +30,12 @@ export const exportOperations: Operations<'listExports' | 'createExport' | 'down
     return { status: 200, body: { exports: rows.map(toExport) } }
   },
 
-  async createExport({ session: { userId } }, { config, database, clock, seal, exportWorker }) {
+  async createExport({ session: { userId, loginId } }, { config, database, clock, seal, exportWorker }) {
     const id = uuidv7()
     const row = await database.write(async (trx) => {
-      await makeRoom(trx, await lockUser(trx, userId), config, clock())
+      const user = await lockUser(trx, userId)
+      await demandLogin(trx, loginId)
+      await makeRoom(trx, user, config, clock())
       const key = openExportKey(seal, userId, userId, await findExportKey(trx, userId))
       const key_sealed = sealExportKey(seal, userId, id, key)
       return saveExport(trx, { id, user_id: userId, status: 'processing', created_at: clock(), key_sealed })
@@ -39,7 +44,7 @@ export const exportOperations: Operations<'listExports' | 'createExport' | 'down
     return { status: 201, body: toExport(row) }
   },
 
-  async downloadExport({ session: { userId }, params: { id }, headers }, parts) {
+  async downloadExport({ session: { userId, loginId }, params: { id }, headers }, parts) {
     const row = await findExport(parts.database.db, userId, id, parts.clock())
     if (!row) throw new ServiceError('ExportNotFound')
     if (row.status !== 'completed') throw new ServiceError('ExportNotReady')
@@ -51,6 +56,7 @@ export const exportOperations: Operations<'listExports' | 'createExport' | 'down
       throw new ServiceError('RangeNotSatisfiable', { headers: { 'content-range': `bytes */${size}` } })
     }
     const body = await openFile(parts, row, range)
+    await parts.activeDownloads.follow(loginId, body)
     const described = {
       'content-disposition': `attachment; filename="bookmarks-${new Date(row.created_at).toISOString().slice(0, 10)}.dat"`,
       'content-type': 'application/octet-stream',
@@ -64,9 +70,10 @@ export const exportOperations: Operations<'listExports' | 'createExport' | 'down
     return { status: 206, headers: { ...described, ...part }, body }
   },
 
-  async deleteExport({ session: { userId }, params: { id } }, { database, clock, objects, exportWorker }) {
+  async deleteExport({ session: { userId, loginId }, params: { id } }, { database, clock, objects, exportWorker }) {
     const row = await findExport(database.db, userId, id, clock())
     if (!row) throw new ServiceError('ExportNotFound')
+    await database.write((trx) => demandLogin(trx, loginId), loginId)
     // The file goes first: if that fails, the row is still there for another try.
     if (row.object_key !== null) await fromStore(objects.remove(row.object_key))
     const deleted = await database.write((trx) => deleteExport(trx, userId, id), userId)

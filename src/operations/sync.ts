@@ -1,5 +1,6 @@
 import { ServiceError } from '../contract/errors.ts'
 import type { Database } from '../db/database.ts'
+import { deviceOf } from '../sync/device.ts'
 import { type ImportParts, importBookmarks } from '../sync/import.ts'
 import { type PullParts, pull } from '../sync/pull.ts'
 import { type PushParts, push } from '../sync/push.ts'
@@ -21,17 +22,16 @@ export const syncOperations: Operations<'getSyncStatus' | 'pullChanges' | 'pushC
   },
 
   async pullChanges({ session, headers, body: { since, limit } }, parts) {
-    const device = { userId: session.userId, deviceId: headers['x-device-id'] }
-    return { status: 200, parts: pull(parts, device, since, limit) }
+    return { status: 200, parts: pull(parts, deviceOf(session, headers), since, limit) }
   },
 
   async pushChanges({ session, headers, body }, parts) {
-    const device = { userId: session.userId, deviceId: headers['x-device-id'] }
+    const device = deviceOf(session, headers)
     return { status: 200, body: await push(parts, device, body.changes) }
   },
 
   async importBookmarks({ session, headers, body }, parts) {
-    const device = { userId: session.userId, deviceId: headers['x-device-id'] }
+    const device = deviceOf(session, headers)
     return { status: 200, body: await importBookmarks(parts, device, body.bookmarks) }
   },
 }

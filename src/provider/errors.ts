@@ -1,24 +1,29 @@
 import * as oauth from 'oauth4webapi'
 
+class ProviderError extends Error {
+  /** The request was sent and not refused, but its response cannot be used: the provider may have issued new tokens. */
+  mayHaveActed = false
+}
+
 /** Unreachable, too slow, too large, a redirect, a server error, not JSON: it may work later. */
-export class ProviderUnavailableError extends Error {
+export class ProviderUnavailableError extends ProviderError {
   override name = 'ProviderUnavailableError'
 }
 
 /** The provider refused, or its response is invalid: wrong issuer, state, nonce, audience or signature, or expired. */
-export class ProviderRefusedError extends Error {
+export class ProviderRefusedError extends ProviderError {
   override name = 'ProviderRefusedError'
 }
 
 /** The refresh token is no longer valid: its login has ended at the provider. */
-export class InvalidGrantError extends Error {
+export class InvalidGrantError extends ProviderError {
   override name = 'InvalidGrantError'
 }
 
 const UNREADABLE = new Set<string | undefined>([oauth.PARSE_ERROR, oauth.RESPONSE_IS_NOT_JSON])
 
 /** Turns the library's errors into ours, without what they carry besides the message: codes, tokens, whole bodies. */
-export function asProviderError(error: unknown): Error {
+export function asProviderError(error: unknown): ProviderError {
   if (error instanceof ProviderUnavailableError || error instanceof ProviderRefusedError) return error
   if (error instanceof InvalidGrantError) return error
   if (error instanceof oauth.ResponseBodyError || error instanceof oauth.AuthorizationResponseError) {

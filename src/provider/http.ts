@@ -2,6 +2,8 @@ import { Agent, type Dispatcher, fetch as undiciFetch } from 'undici'
 import { ProviderUnavailableError } from './errors.ts'
 
 const TIMEOUT_MS = 5_000
+/** Shorter, so that a provider that cannot be connected to is known not to have received anything. */
+const CONNECT_TIMEOUT_MS = 3_000
 const MAX_BYTES = 1_048_576
 
 export interface ProviderHttp {
@@ -17,7 +19,7 @@ interface ProviderRequest {
 
 /** The only way to the provider: at most 5 s and 1 MiB per call, including the unpacked body; follows no redirects. */
 export function openProviderHttp(): ProviderHttp {
-  const agent = new Agent({ connect: { timeout: TIMEOUT_MS } })
+  const agent = new Agent({ connect: { timeout: CONNECT_TIMEOUT_MS } })
   return {
     fetch: (url, options) => call(agent, url, options),
     close: () => agent.close(),
@@ -29,23 +31,36 @@ async function call(
   url: string,
   { method, headers, body }: ProviderRequest,
 ): Promise<Response> {
-  const fail = (fault: string, cause?: unknown) => {
-    const { origin, pathname } = new URL(url)
-    return new ProviderUnavailableError(`OpenID provider: ${method} ${origin}${pathname} ${fault}`, { cause })
+  const { origin, pathname } = new URL(url)
+  const fail = (fault: string, mayHaveActed: boolean, cause?: unknown) => {
+    const message = `OpenID provider: ${method} ${origin}${pathname} ${fault}`
+    return Object.assign(new ProviderUnavailableError(message, { cause }), { mayHaveActed })
   }
   const signal = AbortSignal.timeout(TIMEOUT_MS)
   const request = { method, headers, body: body ?? null, redirect: 'manual', signal, dispatcher } as const
+  let status: number | undefined
   try {
     const response = await undiciFetch(url, request)
-    const { status } = response
+    status = response.status
+    if ((status >= 300 && status < 400) || status === 429 || status >= 500) {
+      await response.body?.cancel()
+      throw fail(`returned status ${status}`, false)
+    }
     const bytes = await readBody(response.body ?? [])
-    if (bytes === null) throw fail(`returned more than ${MAX_BYTES} bytes`)
-    if ((status >= 300 && status < 400) || status === 429 || status >= 500) throw fail(`returned status ${status}`)
+    if (bytes === null) throw fail(`returned more than ${MAX_BYTES} bytes`, status < 300)
     return new Response(bytes.length === 0 ? null : bytes, { status, headers: [...response.headers] })
   } catch (error) {
     if (error instanceof ProviderUnavailableError) throw error
-    throw fail(signal.aborted ? `did not complete its response within ${TIMEOUT_MS} ms` : 'failed', error)
+    const mayHaveActed = status === undefined ? !wasNeverSent(error) : status < 300
+    throw fail(signal.aborted ? `did not complete its response within ${TIMEOUT_MS} ms` : 'failed', mayHaveActed, error)
   }
+}
+
+/** Whether there was no connection to send it on: no address, no listener, no answer in time, or a bad certificate. */
+function wasNeverSent(error: unknown): boolean {
+  const { code = '', syscall } = ((error as Error).cause ?? {}) as NodeJS.ErrnoException
+  if (syscall === 'connect' || syscall === 'getaddrinfo') return true
+  return /^(ECONNREFUSED|ENETUNREACH|EHOSTUNREACH|UND_ERR_CONNECT_TIMEOUT|ERR_TLS_.*)$|CERT|UNABLE_TO_/.test(code)
 }
 
 async function readBody(chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<Buffer<ArrayBuffer> | null> {

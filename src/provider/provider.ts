@@ -32,12 +32,18 @@ export interface LoginAttempt {
 export interface Provider {
   newAttempt(returnTo: string): LoginAttempt
   authorizationUrl(attempt: LoginAttempt, prompt?: 'login' | 'select_account'): Promise<string>
-  /** `callback` is the query that the browser came back with. The refresh token is null if the provider issued none. */
-  exchangeCode(
+  /**
+   * `callback` is the query that the browser came back with. The attempts may differ in their nonces alone; the answer
+   * tells which of them it was. The refresh token is null if the provider issued none.
+   */
+  exchangeCode<Attempt extends LoginAttempt>(
     callback: URLSearchParams,
-    attempt: LoginAttempt,
-  ): Promise<{ identity: Identity; refreshToken: string | null }>
-  /** Null: the provider issued no new refresh token, and the old one stays valid. */
+    ...attempts: [Attempt, ...Attempt[]]
+  ): Promise<{ attempt: Attempt; identity: Identity; refreshToken: string | null }>
+  /**
+   * Null: the provider issued no new refresh token, and the old one stays valid. An error's `mayHaveActed` tells whether
+   * it may have issued one that did not reach us.
+   */
   refresh(refreshToken: string, subject: string): Promise<{ refreshToken: string | null }>
   revoke(refreshToken: string): Promise<void>
   /** Resolves if the provider's metadata can be fetched now. */
@@ -75,44 +81,22 @@ export function openProvider(config: ProviderConfig): Provider {
       return url.href
     }),
 
-    exchangeCode: translated(async (callback, { codeVerifier, nonce, returnTo }) => {
-      const server = await metadata.current()
-      // The contract's default: a callback without state means '/'.
-      const state = callback.has('state') || returnTo !== '/' ? returnTo : oauth.expectNoState
-      const parameters = oauth.validateAuthResponse(server, client, callback, state)
-      const auth = clientAuthentication(config.clientSecret, server.token_endpoint_auth_methods_supported)
-      const response = await oauth.authorizationCodeGrantRequest(
-        server,
-        client,
-        auth,
-        parameters,
-        config.redirectUri,
-        codeVerifier,
-        options,
-      )
-      const expected = { expectedNonce: nonce, requireIdToken: true }
-      const tokens = await oauth.processAuthorizationCodeResponse(server, client, response, expected)
-      await verifySignature(server, response)
-      const idToken = oauth.getValidatedIdTokenClaims(tokens)
-      if (idToken === undefined) throw new ProviderRefusedError('OpenID provider returned no ID token')
-      const userInfo = isComplete(idToken) ? null : await askUserInfo(server, tokens.access_token, idToken.sub)
-      return { identity: identityOf(idToken, userInfo), refreshToken: tokens.refresh_token ?? null }
-    }),
+    exchangeCode: (callback, ...attempts) =>
+      exchange(callback, attempts).catch((error: unknown) => {
+        throw asProviderError(error)
+      }),
 
     refresh: translated(async (refreshToken, subject) => {
-      const server = await metadata.current()
+      const server = await metadata.current().catch((error: unknown) => {
+        throw Object.assign(asProviderError(error), { mayHaveActed: false })
+      })
       const auth = clientAuthentication(config.clientSecret, server.token_endpoint_auth_methods_supported)
       const response = await oauth.refreshTokenGrantRequest(server, client, auth, refreshToken, options)
-      const tokens = await oauth.processRefreshTokenResponse(server, client, response).catch((error: unknown) => {
-        throw isInvalidGrant(error) ? new InvalidGrantError('OpenID provider refused the refresh token') : error
-      })
-      const idToken = oauth.getValidatedIdTokenClaims(tokens)
-      if (idToken !== undefined) {
-        // The old refresh token may be spent, so unreachable keys must not lose the new one. TLS vouches for it, too.
-        await verifySignature(server, response).catch(unlessUnavailable)
-        if (idToken.sub !== subject) throw new InvalidGrantError('OpenID provider refreshed a login of another user')
+      try {
+        return { refreshToken: await readRefreshToken(server, response, subject) }
+      } catch (error) {
+        throw Object.assign(asProviderError(error), { mayHaveActed: response.ok })
       }
-      return { refreshToken: tokens.refresh_token ?? null }
     }),
 
     revoke: translated(async (refreshToken) => {
@@ -130,6 +114,45 @@ export function openProvider(config: ProviderConfig): Provider {
     }),
 
     close: () => http.close(),
+  }
+
+  async function exchange<Attempt extends LoginAttempt>(callback: URLSearchParams, attempts: [Attempt, ...Attempt[]]) {
+    const { codeVerifier, returnTo } = attempts[0]
+    const server = await metadata.current()
+    // The contract's default: a callback without state means '/'.
+    const state = callback.has('state') || returnTo !== '/' ? returnTo : oauth.expectNoState
+    const parameters = oauth.validateAuthResponse(server, client, callback, state)
+    const auth = clientAuthentication(config.clientSecret, server.token_endpoint_auth_methods_supported)
+    const response = await oauth.authorizationCodeGrantRequest(
+      server,
+      client,
+      auth,
+      parameters,
+      config.redirectUri,
+      codeVerifier,
+      options,
+    )
+    const attempt = await findByNonce(attempts, response)
+    const expected = { expectedNonce: attempt.nonce, requireIdToken: true }
+    const tokens = await oauth.processAuthorizationCodeResponse(server, client, response, expected)
+    await verifySignature(server, response)
+    const idToken = oauth.getValidatedIdTokenClaims(tokens)
+    if (idToken === undefined) throw new ProviderRefusedError('OpenID provider returned no ID token')
+    const userInfo = isComplete(idToken) ? null : await askUserInfo(server, tokens.access_token, idToken.sub)
+    return { attempt, identity: identityOf(idToken, userInfo), refreshToken: tokens.refresh_token ?? null }
+  }
+
+  async function readRefreshToken(server: oauth.AuthorizationServer, response: Response, subject: string) {
+    const tokens = await oauth.processRefreshTokenResponse(server, client, response).catch((error: unknown) => {
+      throw isInvalidGrant(error) ? new InvalidGrantError('OpenID provider refused the refresh token') : error
+    })
+    const idToken = oauth.getValidatedIdTokenClaims(tokens)
+    if (idToken !== undefined) {
+      // The old refresh token may be spent, so unreachable keys must not lose the new one. TLS vouches for it, too.
+      await verifySignature(server, response).catch(unlessUnavailable)
+      if (idToken.sub !== subject) throw new InvalidGrantError('OpenID provider refreshed a login of another user')
+    }
+    return tokens.refresh_token ?? null
   }
 
   async function verifySignature(server: oauth.AuthorizationServer, response: Response): Promise<void> {
@@ -155,6 +178,21 @@ export function openProvider(config: ProviderConfig): Provider {
       return unlessUnavailable(error)
     }
   }
+}
+
+/** Looks into the ID token before it is verified, only to know which nonce to demand of it. */
+async function findByNonce<Attempt extends LoginAttempt>(
+  attempts: [Attempt, ...Attempt[]],
+  response: Response,
+): Promise<Attempt> {
+  const nonce = await readNonce(response).catch(() => undefined)
+  return attempts.find((attempt) => attempt.nonce === nonce) ?? attempts[0]
+}
+
+async function readNonce(response: Response): Promise<unknown> {
+  const { id_token } = (await response.clone().json()) as { id_token?: unknown }
+  const [, payload = ''] = String(id_token).split('.')
+  return (JSON.parse(Buffer.from(payload, 'base64url').toString()) as { nonce?: unknown }).nonce
 }
 
 function unlessUnavailable(error: unknown): null {

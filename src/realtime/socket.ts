@@ -69,6 +69,7 @@ export function openRealtime(socket: WebSocket, request: RealtimeRequest, parts:
 
   async function report(error: unknown): Promise<void> {
     const { code, statusCode, message, cause } = toServiceError(error, parts.database.isUnavailable)
+    if (code === 'InvalidSession') return connection.close(closeCodes.signedOut)
     if (statusCode >= 500) request.log.error({ err: cause ?? error }, message)
     connection.send({ type: 'error', error: message })
     if (code !== 'TooManyRequests') return
@@ -91,8 +92,8 @@ async function pushChange(connection: Connection, event: Schemas['Change'], part
  * is acknowledged as it is, with a sequence number from which nothing is missed.
  */
 async function writeChange(connection: Connection, event: Schemas['Change'], parts: SocketParts) {
-  const { userId, deviceId } = connection.peer
-  const { conflicts } = await push(parts, { userId, deviceId }, [event]).catch((error: unknown) => {
+  const { userId } = connection.peer
+  const { conflicts } = await push(parts, connection.peer, [event]).catch((error: unknown) => {
     if (!(error instanceof ServiceError) || error.code !== 'QuotaExceeded') throw error
     throw new ServiceError('QuotaExceeded', { message: nameEntity(event, error.message) })
   })

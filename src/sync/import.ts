@@ -24,14 +24,14 @@ const inUse = 'Bookmark already exists'
 /** Imports what it can in one transaction, and reports the elements that fail, each with the reason. */
 export async function importBookmarks(
   parts: ImportParts,
-  { userId, deviceId }: Device,
+  { userId, loginId, deviceId }: Device,
   candidates: Candidate[],
 ): Promise<Schemas['ImportResponse']> {
   const now = parts.clock()
   const faults = await findFaults(candidates, now)
   const valid = candidates.filter((candidate) => !faults.has(candidate)) as ImportBookmark[]
   const entities = valid.map((bookmark) => ({ ...keyOf(bookmark), device_id: deviceId, bookmark }))
-  const write = { userId, now, syncedBy: deviceId }
+  const write = { userId, loginId, now, syncedBy: deviceId }
   const { verdicts } = await writeRecords(parts, write, entities, ([entity], stored, seenUpTo) => {
     const { bookmark } = entity as (typeof entities)[number]
     if (stored?.deleted_at === null) return { existing: bookmark }

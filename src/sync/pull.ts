@@ -1,3 +1,4 @@
+import { demandLogin } from '../auth/signed-in.ts'
 import type { Schemas } from '../contract/schemas.ts'
 import { listChangePage, partLimits } from '../db/changes.ts'
 import type { Database } from '../db/database.ts'
@@ -55,7 +56,11 @@ export async function* pull(
 }
 
 /** Writes only if the cursor has moved or `last_sync` is stale: most pulls find nothing new, and should not write. */
-async function keepCursor({ database, clock }: PullParts, { userId, deviceId }: Device, cursor: number): Promise<void> {
+async function keepCursor(
+  { database, clock }: PullParts,
+  { userId, loginId, deviceId }: Device,
+  cursor: number,
+): Promise<void> {
   const now = clock()
   const known = await findDevice(database.db, userId, deviceId)
   const settles = await hasPulledWinner(database.db, userId, deviceId, cursor)
@@ -64,6 +69,7 @@ async function keepCursor({ database, clock }: PullParts, { userId, deviceId }: 
   await database.write(async (trx) => {
     // A push writes the same rows under the user's lock; without it, the two could lock in opposite orders.
     if (!known || settles) await lockUser(trx, userId)
+    await demandLogin(trx, loginId)
     if (settles) await settleDevice(trx, userId, deviceId, cursor)
     await saveCursor(trx, { user_id: userId, device_id: deviceId, cursor, last_sync: now })
   }, userId)

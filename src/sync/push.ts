@@ -14,12 +14,12 @@ export interface PushParts extends WriteParts {
 
 /** Applies all changes in one transaction. For each entity, the greatest of the stored and pushed versions is kept. */
 export async function push(parts: PushParts, device: Device, changes: Change[]): Promise<Schemas['PushResponse']> {
-  const { userId } = device
+  const { userId, loginId } = device
   const now = parts.clock()
   const refused = new Map(changes.flatMap((change) => refusal(change, userId, now)))
   const considered = changes.filter((change) => !refused.has(change))
   const syncedBy = device.deviceId === unknownDevice ? changes[0]?.device_id : device.deviceId
-  const { verdicts } = await writeRecords(parts, { userId, now, syncedBy }, considered, decide)
+  const { verdicts } = await writeRecords(parts, { userId, loginId, now, syncedBy }, considered, decide)
 
   const reasons = new Map([...refused, ...verdicts.flatMap(({ lost }) => [...lost])])
   const accepted_ids = changes.filter((change) => !reasons.has(change)).map(({ id }) => id)

@@ -34,7 +34,7 @@ function assertLive(stored: StoredVersion | undefined): void {
 
 async function writeRecord(
   parts: RestParts,
-  { userId, deviceId }: Device,
+  { userId, loginId, deviceId }: Device,
   id: string,
   operation: Schemas['Operation'],
   content: Content | undefined,
@@ -42,7 +42,7 @@ async function writeRecord(
 ): Promise<Row> {
   const now = parts.clock()
   const bookmark = { entity_type: 'bookmark', entity_id: id, device_id: deviceId } as const
-  const { rows } = await writeRecords(parts, { userId, now }, [bookmark], (_, stored, seenUpTo) => {
+  const { rows } = await writeRecords(parts, { userId, loginId, now }, [bookmark], (_, stored, seenUpTo) => {
     check(stored)
     const timestamp = Math.max(now, stored ? stored.timestamp + 1 : 0)
     const change = { ...bookmark, id: uuidv7(), operation, timestamp, ...content, ...baseOf(deviceId, stored) }

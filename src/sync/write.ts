@@ -1,3 +1,4 @@
+import { demandLogin } from '../auth/signed-in.ts'
 import type { Database, Trx } from '../db/database.ts'
 import { saveLastSync } from '../db/devices.ts'
 import { saveRecords } from '../db/records.ts'
@@ -17,6 +18,7 @@ export interface WriteParts {
 
 interface Write {
   userId: string
+  loginId: string
   /** The server's time, Unix ms. */
   now: number
   /** The device that syncs with this write. */
@@ -35,18 +37,20 @@ export interface Verdict {
  * The only way to change a user's records: lock, read, decide, write, and publish after the commit.
  *
  * `decide` gets all changes of one entity, its stored version and what their devices had seen, under the lock on the user.
- * It must only decide: it runs again if the transaction is retried. If it throws, nothing is written. Winners beyond the user's quota throw
- * QuotaExceeded, except for tombstones, which are left out.
+ * It must only decide: it runs again if the transaction is retried. If it throws, nothing is written. Winners beyond the
+ * user's quota throw QuotaExceeded, except for tombstones, which are left out. A login that has ended throws
+ * InvalidSession.
  */
 export async function writeRecords<Change extends EntityKey & MadeBy, Decided extends Verdict>(
   { config, database, pulse }: WriteParts,
-  { userId, now, syncedBy = unknownDevice }: Write,
+  { userId, loginId, now, syncedBy = unknownDevice }: Write,
   changes: Change[],
   decide: (changes: Change[], stored: StoredVersion | undefined, seenUpTo: SeenUpTo) => Decided,
 ): Promise<{ verdicts: Decided[]; rows: Row[] }> {
   const entities = [...Map.groupBy(changes, entityKey).values()] as [Change, ...Change[]][]
   const written = await database.write(async (trx) => {
     const user = await lockUser(trx, userId)
+    await demandLogin(trx, loginId)
     const keys = entities.map(([first]) => first)
     const stored = await database.findVersions(trx, userId, keys)
     const seenUpTo = await readSeen(trx, user, entities, stored)
@@ -60,7 +64,7 @@ export async function writeRecords<Change extends EntityKey & MadeBy, Decided ex
     const lost = keys.flatMap((entity, index) => {
       const loser = verdicts[index]?.loser
       if (loser === undefined) return []
-      return toRejection(entity, loser, stamps.get(entityKey(entity)) ?? stored[index]?.stamp, { userId, now })
+      return toRejection(entity, loser, stamps.get(entityKey(entity)) ?? stored[index]?.stamp, userId, now)
     })
     await database.upsert(trx, rejections, lost)
     if (syncedBy !== unknownDevice) await saveLastSync(trx, userId, syncedBy, now)
@@ -108,7 +112,8 @@ function toRejection(
   { entity_type, entity_id }: EntityKey,
   loser: string,
   winner_stamp: number | undefined,
-  { userId, now }: Write,
+  userId: string,
+  now: number,
 ): Rejection[] {
   if (winner_stamp === undefined) return []
   return [{ user_id: userId, entity_type, entity_id, device_id: loser, winner_stamp, created_at: now }]

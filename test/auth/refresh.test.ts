@@ -1,12 +1,15 @@
 import t, { type Test } from 'tap'
-import { InvalidGrantError, ProviderUnavailableError } from '../../src/provider/provider.ts'
+import { InvalidGrantError } from '../../src/provider/provider.ts'
 import { openBrowser } from '../support/browser.ts'
 import { setCookies } from '../support/cookies.ts'
 import { buildWithMock } from '../support/mock-service.ts'
+import type { MockProvider } from '../support/providers.ts'
+import { open } from '../support/relying-party.ts'
 
 const refresh = '/api/v1/auth/refresh'
 const session = '/api/v1/auth/session'
 const minute = 60_000
+const day = 86_400_000
 
 const common = await buildWithMock(t)
 
@@ -17,6 +20,7 @@ async function signedInLongAgo(t: Test, service = common) {
   t.teardown(() => {
     setClock(undefined)
     mock.faults.clear()
+    mock.loses.clear()
     Object.assign(context.provider, { refresh })
   })
   const browser = openBrowser(service.call)
@@ -88,22 +92,57 @@ t.test('invalid_grant ends the login with 401', async (t) => {
   t.equal((await withSession(old)).status, 401, 'its sessions are over, too')
 })
 
-t.test('invalid_grant after a response that was never stored costs only the provider token', async (t) => {
-  const { browser, context, mock, wait, asked } = await signedInLongAgo(t)
+for (const [status, fault] of [
+  [500, 'error'],
+  [429, 'busy'],
+] as const) {
+  t.test(`The provider's ${status} leaves its checks on: invalid_grant still ends the login`, async (t) => {
+    const { browser, mock } = await signedInLongAgo(t)
+    mock.faults.set('token', fault)
+    t.equal((await browser.call('POST', refresh)).status, 503)
+    mock.faults.clear()
+    mock.validRefreshTokens.clear()
+    t.equal((await browser.call('POST', refresh)).status, 401, 'the login has ended at the provider, and here')
+  })
+}
+
+t.test('A provider that could not be reached has rotated nothing', async (t) => {
+  const { browser, context, mock } = await signedInLongAgo(t)
   const { refresh: ask } = context.provider
-  context.provider.refresh = async (...args) => {
-    await ask(...args)
-    throw new ProviderUnavailableError('the answer was lost on its way')
-  }
+  const nowhere = open(t, 'http://127.0.0.1:9')
+  context.provider.refresh = nowhere.refresh
   t.equal((await browser.call('POST', refresh)).status, 503)
   context.provider.refresh = ask
   mock.validRefreshTokens.clear()
-  t.equal((await browser.call('POST', refresh)).status, 200, 'the login goes on')
-  const before = asked()
-  wait(2 * minute)
-  t.equal((await browser.call('POST', refresh)).status, 200)
-  t.equal(asked(), before, 'the provider is asked no more')
+  t.equal((await browser.call('POST', refresh)).status, 401)
 })
+
+const losses: Record<string, (mock: MockProvider) => void> = {
+  'A lost response': (mock) => mock.loses.add('token'),
+  'A response that is none': (mock) => mock.faults.set('token', 'html'),
+}
+for (const [name, lose] of Object.entries(losses)) {
+  t.test(`${name}, an error, and then invalid_grant leave the login a day and no more`, async (t) => {
+    const { browser, mock, wait, asked, withSession } = await signedInLongAgo(t)
+    lose(mock)
+    t.equal((await browser.call('POST', refresh)).status, 503)
+    mock.loses.clear()
+    mock.faults.set('token', 'error')
+    t.equal((await browser.call('POST', refresh)).status, 503)
+    mock.faults.clear()
+    mock.validRefreshTokens.clear()
+    t.equal((await browser.call('POST', refresh)).status, 200, 'the login goes on')
+    const before = asked()
+    wait(day - minute)
+    t.equal((await browser.call('POST', refresh)).status, 200)
+    t.equal(asked(), before, 'the provider is asked no more')
+    const last = browser.cookies().service_session ?? ''
+    t.equal((await withSession(last)).status, 200)
+    wait(minute)
+    t.equal((await withSession(last)).status, 401, 'then it has ended, however young its session')
+    t.equal((await browser.call('POST', refresh)).status, 401)
+  })
+}
 
 t.test('An unreachable provider is 503, and nobody is signed out', async (t) => {
   const { browser, mock, withSession } = await signedInLongAgo(t)

@@ -10,28 +10,35 @@ import { relyingParty, startMock } from '../support/relying-party.ts'
 const everywhere = { httponly: true, samesite: 'Lax' }
 const secret = { SECRET_KEY: Buffer.alloc(32, 1).toString('base64') }
 
-/** The attributes that the cookies have besides HttpOnly, SameSite and Path. */
-const environments: Record<string, { env: Record<string, string>; shared: object; own: object }> = {
-  'development over http': { env: {}, shared: {}, own: {} },
+/** Over https, no other host of the domain can set the attempt's cookie (RFC 6265bis, section 4.1.3.2). */
+const https: [string, object] = ['__Host-service_login', { path: '/', secure: true }]
+const http: [string, object] = ['service_login', { path: '/api/v1/auth' }]
+
+/** Which attributes the session's cookies have beside HttpOnly, SameSite and Path, and the attempt's. */
+const environments: Record<
+  string,
+  { env: Record<string, string>; shared: object; login: [name: string, attributes: object] }
+> = {
+  'development over http': { env: {}, shared: {}, login: http },
   'development over https': {
     env: { PUBLIC_URL: 'https://localhost:8443' },
     shared: { secure: true },
-    own: { secure: true },
+    login: https,
   },
   'staging over https': {
     env: { NODE_ENV: 'staging', PUBLIC_URL: 'https://sync.example', ...secret },
     shared: { secure: true },
-    own: { secure: true },
+    login: https,
   },
   'production over https': {
     env: { NODE_ENV: 'production', PUBLIC_URL: 'https://sync.example', ...secret },
     shared: { secure: true },
-    own: { secure: true },
+    login: https,
   },
   'production with COOKIE_DOMAIN': {
     env: { NODE_ENV: 'production', PUBLIC_URL: 'https://sync.example', COOKIE_DOMAIN: 'example', ...secret },
     shared: { secure: true, domain: 'example' },
-    own: { secure: true },
+    login: https,
   },
 }
 
@@ -50,7 +57,7 @@ async function build(t: Test, env: Record<string, string>): Promise<TestApp> {
   return app
 }
 
-for (const [name, { env, shared, own }] of Object.entries(environments)) {
+for (const [name, { env, shared, login }] of Object.entries(environments)) {
   t.test(`Cookie attributes in ${name}`, async (t) => {
     const { call } = await build(t, env)
     const browser = openBrowser(call)
@@ -58,9 +65,9 @@ for (const [name, { env, shared, own }] of Object.entries(environments)) {
     const refresh = { ...everywhere, path: '/api/v1/auth', ...shared }
     const steps: [name: string, request: (browser: Browser) => Promise<SetCookie[]>, expected: object[]][] = [
       [
-        'login sets service_login',
+        `login sets ${login[0]}`,
         async (browser) => setCookies(await browser.call('POST', '/api/v1/auth/login', { body: {} })),
-        [['service_login', true, { ...everywhere, path: '/api/v1/auth', ...own, 'max-age': '600' }]],
+        [[login[0], true, { ...everywhere, ...login[1], 'max-age': '600' }]],
       ],
       [
         'the callback sets service_session and service_refresh, nothing else',

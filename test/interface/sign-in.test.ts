@@ -121,7 +121,7 @@ async function codesOfOthers(t: Test, call: ReturnType<typeof httpCall>): Promis
     const callback = await signInAt(await browser.startLogin('/one'), 'Ada')
     t.equal((await browser.comeBack(callback)).headers.location, '/one')
     const again = await browser.comeBack(callback)
-    t.same([again.headers.location, again.headers['set-cookie']], [refused, undefined])
+    t.same([again.headers.location, again.headers['set-cookie']], [expired, undefined])
   })
 }
 

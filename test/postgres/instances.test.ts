@@ -1,11 +1,14 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer } from 'node:net'
+import { Readable } from 'node:stream'
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import { openDevice } from '../realtime/device.ts'
 import { buildApp, type TestApp } from '../support/app.ts'
 import { change } from '../support/changes.ts'
 import { isPostgres } from '../support/database-url.ts'
+import { createdExport } from '../support/exports.ts'
+import { until } from '../support/until.ts'
 
 /** Instances of the service on one database. */
 async function instances(t: Test, count: number): Promise<[TestApp, ...TestApp[]]> {
@@ -38,6 +41,28 @@ async function startLink(t: Test, database: URL) {
   return link
 }
 
+/** The next transaction of the instance does its work, and is committed when told to. */
+function holdCommits({ context: { database } }: TestApp) {
+  const { write } = database
+  const [begun, committed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  database.write = (work) =>
+    write(async (trx) => {
+      const result = await work(trx)
+      begun.resolve()
+      await committed.promise
+      return result
+    })
+  return { begun: begun.promise, commit: committed.resolve }
+}
+
+/** Whether a transaction waits for a lock that another one holds. */
+async function isWaiting({ context: { database } }: TestApp): Promise<boolean> {
+  const { rows } = await sql`
+    SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
+  `.execute(database.db)
+  return rows.length > 0
+}
+
 if (!isPostgres) t.comment('instances share a Postgres: `npm test` runs this file there')
 else {
   t.test('A change made on one instance reaches the sockets of the others once, in stamp order', async (t) => {
@@ -61,6 +86,51 @@ else {
     t.same([next.status, next.body], [401, { error: 'Invalid or expired session' }])
     t.equal(await device.closeCode, 4401)
   })
+
+  t.test('Signed out on one instance: a download from another one is cut off', async (t) => {
+    const [one, two] = (await instances(t, 2)) as [TestApp, TestApp]
+    const ada = await one.user('ada')
+    const { id, size_bytes } = await createdExport(ada)
+    const body = new Readable({ read() {} })
+    body.push('begin')
+    two.context.objects.get = async () => ({ size: size_bytes ?? 0, body })
+    const { cookie } = ada
+    const response = await fetch(`${await two.listen()}/api/v1/exports/${id}`, { headers: { cookie } })
+    await ada.call('POST', '/api/v1/auth/logout')
+    await t.rejects(response.text(), { message: 'terminated' })
+    t.ok(body.destroyed)
+  })
+
+  for (const [title, first, second, statuses] of [
+    ['A write that has begun is waited for by a sign-out on another instance', 'write', 'sign-out', [201, 200]],
+    [
+      'A write waits for a sign-out that has begun on another instance, and is refused',
+      'sign-out',
+      'write',
+      [200, 401],
+    ],
+  ] as const) {
+    t.test(title, async (t) => {
+      const [one, two] = (await instances(t, 2)) as [TestApp, TestApp]
+      const ada = await one.user('ada')
+      const body = { encrypted_data: 'x', data_hash: 'h' }
+      const requests = {
+        write: ({ call }: Pick<TestApp, 'call'>) => call('POST', '/api/v1/bookmarks', { headers: cookie, body }),
+        'sign-out': ({ call }: Pick<TestApp, 'call'>) => call('POST', '/api/v1/auth/logout', { headers: cookie }),
+      }
+      const cookie = { cookie: ada.cookie }
+      const { begun, commit } = holdCommits(one)
+      const answers = [requests[first](one)]
+      await begun
+      answers.push(requests[second](two))
+      await until(() => isWaiting(two))
+      commit()
+      t.same(
+        (await Promise.all(answers)).map(({ status }) => status),
+        statuses,
+      )
+    })
+  }
 
   t.test('A pulse that breaks off with its connection is sent again over the next one', async (t) => {
     const [one] = await instances(t, 1)

@@ -28,7 +28,9 @@ t.test('a provider with faulty responses is unavailable, and available again onc
 
     mock.faults.set('token', fault)
     await t.rejects(signIn(provider), unavailable(message), `${fault} at the exchange`)
-    await t.rejects(refresh(provider, refreshToken), unavailable(message), `${fault} at a refresh`)
+    const mayHaveActed = !['redirect', 'error', 'busy'].includes(fault)
+    const failed = { ...unavailable(message), mayHaveActed }
+    await t.rejects(refresh(provider, refreshToken), failed, `${fault} at a refresh`)
     mock.faults.clear()
 
     mock.faults.set('jwks', fault)
@@ -56,9 +58,10 @@ t.test('a provider out of reach is unavailable', async (t) => {
   const { refreshToken } = await signIn(provider)
   await mock.close()
   const failed = unavailable(/token failed/)
-  await t.rejects(refresh(provider, refreshToken), failed)
+  await t.rejects(refresh(provider, refreshToken), failed, 'over the connection that was open')
   await t.rejects(refresh(provider, refreshToken), {
     ...failed,
+    mayHaveActed: false,
     cause: { cause: { code: 'ECONNREFUSED' } },
   })
   await t.rejects(provider.probe(), ProviderUnavailableError)

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -137,7 +138,10 @@ async function signedIn(context: Context, name: string, call: TestApp['call']): 
     avatar_url: '',
     email_verified: true,
   }
-  const { session, refresh } = await signIn(context, identity, null)
+  const { session, refresh } = await signIn(context, identity, null, {
+    nonce: randomUUID(),
+    expiresAt: context.clock(),
+  })
   const found = await findSessionOf(context.database.db, 'session', [session], context.clock())
   if (!found) throw new Error(`${name} could not be signed in`)
   const { userId, loginId } = found

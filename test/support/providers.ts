@@ -33,6 +33,8 @@ export interface MockProvider {
   /** Error codes that the token endpoint returns to its next requests. */
   tokenErrors: string[]
   faults: Map<MockEndpoint, keyof typeof FAULTS>
+  /** Endpoints whose responses are lost on their way, after the provider has done what was asked. */
+  loses: Set<MockEndpoint>
   /** Changes the provider's data before it is signed or sent. */
   alter: {
     discovery?: (metadata: Json) => void
@@ -70,6 +72,7 @@ export async function startMockProvider(): Promise<MockProvider> {
     validRefreshTokens: new Map(),
     tokenErrors: [],
     faults: new Map(),
+    loses: new Set(),
     alter: {},
     before: () => {},
     requests: [],
@@ -105,6 +108,7 @@ async function answer(mock: MockProvider, service: OAuth2Service, request: Incom
   const fault = mock.faults.get(endpoint)
   if (fault !== undefined) return FAULTS[fault](response)
   if (endpoint === 'revoke') mock.validRefreshTokens.delete(form.get('token') ?? '')
+  if (mock.loses.has(endpoint)) response.end = () => response.destroy()
   const { method, url, headers } = request
   service.requestHandler(
     Object.assign(Readable.from([Buffer.from(body)]), { method, url, headers }) as IncomingMessage,

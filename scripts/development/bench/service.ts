@@ -13,6 +13,9 @@ import { freePort } from '../servers/free-port.ts'
 
 const person = { issuer: 'bench', subject: 'bench', email: '', name: '', avatar_url: '', email_verified: false }
 
+/** As if it had been started in a browser and just completed. */
+const attempt = () => ({ nonce: uuidv7(), expiresAt: Date.now() })
+
 /** The service on a temporary folder, with one person signed in. */
 export async function startBenchService() {
   const folder = await mkdtemp(join(tmpdir(), 'ebs-bench-'))
@@ -23,13 +26,13 @@ export async function startBenchService() {
   const context = await openContext(config, { log: pino({ level: 'silent' }) })
   const app = await createApp(context)
   const origin = await app.listen({ host: '127.0.0.1', port })
-  const { session } = await signIn(context, person, null)
+  const { session } = await signIn(context, person, null, attempt())
   const dispatcher = new Agent({ connections: 64 })
   return {
     origin,
     /** The session cookie of somebody who has no bookmarks yet. */
     async newSession() {
-      return (await signIn(context, { ...person, subject: uuidv7() }, null)).session
+      return (await signIn(context, { ...person, subject: uuidv7() }, null, attempt())).session
     },
     async call(method: 'GET' | 'POST', path: string, body?: object) {
       const headers = { cookie: `service_session=${session}`, 'content-type': 'application/json' }

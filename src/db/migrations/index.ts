@@ -5,6 +5,7 @@ import { overwritten } from './0003-overwritten.ts'
 import { ciphertexts } from './0004-ciphertexts.ts'
 import { rejections } from './0005-rejections.ts'
 import { sweeps } from './0006-sweeps.ts'
+import { signIns } from './0007-sign-ins.ts'
 
 /** Applied in order of their names; a released one never changes. `text` is a column type that compares by bytes. */
 export function migrationsWith(text: Text): Record<string, Migration> {
@@ -15,5 +16,6 @@ export function migrationsWith(text: Text): Record<string, Migration> {
     '0004-ciphertexts': ciphertexts(text),
     '0005-rejections': rejections,
     '0006-sweeps': sweeps,
+    '0007-sign-ins': signIns(text),
   }
 }

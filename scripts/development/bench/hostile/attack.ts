@@ -2,6 +2,7 @@ import type { Context } from '../../../../src/context.ts'
 
 export interface Person {
   userId: string
+  loginId: string
   session: string
 }
 

@@ -3,9 +3,11 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { pino } from 'pino'
 import { signIn } from '../../../../src/auth/sign-in.ts'
+import { findSessionOf } from '../../../../src/auth/tokens.ts'
 import { readConfig } from '../../../../src/config/config.ts'
 import { type Context, openContext } from '../../../../src/context.ts'
 import type { Schemas } from '../../../../src/contract/schemas.ts'
+import type { Session } from '../../../../src/db/logins.ts'
 import { push } from '../../../../src/sync/push.ts'
 import type { Attack, Person } from './attack.ts'
 
@@ -45,19 +47,16 @@ export async function signInPeople(
 
 async function signInAs(context: Context, subject: string): Promise<Person> {
   const profile = { email: '', name: '', avatar_url: '', email_verified: false }
-  const { session } = await signIn(context, { issuer: 'bench', subject, ...profile }, null)
-  const { id } = await context.database.db
-    .selectFrom('users')
-    .select('id')
-    .where('subject', '=', subject)
-    .executeTakeFirstOrThrow()
-  return { userId: id, session }
+  const attempt = { nonce: subject, expiresAt: Date.now() }
+  const { session } = await signIn(context, { issuer: 'bench', subject, ...profile }, null, attempt)
+  const { userId, loginId } = (await findSessionOf(context.database.db, 'session', [session], Date.now())) as Session
+  return { userId, loginId, session }
 }
 
 /** Records of the attacker. The clock stands still, so that their sequence numbers have no gaps. */
 export async function storeRecords(
   context: Context,
-  { userId }: Person,
+  { userId, loginId }: Person,
   { count, bytes }: { count: number; bytes: number },
 ): Promise<void> {
   const now = Date.now()
@@ -68,7 +67,7 @@ export async function storeRecords(
       ...newChange(first + index, now),
       encrypted_data,
     }))
-    await push({ ...context, clock: () => now }, { userId, deviceId: 'seed' }, changes)
+    await push({ ...context, clock: () => now }, { userId, loginId, deviceId: 'seed' }, changes)
   }
 }
 

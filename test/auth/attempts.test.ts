@@ -1,0 +1,145 @@
+import t, { type Test } from 'tap'
+import { openProvider } from '../../src/provider/provider.ts'
+import { type Browser, openBrowser } from '../support/browser.ts'
+import { buildWithMock } from '../support/mock-service.ts'
+import { relyingParty } from '../support/relying-party.ts'
+import { signInAt } from '../support/sign-in.ts'
+
+const [minute, expired] = [60_000, '/login?error=Login%20expired%20or%20was%20started%20in%20another%20browser']
+const refused = '/login?error=Login%20was%20refused%20by%20the%20identity%20provider'
+const https = { PUBLIC_URL: 'https://sync.example' }
+
+const service = await buildWithMock(t)
+const { call, mock } = service
+
+/** Whoever signs in next at the provider is this person. */
+function become(name: string): void {
+  mock.person = { sub: name, name }
+}
+
+async function nameOf(browser: Browser): Promise<string | undefined> {
+  return (await browser.call('GET', '/api/v1/auth/session')).body.user?.name
+}
+
+/** The parameters of an authorization URL by which the provider's answer is bound to the attempt. */
+function bindingOf(authorizationUrl: string): (string | null)[] {
+  const { searchParams } = new URL(authorizationUrl)
+  return ['nonce', 'code_challenge'].map((name) => searchParams.get(name))
+}
+
+async function comeBack(browser: Browser, authorizationUrl: string): Promise<unknown> {
+  return (await browser.comeBack(await signInAt(authorizationUrl, ''))).headers.location
+}
+
+t.test('An attempt signs in once: another code for the same authorization URL is refused', async (t) => {
+  const browser = openBrowser(call)
+  become('Ada')
+  const url = await browser.startLogin('/here')
+  t.equal(await comeBack(browser, url), '/here')
+  become('Eve')
+  const exchanges = () => mock.requests.filter(({ endpoint }) => endpoint === 'token').length
+  const before = exchanges()
+  t.equal(await comeBack(browser, url), expired, 'with a code of whoever knows the URL')
+  t.equal(exchanges(), before, 'the verifier is not used again')
+  t.equal(await nameOf(browser), 'Ada')
+})
+
+t.test('Of two codes for one attempt that arrive at once, one signs in', async (t) => {
+  const browser = openBrowser(call)
+  become('Ada')
+  const url = await browser.startLogin('/here')
+  const callbacks = [await signInAt(url, ''), await signInAt(url, '')]
+  const gate = Promise.withResolvers<void>()
+  let arrived = 0
+  mock.before = (endpoint) => {
+    if (endpoint === 'token' && ++arrived === 2) gate.resolve()
+    return endpoint === 'token' ? gate.promise : undefined
+  }
+  const answers = await Promise.all(callbacks.map((callback) => browser.comeBack(callback)))
+  mock.before = () => {}
+  t.same(answers.map(({ headers }) => headers.location).sort(), ['/here', expired])
+})
+
+t.test('Each attempt has a nonce and a verifier of its own', async (t) => {
+  const browser = openBrowser(call)
+  become('Ada')
+  const first = await browser.startLogin('/here')
+  t.equal(await comeBack(browser, first), '/here')
+  const urls = [first, await browser.startLogin('/here'), await browser.startLogin('/there')]
+  t.equal(new Set(urls.flatMap(bindingOf)).size, 6)
+})
+
+t.test(
+  'Tabs with the same return URL have nonces of their own, and all sign in if they start within a minute',
+  async (t) => {
+    t.teardown(() => service.setClock(undefined))
+    const browser = openBrowser(call)
+    const now = Date.now()
+    const urls: string[] = []
+    for (const wait of [0, 30_000, minute - 1]) {
+      service.setClock(now + wait)
+      urls.push(await browser.startLogin('/here'))
+    }
+    t.equal(new Set(urls.map((url) => bindingOf(url)[0])).size, 3, 'nonces')
+    for (const [tab, url] of urls.entries()) {
+      become(`Ada ${tab}`)
+      t.equal(await comeBack(browser, url), '/here')
+      t.equal(await nameOf(browser), `Ada ${tab}`)
+    }
+    t.equal(await comeBack(browser, urls[1] ?? ''), expired, 'each of them once')
+  },
+)
+
+t.test('A tab that starts later replaces those with the same return URL', async (t) => {
+  t.teardown(() => service.setClock(undefined))
+  const browser = openBrowser(call)
+  become('Ada')
+  const now = Date.now()
+  const older = await browser.startLogin('/here')
+  service.setClock(now + minute + 1000)
+  const newer = await browser.startLogin('/here')
+  t.not(bindingOf(newer)[1], bindingOf(older)[1], 'it has a verifier of its own')
+  t.equal(await comeBack(browser, older), refused)
+  t.equal(await comeBack(browser, newer), '/here', 'and is not harmed by the older one')
+})
+
+/** The service as it is reached over https, with a provider for its redirect URI. */
+async function overHttps(t: Test) {
+  const { call, context, mock } = await buildWithMock(t, https)
+  const redirectUri = `${https.PUBLIC_URL}/api/v1/auth/callback`
+  const provider = openProvider({ ...relyingParty, issuer: mock.issuer, redirectUri })
+  t.teardown(() => provider.close())
+  Object.assign(context, { provider })
+  return call
+}
+
+t.test('A cookie that another host of the domain has set signs nobody in over https', async (t) => {
+  const send = await overHttps(t)
+  const eve = openBrowser(send)
+  const callback = new URL(await signInAt(await eve.startLogin('/'), ''))
+  const [[name = '', planted] = []] = Object.entries(eve.cookies())
+  t.equal(name, '__Host-service_login', 'which browsers take from no other host')
+  const victim = openBrowser(send)
+  await victim.startLogin('/')
+  const own = victim.cookies()[name]
+  const cookies: [what: string, cookie: string, location: string][] = [
+    ['a plain cookie', `service_login=${planted}`, expired],
+    ['two of the name, the foreign one first', `${name}=${planted}; ${name}=${own}`, expired],
+    ['two of the name, the foreign one last', `${name}=${own}; ${name}=${planted}`, expired],
+    ['a plain cookie beside the own one', `service_login=${planted}; ${name}=${own}`, refused],
+  ]
+  for (const [what, cookie, location] of cookies) {
+    const { headers } = await send('GET', callback.pathname + callback.search, { headers: { cookie } })
+    t.same([headers.location, headers['set-cookie']], [location, undefined], what)
+  }
+  t.equal(await comeBack(eve, await eve.startLogin('/')), '/', 'in her own browser')
+})
+
+t.test('Of two cookies of attempts over http, none is taken', async (t) => {
+  const [eve, victim] = [openBrowser(call), openBrowser(call)]
+  const callback = new URL(await signInAt(await eve.startLogin('/'), ''))
+  await victim.startLogin('/')
+  const cookie = [eve, victim].map((browser) => `service_login=${browser.cookies().service_login}`).join('; ')
+  const { headers } = await call('GET', callback.pathname + callback.search, { headers: { cookie } })
+  t.same([headers.location, headers['set-cookie']], [expired, undefined])
+})
