@@ -45,7 +45,9 @@ async function writeRecord(
   const { rows } = await writeRecords(parts, { userId, loginId, now }, [bookmark], (_, stored, seenUpTo) => {
     check(stored)
     const timestamp = Math.max(now, stored ? stored.timestamp + 1 : 0)
-    const change = { ...bookmark, id: uuidv7(), operation, timestamp, ...content, ...baseOf(deviceId, stored) }
+    // Only these two of the body's fields: it may hold others, with the names of a change's.
+    const data = content && { encrypted_data: content.encrypted_data, data_hash: content.data_hash }
+    const change = { ...bookmark, id: uuidv7(), operation, timestamp, ...data, ...baseOf(deviceId, stored) }
     return decide([change], stored, seenUpTo)
   })
   return rows[0] as Row

@@ -78,7 +78,6 @@ t.test('Push, pull and status reach the rows that they need by an index, and no 
       'ciphertexts (user_id=? AND stamp=?)',
       `index of rejections ${entity}`,
       'records (user_id=? AND stamp>? AND stamp<?)',
-      'records (user_id=? AND stamp>?)',
       'rejections (user_id=? AND device_id=? AND winner_stamp<?)',
     ],
     'a pull: the ciphertext of what it returns',

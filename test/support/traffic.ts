@@ -32,6 +32,8 @@ export type Traffic = Exchange | Message | Opened
 
 /** Enough items to tell what an array contains. */
 const ARRAY_ITEMS = 3
+/** Deeper than the contract describes anything. */
+const LEVELS = 8
 /** In characters of JSON. */
 const LARGE = 10_000
 
@@ -65,11 +67,12 @@ function shapeOf(traffic: Traffic): string {
   return JSON.stringify([operationId, status, Object.keys(headers).sort(), fieldsOf(body), body?.error, fieldsOf(sent)])
 }
 
-function fieldsOf(value: unknown): unknown {
-  if (Array.isArray(value))
-    return [...new Set(value.slice(0, ARRAY_ITEMS).map((item) => JSON.stringify(fieldsOf(item))))]
+function fieldsOf(value: unknown, levels = LEVELS): unknown {
   if (typeof value !== 'object' || value === null) return value === null ? 'null' : typeof value
-  return Object.entries(value).map(([name, field]) => [name, fieldsOf(field)])
+  if (levels === 0) return 'nested'
+  if (Array.isArray(value))
+    return [...new Set(value.slice(0, ARRAY_ITEMS).map((item) => JSON.stringify(fieldsOf(item, levels - 1))))]
+  return Object.entries(value).map(([name, field]) => [name, fieldsOf(field, levels - 1)])
 }
 
 /** Drops most of a large exchange. With fewer items, a response still matches the contract, but not the request's body. */

@@ -61,6 +61,21 @@ t.test('A REST write is a change: operation, device_id, timestamp, an event id o
   t.equal(ids.size, 3)
 })
 
+t.test("Unknown fields of a REST body with the names of a change's have no effect", async (t) => {
+  const { user, setClock } = clocked
+  setClock(1_800_000_000_000)
+  const ada = await user('ada fields')
+  const others = { timestamp: 1, device_id: 'other', operation: 'delete', entity_id: 'y', base: 0, user_id: 'other' }
+  await ada.call('POST', '/api/v1/bookmarks', { body: { ...others, ...content, id: 'x' } })
+  const created = await only(ada)
+  t.match(created, { entity_id: 'x', operation: 'create', timestamp: 1_800_000_000_000, device_id: 'unknown' })
+  t.not(created?.id, 'x', 'the event has an id of its own')
+  await ada.call('PUT', '/api/v1/bookmarks/x', { body: { ...others, ...edited, id: 'x' } })
+  const updated = await only(ada)
+  t.match(updated, { entity_id: 'x', operation: 'update', timestamp: 1_800_000_000_001, device_id: 'unknown' })
+  t.not(updated?.id, 'x')
+})
+
 t.test('A REST write always wins over a stored timestamp in the future', async (t) => {
   const { user } = await sharedApp()
   const ada = await user('ada')
