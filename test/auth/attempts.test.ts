@@ -7,7 +7,7 @@ import { signInAt } from '../support/sign-in.ts'
 
 const [minute, expired] = [60_000, '/login?error=Login%20expired%20or%20was%20started%20in%20another%20browser']
 const refused = '/login?error=Login%20was%20refused%20by%20the%20identity%20provider'
-const https = { PUBLIC_URL: 'https://sync.example' }
+const https = { PUBLIC_URL: 'https://sync.localhost' }
 
 const service = await buildWithMock(t)
 const { call, mock } = service

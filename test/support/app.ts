@@ -129,6 +129,9 @@ export async function buildApp(
 /** Never reached: most tests sign people in without the provider, which test/provider tests. */
 export const unusedProvider = { OIDC_ISSUER: 'http://127.0.0.1:9', OIDC_CLIENT_ID: 'test', OIDC_CLIENT_SECRET: 'test' }
 
+/** As long as an attempt to sign in lasts: a sweep leaves what is known of it until then. */
+const attemptMs = 600_000
+
 async function signedIn(context: Context, name: string, call: TestApp['call']): Promise<TestUser> {
   const identity = {
     issuer: 'http://test',
@@ -140,7 +143,7 @@ async function signedIn(context: Context, name: string, call: TestApp['call']): 
   }
   const { session, refresh } = await signIn(context, identity, null, {
     nonce: randomUUID(),
-    expiresAt: context.clock(),
+    expiresAt: context.clock() + attemptMs,
   })
   const found = await findSessionOf(context.database.db, 'session', [session], context.clock())
   if (!found) throw new Error(`${name} could not be signed in`)

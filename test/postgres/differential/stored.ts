@@ -15,6 +15,7 @@ export async function openStored({ context: { database, objects } }: TestApp) {
     /** Deletes all their data with them. */
     async removeUsers(): Promise<void> {
       await database.db.deleteFrom('users').execute()
+      await database.db.deleteFrom('used_nonces').execute()
     },
     async removeObjects(): Promise<void> {
       for await (const key of objects.list()) await objects.remove(key)
@@ -24,5 +25,6 @@ export async function openStored({ context: { database, objects } }: TestApp) {
 
 /** They are random, and no name is needed for them: nothing else refers to them. */
 function withoutSecrets(column: string, value: unknown): unknown {
-  return (column.endsWith('_sealed') && value !== null) || column === 'hash' ? 'secret' : value
+  const isSecret = (column.endsWith('_sealed') && value !== null) || column === 'hash' || column === 'nonce'
+  return isSecret ? 'secret' : value
 }
