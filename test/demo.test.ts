@@ -109,7 +109,9 @@ const tamperings: Record<string, { by: Tampering; says: string }> = {
   },
 }
 
-for (const [what, { by, says }] of Object.entries(tamperings)) {
+/** Each plays the story up to where it is altered: in the quick depth, once early, in the middle and at the end. */
+const played = Object.entries(tamperings).filter((_, index) => isDeep || [0, 4, 5].includes(index))
+for (const [what, { by, says }] of played) {
   t.test(`It notices ${what}`, async (t) => {
     const baseUrl = new URL(await startProxy(t, service.url, by))
     await t.rejects(play(t, sample('netscape_nested.htm'), baseUrl), { message: new RegExp(`^${says}$`) })

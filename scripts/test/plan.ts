@@ -22,7 +22,6 @@ const onPostgres = [
   'test/postgres/*',
   'test/sync/*',
   'test/realtime/{broadcast,closing,since}.test.ts',
-  'test/operations/*',
   'test/auth/{attempts,login-limits,lease,refresh,sign-out}.test.ts',
   'test/db/*-migration.test.ts',
   'test/hostile/ids.test.ts',
@@ -30,7 +29,7 @@ const onPostgres = [
 /** With --deep, everything that reaches data through the service does. */
 const onPostgresInDepth = [
   ...onPostgres,
-  'test/{hostile,http,interface,realtime}/*',
+  'test/{hostile,http,interface,operations,realtime}/*',
   'test/commands/reseal*',
   'test/log.test.ts',
 ]

@@ -18,19 +18,20 @@ export interface SignOutParts {
 /**
  * Ends every login that a valid cookie belongs to, closes its sockets, and revokes the provider's token. A browser sends
  * several cookies of one name if they have different domains or paths, and afterwards none of them may be of use.
+ * Returns whether there was any.
  */
 export async function signOut(
   { database, clock, pulse, seal, provider }: SignOutParts,
   cookieHeader: string | undefined,
   log: FastifyBaseLogger,
-): Promise<void> {
+): Promise<boolean> {
   const kinds = ['session', 'refresh'] as const
   const found = kinds.map((kind) =>
     findLoginsOf(database.db, kind, cookieValues(cookieHeader, `service_${kind}`), clock()),
   )
   // In one order, so that two that sign out the same logins do not wait for each other.
   const loginIds = [...new Set((await Promise.all(found)).flat())].sort()
-  if (loginIds.length === 0) return
+  if (loginIds.length === 0) return false
   const ended = await database.write(async (trx) => {
     const logins = []
     for (const loginId of loginIds) logins.push(await endLogin(trx, loginId))
@@ -46,4 +47,5 @@ export async function signOut(
         .revoke(Buffer.from(token).toString())
         .catch((err) => log.warn({ err }, 'the provider did not revoke its token'))
   }
+  return true
 }

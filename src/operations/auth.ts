@@ -1,5 +1,5 @@
 import { type AttemptParts, findAttempts, hasAttempts, startAttempt } from '../auth/attempts.ts'
-import { clearedCookies, refreshCookie, sessionCookie } from '../auth/cookies.ts'
+import { clearedCookies, cookieValues, refreshCookie, sessionCookie } from '../auth/cookies.ts'
 import { type RefreshParts, refreshLogin } from '../auth/refresh.ts'
 import { parseReturnTo, redirectTarget } from '../auth/return-to.ts'
 import { type SignInParts, signIn, UsedAttemptError } from '../auth/sign-in.ts'
@@ -17,7 +17,10 @@ type Parts = AttemptParts &
   RefreshParts & {
     config: { origins: ReadonlySet<string>; appUrl: string | undefined }
     provider: Pick<Provider, 'authorizationUrl' | 'exchangeCode'>
-    limits: Record<'checkFailedSignIns' | 'countFailedSignIn' | 'countStart', (address: string) => Promise<void>>
+    limits: Record<
+      'checkFailedSignIns' | 'countFailedSignIn' | 'countStart' | 'countWrongCookie',
+      (address: string) => Promise<void>
+    >
   }
 
 export const authOperations: Operations<
@@ -57,12 +60,11 @@ export const authOperations: Operations<
     }
   },
 
-  async logout({ cookie, log }, parts) {
-    try {
-      await signOut(parts, cookie, log)
-    } catch (cause) {
+  async logout({ cookie, address, log }, parts) {
+    const isSignedOut = await signOut(parts, cookie, log).catch((cause) => {
       throw new ServiceError('LogoutFailed', { cause })
-    }
+    })
+    if (!isSignedOut && hasTokens(cookie)) await parts.limits.countWrongCookie(address)
     return { status: 200, body: { success: true }, cookies: clearedCookies(parts.config) }
   },
 
@@ -77,6 +79,11 @@ export const authOperations: Operations<
     const token = await refreshLogin(parts, session)
     return { status: 200, body: { success: true }, cookies: [sessionCookie(parts.config, token)] }
   },
+}
+
+/** Whether the browser says that it is signed in, right or wrong. */
+function hasTokens(cookie: string | undefined): boolean {
+  return [...cookieValues(cookie, 'service_session'), ...cookieValues(cookie, 'service_refresh')].some(Boolean)
 }
 
 /** In the contract's order: the exchange, the user's row, then (in the caller) the cookies and the redirect. */

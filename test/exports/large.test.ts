@@ -11,7 +11,7 @@ import { folder, startService } from '../support/service.ts'
 import { testOnEachStore, testOnFolder } from '../support/stores.ts'
 import { keys, recordBytes, sealedBookmarks } from './large.ts'
 
-const total = depth(2 ** 25, 2 ** 30)
+const total = depth(2 ** 24, 2 ** 30)
 const count = Math.ceil(total / recordBytes)
 const client = fileURLToPath(new URL('large-client.ts', import.meta.url))
 

@@ -99,6 +99,8 @@ t.test('An address beyond its limit gets 429 for every wrong cookie', async (t) 
     t.same([status, body], [429, { error: 'Too many requests' }], id)
     t.ok(Number(headers['retry-after']) >= 1)
   }
+  const logout = (cookie?: string) => call('POST', '/api/v1/auth/logout', { headers: { ...(cookie && { cookie }) } })
+  t.same([(await logout(bad.cookie)).status, (await logout()).status], [429, 200], 'signing out, with them and without')
 })
 
 t.test('An IPv6 /64 counts as one address', async (t) => {

@@ -12,7 +12,7 @@ import { startLoad } from './load.ts'
 import { follow, servedBy, startInstance, startInstances, until } from './processes.ts'
 
 const rounds = depth(3, 20)
-const bookmarks = 20_000
+const bookmarks = depth(10_000, 20_000)
 /** The lease, the time between two looks for leases that are over, and time to make it on a busy machine. */
 const finishedWithinMs = 15_000 + 5_000 + 10_000
 const keptMs = 7 * 24 * 3_600_000

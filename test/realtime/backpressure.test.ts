@@ -17,7 +17,7 @@ const collectGarbage = runInNewContext('gc') as () => void
 
 const numbered = (count: number) => Array.from({ length: count }, (_, index) => `bookmark-${index}`)
 /** Of the largest changes there are: 25 MB (deep: 50 MB), and 16 MB, which is more than the sockets of both sides hold. */
-const [many, enough] = [numbered(depth(100, 200)), numbered(64)]
+const [many, enough] = [numbered(depth(70, 200)), numbered(64)]
 
 const common = await buildApp(t)
 const commonOrigin = await common.listen()

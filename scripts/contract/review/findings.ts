@@ -50,7 +50,16 @@ function finding({ path, impact, verdicts, revision }: Change, file: string): Fi
   const special = decisive.find(({ ruleId }) => !general.includes(ruleId))
   const { message = 'Changed.' } = special ?? decisive[0] ?? {}
   const where = revision ? { file: revision.file, line: revision.line } : { file }
-  return { ...where, impact, place: placeOf(path), message }
+  return { ...where, impact: isCookie(path) ? lower(impact) : impact, place: placeOf(path), message }
+}
+
+/** Browsers keep any cookie and send it back, and hide it from scripts: no client depends on what it looks like. */
+function isCookie(pointer: string): boolean {
+  return pointer.includes('/headers/Set-Cookie/')
+}
+
+function lower(impact: Impact): Impact {
+  return impact === 'major' ? 'minor' : impact
 }
 
 const unsaid = ['', 'content', 'application/json', 'schema', 'properties', 'paths', 'payload']

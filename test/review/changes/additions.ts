@@ -73,6 +73,12 @@ export const additions: Case[] = [
     verdict: 'minor',
     says: /`maxLength` of `text`/,
   },
+  {
+    name: 'a cookie that looks otherwise',
+    edits: [['"^author="', '"^(__Host-)?author="']],
+    verdict: 'minor',
+    says: /`pattern` changed/,
+  },
   { name: 'a larger body', edits: [['2097152', '4194304']], verdict: 'minor', says: /x-body-limit/ },
   {
     name: 'a field that a request may leave out',
