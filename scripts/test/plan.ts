@@ -20,7 +20,7 @@ export interface Plan {
  */
 const onPostgres = [
   'test/postgres/*',
-  'test/sync/*',
+  'test/sync/{concurrency,devices,paging,push,quota,retry,status,unseen}.test.ts',
   'test/realtime/{broadcast,closing,since}.test.ts',
   'test/auth/{attempts,login-limits,lease,refresh,sign-out}.test.ts',
   'test/db/*-migration.test.ts',
@@ -29,7 +29,7 @@ const onPostgres = [
 /** With --deep, everything that reaches data through the service does. */
 const onPostgresInDepth = [
   ...onPostgres,
-  'test/{hostile,http,interface,operations,realtime}/*',
+  'test/{hostile,http,interface,operations,realtime,sync}/*',
   'test/commands/reseal*',
   'test/log.test.ts',
 ]
@@ -47,9 +47,13 @@ const alone = [
 /** Started first, so that none of them is still running when everything else is done. Several mostly wait. */
 const longest = [
   'test/postgres on Postgres',
-  'test/commands on SQLite',
-  'test/objects on SQLite',
   'test/http on SQLite',
+  'test/web on SQLite',
+  'test/objects on SQLite',
+  'test/sync on SQLite',
+  'test/sync on Postgres',
+  'test/commands on SQLite',
+  'test/client on SQLite',
 ]
 
 /** Plans the processes for all tests, or for the `named` ones. */

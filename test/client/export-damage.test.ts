@@ -48,7 +48,7 @@ t.test(
       fc.asyncProperty(fc.nat(file.length - 1), fc.nat(7), async (index, bit) => {
         await assert.rejects(openExport(flip(file, index, bit), exportKeys), fault(faultAt(index)))
       }),
-      { numRuns: depth(100, 2000) },
+      { numRuns: depth(60, 2000) },
     )
   },
 )

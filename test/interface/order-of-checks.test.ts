@@ -66,13 +66,14 @@ t.test('What counts for an address: what is presented and wrong', async (t) => {
     'a data operation with a bad session': ['GET', path, 'service_session=x'],
     'a refresh with a bad token': ['POST', '/api/v1/auth/refresh', 'service_refresh=x'],
     'asking whether a bad session is good': ['GET', '/api/v1/auth/session', 'service_session=x'],
+    'a logout with a bad session': ['POST', '/api/v1/auth/logout', 'service_session=x'],
   }
   const free: typeof counted = {
     'a data operation without a session': ['GET', path, ''],
     'a refresh without a token': ['POST', '/api/v1/auth/refresh', ''],
     'a callback with a bad attempt, which counts for callbacks': ['GET', '/api/v1/auth/callback', 'service_login=x'],
     'a callback without an attempt': ['GET', '/api/v1/auth/callback', ''],
-    'a logout with a bad session': ['POST', '/api/v1/auth/logout', 'service_session=x'],
+    'a logout without a session': ['POST', '/api/v1/auth/logout', ''],
     'asking whether one is signed in': ['GET', '/api/v1/auth/session', ''],
     'a path that is not there': ['GET', '/nowhere', ''],
     health: ['GET', '/api/v1/health', ''],
