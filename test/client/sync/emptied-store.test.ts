@@ -1,4 +1,5 @@
 import t from 'tap'
+import { UnsentChangesError } from '../../../src/client/errors.ts'
 import { indexedDbStore } from '../../../src/client/sync/store/indexed-db.ts'
 import { pullAll } from '../../support/changes.ts'
 import { bookmark } from './device.ts'
@@ -70,6 +71,29 @@ t.test('a store that was emptied between two pulls is pulled from the start', as
   await reloaded.sync.start()
   t.same(shown(reloaded), await person.stored())
 })
+
+t.test(
+  'signing out from a store that was emptied still asks about unsent edits, and then ends the session',
+  async (t) => {
+    const person = await people.person(t)
+    const { userId } = person.user
+    const a = person.device('a', { store: indexedDbStore(userId) })
+    await a.sync.put(five)
+    await a.sync.syncNow()
+    a.network.fate = down
+    await a.sync.put(bookmark('p', 'waits'))
+    await empty(userId)
+    await t.rejects(a.sync.signOut(), new UnsentChangesError(1))
+    await empty(userId)
+    a.network.fate = up
+    const editing = a.sync.put(bookmark('q', 'made then'))
+    const signedOut = a.sync.signOut({ discardUnsent: true })
+    await editing
+    await signedOut
+    t.same(shown(a), {})
+    t.ok(a.network.calls.includes('logout'))
+  },
+)
 
 /** As when site data is cleared: open connections remain, but nothing is left. */
 async function empty(userId: string): Promise<void> {

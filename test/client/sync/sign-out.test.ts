@@ -53,19 +53,24 @@ t.test('an edit under way when the user signs out counts as unsent, and nothing 
 
 t.test('an edit made at any moment of a sign-out either survives or is rejected', async (t) => {
   const outcomes = new Set<string>()
-  for (let delay = 0; delay < 12; delay += 1) {
+  for (let delay = -6; delay < 12; delay += 1) {
     const person = await people.person(t)
     const { sync } = person.device('a')
     await sync.start()
-    const signingOut = sync.signOut().then(
-      () => 'signed out',
-      () => 'refused',
-    )
-    for (let turn = 0; turn < delay; turn += 1) await Promise.resolve()
-    const editing = sync.put(bookmark('x', 'one')).then(
-      () => 'kept',
-      () => 'rejected',
-    )
+    const signOut = () =>
+      sync.signOut().then(
+        () => 'signed out',
+        () => 'refused',
+      )
+    const edit = () =>
+      sync.put(bookmark('x', 'one')).then(
+        () => 'kept',
+        () => 'rejected',
+      )
+    const [first, second] = delay < 0 ? [edit, signOut] : [signOut, edit]
+    const begun = first()
+    for (let turn = 0; turn < Math.abs(delay); turn += 1) await Promise.resolve()
+    const [editing, signingOut] = delay < 0 ? [begun, second()] : [second(), begun]
     const outcome = `${await editing}, ${await signingOut}`
     outcomes.add(outcome)
     if (outcome.startsWith('kept')) t.equal(sync.get('x')?.title, 'one')

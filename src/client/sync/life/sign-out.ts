@@ -23,9 +23,10 @@ export async function signOut(
     tabs.post({ type: 'signed-out' })
     run.abort()
   }
+  if (discardUnsent) run.abort()
+  // Before this tab takes its turn: an edit waits for a sign-out to end if it finds the store emptied.
+  const admitEdits = await run.quiesce()
   await tabs.exclusively('sign-out', async () => {
-    if (discardUnsent) run.abort()
-    const admitEdits = await run.quiesce()
     await replica.wipe({ discardUnsent, begin }).catch((error) => {
       admitEdits()
       throw error

@@ -94,9 +94,10 @@ export class Replica {
    */
   async wipe({ discardUnsent, begin }: { discardUnsent: boolean; begin(): void }): Promise<void> {
     const { store } = this.#parts
-    const read = () => store.load()
-    const seen = await this.#withStored(read, async (stored) => {
-      const changed = this.#adoptAll(stored)
+    const seen = await this.#inTurn(async () => {
+      const { meta, rows } = await store.load()
+      // If the browser has emptied the store, this copy holds what there was.
+      const changed = meta ? this.#adoptAll({ meta, rows }) : []
       if (discardUnsent || this.waiting.size === 0) {
         begin()
         this.#refuse()
