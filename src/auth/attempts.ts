@@ -73,11 +73,6 @@ export async function findAttempts(
   )
 }
 
-/** Whether the browser says that it has any, right or wrong. */
-export function hasAttempts(config: CookieConfig, cookieHeader: string | undefined): boolean {
-  return cookieValues(cookieHeader, loginCookieName(config)).some((value) => value !== '')
-}
-
 async function unused({ database }: AttemptParts, attempts: Attempt[]): Promise<Attempt[]> {
   if (attempts.length === 0) return attempts
   const used = await findUsedNonces(

@@ -59,6 +59,11 @@ function cookie(config: CookieConfig, name: CookieName, value: string, maxAge: n
   return { name, value, options: domain ? { ...options, domain } : options }
 }
 
+/** Whether the browser presents any of the cookies, right or wrong. */
+export function hasCookie(header: string | undefined, ...names: CookieName[]): boolean {
+  return names.some((name) => cookieValues(header, name).some((value) => value !== ''))
+}
+
 /** All values of a cookie: a stale one from another domain or path may come first, so each is tried. */
 export function cookieValues(header: string | undefined, name: CookieName): string[] {
   const values = (header ?? '')

@@ -182,16 +182,12 @@ export function createSyncOver(
     remove: (ids) => run.edit(() => removeBookmarks(engine, [ids].flat())),
     move: (id, place) => run.edit(() => moveBookmark(engine, id, place)),
     importBookmarks: (bookmarks, options = {}) =>
-      run.edit((ended) => importList(engine, bookmarks, { ...options, signal: anyOf(ended, options.signal) })),
+      run.edit((signal) => importList(engine, bookmarks, { ...options, signal }), options.signal),
     restoreExport: (opened, options = {}) =>
-      run.edit((ended) => restoreList(engine, opened, { ...options, signal: anyOf(ended, options.signal) })),
+      run.edit((signal) => restoreList(engine, opened, { ...options, signal }), options.signal),
     approveDeletions: () => run.edit(() => deletions.approve()),
     rejectDeletions: () => run.edit(() => deletions.reject()),
     on: (event, listener) => emitter.on(event, listener),
     signOut: (options = {}) => signOut(engine, run, options),
   }
-}
-
-function anyOf(ended: AbortSignal, caller: AbortSignal | undefined): AbortSignal {
-  return caller ? AbortSignal.any([ended, caller]) : ended
 }

@@ -1,4 +1,6 @@
+import { sql } from 'kysely'
 import type { Database, Trx } from './database.ts'
+import type { Schema } from './schema.ts'
 
 const dayMs = 86_400_000
 const deviceMs = 400 * dayMs
@@ -14,9 +16,14 @@ interface Parts {
 /** Each deletes what is too old, oldest first, until nothing is left or it is stopped. */
 export const rowSweeps = {
   tokens: inBatches(deleteTokens),
-  devices: inBatches(deleteDevices),
-  rejections: inBatches(deleteRejections),
-  nonces: inBatches(deleteNonces),
+  /** Not seen for 400 days. */
+  devices: inBatches(deleteOldest('devices', ['user_id', 'device_id'], 'last_sync', (now) => now - deviceMs)),
+  /** Older than 90 days. */
+  rejections: inBatches(
+    deleteOldest('rejections', ['user_id', 'entity_type', 'entity_id'], 'created_at', (now) => now - rejectionMs),
+  ),
+  /** Of completed sign-ins whose attempts have expired. */
+  nonces: inBatches(deleteOldest('used_nonces', ['nonce'], 'expires_at', (now) => now + 1)),
 }
 
 function inBatches(deleteBatch: (trx: Trx, now: number) => Promise<number>) {
@@ -49,43 +56,19 @@ async function deleteTokens(trx: Trx, now: number): Promise<number> {
   return deleted.length
 }
 
-/** Nonces of completed sign-ins whose attempts have expired. */
-async function deleteNonces(trx: Trx, now: number): Promise<number> {
-  const oldest = trx.selectFrom('used_nonces').select('nonce').where('expires_at', '<=', now).orderBy('expires_at')
-  const { numDeletedRows } = await trx
-    .deleteFrom('used_nonces')
-    .where('nonce', 'in', oldest.limit(batchRows))
-    .executeTakeFirst()
-  return Number(numDeletedRows)
-}
-
-/** Devices not seen for 400 days. */
-async function deleteDevices(trx: Trx, now: number): Promise<number> {
-  const end = now - deviceMs
-  const { numDeletedRows } = await trx
-    .deleteFrom('devices')
-    .where(({ eb, refTuple, selectFrom }) => {
-      const oldest = selectFrom('devices').select(['user_id', 'device_id']).where('last_sync', '<', end)
-      const batch = oldest.orderBy('last_sync').limit(batchRows)
-      return eb(refTuple('user_id', 'device_id'), 'in', batch.$asTuple('user_id', 'device_id'))
-    })
-    .where('last_sync', '<', end)
-    .executeTakeFirst()
-  return Number(numDeletedRows)
-}
-
-/** Rejections older than 90 days. */
-async function deleteRejections(trx: Trx, now: number): Promise<number> {
-  const end = now - rejectionMs
-  const { numDeletedRows } = await trx
-    .deleteFrom('rejections')
-    .where(({ eb, refTuple, selectFrom }) => {
-      const oldest = selectFrom('rejections').select(['user_id', 'entity_type', 'entity_id'])
-      const batch = oldest.where('created_at', '<', end).orderBy('created_at').limit(batchRows)
-      const key = refTuple('user_id', 'entity_type', 'entity_id')
-      return eb(key, 'in', batch.$asTuple('user_id', 'entity_type', 'entity_id'))
-    })
-    .where('created_at', '<', end)
-    .executeTakeFirst()
-  return Number(numDeletedRows)
+/** Deletes the rows whose time is before `endAt`, found by the index on that time. */
+function deleteOldest<T extends keyof Schema & string>(
+  table: T,
+  key: (keyof Schema[T] & string)[],
+  time: keyof Schema[T] & string,
+  endAt: (now: number) => number,
+) {
+  const keys = sql.join(key.map((column) => sql.ref(column)))
+  return async (trx: Trx, now: number): Promise<number> => {
+    const isOver = sql`${sql.ref(time)} < ${endAt(now)}`
+    const oldest = sql`select ${keys} from ${sql.table(table)} where ${isOver} order by ${sql.ref(time)} limit ${batchRows}`
+    const { numAffectedRows } =
+      await sql`delete from ${sql.table(table)} where (${keys}) in (${oldest}) and ${isOver}`.execute(trx)
+    return Number(numAffectedRows)
+  }
 }

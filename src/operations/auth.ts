@@ -1,5 +1,5 @@
-import { type AttemptParts, findAttempts, hasAttempts, startAttempt } from '../auth/attempts.ts'
-import { clearedCookies, cookieValues, refreshCookie, sessionCookie } from '../auth/cookies.ts'
+import { type AttemptParts, findAttempts, startAttempt } from '../auth/attempts.ts'
+import { clearedCookies, hasCookie, loginCookieName, refreshCookie, sessionCookie } from '../auth/cookies.ts'
 import { type RefreshParts, refreshLogin } from '../auth/refresh.ts'
 import { parseReturnTo, redirectTarget } from '../auth/return-to.ts'
 import { type SignInParts, signIn, UsedAttemptError } from '../auth/sign-in.ts'
@@ -42,7 +42,7 @@ export const authOperations: Operations<
 
   async completeLogin(request, parts) {
     const { config, limits } = parts
-    const isPresent = hasAttempts(config, request.cookie)
+    const isPresent = hasCookie(request.cookie, loginCookieName(config))
     // Each of these may cost a call to the provider.
     if (isPresent) await limits.checkFailedSignIns(request.address)
     try {
@@ -64,7 +64,8 @@ export const authOperations: Operations<
     const isSignedOut = await signOut(parts, cookie, log).catch((cause) => {
       throw new ServiceError('LogoutFailed', { cause })
     })
-    if (!isSignedOut && hasTokens(cookie)) await parts.limits.countWrongCookie(address)
+    const isWrongCookie = !isSignedOut && hasCookie(cookie, 'service_session', 'service_refresh')
+    if (isWrongCookie) await parts.limits.countWrongCookie(address)
     return { status: 200, body: { success: true }, cookies: clearedCookies(parts.config) }
   },
 
@@ -79,11 +80,6 @@ export const authOperations: Operations<
     const token = await refreshLogin(parts, session)
     return { status: 200, body: { success: true }, cookies: [sessionCookie(parts.config, token)] }
   },
-}
-
-/** Whether the browser says that it is signed in, right or wrong. */
-function hasTokens(cookie: string | undefined): boolean {
-  return [...cookieValues(cookie, 'service_session'), ...cookieValues(cookie, 'service_refresh')].some(Boolean)
 }
 
 /** In the contract's order: the exchange, the user's row, then (in the caller) the cookies and the redirect. */

@@ -3,7 +3,8 @@ import t from 'tap'
 import { startExportWorker } from '../../src/exports/worker.ts'
 import { type ObjectStore, ObjectStoreUnavailableError } from '../../src/objects/store.ts'
 import { testOnEachStore } from '../support/stores.ts'
-import { buildFixture, exportId, none, until } from './fixture.ts'
+import { until } from '../support/until.ts'
+import { buildFixture, exportId, none } from './fixture.ts'
 
 const day = 24 * 60 * 60 * 1000
 const id = exportId(1)

@@ -18,6 +18,7 @@ import type { ObjectStore } from '../../src/objects/store.ts'
 import { createSeal } from '../../src/seal/seal.ts'
 import { silent } from '../support/log.ts'
 import { makeMigrated } from '../support/migrated.ts'
+import { until } from '../support/until.ts'
 
 export const exportKey = new Uint8Array(32).map((_, index) => index)
 export const start = Date.UTC(2026, 10, 21, 8)
@@ -177,10 +178,6 @@ export async function heldJob(t: Test, fixture: Fixture) {
   await until(() => gate.waiting.length === 1)
   await worker.stop(none)
   return { gate, worker }
-}
-
-export async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await isSo())) await sleep(5)
 }
 
 export function exportId(index: number): string {

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { testOnEachStore } from '../support/stores.ts'
-import { buildFixture, exportId, type Fixture, gated, heldJob, none, until } from './fixture.ts'
+import { until } from '../support/until.ts'
+import { buildFixture, exportId, type Fixture, gated, heldJob, none } from './fixture.ts'
 
 const day = 24 * 60 * 60 * 1000
 const id = exportId(1)

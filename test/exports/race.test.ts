@@ -1,17 +1,8 @@
 import t from 'tap'
 import { testOnEachStore } from '../support/stores.ts'
 import { sweepExports } from '../support/sweeps.ts'
-import {
-  buildFixture,
-  exportId,
-  gated,
-  heldJob,
-  largeBookmarks,
-  none,
-  openObject,
-  pastFirstPart,
-  until,
-} from './fixture.ts'
+import { until } from '../support/until.ts'
+import { buildFixture, exportId, gated, heldJob, largeBookmarks, none, openObject, pastFirstPart } from './fixture.ts'
 
 const id = exportId(1)
 

@@ -2,6 +2,7 @@ import t from 'tap'
 import { ObjectNotFoundError } from '../../src/objects/store.ts'
 import { testOnEachStore } from '../support/stores.ts'
 import { sweepExports } from '../support/sweeps.ts'
+import { until } from '../support/until.ts'
 import {
   buildFixture,
   exportId,
@@ -11,7 +12,6 @@ import {
   openObject,
   pastFirstPart,
   start,
-  until,
 } from './fixture.ts'
 
 const day = 24 * 60 * 60 * 1000

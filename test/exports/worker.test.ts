@@ -1,7 +1,8 @@
 import { mock } from 'node:test'
 import t from 'tap'
 import { testOnEachStore } from '../support/stores.ts'
-import { buildFixture, exportId, gated, none, start, until } from './fixture.ts'
+import { until } from '../support/until.ts'
+import { buildFixture, exportId, gated, none, start } from './fixture.ts'
 
 const id = exportId(1)
 

@@ -1,11 +1,12 @@
 import t from 'tap'
 import { startHealth } from '../../src/operating/health.ts'
-import { gated, largeImport, openFile, pastFirstPart, until } from '../exports/fixture.ts'
+import { gated, largeImport, openFile, pastFirstPart } from '../exports/fixture.ts'
 import { buildApp } from '../support/app.ts'
 import { change, pullAll } from '../support/changes.ts'
 import { createdExport, endLeases, finishedExport } from '../support/exports.ts'
 import { ownMinio } from '../support/minio.ts'
 import { openClient } from '../support/s3-store.ts'
+import { until } from '../support/until.ts'
 
 const minio = await ownMinio(t)
 if (typeof minio === 'string') t.pass('no MinIO', { skip: minio })

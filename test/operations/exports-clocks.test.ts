@@ -1,8 +1,9 @@
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import { startExportWorker } from '../../src/exports/worker.ts'
-import { gated, none, until } from '../exports/fixture.ts'
+import { gated, none } from '../exports/fixture.ts'
 import { finishedExport } from '../support/exports.ts'
+import { until } from '../support/until.ts'
 import { openIdleExports, path } from './exports-fixture.ts'
 
 const hour = 3_600_000

@@ -1,5 +1,6 @@
 import t from 'tap'
-import { gated, until } from '../exports/fixture.ts'
+import { gated } from '../exports/fixture.ts'
+import { until } from '../support/until.ts'
 import { list, make, openExports, path, testOnStores } from './exports-fixture.ts'
 
 testOnStores(t, async (t, store) => {

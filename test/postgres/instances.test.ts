@@ -1,5 +1,3 @@
-import { once } from 'node:events'
-import { type AddressInfo, connect, createServer } from 'node:net'
 import { Readable } from 'node:stream'
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
@@ -9,6 +7,7 @@ import { change } from '../support/changes.ts'
 import { isPostgres } from '../support/database-url.ts'
 import { createdExport } from '../support/exports.ts'
 import { until } from '../support/until.ts'
+import { startLink } from './link.ts'
 
 /** Instances of the service on one database. */
 async function instances(t: Test, count: number): Promise<[TestApp, ...TestApp[]]> {
@@ -19,25 +18,13 @@ async function instances(t: Test, count: number): Promise<[TestApp, ...TestApp[]
 }
 
 /** A connection to the database that breaks once, when the text passes through it. */
-async function startLink(t: Test, database: URL) {
+async function breakableLink(t: Test, database: URL) {
   const link: { url: string; breakAt: string | undefined } = { url: '', breakAt: undefined }
-  const server = createServer((near) => {
-    const far = connect(Number(database.port), database.hostname)
-    near.on('data', (data) => {
-      if (link.breakAt === undefined || !data.includes(link.breakAt)) return far.write(data)
-      link.breakAt = undefined
-      return near.destroy()
-    })
-    far.pipe(near)
-    near.on('close', () => far.destroy())
-    far.on('close', () => near.destroy())
-    for (const socket of [near, far]) socket.on('error', () => {})
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => server.close())
-  const url = new URL(database)
-  url.port = String((server.address() as AddressInfo).port)
-  link.url = url.href
+  link.url = await startLink(t, database, (data) => {
+    if (link.breakAt === undefined || !data.includes(link.breakAt)) return data
+    link.breakAt = undefined
+    return undefined
+  })
   return link
 }
 
@@ -134,7 +121,7 @@ else {
 
   t.test('A pulse that breaks off with its connection is sent again over the next one', async (t) => {
     const [one] = await instances(t, 1)
-    const link = await startLink(t, new URL(one.context.config.databaseUrl))
+    const link = await breakableLink(t, new URL(one.context.config.databaseUrl))
     const two = await buildApp(t, { DATABASE_URL: link.url }, { dataDir: one.dataDir })
     const ada = await two.user('ada')
     const device = await openDevice(t, await one.listen(), ada)

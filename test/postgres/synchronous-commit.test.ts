@@ -1,12 +1,11 @@
-import { once } from 'node:events'
-import { type AddressInfo, connect, createServer } from 'node:net'
 import { sql } from 'kysely'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { openDatabase } from '../../src/db/open.ts'
 import { openPostgres } from '../../src/db/postgres.ts'
 import { databaseUrl, isPostgres } from '../support/database-url.ts'
 import { silent } from '../support/log.ts'
 import { folder } from '../support/service.ts'
+import { startLink } from './link.ts'
 
 if (!isPostgres) t.comment('`npm test` runs this file on Postgres')
 else {
@@ -20,7 +19,7 @@ else {
   })
 
   t.test('The start is refused where the setting cannot be changed', async (t) => {
-    const link = await startMeddlingLink(t, new URL(asking('off')))
+    const link = await startLink(t, new URL(asking('off')), meddle)
     await t.rejects(openDatabase(link, silent), {
       name: 'ConfigError',
       message: 'DATABASE_URL: synchronous_commit stays off, so confirmed writes could be lost',
@@ -38,18 +37,7 @@ async function settingOf(url: string): Promise<string | undefined> {
   }
 }
 
-/** A way to the database that turns `on` into `off`, as a pooler might that gives each statement another session. */
-async function startMeddlingLink(t: Test, database: URL): Promise<string> {
-  const server = createServer((near) => {
-    const far = connect(Number(database.port), database.hostname)
-    near.on('data', (data) => far.write(Buffer.from(data.toString('latin1').replace('= on', '=off'), 'latin1')))
-    far.pipe(near)
-    near.on('close', () => far.destroy())
-    for (const socket of [near, far]) socket.on('error', () => {})
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => server.close())
-  const url = new URL(database)
-  url.port = String((server.address() as AddressInfo).port)
-  return url.href
+/** Turns `on` into `off`, as a pooler might that gives each statement another session. */
+function meddle(data: Buffer): Buffer {
+  return Buffer.from(data.toString('latin1').replace('= on', '=off'), 'latin1')
 }

@@ -5,6 +5,7 @@ import { freePort } from '../../scripts/development/servers/free-port.ts'
 import { buildApp } from '../support/app.ts'
 import { folder, run, serving } from '../support/service.ts'
 import { signInAt } from '../support/sign-in.ts'
+import { until } from '../support/until.ts'
 
 t.test('In an empty folder, with nothing configured, it creates what it needs and says where and how', async (t) => {
   const cwd = await folder(t)
@@ -21,7 +22,10 @@ t.test('In an empty folder, with nothing configured, it creates what it needs an
     'how to sign in',
   )
   t.notMatch(service.stdout(), /metrics/, 'without ADMIN_PORT there are none')
-  t.same(service.stdout().match(/listening at http:[^"]+/g), [`listening at ${origin}`])
+  // The log is written asynchronously: its lines may come after what was printed later.
+  const listening = () => service.stdout().match(/listening at http:[^"]+/g)
+  await until(() => listening() !== null)
+  t.same(listening(), [`listening at ${origin}`])
   t.equal(service.stderr(), '')
   t.same(await readdir(cwd), ['data'], 'everything lies under data/')
   const created = await readdir(join(cwd, 'data'))

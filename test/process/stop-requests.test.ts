@@ -14,6 +14,7 @@ import { checkAnswer } from '../support/contract.ts'
 import { createdExport } from '../support/exports.ts'
 import { parseExposition } from '../support/exposition.ts'
 import { folder, type Service, startService } from '../support/service.ts'
+import { until } from '../support/until.ts'
 
 const adminHost = '127.0.0.2'
 
@@ -40,7 +41,7 @@ t.test('The stop: requests under way get their responses, endless ones are cut o
 
   const exited = service.kill('SIGTERM')
   while (await accepts(service.origin)) await sleep(2)
-  t.match(service.stdout(), '"stopping"')
+  await until(() => service.stdout().includes('"stopping"'))
   const readiness = await fetch(`${admin}/readyz`)
   t.same([readiness.status, await readiness.json()], [503, { status: 'stopping' }])
   t.equal((await fetch(`${admin}/livez`)).status, 200)

@@ -1,4 +1,4 @@
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { UnsentChangesError } from '../../../src/client/errors.ts'
 import { indexedDbStore } from '../../../src/client/sync/store/indexed-db.ts'
 import { pullAll } from '../../support/changes.ts'
@@ -40,11 +40,7 @@ t.test('the browser empties the store under an open tab: the next change fills i
 })
 
 t.test('edits that wait survive the emptied store, and so does one that is made then', async (t) => {
-  const person = await people.person(t)
-  const { userId } = person.user
-  const a = person.device('a', { store: indexedDbStore(userId) })
-  await a.sync.put(five)
-  await a.sync.syncNow()
+  const { person, userId, a } = await synced(t)
   a.network.fate = down
   await a.sync.put(bookmark('p', 'waits'))
   await empty(userId)
@@ -58,11 +54,7 @@ t.test('edits that wait survive the emptied store, and so does one that is made 
 })
 
 t.test('a store that was emptied between two pulls is pulled from the start', async (t) => {
-  const person = await people.person(t)
-  const { userId } = person.user
-  const a = person.device('a', { store: indexedDbStore(userId) })
-  await a.sync.put(five)
-  await a.sync.syncNow()
+  const { person, userId, a } = await synced(t)
   await empty(userId)
   await a.sync.syncNow()
   await a.sync.stop()
@@ -94,6 +86,16 @@ t.test(
     t.ok(a.network.calls.includes('logout'))
   },
 )
+
+/** A device that keeps five bookmarks in IndexedDB, and has sent them. */
+async function synced(t: Test) {
+  const person = await people.person(t)
+  const { userId } = person.user
+  const a = person.device('a', { store: indexedDbStore(userId) })
+  await a.sync.put(five)
+  await a.sync.syncNow()
+  return { person, userId, a }
+}
 
 /** As when site data is cleared: open connections remain, but nothing is left. */
 async function empty(userId: string): Promise<void> {

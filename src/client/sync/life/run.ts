@@ -40,13 +40,12 @@ export class Run {
     })
   }
 
-  /** Runs an edit: sign-out and `stop` wait until it has ended. The signal aborts when the sync is stopped. */
-  async edit<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  /** Runs an edit: sign-out and `stop` wait until it has ended. Its signal aborts with the caller's, or at the stop. */
+  async edit<T>(work: (signal: AbortSignal) => Promise<T>, caller?: AbortSignal): Promise<T> {
     await this.load()
-    const { signal } = this.#ended
-    signal.throwIfAborted()
+    this.#ended.signal.throwIfAborted()
     if (!this.#admitsEdits) throw new DOMException('The user is signing out', 'AbortError')
-    const edit = work(signal)
+    const edit = work(this.#signalFor(caller))
     this.#edits.add(edit)
     return edit.finally(() => this.#edits.delete(edit))
   }
@@ -63,7 +62,7 @@ export class Run {
   async syncNow(caller: AbortSignal | undefined): Promise<void> {
     await this.load()
     const { outbox, status, network } = this.#engine
-    const signal = caller ? AbortSignal.any([this.#ended.signal, caller]) : this.#ended.signal
+    const signal = this.#signalFor(caller)
     outbox.reopen()
     try {
       await abortable(exchange(this.#engine, signal), signal)
@@ -73,6 +72,10 @@ export class Run {
     }
     if (status.state !== 'online' && this.#isLeader !== false) status.set('polling')
     network.ring()
+  }
+
+  #signalFor(caller: AbortSignal | undefined): AbortSignal {
+    return caller ? AbortSignal.any([this.#ended.signal, caller]) : this.#ended.signal
   }
 
   abort(): void {
