@@ -6,6 +6,7 @@ import websocket from '@fastify/websocket'
 import fastify, { type FastifyInstance, LogController } from 'fastify'
 import { v7 as uuidv7 } from 'uuid'
 import type { Context } from './context.ts'
+import { registerArrivals } from './http/arrivals.ts'
 import { bindOperations } from './http/bind.ts'
 import { registerBodies } from './http/bodies.ts'
 import { registerCosts } from './http/costs.ts'
@@ -63,6 +64,7 @@ export async function createApp(context: Context): Promise<FastifyInstance> {
   registerLog(app)
   registerRequestCount(app, context.metrics)
   registerCosts(app, context.limits)
+  registerArrivals(app)
   await app.register(helmet, {
     contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } },
     strictTransportSecurity: config.secureCookies ? { maxAge: 31_536_000 } : false,
