@@ -5,13 +5,14 @@
 import { registerHooks } from 'node:module'
 import { relative, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import root, { type Test } from 'tap'
+import type { Test } from 'tap'
 
 const files = new Map<string, Test>()
 Object.assign(globalThis, { testOfFile: (url: string) => files.get(url) })
 
 registerHooks({
   resolve(specifier, context, next) {
+    if (specifier === 'async-hook-domain') return next(new URL('domain.ts', import.meta.url).href, context)
     if (specifier !== 'tap' || !files.has(context.parentURL ?? '')) return next(specifier, context)
     return { url: `test-of-file:${context.parentURL}`, format: 'module', shortCircuit: true }
   },
@@ -23,6 +24,8 @@ registerHooks({
   },
 })
 
+// Not before the hooks are there.
+const { default: root } = await import('tap')
 root.setTimeout(0)
 for (const path of process.argv.slice(2)) {
   await root.test(relative('.', path), async (t) => {

@@ -14,6 +14,8 @@ import { folder, startService } from '../support/service.ts'
 import { countUsage } from '../support/usage.ts'
 
 const writers = 8
+/** Leaves the machine time for the backup. */
+const pauseMs = 10
 const large = 60
 
 /** Leaves enough in the folder for a copy to take a while. */
@@ -41,6 +43,7 @@ async function pushUntil(user: TestUser, name: string, pushes: Push[], isOver: (
     pushes.push(push)
     const changes = ids.map((entity_id) => change({ entity_id, device_id: name }))
     push.status = (await user.call('POST', '/api/v1/sync/push', { body: { changes } })).status
+    await sleep(pauseMs)
   }
 }
 

@@ -8,8 +8,9 @@ import { databaseUrl, isPostgres } from '../support/database-url.ts'
 import { depth } from '../support/depth.ts'
 import { finishedExport } from '../support/exports.ts'
 import { folder, type Service } from '../support/service.ts'
+import { until } from '../support/until.ts'
 import { startLoad } from './load.ts'
-import { follow, servedBy, startInstance, startInstances, until } from './processes.ts'
+import { follow, servedBy, startInstance, startInstances } from './processes.ts'
 
 const rounds = depth(3, 20)
 const bookmarks = depth(10_000, 20_000)

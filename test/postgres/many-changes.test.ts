@@ -6,7 +6,8 @@ import { change, pullAll } from '../support/changes.ts'
 import { databaseUrl, isPostgres } from '../support/database-url.ts'
 import { depth } from '../support/depth.ts'
 import { folder, type Service, signInBefore } from '../support/service.ts'
-import { follow, startInstances, until } from './processes.ts'
+import { until } from '../support/until.ts'
+import { follow, startInstances } from './processes.ts'
 
 const writers = 16
 const pullers = 8

@@ -6,8 +6,9 @@ import { pullAll } from '../support/changes.ts'
 import { depth } from '../support/depth.ts'
 import { relyingParty, startMock } from '../support/relying-party.ts'
 import { folder, type Service } from '../support/service.ts'
+import { until } from '../support/until.ts'
 import { startLoad } from './load.ts'
-import { follow, servedBy, startInstances, until } from './processes.ts'
+import { follow, servedBy, startInstances } from './processes.ts'
 
 const rounds = depth(1, 10)
 

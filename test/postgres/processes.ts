@@ -9,7 +9,6 @@ import { type Service, startService } from '../support/service.ts'
 
 /** The longest time to wait for a response. */
 const patienceMs = 300_000
-const mostMs = 600_000
 
 /** Another instance, in a process of its own, on the folder and its database. */
 export async function startInstance(t: Test, dataDir: string, env: Record<string, string> = {}): Promise<Service> {
@@ -104,10 +103,4 @@ export function follow(
     socket.terminate()
   })
   return follower
-}
-
-/** Waits long for what must arrive; without it, the test continues and fails on what it finds. */
-export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-  const end = performance.now() + mostMs
-  while (!(await holds()) && performance.now() < end) await sleep(5)
 }

@@ -1,7 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Context } from '../../src/context.ts'
 import type { Schemas } from '../../src/contract/schemas.ts'
 import type { TestUser } from './app.ts'
+import { until } from './until.ts'
 
 type Export = Schemas['Export']
 
@@ -12,12 +12,13 @@ export async function createdExport(user: TestUser): Promise<Export> {
 }
 
 export async function finishedExport(user: TestUser, id: string): Promise<Export> {
-  for (;;) {
+  let found: Export | undefined
+  await until(async () => {
     const { body } = await user.call('GET', '/api/v1/exports')
-    const found = body.exports.find((it: Export) => it.id === id)
-    if (found.status === 'completed' || found.status === 'failed') return found
-    await sleep(5)
-  }
+    found = body.exports.find((it: Export) => it.id === id)
+    return found?.status === 'completed' || found?.status === 'failed'
+  })
+  return found as Export
 }
 
 /** Ends all leases and all waits for another attempt, as if their time had passed. */

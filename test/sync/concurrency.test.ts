@@ -50,7 +50,7 @@ async function follow({ call }: Caller, seed: number, isWriting: () => boolean) 
     if (page.changes.length > 0) cursors.push(page.last_sync_timestamp)
     else if (page.last_sync_timestamp !== since) throw new Error(`${since} came back as ${page.last_sync_timestamp}`)
     if (!page.has_more && !wasWriting) return { ids: seen.map(({ entity_id }) => entity_id), cursors }
-    if (page.changes.length === 0) await sleep(1)
+    if (page.changes.length === 0) await sleep(10)
   }
 }
 
@@ -146,7 +146,7 @@ t.test('Entities that are written again and again: every puller ends with the cu
   const replicate = async (seed: number) => {
     const next = sizes(seed)
     const state = new Map<string, string>()
-    for (let since = 0; ; await sleep(1)) {
+    for (let since = 0; ; await sleep(10)) {
       const wasWriting = writing > 0
       const { body } = await caller.call('POST', '/api/v1/sync/pull', { body: { since, limit: next() } })
       for (const event of body.changes) state.set(event.entity_id, event.id)
