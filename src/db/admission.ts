@@ -16,7 +16,7 @@ export interface Admission {
 
 /** Writes wait here for their turn, not in the pool: there, those that wait for one row's lock would hold all of it. */
 export function createAdmission(): Admission {
-  const queue = createFairQueue<PromiseWithResolvers<void> & { since: number }>()
+  const queue = createFairQueue<{ begin(): boolean }>()
   const writing = new Map<string, number>()
   let writes = 0
 
@@ -31,21 +31,36 @@ export function createAdmission(): Admission {
     while (writes < maxWrites) {
       const next = queue.take((owner) => (writing.get(owner) ?? 0) < maxWritesOfOwner)
       if (!next) return
-      const { owner, item } = next
-      if (performance.now() - item.since > maxWaitMs) item.reject(new ServiceError('Overloaded'))
-      else {
-        count(owner, 1)
-        item.resolve()
-      }
+      if (next.item.begin()) count(next.owner, 1)
     }
+  }
+
+  /** Resolves when it is this owner's turn. One that was refused in the meantime passes its turn on. */
+  async function turnOf(owner: string): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    let isRefused = false
+    const late = setTimeout(() => {
+      isRefused = true
+      reject(new ServiceError('Overloaded'))
+    }, maxWaitMs)
+    const begin = () => {
+      clearTimeout(late)
+      resolve()
+      return !isRefused
+    }
+    try {
+      queue.add(owner, { begin })
+    } catch (error) {
+      clearTimeout(late)
+      throw error
+    }
+    admit()
+    return promise
   }
 
   return {
     async run(owner, write) {
-      const turn = { ...Promise.withResolvers<void>(), since: performance.now() }
-      queue.add(owner, turn)
-      admit()
-      await turn.promise
+      await turnOf(owner)
       try {
         return await write()
       } finally {

@@ -4,8 +4,8 @@ import type { Cookie } from '../auth/cookies.ts'
 import type { InParts } from '../operations/operation.ts'
 import type { Budget, Hold } from './budget.ts'
 import { createJoin, inSlices, maxSliceBytes } from './parts.ts'
+import { limitPerOwner } from './per-owner.ts'
 import { createRefusal } from './pressure.ts'
-import { createTurns } from './turns.ts'
 
 export interface ResponseParts {
   responses: Pick<Budget, 'hasRoom' | 'hold'>
@@ -36,7 +36,7 @@ const readsOfOne = 4
  */
 export function createResponder({ responses, log }: ResponseParts): Respond {
   const refuse = createRefusal(log, 'too many bytes of responses in memory: refusing some requests')
-  const inTurn = createTurns(readsOfOne)
+  const inTurn = limitPerOwner(readsOfOne)
 
   return async ({ status, headers = {}, cookies = [], body, parts }, request, reply) => {
     reply.code(status as number)

@@ -1,5 +1,5 @@
 /** At most `most` works of an owner are under way; the others wait for their turn, and delay nobody else. */
-export function createTurns(most: number) {
+export function limitPerOwner(most: number) {
   const owners = new Map<string, { running: number; waiting: (() => void)[] }>()
 
   return async function inTurn<T>(owner: string, work: () => Promise<T>): Promise<T> {
