@@ -30,8 +30,8 @@ export async function playStory({ baseUrl, file, copy }: Story, step: Step): Pro
     note(`user ${laptop.userId}`)
   })
   await step('It makes a keyring and registers the export key', async (note) => {
-    const { keys, recoveryCode } = await createVault(laptop.client, { userId: laptop.userId, passphrase })
-    laptop.open(keys)
+    const { recoveryCode, confirm } = await createVault(laptop.client, { userId: laptop.userId, passphrase })
+    laptop.open((await confirm()).keys)
     note(`recovery code ${recoveryCode.slice(0, 4)}…`)
   })
   const bookmarks = await step('It reads the file', async (note) => {

@@ -14,6 +14,13 @@ export {
 } from './errors.ts'
 export type { ExportFile } from './export-file/cut.ts'
 export { type ExportKeys, openExport, streamExport } from './export-file.ts'
-export { type Credentials, changePassphrase, createKeyring, type NewKeyring, openKeyring } from './keyring.ts'
+export {
+  type Credentials,
+  changePassphrase,
+  createKeyring,
+  type NewKeyring,
+  newRecoveryCode,
+  openKeyring,
+} from './keyring.ts'
 export { deriveKeys, type Keys } from './keys.ts'
 export { decryptBookmark, encryptBookmark, type SealedRecord, type StoredRecord } from './record.ts'

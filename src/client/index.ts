@@ -23,4 +23,13 @@ export { createTabs, type Tabs } from './sync/store/tabs.ts'
 export { createSync, type Sync, type SyncOptions } from './sync.ts'
 export { buildTree, type TreeNode } from './tree.ts'
 export { unwrap } from './unwrap.ts'
-export { changeVaultPassphrase, createVault, hasVault, openVault, type Vault } from './vault.ts'
+export {
+  changeVaultPassphrase,
+  createVault,
+  hasVault,
+  openVault,
+  type RecoveryCodeDraft,
+  replaceRecoveryCode,
+  type Vault,
+  type VaultDraft,
+} from './vault.ts'

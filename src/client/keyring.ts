@@ -22,8 +22,8 @@ export interface NewKeyring {
   /** 32 random bytes, for `deriveKeys`. Must never leave the device. */
   masterKey: Uint8Array
   /**
-   * 128 random bits for the user to print, in nine groups of three characters. Show it now: it cannot be recovered from the
-   * keyring.
+   * 128 random bits for the user to print, in nine groups of three characters. Show it before storing the keyring: it
+   * cannot be recovered from it.
    */
   recoveryCode: string
 }
@@ -40,10 +40,9 @@ export interface NewKeyring {
  */
 export async function createKeyring(owner: { userId: string; passphrase: string }): Promise<NewKeyring> {
   const masterKey = randomBytes(32)
-  const code = randomBytes(16)
-  const recovery = wrap(masterKey, recoveryKey(code), recoveryBinding(owner.userId))
+  const { recovery, recoveryCode } = wrapUnderNewCode(masterKey, owner.userId)
   const passphrase = await wrapUnderPassphrase(masterKey, owner.userId, owner.passphrase)
-  return { keyring: formatKeyring({ passphrase, recovery }), masterKey, recoveryCode: formatRecoveryCode(code) }
+  return { keyring: formatKeyring({ passphrase, recovery }), masterKey, recoveryCode }
 }
 
 /**
@@ -73,6 +72,24 @@ export async function changePassphrase(keyring: string, current: Credentials, ne
   return formatKeyring({ passphrase, recovery: parsed.recovery })
 }
 
+/**
+ * Wraps the master key under a new recovery code. Nothing else changes: the passphrase stays the same. The old keyring text
+ * still opens with the old code, so the service must discard it.
+ *
+ * @param current the passphrase, or the current recovery code
+ * @returns the keyring to store instead of the old one, and the code for the user to print before that
+ * @throws KeyringError as `openKeyring`
+ */
+export async function newRecoveryCode(
+  keyring: string,
+  current: Credentials,
+): Promise<Pick<NewKeyring, 'keyring' | 'recoveryCode'>> {
+  const parsed = parseKeyring(keyring)
+  const masterKey = await unwrap(parsed, current)
+  const { recovery, recoveryCode } = wrapUnderNewCode(masterKey, current.userId)
+  return { keyring: formatKeyring({ ...parsed, recovery }), recoveryCode }
+}
+
 async function unwrap({ passphrase, recovery }: Keyring, credentials: Credentials): Promise<Uint8Array> {
   if ('recoveryCode' in credentials) {
     const key = recoveryKey(parseRecoveryCode(credentials.recoveryCode))
@@ -85,6 +102,12 @@ async function unwrap({ passphrase, recovery }: Keyring, credentials: Credential
   const masterKey = open(key, passphrase.nonce, associatedData, passphrase.wrappedKey)
   if (masterKey === undefined) throw doesNotOpen('wrong-passphrase', 'passphrase')
   return masterKey
+}
+
+function wrapUnderNewCode(masterKey: Uint8Array, userId: string): { recovery: Wrap; recoveryCode: string } {
+  const code = randomBytes(16)
+  const recovery = wrap(masterKey, recoveryKey(code), recoveryBinding(userId))
+  return { recovery, recoveryCode: formatRecoveryCode(code) }
 }
 
 async function wrapUnderPassphrase(masterKey: Uint8Array, userId: string, passphrase: string) {

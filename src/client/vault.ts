@@ -1,7 +1,7 @@
 import type { Client } from './api.ts'
 import { bytesToBase64 } from './base64.ts'
 import { VaultExistsError } from './errors.ts'
-import { type Credentials, changePassphrase, createKeyring, openKeyring } from './keyring.ts'
+import { type Credentials, changePassphrase, createKeyring, newRecoveryCode, openKeyring } from './keyring.ts'
 import { deriveKeys, type Keys } from './keys.ts'
 import { unwrap } from './unwrap.ts'
 
@@ -13,6 +13,20 @@ export interface Vault {
   masterKey: Uint8Array
 }
 
+/** A recovery code that opens nothing yet: show it, and call `confirm` when the user has it on paper. */
+export interface RecoveryCodeDraft<Confirmed = void> {
+  /** 128 random bits in nine groups of three characters. It cannot be shown again. */
+  recoveryCode: string
+  /**
+   * Stores the keyring that the code opens; until then the service has received nothing. After a failure without an answer,
+   * call it again.
+   */
+  confirm(): Promise<Confirmed>
+}
+
+/** A vault that is not stored yet. `confirm` throws VaultExistsError if another device has stored one meanwhile. */
+export type VaultDraft = RecoveryCodeDraft<Vault>
+
 /** Whether the signed-in user has created a vault on any device. */
 export async function hasVault(client: Client): Promise<boolean> {
   const result = await client.GET('/api/v1/account/keyring')
@@ -22,25 +36,24 @@ export async function hasVault(client: Client): Promise<boolean> {
 }
 
 /**
- * Creates the user's keys on their first device: stores the keyring, which the service cannot open, and registers the
- * export key.
+ * Generates the user's keys on their first device. The vault exists once the returned draft's `confirm` has stored the
+ * keyring, which the service cannot open, and has registered the export key. A draft that is never confirmed leaves nothing
+ * behind: after a reload, create another.
  *
- * @returns the vault, and the recovery code for the user to print; it cannot be shown again
  * @throws VaultExistsError another device has already created a vault: open that one
  * @throws KeyringError `empty-passphrase`
  * @throws ApiError, SignedOutError
  */
-export async function createVault(
-  client: Client,
-  owner: { userId: string; passphrase: string },
-): Promise<Vault & { recoveryCode: string }> {
+export async function createVault(client: Client, owner: { userId: string; passphrase: string }): Promise<VaultDraft> {
+  if (await hasVault(client)) throw new VaultExistsError()
   const { keyring, masterKey, recoveryCode } = await createKeyring(owner)
-  const stored = await client.PUT('/api/v1/account/keyring', { body: { keyring, revision: 1 } })
-  if (stored.response.status === 409) throw new VaultExistsError()
-  unwrap(stored)
-  const keys = deriveKeys(masterKey)
-  await registerExportKey(client, keys)
-  return { keys, masterKey, recoveryCode }
+  return {
+    recoveryCode,
+    async confirm() {
+      await storeKeyring(client, { keyring, revision: 1 })
+      return completeVault(client, masterKey)
+    },
+  }
 }
 
 /**
@@ -52,10 +65,7 @@ export async function createVault(
  */
 export async function openVault(client: Client, credentials: Credentials): Promise<Vault> {
   const { keyring } = unwrap(await client.GET('/api/v1/account/keyring'))
-  const masterKey = await openKeyring(keyring, credentials)
-  const keys = deriveKeys(masterKey)
-  await registerExportKey(client, keys)
-  return { keys, masterKey }
+  return completeVault(client, await openKeyring(keyring, credentials))
 }
 
 /**
@@ -71,13 +81,43 @@ export async function changeVaultPassphrase(
   newPassphrase: string,
 ): Promise<void> {
   const { keyring, revision } = unwrap(await client.GET('/api/v1/account/keyring'))
-  const body = { keyring: await changePassphrase(keyring, current, newPassphrase), revision: revision + 1 }
-  unwrap(await client.PUT('/api/v1/account/keyring', { body }))
+  const changed = await changePassphrase(keyring, current, newPassphrase)
+  await storeKeyring(client, { keyring: changed, revision: revision + 1 })
 }
 
-/** Registers the export key, so that the passphrase is enough to open exports. Also completes an interrupted creation. */
-async function registerExportKey(client: Client, { exportKey }: Keys): Promise<void> {
-  const key = bytesToBase64(exportKey)
+/**
+ * Prepares a new recovery code, at any time. The old one opens the vault until the returned draft's `confirm`, which throws
+ * an ApiError with status 409 if another device has changed the keyring meanwhile: then start again, for the code that was
+ * shown opens nothing.
+ *
+ * @param current the passphrase, or the current recovery code
+ * @throws WrongKeyError, KeyringError, ApiError, SignedOutError as `openVault`
+ */
+export async function replaceRecoveryCode(client: Client, current: Credentials): Promise<RecoveryCodeDraft> {
+  const { keyring, revision } = unwrap(await client.GET('/api/v1/account/keyring'))
+  const replaced = await newRecoveryCode(keyring, current)
+  return {
+    recoveryCode: replaced.recoveryCode,
+    confirm: () => storeKeyring(client, { keyring: replaced.keyring, revision: revision + 1 }),
+  }
+}
+
+/** Never replaces a keyring that this device has not seen. A keyring whose answer was lost may be stored again. */
+async function storeKeyring(client: Client, body: { keyring: string; revision: number }): Promise<void> {
+  const stored = await client.PUT('/api/v1/account/keyring', { body })
+  if (stored.response.status === 409) {
+    const { keyring } = unwrap(await client.GET('/api/v1/account/keyring'))
+    if (keyring === body.keyring) return
+    if (body.revision === 1) throw new VaultExistsError()
+  }
+  unwrap(stored)
+}
+
+/** Registers the export key if an earlier device was cut off before it did, so that the passphrase alone opens exports. */
+async function completeVault(client: Client, masterKey: Uint8Array): Promise<Vault> {
+  const keys = deriveKeys(masterKey)
+  const key = bytesToBase64(keys.exportKey)
   const registered = unwrap(await client.GET('/api/v1/account/export-key'))
   if (registered.key !== key) unwrap(await client.PUT('/api/v1/account/export-key', { body: { key } }))
+  return { keys, masterKey }
 }

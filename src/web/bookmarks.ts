@@ -4,8 +4,10 @@ import { conflictList } from './conflicts.ts'
 import { button, element } from './dom.ts'
 import { openEditor } from './editor.ts'
 import { createTreeView } from './tree-view.ts'
+import type { VaultOwner } from './vault.ts'
+import { vaultTools } from './vault-tools.ts'
 
-export interface App extends BackupParts {
+export interface App extends BackupParts, VaultOwner {
   title: string
 }
 
@@ -35,6 +37,7 @@ export function showBookmarks(main: HTMLElement, app: App): void {
     ),
     tree.element,
     backupTools(app),
+    vaultTools(app),
   )
 }
 

@@ -1,65 +1,106 @@
-// Each use of a passphrase costs 0.3 s of Argon2: the tests share a vault, and the last of them changes its passphrase.
+// Each use of a passphrase costs half a second of Argon2: the tests share a vault, and change it one after the other.
 import t from 'tap'
+import type { SendRequest } from '../../src/client/api/send.ts'
 import { KeyringError, SignedOutError, VaultExistsError, WrongKeyError } from '../../src/client/errors.ts'
 import { unwrap } from '../../src/client/unwrap.ts'
-import { changeVaultPassphrase, createVault, hasVault, openVault } from '../../src/client/vault.ts'
+import {
+  changeVaultPassphrase,
+  createVault,
+  hasVault,
+  openVault,
+  replaceRecoveryCode,
+  type Vault,
+} from '../../src/client/vault.ts'
 import { anotherTab, openTab } from './api/fixture.ts'
 
 const passphrase = 'correct horse'
 /** A valid recovery code, of nobody's vault. */
 const foreignCode = '5PB-TKV-XSC-99W-9TN-FGQ-953-AGH-C1='
 
-const tab = await openTab()
+/** The path of the next PUT that reaches the service, but whose answer does not arrive. */
+let losesAnswer = ''
+const tab = await openTab(losing)
 const { userId, client } = tab
-const hadVault = await hasVault(client)
-const made = await createVault(client, { userId, passphrase })
+const other = anotherTab(tab)
+const [draft, rival] = [
+  await createVault(client, { userId, passphrase }),
+  await createVault(other, { userId, passphrase }),
+]
+let vault: Vault
 
-t.test('a first device creates the vault, a second opens it with the passphrase or the recovery code', async (t) => {
-  t.same([hadVault, await hasVault(client)], [false, true])
-  t.same((await openVault(anotherTab(tab), { userId, passphrase })).keys, made.keys)
-  t.same((await openVault(client, { userId, recoveryCode: made.recoveryCode })).masterKey, made.masterKey)
+t.test(
+  'before the recovery code is confirmed nothing is stored: after a reload, another vault can be made',
+  async (t) => {
+    t.notOk(await hasVault(client))
+    t.not(draft.recoveryCode, rival.recoveryCode)
+    t.same(new Set(tab.sent), new Set(['/api/v1/account/keyring']), 'no export key was registered')
+  },
+)
+
+t.test('a confirmation whose answers are lost is repeated until the vault is complete', async (t) => {
+  losesAnswer = '/api/v1/account/keyring'
+  await t.rejects(draft.confirm(), TypeError)
+  losesAnswer = '/api/v1/account/export-key'
+  await t.rejects(draft.confirm(), TypeError)
+  vault = await draft.confirm()
+  t.equal(unwrap(await client.GET('/api/v1/account/keyring')).revision, 1)
   const { key } = unwrap(await client.GET('/api/v1/account/export-key'))
-  t.equal(key, Buffer.from(made.keys.exportKey).toString('base64'), 'exports open with the passphrase alone')
+  t.equal(key, Buffer.from(vault.keys.exportKey).toString('base64'), 'exports open with the passphrase alone')
+})
+
+t.test('of two first devices the one that confirms first has the vault, and the other learns of it', async (t) => {
+  const before = unwrap(await client.GET('/api/v1/account/keyring'))
+  await t.rejects(rival.confirm(), VaultExistsError)
+  await t.rejects(createVault(other, { userId, passphrase }), VaultExistsError, 'before a code is shown')
+  t.same(unwrap(await client.GET('/api/v1/account/keyring')), before)
+})
+
+t.test('another device opens the vault with the passphrase or the recovery code', async (t) => {
+  t.same(await openVault(other, { userId, passphrase }), vault)
+  t.same(await openVault(other, { userId, recoveryCode: draft.recoveryCode }), vault)
+})
+
+t.test('a first device was cut off before it registered the export key: the next opening registers it', async (t) => {
+  const foreign = Buffer.alloc(32, 1).toString('base64')
+  unwrap(await client.PUT('/api/v1/account/export-key', { body: { key: foreign } }))
+  const { keys } = await openVault(other, { userId, recoveryCode: draft.recoveryCode })
+  t.equal(unwrap(await other.GET('/api/v1/account/export-key')).key, Buffer.from(keys.exportKey).toString('base64'))
+})
+
+t.test('a new passphrase opens the vault, the old one does not, the recovery code still does', async (t) => {
+  const { recoveryCode } = draft
+  await changeVaultPassphrase(client, { userId, recoveryCode }, 'battery staple')
+  t.same(await openVault(client, { userId, passphrase: 'battery staple' }), vault)
+  t.same(await openVault(client, { userId, recoveryCode }), vault)
+  t.equal(unwrap(await client.GET('/api/v1/account/keyring')).revision, 2)
 })
 
 t.test('a wrong passphrase or recovery code is a WrongKeyError, and nothing is stored', async (t) => {
   const before = tab.sent.length
-  await t.rejects(openVault(client, { userId, passphrase: 'wrong' }), WrongKeyError)
-  await t.rejects(openVault(client, { userId, recoveryCode: foreignCode }), WrongKeyError)
-  await t.rejects(changeVaultPassphrase(client, { userId, recoveryCode: foreignCode }, 'new'), WrongKeyError)
-  await t.rejects(openVault(client, { userId, recoveryCode: made.recoveryCode.slice(1) }), KeyringError)
-  t.same(new Set(tab.sent.slice(before)), new Set(['/api/v1/account/keyring']), 'only the keyring was read')
-  t.equal(unwrap(await client.GET('/api/v1/account/keyring')).revision, 1)
-})
-
-t.test('of two first devices one creates the vault, and the other learns of it', async (t) => {
-  const tab = await openTab()
-  const both = [tab.client, anotherTab(tab)].map((client) => createVault(client, { userId: tab.userId, passphrase }))
-  const results = await Promise.allSettled(both)
-  const failed = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []))
-  t.equal(failed.length, 1)
-  t.ok(failed[0] instanceof VaultExistsError)
-})
-
-t.test('a first device was cut off before it registered the export key: the next opening registers it', async (t) => {
-  const tab = await openTab((send) => (request) => {
-    if (request.method === 'PUT' && request.url.endsWith('/export-key')) throw new TypeError('fetch failed')
-    return send(request)
-  })
-  const { userId } = tab
-  await t.rejects(createVault(tab.client, { userId, passphrase }), TypeError)
-  const later = anotherTab(tab)
-  const { keys } = await openVault(later, { userId, passphrase })
-  t.equal(unwrap(await later.GET('/api/v1/account/export-key')).key, Buffer.from(keys.exportKey).toString('base64'))
-})
-
-t.test('a new passphrase opens the vault, the old one does not, the recovery code still does', async (t) => {
-  const { recoveryCode, masterKey } = made
-  await changeVaultPassphrase(client, { userId, passphrase }, 'battery staple')
-  await t.rejects(changeVaultPassphrase(client, { userId, passphrase }, 'again'), WrongKeyError)
-  t.same((await openVault(client, { userId, passphrase: 'battery staple' })).masterKey, masterKey)
-  t.same((await openVault(client, { userId, recoveryCode })).masterKey, masterKey)
+  const wrong = { userId, recoveryCode: foreignCode }
+  await t.rejects(openVault(client, { userId, passphrase }), WrongKeyError, 'the passphrase from before')
+  await t.rejects(openVault(client, wrong), WrongKeyError)
+  await t.rejects(changeVaultPassphrase(client, wrong, 'new'), WrongKeyError)
+  await t.rejects(replaceRecoveryCode(client, wrong), WrongKeyError)
+  await t.rejects(openVault(client, { userId, recoveryCode: draft.recoveryCode.slice(1) }), KeyringError)
+  t.same(new Set(tab.sent.slice(before)), new Set(['/api/v1/account/keyring']))
   t.equal(unwrap(await client.GET('/api/v1/account/keyring')).revision, 2)
+})
+
+t.test('a new recovery code replaces the old one when it is confirmed, and the passphrase stays', async (t) => {
+  const old = { userId, recoveryCode: draft.recoveryCode }
+  const { recoveryCode, confirm } = await replaceRecoveryCode(client, old)
+  const late = await replaceRecoveryCode(other, old)
+  await t.rejects(openVault(client, { userId, recoveryCode }), WrongKeyError, 'it does not count yet')
+  t.same(await openVault(client, old), vault)
+
+  losesAnswer = '/api/v1/account/keyring'
+  await t.rejects(confirm(), TypeError)
+  await confirm()
+  t.same(await openVault(other, { userId, recoveryCode }), vault)
+  await t.rejects(openVault(client, old), WrongKeyError)
+  await t.rejects(late.confirm(), { name: 'ApiError', status: 409 }, "another device's code is not overwritten")
+  t.same(await openVault(client, { userId, passphrase: 'battery staple' }), vault)
 })
 
 t.test('without a session: SignedOutError', async (t) => {
@@ -67,3 +108,12 @@ t.test('without a session: SignedOutError', async (t) => {
   Object.assign(tab.jar, { service_session: 'gone', service_refresh: 'gone' })
   await t.rejects(hasVault(tab.client), SignedOutError)
 })
+
+function losing(send: SendRequest): SendRequest {
+  return async (request) => {
+    const response = await send(request)
+    if (request.method !== 'PUT' || new URL(request.url).pathname !== losesAnswer) return response
+    losesAnswer = ''
+    throw new TypeError('fetch failed')
+  }
+}

@@ -79,10 +79,15 @@ export async function signIn(page: Page, origin: string, name: string): Promise<
   await page.waitForURL(`${origin}/`)
 }
 
-export async function makeVault(page: Page): Promise<string> {
+/** As far as the recovery code, which it returns. */
+export async function startVault(page: Page): Promise<string> {
   await page.getByLabel('Passphrase').fill(passphrase)
   await page.getByRole('button', { name: 'Create my vault' }).click()
-  const code = (await page.locator('#recovery-code').textContent()) ?? ''
+  return (await page.locator('#recovery-code').textContent()) ?? ''
+}
+
+export async function makeVault(page: Page): Promise<string> {
+  const code = await startVault(page)
   await page.getByRole('button', { name: 'I have it on paper' }).click()
   await live(page)
   return code

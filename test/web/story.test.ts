@@ -12,6 +12,7 @@ import {
   screenshot,
   shownTree,
   signIn,
+  startVault,
 } from './fixture.ts'
 
 const file = fileURLToPath(new URL('../fixtures/bookmarks/firefox_nested.htm', import.meta.url))
@@ -120,6 +121,36 @@ else {
     await signIn(page, origin, 'Cleo')
     await makeVault(page)
     t.strictSame(await shownTree(page, 0), [], 'another person sees nothing of it')
+  })
+
+  t.test('the vault counts once its code is on paper, and its person gets a new code at any time', async (t) => {
+    const origin = await demoOrigin()
+    const context = await openContext(t, browser)
+    const page = await context.newPage()
+    await signIn(page, origin, 'Eve')
+    await startVault(page)
+    await page.reload()
+    const first = await makeVault(page)
+
+    await page.getByRole('button', { name: 'New recovery code' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('I have the').selectOption('recovery code')
+    await dialog.getByLabel('Passphrase or code').fill(first)
+    await dialog.getByRole('button', { name: 'Show the new code' }).click()
+    const second = await dialog.locator('#recovery-code').textContent()
+    t.not(second, first)
+    await dialog.getByRole('button', { name: 'I have it on paper' }).click()
+    await page.getByText('The new recovery code counts').waitFor()
+
+    const other = await (await openContext(t, browser)).newPage()
+    await signIn(other, origin, 'Eve')
+    await other.getByLabel('I have the').selectOption('recovery code')
+    await other.getByLabel('Passphrase or code').fill(first)
+    await other.getByRole('button', { name: 'Open', exact: true }).click()
+    await other.getByText(/^Wrong recovery code/).waitFor()
+    await other.getByLabel('Passphrase or code').fill(second ?? '')
+    await other.getByRole('button', { name: 'Open', exact: true }).click()
+    await live(other)
   })
 
   t.test('the reason of a failed sign-in is shown', async (t) => {

@@ -22,7 +22,9 @@ form.addEventListener('submit', async (event) => {
   event.preventDefault()
   const { user_id: userId } = unwrap(session).user
   const owner = { userId, passphrase: passphrase.value }
-  const vault = (await hasVault(client)) ? await openVault(client, owner) : await createVault(client, owner)
+  const vault = (await hasVault(client))
+    ? await openVault(client, owner)
+    : await (await createVault(client, owner)).confirm()
   await keepMasterKey(userId, vault.masterKey)
   await chrome.runtime.sendMessage({ ask: 'start' })
   form.hidden = true
