@@ -32,7 +32,7 @@ export function checkKdfParameters(parameters: KdfParameters): void {
  */
 export async function stretchPassphrase(passphrase: string, salt: Uint8Array, parameters: KdfParameters) {
   if (passphrase === '') throw new KeyringError('empty-passphrase', 'The passphrase is empty')
-  const { argon2id } = await import('hash-wasm')
+  const { argon2id } = await import('./argon2id.ts')
   return argon2id({
     password: utf8ToBytes(passphrase.normalize('NFKC')),
     salt,

@@ -1,11 +1,10 @@
-import { hkdf } from '@noble/hashes/hkdf.js'
-import { sha256 } from '@noble/hashes/sha2.js'
-import { randomBytes, utf8ToBytes } from '@noble/hashes/utils.js'
+import { utf8ToBytes } from '@noble/hashes/utils.js'
 import { idForm, isId } from '../protocol/ids.ts'
 import { NONCE_BYTES, open, seal } from './aead.ts'
 import { KDF_PARAMETERS, type KdfParameters, stretchPassphrase } from './argon2.ts'
 import { bytesToBase64 } from './base64.ts'
 import { WrongKeyError } from './errors.ts'
+import { hkdfSha256 } from './hkdf.ts'
 import { FORMAT, formatKeyring, type Keyring, parseKeyring, type Wrap } from './keyring-format.ts'
 import { formatRecoveryCode, parseRecoveryCode } from './recovery-code.ts'
 
@@ -124,7 +123,7 @@ function wrap(masterKey: Uint8Array, key: Uint8Array, associatedData: Uint8Array
 }
 
 function recoveryKey(code: Uint8Array): Uint8Array {
-  return hkdf(sha256, code, undefined, utf8ToBytes('ebs/recovery/1'), 32)
+  return hkdfSha256(code, 'ebs/recovery/1')
 }
 
 function recoveryBinding(userId: string): Uint8Array {
@@ -143,4 +142,8 @@ function binding(userId: string, ...kdf: (string | number)[]): Uint8Array {
 
 function doesNotOpen(fault: 'wrong-passphrase' | 'wrong-recovery-code', what: string): WrongKeyError {
   return new WrongKeyError(fault, `Wrong ${what}, or the keyring was altered or belongs to another user`)
+}
+
+function randomBytes(length: number): Uint8Array {
+  return crypto.getRandomValues(new Uint8Array(length))
 }

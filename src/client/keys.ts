@@ -1,6 +1,5 @@
-import { hkdf } from '@noble/hashes/hkdf.js'
-import { sha256 } from '@noble/hashes/sha2.js'
-import { abytes, utf8ToBytes } from '@noble/hashes/utils.js'
+import { abytes } from '@noble/hashes/utils.js'
+import { hkdfSha256 } from './hkdf.ts'
 
 /** The three subkeys of a master key, 32 bytes each. None of them reveals the master key or another subkey. */
 export interface Keys {
@@ -21,12 +20,8 @@ export interface Keys {
 export function deriveKeys(masterKey: Uint8Array): Keys {
   abytes(masterKey, 32, 'masterKey')
   return {
-    recordKey: subkey(masterKey, 'ebs/record/1'),
-    hashKey: subkey(masterKey, 'ebs/hash/1'),
-    exportKey: subkey(masterKey, 'ebs/export/1'),
+    recordKey: hkdfSha256(masterKey, 'ebs/record/1'),
+    hashKey: hkdfSha256(masterKey, 'ebs/hash/1'),
+    exportKey: hkdfSha256(masterKey, 'ebs/export/1'),
   }
-}
-
-function subkey(masterKey: Uint8Array, info: string): Uint8Array {
-  return hkdf(sha256, masterKey, undefined, utf8ToBytes(info), 32)
 }

@@ -1,6 +1,6 @@
 import { hmac } from '@noble/hashes/hmac.js'
 import { sha256 } from '@noble/hashes/sha2.js'
-import { bytesToHex, concatBytes, randomBytes, utf8ToBytes } from '@noble/hashes/utils.js'
+import { bytesToHex, concatBytes, utf8ToBytes } from '@noble/hashes/utils.js'
 import * as limits from '../../generated/limits.ts'
 import { idForm, isId } from '../protocol/ids.ts'
 import { NONCE_BYTES, open, seal, TAG_BYTES } from './aead.ts'
@@ -56,7 +56,7 @@ export function encryptBookmark(
   const associatedData = bindTo(entityType, bookmark.id)
   const json = paddedJson(bookmark)
   const plaintext = concatBytes(hmac(sha256, keys.hashKey, json), json)
-  const nonce = randomBytes(NONCE_BYTES)
+  const nonce = crypto.getRandomValues(new Uint8Array(NONCE_BYTES))
   const sealed = seal(keys.recordKey, nonce, associatedData, plaintext)
   return {
     encrypted_data: bytesToBase64(concatBytes(Uint8Array.of(VERSION), nonce, sealed)),

@@ -1,4 +1,4 @@
-import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
+import { bytesToHex } from '@noble/hashes/utils.js'
 import { KeyringError } from './errors.ts'
 
 // Crockford's base32 (https://www.crockford.com/base32.html): no I, L, O, U; the check symbol is the value modulo 37.
@@ -34,7 +34,7 @@ export function parseRecoveryCode(typed: string): Uint8Array {
   if (code.slice(LENGTH) !== checkSymbol(value) || value >= 2n ** 128n) {
     throw mistyped('its last character does not match the others')
   }
-  return hexToBytes(value.toString(16).padStart(32, '0'))
+  return Uint8Array.from({ length: 16 }, (_, index) => Number((value >> BigInt(8 * (15 - index))) & 255n))
 }
 
 function checkSymbol(value: bigint): string {
