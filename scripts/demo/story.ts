@@ -136,7 +136,7 @@ export async function playStory({ baseUrl, file, copy }: Story, step: Step): Pro
 }
 
 function countKinds(bookmarks: PlaintextBookmark[]): string {
-  const kindOf = ({ url, type = 'folder' }: PlaintextBookmark) => (url === undefined ? `${type}s` : 'links')
+  const kindOf = ({ url, type }: PlaintextBookmark) => (url === undefined ? `${type ?? 'folder'}s` : 'links')
   const kinds = Object.entries(Object.groupBy(bookmarks, kindOf))
   return kinds.map(([kind, items = []]) => `${kind}: ${items.length}`).join(', ')
 }

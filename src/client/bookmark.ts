@@ -1,13 +1,33 @@
 import type { components } from '../../generated/openapi.ts'
 
-/** A bookmark in plaintext. Fields beyond the documented ones are allowed and survive every edit. */
-export type PlaintextBookmark = components['schemas']['PlaintextBookmark']
+/**
+ * A bookmark in plaintext: the fields that the contract documents, and those of this package. Other clients may store more
+ * of them. Those are not in this type, but every edit keeps them.
+ */
+export type PlaintextBookmark = {
+  // Without the index signature: with it, a misspelt name would compile.
+  [Name in keyof components['schemas']['PlaintextBookmark'] as string extends Name
+    ? never
+    : number extends Name
+      ? never
+      : Name]: components['schemas']['PlaintextBookmark'][Name]
+} & {
+  /** A line between bookmarks. A bookmark without `url` and `type` is a folder. */
+  type?: 'separator'
+  /** What a bookmark file says that has no field of its own, by lower-case name: `personal_toolbar_folder`, `last_visit`, … */
+  attributes?: Record<string, string>
+  /** An app's own fields, with what JSON can hold. */
+  extra?: Record<string, unknown>
+}
 
 /** The kind of a record. It is bound into the ciphertext, so a history entry cannot be passed off as a bookmark. */
 export type EntityType = components['schemas']['EntityType']
 
 /** An opened export: the JSON that the contract documents. */
-export type OpenedExport = components['schemas']['OpenedExport']
+export interface OpenedExport extends Omit<components['schemas']['OpenedExport'], 'bookmarks'> {
+  /** The bookmarks in plaintext. */
+  bookmarks: PlaintextBookmark[]
+}
 
 /** What an export contains besides its bookmarks. */
 export type ExportSummary = Omit<OpenedExport, 'bookmarks'>

@@ -14,15 +14,20 @@ export {
   VaultExistsError,
 } from './errors.ts'
 export { forgetMasterKey, keepMasterKey, loadMasterKey } from './master-key.ts'
-export type { OpenWebSocket } from './sync/exchange/transport.ts'
+export type { ImportOptions, ImportReport, RestoreOptions } from './sync/edits/import.ts'
+export type { Place } from './sync/edits/move.ts'
+export type { PutOptions } from './sync/edits/queue.ts'
+export type { OpenWebSocket, RealtimeSocket } from './sync/exchange/transport.ts'
+export type { SignOutOptions } from './sync/life/sign-out.ts'
 export type { Conflict, SyncEvents, SyncState, SyncStatus } from './sync/store/emitter.ts'
 export { indexedDbStore } from './sync/store/indexed-db.ts'
 export { memoryStore } from './sync/store/memory.ts'
-export type { Store } from './sync/store/store.ts'
-export { createTabs, type Tabs } from './sync/store/tabs.ts'
+export type { Held, Meta, Row, Store, Stored, Unreadable, Version, Waiting } from './sync/store/store.ts'
+export { createTabs, type TabMessage, type Tabs, type TabsPlatform } from './sync/store/tabs.ts'
 export { createSync, type Sync, type SyncOptions } from './sync.ts'
+export type { Clock } from './timing/clock.ts'
 export { buildTree, type TreeNode } from './tree.ts'
-export { unwrap } from './unwrap.ts'
+export { type CallResult, unwrap } from './unwrap.ts'
 export {
   changeVaultPassphrase,
   createVault,

@@ -42,8 +42,6 @@ export interface SyncOptions {
   signal?: AbortSignal | undefined
 }
 
-type Bookmarks = PlaintextBookmark | readonly PlaintextBookmark[]
-
 /**
  * A user's bookmarks on this device, kept in sync with their other devices. Methods that edit also work offline: they
  * resolve once the edit would survive a reload, and it is sent as soon as there is a network. Do not modify the bookmarks
@@ -85,7 +83,7 @@ export interface Sync {
    * @throws RecordError `invalid-id`, `too-large`
    * @throws StorageFullError nothing was stored
    */
-  put(bookmarks: Bookmarks, options?: PutOptions): Promise<void>
+  put(bookmarks: PlaintextBookmark | readonly PlaintextBookmark[], options?: PutOptions): Promise<void>
   /**
    * Deletes bookmarks; all or none. The contents of a deleted folder move to the top level; to delete them too, pass their
    * ids as well.

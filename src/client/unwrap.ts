@@ -1,7 +1,7 @@
 import { ApiError, SignedOutError } from './errors.ts'
 
 /** What a call with openapi-fetch resolves to. */
-interface CallResult<Data> {
+export interface CallResult<Data> {
   data?: Data
   error?: unknown
   response: Response

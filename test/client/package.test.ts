@@ -6,9 +6,11 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import t from 'tap'
+import ts from 'typescript'
 import { buildClient } from '../../scripts/package/client.ts'
 import { isDeep } from '../support/depth.ts'
 import { samples } from '../support/samples.ts'
+import { unexportedTypes } from './exported-types.ts'
 
 const run = promisify(execFile)
 const root = fileURLToPath(new URL('../../', import.meta.url))
@@ -56,6 +58,36 @@ t.test('Every example of its README and every sample of the documents type-check
   t.ok(samples.length > 20 && samples.every(({ typescript }) => /client\.|WebSocket/.test(typescript)))
 })
 
+t.test('Its types need neither a lax compiler nor the DOM, and a misspelt field does not compile', async (t) => {
+  await mkdir(join(project, 'in-node'))
+  const file = join(project, 'in-node/all.ts')
+  await writeFile(file, everyType)
+  const strict = { ...compilerOptions, skipLibCheck: false, lib: ['ES2022'], types: ['node'] }
+  const { options } = ts.convertCompilerOptionsFromJson(strict, project)
+  const program = ts.createProgram([file], options)
+  // Checking Node's types takes as long as everything else.
+  const checked = program.getSourceFiles().filter(({ fileName }) => isDeep || fileName.startsWith(project))
+  const faults = checked.flatMap((file) => [
+    ...program.getSyntacticDiagnostics(file),
+    ...program.getSemanticDiagnostics(file),
+  ])
+  t.equal(
+    ts.formatDiagnostics(faults, {
+      getCanonicalFileName: String,
+      getCurrentDirectory: () => project,
+      getNewLine: () => '\n',
+    }),
+    '',
+  )
+  t.ok(checked.some(({ fileName }) => fileName.endsWith('sync/store/tabs.d.ts')))
+})
+
+t.test('Every type that its functions and types name is exported', async (t) => {
+  const { exports } = JSON.parse(await readFile(join(dist, 'package.json'), 'utf8'))
+  const entries = Object.values(exports as Record<string, { types: string }>).map(({ types }) => join(dist, types))
+  t.same(unexportedTypes(entries), [])
+})
+
 t.test('Every entry point runs', async (t) => {
   await mkdir(join(project, 'run'))
   await writeFile(join(project, 'run/all.js'), everyEntryPoint)
@@ -68,14 +100,17 @@ async function installTarball(): Promise<void> {
   const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', project], { cwd: dist })
   const [{ filename }] = JSON.parse(stdout) as [{ filename: string }]
   const options = ['--no-audit', '--no-fund', '--prefer-offline']
-  await run('npm', ['install', ...options, join(project, filename), '@types/react@19'], { cwd: project })
+  await run('npm', ['install', ...options, join(project, filename), '@types/react@19', '@types/node@24'], {
+    cwd: project,
+  })
 }
 
 /** Without npm and the registry: the package finds only those dependencies of this repository that it declares. */
 async function linkDependencies(): Promise<void> {
   await cp(dist, join(project, 'node_modules', name), { recursive: true })
   const { dependencies } = JSON.parse(await readFile(join(dist, 'package.json'), 'utf8'))
-  for (const dependency of [...Object.keys(dependencies), '@types/react']) {
+  const types = ['@types/react', '@types/node']
+  for (const dependency of [...Object.keys(dependencies), ...types]) {
     const link = join(project, 'node_modules', dependency)
     await mkdir(dirname(link), { recursive: true })
     await symlink(join(root, 'node_modules', dependency), link)
@@ -106,6 +141,18 @@ const opened = decryptBookmark(keys, { id: 'one', ...encryptBookmark(keys, bookm
 const client = createClient({ baseUrl: 'http://127.0.0.1:9', deviceId: 'd' })
 createSync({ client, keys, userId: 'u', deviceId: 'd', store: memoryStore() })
 console.log(opened.title, writeBookmarkFile([bookmark]).match('<DL><p>')[0])
+`
+
+const everyType = `
+import * as client from 'encrypted-bookmark-sync-client'
+import * as crypto from 'encrypted-bookmark-sync-client/crypto'
+import * as files from 'encrypted-bookmark-sync-client/bookmark-file'
+console.log(client, crypto, files)
+const known: client.PlaintextBookmark = { id: 'one', title: 'A title', source: 'bookmarks', extra: { colour: 'red' } }
+// @ts-expect-error: it is dateAdded
+export const misspelt: client.PlaintextBookmark = { ...known, dateadded: '2026-11-22' }
+// @ts-expect-error: nor can it be read
+export const { dateadded } = known
 `
 
 /** The code of the section with this title. */

@@ -57,9 +57,9 @@ t.test(
   'data_hash is equal on all devices, whatever the order of the fields, and tells nothing to others',
   async (t) => {
     const reordered = Object.fromEntries(
-      Object.entries({ ...bookmark, x: { b: 1, a: 2 } }).reverse(),
+      Object.entries({ ...bookmark, extra: { b: 1, a: 2 } }).reverse(),
     ) as PlaintextBookmark
-    const a = encryptBookmark(keys, { ...bookmark, x: { a: 2, b: 1 } })
+    const a = encryptBookmark(keys, { ...bookmark, extra: { a: 2, b: 1 } })
     const b = encryptBookmark(keys, reordered)
     t.equal(a.data_hash, b.data_hash)
     t.match(a.data_hash, /^[0-9a-f]{64}$/)

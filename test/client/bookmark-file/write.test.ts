@@ -93,7 +93,7 @@ t.test('nothing is lost: a missing parent, a parent that is no folder, oneself a
     link('orphan', { parentId: 'gone' }),
     link('of a link', { parentId: 'orphan' }),
     link('of a separator', { parentId: 's' }),
-    { id: 's', title: '', source: 'bookmarks' as const, type: 'separator' },
+    { id: 's', title: '', source: 'bookmarks' as const, type: 'separator' as const },
     folder('own parent', { parentId: 'own parent' }),
     link('inside', { parentId: 'own parent' }),
   ]
@@ -135,7 +135,10 @@ t.test('what an address, a title or an attribute contains never becomes markup',
   const evil = `"'><script>alert(1)</script></A></H3><DT><A HREF="x`
   const html = writeBookmarkFile([
     link('a', { title: evil, url: `javascript:${evil}`, tags: [evil], favicon: evil, description: evil }),
-    folder('b', { title: evil, attributes: { shortcuturl: evil, 'x onclick="1"': '', href: 'y', number: 1 } }),
+    folder('b', {
+      title: evil,
+      attributes: { shortcuturl: evil, 'x onclick="1"': '', href: 'y', number: 1 as unknown as string },
+    }),
   ])
   t.notMatch(html, /<script|onclick|NUMBER/i)
   const [a, b] = readBookmarkFile(html)

@@ -1,15 +1,13 @@
 import type { components } from '../../../../generated/client.ts'
 import type { PlaintextBookmark } from '../../bookmark.ts'
 
-type Schemas = components['schemas']
-
 /** A version of a bookmark, in plaintext. */
 export interface Version {
   event_id: string
   /** When it was made (Unix ms, by the clock of the device that made it). */
   timestamp: number
   device_id: string
-  operation: Schemas['Operation']
+  operation: components['schemas']['Operation']
   /** Null for a delete. */
   data_hash: string | null
   /** Null for a delete. */
@@ -21,7 +19,7 @@ export interface Version {
 /** A change that the service has not confirmed yet. */
 export interface Waiting {
   /** The change as it is pushed. If its `user_id` is another user's, it is never sent. */
-  change: Schemas['Change'] & { user_id: string; base: number }
+  change: components['schemas']['Change'] & { user_id: string; base: number }
   /** Null for a delete. */
   bookmark: PlaintextBookmark | null
   /** Whether it was sent at least once, so that the service may have it. */
@@ -29,13 +27,13 @@ export interface Waiting {
 }
 
 /** Another device's delete, held until the pull that brought it has ended or the user approves it. */
-interface Held extends Version {
+export interface Held extends Version {
   /** The cursor before it arrived. */
   base: number
 }
 
 /** A version that could not be decrypted. */
-interface Unreadable {
+export interface Unreadable {
   event_id: string
   timestamp: number
   /** The cursor before it arrived. */

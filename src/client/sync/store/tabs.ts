@@ -28,10 +28,16 @@ export interface Tabs {
   close(): void
 }
 
-/** What `createTabs` uses of the platform; tests pass their own. */
+/** What `createTabs` uses of the platform: its Web Locks and a BroadcastChannel. Tests pass their own. */
 export interface TabsPlatform {
-  locks?: Pick<LockManager, 'request'>
-  channel?: Pick<BroadcastChannel, 'postMessage' | 'addEventListener' | 'close'>
+  locks?: {
+    request<T>(name: string, options: { signal?: AbortSignal }, task: () => Promise<T>): Promise<Awaited<T>>
+  }
+  channel?: {
+    postMessage(message: unknown): void
+    addEventListener(type: 'message', listener: (event: { data: unknown }) => void): void
+    close(): void
+  }
 }
 
 /**
