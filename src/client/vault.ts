@@ -73,7 +73,8 @@ export async function openVault(client: Client, credentials: Credentials): Promi
  *
  * @param current the current passphrase, or the recovery code
  * @throws WrongKeyError, KeyringError as `openVault`
- * @throws ApiError, with status 409 if another device changed the passphrase meanwhile: try again
+ * @throws ApiError, with status 409 if another device changed the keyring meanwhile: try again
+ * @throws TypeError no answer arrived: the new passphrase may count already
  */
 export async function changeVaultPassphrase(
   client: Client,

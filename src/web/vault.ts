@@ -20,7 +20,7 @@ export async function askForVault(main: HTMLElement, owner: VaultOwner): Promise
   return (await hasVault(owner.client)) ? askForPassphrase(main, owner) : askForNewPassphrase(main, owner)
 }
 
-/** The fields for a passphrase or a recovery code, and what they make of the form's values. */
+/** A form's fields for a passphrase or a recovery code. */
 export function credentialFields(): HTMLElement[] {
   const kinds = element(
     'select',
@@ -32,6 +32,7 @@ export function credentialFields(): HTMLElement[] {
   return [element('label', {}, element('span', {}, 'I have the'), kinds), field('Passphrase or code', secret)]
 }
 
+/** What the person has entered in `credentialFields`. */
 export function readCredentials(userId: string, { kind, secret = '' }: Record<string, string>) {
   return kind === 'recovery' ? { userId, recoveryCode: secret } : { userId, passphrase: secret }
 }

@@ -62,7 +62,13 @@ t.test('Its types need neither a lax compiler nor the DOM, and a misspelt field 
   await mkdir(join(project, 'in-node'))
   const file = join(project, 'in-node/all.ts')
   await writeFile(file, everyType)
-  const strict = { ...compilerOptions, skipLibCheck: false, lib: ['ES2022'], types: ['node'] }
+  const strict = {
+    ...compilerOptions,
+    skipLibCheck: false,
+    lib: ['ES2022'],
+    types: ['node'],
+    typeRoots: ['node_modules/@types'],
+  }
   const { options } = ts.convertCompilerOptionsFromJson(strict, project)
   const program = ts.createProgram([file], options)
   // Checking Node's types takes as long as everything else.
@@ -71,13 +77,9 @@ t.test('Its types need neither a lax compiler nor the DOM, and a misspelt field 
     ...program.getSyntacticDiagnostics(file),
     ...program.getSemanticDiagnostics(file),
   ])
-  t.equal(
-    ts.formatDiagnostics(faults, {
-      getCanonicalFileName: String,
-      getCurrentDirectory: () => project,
-      getNewLine: () => '\n',
-    }),
-    '',
+  t.same(
+    faults.map(({ file, messageText }) => `${file?.fileName}: ${ts.flattenDiagnosticMessageText(messageText, ' ')}`),
+    [],
   )
   t.ok(checked.some(({ fileName }) => fileName.endsWith('sync/store/tabs.d.ts')))
 })

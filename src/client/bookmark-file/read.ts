@@ -24,6 +24,7 @@ import { positionAt } from './position.ts'
  * @throws BookmarkFileError if it contains no bookmark list (DL)
  */
 export function readBookmarkFile(html: string): PlaintextBookmark[] {
+  // Not by the platform's DOMParser: it repeats an unclosed A in the items that follow, and workers have none.
   const reader = new Reader()
   const parser = new Parser({
     onopentag: (name, attributes) => reader.open(name, attributes),
