@@ -54,8 +54,11 @@ async function whileBusy(control: HTMLButtonElement | null, action: () => unknow
   }
 }
 
-/** Shows a message at the bottom of the page, and announces it to screen readers. */
+/** Shows a message in the open dialog, else at the bottom of the page, and announces it to screen readers. */
 export function tell(text: string, role: 'status' | 'alert' = 'status'): void {
   const told = element('p', { role, className: `told ${role}` }, text)
-  document.querySelector('#told')?.replaceChildren(told)
+  const dialog = document.querySelector('dialog[open]')
+  dialog?.querySelector('.told')?.remove()
+  if (dialog) dialog.append(told)
+  else document.querySelector('#told')?.replaceChildren(told)
 }

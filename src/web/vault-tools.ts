@@ -25,7 +25,7 @@ function replaceCode({ client, userId }: VaultOwner): void {
       dialog.close()
       tell('The new recovery code counts, the old one no longer does')
     }
-    dialog.replaceChildren(...recoveryCode(draft, confirm), cancelButton(dialog))
+    dialog.replaceChildren(...recoveryCode(draft, confirm, cancelButton(dialog)))
   })
 }
 

@@ -50,12 +50,16 @@ export function newPassphraseField(): HTMLElement {
 }
 
 /** Shows a recovery code that counts only when the person has confirmed it. */
-export function recoveryCode({ recoveryCode }: RecoveryCodeDraft<unknown>, confirm: () => unknown): HTMLElement[] {
+export function recoveryCode(
+  { recoveryCode }: RecoveryCodeDraft<unknown>,
+  confirm: () => unknown,
+  cancel?: HTMLElement,
+): HTMLElement[] {
   return [
     element('h2', {}, 'Print this recovery code'),
     element('p', {}, 'It opens your bookmarks if you forget the passphrase. It is shown only once.'),
     element('output', { className: 'code', id: 'recovery-code' }, recoveryCode),
-    button('I have it on paper', confirm, { className: 'primary' }),
+    element('div', { className: 'bar' }, button('I have it on paper', confirm, { className: 'primary' }), cancel),
   ]
 }
 
