@@ -8,7 +8,7 @@ import {
   type RestoreOptions,
   restoreList,
 } from './sync/edits/import.ts'
-import { moveBookmark, type Place, readTree } from './sync/edits/move.ts'
+import { moveBookmark, type Place } from './sync/edits/move.ts'
 import { type PutOptions, putBookmarks, removeBookmarks } from './sync/edits/queue.ts'
 import { clientTransport, type OpenWebSocket, type Transport } from './sync/exchange/transport.ts'
 import { createEngine } from './sync/life/engine.ts'
@@ -17,6 +17,7 @@ import { type SignOutOptions, signOut } from './sync/life/sign-out.ts'
 import type { SyncEvents, SyncStatus } from './sync/store/emitter.ts'
 import type { Store } from './sync/store/store.ts'
 import { aloneInStore, createTabs, type Tabs } from './sync/store/tabs.ts'
+import type { Selection } from './sync/view/selections.ts'
 import { type Clock, systemClock } from './timing/clock.ts'
 import type { TreeNode } from './tree.ts'
 
@@ -67,9 +68,21 @@ export interface Sync {
   get(id: string): Readonly<PlaintextBookmark> | undefined
   /** The live bookmarks by id. Always returns the same map, which stays up to date. */
   bookmarks(): ReadonlyMap<string, Readonly<PlaintextBookmark>>
-  /** The live bookmarks in their folders, as sorted by `buildTree`; the same on every device. */
+  /**
+   * The live bookmarks in their folders, as sorted by `buildTree`; the same on every device. Do not modify it: a folder in
+   * which nothing has changed is the same object at the next call.
+   */
   tree(): TreeNode[]
+  /** The ids of the bookmarks in a folder, or at the top level, in the order of `tree`. */
+  contents(folderId?: string): readonly string[]
   status(): SyncStatus
+  /**
+   * A value that follows the bookmarks or the status, for a view to show. It remains the same (`===`) until it differs.
+   *
+   * @param selector computes the value, for example `({ bookmarks }) => bookmarks().size`; must return data of its own
+   *   (arrays, plain objects, bookmarks) rather than the map that `bookmarks` returns
+   */
+  select<T>(selector: (sync: SyncReader) => T): Selection<T>
 
   /**
    * The cursor up to which other devices' changes have been applied (a sequence number, Unix ms). If an edit takes a while,
@@ -143,6 +156,9 @@ export interface Sync {
   signOut(options?: SignOutOptions): Promise<void>
 }
 
+/** What a selector can read. */
+export type SyncReader = Pick<Sync, 'get' | 'bookmarks' | 'tree' | 'contents' | 'status'>
+
 /** Creates the sync of one user's bookmarks on this device. Reads and sends nothing until a method is called. */
 export function createSync({ client, webSocket, ...options }: SyncOptions): Sync {
   return createSyncOver(clientTransport(client, webSocket), options)
@@ -164,17 +180,22 @@ export function createSyncOver(
     random: random ?? Math.random,
   })
   const run = new Run(engine)
-  const { replica, status, emitter, deletions } = engine
+  const { replica, status, emitter, deletions, selections, tree } = engine
   if (signal?.aborted) run.stop()
   else signal?.addEventListener('abort', () => run.stop(), { once: true })
+  const reader: SyncReader = {
+    get: (id) => replica.live.get(id),
+    bookmarks: () => replica.live,
+    tree: () => tree.read(),
+    contents: (folderId) => tree.contents(folderId).map(({ bookmark }) => bookmark.id),
+    status: () => status.read(),
+  }
   return {
+    ...reader,
     start: () => run.start(),
     stop: () => run.stop(),
     syncNow: (options) => run.syncNow(options?.signal),
-    get: (id) => replica.live.get(id),
-    bookmarks: () => replica.live,
-    tree: () => readTree(replica),
-    status: () => status.read(),
+    select: (selector) => selections.select(() => selector(reader)),
     seen: () => replica.meta.cursor,
     put: (bookmarks, options) => run.edit(() => putBookmarks(engine, [bookmarks].flat(), options)),
     remove: (ids) => run.edit(() => removeBookmarks(engine, [ids].flat())),

@@ -92,7 +92,8 @@ function cutCycles(parents: Parents, changedAt: (id: string) => number): void {
   }
 }
 
-function inOrder({ bookmark: one }: TreeNode, { bookmark: other }: TreeNode): number {
+/** Compares siblings. */
+export function inOrder({ bookmark: one }: TreeNode, { bookmark: other }: TreeNode): number {
   return (
     compareLast(one.position, other.position) ||
     compareLast(one.dateAdded, other.dateAdded) ||

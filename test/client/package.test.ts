@@ -22,6 +22,7 @@ const name = 'encrypted-bookmark-sync-client'
 const examples = {
   'web.ts': 'A web app',
   'react.tsx': 'React',
+  'select.ts': 'Other frameworks',
   'extension.ts': 'A browser extension',
   'node.ts': 'Node',
 }

@@ -11,6 +11,8 @@ import { Emitter } from '../store/emitter.ts'
 import { Replica } from '../store/replica.ts'
 import type { Store } from '../store/store.ts'
 import type { Tabs } from '../store/tabs.ts'
+import { Selections } from '../view/selections.ts'
+import { TreeCache } from '../view/tree-cache.ts'
 import { StatusBoard } from './status.ts'
 
 interface EngineOptions {
@@ -29,6 +31,8 @@ interface EngineOptions {
 export interface Engine extends EditParts, ExchangeParts {
   readonly emitter: Emitter
   readonly status: StatusBoard
+  readonly selections: Selections
+  readonly tree: TreeCache
   readonly random: () => number
   /** Rings when trying the network again is worthwhile. */
   readonly network: Alarm
@@ -40,7 +44,11 @@ export function createEngine({ store, ...options }: EngineOptions): Engine {
   const { userId, tabs, clock } = options
   const emitter = new Emitter()
   const outbox = new Outbox()
-  const onChange = () => status.refresh()
+  const selections = new Selections(emitter)
+  const onChange = () => {
+    status.refresh()
+    selections.refresh()
+  }
   const replica = new Replica({ userId, store, tabs, emitter, onChange, onEdit: () => outbox.ring() })
   const status = new StatusBoard(replica, emitter, tabs)
   return {
@@ -51,6 +59,8 @@ export function createEngine({ store, ...options }: EngineOptions): Engine {
     outbox,
     emitter,
     status,
+    selections,
+    tree: new TreeCache(replica),
     network: new Alarm(),
     disconnected: new Alarm(),
   }

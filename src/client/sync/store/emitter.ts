@@ -38,20 +38,20 @@ export interface SyncEvents {
   error: { error: Error; id?: string }
 }
 
-export class Emitter {
-  readonly #listeners = new Map<keyof SyncEvents, Set<(event: never) => void>>()
+export class Emitter<Events = SyncEvents> {
+  readonly #listeners = new Map<keyof Events, Set<(event: never) => void>>()
 
   /** Returns a function that removes the listener. */
-  on<Name extends keyof SyncEvents>(name: Name, listener: (event: SyncEvents[Name]) => void): () => void {
+  on<Name extends keyof Events>(name: Name, listener: (event: Events[Name]) => void): () => void {
     const listeners = this.#listeners.get(name) ?? new Set()
     this.#listeners.set(name, listeners.add(listener))
     return () => listeners.delete(listener)
   }
 
-  emit<Name extends keyof SyncEvents>(name: Name, event: SyncEvents[Name]): void {
+  emit<Name extends keyof Events>(name: Name, event: Events[Name]): void {
     for (const listener of [...(this.#listeners.get(name) ?? [])]) {
       try {
-        ;(listener as (event: SyncEvents[Name]) => void)(event)
+        ;(listener as (event: Events[Name]) => void)(event)
       } catch (error) {
         // An error in an app's listener is reported like an uncaught one, and interrupts nothing here.
         queueMicrotask(() => {

@@ -27,6 +27,8 @@ export class Replica {
   /** Ids with pending changes, oldest first. */
   readonly waiting = new Set<string>()
   readonly held = new Set<string>()
+  /** Bookmarks that may have another place in the tree, or another content, since it was last read. */
+  readonly touched = new Set<string>()
   meta: Readonly<Meta>
   readonly #parts: Parts
   readonly #closed = new AbortController()
@@ -121,7 +123,7 @@ export class Replica {
 
   /** Clears this copy in memory; the store stays as it is. */
   forget(): void {
-    for (const collection of [this.rows, this.live, this.waiting, this.held]) collection.clear()
+    for (const collection of [this.rows, this.live, this.waiting, this.held, this.touched]) collection.clear()
     this.meta = newMeta(this.#parts.userId)
   }
 
@@ -188,9 +190,12 @@ export class Replica {
       else this.rows.set(row.id, row)
       keep(this.waiting, row.id, row.waiting.length > 0)
       keep(this.held, row.id, row.held !== null)
+      const isSame = before.data_hash === after.data_hash
+      if (!isSame || before.timestamp !== after.timestamp) this.touched.add(row.id)
+      if (isSame) return []
       if (after.bookmark) this.live.set(row.id, after.bookmark)
       else this.live.delete(row.id)
-      return before.data_hash === after.data_hash ? [] : row.id
+      return row.id
     })
   }
 

@@ -1,0 +1,66 @@
+import { Emitter } from '../store/emitter.ts'
+import { isEqual } from './equal.ts'
+
+/** A value that follows the sync. Its shape is that of React's `useSyncExternalStore` and of most stores. */
+export interface Selection<T> {
+  /** The value; the same one (`===`) until it differs. */
+  read(): T
+  /** Calls the listener each time the value differs from the one before; returns a function that removes the listener. */
+  subscribe(listener: () => void): () => void
+}
+
+/** The values that an app has selected. One that nobody subscribes to costs nothing. */
+export class Selections {
+  readonly #refreshed = new Emitter<{ refresh: undefined }>()
+  /** Counts the moments at which a value may have changed. */
+  #revision = 0
+
+  constructor(emitter: Emitter) {
+    // First among the listeners, so that the app's own already read new values. `refresh` follows.
+    for (const event of ['change', 'conflict'] as const) {
+      emitter.on(event, () => {
+        this.#revision++
+      })
+    }
+    emitter.on('status', () => this.refresh())
+  }
+
+  /** Must be called after each change of the replica. */
+  refresh(): void {
+    this.#revision++
+    this.#refreshed.emit('refresh', undefined)
+  }
+
+  select<T>(selector: () => T): Selection<T> {
+    let current: { value: T } | undefined
+    let revision = 0
+    const read = () => {
+      if (!current || revision !== this.#revision) {
+        const value = selector()
+        if (!current || !isEqual(current.value, value)) current = { value }
+        revision = this.#revision
+      }
+      return current.value
+    }
+    return { read, subscribe: (listener) => this.#subscribe(read, listener) }
+  }
+
+  #subscribe<T>(read: () => T, listener: () => void): () => void {
+    let told = attempt(read)
+    return this.#refreshed.on('refresh', () => {
+      const now = attempt(read)
+      if (Object.is(now?.value, told?.value) && !now === !told) return
+      told = now
+      listener()
+    })
+  }
+}
+
+/** Undefined if the selector throws, as when its bookmark is gone: whoever reads the value gets the error. */
+function attempt<T>(read: () => T): { value: T } | undefined {
+  try {
+    return { value: read() }
+  } catch {
+    return undefined
+  }
+}
