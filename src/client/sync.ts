@@ -14,6 +14,7 @@ import { clientTransport, type OpenWebSocket, type Transport } from './sync/exch
 import { createEngine } from './sync/life/engine.ts'
 import { Run } from './sync/life/run.ts'
 import { type SignOutOptions, signOut } from './sync/life/sign-out.ts'
+import type { SearchOptions } from './sync/search/search.ts'
 import type { SyncEvents, SyncStatus } from './sync/store/emitter.ts'
 import type { Store } from './sync/store/store.ts'
 import { aloneInStore, createTabs, type Tabs } from './sync/store/tabs.ts'
@@ -83,6 +84,13 @@ export interface Sync {
    *   (arrays, plain objects, bookmarks) rather than the map that `bookmarks` returns
    */
   select<T>(selector: (sync: SyncReader) => T): Selection<T>
+  /**
+   * The bookmarks that contain every word of the text in their title, address, tags, description or the names of the
+   * folders around them, best first. Words may be parts of words, in any order; case and accents do not count.
+   *
+   * @throws the signal's reason
+   */
+  search(text: string, options?: SearchOptions): Promise<Readonly<PlaintextBookmark>[]>
 
   /**
    * The cursor up to which other devices' changes have been applied (a sequence number, Unix ms). If an edit takes a while,
@@ -180,7 +188,7 @@ export function createSyncOver(
     random: random ?? Math.random,
   })
   const run = new Run(engine)
-  const { replica, status, emitter, deletions, selections, tree } = engine
+  const { replica, status, emitter, deletions, selections, tree, search } = engine
   if (signal?.aborted) run.stop()
   else signal?.addEventListener('abort', () => run.stop(), { once: true })
   const reader: SyncReader = {
@@ -196,6 +204,7 @@ export function createSyncOver(
     stop: () => run.stop(),
     syncNow: (options) => run.syncNow(options?.signal),
     select: (selector) => selections.select(() => selector(reader)),
+    search: (text, options = {}) => run.load().then(() => search.find(text, options)),
     seen: () => replica.meta.cursor,
     put: (bookmarks, options) => run.edit(() => putBookmarks(engine, [bookmarks].flat(), options)),
     remove: (ids) => run.edit(() => removeBookmarks(engine, [ids].flat())),

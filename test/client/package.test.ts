@@ -23,6 +23,7 @@ const examples = {
   'web.ts': 'A web app',
   'react.tsx': 'React',
   'select.ts': 'Other frameworks',
+  'search.ts': 'Search',
   'extension.ts': 'A browser extension',
   'node.ts': 'Node',
 }

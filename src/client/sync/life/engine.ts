@@ -7,6 +7,7 @@ import { withDeadlines } from '../exchange/deadlines.ts'
 import type { ExchangeParts } from '../exchange/exchange.ts'
 import { Outbox } from '../exchange/outbox.ts'
 import type { Transport } from '../exchange/transport.ts'
+import { Search } from '../search/search.ts'
 import { Emitter } from '../store/emitter.ts'
 import { Replica } from '../store/replica.ts'
 import type { Store } from '../store/store.ts'
@@ -33,6 +34,7 @@ export interface Engine extends EditParts, ExchangeParts {
   readonly status: StatusBoard
   readonly selections: Selections
   readonly tree: TreeCache
+  readonly search: Search
   readonly random: () => number
   /** Rings when trying the network again is worthwhile. */
   readonly network: Alarm
@@ -61,6 +63,7 @@ export function createEngine({ store, ...options }: EngineOptions): Engine {
     status,
     selections,
     tree: new TreeCache(replica),
+    search: new Search(replica, emitter),
     network: new Alarm(),
     disconnected: new Alarm(),
   }

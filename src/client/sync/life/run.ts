@@ -154,8 +154,8 @@ export class Run {
 
   /** Clears the bookmarks and keys from memory. */
   forget(): void {
-    const { replica, tree, keys } = this.#engine
-    for (const part of [replica, tree]) part.forget()
+    const { replica, tree, search, keys } = this.#engine
+    for (const part of [replica, tree, search]) part.forget()
     for (const key of [keys.recordKey, keys.hashKey, keys.exportKey]) key.fill(0)
   }
 }
