@@ -6,7 +6,10 @@ import { promisify } from 'node:util'
 const root = new URL('../../', import.meta.url)
 const folder = new URL('dist/client/', root)
 
-const entryPoints = { '.': 'index', './crypto': 'crypto', './bookmark-file': 'bookmark-file' }
+const entryPoints = { '.': 'index', './crypto': 'crypto', './bookmark-file': 'bookmark-file', './react': 'react' }
+
+/** What the app brings itself, if it uses the entry point that needs it. */
+const peerDependencies = { react: '>=18' }
 
 interface Package {
   version: string
@@ -45,6 +48,8 @@ async function describe(service: Package): Promise<object> {
       }),
     ),
     dependencies: await dependenciesOf(service),
+    peerDependencies,
+    peerDependenciesMeta: { react: { optional: true } },
   }
 }
 
@@ -57,5 +62,6 @@ async function dependenciesOf({ dependencies, devDependencies }: Package): Promi
     for (const [, name = ''] of source.matchAll(/(?:from|import\()\s*['"]((?:@[^/'"]+\/)?[^./'"][^/'"]*)/g))
       names.add(name)
   }
-  return Object.fromEntries([...names].sort().map((name) => [name, `^${versions[name]}`]))
+  const own = [...names].filter((name) => !(name in peerDependencies))
+  return Object.fromEntries(own.sort().map((name) => [name, `^${versions[name]}`]))
 }

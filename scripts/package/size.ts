@@ -38,6 +38,8 @@ async function sizeOf({ code, loads }: Budget): Promise<number> {
     format: 'esm',
     target: 'es2022',
     minify: true,
+    // The app brings it.
+    external: ['react'],
     write: false,
   })
   const entry = outputFiles.find(({ path }) => path.endsWith('stdin.js'))

@@ -96,7 +96,7 @@ t.test('Every entry point runs', async (t) => {
   await mkdir(join(project, 'run'))
   await writeFile(join(project, 'run/all.js'), everyEntryPoint)
   const ran = await run(process.execPath, [join(project, 'run/all.js')])
-  t.equal(ran.stdout, 'A title <DL><p>\n')
+  t.equal(ran.stdout, 'A title <DL><p> useBookmark\n')
 })
 
 /** As an app installs it. */
@@ -104,7 +104,7 @@ async function installTarball(): Promise<void> {
   const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', project], { cwd: dist })
   const [{ filename }] = JSON.parse(stdout) as [{ filename: string }]
   const options = ['--no-audit', '--no-fund', '--prefer-offline']
-  await run('npm', ['install', ...options, join(project, filename), '@types/react@19', '@types/node@24'], {
+  await run('npm', ['install', ...options, join(project, filename), 'react@19', '@types/react@19', '@types/node@24'], {
     cwd: project,
   })
 }
@@ -112,9 +112,9 @@ async function installTarball(): Promise<void> {
 /** Without npm and the registry: the package finds only those dependencies of this repository that it declares. */
 async function linkDependencies(): Promise<void> {
   await cp(dist, join(project, 'node_modules', name), { recursive: true })
-  const { dependencies } = JSON.parse(await readFile(join(dist, 'package.json'), 'utf8'))
+  const { dependencies, peerDependencies } = JSON.parse(await readFile(join(dist, 'package.json'), 'utf8'))
   const types = ['@types/react', '@types/node']
-  for (const dependency of [...Object.keys(dependencies), ...types]) {
+  for (const dependency of [...Object.keys({ ...dependencies, ...peerDependencies }), ...types]) {
     const link = join(project, 'node_modules', dependency)
     await mkdir(dirname(link), { recursive: true })
     await symlink(join(root, 'node_modules', dependency), link)
@@ -139,12 +139,13 @@ const everyEntryPoint = `
 import { createClient, createSync, memoryStore } from 'encrypted-bookmark-sync-client'
 import { decryptBookmark, deriveKeys, encryptBookmark } from 'encrypted-bookmark-sync-client/crypto'
 import { writeBookmarkFile } from 'encrypted-bookmark-sync-client/bookmark-file'
+import { useBookmark } from 'encrypted-bookmark-sync-client/react'
 const keys = deriveKeys(new Uint8Array(32))
 const bookmark = { id: 'one', title: 'A title', source: 'bookmarks' }
 const opened = decryptBookmark(keys, { id: 'one', ...encryptBookmark(keys, bookmark) })
 const client = createClient({ baseUrl: 'http://127.0.0.1:9', deviceId: 'd' })
 createSync({ client, keys, userId: 'u', deviceId: 'd', store: memoryStore() })
-console.log(opened.title, writeBookmarkFile([bookmark]).match('<DL><p>')[0])
+console.log(opened.title, writeBookmarkFile([bookmark]).match('<DL><p>')[0], useBookmark.name)
 `
 
 const everyType = `

@@ -1,0 +1,42 @@
+import { useCallback, useMemo, useSyncExternalStore } from 'react'
+import type { PlaintextBookmark } from '../bookmark.ts'
+import type { SyncStatus } from '../sync/store/emitter.ts'
+import type { SyncReader } from '../sync.ts'
+import type { TreeNode } from '../tree.ts'
+import { useSync } from './provider.ts'
+
+/** All bookmarks in their folders, as `Sync.tree` returns them. A folder in which nothing has changed is the same object. */
+export function useBookmarks(): readonly TreeNode[] {
+  return useSelection(readTree)
+}
+
+/** The bookmark with this id; undefined if there is none, or no longer. */
+export function useBookmark(id: string): Readonly<PlaintextBookmark> | undefined {
+  return useSelection(useCallback((sync: SyncReader) => sync.get(id), [id]))
+}
+
+/**
+ * The ids of the bookmarks in a folder, or at the top level, in order. A component that shows such a list is rendered again
+ * when the list changes, and not when a bookmark in it does: show each with `useBookmark` in a component of its own.
+ */
+export function useFolder(id?: string): readonly string[] {
+  return useSelection(useCallback((sync: SyncReader) => sync.contents(id), [id]))
+}
+
+export function useSyncStatus(): SyncStatus {
+  return useSelection(readStatus)
+}
+
+/**
+ * What the selector returns, as `Sync.select` explains.
+ *
+ * @param selector a function from outside the component, or from `useCallback`
+ */
+export function useSelection<T>(selector: (sync: SyncReader) => T): T {
+  const sync = useSync()
+  const { read, subscribe } = useMemo(() => sync.select(selector), [sync, selector])
+  return useSyncExternalStore(subscribe, read, read)
+}
+
+const readTree = (sync: SyncReader) => sync.tree()
+const readStatus = (sync: SyncReader) => sync.status()

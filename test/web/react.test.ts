@@ -1,0 +1,112 @@
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+import type { Browser, Page } from 'playwright-core'
+import { createElement } from 'react'
+import { renderToString } from 'react-dom/server'
+import t, { type Test } from 'tap'
+import type { PlaintextBookmark } from '../../src/client/bookmark.ts'
+import { useSyncStatus } from '../../src/client/react.ts'
+import { openChromium, openContext } from './fixture.ts'
+import type { app as pageApp } from './react/page.ts'
+
+declare const page: { app: typeof pageApp }
+
+const versions = { 18: {}, 19: { react: 'react-19', 'react-dom': 'react-dom-19' } }
+
+const folder = { id: 'f', title: 'Folder', source: 'bookmarks', position: 'a0' } satisfies PlaintextBookmark
+const [x, y] = ['x', 'y'].map((id, index) => link(id, { parentId: 'f', position: `a${index}` })) as [Link, Link]
+type Link = ReturnType<typeof link>
+
+function link(id: string, fields: Partial<PlaintextBookmark> = {}): PlaintextBookmark {
+  return { id, title: id, url: `https://example.org/${id}`, source: 'bookmarks', ...fields }
+}
+
+t.test('a hook outside a provider says what is missing', async (t) => {
+  const Status = () => createElement('p', {}, useSyncStatus().state)
+  t.throws(() => renderToString(createElement(Status)), /needs a <SyncProvider/)
+})
+
+const browser = await openChromium()
+if (typeof browser === 'string') t.comment(browser)
+else {
+  for (const [version, alias] of Object.entries(versions)) {
+    t.test(`React ${version}, in StrictMode`, async (t) => {
+      const opened = await open(t, browser, alias)
+
+      t.test('an edit renders only what shows the bookmark', async (t) => {
+        await opened.evaluate((bookmarks) => page.app.put(bookmarks), [folder, x, y])
+        t.equal(await opened.evaluate(() => page.app.mount()), '3 bookmarks, 1 folders, 3 to send Folder x y')
+        const afterEdit = async (edit: 'put' | 'move' | 'remove', bookmark: PlaintextBookmark) => {
+          const { rendered, text } = await opened.evaluate(({ edit, bookmark }) => page.app.afterEdit(edit, bookmark), {
+            edit,
+            bookmark,
+          })
+          return [rendered.join(), text]
+        }
+        // The totals have the whole tree.
+        t.same(
+          [
+            await afterEdit('put', { ...x, title: 'x2' }),
+            await afterEdit('put', { ...x, title: 'x2' }),
+            await afterEdit('put', link('z', { position: 'a5' })),
+            await afterEdit('move', { ...y, parentId: undefined } as unknown as PlaintextBookmark),
+            await afterEdit('put', { ...folder, title: 'Named' }),
+            await afterEdit('remove', x),
+          ],
+          [
+            ['totals,x', '3 bookmarks, 1 folders, 3 to send Folder x2 y'],
+            ['', '3 bookmarks, 1 folders, 3 to send Folder x2 y'],
+            ['folder top,totals,z', '4 bookmarks, 1 folders, 4 to send Folder x2 y z'],
+            ['folder f,folder top,totals,y', '4 bookmarks, 1 folders, 4 to send Folder x2 z y'],
+            ['f,totals', '4 bookmarks, 1 folders, 4 to send Named x2 z y'],
+            ['folder f,totals', '3 bookmarks, 1 folders, 3 to send Named z y'],
+          ],
+        )
+      })
+
+      t.test('unmounting leaves no subscription, and mounting again shows what has changed meanwhile', async (t) => {
+        const before = await opened.evaluate(() => page.app.subscribed())
+        t.equal(await opened.evaluate(() => page.app.unmount()), 0)
+        await opened.evaluate((bookmarks) => page.app.put(bookmarks), [link('y', { title: 'meanwhile' })])
+        t.match(await opened.evaluate(() => page.app.mount()), /Named meanwhile z|Named z meanwhile/)
+        t.equal(await opened.evaluate(() => page.app.subscribed()), before)
+      })
+
+      t.test('an edit in the middle of a transition is shown by all components or by none', async (t) => {
+        const { isInTheMiddle, commits } = await opened.evaluate(
+          (bookmark) => page.app.editInTransition(bookmark),
+          link('x'),
+        )
+        t.ok(isInTheMiddle)
+        t.same(
+          commits.filter((titles) => titles.length > 1),
+          [],
+        )
+        t.same(commits.at(-1), ['x'])
+      })
+
+      t.test('after signing out, nothing is shown', async (t) => {
+        await opened.evaluate(() => page.app.unmount())
+        await opened.evaluate(() => page.app.mount())
+        await opened.evaluate(() => page.app.signOut())
+        t.match(await opened.evaluate(() => page.app.mount()), /^0 bookmarks, 0 folders, 0 to send\s*$/)
+      })
+    })
+  }
+}
+
+/** A page with the test's components, bundled with one version of React. */
+async function open(t: Test, browser: Browser, alias: Record<string, string>): Promise<Page> {
+  const context = await openContext(t, browser)
+  const opened = await context.newPage()
+  const url = 'http://127.0.0.1/'
+  await opened.route(url, (route) => route.fulfill({ contentType: 'text/html', body: '<!doctype html><body>' }))
+  await opened.goto(url)
+  const { outputFiles } = await build({
+    entryPoints: [fileURLToPath(new URL('react/page.ts', import.meta.url))],
+    ...{ bundle: true, format: 'iife', globalName: 'page', write: false, alias },
+    define: { 'process.env.NODE_ENV': '"development"' },
+  })
+  await opened.addScriptTag({ content: outputFiles[0]?.text ?? '' })
+  return opened
+}

@@ -1,0 +1,137 @@
+/** The page of react.test.ts: components that show a sync, under StrictMode, and what the test does to them. */
+import { createElement, Fragment, memo, type ReactElement, StrictMode, startTransition, useLayoutEffect } from 'react'
+import { createRoot, type Root } from 'react-dom/client'
+import type { PlaintextBookmark } from '../../../src/client/bookmark.ts'
+import { deriveKeys } from '../../../src/client/keys.ts'
+import {
+  SyncProvider,
+  useBookmark,
+  useBookmarks,
+  useFolder,
+  useSelection,
+  useSyncStatus,
+} from '../../../src/client/react.ts'
+import type { Transport } from '../../../src/client/sync/exchange/transport.ts'
+import { memoryStore } from '../../../src/client/sync/store/memory.ts'
+import { createSyncOver, type Sync, type SyncReader } from '../../../src/client/sync.ts'
+
+/** How many components show the same bookmark. */
+const crowd = 400
+
+/** Nothing is sent: the test is about this device's own edits. */
+const engine = createSyncOver({} as Transport, {
+  ...{ keys: deriveKeys(new Uint8Array(32).fill(1)), userId: 'u', deviceId: 'd', store: memoryStore() },
+})
+let subscribed = 0
+const sync: Sync = { ...engine, select: (selector) => counted(engine.select(selector)) }
+
+function counted<T>({ read, subscribe }: ReturnType<typeof engine.select<T>>) {
+  const counting = (listener: () => void) => {
+    subscribed++
+    const remove = subscribe(listener)
+    return () => {
+      subscribed--
+      remove()
+    }
+  }
+  return { read, subscribe: counting }
+}
+
+/** The components that were rendered, each once. */
+const rendered = new Set<string>()
+const shown = document.body.appendChild(document.createElement('main'))
+let root: Root | undefined
+
+const Folder = memo(({ id }: { id?: string }): ReactElement => {
+  rendered.add(`folder ${id ?? 'top'}`)
+  const ids = useFolder(id)
+  return createElement('ul', {}, ...ids.map((id) => createElement(Item, { key: id, id })))
+})
+
+const Item = memo(({ id }: { id: string }): ReactElement => {
+  rendered.add(id)
+  const bookmark = useBookmark(id)
+  const inside = bookmark?.url === undefined && createElement(Folder, { id })
+  return createElement('li', {}, bookmark?.title, inside)
+})
+
+const readCount = ({ bookmarks }: SyncReader) => bookmarks().size
+
+const Totals = memo(() => {
+  rendered.add('totals')
+  const { waiting } = useSyncStatus()
+  const folders = useBookmarks().filter(({ bookmark }) => bookmark.url === undefined).length
+  return createElement('p', {}, `${useSelection(readCount)} bookmarks, ${folders} folders, ${waiting} to send`)
+})
+
+/** Renders slowly until the edit has happened, so that it happens in the middle of a rendering. */
+const Slow = memo(() => {
+  slowly.rendered++
+  const end = performance.now() + (slowly.isEdited ? 0 : 6)
+  while (performance.now() < end);
+  const title = useBookmark('x')?.title ?? 'none'
+  // Layout effects run at the end of each commit that renders one of them.
+  useLayoutEffect(() => {
+    const titles = Array.from(document.querySelectorAll('i'), ({ textContent }) => textContent ?? '')
+    slowly.commits.push([...new Set(titles)])
+  })
+  return createElement('i', {}, title)
+})
+const slowly = { rendered: 0, renderedAtEdit: 0, isEdited: false, commits: [] as string[][] }
+
+function Crowd(): ReactElement {
+  return createElement(Fragment, {}, ...Array.from({ length: crowd }, (_, key) => createElement(Slow, { key })))
+}
+
+function show(content: ReactElement): void {
+  root ??= createRoot(shown)
+  root.render(createElement(StrictMode, {}, createElement(SyncProvider, { sync }, content)))
+}
+
+/** What React has scheduled is done, with the effects. */
+async function settled(): Promise<void> {
+  for (let frame = 0; frame < 3; frame++) await new Promise((resolve) => requestAnimationFrame(resolve))
+}
+
+export const app = {
+  put: (bookmarks: PlaintextBookmark[]) => sync.put(bookmarks),
+  /** Returns which components an edit rendered again, and what is shown then. */
+  async afterEdit(edit: 'remove' | 'move' | 'put', bookmark: PlaintextBookmark) {
+    await settled()
+    rendered.clear()
+    if (edit === 'put') await sync.put(bookmark)
+    else if (edit === 'move') await sync.move(bookmark.id, { parentId: bookmark.parentId })
+    else await sync.remove(bookmark.id)
+    await settled()
+    return { rendered: [...rendered].sort(), text: shown.innerText.replace(/\s+/g, ' ') }
+  },
+  async mount() {
+    show(createElement(Fragment, {}, createElement(Totals), createElement(Folder)))
+    await settled()
+    return shown.innerText.replace(/\s+/g, ' ')
+  },
+  async unmount() {
+    root?.unmount()
+    root = undefined
+    await settled()
+    return subscribed
+  },
+  subscribed: () => subscribed,
+  signOut: () => sync.signOut({ discardUnsent: true }).catch(() => {}),
+  /** Edits x while a transition renders many components that show it. Returns which titles each commit showed. */
+  async editInTransition(bookmark: PlaintextBookmark) {
+    show(createElement('b'))
+    await settled()
+    sync.on('change', () => {
+      slowly.isEdited = true
+      slowly.renderedAtEdit = slowly.rendered
+    })
+    startTransition(() => show(createElement(Crowd)))
+    while (slowly.rendered === 0) await settled()
+    await sync.put(bookmark)
+    while (document.querySelectorAll('i').length < crowd) await settled()
+    await settled()
+    const { renderedAtEdit, commits } = slowly
+    return { isInTheMiddle: renderedAtEdit > 0 && renderedAtEdit < crowd, commits }
+  },
+}
