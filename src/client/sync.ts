@@ -15,7 +15,7 @@ import { createEngine } from './sync/life/engine.ts'
 import { Run } from './sync/life/run.ts'
 import { type SignOutOptions, signOut } from './sync/life/sign-out.ts'
 import type { SearchOptions } from './sync/search/search.ts'
-import type { SyncEvents, SyncStatus } from './sync/store/emitter.ts'
+import type { Conflict, SyncEvents, SyncStatus } from './sync/store/emitter.ts'
 import type { Store } from './sync/store/store.ts'
 import { aloneInStore, createTabs, type Tabs } from './sync/store/tabs.ts'
 import type { Selection } from './sync/view/selections.ts'
@@ -77,6 +77,8 @@ export interface Sync {
   /** The ids of the bookmarks in a folder, or at the top level, in the order of `tree`. */
   contents(folderId?: string): readonly string[]
   status(): SyncStatus
+  /** The conflicts of this device since the sync was created, oldest first. */
+  conflicts(): readonly Conflict[]
   /**
    * A value that follows the bookmarks or the status, for a view to show. It remains the same (`===`) until it differs.
    *
@@ -165,7 +167,7 @@ export interface Sync {
 }
 
 /** What a selector can read. */
-export type SyncReader = Pick<Sync, 'get' | 'bookmarks' | 'tree' | 'contents' | 'status'>
+export type SyncReader = Pick<Sync, 'get' | 'bookmarks' | 'tree' | 'contents' | 'status' | 'conflicts'>
 
 /** Creates the sync of one user's bookmarks on this device. Reads and sends nothing until a method is called. */
 export function createSync({ client, webSocket, ...options }: SyncOptions): Sync {
@@ -191,12 +193,15 @@ export function createSyncOver(
   const { replica, status, emitter, deletions, selections, tree, search } = engine
   if (signal?.aborted) run.stop()
   else signal?.addEventListener('abort', () => run.stop(), { once: true })
+  const conflicts: Conflict[] = []
+  emitter.on('conflict', (conflict) => conflicts.push(conflict))
   const reader: SyncReader = {
     get: (id) => replica.live.get(id),
     bookmarks: () => replica.live,
     tree: () => tree.read(),
     contents: (folderId) => tree.contents(folderId).map(({ bookmark }) => bookmark.id),
     status: () => status.read(),
+    conflicts: () => [...conflicts],
   }
   return {
     ...reader,
