@@ -6,6 +6,7 @@
 export {
   useBookmark,
   useBookmarks,
+  useConflicts,
   useFolder,
   useSelection,
   useSyncStatus,

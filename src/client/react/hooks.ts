@@ -1,6 +1,6 @@
 import { useCallback, useMemo, useSyncExternalStore } from 'react'
 import type { PlaintextBookmark } from '../bookmark.ts'
-import type { SyncStatus } from '../sync/store/emitter.ts'
+import type { Conflict, SyncStatus } from '../sync/store/emitter.ts'
 import type { SyncReader } from '../sync.ts'
 import type { TreeNode } from '../tree.ts'
 import { useSync } from './provider.ts'
@@ -27,6 +27,11 @@ export function useSyncStatus(): SyncStatus {
   return useSelection(readStatus)
 }
 
+/** The edits of this device that lost to others', for the user to decide. */
+export function useConflicts(): readonly Conflict[] {
+  return useSelection(readConflicts)
+}
+
 /**
  * What the selector returns, as `Sync.select` explains.
  *
@@ -40,3 +45,4 @@ export function useSelection<T>(selector: (sync: SyncReader) => T): T {
 
 const readTree = (sync: SyncReader) => sync.tree()
 const readStatus = (sync: SyncReader) => sync.status()
+const readConflicts = (sync: SyncReader) => sync.conflicts()
