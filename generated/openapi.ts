@@ -12,6 +12,8 @@ export interface paths {
         /**
          * Start a sign-in
          * @description Returns the identity provider's URL to send the browser to. A sealed cookie, over https `__Host-service_login` and else `service_login`, remembers the attempt for 10 minutes; without it the callback accepts no code, and with it only once. Several tabs can sign in at once; with the same `returnTo` only if they start within a minute. The flow is the OAuth 2.0 authorization code flow with PKCE (RFC 7636), as RFC 9700 recommends.
+         *
+         *     A program without a browser passes a URL of its own on the loopback interface as `returnTo` (RFC 8252, section 7.3), keeps the cookie, and opens the URL in the user's browser. The identity provider then asks the user to sign in, unless `prompt` says otherwise. The callback sends that browser, which has no cookie of the attempt, on to the program, which calls the callback itself, with the same query and its cookie.
          */
         post: operations["startLogin"];
         delete?: never;
@@ -33,6 +35,9 @@ export interface paths {
          *     (2) creates the user on the first sign-in, (3) sets the two session cookies, (4) redirects.
          *
          *     A user can have at most 1,000 logins. A new one beyond that ends the oldest, including its session and sockets.
+         *
+         *     If the return URL is on the loopback interface and the browser has no sign-in in progress for it, another program on
+         *     the user's machine has started it: the redirect leads there, with the query of this request, and nobody is signed in.
          *
          *     A failure redirects to `/login?error=<message>`; the message is one of `Login expired or was started in another
          *     browser`, `Login was refused by the identity provider`, `Identity provider is not available`, `Login failed`.
@@ -471,7 +476,7 @@ export interface components {
         /** @description Options for signing in. */
         LoginRequest: {
             /**
-             * @description The URL to go to after login. A path on the service's (or web app's) origin, or a URL whose origin is on the CORS list.
+             * @description The URL to go to after login. A path on the service's (or web app's) origin, a URL whose origin is on the CORS list, or one on the loopback interface that begins with `http://127.0.0.1:PORT` or `http://[::1]:PORT`.
              * @default /
              * @example /bookmarks
              */
@@ -1388,12 +1393,12 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Redirect to the return URL with both cookies set, or to `/login?error=<message>` without cookies. */
+            /** @description Redirect to the return URL with both cookies set, or without cookies to `/login?error=<message>` or to the program that has started the sign-in. */
             302: {
                 headers: {
-                    /** @description The return URL, or `/login?error=<message>`. */
+                    /** @description The return URL, with this request's query if it is another program's, or `/login?error=<message>`. */
                     Location: string;
-                    /** @description Exactly two on success, `service_session` (604800 s) and `service_refresh` (2592000 s); none on failure. */
+                    /** @description Exactly two on success, `service_session` (604800 s) and `service_refresh` (2592000 s); otherwise none. */
                     "Set-Cookie"?: string;
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;

@@ -1,10 +1,13 @@
 const MAX_LENGTH = 2048
 /** Whoever comes after us decodes once or twice. An honest URL inside a URL inside a URL is stable before this. */
 const MAX_DECODINGS = 4
+/** A program on the user's machine listens there (RFC 8252, section 7.3). */
+const LOOPBACK = /^http:\/\/(?:127\.0\.0\.1|\[::1\]):([1-9]\d{0,4})(?=[/?#]|$)/
+const MAX_PORT = 65_535
 
 /**
  * The one form in which a return URL is stored, sent as `state` and put into `Location`: a path on this origin, or an
- * absolute URL on a listed origin. ASCII; parsing the result again does not change it. Null: refuse it.
+ * absolute URL on a listed origin or the loopback interface. ASCII; parsing the result again does not change it. Null: refuse it.
  */
 export function parseReturnTo(value: string, origins: Iterable<string>): string | null {
   if (value.length > MAX_LENGTH) return null
@@ -17,13 +20,27 @@ export function parseReturnTo(value: string, origins: Iterable<string>): string 
   return parsed.length > MAX_LENGTH ? null : parsed
 }
 
+/** Whether a program on the user's machine waits there, and no web app: the origin is not listed. */
+export function isProgram(returnTo: string, origins: Iterable<string>): boolean {
+  return !returnTo.startsWith('/') && listedOrigin(returnTo, origins) === null && loopbackOrigin(returnTo) !== null
+}
+
 /** Where to redirect the browser: a path leads to the web app's origin, if there is one. */
 export function redirectTarget(returnTo: string, appUrl: string | undefined): string {
   return appUrl !== undefined && returnTo.startsWith('/') ? appUrl + returnTo : returnTo
 }
 
-// Compares strings: the parsed origin of chrome-extension://… is "null". A listed wildcard is no origin to redirect to.
 function originOf(value: string, origins: Iterable<string>): string | null {
+  return listedOrigin(value, origins) ?? loopbackOrigin(value)
+}
+
+function loopbackOrigin(value: string): string | null {
+  const [origin, port] = LOOPBACK.exec(value) ?? []
+  return origin === undefined || Number(port) > MAX_PORT ? null : origin
+}
+
+// Compares strings: the parsed origin of chrome-extension://… is "null". A listed wildcard is no origin to redirect to.
+function listedOrigin(value: string, origins: Iterable<string>): string | null {
   for (const origin of origins) {
     if (origin.includes('*') || !value.startsWith(origin)) continue
     if (/^(?:[/?#]|$)/.test(value.slice(origin.length))) return origin

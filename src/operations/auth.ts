@@ -1,7 +1,7 @@
 import { type AttemptParts, findAttempts, startAttempt } from '../auth/attempts.ts'
 import { clearedCookies, hasCookie, loginCookieName, refreshCookie, sessionCookie } from '../auth/cookies.ts'
 import { type RefreshParts, refreshLogin } from '../auth/refresh.ts'
-import { parseReturnTo, redirectTarget } from '../auth/return-to.ts'
+import { isProgram, parseReturnTo, redirectTarget } from '../auth/return-to.ts'
 import { type SignInParts, signIn, UsedAttemptError } from '../auth/sign-in.ts'
 import { type SignOutParts, signOut } from '../auth/sign-out.ts'
 import { ServiceError } from '../contract/errors.ts'
@@ -33,7 +33,9 @@ export const authOperations: Operations<
     if (returnTo === null) throw new ServiceError('InvalidReturnTo')
     const started = await startAttempt(parts, cookie, returnTo)
     try {
-      const authorizationUrl = await parts.provider.authorizationUrl(started.attempt, body.prompt)
+      // The provider may remember the user. Without a question, any program on their machine could sign in as them.
+      const prompt = body.prompt ?? (isProgram(returnTo, parts.config.origins) ? 'login' : undefined)
+      const authorizationUrl = await parts.provider.authorizationUrl(started.attempt, prompt)
       return { status: 200, body: { authorizationUrl }, cookies: [started.cookie] }
     } catch (cause) {
       throw new ServiceError('LoginNotStarted', { cause })
@@ -47,6 +49,7 @@ export const authOperations: Operations<
     if (isPresent) await limits.checkFailedSignIns(request.address)
     try {
       const { returnTo, tokens } = await complete(request, parts)
+      if (tokens === undefined) return { status: 302, headers: { location: returnTo } }
       return {
         status: 302,
         headers: { location: redirectTarget(returnTo, config.appUrl) },
@@ -82,16 +85,26 @@ export const authOperations: Operations<
   },
 }
 
-/** In the contract's order: the exchange, the user's row, then (in the caller) the cookies and the redirect. */
+/** Without tokens if another program on the user's machine must do it. In the contract's order: the exchange, the user's row, then (in the caller) the cookies and the redirect. */
 async function complete({ cookie, query, isMalformed }: OperationRequest<'completeLogin'>, parts: Parts) {
   const returnTo = isMalformed ? null : parseReturnTo(query.state, parts.config.origins)
   const [newest, ...others] = returnTo === query.state ? await findAttempts(parts, cookie, returnTo) : []
-  if (!newest) throw new UnknownAttemptError('the browser has no sign-in in progress for this state')
   const callback = new URLSearchParams(
     Object.entries(query).filter(([name]) => ['code', 'state', 'iss', 'error'].includes(name)) as string[][],
   )
+  if (!newest) {
+    if (returnTo === query.state && isProgram(returnTo, parts.config.origins))
+      return { returnTo: withQuery(returnTo, callback), tokens: undefined }
+    throw new UnknownAttemptError('the browser has no sign-in in progress for this state')
+  }
   const { attempt, identity, refreshToken } = await parts.provider.exchangeCode(callback, newest, ...others)
   return { returnTo: attempt.returnTo, tokens: await signIn(parts, identity, refreshToken, attempt) }
+}
+
+function withQuery(url: string, parameters: URLSearchParams): string {
+  const target = new URL(url)
+  for (const [name, value] of parameters) target.searchParams.append(name, value)
+  return target.href
 }
 
 /** Nobody is to be locked out by a provider that is down. */

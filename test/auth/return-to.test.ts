@@ -82,7 +82,7 @@ t.test('every hostile return URL is refused or stays on this origin', async (t) 
   t.strictSame(kept, ['/\u2028/evil.example', '/;@evil.example'])
 })
 
-t.test('whatever is accepted is ASCII, goes to a listed origin and parses to itself', async () => {
+t.test('whatever is accepted is ASCII, goes to a listed origin or this machine, and parses to itself', async () => {
   const bits = fc.constantFrom(
     ...[
       '/',
@@ -116,7 +116,8 @@ t.test('whatever is accepted is ASCII, goes to a listed origin and parses to its
         if (parsed === null) continue
         if (!/^[\x21-\x7e]{1,2048}$/.test(parsed)) return false
         if (parseReturnTo(parsed, origins) !== parsed) return false
-        if (!staysHere(parsed) && ![...origins].some((origin) => parsed.startsWith(`${origin}/`))) return false
+        const isListed = [...origins].some((origin) => parsed.startsWith(`${origin}/`))
+        if (!staysHere(parsed) && !isListed && !staysOnMachine(parsed)) return false
         if (parsed.startsWith('/') && !staysHere(decode(parsed))) return false
       }
       return true
@@ -169,6 +170,11 @@ t.test('paths go to the web app when there is one', async (t) => {
   t.equal(redirectTarget('/a?b', 'https://app.example'), 'https://app.example/a?b')
   t.equal(redirectTarget('https://other.example/a', 'https://app.example'), 'https://other.example/a')
 })
+
+function staysOnMachine(url: string): boolean {
+  const { protocol, hostname, username, port } = new URL(url)
+  return protocol === 'http:' && ['127.0.0.1', '[::1]'].includes(hostname) && username === '' && port !== ''
+}
 
 function hex(letter: string): string {
   return letter.charCodeAt(0).toString(16).padStart(2, '0')
