@@ -31,6 +31,21 @@ const rules = [
     from: {},
     to: { path: '^src/', pathNot: inSrc(rooms.map(({ room }) => room)) },
   },
+  {
+    name: 'the client package does not import its entry /node',
+    from: { path: '^src/(client|protocol|web)/', pathNot: '^src/client/node(/|\\.ts$)' },
+    to: { path: '^src/client/node(/|\\.ts$)' },
+  },
+  {
+    name: 'only /node of the client package needs Node',
+    from: { path: '^src/(client|protocol|web)/', pathNot: '^src/client/node(/|\\.ts$)' },
+    to: { dependencyTypes: ['core'] },
+  },
+  {
+    name: '/testing stays out of apps',
+    from: { path: '^src/(client|web)/', pathNot: '^src/client/testing(/|\\.ts$)' },
+    to: { path: '^src/client/testing(/|\\.ts$)' },
+  },
   { name: 'generated imports nothing', from: { path: '^generated/' }, to: {} },
   { name: 'no circles', from: {}, to: { circular: true } },
   { name: 'every import can be resolved', from: {}, to: { couldNotResolve: true } },

@@ -6,8 +6,16 @@ import { promisify } from 'node:util'
 const root = new URL('../../', import.meta.url)
 const folder = new URL('dist/client/', root)
 
-const entryPoints = { '.': 'index', './crypto': 'crypto', './bookmark-file': 'bookmark-file', './react': 'react' }
-
+const entryPoints = {
+  '.': 'index',
+  './crypto': 'crypto',
+  './bookmark-file': 'bookmark-file',
+  './react': 'react',
+  './node': 'node',
+  './testing': 'testing',
+}
+/** What runs in browsers compiles without Node's types. */
+const projects = ['tsconfig.client.json', 'tsconfig.client-node.json']
 /** What the app brings itself, if it uses the entry point that needs it. */
 const peerDependencies = { react: '>=18' }
 
@@ -22,10 +30,12 @@ interface Package {
 export async function buildClient(): Promise<void> {
   await rm(folder, { recursive: true, force: true })
   const compiler = new URL('node_modules/typescript/bin/tsc', root)
-  const compile = [fileURLToPath(compiler), '-p', fileURLToPath(new URL('tsconfig.client.json', root))]
-  await promisify(execFile)(process.execPath, compile).catch((error: { stdout: string }) => {
-    throw new Error(`The client package does not compile:\n${error.stdout}`)
-  })
+  for (const project of projects) {
+    const compile = [fileURLToPath(compiler), '-p', fileURLToPath(new URL(project, root))]
+    await promisify(execFile)(process.execPath, compile).catch((error: { stdout: string }) => {
+      throw new Error(`The client package does not compile:\n${error.stdout}`)
+    })
+  }
   const service = JSON.parse(await readFile(new URL('package.json', root), 'utf8')) as Package
   await writeFile(new URL('package.json', folder), `${JSON.stringify(await describe(service), null, 2)}\n`)
   await copyFile(new URL('src/client/README.md', root), new URL('README.md', folder))
@@ -60,7 +70,7 @@ async function dependenciesOf({ dependencies, devDependencies }: Package): Promi
   for await (const path of glob('**/*.{js,d.ts}', { cwd: folder })) {
     const source = await readFile(new URL(path, folder), 'utf8')
     for (const [, name = ''] of source.matchAll(/(?:from|import\()\s*['"]((?:@[^/'"]+\/)?[^./'"][^/'"]*)/g))
-      names.add(name)
+      if (!name.startsWith('node:')) names.add(name)
   }
   const own = [...names].filter((name) => !(name in peerDependencies))
   return Object.fromEntries(own.sort().map((name) => [name, `^${versions[name]}`]))

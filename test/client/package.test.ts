@@ -3,13 +3,19 @@ import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'n
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import t from 'tap'
 import ts from 'typescript'
 import { buildClient } from '../../scripts/package/client.ts'
+import { openDevice } from '../../src/client/node/device.ts'
+import { createSync, type Sync } from '../../src/client/sync.ts'
+import { createVault } from '../../src/client/vault.ts'
 import { isDeep } from '../support/depth.ts'
+import { buildWithEmbedded } from '../support/mock-service.ts'
 import { samples } from '../support/samples.ts'
+import { signInAt } from '../support/sign-in.ts'
+import { until } from '../support/until.ts'
 import { unexportedTypes } from './exported-types.ts'
 
 const run = promisify(execFile)
@@ -99,6 +105,48 @@ t.test('Every entry point runs', async (t) => {
   t.equal(ran.stdout, 'A title <DL><p> useBookmark\n')
 })
 
+t.test("The README's Node script keeps a copy of the bookmarks, live and then offline", async (t) => {
+  const app = await buildWithEmbedded(t)
+  const baseUrl = await app.listen()
+  const passphrase = 'correct horse battery staple'
+  const [here, there] = [join(project, 'here.db'), join(project, 'there.db')]
+  const { keepCopy } = (await import(pathToFileURL(join(project, 'node.ts')).href)) as {
+    keepCopy(file: string, baseUrl: string, passphrase: string): Promise<Sync>
+  }
+  const printed: string[] = []
+  const signInWhenPrinted = async (line: string) => {
+    printed.push(String(line))
+    const [, url] = /^Sign in: (.*)/.exec(line) ?? []
+    if (url === undefined) return
+    const { pathname, search } = new URL(await signInAt(url, 'Ada'))
+    await fetch(baseUrl + pathname + search)
+  }
+  t.intercept(console, 'log', { value: signInWhenPrinted })
+
+  const other = openDevice(there, { baseUrl })
+  const userId = await other.signIn((url) => signInWhenPrinted(`Sign in: ${url}`))
+  const draft = await createVault(other.client, { userId, passphrase })
+  const { keys } = await draft.confirm()
+  const theirs = createSync({ ...other, userId, keys })
+  await theirs.put({ id: 'one', title: 'from before', source: 'bookmarks' })
+  await theirs.start()
+
+  const sync = await keepCopy(here, baseUrl, passphrase)
+  await until(() => sync.get('one') !== undefined)
+  await theirs.put({ id: 'two', title: 'from another device', source: 'bookmarks' })
+  await until(() => sync.get('two') !== undefined)
+  await Promise.all([sync.stop(), theirs.stop()])
+
+  printed.length = 0
+  const offline = await keepCopy(here, 'http://127.0.0.1:9', passphrase)
+  t.same(
+    offline.tree().map(({ bookmark }) => bookmark.title),
+    ['from before', 'from another device'],
+  )
+  t.equal(printed.length, 1, 'the bookmarks alone: nobody was asked to sign in')
+  await offline.stop()
+})
+
 /** As an app installs it. */
 async function installTarball(): Promise<void> {
   const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', project], { cwd: dist })
@@ -140,11 +188,15 @@ import { createClient, createSync, memoryStore } from 'encrypted-bookmark-sync-c
 import { decryptBookmark, deriveKeys, encryptBookmark } from 'encrypted-bookmark-sync-client/crypto'
 import { writeBookmarkFile } from 'encrypted-bookmark-sync-client/bookmark-file'
 import { useBookmark } from 'encrypted-bookmark-sync-client/react'
+import { openDevice } from 'encrypted-bookmark-sync-client/node'
+import { storeCases } from 'encrypted-bookmark-sync-client/testing'
 const keys = deriveKeys(new Uint8Array(32))
 const bookmark = { id: 'one', title: 'A title', source: 'bookmarks' }
 const opened = decryptBookmark(keys, { id: 'one', ...encryptBookmark(keys, bookmark) })
 const client = createClient({ baseUrl: 'http://127.0.0.1:9', deviceId: 'd' })
 createSync({ client, keys, userId: 'u', deviceId: 'd', store: memoryStore() })
+if (typeof openDevice !== 'function') throw new Error('/node')
+await Promise.all(storeCases.slice(0, 1).map(({ run }) => run(() => memoryStore())))
 console.log(opened.title, writeBookmarkFile([bookmark]).match('<DL><p>')[0], useBookmark.name)
 `
 
@@ -152,7 +204,9 @@ const everyType = `
 import * as client from 'encrypted-bookmark-sync-client'
 import * as crypto from 'encrypted-bookmark-sync-client/crypto'
 import * as files from 'encrypted-bookmark-sync-client/bookmark-file'
-console.log(client, crypto, files)
+import * as node from 'encrypted-bookmark-sync-client/node'
+import * as testing from 'encrypted-bookmark-sync-client/testing'
+console.log(client, crypto, files, node, testing)
 const known: client.PlaintextBookmark = { id: 'one', title: 'A title', source: 'bookmarks', extra: { colour: 'red' } }
 // @ts-expect-error: it is dateAdded
 export const misspelt: client.PlaintextBookmark = { ...known, dateadded: '2026-11-22' }

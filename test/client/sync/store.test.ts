@@ -3,50 +3,16 @@ import { StorageFullError } from '../../../src/client/errors.ts'
 import { indexedDbStore } from '../../../src/client/sync/store/indexed-db.ts'
 import { blankRow } from '../../../src/client/sync/store/row.ts'
 import type { Meta, Row } from '../../../src/client/sync/store/store.ts'
+import { storeCases } from '../../../src/client/testing/store-cases.ts'
 import { bookmark } from './device.ts'
 import { disks } from './stores.ts'
 
 const meta: Meta = { userId: 'ann', cursor: 7, clockOffset: -3, lastTick: 1, lastSync: 2, guarding: false }
 
 for (const [name, makeDisk] of Object.entries(disks)) {
-  t.test(`a store ${name}`, async (t) => {
+  t.test(`A store ${name}:`, async (t) => {
     const disk = makeDisk()
-
-    t.test('gives back what was written, also after it was opened anew', async (t) => {
-      const store = disk('ann')
-      t.same(await store.load(), { meta: undefined, rows: [] }, 'new')
-      await store.write([known('a'), known('b')], meta)
-      await store.write([known('b', 'changed')], { ...meta, cursor: 8 })
-      store.close()
-      const again = disk('ann')
-      t.same(byId((await again.load()).rows), [known('a'), known('b', 'changed')])
-      t.same(await again.read(['b', 'z', 'a']), {
-        meta: { ...meta, cursor: 8 },
-        rows: [known('b', 'changed'), known('a')],
-      })
-      again.close()
-    })
-
-    t.test('keeps no row of which nothing is known', async (t) => {
-      const store = disk('ann')
-      await store.write([blankRow('a')], meta)
-      t.same((await store.load()).rows, [known('b', 'changed')])
-      store.close()
-    })
-
-    t.test("is one user's", async (t) => {
-      const other = disk('ben')
-      t.same(await other.load(), { meta: undefined, rows: [] })
-      other.close()
-    })
-
-    t.test('is empty once it was wiped', async (t) => {
-      const store = disk('ann')
-      await store.wipe()
-      const again = disk('ann')
-      t.same(await again.load(), { meta: undefined, rows: [] })
-      again.close()
-    })
+    for (const { title, run } of storeCases) t.test(title, () => run(disk))
   })
 }
 

@@ -57,7 +57,7 @@ export function clientTransport(client: Client, openWebSocket: OpenWebSocket = (
 }
 
 /** `fetch` rejects with a TypeError if no response arrived. */
-async function answer<T>(call: Promise<T>): Promise<T> {
+export async function answer<T>(call: Promise<T>): Promise<T> {
   try {
     return await call
   } catch (cause) {

@@ -1,0 +1,101 @@
+import type { SendRequest } from '../api/send.ts'
+import type { OpenWebSocket } from '../sync/exchange/transport.ts'
+
+/** A cookie that the service has set. */
+export interface Cookie {
+  name: string
+  value: string
+  path: string
+  /** Unix ms; null: no limit is known. */
+  expiresAt: number | null
+}
+
+export interface CookieJar {
+  /** Sends the cookies along, and keeps those that come back. */
+  fetch: SendRequest
+  /** Opens WebSockets with the cookies of that moment. */
+  webSocket: OpenWebSocket
+}
+
+/**
+ * The cookies of one service (RFC 6265): Node's `fetch` and WebSocket have none. They go to its origin alone.
+ *
+ * @param keep called with all cookies when one was set
+ */
+export function createCookieJar(
+  baseUrl: string,
+  cookies: readonly Cookie[],
+  keep: (cookies: Cookie[]) => void,
+): CookieJar {
+  const { origin } = new URL(baseUrl)
+  const jar = new Map(cookies.map((cookie) => [cookie.name, cookie]))
+
+  function headerFor(url: URL): string {
+    if (httpOrigin(url) !== origin) return ''
+    const fitting = [...jar.values()].filter(({ path, expiresAt }) => {
+      return isBelow(url.pathname, path) && (expiresAt === null || expiresAt > Date.now())
+    })
+    return fitting.map(({ name, value }) => `${name}=${value}`).join('; ')
+  }
+
+  return {
+    async fetch(request) {
+      const sent = new Request(request)
+      const header = headerFor(new URL(request.url))
+      if (header !== '') sent.headers.set('cookie', header)
+      const response = await fetch(sent)
+      // A redirect may have led elsewhere.
+      const lines = new URL(response.url).origin === origin ? response.headers.getSetCookie() : []
+      for (const line of lines) {
+        const cookie = parseSetCookie(line, Date.now())
+        if (cookie) jar.set(cookie.name, cookie)
+      }
+      if (lines.length > 0) keep([...jar.values()])
+      return response
+    },
+    webSocket(url) {
+      // Node's WebSocket takes headers; the type is the browsers'.
+      const NodeWebSocket = WebSocket as unknown as new (url: string, options: { headers: object }) => WebSocket
+      return new NodeWebSocket(url, { headers: { cookie: headerFor(new URL(url)) } })
+    },
+  }
+}
+
+/** The cookies of a Cookie header, as a browser's tools show it. */
+export function parseCookieHeader(header: string): Cookie[] {
+  return header.split(';').flatMap((pair) => {
+    const [name, value] = splitPair(pair)
+    return name === '' ? [] : { name, value, path: '/', expiresAt: null }
+  })
+}
+
+function parseSetCookie(line: string, now: number): Cookie | undefined {
+  const [first = '', ...rest] = line.split(';')
+  const [name, value] = splitPair(first)
+  if (name === '') return undefined
+  const attributes = new Map(rest.map(splitPair).map(([key, text]) => [key.toLowerCase(), text]))
+  const path = attributes.get('path')
+  return { name, value, path: path?.startsWith('/') ? path : '/', expiresAt: expiryOf(attributes, now) }
+}
+
+/** Max-Age precedes Expires, which may be in a form that is no date. */
+function expiryOf(attributes: Map<string, string>, now: number): number | null {
+  const maxAge = attributes.get('max-age')
+  if (maxAge !== undefined && /^-?\d+$/.test(maxAge)) return now + Number(maxAge) * 1000
+  const expires = Date.parse(attributes.get('expires') ?? '')
+  return Number.isNaN(expires) ? null : expires
+}
+
+/** Without a name, if there is no `=`. */
+function splitPair(pair: string): [string, string] {
+  const at = pair.indexOf('=')
+  return [pair.slice(0, Math.max(at, 0)).trim(), pair.slice(at + 1).trim()]
+}
+
+function isBelow(pathname: string, path: string): boolean {
+  return pathname === path || pathname.startsWith(path.endsWith('/') ? path : `${path}/`)
+}
+
+function httpOrigin(url: URL): string {
+  return `${url.protocol.replace('ws', 'http')}//${url.host}`
+}

@@ -1,0 +1,118 @@
+import { chmodSync, closeSync, openSync, rmSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
+import { StorageFullError } from '../errors.ts'
+
+/** SQLite's result codes (https://www.sqlite.org/rescode.html). */
+const busy = 5
+const full = 13
+
+/** Marks the files of this package: "EBSD" in ASCII. */
+const applicationId = 0x45_42_53_44
+
+const schema = `
+  create table rows (id text primary key, row text not null);
+  create table settings (name text primary key, value text not null);
+`
+
+/** One SQLite file, which only its owner may read. While it is open, other processes are refused. */
+export class DatabaseFile {
+  readonly #path: string
+  #database: DatabaseSync | undefined
+  #isRemoved = false
+
+  constructor(path: string) {
+    this.#path = path
+  }
+
+  get isRemoved(): boolean {
+    return this.#isRemoved
+  }
+
+  /** Opens the file, until it is closed. */
+  open(): void {
+    if (this.#isRemoved) throw new DOMException('The store was wiped', 'InvalidStateError')
+    this.#database ??= openLocked(this.#path)
+  }
+
+  /**
+   * Runs the task in a transaction: all or nothing, and on disk when this returns. Opens the file for it if it is closed.
+   *
+   * @throws StorageFullError nothing was changed
+   */
+  transact<T>(task: (database: DatabaseSync) => T): T {
+    const wasOpen = this.#database !== undefined
+    this.open()
+    try {
+      return inTransaction(this.#database as DatabaseSync, task)
+    } finally {
+      if (!wasOpen) this.close()
+    }
+  }
+
+  close(): void {
+    this.#database?.close()
+    this.#database = undefined
+  }
+
+  /** Deletes the file. It is not made again by this object. */
+  remove(): void {
+    this.close()
+    this.#isRemoved = true
+    for (const path of [this.#path, `${this.#path}-journal`]) rmSync(path, { force: true })
+  }
+}
+
+function inTransaction<T>(database: DatabaseSync, task: (database: DatabaseSync) => T): T {
+  return translated(() => {
+    database.exec('begin immediate')
+    try {
+      const result = task(database)
+      database.exec('commit')
+      return result
+    } catch (error) {
+      // SQLite has already ended the transaction if the disk was full.
+      if (database.isTransaction) database.exec('rollback')
+      throw error
+    }
+  })
+}
+
+function openLocked(path: string): DatabaseSync {
+  // SQLite would make it readable for everybody. Its journal gets the permissions of the file.
+  closeSync(openSync(path, 'a', 0o600))
+  const database = new DatabaseSync(path)
+  try {
+    translated(() => {
+      // The first transaction takes the lock, which this mode then keeps.
+      database.exec('pragma locking_mode = exclusive; pragma synchronous = extra; begin immediate')
+      if (isNew(database, path)) database.exec(`pragma application_id = ${applicationId}; ${schema}`)
+      chmodSync(path, 0o600)
+      database.exec('commit')
+    })
+    return database
+  } catch (cause) {
+    database.close()
+    throw codeOf(cause) === busy ? new Error(`${path} is in use, perhaps by another process`, { cause }) : cause
+  }
+}
+
+/** Whoever mistypes a path must not find another program's database changed, or deleted at the next sign-out. */
+function isNew(database: DatabaseSync, path: string): boolean {
+  const marked = database.prepare('pragma application_id').get()?.application_id
+  if (marked === applicationId) return false
+  const { tables } = database.prepare('select count(*) as tables from sqlite_schema').get() as { tables: number }
+  if (tables > 0) throw new Error(`${path} is another program's database`)
+  return true
+}
+
+function translated<T>(task: () => T): T {
+  try {
+    return task()
+  } catch (cause) {
+    throw codeOf(cause) === full ? new StorageFullError({ cause }) : cause
+  }
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && 'errcode' in error ? error.errcode : undefined
+}

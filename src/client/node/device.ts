@@ -1,0 +1,111 @@
+import { randomUUID } from 'node:crypto'
+import { type Client, createClient } from '../api.ts'
+import { base64ToBytes, bytesToBase64 } from '../base64.ts'
+import { OfflineError, SignedOutError } from '../errors.ts'
+import { deriveKeys, type Keys } from '../keys.ts'
+import { answer, type OpenWebSocket } from '../sync/exchange/transport.ts'
+import type { Store } from '../sync/store/store.ts'
+import { unwrap } from '../unwrap.ts'
+import { type Cookie, createCookieJar, parseCookieHeader } from './cookie-jar.ts'
+import { DatabaseFile } from './database-file.ts'
+import { Settings } from './settings.ts'
+import { signInByRedirect } from './sign-in.ts'
+import { storeIn } from './sqlite-store.ts'
+
+export interface DeviceOptions {
+  /** The service's PUBLIC_URL, such as `https://sync.example.org`. */
+  baseUrl: string
+  /**
+   * The Cookie header of an existing session, instead of signing in: `service_session=…; service_refresh=…`. It is used
+   * until the service sets newer cookies, which the file keeps; another value replaces those.
+   */
+  cookie?: string | undefined
+}
+
+/** This machine as one of the user's devices. Its fields are options of `createSync`. */
+export interface Device {
+  /** Made once and kept in the file. */
+  readonly deviceId: string
+  /** Sends the cookies, and keeps those that the service sets. */
+  readonly client: Client
+  readonly webSocket: OpenWebSocket
+  readonly store: Store
+  /**
+   * Makes sure that somebody is signed in, and returns their `user_id`. Without a network, it returns the one from the last
+   * time.
+   *
+   * @param open shows the URL to the user, or opens it in a browser on this machine; not called if the session is valid
+   * @throws SignInError the user or the provider refused
+   * @throws OfflineError nobody has signed in yet, and the service does not respond
+   * @throws Error the file is another user's
+   */
+  signIn(open: (url: string) => unknown, options?: { signal?: AbortSignal | undefined }): Promise<string>
+  /**
+   * The keys from the last time, or those of the vault that `openVault` opens, whose master key is then kept in the file.
+   *
+   * @throws what `openVault` throws
+   */
+  unlock(openVault: () => Promise<{ masterKey: Uint8Array }>): Promise<Keys>
+}
+
+/**
+ * Opens this machine's copy of a user's bookmarks: one SQLite file, which only its owner may read (0600), with everything
+ * that is to be there the next time, in plaintext: the bookmarks, the cookies, the master key. `signOut` deletes it. While a
+ * sync uses it, no other process can.
+ *
+ * @throws Error another process uses the file, or it is no such file
+ */
+export function openDevice(path: string, { baseUrl, cookie }: DeviceOptions): Device {
+  const file = new DatabaseFile(path)
+  const settings = new Settings(file)
+  const deviceId = settings.read('device-id') ?? `node-${randomUUID()}`
+  settings.write('device-id', deviceId)
+  const jar = createCookieJar(baseUrl, readCookies(settings, cookie), (cookies) =>
+    settings.write('cookies', JSON.stringify(cookies)),
+  )
+  const client = createClient({ baseUrl, deviceId, fetch: jar.fetch })
+
+  /** Undefined: nobody is signed in. */
+  async function readUserId(signal: AbortSignal | undefined): Promise<string | undefined> {
+    const session = await answer(client.GET('/api/v1/auth/session', { signal: signal ?? null }))
+    return session.response.status === 401 ? undefined : unwrap(session).user.user_id
+  }
+
+  return {
+    deviceId,
+    client,
+    webSocket: jar.webSocket,
+    store: storeIn(file),
+    async signIn(open, { signal } = {}) {
+      const known = settings.read('user-id')
+      const current = await readUserId(signal).catch((error: unknown) => {
+        if (error instanceof OfflineError && known !== undefined) return known
+        throw error
+      })
+      if (current === undefined) await signInByRedirect({ client, fetch: jar.fetch, open, signal })
+      const userId = current ?? (await readUserId(signal))
+      if (userId === undefined) throw new SignedOutError()
+      if (known !== undefined && known !== userId) throw new Error(`${path} is another user's`)
+      settings.write('user-id', userId)
+      return userId
+    },
+    async unlock(openVault) {
+      const kept = settings.read('master-key')
+      if (kept !== undefined) return deriveKeys(base64ToBytes(kept) ?? new Uint8Array())
+      const { masterKey } = await openVault()
+      settings.write('master-key', bytesToBase64(masterKey))
+      return deriveKeys(masterKey)
+    },
+  }
+}
+
+/** A header that was given before is older than the cookies that the service has set since. */
+function readCookies(settings: Settings, given: string | undefined): Cookie[] {
+  if (given === undefined || given === settings.read('given-cookie')) {
+    return JSON.parse(settings.read('cookies') ?? '[]') as Cookie[]
+  }
+  const cookies = parseCookieHeader(given)
+  settings.write('cookies', JSON.stringify(cookies))
+  settings.write('given-cookie', given)
+  return cookies
+}

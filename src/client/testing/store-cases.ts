@@ -1,0 +1,193 @@
+import type { PlaintextBookmark } from '../bookmark.ts'
+import { blankRow } from '../sync/store/row.ts'
+import type { Meta, Row, Store } from '../sync/store/store.ts'
+import { assertEqual } from './assert.ts'
+
+/** Opens a user's store anew, as after a restart, with what was written to it before. */
+export type OpenStore = (userId: string) => Store | Promise<Store>
+
+export interface StoreCase {
+  /** A full sentence. */
+  title: string
+  /** Rejects if the store does not keep the promise. Opens the stores of users of its own. */
+  run(open: OpenStore): Promise<void>
+}
+
+/** More than a store is likely to handle in one step. */
+const manyRows = 600
+
+/** What every `Store` promises. Give each case to the test runner: `test(title, () => run(open))`. */
+export const storeCases: readonly StoreCase[] = [
+  {
+    title: 'A new store is empty.',
+    async run(open) {
+      const store = await open(newUser())
+      assertEqual(await store.load(), { meta: undefined, rows: [] })
+      assertEqual(await store.read(['a']), { meta: undefined, rows: [] })
+      store.close()
+    },
+  },
+  {
+    title: 'What was written is there after the store was opened again.',
+    async run(open) {
+      const meta = metaOf(newUser())
+      const store = await open(meta.userId)
+      await store.write([rowOf('a'), rowOf('b'), waitingRow('c', meta.userId)], meta)
+      await store.write([rowOf('b', 'changed')], { ...meta, cursor: 8 })
+      store.close()
+      const again = await open(meta.userId)
+      assertEqual(sorted(await again.load()), {
+        meta: { ...meta, cursor: 8 },
+        rows: [rowOf('a'), rowOf('b', 'changed'), waitingRow('c', meta.userId)],
+      })
+      again.close()
+    },
+  },
+  {
+    title: 'Reading some rows gives those that exist, and the meta.',
+    async run(open) {
+      const meta = metaOf(newUser())
+      const store = await open(meta.userId)
+      await store.write([rowOf('a'), rowOf('b'), rowOf('c')], meta)
+      assertEqual(sorted(await store.read(['c', 'z', 'a'])), { meta, rows: [rowOf('a'), rowOf('c')] })
+      assertEqual(await store.read([]), { meta, rows: [] })
+      store.close()
+    },
+  },
+  {
+    title: 'A write without rows changes the meta alone.',
+    async run(open) {
+      const meta = metaOf(newUser())
+      const store = await open(meta.userId)
+      await store.write([rowOf('a')], meta)
+      await store.write([], { ...meta, cursor: 9 })
+      assertEqual(await store.load(), { meta: { ...meta, cursor: 9 }, rows: [rowOf('a')] })
+      store.close()
+    },
+  },
+  {
+    title: 'A blank row is removed.',
+    async run(open) {
+      const meta = metaOf(newUser())
+      const store = await open(meta.userId)
+      await store.write([rowOf('a'), rowOf('b')], meta)
+      await store.write([blankRow('a'), blankRow('c')], meta)
+      assertEqual((await store.load()).rows, [rowOf('b')])
+      store.close()
+    },
+  },
+  {
+    title: `${manyRows} rows are written and read in one call.`,
+    async run(open) {
+      const meta = metaOf(newUser())
+      const store = await open(meta.userId)
+      const rows = Array.from({ length: manyRows }, (_, index) => rowOf(`row-${String(index).padStart(4, '0')}`))
+      await store.write(rows, meta)
+      assertEqual(sorted(await store.load()), { meta, rows })
+      assertEqual(sorted(await store.read(rows.map(({ id }) => id))), { meta, rows })
+      store.close()
+    },
+  },
+  {
+    title: 'Every text and every field of a bookmark comes back as it was.',
+    async run(open) {
+      const meta = metaOf(newUser())
+      const store = await open(meta.userId)
+      const strange = rowOf('__proto__', 'null \u0000, quote \' " ` \\, é, 字, \u{1f600}')
+      const more = {
+        ...bookmarkOf('x', ''),
+        tags: ['', 'b'],
+        description: null,
+        'a field of tomorrow': { deep: [1.5] },
+      }
+      const rows = [strange, { ...rowOf('x'), version: { ...versionOf('x', ''), bookmark: more } }]
+      await store.write(rows, meta)
+      store.close()
+      const again = await open(meta.userId)
+      assertEqual(sorted(await again.load()).rows, rows)
+      again.close()
+    },
+  },
+  {
+    title: "A store is one user's.",
+    async run(open) {
+      const [ann, ben] = [metaOf(newUser()), metaOf(newUser())]
+      const [anns, bens] = [await open(ann.userId), await open(ben.userId)]
+      await anns.write([rowOf('a')], ann)
+      assertEqual(await bens.load(), { meta: undefined, rows: [] })
+      await bens.write([rowOf('b')], ben)
+      await bens.wipe()
+      assertEqual(await anns.load(), { meta: ann, rows: [rowOf('a')] })
+      anns.close()
+    },
+  },
+  {
+    title: 'A store that was wiped is empty when it is opened again.',
+    async run(open) {
+      const meta = metaOf(newUser())
+      const store = await open(meta.userId)
+      await store.write([rowOf('a')], meta)
+      await store.wipe()
+      store.close()
+      const again = await open(meta.userId)
+      assertEqual(await again.load(), { meta: undefined, rows: [] })
+      again.close()
+    },
+  },
+  {
+    title: 'A shared store shows at once what was written through another object.',
+    async run(open) {
+      const meta = metaOf(newUser())
+      const [one, other] = [await open(meta.userId), await open(meta.userId)]
+      if (one.shared) {
+        await one.load()
+        await other.write([rowOf('a')], meta)
+        assertEqual(await one.read(['a']), { meta, rows: [rowOf('a')] })
+      }
+      one.close()
+      other.close()
+    },
+  },
+]
+
+function newUser(): string {
+  return `user-${crypto.randomUUID()}`
+}
+
+function metaOf(userId: string): Meta {
+  return { userId, cursor: 7, clockOffset: -3, lastTick: 1, lastSync: 2, guarding: false }
+}
+
+function bookmarkOf(id: string, title: string): PlaintextBookmark {
+  return { id, title, source: 'bookmarks', url: `https://example.org/${id}` }
+}
+
+function versionOf(id: string, title: string) {
+  return {
+    event_id: `event-${id}`,
+    timestamp: 5,
+    device_id: 'phone',
+    operation: 'create' as const,
+    data_hash: 'ab12',
+    bookmark: bookmarkOf(id, title),
+    confirmed: true,
+  }
+}
+
+function rowOf(id: string, title = 'title'): Row {
+  return { ...blankRow(id), version: versionOf(id, title) }
+}
+
+/** An edit that was sent, and a held delete. */
+function waitingRow(id: string, user_id: string): Row {
+  const change = {
+    ...{ id: `edit-${id}`, user_id, entity_type: 'bookmark' as const, entity_id: id, operation: 'update' as const },
+    ...{ timestamp: 6, device_id: 'laptop', encrypted_data: 'AQID', data_hash: 'cd34', base: 7 },
+  }
+  const held = { ...versionOf(id, ''), operation: 'delete' as const, data_hash: null, bookmark: null, base: 3 }
+  return { ...rowOf(id), waiting: [{ change, bookmark: bookmarkOf(id, 'edited'), sent: true }], held }
+}
+
+function sorted<Stored extends { rows: Row[] }>(stored: Stored): Stored {
+  return { ...stored, rows: [...stored.rows].sort((one, other) => (one.id < other.id ? -1 : 1)) }
+}
