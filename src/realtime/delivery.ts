@@ -4,7 +4,7 @@ import type { Database } from '../db/database.ts'
 import { findAliveLogins } from '../db/logins.ts'
 import type { Row } from '../db/rows.ts'
 import { findCounters } from '../db/users.ts'
-import { continueFrom } from '../sync/cursor.ts'
+import { continueFrom } from '../protocol/cursor.ts'
 import { toSyncEvent } from '../sync/event.ts'
 import { type Connection, closeCodes } from './connection.ts'
 

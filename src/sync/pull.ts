@@ -6,7 +6,7 @@ import { findDevice, saveCursor } from '../db/devices.ts'
 import { hasPulledWinner, settleDevice } from '../db/rejections.ts'
 import { bytesOf } from '../db/rows.ts'
 import { findCounters, lockUser } from '../db/users.ts'
-import { continueFrom } from './cursor.ts'
+import { continueFrom } from '../protocol/cursor.ts'
 import { type Device, unknownDevice } from './device.ts'
 import { toSyncEvent } from './event.ts'
 

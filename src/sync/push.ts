@@ -1,6 +1,6 @@
 import type { Schemas } from '../contract/schemas.ts'
+import { decide } from '../protocol/decide.ts'
 import { isFarAhead } from '../protocol/far-ahead.ts'
-import { decide } from './decide.ts'
 import { type Device, unknownDevice } from './device.ts'
 import { type WriteParts, writeRecords } from './write.ts'
 

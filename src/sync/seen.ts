@@ -2,17 +2,9 @@ import type { Trx } from '../db/database.ts'
 import { findCursors } from '../db/devices.ts'
 import type { StoredVersion } from '../db/rows.ts'
 import type { LockedUser } from '../db/users.ts'
-import { continueFrom } from './cursor.ts'
+import { continueFrom } from '../protocol/cursor.ts'
+import type { MadeBy, SeenUpTo } from '../protocol/decide.ts'
 import { unknownDevice } from './device.ts'
-
-export interface MadeBy {
-  device_id: string
-  /** The device's cursor when it made the change; if absent, the change counts as made at its last pull. */
-  base?: number
-}
-
-/** The sequence number up to which the device of a change had seen the user's changes when it made this one. */
-export type SeenUpTo = (change: MadeBy) => number
 
 /** Reads the cursors of the devices that replace another device's version without saying what they had seen. */
 export async function readSeen<Change extends MadeBy>(

@@ -4,11 +4,12 @@ import { saveLastSync } from '../db/devices.ts'
 import { saveRecords } from '../db/records.ts'
 import { type EntityKey, entityKey, type Rejection, type Row, rejections, type StoredVersion } from '../db/rows.ts'
 import { type LockedUser, lockUser, saveCounters } from '../db/users.ts'
+import type { MadeBy, SeenUpTo } from '../protocol/decide.ts'
 import type { Pulse } from '../pulse/pulse.ts'
 import { unknownDevice } from './device.ts'
 import { addedUsage, type QuotaLimits, withinQuota } from './quota.ts'
 import { liveDelta, type Replacement, toRow, type Winner } from './replacement.ts'
-import { type MadeBy, readSeen, type SeenUpTo } from './seen.ts'
+import { readSeen } from './seen.ts'
 
 export interface WriteParts {
   config: QuotaLimits

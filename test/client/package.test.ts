@@ -32,6 +32,7 @@ const examples = {
   'search.ts': 'Search',
   'extension.ts': 'A browser extension',
   'node.ts': 'Node',
+  'testing.ts': 'Testing an app',
 }
 
 await buildClient()
@@ -56,7 +57,7 @@ t.test('The package has its documents and licence, and types in place of its sou
 t.test('Every example of its README and every sample of the documents type-checks against it', async (t) => {
   const readme = await readFile(join(project, 'node_modules', name, 'README.md'), 'utf8')
   const code = [
-    ...Object.entries(examples).map(([file, title]) => [file, exampleOf(readme, title)] as const),
+    ...Object.entries(examples).flatMap(([file, title]) => examplesOf(readme, title, file)),
     ...samples.map(({ operationId, typescript }) => [`${operationId}.ts`, typescript] as const),
   ]
   for (const [file, source] of code) await writeFile(join(project, file), source)
@@ -103,6 +104,11 @@ t.test('Every entry point runs', async (t) => {
   await writeFile(join(project, 'run/all.js'), everyEntryPoint)
   const ran = await run(process.execPath, [join(project, 'run/all.js')])
   t.equal(ran.stdout, 'A title <DL><p> useBookmark\n')
+})
+
+t.test("The README's test runs on the fake service", async (t) => {
+  const { stdout } = await run(process.execPath, [join(project, 'testing.ts')])
+  t.equal(stdout, 'made offline\n')
 })
 
 t.test("The README's Node script keeps a copy of the bookmarks, live and then offline", async (t) => {
@@ -214,10 +220,10 @@ export const misspelt: client.PlaintextBookmark = { ...known, dateadded: '2026-1
 export const { dateadded } = known
 `
 
-/** The code of the section with this title. */
-function exampleOf(readme: string, title: string): string {
+/** The examples of the section with this title; the second is `2-` and the file's name. */
+function examplesOf(readme: string, title: string, file: string): [string, string][] {
   const section = readme.split('\n## ').find((part) => part.startsWith(title)) ?? ''
-  const [, code] = /```tsx?\n([\s\S]*?)```/.exec(section) ?? []
-  if (code === undefined) throw new Error(`The README has no example under ${title}`)
-  return code
+  const codes = [...section.matchAll(/```tsx?\n([\s\S]*?)```/g)].map(([, code = '']) => code)
+  if (codes.length === 0) throw new Error(`The README has no example under ${title}`)
+  return codes.map((code, index) => [index === 0 ? file : `${index + 1}-${file}`, code])
 }

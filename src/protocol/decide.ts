@@ -1,19 +1,40 @@
-import type { Schemas } from '../contract/schemas.ts'
-import type { StoredVersion } from '../db/rows.ts'
-import { compareVersions, isRetry, isSameChange, type Version } from '../protocol/versions.ts'
-import type { Winner } from './replacement.ts'
-import type { SeenUpTo } from './seen.ts'
-import type { Verdict } from './write.ts'
+import type { components } from '../../generated/openapi.ts'
+import { compareVersions, isRetry, isSameChange, type Version } from './versions.ts'
 
-type Change = Schemas['Change']
+type Change = components['schemas']['Change']
 
-export interface Decision extends Verdict {
+export interface MadeBy {
+  device_id: string
+  /** The device's cursor when it made the change; if absent, the change counts as made at its last pull. */
+  base?: number
+}
+
+/** The sequence number up to which the device of a change had seen the user's changes when it made this one. */
+export type SeenUpTo = (change: MadeBy) => number
+
+/** The current version of an entity, with its sequence number. */
+interface Stored extends Version {
+  stamp: number
+}
+
+interface Winner extends Required<Version> {
+  createdAt: number
+  resolution: 'device_id' | 'last_write_wins' | undefined
+  /** Whether it replaces another device's version that its own device had not seen. */
+  unseen: boolean
+}
+
+export interface Decision {
+  /** Replaces what is stored. */
+  winner: Winner | undefined
+  /** The device whose change was rejected. */
+  loser: string | undefined
   /** The changes that lost, each with the reason. */
   lost: Map<Change, string>
 }
 
 /** Decides between the stored version of an entity and all its changes in one push: the greatest of them wins. */
-export function decide(changes: Change[], stored: StoredVersion | undefined, seenUpTo: SeenUpTo): Decision {
+export function decide(changes: Change[], stored: Stored | undefined, seenUpTo: SeenUpTo): Decision {
   const greatest = changes.reduce((best, other) =>
     compareVersions(toVersion(other), toVersion(best)) > 0 ? other : best,
   )
@@ -46,7 +67,7 @@ export function decide(changes: Change[], stored: StoredVersion | undefined, see
 function resolve(
   winner: Change,
   changes: Change[],
-  stored: StoredVersion | undefined,
+  stored: Stored | undefined,
   overwritesUnseen: boolean,
 ): Winner['resolution'] {
   const beaten = [...changes, ...(stored ? [stored] : [])]
@@ -56,7 +77,7 @@ function resolve(
 }
 
 /** An edit gets a greater timestamp than the version that it edits: if they are equal, neither had seen the other. */
-function isUnseen(winner: Change, stored: StoredVersion, seenUpTo: SeenUpTo): boolean {
+function isUnseen(winner: Change, stored: Stored, seenUpTo: SeenUpTo): boolean {
   if (stored.device_id === winner.device_id) return false
   return stored.timestamp === winner.timestamp || stored.stamp > seenUpTo(winner)
 }
