@@ -64,6 +64,13 @@ export function encryptBookmark(
   }
 }
 
+/** The length of `encrypted_data` once the bookmark is sealed. */
+export function sealedLength(bookmark: PlaintextBookmark): number {
+  const { length } = utf8ToBytes(JSON.stringify(bookmark))
+  const bytes = 1 + NONCE_BYTES + SALT_BYTES + Math.ceil(length / PADDING) * PADDING + TAG_BYTES
+  return Math.ceil(bytes / 3) * 4
+}
+
 /**
  * Decrypts a record that the service returned, and checks that it is the one that was stored under this id.
  *

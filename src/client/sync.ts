@@ -9,6 +9,7 @@ import {
   restoreList,
 } from './sync/edits/import.ts'
 import { moveBookmark, type Place } from './sync/edits/move.ts'
+import { dropRefused, listRefused, type Quarantined, retryRefused } from './sync/edits/quarantine.ts'
 import { type PutOptions, putBookmarks, removeBookmarks } from './sync/edits/queue.ts'
 import { clientTransport, type OpenWebSocket, type Transport } from './sync/exchange/transport.ts'
 import { createEngine } from './sync/life/engine.ts'
@@ -104,6 +105,7 @@ export interface Sync {
    * Adds bookmarks, or replaces those with the same ids; all or none. An equal bookmark does not count as an edit.
    *
    * @throws RecordError `invalid-id`, `too-large`
+   * @throws RangeError `seen` is not a cursor
    * @throws StorageFullError nothing was stored
    */
   put(bookmarks: PlaintextBookmark | readonly PlaintextBookmark[], options?: PutOptions): Promise<void>
@@ -143,6 +145,16 @@ export interface Sync {
   rejectDeletions(): Promise<void>
 
   /**
+   * The edits that the service refused, and why. They stay on this device and hold up nothing else. An edit of such a
+   * bookmark takes the refused one's place and is sent; `start` and `syncNow` try again those that exceeded the quota.
+   */
+  quarantined(): Quarantined[]
+  /** Sends refused edits again. Default: all of them. */
+  retryQuarantined(ids?: string | readonly string[]): Promise<void>
+  /** Gives up refused edits: each bookmark is again as the service has it, or gone. */
+  dropQuarantined(ids: string | readonly string[]): Promise<void>
+
+  /**
    * Calls the listener at each event; returns a function that removes the listener.
    *
    * - `change` {ids, origin}: this device (`local`) or another one (`remote`) added, changed or deleted bookmarks; also
@@ -151,8 +163,8 @@ export interface Sync {
    *   edit, call `put(mine)`, or `remove(id)` if `mine` is null
    * - `status`: the result of `status()` has changed
    * - `error` {error, id}: RecordError, a bookmark that could not be decrypted and was skipped; RollbackError, a bookmark
-   *   that the service sent in an older version; StorageFullError or ApiError, which is retried later. Emitted in the tab
-   *   that talks to the service
+   *   that the service sent in an older version; ApiError with an id, an edit that the service refused (`quarantined`);
+   *   StorageFullError, or ApiError without an id, which is retried later. Emitted in the tab that talks to the service
    */
   on<Name extends keyof SyncEvents>(event: Name, listener: (event: SyncEvents[Name]) => void): () => void
 
@@ -220,6 +232,9 @@ export function createSyncOver(
       run.edit((signal) => restoreList(engine, opened, { ...options, signal }), options.signal),
     approveDeletions: () => run.edit(() => deletions.approve()),
     rejectDeletions: () => run.edit(() => deletions.reject()),
+    quarantined: () => listRefused(replica),
+    retryQuarantined: (ids) => run.edit(() => retryRefused(engine, ids === undefined ? undefined : [ids].flat())),
+    dropQuarantined: (ids) => run.edit(() => dropRefused(engine, [ids].flat())),
     on: (event, listener) => emitter.on(event, listener),
     signOut: (options = {}) => signOut(engine, run, options),
   }

@@ -3,6 +3,7 @@ import { type BackupParts, backupTools } from './backups.ts'
 import { conflictList } from './conflicts.ts'
 import { button, element } from './dom.ts'
 import { openEditor } from './editor.ts'
+import { refusedList } from './refused.ts'
 import { createTreeView } from './tree-view.ts'
 import type { VaultOwner } from './vault.ts'
 import { vaultTools } from './vault-tools.ts'
@@ -28,6 +29,7 @@ export function showBookmarks(main: HTMLElement, app: App): void {
     ),
     heldDeletions(sync),
     conflictList(sync),
+    refusedList(sync),
     element(
       'div',
       { className: 'bar' },

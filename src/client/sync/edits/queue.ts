@@ -20,6 +20,7 @@ export async function putBookmarks(
   bookmarks: readonly PlaintextBookmark[],
   { seen = parts.replica.meta.cursor }: PutOptions = {},
 ): Promise<void> {
+  if (!Number.isSafeInteger(seen) || seen < 0) throw new RangeError(`seen must be what seen() returned, not ${seen}`)
   await queueEdits(parts, await sealAll(parts.keys, bookmarks), seen)
 }
 

@@ -1,49 +1,85 @@
 import type { Replica } from '../store/replica.ts'
-import type { Waiting } from '../store/store.ts'
+import type { Refusal, Row, Waiting } from '../store/store.ts'
 
 const mostChanges = 500
 const mostBytes = 4 * 1024 * 1024
 /** The approximate size of a change without its ciphertext. */
 const overheadBytes = 600
 
-/**
- * The next changes to push, the first of each bookmark. They are marked as sent before they are, because from then on the
- * service may have them. Each is returned as it was before, so its `sent` tells whether it had been sent earlier.
- */
-export async function takeBatch(
-  { replica, userId }: { replica: Replica; userId: string },
-  fits: (waiting: Waiting) => boolean,
-): Promise<Waiting[]> {
-  const ids: string[] = []
+interface BatchParts {
+  replica: Replica
+  userId: string
+}
+
+/** The next changes to push, one of each bookmark. */
+export function nextBatch({ replica, userId }: BatchParts): Waiting[] {
+  const batch: Waiting[] = []
   let bytes = 0
   for (const id of replica.waiting) {
-    const first = replica.rows.get(id)?.waiting[0]
-    if (!first || !fits(first)) continue
-    bytes += overheadBytes + (first.change.encrypted_data?.length ?? 0)
-    if (ids.length === mostChanges || (ids.length > 0 && bytes > mostBytes)) break
-    ids.push(id)
+    const next = nextOf(replica.rows.get(id))
+    if (next?.change.user_id !== userId) continue
+    bytes += overheadBytes + (next.change.encrypted_data?.length ?? 0)
+    if (batch.length === mostChanges || (batch.length > 0 && bytes > mostBytes)) break
+    batch.push(next)
   }
+  return batch
+}
+
+/**
+ * Marks the changes of these bookmarks as sent before they are, because from then on the service may have them. Each is
+ * returned as it was before, so its `sent` tells whether the service may have had it earlier.
+ */
+export async function markSent({ replica, userId }: BatchParts, ids: readonly string[]): Promise<Waiting[]> {
   if (ids.length === 0) return []
   return replica.commit(ids, 'remote', (draft) =>
     ids.flatMap((id) => {
       const row = draft.get(id)
-      const [first, ...behind] = row.waiting
-      if (!first || !fits(first) || first.change.user_id !== userId) return []
-      if (!first.sent) draft.set({ ...row, waiting: [{ ...first, sent: true }, ...behind] })
-      return first
+      const next = nextOf(row)
+      if (next?.change.user_id !== userId) return []
+      const place = row.waiting.indexOf(next)
+      // It takes the place of the refused ones before it, of which the service may have one nevertheless.
+      const before = { ...next, sent: row.waiting.slice(0, place + 1).some(({ sent }) => sent) }
+      if (place > 0 || !next.sent) {
+        draft.set({ ...row, waiting: [{ ...next, sent: true }, ...row.waiting.slice(place + 1)] })
+      }
+      return before
     }),
   )
 }
 
-/** Unmarks the changes of a batch that the service refused as a whole, except those that had been sent earlier. */
-export async function returnBatch(replica: Replica, batch: readonly Waiting[]): Promise<void> {
-  const unsent = new Map(batch.filter(({ sent }) => !sent).map((waiting) => [waiting.change.entity_id, waiting]))
-  await replica.commit([...unsent.keys()], 'remote', (draft) => {
-    for (const [id, waiting] of unsent) {
-      const row = draft.get(id)
-      const [first, ...behind] = row.waiting
+/**
+ * Unmarks changes that the service refused, except those that had been sent earlier. With a `refusal`, they are not sent
+ * again by themselves; `error` reports it. Returns how many were found.
+ */
+export async function returnBatch(
+  replica: Replica,
+  batch: readonly Waiting[],
+  refusal?: Refusal,
+  error?: Error,
+): Promise<number> {
+  if (batch.length === 0) return 0
+  return replica.commit(idsOf(batch), 'remote', (draft) => {
+    let found = 0
+    for (const waiting of batch) {
+      const row = draft.get(waiting.change.entity_id)
+      const place = row.waiting.findIndex(({ change }) => change.id === waiting.change.id)
+      if (place === -1) continue
+      found++
+      const behind = row.waiting.slice(place + 1)
+      const returned = refusal ? { ...waiting, refusal } : waiting
       // An edit made in the meantime replaces it.
-      if (first?.change.id === waiting.change.id) draft.set({ ...row, waiting: behind.length > 0 ? behind : [waiting] })
+      draft.set({ ...row, waiting: behind.length > 0 && !waiting.sent ? behind : [returned, ...behind] })
+      if (error && behind.length === 0) draft.errors.push({ error, id: row.id })
     }
+    return found
   })
+}
+
+export function idsOf(batch: readonly Waiting[]): string[] {
+  return batch.map(({ change }) => change.entity_id)
+}
+
+/** Refused changes are not sent again, but an edit made after them is. */
+function nextOf(row: Row | undefined): Waiting | undefined {
+  return row?.waiting.find(({ refusal }) => refusal === undefined)
 }

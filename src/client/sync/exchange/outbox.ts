@@ -3,23 +3,32 @@ import { Alarm } from '../../timing/alarm.ts'
 /** Rings when an edit has been queued, and knows whether sending the pending changes is worthwhile. */
 export class Outbox extends Alarm {
   #isRefused = false
+  #triesQuota = false
 
   get isRefused(): boolean {
     return this.#isRefused
   }
 
-  /** The service refused a batch because of its content: sending it again would bring the same response. */
+  /** The service refuses one change after the other: sending more would bring the same response. */
   refuse(): void {
     this.#isRefused = true
   }
 
-  /** Allows the refused batch to be sent again: something has changed, or the user asks for it. */
+  /** The user asks for it: everything is sent again, including what exceeded the quota. */
   reopen(): void {
     this.#isRefused = false
+    this.#triesQuota = true
+  }
+
+  /** Whether what exceeded the quota is to be sent again; once only. */
+  takeQuotaTry(): boolean {
+    const tries = this.#triesQuota
+    this.#triesQuota = false
+    return tries
   }
 
   override ring(): void {
-    this.reopen()
+    this.#isRefused = false
     super.ring()
   }
 }

@@ -1,11 +1,13 @@
-import { ApiError } from '../../errors.ts'
+import type { ApiError } from '../../errors.ts'
+import { retryOverQuota } from '../edits/quarantine.ts'
 import { versionOf } from '../store/row.ts'
 import { correctClock } from '../store/service-clock.ts'
 import type { Waiting } from '../store/store.ts'
-import { returnBatch, takeBatch } from './batch.ts'
+import { idsOf, markSent, nextBatch, returnBatch } from './batch.ts'
 import { settleFirst } from './merge.ts'
 import type { Outbox } from './outbox.ts'
 import type { PullParts } from './pull.ts'
+import { isRefusal, overQuota, Refusals, toRefusal } from './refusals.ts'
 import { resolveRejected } from './rejected.ts'
 import type { PushResponse } from './transport.ts'
 
@@ -15,39 +17,79 @@ export interface PushParts extends PullParts {
 
 /**
  * Sends the pending changes in batches. A change leaves the queue only when a response, or a version that the service
- * sent, settles it. So if a response is lost, the change is sent again as the same event.
+ * sent, settles it. So if a response is lost, the change is sent again as the same event. One that the service refuses
+ * stays here (`quarantined`), and holds up no other.
  */
 export async function pushAll(parts: PushParts, signal: AbortSignal): Promise<void> {
-  if (parts.outbox.isRefused) return
+  const { outbox } = parts
+  if (outbox.isRefused) return
+  if (outbox.takeQuotaTry()) await retryOverQuota(parts)
+  const refusals = new Refusals()
   try {
-    await pushWaiting(parts, signal, () => true)
+    for (;;) {
+      const batch = nextBatch(parts)
+      if (batch.length === 0 || !(await pushBatch(parts, batch, refusals, signal))) return
+    }
   } catch (error) {
-    if (!isRefusal(error)) throw error
-    parts.outbox.refuse()
-    // Above the quota, the service still accepts deletes that are sent on their own.
-    if (error.status === 413) await pushWaiting(parts, signal, isDelete)
+    if (isRefusal(error)) outbox.refuse()
     throw error
   }
 }
 
-async function pushWaiting(parts: PushParts, signal: AbortSignal, fits: (waiting: Waiting) => boolean): Promise<void> {
-  for (;;) {
-    const batch = await takeBatch(parts, fits)
-    if (batch.length === 0) return
-    const answer = await send(parts, batch, signal)
-    signal.throwIfAborted()
+/** Returns whether anything could be sent or decided. */
+async function pushBatch(
+  parts: PushParts,
+  next: readonly Waiting[],
+  refusals: Refusals,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { sendable, hopeless } = refusals.sort(parts.replica, next)
+  const decided = await returnBatch(parts.replica, hopeless, overQuota)
+  const batch = await markSent(parts, idsOf(sendable))
+  if (batch.length === 0) return decided > 0
+  const answer = await send(parts, batch, signal)
+  signal.throwIfAborted()
+  if (isRefusal(answer)) {
+    await split(parts, batch, answer, refusals, signal)
+  } else {
+    refusals.reset()
     const rejected = await settle(parts, batch, answer)
     if (rejected.length > 0) await resolveRejected(parts, rejected, answer.timestamp, signal)
   }
+  return true
 }
 
-async function send(parts: PushParts, batch: readonly Waiting[], signal: AbortSignal): Promise<PushResponse> {
+async function send(
+  parts: PushParts,
+  batch: readonly Waiting[],
+  signal: AbortSignal,
+): Promise<PushResponse | ApiError> {
   try {
     return await parts.transport.push({ changes: batch.map(({ change }) => change) }, { signal })
   } catch (error) {
-    if (isRefusal(error)) await returnBatch(parts.replica, batch)
+    if (isRefusal(error)) return error
     throw error
   }
+}
+
+/** After a batch was refused as a whole: sends its halves, until the refused change is alone. */
+async function split(
+  parts: PushParts,
+  batch: readonly Waiting[],
+  error: ApiError,
+  refusals: Refusals,
+  signal: AbortSignal,
+): Promise<void> {
+  const { replica } = parts
+  const [first] = batch
+  if (batch.length === 1 && first) {
+    await returnBatch(replica, batch, toRefusal(error), error)
+    refusals.add(replica, first, error)
+    return
+  }
+  await returnBatch(replica, batch)
+  const half = Math.ceil(batch.length / 2)
+  for (const part of [batch.slice(0, half), batch.slice(half)]) await pushBatch(parts, part, refusals, signal)
 }
 
 /** Returns the changes that were not accepted. */
@@ -64,12 +106,4 @@ async function settle(parts: PushParts, batch: readonly Waiting[], answer: PushR
     }
   })
   return batch.filter(({ change }) => !accepted.has(change.id))
-}
-
-function isRefusal(error: unknown): error is ApiError {
-  return error instanceof ApiError && (error.status === 400 || error.status === 413)
-}
-
-function isDelete({ change }: Waiting): boolean {
-  return change.operation === 'delete'
 }

@@ -23,8 +23,9 @@ export class StatusBoard {
   }
 
   read(): SyncStatus {
-    const { meta, waiting, held, live } = this.#replica
-    const status = { lastSync: meta.lastSync, waiting: waiting.size }
+    const { meta, waiting, quarantined, held, live } = this.#replica
+    const refused = quarantined.size > 0 && { quarantined: quarantined.size }
+    const status = { lastSync: meta.lastSync, waiting: waiting.size, ...refused }
     if (!meta.guarding || held.size === 0) return { state: this.#state, ...status }
     const state = this.#state === 'signed-out' ? this.#state : 'paused'
     return { state, ...status, heldDeletions: { count: held.size, of: live.size } }

@@ -24,6 +24,8 @@ export interface SyncStatus {
   lastSync: number
   /** Number of bookmarks with an edit that the service has not confirmed. */
   waiting: number
+  /** How many of them the service refused: see `quarantined`. Undefined if it refused none. */
+  quarantined?: number
   /** The number of other devices' deletes that wait for `approveDeletions` or `rejectDeletions`, and of all bookmarks. */
   heldDeletions?: { count: number; of: number }
 }

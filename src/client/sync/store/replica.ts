@@ -2,7 +2,7 @@ import type { PlaintextBookmark } from '../../bookmark.ts'
 import { UnsentChangesError } from '../../errors.ts'
 import { Draft } from './draft.ts'
 import type { Conflict, Emitter, SyncEvents } from './emitter.ts'
-import { blankRow, isBlank, viewOf } from './row.ts'
+import { blankRow, isBlank, isQuarantined, viewOf } from './row.ts'
 import type { Meta, Row, Store, Stored } from './store.ts'
 import type { Tabs } from './tabs.ts'
 
@@ -26,6 +26,8 @@ export class Replica {
   readonly live = new Map<string, PlaintextBookmark>()
   /** Ids with pending changes, oldest first. */
   readonly waiting = new Set<string>()
+  /** Those of them whose last edit the service refused. */
+  readonly quarantined = new Set<string>()
   readonly held = new Set<string>()
   /** Bookmarks that may have another place in the tree, or another content, since it was last read. */
   readonly touched = new Set<string>()
@@ -123,7 +125,8 @@ export class Replica {
 
   /** Clears this copy in memory; the store stays as it is. */
   forget(): void {
-    for (const collection of [this.rows, this.live, this.waiting, this.held, this.touched]) collection.clear()
+    const all = [this.rows, this.live, this.waiting, this.quarantined, this.held, this.touched]
+    for (const collection of all) collection.clear()
     this.meta = newMeta(this.#parts.userId)
   }
 
@@ -189,6 +192,7 @@ export class Replica {
       if (isBlank(row)) this.rows.delete(row.id)
       else this.rows.set(row.id, row)
       keep(this.waiting, row.id, row.waiting.length > 0)
+      keep(this.quarantined, row.id, isQuarantined(row))
       keep(this.held, row.id, row.held !== null)
       const isSame = before.data_hash === after.data_hash
       if (!isSame || before.timestamp !== after.timestamp) this.touched.add(row.id)

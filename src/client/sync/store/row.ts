@@ -27,6 +27,11 @@ export function isBlank({ version, waiting, held, unreadable }: Row): boolean {
   return !version && waiting.length === 0 && !held && !unreadable
 }
 
+/** Whether the row's last edit was refused, so that nothing of it is sent. */
+export function isQuarantined({ waiting }: Row): boolean {
+  return waiting.at(-1)?.refusal !== undefined
+}
+
 /** The newest version that the service sent, whether visible or held. */
 export function newestOf(row: Row): Version | null {
   return row.held ?? row.version

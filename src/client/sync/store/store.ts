@@ -16,6 +16,16 @@ export interface Version {
   confirmed: boolean
 }
 
+/** Why the service did not take a change. It stored nothing of it. */
+export interface Refusal {
+  /** `quota`: it would exceed the user's quota; `refused`: it is malformed or too large */
+  reason: 'quota' | 'refused'
+  /** HTTP status. */
+  status: number
+  /** The service's text. */
+  message: string
+}
+
 /** A change that the service has not confirmed yet. */
 export interface Waiting {
   /** The change as it is pushed. If its `user_id` is another user's, it is never sent. */
@@ -24,6 +34,8 @@ export interface Waiting {
   bookmark: PlaintextBookmark | null
   /** Whether it was sent at least once, so that the service may have it. */
   sent: boolean
+  /** It is not sent again until the user edits or retries it. */
+  refusal?: Refusal
 }
 
 /** Another device's delete, held until the pull that brought it has ended or the user approves it. */

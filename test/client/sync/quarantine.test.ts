@@ -1,0 +1,167 @@
+/** One change that the service refuses does not hold up the others. */
+import t from 'tap'
+import { ApiError, UnsentChangesError } from '../../../src/client/errors.ts'
+import type { Change } from '../../../src/client/sync/exchange/transport.ts'
+import { bookmark, type Device } from './device.ts'
+import { type Call, down, type Fate, refused, up } from './network.ts'
+import { openPeople, shown } from './person.ts'
+import { disks } from './stores.ts'
+import { until } from './turns.ts'
+
+const people = await openPeople()
+const malformed = new ApiError(400, 'body/changes/7/base must be integer')
+
+for (const [where, makeDisk] of Object.entries(disks)) {
+  t.test(`a refused change, with a store ${where}`, async (t) => {
+    t.test('is found in its batch and kept with its reason, also over a reload, and all others are sent', async (t) => {
+      const person = await people.person(t)
+      const disk = makeDisk()
+      const a = person.device('a', { store: disk(person.user.userId) })
+      await a.sync.put(numbered(1000))
+      a.network.fate = refusing(malformed, ({ entity_id }) => entity_id === 'b7')
+      await a.sync.syncNow()
+      t.equal(Object.keys(await person.stored()).length, 999)
+      t.ok(pushes(a) <= 20, `${pushes(a)} pushes`)
+      t.match(a.sync.status(), { waiting: 1, quarantined: 1 })
+      t.match(a.errors, [{ id: 'b7', error: malformed }])
+      await a.sync.stop()
+
+      const again = person.device('a', { store: disk(person.user.userId) })
+      await again.sync.start()
+      await until(() => again.network.socket !== undefined)
+      t.same(again.sync.quarantined(), [
+        { id: 'b7', bookmark: bookmark('b7', '7'), reason: 'refused', status: 400, message: malformed.message },
+      ])
+      t.equal(pushes(again), 0, 'it is not sent again by itself')
+      t.same(again.sync.get('b7'), bookmark('b7', '7'))
+    })
+
+    t.test('is replaced by an edit of it, which is sent', async (t) => {
+      const { person, a } = await oneRefused(t)
+      await a.sync.put(bookmark('b1', 'edited'))
+      t.same(a.sync.quarantined(), [])
+      await a.sync.syncNow()
+      t.same(await person.stored(), { b0: '0', b1: 'edited', b2: '2' })
+      t.equal(a.sync.status().quarantined, undefined)
+    })
+
+    t.test('is sent again if the user retries it', async (t) => {
+      const { person, a } = await oneRefused(t)
+      await a.sync.retryQuarantined('b1')
+      t.same(a.sync.quarantined(), [])
+      await a.sync.syncNow()
+      t.same(await person.stored(), { b0: '0', b1: '1', b2: '2' })
+    })
+
+    t.test('is gone if the user drops it', async (t) => {
+      const { person, a } = await oneRefused(t)
+      await t.rejects(a.sync.signOut(), new UnsentChangesError(1))
+      await a.sync.dropQuarantined(['b1', 'b2', 'nothing'])
+      t.same([shown(a), a.sync.quarantined(), a.sync.status().waiting], [{ b0: '0', b2: '2' }, [], 0])
+      await a.sync.syncNow()
+      t.same(await person.stored(), { b0: '0', b2: '2' })
+    })
+
+    t.test('that may have arrived before is replaced by an edit, too', async (t) => {
+      const person = await people.person(t)
+      const a = person.device('a', { store: makeDisk()(person.user.userId) })
+      await a.sync.put(bookmark('x', 'one'))
+      a.network.fate = (call) => (call.name === 'push' ? down(call) : call.send())
+      await t.rejects(a.sync.syncNow(), { name: 'OfflineError' })
+      a.network.fate = refused
+      await a.sync.syncNow()
+      t.match(a.sync.quarantined(), [{ id: 'x', reason: 'quota' }])
+      a.network.fate = up
+      await a.sync.remove('x')
+      await a.sync.syncNow()
+      t.same([await person.stored(), a.sync.status().waiting, a.sync.quarantined()], [{}, 0, []])
+    })
+
+    async function oneRefused(t: Parameters<typeof people.person>[0]) {
+      const person = await people.person(t)
+      const a = person.device('a', { store: makeDisk()(person.user.userId) })
+      await a.sync.put(numbered(3))
+      a.network.fate = refusing(malformed, ({ entity_id }) => entity_id === 'b1')
+      await a.sync.syncNow()
+      t.match(a.sync.quarantined(), [{ id: 'b1' }])
+      a.network.fate = up
+      return { person, a }
+    }
+  })
+}
+
+t.test('beyond the quota, what fits is sent, the rest waits for room, and few requests find out', async (t) => {
+  const person = await people.person(t)
+  const a = person.device('a')
+  const full = new ApiError(413, 'Storage quota exceeded')
+  const room = { records: 300 }
+  a.network.fate = async (call) => {
+    const created = changesOf(call).filter(({ operation }) => operation === 'create').length
+    if (created > room.records) throw full
+    const answer = await call.send()
+    room.records -= created
+    return answer
+  }
+  await a.sync.put(numbered(2000))
+  await a.sync.syncNow()
+  t.equal(Object.keys(await person.stored()).length, 300)
+  t.match(a.sync.status(), { waiting: 1700, quarantined: 1700 })
+  t.ok(pushes(a) <= 30, `${pushes(a)} pushes`)
+  await a.sync.remove(['b0', 'b1999'])
+  await a.sync.put(bookmark('b1', 'edited'))
+  await a.sync.start()
+  await until(() => a.sync.status().waiting === 1699 && a.network.socket !== undefined)
+  t.match(await person.stored(), { b1: 'edited' }, 'deletes and edits go on')
+
+  room.records = 5000
+  await a.sync.syncNow()
+  t.same(a.sync.status().waiting, 0)
+  t.equal(Object.keys(await person.stored()).length, 1998)
+})
+
+t.test('a service that refuses everything is not asked for each change', async (t) => {
+  const person = await people.person(t)
+  const a = person.device('a')
+  a.network.fate = refusing(malformed, () => true)
+  await a.sync.put(numbered(1500))
+  await t.rejects(a.sync.syncNow(), malformed)
+  t.ok(pushes(a) <= 250, `${pushes(a)} pushes`)
+  await a.sync.start()
+  await person.world.pass(600_000)
+  await until(() => a.network.socket !== undefined)
+  const before = pushes(a)
+  await person.world.pass(600_000)
+  t.equal(pushes(a), before, 'it is not asked again by itself')
+  a.network.fate = up
+  await a.sync.retryQuarantined()
+  await a.sync.syncNow()
+  t.equal(Object.keys(await person.stored()).length, 1500)
+})
+
+t.test('put refuses a cursor that is none at the call, and nothing is stored', async (t) => {
+  const a = (await people.person(t)).device('a')
+  for (const seen of [Number.NaN, -1, 0.5, Number.POSITIVE_INFINITY]) {
+    await t.rejects(a.sync.put(bookmark('x', 'one'), { seen }), RangeError)
+  }
+  t.same([shown(a), a.sync.status().waiting], [{}, 0])
+})
+
+/** The service refuses each push that contains such a change, as a whole. */
+function refusing(error: ApiError, isBad: (change: Change) => boolean): Fate {
+  return (call) => {
+    if (changesOf(call).some(isBad)) return Promise.reject(error)
+    return call.send()
+  }
+}
+
+function changesOf({ name, body }: Call): Change[] {
+  return name === 'push' ? (body as { changes: Change[] }).changes : []
+}
+
+function pushes({ network }: Device): number {
+  return network.calls.filter((name) => name === 'push').length
+}
+
+function numbered(count: number): ReturnType<typeof bookmark>[] {
+  return Array.from({ length: count }, (_, index) => bookmark(`b${index}`, String(index)))
+}
