@@ -5,6 +5,7 @@ import { memoryStore } from '../../../src/client/sync/store/memory.ts'
 import type { Store } from '../../../src/client/sync/store/store.ts'
 import type { Tabs } from '../../../src/client/sync/store/tabs.ts'
 import { createSyncOver, type Sync } from '../../../src/client/sync.ts'
+import type { Clock } from '../../../src/client/timing/clock.ts'
 import type { TestUser } from '../../support/app.ts'
 import type { World } from './clock.ts'
 import { Network } from './network.ts'
@@ -30,6 +31,8 @@ export interface DeviceOptions {
   id: string
   /** How far ahead its clock is (ms). */
   skew?: number
+  /** Instead of the world's. */
+  clock?: Clock
   store?: Store
   tabs?: Tabs
   network?: Network
@@ -46,7 +49,7 @@ export function openDevice(options: DeviceOptions): Device {
     deviceId: id,
     store,
     tabs,
-    clock: world.clock(skew),
+    clock: options.clock ?? world.clock(skew),
     random,
   })
   const device: Device = { id, sync, network, store, keys, changes: [], conflicts: [], errors: [], states: [] }

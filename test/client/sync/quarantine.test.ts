@@ -17,10 +17,10 @@ for (const [where, makeDisk] of Object.entries(disks)) {
       const person = await people.person(t)
       const disk = makeDisk()
       const a = person.device('a', { store: disk(person.user.userId) })
-      await a.sync.put(numbered(1000))
+      await a.sync.put(numbered(400))
       a.network.fate = refusing(malformed, ({ entity_id }) => entity_id === 'b7')
       await a.sync.syncNow()
-      t.equal(Object.keys(await person.stored()).length, 999)
+      t.equal(Object.keys(await person.stored()).length, 399)
       t.ok(pushes(a) <= 20, `${pushes(a)} pushes`)
       t.match(a.sync.status(), { waiting: 1, quarantined: 1 })
       t.match(a.errors, [{ id: 'b7', error: malformed }])
@@ -102,28 +102,28 @@ t.test('beyond the quota, what fits is sent, the rest waits for room, and few re
     room.records -= created
     return answer
   }
-  await a.sync.put(numbered(2000))
+  await a.sync.put(numbered(700))
   await a.sync.syncNow()
   t.equal(Object.keys(await person.stored()).length, 300)
-  t.match(a.sync.status(), { waiting: 1700, quarantined: 1700 })
+  t.match(a.sync.status(), { waiting: 400, quarantined: 400 })
   t.ok(pushes(a) <= 30, `${pushes(a)} pushes`)
-  await a.sync.remove(['b0', 'b1999'])
+  await a.sync.remove(['b0', 'b699'])
   await a.sync.put(bookmark('b1', 'edited'))
   await a.sync.start()
-  await until(() => a.sync.status().waiting === 1699 && a.network.socket !== undefined)
+  await until(() => a.sync.status().waiting === 399 && a.network.socket !== undefined)
   t.match(await person.stored(), { b1: 'edited' }, 'deletes and edits go on')
 
   room.records = 5000
   await a.sync.syncNow()
   t.same(a.sync.status().waiting, 0)
-  t.equal(Object.keys(await person.stored()).length, 1998)
+  t.equal(Object.keys(await person.stored()).length, 698)
 })
 
 t.test('a service that refuses everything is not asked for each change', async (t) => {
   const person = await people.person(t)
   const a = person.device('a')
   a.network.fate = refusing(malformed, () => true)
-  await a.sync.put(numbered(1500))
+  await a.sync.put(numbered(300))
   await t.rejects(a.sync.syncNow(), malformed)
   t.ok(pushes(a) <= 250, `${pushes(a)} pushes`)
   await a.sync.start()
@@ -135,7 +135,7 @@ t.test('a service that refuses everything is not asked for each change', async (
   a.network.fate = up
   await a.sync.retryQuarantined()
   await a.sync.syncNow()
-  t.equal(Object.keys(await person.stored()).length, 1500)
+  t.equal(Object.keys(await person.stored()).length, 300)
 })
 
 t.test('put refuses a cursor that is none at the call, and nothing is stored', async (t) => {

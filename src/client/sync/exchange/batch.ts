@@ -1,4 +1,7 @@
+import type { Clock } from '../../timing/clock.ts'
+import type { Draft } from '../store/draft.ts'
 import type { Replica } from '../store/replica.ts'
+import { correctedNow, isAhead, nextTick } from '../store/service-clock.ts'
 import type { Refusal, Row, Waiting } from '../store/store.ts'
 
 const mostChanges = 500
@@ -9,6 +12,7 @@ const overheadBytes = 600
 interface BatchParts {
   replica: Replica
   userId: string
+  clock: Clock
 }
 
 /** The next changes to push, one of each bookmark. */
@@ -29,7 +33,7 @@ export function nextBatch({ replica, userId }: BatchParts): Waiting[] {
  * Marks the changes of these bookmarks as sent before they are, because from then on the service may have them. Each is
  * returned as it was before, so its `sent` tells whether the service may have had it earlier.
  */
-export async function markSent({ replica, userId }: BatchParts, ids: readonly string[]): Promise<Waiting[]> {
+export async function markSent({ replica, userId, clock }: BatchParts, ids: readonly string[]): Promise<Waiting[]> {
   if (ids.length === 0) return []
   return replica.commit(ids, 'remote', (draft) =>
     ids.flatMap((id) => {
@@ -38,13 +42,24 @@ export async function markSent({ replica, userId }: BatchParts, ids: readonly st
       if (next?.change.user_id !== userId) return []
       const place = row.waiting.indexOf(next)
       // It takes the place of the refused ones before it, of which the service may have one nevertheless.
-      const before = { ...next, sent: row.waiting.slice(0, place + 1).some(({ sent }) => sent) }
+      const sent = row.waiting.slice(0, place + 1).some((one) => one.sent)
+      const before = next.sent ? next : { ...next, sent, change: restamped(draft, row, next.change, clock) }
       if (place > 0 || !next.sent) {
-        draft.set({ ...row, waiting: [{ ...next, sent: true }, ...row.waiting.slice(place + 1)] })
+        draft.set({ ...row, waiting: [{ ...before, sent: true }, ...row.waiting.slice(place + 1)] })
       }
       return before
     }),
   )
+}
+
+/** The change, which was never sent, as made now if it was made while this device's clock was far ahead. */
+function restamped(draft: Draft, row: Row, change: Waiting['change'], clock: Clock): Waiting['change'] {
+  if (!isAhead(change.timestamp, correctedNow(clock, draft.meta))) return change
+  const earlier = row.waiting.map((one) => one.change).filter(({ id }) => id !== change.id)
+  const known = [row.version, row.held, row.unreadable, ...earlier].map((version) => version?.timestamp ?? 0)
+  const tick = nextTick(clock, draft.meta)
+  draft.setMeta({ lastTick: tick })
+  return { ...change, timestamp: Math.max(tick, ...known.map((time) => time + 1)) }
 }
 
 /**

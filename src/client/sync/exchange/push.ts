@@ -1,7 +1,7 @@
 import type { ApiError } from '../../errors.ts'
 import { retryOverQuota } from '../edits/quarantine.ts'
 import { versionOf } from '../store/row.ts'
-import { correctClock } from '../store/service-clock.ts'
+import { correctClock, isClockTrusted, type TimeAnswer } from '../store/service-clock.ts'
 import type { Waiting } from '../store/store.ts'
 import { idsOf, markSent, nextBatch, returnBatch } from './batch.ts'
 import { settleFirst } from './merge.ts'
@@ -10,6 +10,9 @@ import type { PullParts } from './pull.ts'
 import { isRefusal, overQuota, Refusals, toRefusal } from './refusals.ts'
 import { resolveRejected } from './rejected.ts'
 import type { PushResponse } from './transport.ts'
+
+/** A clock that was wrong by less does little harm, and most edits are made within it after the last change. */
+const longMs = 3_600_000
 
 export interface PushParts extends PullParts {
   outbox: Outbox
@@ -24,6 +27,7 @@ export async function pushAll(parts: PushParts, signal: AbortSignal): Promise<vo
   const { outbox } = parts
   if (outbox.isRefused) return
   if (outbox.takeQuotaTry()) await retryOverQuota(parts)
+  await compareClocks(parts, signal)
   const refusals = new Refusals()
   try {
     for (;;) {
@@ -34,6 +38,21 @@ export async function pushAll(parts: PushParts, signal: AbortSignal): Promise<vo
     if (isRefusal(error)) outbox.refuse()
     throw error
   }
+}
+
+/**
+ * Asks for the service's time, by a push of nothing, before edits are sent that a clock far ahead may have stamped: once
+ * accepted, they would win for as long as it is ahead. Before the first pull there is nobody to win over.
+ */
+async function compareClocks({ replica, transport, clock }: PushParts, signal: AbortSignal): Promise<void> {
+  const { meta, rows, waiting } = replica
+  if (meta.cursor === 0 || isClockTrusted(clock, meta)) return
+  const isLate = (id: string) => rows.get(id)?.waiting.some(({ change }) => change.timestamp > meta.cursor + longMs)
+  if (![...waiting].some(isLate)) return
+  const sentAt = clock.now()
+  const { timestamp: serverTime } = await transport.push({ changes: [] }, { signal })
+  const heardAt = clock.now()
+  await replica.commit([], 'remote', (draft) => correctClock(draft, { serverTime, sentAt, heardAt }))
 }
 
 /** Returns whether anything could be sent or decided. */
@@ -47,13 +66,15 @@ async function pushBatch(
   const decided = await returnBatch(parts.replica, hopeless, overQuota)
   const batch = await markSent(parts, idsOf(sendable))
   if (batch.length === 0) return decided > 0
+  const sentAt = parts.clock.now()
   const answer = await send(parts, batch, signal)
+  const heardAt = parts.clock.now()
   signal.throwIfAborted()
   if (isRefusal(answer)) {
     await split(parts, batch, answer, refusals, signal)
   } else {
     refusals.reset()
-    const rejected = await settle(parts, batch, answer)
+    const rejected = await settle(parts, batch, answer, { serverTime: answer.timestamp, sentAt, heardAt })
     if (rejected.length > 0) await resolveRejected(parts, rejected, answer.timestamp, signal)
   }
   return true
@@ -93,12 +114,16 @@ async function split(
 }
 
 /** Returns the changes that were not accepted. */
-async function settle(parts: PushParts, batch: readonly Waiting[], answer: PushResponse): Promise<Waiting[]> {
-  const { replica, clock } = parts
+async function settle(
+  { replica }: PushParts,
+  batch: readonly Waiting[],
+  answer: PushResponse,
+  time: TimeAnswer,
+): Promise<Waiting[]> {
   const accepted = new Set(answer.accepted_ids)
   const ids = batch.map(({ change }) => change.entity_id)
   await replica.commit(ids, 'remote', (draft) => {
-    correctClock(draft, clock, answer.timestamp)
+    correctClock(draft, time)
     for (const { change } of batch) {
       const row = draft.get(change.entity_id)
       const [first] = row.waiting

@@ -3,6 +3,7 @@ import { Alarm } from '../../timing/alarm.ts'
 import type { Clock } from '../../timing/clock.ts'
 import type { StampedEvent } from '../exchange/take.ts'
 import type { RealtimeSocket } from '../exchange/transport.ts'
+import type { TimeAnswer } from '../store/service-clock.ts'
 
 type Messages = components['schemas']
 type ServerMessage = Messages[`${'Connected' | 'Sync' | 'Ping' | 'Pong' | 'Error'}Message`]
@@ -17,16 +18,18 @@ export class Channel {
   readonly activity = new Alarm()
   readonly #socket: RealtimeSocket
   readonly #clock: Clock
-  readonly #greeted = Promise.withResolvers<number | undefined>()
+  readonly #greeted = Promise.withResolvers<TimeAnswer | undefined>()
   readonly #ended = new AbortController()
   #isGreeted = false
   #received: StampedEvent[] = []
+  readonly #openedAt: number
   #heardAt: number
 
   constructor(socket: RealtimeSocket, clock: Clock, signal: AbortSignal) {
     this.#socket = socket
     this.#clock = clock
-    this.#heardAt = clock.now()
+    this.#openedAt = clock.now()
+    this.#heardAt = this.#openedAt
     socket.addEventListener('message', ({ data }) => this.#hear(data))
     socket.addEventListener('close', () => this.#end())
     socket.addEventListener('error', () => this.#end())
@@ -38,8 +41,8 @@ export class Channel {
     return !this.#ended.signal.aborted
   }
 
-  /** The service's time when the channel opened (Unix ms); undefined if it was refused or remained silent. */
-  get greeted(): Promise<number | undefined> {
+  /** The service's time when the channel opened; undefined if it was refused or remained silent. */
+  get greeted(): Promise<TimeAnswer | undefined> {
     return this.#greeted.promise
   }
 
@@ -61,9 +64,9 @@ export class Channel {
     this.activity.ring()
   }
 
-  #greet(timestamp: number): void {
+  #greet(serverTime: number): void {
     this.#isGreeted = true
-    this.#greeted.resolve(timestamp)
+    this.#greeted.resolve({ serverTime, sentAt: this.#openedAt, heardAt: this.#heardAt })
   }
 
   #hear(data: unknown): void {

@@ -15,9 +15,9 @@ export async function stayLive(engine: Engine, signal: AbortSignal): Promise<boo
   disconnected.reset()
   disconnected.rung.then(() => channel.close())
   try {
-    const serverTime = await channel.greeted
-    if (serverTime === undefined) return false
-    await replica.commit([], 'remote', (draft) => correctClock(draft, clock, serverTime))
+    const time = await channel.greeted
+    if (time === undefined) return false
+    await replica.commit([], 'remote', (draft) => correctClock(draft, time))
     status.set('online')
     await follow(engine, channel, since, signal)
     return true

@@ -70,6 +70,8 @@ export interface Meta {
   cursor: number
   /** What to add to this device's time to get the service's (ms). */
   clockOffset: number
+  /** This device's time when it was last compared with the service's (Unix ms). Stores of version 1.1 lack it. */
+  clockCheckedAt?: number
   /** The last reading of the clock for an edit (Unix ms), so that readings always increase. */
   lastTick: number
   /** When the last pull ended (Unix ms); 0 if there was none. */

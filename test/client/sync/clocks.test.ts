@@ -1,0 +1,96 @@
+/** Devices whose clocks are wrong for a while. */
+import t, { type Test } from 'tap'
+import type { Clock } from '../../../src/client/timing/clock.ts'
+import { pullAll } from '../../support/changes.ts'
+import { bookmark } from './device.ts'
+import { openPeople, type Person, shown } from './person.ts'
+
+const people = await openPeople()
+const hourMs = 3_600_000
+
+t.test('an edit made with the clock hours ahead, which was then put right, loses to one made later', async (t) => {
+  const { person, clock, a, b } = await pair(t)
+  clock.skew = 6 * hourMs
+  await a.sync.put(bookmark('x', 'by a'))
+  clock.skew = 0
+  await person.world.pass(1000)
+  await a.sync.syncNow()
+  await person.world.pass(hourMs)
+  await b.sync.put(bookmark('x', 'by b'))
+  for (const { sync } of [b, a]) await sync.syncNow()
+  t.same([shown(a), shown(b)], [{ x: 'by b' }, { x: 'by b' }])
+  t.match([a.conflicts, b.conflicts], [[{ mine: { title: 'by a' }, theirs: { title: 'by b' } }], []])
+})
+
+t.test('edits made after the clock was put right have the right time', async (t) => {
+  const { person, clock, a } = await pair(t)
+  clock.skew = 6 * hourMs
+  await a.sync.put(bookmark('y', 'while it was wrong'))
+  clock.skew = 0
+  for (const id of ['y', 'z']) {
+    await a.sync.put(bookmark(id, 'after it was put right'))
+    await a.sync.syncNow()
+  }
+  t.same(await errorsOfTime(person, ['z']), [0])
+})
+
+t.test('a clock that is still hours ahead at the contact is found out before its edit is sent', async (t) => {
+  const { person, clock, a, b } = await pair(t)
+  await person.world.pass(2 * hourMs)
+  clock.skew = 6 * hourMs
+  await a.sync.put(bookmark('x', 'by a'))
+  await a.sync.syncNow()
+  t.same(await errorsOfTime(person, ['x']), [0])
+  clock.skew = 0
+  await person.world.pass(hourMs)
+  await b.sync.put(bookmark('x', 'by b'))
+  for (const { sync } of [b, a]) await sync.syncNow()
+  t.same([shown(a), shown(b)], [{ x: 'by b' }, { x: 'by b' }])
+})
+
+t.test('an answer that comes late does not shift the clock', async (t) => {
+  const { person, a } = await pair(t)
+  await a.sync.put(bookmark('x', 'one'))
+  a.network.fate = async (call) => {
+    const answer = await call.send()
+    if (call.name === 'push') await person.world.pass(100_000)
+    return answer
+  }
+  await a.sync.syncNow()
+  await a.sync.put(bookmark('y', 'two'))
+  await a.sync.syncNow()
+  t.same(await errorsOfTime(person, ['y']), [-100], 'it is as old as its own late answer, and no older')
+})
+
+t.test('a late greeting of the channel does not shift the clock either', async (t) => {
+  const { person, a } = await pair(t)
+  await a.sync.start()
+  await person.world.pass(1000)
+  const openedAt = person.world.time
+  await person.world.pass(15_000)
+  a.network.socket?.greet(openedAt)
+  await person.world.pass(1000)
+  await a.sync.put(bookmark('y', 'two'))
+  await person.world.pass(0)
+  t.same(await errorsOfTime(person, ['y']), [0])
+})
+
+/** Two devices that both have x; the clock of `a` can be set. */
+async function pair(t: Test) {
+  const person = await people.person(t)
+  const real = person.world.clock()
+  const clock: Clock & { skew: number } = { ...real, skew: 0, now: () => real.now() + clock.skew }
+  const [a, b] = [person.device('a', { clock }), person.device('b')]
+  await b.sync.put(bookmark('x', 'original'))
+  for (const { sync } of [b, a]) await sync.syncNow()
+  return { person, clock, a, b }
+}
+
+/** By how many seconds the newest changes of these bookmarks differ from the service's time. */
+async function errorsOfTime({ user, world }: Person, ids: string[]): Promise<number[]> {
+  const { changes } = await pullAll(user)
+  return ids.map((id) => {
+    const { timestamp = 0 } = changes.find(({ entity_id }) => entity_id === id) ?? {}
+    return Math.round((timestamp - world.time) / 1000)
+  })
+}
