@@ -139,8 +139,15 @@ export interface Sync {
    */
   restoreExport(opened: Pick<OpenedExport, 'bookmarks'>, options?: RestoreOptions): Promise<ImportReport>
 
-  /** Confirms `status().heldDeletions`: applies the other devices' deletes on this device. */
-  approveDeletions(): Promise<void>
+  /** The bookmarks of `status().heldDeletions`, those first that were deleted first. */
+  heldDeletions(): Readonly<PlaintextBookmark>[]
+  /**
+   * Confirms `status().heldDeletions`: applies the other devices' deletes on this device. Pass what the user was shown,
+   * that is the ids or their number (of those that came first), because more may have come since.
+   *
+   * @throws RangeError neither ids nor a number
+   */
+  approveDeletions(shown: number | readonly string[]): Promise<void>
   /** Rejects `status().heldDeletions`: restores the bookmarks that other devices deleted, on all devices. */
   rejectDeletions(): Promise<void>
 
@@ -230,7 +237,8 @@ export function createSyncOver(
       run.edit((signal) => importList(engine, bookmarks, { ...options, signal }), options.signal),
     restoreExport: (opened, options = {}) =>
       run.edit((signal) => restoreList(engine, opened, { ...options, signal }), options.signal),
-    approveDeletions: () => run.edit(() => deletions.approve()),
+    heldDeletions: () => deletions.list(),
+    approveDeletions: (shown) => run.edit(() => deletions.approve(shown)),
     rejectDeletions: () => run.edit(() => deletions.reject()),
     quarantined: () => listRefused(replica),
     retryQuarantined: (ids) => run.edit(() => retryRefused(engine, ids === undefined ? undefined : [ids].flat())),

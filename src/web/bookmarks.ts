@@ -75,7 +75,7 @@ function heldDeletions(sync: Sync): HTMLElement {
     if (!held) return
     section.replaceChildren(
       element('p', {}, `Another device deleted ${held.count} of your ${held.of} bookmarks.`),
-      button('Delete them here too', () => sync.approveDeletions()),
+      button('Delete them here too', () => sync.approveDeletions(held.count)),
       button('Keep them everywhere', () => sync.rejectDeletions()),
     )
   }

@@ -2,6 +2,7 @@ import t, { type Test } from 'tap'
 import { listChangePage } from '../../../src/db/changes.ts'
 import { toSyncEvent } from '../../../src/sync/event.ts'
 import { bookmark, type Device } from './device.ts'
+import { down } from './network.ts'
 import { openPeople, type Person, shown } from './person.ts'
 import { disks } from './stores.ts'
 import { turns, until } from './turns.ts'
@@ -54,11 +55,40 @@ for (const [where, makeDisk] of Object.entries(disks)) {
       await again.sync.put(bookmark('mine', 'mine'))
       await until(() => again.sync.status().waiting === 0)
       t.ok('mine' in (await person.stored()), 'own edits are sent')
-      await again.sync.approveDeletions()
+      await again.sync.approveDeletions(7)
       t.equal(again.sync.bookmarks().size, 25)
       t.not(again.sync.status().state, 'paused')
       t.equal(again.sync.status().heldDeletions, undefined)
       t.same(again.conflicts, [])
+    })
+
+    t.test('a yes is for what was shown: what has come since waits for a yes of its own', async (t) => {
+      const { a, b, open } = await pair(t, 30)
+      await a.sync.remove(ids(20, 28))
+      await a.sync.syncNow()
+      await b.sync.syncNow()
+      t.match(b.sync.status(), { heldDeletions: { count: 8, of: 30 } })
+      const shownIds = b.sync.heldDeletions().map(({ id }) => id)
+      t.same(shownIds.toSorted(), ids(20, 28).toSorted())
+      await a.sync.remove(ids(0, 8))
+      await a.sync.syncNow()
+      await b.sync.syncNow()
+      await b.sync.stop()
+      const again = open()
+      again.network.fate = down
+      await again.sync.start()
+      t.match(again.sync.status(), { heldDeletions: { count: 16, of: 30 } })
+      await again.sync.approveDeletions(shownIds.slice(0, 3))
+      await again.sync.approveDeletions(5)
+      t.same(
+        numbered(30).filter(({ id }) => !again.sync.get(id)),
+        numbered(30).slice(20, 28),
+      )
+      t.match(again.sync.status(), { heldDeletions: { count: 8, of: 22 } })
+      for (const none of [undefined, Number.NaN, -1]) {
+        await t.rejects(again.sync.approveDeletions(none as unknown as number), RangeError)
+      }
+      t.equal(again.sync.bookmarks().size, 22)
     })
 
     t.test('a no brings them back, on all devices', async (t) => {
@@ -95,7 +125,7 @@ for (const [where, makeDisk] of Object.entries(disks)) {
       await b.sync.syncNow()
       await b.sync.put({ ...numbered(1)[0], title: 'kept' } as ReturnType<typeof bookmark>)
       t.match(b.sync.status(), { heldDeletions: { count: 7 } })
-      await b.sync.approveDeletions()
+      await b.sync.approveDeletions(7)
       await b.sync.syncNow()
       await a.sync.syncNow()
       t.same([shown(a), shown(b)], [shown(b), { b0: 'kept', b8: '8', b9: '9' }])
@@ -123,7 +153,7 @@ t.test('a burst on the realtime channel counts as one, over a minute', async (t)
     await deliver(person, b)
   }
   t.match(b.sync.status(), { state: 'paused', heldDeletions: { count: 3, of: 15 } }, 'eight of twenty within a minute')
-  await b.sync.approveDeletions()
+  await b.sync.approveDeletions(3)
   await person.world.pass(61_000)
   await a.sync.remove(ids(8, 10))
   await a.sync.syncNow()

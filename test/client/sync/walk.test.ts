@@ -79,7 +79,7 @@ async function walk({ app, user, keys, steps, hours, luck }: Walk): Promise<void
   // The second time each hears of what the others had to send the first time.
   for (const { sync } of [...walkers, ...walkers]) {
     await sync.syncNow()
-    await sync.approveDeletions()
+    await sync.approveDeletions(sync.status().heldDeletions?.count ?? 0)
   }
   const final = await readService(user, keys)
   for (const walker of walkers) checkDevice(walker, final, walkers[0] as Walker)

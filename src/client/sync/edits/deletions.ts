@@ -1,3 +1,4 @@
+import type { PlaintextBookmark } from '../../bookmark.ts'
 import { releaseHeld, viewOf } from '../store/row.ts'
 import { correctedNow } from '../store/service-clock.ts'
 import { applyEdit } from './edit.ts'
@@ -31,14 +32,26 @@ export class Deletions {
     if (guarding) {
       await replica.commit([], 'remote', (draft) => draft.setMeta({ guarding }))
     } else {
-      const applied = await this.#apply()
+      const applied = await this.#apply([...replica.held])
       this.#recent = [...recent, ...Array.from({ length: applied }, () => now)]
     }
   }
 
-  /** The user approves: the held deletes are applied. */
-  async approve(): Promise<void> {
-    await this.#apply()
+  /** The bookmarks that the held deletes would remove, those first that were deleted first. */
+  list(): PlaintextBookmark[] {
+    const { rows, meta } = this.#parts.replica
+    return meta.guarding ? this.#inOrder().flatMap((id) => viewOf(rows.get(id)).bookmark ?? []) : []
+  }
+
+  /**
+   * The user approves the deletes that they were shown: these ids, or this many of those that came first. What has come
+   * since stays held.
+   */
+  async approve(shown: number | readonly string[]): Promise<void> {
+    if (typeof shown === 'number' ? !Number.isSafeInteger(shown) || shown < 0 : !Array.isArray(shown)) {
+      throw new RangeError(`Deletes are approved by their ids or their number, not by ${shown}`)
+    }
+    await this.#apply(typeof shown === 'number' ? this.#inOrder().slice(0, shown) : shown)
   }
 
   /** The user rejects: each bookmark is restored by an edit on top of its delete. */
@@ -57,14 +70,19 @@ export class Deletions {
   }
 
   /** Returns the number of deletes applied. */
-  async #apply(): Promise<number> {
+  async #apply(ids: readonly string[]): Promise<number> {
     const { replica } = this.#parts
-    const ids = [...replica.held]
     return replica.commit(ids, 'remote', (draft) => {
       const held = ids.map((id) => draft.get(id)).filter((row) => row.held)
       for (const row of held) draft.set(releaseHeld(row))
-      draft.setMeta({ guarding: false })
+      if (held.length >= replica.held.size) draft.setMeta({ guarding: false })
       return held.length
     })
+  }
+
+  #inOrder(): string[] {
+    const { held, rows } = this.#parts.replica
+    const base = (id: string) => rows.get(id)?.held?.base ?? 0
+    return [...held].sort((one, other) => base(one) - base(other))
   }
 }
