@@ -1,4 +1,4 @@
-import { type Sync, UnsentChangesError } from '../client/index.ts'
+import { type Sync, type SyncReason, type SyncState, UnsentChangesError } from '../client/index.ts'
 import { type BackupParts, backupTools } from './backups.ts'
 import { conflictList } from './conflicts.ts'
 import { button, element } from './dom.ts'
@@ -43,21 +43,34 @@ export function showBookmarks(main: HTMLElement, app: App): void {
   )
 }
 
-const stateNames = {
+const stateNames: Record<SyncState, string> = {
+  connecting: 'Connecting',
+  syncing: 'Syncing',
   online: 'Live',
   polling: 'Checking now and then',
   offline: 'Offline',
-  paused: 'Paused',
   'signed-out': 'Signed out',
+}
+
+const reasonNames: Record<SyncReason, string> = {
+  network: 'no answer',
+  storage: 'this device’s storage is full',
+  deletions: 'deletions wait for you',
+  quota: 'no room left on the service',
+  refused: 'the service refused an edit',
 }
 
 function statusLine(sync: Sync): HTMLElement {
   const line = element('span', { role: 'status', id: 'status' })
   const show = () => {
-    const { state, waiting } = sync.status()
+    const { state, reason, progress, waiting } = sync.status()
     line.dataset.state = state
     line.dataset.waiting = String(waiting)
-    line.textContent = `${stateNames[state]}${waiting > 0 ? `, ${waiting} to send` : ''}`
+    line.textContent = [
+      `${stateNames[state]}${progress ? ` ${progress.done} of ${progress.total}` : ''}`,
+      ...(reason ? [reasonNames[reason]] : []),
+      ...(waiting > 0 ? [`${waiting} to send`] : []),
+    ].join(', ')
     // Another tab may have signed out. Pending changes are kept, unless that tab was told to discard them.
     if (state === 'signed-out') location.reload()
   }

@@ -82,30 +82,27 @@ for (const [where, makeDisk] of Object.entries(disks)) {
       t.same(shown(b), { x: 'newest' }, 'and the sync goes on')
     })
 
-    t.test(
-      'without room: StorageFullError, queue intact; the sync pauses, and goes on when there is room',
-      async (t) => {
-        const person = await people.person(t)
-        const disk = new Disk(makeDisk()(person.user.userId))
-        const [a, b] = [person.device('a'), person.device('b', { store: disk.store })]
-        await b.sync.put(bookmark('x', 'queued'))
-        await a.sync.put(bookmark('y', 'theirs'))
-        await a.sync.syncNow()
-        disk.isFull = true
-        await t.rejects(b.sync.put(bookmark('z', 'no room')), StorageFullError)
-        t.same(shown(b), { x: 'queued' }, 'what was not kept is not shown')
-        await b.sync.start()
-        await until(() => b.errors.length > 0)
-        t.ok(b.errors[0]?.error instanceof StorageFullError)
-        t.match(b.sync.status(), { state: 'paused', waiting: 1 })
-        disk.isFull = false
-        await person.world.pass(60_000)
-        await until(() => b.sync.status().waiting === 0)
-        t.same(shown(b), { x: 'queued', y: 'theirs' })
-        t.not(b.sync.status().state, 'paused')
-        t.same(await person.stored(), { x: 'queued', y: 'theirs' })
-      },
-    )
+    t.test('without room: StorageFullError, queue intact; the sync goes on when there is room', async (t) => {
+      const person = await people.person(t)
+      const disk = new Disk(makeDisk()(person.user.userId))
+      const [a, b] = [person.device('a'), person.device('b', { store: disk.store })]
+      await b.sync.put(bookmark('x', 'queued'))
+      await a.sync.put(bookmark('y', 'theirs'))
+      await a.sync.syncNow()
+      disk.isFull = true
+      await t.rejects(b.sync.put(bookmark('z', 'no room')), StorageFullError)
+      t.same(shown(b), { x: 'queued' }, 'what was not kept is not shown')
+      await b.sync.start()
+      await until(() => b.errors.length > 0)
+      t.ok(b.errors[0]?.error instanceof StorageFullError)
+      t.match(b.sync.status(), { state: 'offline', reason: 'storage', waiting: 1 })
+      disk.isFull = false
+      await person.world.pass(60_000)
+      await until(() => b.sync.status().waiting === 0)
+      t.same(shown(b), { x: 'queued', y: 'theirs' })
+      t.equal(b.sync.status().reason, undefined)
+      t.same(await person.stored(), { x: 'queued', y: 'theirs' })
+    })
 
     for (const hours of [-20, 20]) {
       t.test(`a clock ${hours} h off: an edit still wins over what it was made on`, async (t) => {

@@ -6,11 +6,13 @@ import { paced } from '../../timing/paced.ts'
 import type { Replica } from '../store/replica.ts'
 import { versionOf } from '../store/row.ts'
 import type { Row, Version } from '../store/store.ts'
+import type { Progress } from './progress.ts'
 import type { SyncEvent } from './transport.ts'
 
 export interface OpenParts {
   replica: Replica
   keys: Keys
+  progress: Progress
 }
 
 /** An event with its decrypted content, or with the reason why it cannot be decrypted. */
@@ -22,12 +24,16 @@ export interface OpenedEvent {
 
 /** Decrypts events without blocking the page. Versions that are already known are not decrypted again. */
 export async function openEvents(
-  { keys, replica }: OpenParts,
+  { keys, replica, progress }: OpenParts,
   events: readonly SyncEvent[],
   signal: AbortSignal,
 ): Promise<OpenedEvent[]> {
   const opened: Promise<OpenedEvent>[] = []
-  const open = (event: SyncEvent) => opened.push(openEvent(event))
+  const open = (event: SyncEvent) => {
+    opened.push(openEvent(event))
+    progress.advance(1)
+  }
+  progress.expect(events.length)
   await paced(events, open, signal)
   return Promise.all(opened)
 

@@ -28,6 +28,7 @@ export async function pushAll(parts: PushParts, signal: AbortSignal): Promise<vo
   if (outbox.isRefused) return
   if (outbox.takeQuotaTry()) await retryOverQuota(parts)
   await compareClocks(parts, signal)
+  parts.progress.expect(parts.replica.waiting.size - parts.replica.quarantined.size)
   const refusals = new Refusals()
   try {
     for (;;) {
@@ -64,6 +65,7 @@ async function pushBatch(
 ): Promise<boolean> {
   const { sendable, hopeless } = refusals.sort(parts.replica, next)
   const decided = await returnBatch(parts.replica, hopeless, overQuota)
+  if (decided > 0) parts.progress.advance(decided)
   const batch = await markSent(parts, idsOf(sendable))
   if (batch.length === 0) return decided > 0
   const sentAt = parts.clock.now()
@@ -74,6 +76,7 @@ async function pushBatch(
     await split(parts, batch, answer, refusals, signal)
   } else {
     refusals.reset()
+    parts.progress.advance(batch.length)
     const rejected = await settle(parts, batch, answer, { serverTime: answer.timestamp, sentAt, heardAt })
     if (rejected.length > 0) await resolveRejected(parts, rejected, answer.timestamp, signal)
   }
@@ -105,6 +108,7 @@ async function split(
   const [first] = batch
   if (batch.length === 1 && first) {
     await returnBatch(replica, batch, toRefusal(error), error)
+    parts.progress.advance(1)
     refusals.add(replica, first, error)
     return
   }

@@ -6,6 +6,7 @@ import type { EditParts } from '../edits/queue.ts'
 import { withDeadlines } from '../exchange/deadlines.ts'
 import type { ExchangeParts } from '../exchange/exchange.ts'
 import { Outbox } from '../exchange/outbox.ts'
+import { Progress } from '../exchange/progress.ts'
 import type { Transport } from '../exchange/transport.ts'
 import { Search } from '../search/search.ts'
 import { Emitter } from '../store/emitter.ts'
@@ -59,6 +60,7 @@ export function createEngine({ store, ...options }: EngineOptions): Engine {
     replica,
     deletions: new Deletions({ ...options, replica }),
     outbox,
+    progress: new Progress((progress) => status.show(progress)),
     emitter,
     status,
     selections,

@@ -11,8 +11,9 @@ const goodMs = 60_000
 
 /** Keeps this device in sync with the service until the signal aborts or the session ends. */
 export async function lead(engine: Engine, signal: AbortSignal): Promise<void> {
-  const { clock, random, status, network, outbox } = engine
+  const { clock, random, status, progress, network, outbox } = engine
   const backoff = new Backoff(random)
+  if (status.state !== 'online') status.set('connecting')
   let refusals = 0
   let handshakeAt = 0
   while (!signal.aborted) {
@@ -21,6 +22,7 @@ export async function lead(engine: Engine, signal: AbortSignal): Promise<void> {
     try {
       await exchange(engine, signal)
       if (status.state !== 'online') status.set('polling')
+      progress.end()
       const startedAt = clock.now()
       if (startedAt >= handshakeAt) refusals = (await stayLive(engine, signal)) ? 0 : refusals + 1
       if (refusals > 0) status.set('polling')
@@ -32,7 +34,9 @@ export async function lead(engine: Engine, signal: AbortSignal): Promise<void> {
         await pause(engine, pollMs * (0.75 + random() / 2), [network.rung, outbox.rung], signal)
       }
     } catch (error) {
-      if (signal.aborted || !status.fail(error)) return
+      const isHopeless = signal.aborted || !status.fail(error)
+      progress.end()
+      if (isHopeless) return
       await pause(engine, backoff.next(), [network.rung], signal)
     }
   }

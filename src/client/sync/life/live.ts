@@ -1,6 +1,6 @@
 import { pullAll } from '../exchange/pull.ts'
 import { pushAll } from '../exchange/push.ts'
-import { takeMessages } from '../exchange/take.ts'
+import { type StampedEvent, takeMessages } from '../exchange/take.ts'
 import { correctClock } from '../store/service-clock.ts'
 import { Channel } from './channel.ts'
 import type { Engine } from './engine.ts'
@@ -42,7 +42,19 @@ async function follow(engine: Engine, channel: Channel, since: number, signal: A
 
 /** @param since the cursor from which the channel's next messages continue */
 async function catchUp(engine: Engine, channel: Channel, since: number, signal: AbortSignal): Promise<void> {
-  const messages = channel.drain()
+  try {
+    await takeAndPush(engine, channel.drain(), since, signal)
+  } finally {
+    engine.progress.end()
+  }
+}
+
+async function takeAndPush(
+  engine: Engine,
+  messages: readonly StampedEvent[],
+  since: number,
+  signal: AbortSignal,
+): Promise<void> {
   if (messages.length > 0 || engine.replica.meta.cursor < since) {
     const outcome = await takeMessages(engine, messages, since, signal)
     if (outcome === 'doubt') await pullAll(engine, signal)

@@ -61,16 +61,18 @@ export class Run {
 
   async syncNow(caller: AbortSignal | undefined): Promise<void> {
     await this.load()
-    const { outbox, status, network } = this.#engine
+    const { outbox, status, progress, network } = this.#engine
     const signal = this.#signalFor(caller)
     outbox.reopen()
     try {
       await abortable(exchange(this.#engine, signal), signal)
     } catch (error) {
       if (!signal.aborted && this.#isLeader !== false) status.fail(error)
+      progress.end()
       throw error
     }
     if (status.state !== 'online' && this.#isLeader !== false) status.set('polling')
+    progress.end()
     network.ring()
   }
 
@@ -93,7 +95,7 @@ export class Run {
   async stop(): Promise<void> {
     const { tabs, replica, status } = this.#engine
     await this.end()
-    if (status.state !== 'signed-out') status.hear('offline')
+    if (status.state !== 'signed-out') status.hear({ state: 'offline' })
     tabs.close()
     replica.close()
   }
@@ -132,8 +134,11 @@ export class Run {
       const { ids, origin, conflicts } = message
       replica.reload(ids, origin, conflicts).catch((error) => status.fail(error))
     }
-    if (message.type === 'state' && !this.#isLeader) status.hear(message.state)
-    if (message.type === 'hello' && this.#isLeader) tabs.post({ type: 'state', state: status.state })
+    if (message.type === 'state' && !this.#isLeader) {
+      const { type: _, ...report } = message
+      status.hear(report)
+    }
+    if (message.type === 'hello' && this.#isLeader) tabs.post({ type: 'state', ...status.report })
     if (message.type === 'signed-out') this.#leave().catch((error) => status.fail(error))
   }
 
@@ -144,7 +149,7 @@ export class Run {
     this.forget()
     await this.stop()
     await this.#untilSignedOut()
-    this.#engine.status.hear('signed-out')
+    this.#engine.status.hear({ state: 'signed-out' })
   }
 
   /** While a tab is signing out, the session still exists. */
@@ -167,7 +172,7 @@ function followNetwork({ network, disconnected, status }: Engine, signal: AbortS
   platform.addEventListener?.(
     'offline',
     () => {
-      status.set('offline')
+      status.set('offline', 'network')
       disconnected.ring()
     },
     { signal },

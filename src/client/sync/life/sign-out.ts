@@ -38,7 +38,7 @@ export async function signOut(
       await run.stop()
       await transport.logout({ signal: signal ?? new AbortController().signal })
     } finally {
-      status.hear('signed-out')
+      status.hear({ state: 'signed-out' })
     }
   })
 }

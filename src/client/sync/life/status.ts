@@ -1,14 +1,18 @@
 import { OfflineError, SignedOutError, StorageFullError } from '../../errors.ts'
-import type { Emitter, SyncState, SyncStatus } from '../store/emitter.ts'
+import { listRefused } from '../edits/quarantine.ts'
+import type { Emitter, SyncProgress, SyncReason, SyncState, SyncStatus } from '../store/emitter.ts'
 import type { Replica } from '../store/replica.ts'
 import type { Tabs } from '../store/tabs.ts'
+
+/** What a tab knows about its exchange with the service, and tells the others. */
+type Report = Pick<SyncStatus, 'state' | 'reason' | 'progress'>
 
 /** The sync's status. Emits `status` only when it differs from the one emitted last. */
 export class StatusBoard {
   readonly #replica: Replica
   readonly #emitter: Emitter
   readonly #tabs: Tabs
-  #state: SyncState = 'offline'
+  #report: Report = { state: 'offline' }
   #shown: string
 
   constructor(replica: Replica, emitter: Emitter, tabs: Tabs) {
@@ -18,29 +22,47 @@ export class StatusBoard {
     this.#shown = JSON.stringify(this.read())
   }
 
+  /** The state apart from what is being exchanged right now: never `syncing`. */
   get state(): SyncState {
-    return this.#state
+    return this.#report.state
+  }
+
+  get report(): Report {
+    return this.#report
   }
 
   read(): SyncStatus {
     const { meta, waiting, quarantined, held, live } = this.#replica
-    const refused = quarantined.size > 0 && { quarantined: quarantined.size }
-    const status = { lastSync: meta.lastSync, waiting: waiting.size, ...refused }
-    if (!meta.guarding || held.size === 0) return { state: this.#state, ...status }
-    const state = this.#state === 'signed-out' ? this.#state : 'paused'
-    return { state, ...status, heldDeletions: { count: held.size, of: live.size } }
+    const { state, progress } = this.#report
+    const reason = this.#reason()
+    const isSyncing = progress !== undefined && state !== 'signed-out'
+    return {
+      state: isSyncing ? 'syncing' : state,
+      ...(reason && { reason }),
+      ...(isSyncing && { progress }),
+      lastSync: meta.lastSync,
+      waiting: waiting.size,
+      ...(quarantined.size > 0 && { quarantined: quarantined.size }),
+      ...(meta.guarding && held.size > 0 && { heldDeletions: { count: held.size, of: live.size } }),
+    }
   }
 
   /** Sets a state that this tab found out. */
-  set(state: SyncState): void {
-    if (state !== this.#state) this.#tabs.post({ type: 'state', state })
-    this.hear(state)
+  set(state: SyncState, reason?: SyncReason): void {
+    const progress = state === 'offline' ? undefined : this.#report.progress
+    const isNew = state !== this.#report.state || reason !== this.#report.reason
+    this.#change({ state, ...(reason && { reason }), ...(progress && { progress }) }, isNew)
   }
 
-  /** Sets a state that another tab found out. */
-  hear(state: SyncState): void {
-    this.#state = state
-    this.refresh()
+  /** Shows how far this tab's exchange with the service is; undefined if there is none, or nothing to do in it. */
+  show(progress: SyncProgress | undefined): void {
+    const { progress: before, ...report } = this.#report
+    this.#change({ ...report, ...(progress && { progress }) }, progress !== before)
+  }
+
+  /** Sets what another tab found out. */
+  hear(report: Report): void {
+    this.#change(report, false)
   }
 
   /** Reports why the sync cannot continue. Returns whether trying again can help. */
@@ -49,19 +71,33 @@ export class StatusBoard {
       this.set('signed-out')
       return false
     }
-    this.set(error instanceof StorageFullError ? 'paused' : 'offline')
+    this.set('offline', error instanceof StorageFullError ? 'storage' : 'network')
     if (!(error instanceof OfflineError)) {
       this.#emitter.emit('error', { error: error instanceof Error ? error : new Error(String(error)) })
     }
     return true
   }
 
-  /** Must be called after each change of the state or the replica. */
+  /** Must be called after each change of the replica. */
   refresh(): void {
     const status = this.read()
     const text = JSON.stringify(status)
     if (text === this.#shown) return
     this.#shown = text
     this.#emitter.emit('status', status)
+  }
+
+  #change(report: Report, isToldToTabs: boolean): void {
+    this.#report = report
+    if (isToldToTabs) this.#tabs.post({ type: 'state', ...report })
+    this.refresh()
+  }
+
+  #reason(): SyncReason | undefined {
+    const { meta, held, quarantined } = this.#replica
+    if (this.#report.reason || this.#report.state === 'signed-out') return this.#report.reason
+    if (meta.guarding && held.size > 0) return 'deletions'
+    if (quarantined.size === 0) return undefined
+    return listRefused(this.#replica).some(({ reason }) => reason === 'quota') ? 'quota' : 'refused'
   }
 }

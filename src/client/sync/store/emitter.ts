@@ -10,16 +10,37 @@ export interface Conflict {
 }
 
 /**
- * - `online`: connected by WebSocket
- * - `polling`: the WebSocket is refused; changes are pulled every 30 s
- * - `offline`: the service does not respond; the client keeps trying
- * - `paused`: deletes wait for approval (`heldDeletions`), or the device's storage is full; everything else continues
+ * - `connecting`: `start` was called, and the service has not responded yet
+ * - `syncing`: ten changes or more are being pulled, decrypted or pushed (`progress`); fewer leave the state as it is
+ * - `online`: everything is in sync, connected by WebSocket
+ * - `polling`: everything is in sync, but the WebSocket is refused; changes are pulled every 30 s
+ * - `offline`: not started, or nothing can be exchanged (`reason`); the client keeps trying
  * - `signed-out`: the session has ended; edits are kept and sent after the next `start`
  */
-export type SyncState = 'online' | 'polling' | 'offline' | 'paused' | 'signed-out'
+export type SyncState = 'connecting' | 'syncing' | 'online' | 'polling' | 'offline' | 'signed-out'
+
+/**
+ * Why something waits. The first two make the state `offline`; with the others, everything else continues.
+ * - `network`: the service does not respond, or only with errors
+ * - `storage`: this device's storage is full
+ * - `deletions`: deletes wait for approval (`heldDeletions`)
+ * - `quota`: edits would exceed the user's quota (`quarantined`)
+ * - `refused`: the service refused edits (`quarantined`)
+ */
+export type SyncReason = 'network' | 'storage' | 'deletions' | 'quota' | 'refused'
+
+/** How many changes were decrypted or pushed, of those known so far: the total rises with each page of a long pull. */
+export interface SyncProgress {
+  done: number
+  total: number
+}
 
 export interface SyncStatus {
   state: SyncState
+  /** The most important one, if there are several. */
+  reason?: SyncReason
+  /** In the state `syncing`. */
+  progress?: SyncProgress
   /** When the last pull ended (Unix ms, by the service's clock); 0 if there was none. */
   lastSync: number
   /** Number of bookmarks with an edit that the service has not confirmed. */

@@ -1,10 +1,10 @@
 import { abortable } from '../../timing/clock.ts'
-import type { Conflict, SyncState } from './emitter.ts'
+import type { Conflict, SyncStatus } from './emitter.ts'
 
 /** What tabs tell each other. */
 export type TabMessage =
   | { type: 'rows'; ids: string[]; origin: 'local' | 'remote'; conflicts: Conflict[] }
-  | { type: 'state'; state: SyncState }
+  | ({ type: 'state' } & Pick<SyncStatus, 'state' | 'reason' | 'progress'>)
   | { type: 'hello' }
   | { type: 'signed-out' }
 
