@@ -1,4 +1,5 @@
 import type { PlaintextBookmark } from '../../bookmark.ts'
+import { paced } from '../../timing/paced.ts'
 import { releaseHeld, viewOf } from '../store/row.ts'
 import { correctedNow } from '../store/service-clock.ts'
 import { applyEdit } from './edit.ts'
@@ -60,11 +61,11 @@ export class Deletions {
     const { cursor } = replica.meta
     const bookmarks = [...replica.held].flatMap((id) => viewOf(replica.rows.get(id)).bookmark ?? [])
     const edits = await sealAll(keys, bookmarks)
-    await replica.commit([...replica.held], 'local', (draft) => {
-      for (const edit of edits) {
+    await replica.commit([...replica.held], 'local', async (draft) => {
+      await paced(edits, (edit) => {
         const row = draft.get(edit.id)
         if (row.held) applyEdit(draft, releaseHeld(row), edit, this.#parts, cursor)
-      }
+      })
       draft.setMeta({ guarding: false })
     })
   }

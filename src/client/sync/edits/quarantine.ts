@@ -1,4 +1,5 @@
 import type { PlaintextBookmark } from '../../bookmark.ts'
+import { paced } from '../../timing/paced.ts'
 import type { Replica } from '../store/replica.ts'
 import { isQuarantined } from '../store/row.ts'
 import type { Refusal, Row, Waiting } from '../store/store.ts'
@@ -40,9 +41,12 @@ async function changeRefused(
   change: (row: Row) => Row,
 ): Promise<void> {
   if (ids.length === 0) return
-  await replica.commit(ids, origin, (draft) => {
-    for (const row of ids.map((id) => draft.get(id))) if (isQuarantined(row)) draft.set(change(row))
-  })
+  await replica.commit(ids, origin, (draft) =>
+    paced(ids, (id) => {
+      const row = draft.get(id)
+      if (isQuarantined(row)) draft.set(change(row))
+    }),
+  )
 }
 
 function released(row: Row): Row {

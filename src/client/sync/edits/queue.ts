@@ -1,5 +1,6 @@
 import type { PlaintextBookmark } from '../../bookmark.ts'
 import type { Keys } from '../../keys.ts'
+import { paced } from '../../timing/paced.ts'
 import type { Replica } from '../store/replica.ts'
 import type { Row } from '../store/store.ts'
 import { type Author, applyEdit, type Edit } from './edit.ts'
@@ -44,10 +45,10 @@ export async function queueEdits(
 ): Promise<void> {
   if (edits.length === 0) return
   const ids = edits.map(({ id }) => id)
-  await parts.replica.commit(ids, 'local', (draft) => {
-    for (const edit of edits) {
+  await parts.replica.commit(ids, 'local', (draft) =>
+    paced(edits, (edit) => {
       const row = draft.get(edit.id)
       if (accepts(row)) applyEdit(draft, row, edit, parts, cursor)
-    }
-  })
+    }),
+  )
 }

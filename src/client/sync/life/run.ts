@@ -132,7 +132,9 @@ export class Run {
     const { replica, status, tabs } = this.#engine
     if (message.type === 'rows') {
       const { ids, origin, conflicts } = message
-      replica.reload(ids, origin, conflicts).catch((error) => status.fail(error))
+      replica.reload(ids, origin, conflicts).catch((error) => {
+        if (!this.#ended.signal.aborted) status.fail(error)
+      })
     }
     if (message.type === 'state' && !this.#isLeader) {
       const { type: _, ...report } = message

@@ -1,5 +1,4 @@
 import { OfflineError, SignedOutError, StorageFullError } from '../../errors.ts'
-import { listRefused } from '../edits/quarantine.ts'
 import type { Emitter, SyncProgress, SyncReason, SyncState, SyncStatus } from '../store/emitter.ts'
 import type { Replica } from '../store/replica.ts'
 import type { Tabs } from '../store/tabs.ts'
@@ -94,10 +93,11 @@ export class StatusBoard {
   }
 
   #reason(): SyncReason | undefined {
-    const { meta, held, quarantined } = this.#replica
+    const { meta, held, quarantined, rows } = this.#replica
     if (this.#report.reason || this.#report.state === 'signed-out') return this.#report.reason
     if (meta.guarding && held.size > 0) return 'deletions'
     if (quarantined.size === 0) return undefined
-    return listRefused(this.#replica).some(({ reason }) => reason === 'quota') ? 'quota' : 'refused'
+    for (const id of quarantined) if (rows.get(id)?.waiting.at(-1)?.refusal?.reason === 'quota') return 'quota'
+    return 'refused'
   }
 }

@@ -1,5 +1,6 @@
 import type { PlaintextBookmark } from '../../bookmark.ts'
 import { UnsentChangesError } from '../../errors.ts'
+import { paced } from '../../timing/paced.ts'
 import { Draft } from './draft.ts'
 import type { Conflict, Emitter, SyncEvents } from './emitter.ts'
 import { blankRow, isBlank, isQuarantined, viewOf } from './row.ts'
@@ -54,19 +55,20 @@ export class Replica {
 
   /**
    * Reads these rows, lets `work` change them, and stores all or nothing. Listeners and other tabs are told afterwards.
-   * Only one commit runs at a time across all tabs, so an edit and a page of changes never overwrite each other.
+   * Only one commit runs at a time across all tabs, so an edit and a page of changes never overwrite each other. Where
+   * `work` has thousands of rows to change, it lets the page have its turns.
    *
    * @param origin `local`: an edit of this device; `remote`: a result of the exchange with the service
    * @throws StorageFullError nothing was changed
    */
-  async commit<T>(ids: readonly string[], origin: Origin, work: (draft: Draft) => T): Promise<T> {
+  async commit<T>(ids: readonly string[], origin: Origin, work: (draft: Draft) => T | Promise<T>): Promise<T> {
     const { store, tabs, onEdit } = this.#parts
     const read = () => store.read(ids)
     return this.#withStored(read, async ({ meta, rows }) => {
       const draft = new Draft(meta, rows)
-      const result = work(draft)
+      const result = await work(draft)
       if (draft.isChanged) await this.#write(draft.changedRows, draft.meta)
-      const seen = this.#adopt(draft.changedRows, draft.meta)
+      const seen = await this.#adopt(draft.changedRows, draft.meta)
       if (draft.isChanged) {
         const changed = draft.changedRows.map(({ id }) => id)
         tabs.post({ type: 'rows', ids: changed, origin, conflicts: draft.conflicts })
@@ -101,7 +103,7 @@ export class Replica {
     const seen = await this.#inTurn(async () => {
       const { meta, rows } = await store.load()
       // If the browser has emptied the store, this copy holds what there was.
-      const changed = meta ? this.#adoptAll({ meta, rows }) : []
+      const changed = meta ? await this.#adoptAll({ meta, rows }) : []
       if (discardUnsent || this.waiting.size === 0) {
         begin()
         this.#refuse()
@@ -171,22 +173,24 @@ export class Replica {
     })
   }
 
-  #adoptAll({ meta, rows }: Stored & { meta: Meta }): string[] {
+  async #adoptAll({ meta, rows }: Stored & { meta: Meta }): Promise<string[]> {
     const { userId } = this.#parts
     if (meta.userId !== userId) throw new Error(`The store is another user's: ${meta.userId}`)
     const stored = new Set(rows.map(({ id }) => id))
     const gone = [...this.rows.keys()].filter((id) => !stored.has(id)).map(blankRow)
-    const changed = this.#adopt([...rows, ...gone], meta)
-    const inOrder = [...this.waiting].sort((one, other) => (this.#firstEvent(one) < this.#firstEvent(other) ? -1 : 1))
+    const changed = await this.#adopt([...rows, ...gone], meta)
+    // By number: comparing thousands of event ids would block the page.
+    const times = [...this.waiting].map((id) => ({ id, time: this.rows.get(id)?.waiting[0]?.change.timestamp ?? 0 }))
+    times.sort((one, other) => one.time - other.time)
     this.waiting.clear()
-    for (const id of inOrder) this.waiting.add(id)
+    for (const { id } of times) this.waiting.add(id)
     return changed
   }
 
-  /** Returns the ids of bookmarks that now look different to the user. */
-  #adopt(rows: readonly Row[], meta: Meta): string[] {
-    this.meta = meta
-    return rows.flatMap((row) => {
+  /** Returns the ids of bookmarks that now look different to the user. They appear before the cursor that covers them. */
+  async #adopt(rows: readonly Row[], meta: Meta): Promise<string[]> {
+    const changed: string[] = []
+    const adoptRow = (row: Row) => {
       const before = viewOf(this.rows.get(row.id))
       const after = viewOf(row)
       if (isBlank(row)) this.rows.delete(row.id)
@@ -196,11 +200,14 @@ export class Replica {
       keep(this.held, row.id, row.held !== null)
       const isSame = before.data_hash === after.data_hash
       if (!isSame || before.timestamp !== after.timestamp) this.touched.add(row.id)
-      if (isSame) return []
+      if (isSame) return
       if (after.bookmark) this.live.set(row.id, after.bookmark)
       else this.live.delete(row.id)
-      return row.id
-    })
+      changed.push(row.id)
+    }
+    await paced(rows, adoptRow, this.#closed.signal)
+    this.meta = meta
+    return changed
   }
 
   #tell(
@@ -213,10 +220,6 @@ export class Replica {
     for (const conflict of conflicts) emitter.emit('conflict', conflict)
     for (const error of errors) emitter.emit('error', error)
     onChange()
-  }
-
-  #firstEvent(id: string): string {
-    return this.rows.get(id)?.waiting[0]?.change.id ?? ''
   }
 }
 

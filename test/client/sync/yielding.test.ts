@@ -1,0 +1,82 @@
+/**
+ * However much there is to do, the page gets its turns. Each piece of work costs a fixed time on a clock of the test's own,
+ * so that what is counted does not depend on the machine.
+ */
+import t from 'tap'
+import { memoryStore } from '../../../src/client/sync/store/memory.ts'
+import { bookmark, type Device } from './device.ts'
+import { openPeople } from './person.ts'
+
+const people = await openPeople()
+const count = 1000
+/** With 0.5 ms for each look at the clock, a slice of 10 ms has room for 20 pieces of work. */
+const stepMs = 0.5
+const most = 100
+
+t.test(
+  'no step of an import, an edit of all, a first sync, a start or a delete of all does much in one turn',
+  async (t) => {
+    const person = await people.person(t)
+    const store = memoryStore()
+    const list = Array.from({ length: count }, (_, index) => bookmark(`b${index}`, String(index)))
+    const a = person.device('a', { store, clock: counting(person.world.clock()) })
+    const b = person.device('b', { clock: counting(person.world.clock()) })
+    const again = person.device('a', { store, clock: counting(person.world.clock()) })
+    const found: Record<string, number> = {}
+    found.import = await mostInATurn(a, () => a.sync.importBookmarks(list))
+    found.edit = await mostInATurn(a, () => a.sync.put(list.map((one) => ({ ...one, title: `${one.title}!` }))))
+    await a.sync.syncNow()
+    found.firstSync = await mostInATurn(b, () => b.sync.syncNow())
+    await a.sync.stop()
+    again.network.fate = () => new Promise(() => {})
+    found.start = await mostInATurn(again, () => again.sync.start())
+    found.remove = await mostInATurn(again, () => again.sync.remove(list.map(({ id }) => id)))
+
+    t.same([b.sync.bookmarks().size, again.sync.bookmarks().size], [count, 0])
+    t.same(
+      Object.entries(found).filter(([, work]) => work > most),
+      [],
+      'pieces of work in one turn',
+    )
+  },
+)
+
+let readings = 0
+
+/** Counts how often an edit reads the clock. */
+function counting<T extends { now(): number }>(clock: T): T {
+  const now = () => {
+    readings++
+    return clock.now()
+  }
+  return { ...clock, now }
+}
+
+/** The most work that was done between two turns of the event loop: bookmarks that appeared or changed, edits stamped. */
+async function mostInATurn({ sync }: Device, work: () => Promise<unknown>): Promise<number> {
+  const { now } = performance
+  let time = 0
+  performance.now = () => (time += stepMs)
+  const live = sync.bookmarks()
+  let [size, before, largest] = [live.size, readings, 0]
+  const look = () => {
+    largest = Math.max(largest, Math.abs(live.size - size), readings - before)
+    size = live.size
+    before = readings
+  }
+  let isDone = false
+  const looking = (async () => {
+    while (!isDone) {
+      await new Promise<void>((resolve) => setImmediate(resolve))
+      look()
+    }
+  })()
+  try {
+    await work()
+  } finally {
+    performance.now = now
+    isDone = true
+    await looking
+  }
+  return largest
+}
