@@ -1,12 +1,13 @@
 import createOpenApiClient, { type Client as OpenApiClient } from 'openapi-fetch'
 import type { paths } from '../../generated/client.ts'
 import { takeDeviceId } from '../../generated/paths.ts'
+import { assertId } from '../protocol/ids.ts'
 import { withRefresh } from './api/refresh.ts'
 import { withRetries } from './api/retry.ts'
 import type { SendRequest } from './api/send.ts'
 
 export interface ClientOptions {
-  /** The service's PUBLIC_URL, such as `https://sync.example.org`. */
+  /** The service's PUBLIC_URL, an origin without a path, such as `https://sync.example.org`. */
   baseUrl: string
   /** Identifies this device: 1 to 128 printable ASCII characters. Must stay the same for as long as the device keeps its store. */
   deviceId: string
@@ -31,8 +32,13 @@ export interface Client extends OpenApiClient<paths> {
  * - waits for the time in `Retry-After` after a 429 or 503, at most three times and 60 s in all.
  *
  * A call rejects with `fetch`'s TypeError if no response arrived, and with its signal's reason if it was aborted.
+ *
+ * @throws RangeError `baseUrl` or `deviceId` is not valid
  */
 export function createClient({ baseUrl, deviceId, fetch: send = (request) => fetch(request) }: ClientOptions): Client {
+  // Every request would fail with fetch's TypeError, as if there were no network.
+  assertId(deviceId, 'deviceId')
+  assertOrigin(baseUrl)
   const client = createOpenApiClient<paths>({ baseUrl, credentials: 'include', fetch: withRefresh(withRetries(send)) })
   client.use({
     onRequest({ request, schemaPath }) {
@@ -41,4 +47,10 @@ export function createClient({ baseUrl, deviceId, fetch: send = (request) => fet
     },
   })
   return Object.assign(client, { baseUrl })
+}
+
+function assertOrigin(baseUrl: string): void {
+  const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined
+  const isOrigin = url && /^https?:$/.test(url.protocol) && [url.origin, `${url.origin}/`].includes(url.href)
+  if (!isOrigin) throw new RangeError(`baseUrl must be like https://sync.example.org, not ${JSON.stringify(baseUrl)}`)
 }

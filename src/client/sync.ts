@@ -1,3 +1,4 @@
+import { assertId } from '../protocol/ids.ts'
 import type { Client } from './api.ts'
 import type { OpenedExport, PlaintextBookmark } from './bookmark.ts'
 import type { Keys } from './keys.ts'
@@ -188,7 +189,13 @@ export interface Sync {
 /** What a selector can read. */
 export type SyncReader = Pick<Sync, 'get' | 'bookmarks' | 'tree' | 'contents' | 'status' | 'conflicts'>
 
-/** Creates the sync of one user's bookmarks on this device. Reads and sends nothing until a method is called. */
+/**
+ * Creates the sync of one user's bookmarks on this device. Reads and sends nothing until a method is called.
+ *
+ * @throws RangeError `userId` or `deviceId` is not valid
+ * @throws DOMException `SecurityError`: tabs share the store, and the page has no Web Locks, because it is not served over
+ *   HTTPS
+ */
 export function createSync({ client, webSocket, ...options }: SyncOptions): Sync {
   return createSyncOver(clientTransport(client, webSocket), options)
 }
@@ -198,6 +205,8 @@ export function createSyncOver(
   transport: Transport,
   { keys, userId, deviceId, store, tabs, clock, random, signal }: Omit<SyncOptions, 'client' | 'webSocket'>,
 ): Sync {
+  assertId(userId, 'userId')
+  assertId(deviceId, 'deviceId')
   const engine = createEngine({
     transport,
     keys,

@@ -11,3 +11,8 @@ export function isId(value: unknown): value is string {
     typeof value === 'string' && value.length >= Id.minLength && value.length <= Id.maxLength && characters.test(value)
   )
 }
+
+/** @throws RangeError */
+export function assertId(value: unknown, name: string): void {
+  if (!isId(value)) throw new RangeError(`${name} must be ${idForm}, not ${JSON.stringify(value)}`)
+}

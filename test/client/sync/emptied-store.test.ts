@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap'
 import { UnsentChangesError } from '../../../src/client/errors.ts'
 import { indexedDbStore } from '../../../src/client/sync/store/indexed-db.ts'
+import type { Store } from '../../../src/client/sync/store/store.ts'
 import { pullAll } from '../../support/changes.ts'
 import { bookmark } from './device.ts'
 import { down, up } from './network.ts'
@@ -87,6 +88,34 @@ t.test(
   },
 )
 
+t.test(
+  'a store that the browser deletes in the middle of an edit: the edit rejects, and the next one finds all',
+  async (t) => {
+    const { person, userId, a: before } = await synced(t)
+    await before.sync.stop()
+    const store = indexedDbStore(userId)
+    let isDeleted = false
+    const read: Store['read'] = async (ids) => {
+      const stored = await store.read(ids)
+      if (ids.includes('p') && !isDeleted) {
+        isDeleted = true
+        await deleteDatabase(userId)
+      }
+      return stored
+    }
+    const a = person.device('a', { store: { ...store, read } })
+    a.network.fate = down
+    await a.sync.start()
+    await t.rejects(a.sync.put(bookmark('p', 'lost')), { name: 'InvalidStateError' })
+    await a.sync.put(bookmark('p', 'waits'))
+    await a.sync.stop()
+    const reloaded = person.device('a', { store: indexedDbStore(userId) })
+    reloaded.network.fate = down
+    await reloaded.sync.start()
+    t.same(shown(reloaded), { ...(await person.stored()), p: 'waits' })
+  },
+)
+
 /** A device that keeps five bookmarks in IndexedDB, and has sent them. */
 async function synced(t: Test) {
   const person = await people.person(t)
@@ -95,6 +124,13 @@ async function synced(t: Test) {
   await a.sync.put(five)
   await a.sync.syncNow()
   return { person, userId, a }
+}
+
+async function deleteDatabase(userId: string): Promise<void> {
+  const deleting = indexedDB.deleteDatabase(`encrypted-bookmark-sync-${userId}`)
+  await new Promise((resolve) => {
+    deleting.onsuccess = resolve
+  })
 }
 
 /** As when site data is cleared: open connections remain, but nothing is left. */

@@ -51,6 +51,39 @@ t.test('a store that another tab wipes is closed there, too', async (t) => {
   other.close()
 })
 
+t.test('a store that something else deletes is closed at once, and opened again with the next call', async (t) => {
+  const store = indexedDbStore('finn')
+  await store.write([known('a')], meta)
+  const [deleted, loaded] = [deleteDatabase('encrypted-bookmark-sync-finn'), store.load()]
+  await Promise.all([deleted, loaded])
+  t.same(await store.load(), { meta: undefined, rows: [] })
+  await store.write([known('b')], meta)
+  t.same(await store.load(), { meta, rows: [known('b')] })
+  await store.wipe()
+})
+
+t.test(
+  'a newer version of the app takes the store over: the older one lets go, and says that it must be reloaded',
+  async (t) => {
+    const store = indexedDbStore('gil')
+    await store.write([known('a')], meta)
+    const opening = indexedDB.open('encrypted-bookmark-sync-gil', 2)
+    await new Promise<void>((resolve) => {
+      opening.onsuccess = () => resolve()
+    })
+    await t.rejects(store.load(), { message: /reload the page/, cause: { name: 'VersionError' } })
+    opening.result.close()
+  },
+)
+
+function deleteDatabase(name: string): Promise<void> {
+  const deleting = indexedDB.deleteDatabase(name)
+  return new Promise((resolve, reject) => {
+    deleting.onsuccess = () => resolve()
+    deleting.onerror = () => reject(deleting.error)
+  })
+}
+
 function known(id: string, title = 'title'): Row {
   const version = {
     event_id: `event-${id}`,

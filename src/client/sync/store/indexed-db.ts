@@ -23,6 +23,8 @@ export function indexedDbStore(userId: string): Store {
   const name = `encrypted-bookmark-sync-${userId}`
   let opened: Promise<Database> | undefined
   let isWiped = false
+  /** The database that was read last. */
+  let known: Database | undefined
   const open = async () => {
     // Opening it would create it again.
     if (isWiped) throw new DOMException('The store was wiped', 'InvalidStateError')
@@ -34,7 +36,8 @@ export function indexedDbStore(userId: string): Store {
     shared: true,
     load: () =>
       translated(async () => {
-        const transaction = (await open()).transaction(['rows', 'meta'])
+        known = await open()
+        const transaction = known.transaction(['rows', 'meta'])
         const meta = await transaction.objectStore('meta').get(metaKey)
         const store = transaction.objectStore('rows')
         const rows = await store.getAll(undefined, sliceRows)
@@ -47,7 +50,8 @@ export function indexedDbStore(userId: string): Store {
       }),
     read: (ids) =>
       translated(async () => {
-        const transaction = (await open()).transaction(['rows', 'meta'])
+        known = await open()
+        const transaction = known.transaction(['rows', 'meta'])
         const meta = await transaction.objectStore('meta').get(metaKey)
         const store = transaction.objectStore('rows')
         const rows: Row[] = []
@@ -59,7 +63,11 @@ export function indexedDbStore(userId: string): Store {
       }),
     write: (rows, meta) =>
       translated(async () => {
-        const transaction = (await open()).transaction(['rows', 'meta'], 'readwrite', { durability: 'strict' })
+        const database = await open()
+        // It was closed meanwhile, and may be another one that holds nothing: what was read must be read again.
+        if (known && known !== database)
+          throw new DOMException('The browser closed the store meanwhile', 'InvalidStateError')
+        const transaction = database.transaction(['rows', 'meta'], 'readwrite', { durability: 'strict' })
         const [store, metaStore] = [transaction.objectStore('rows'), transaction.objectStore('meta')]
         await allOrNothing(transaction, async () => {
           await inSlices(rows, async (row) => {
@@ -147,6 +155,9 @@ async function translated<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (cause) {
+    if (cause instanceof Error && cause.name === 'VersionError') {
+      throw new Error('A tab with a newer version of the app uses this store: reload the page', { cause })
+    }
     throw isFull(cause) ? new StorageFullError({ cause }) : cause
   }
 }

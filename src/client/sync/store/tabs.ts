@@ -45,9 +45,17 @@ export interface TabsPlatform {
  * another tab when it closes. All of them can edit, and they tell each other about changes by BroadcastChannel.
  *
  * @param userId the service's `user_id`
+ * @throws DOMException `SecurityError`: the page has no Web Locks, because it is not served over HTTPS
  */
 export function createTabs(userId: string, platform: TabsPlatform = {}): Tabs {
-  const { locks = navigator.locks, channel = new BroadcastChannel(`ebs-${userId}`) } = platform
+  const locks = platform.locks ?? globalThis.navigator?.locks
+  if (!locks) {
+    throw new DOMException(
+      'Tabs share the bookmarks by Web Locks: serve the page over HTTPS or localhost',
+      'SecurityError',
+    )
+  }
+  const { channel = new BroadcastChannel(`ebs-${userId}`) } = platform
   return {
     exclusively: async (name, task, signal) => locks.request(`ebs-${name}-${userId}`, signal ? { signal } : {}, task),
     post: (message) => channel.postMessage(message),

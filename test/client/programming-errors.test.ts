@@ -1,0 +1,62 @@
+/** Mistakes of an app's developer are told at once, and never look like a missing network. */
+import { randomBytes } from 'node:crypto'
+import t from 'tap'
+import { createClient } from '../../src/client/api.ts'
+import { deriveKeys } from '../../src/client/keys.ts'
+import { memoryStore } from '../../src/client/sync/store/memory.ts'
+import type { Store } from '../../src/client/sync/store/store.ts'
+import { createTabs } from '../../src/client/sync/store/tabs.ts'
+import { createSync, type SyncOptions } from '../../src/client/sync.ts'
+
+const valid = { baseUrl: 'https://sync.example.org', deviceId: 'laptop' }
+const notIds = ['Büro', 'a\nb', '', 'x'.repeat(129), undefined as unknown as string]
+
+t.test('createClient and createSync refuse a device or a user whose id no request could carry', async (t) => {
+  for (const deviceId of notIds) t.throws(() => createClient({ ...valid, deviceId }), RangeError)
+  for (const id of notIds) {
+    t.throws(() => sync({ deviceId: id }), { name: 'RangeError', message: /deviceId must be 1 to 128 printable ASCII/ })
+    t.throws(() => sync({ userId: id }), { name: 'RangeError', message: /userId/ })
+  }
+  t.doesNotThrow(() => sync({ deviceId: "Ann's laptop" }))
+})
+
+t.test('createClient refuses a base URL that is no origin', async (t) => {
+  for (const baseUrl of [
+    'sync.example.org',
+    '/api',
+    '',
+    'htps://sync.example.org',
+    'wss://sync.example.org',
+    'https://ann:secret@sync.example.org',
+    'https://sync.example.org/sync',
+    'https://sync.example.org?x',
+  ]) {
+    t.throws(() => createClient({ ...valid, baseUrl }), { name: 'RangeError', message: /^baseUrl must be like https:/ })
+  }
+  for (const baseUrl of ['https://sync.example.org/', 'http://127.0.0.1:3000', 'HTTPS://Sync.Example.org:443']) {
+    t.doesNotThrow(() => createClient({ ...valid, baseUrl }))
+  }
+})
+
+t.test('on a page without Web Locks, as over plain HTTP, createSync says what is missing', async (t) => {
+  const { navigator } = globalThis
+  Object.defineProperty(globalThis, 'navigator', { value: {}, configurable: true })
+  t.teardown(() => Object.defineProperty(globalThis, 'navigator', { value: navigator, configurable: true }))
+  const wanted = { name: 'SecurityError', message: /serve the page over HTTPS/ }
+  t.throws(() => createTabs('ann'), wanted)
+  const shared: Store = { ...memoryStore(), shared: true }
+  t.throws(() => sync({ store: shared }), wanted)
+  t.doesNotThrow(() => sync({}), 'a store that is not shared needs none')
+})
+
+function sync(options: Partial<SyncOptions>) {
+  const keys = deriveKeys(randomBytes(32))
+  return createSync({
+    client: createClient(valid),
+    keys,
+    userId: 'ann',
+    deviceId: 'd',
+    store: memoryStore(),
+    ...options,
+  })
+}
