@@ -1,0 +1,130 @@
+import type { PlaintextBookmark } from './bookmark.ts'
+
+export interface MergedBookmark {
+  bookmark: PlaintextBookmark
+  /** Names of the fields that lost the earlier version's value. `parentId` stands for the place: `parentId` and `position`. */
+  lost: string[]
+}
+
+/**
+ * Merges two versions of a bookmark, neither of which was made on top of the other, field by field. What only one of them
+ * has changed stays changed. What both have changed differently gets the later version's value, with these exceptions:
+ *
+ * - `tags` is a set: what either has added or removed is added or removed
+ * - of an object, such as `owner`, the fields are merged in the same way
+ * - an earlier `dateModified` is replaced without being `lost`
+ *
+ * Every device that merges the same versions gets the same bookmark. Unknown fields are merged like known ones.
+ *
+ * @param base the version on which both were made; null if there is none, so that all fields that differ count as changed
+ *   by both
+ */
+export function mergeBookmarks(
+  base: PlaintextBookmark | null,
+  earlier: PlaintextBookmark,
+  later: PlaintextBookmark,
+): MergedBookmark {
+  const { fields, lost } = mergeFields(base && toFields(base), toFields(earlier), toFields(later), mergeTags)
+  return { bookmark: toBookmark(fields), lost: lost.filter((name) => name !== 'dateModified') }
+}
+
+/** The names of the fields in which two bookmarks differ, as in `lost`. */
+export function differingFields(one: PlaintextBookmark, other: PlaintextBookmark): string[] {
+  const [fields, others] = [toFields(one), toFields(other)]
+  return [...new Set([...fields.keys(), ...others.keys()])].filter(
+    (name) => !isSameJson(fields.get(name), others.get(name)),
+  )
+}
+
+/** The bookmark with these fields, as named in `lost`, as the other one has them. */
+export function withFieldsOf(
+  other: PlaintextBookmark,
+  names: readonly string[],
+  bookmark: PlaintextBookmark,
+): PlaintextBookmark {
+  const [fields, others] = [toFields(bookmark), toFields(other)]
+  for (const name of names) {
+    if (others.has(name)) fields.set(name, others.get(name))
+    else fields.delete(name)
+  }
+  return toBookmark(fields)
+}
+
+type Fields = Map<string, unknown>
+type MergeField = (name: string, was: unknown, earlier: unknown, later: unknown) => { value: unknown } | undefined
+
+function mergeFields(
+  base: Fields | null,
+  earlier: Fields,
+  later: Fields,
+  mergeSpecial: MergeField = () => undefined,
+): { fields: Fields; lost: string[] } {
+  const lost: string[] = []
+  const merge = (name: string): unknown => {
+    const [was, one, other] = [base?.get(name), earlier.get(name), later.get(name)]
+    if (isSameJson(one, other)) return other
+    if (base && isSameJson(one, was)) return other
+    if (base && isSameJson(other, was)) return one
+    const special = base && mergeSpecial(name, was, one, other)
+    if (special) return special.value
+    const isNested = base && name !== 'parentId' && isObject(one) && isObject(other)
+    if (!isNested) {
+      lost.push(name)
+      return other
+    }
+    const inner = mergeFields(asFields(isObject(was) ? was : {}), asFields(one), asFields(other))
+    if (inner.lost.length > 0) lost.push(name)
+    return Object.fromEntries(inner.fields)
+  }
+  const names = new Set([...later.keys(), ...earlier.keys()])
+  const merged = [...names].map((name) => [name, merge(name)] as const)
+  return { fields: new Map(merged.filter(([, value]) => value !== undefined)), lost }
+}
+
+function mergeTags(name: string, was: unknown, earlier: unknown, later: unknown): { value: unknown } | undefined {
+  if (name !== 'tags') return undefined
+  const sets = [was ?? [], earlier ?? [], later ?? []]
+  if (!sets.every(isStrings)) return undefined
+  const [before, one, other] = sets as [string[], string[], string[]]
+  const kept = other.filter((tag) => one.includes(tag) || !before.includes(tag))
+  const added = one.filter((tag) => !before.includes(tag))
+  const tags = [...new Set([...kept, ...added])]
+  return { value: tags.length === 0 && later === undefined ? undefined : tags }
+}
+
+function isStrings(value: unknown): value is string[] {
+  return Array.isArray(value) && value.every((item) => typeof item === 'string')
+}
+
+/** The place is one field: a position means nothing in another folder. */
+function toFields(bookmark: PlaintextBookmark): Fields {
+  const fields = asFields(bookmark)
+  const place = ['parentId', 'position'].flatMap((name) => (fields.has(name) ? [[name, fields.get(name)]] : []))
+  fields.delete('position')
+  if (place.length > 0) fields.set('parentId', Object.fromEntries(place))
+  return fields
+}
+
+function toBookmark(fields: Fields): PlaintextBookmark {
+  const { parentId: place = {}, ...rest } = Object.fromEntries(fields)
+  return { ...rest, ...(place as object) } as PlaintextBookmark
+}
+
+function asFields(object: object): Fields {
+  return new Map(Object.entries(object).filter(([, value]) => value !== undefined))
+}
+
+function isSameJson(one: unknown, other: unknown): boolean {
+  if (one === other) return true
+  if (Array.isArray(one) !== Array.isArray(other) || !isAnyObject(one) || !isAnyObject(other)) return false
+  const [fields, others] = [asFields(one), asFields(other)]
+  return fields.size === others.size && [...fields].every(([name, value]) => isSameJson(value, others.get(name)))
+}
+
+function isObject(value: unknown): value is object {
+  return isAnyObject(value) && !Array.isArray(value)
+}
+
+function isAnyObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
+}

@@ -1,0 +1,181 @@
+import { randomBytes } from 'node:crypto'
+import fc from 'fast-check'
+import t from 'tap'
+import type { PlaintextBookmark } from '../../src/client/bookmark.ts'
+import { deriveKeys } from '../../src/client/keys.ts'
+import { differingFields, mergeBookmarks, withFieldsOf } from '../../src/client/merge.ts'
+import { encryptBookmark } from '../../src/client/record.ts'
+import { depth } from '../support/depth.ts'
+
+const keys = deriveKeys(randomBytes(32))
+const base: PlaintextBookmark = {
+  id: 'x',
+  title: 'one',
+  source: 'stars',
+  url: 'https://example.org/',
+  tags: ['a', 'b'],
+  parentId: 'f',
+  position: 'a1',
+  owner: { login: 'ann', avatar_url: 'https://example.org/ann.png' },
+}
+const edited = (fields: Partial<PlaintextBookmark>) => ({ ...base, ...fields })
+
+t.test('different fields, changed on both sides, are all kept', async (t) => {
+  const { tags: _, ...untagged } = edited({ title: 'two', 'x-new': { deep: [1] } })
+  const merged = mergeBookmarks(base, untagged, edited({ url: 'https://example.com/', 'x-other': null }))
+  t.same(merged, { bookmark: { ...untagged, url: 'https://example.com/', 'x-other': null }, lost: [] })
+})
+
+t.test('the same field, changed on both sides, is the later one, and the other is named', async (t) => {
+  t.same(mergeBookmarks(base, edited({ title: 'two' }), edited({ title: 'three' })), {
+    bookmark: edited({ title: 'three' }),
+    lost: ['title'],
+  })
+  t.same(mergeBookmarks(base, edited({ title: 'two' }), edited({ title: 'two' })).lost, [], 'unless both say the same')
+})
+
+t.test('tags are a set: what either side added or removed', async (t) => {
+  const tags = (earlier: string[] | undefined, later: string[] | undefined) => {
+    const [one, other] = [earlier, later].map((tags) => {
+      const { tags: _, ...rest } = base
+      return tags ? { ...rest, tags } : rest
+    }) as [PlaintextBookmark, PlaintextBookmark]
+    return mergeBookmarks(base, one, other)
+  }
+  const outcomes = [
+    tags(['a', 'b', 'mine'], ['theirs', 'a', 'b']),
+    tags(['b'], ['a']),
+    tags(['b', 'c'], undefined),
+    tags(undefined, ['a', 'b', 'c']),
+  ]
+  t.same(
+    outcomes.map(({ bookmark, lost }) => [bookmark.tags, lost]),
+    [
+      [['theirs', 'a', 'b', 'mine'], []],
+      [[], []],
+      [['c'], []],
+      [['c'], []],
+    ],
+  )
+})
+
+t.test('folder and position are one field: the place in another folder means nothing here', async (t) => {
+  const { bookmark, lost } = mergeBookmarks(base, edited({ position: 'a7' }), edited({ parentId: 'g', position: 'a0' }))
+  t.match([bookmark, lost], [{ parentId: 'g', position: 'a0' }, ['parentId']])
+  const { parentId: _, position: __, ...top } = edited({ title: 'two' })
+  t.same(mergeBookmarks(base, edited({ title: 'three' }), top).bookmark, top, 'nor does half of a place')
+})
+
+t.test('an object is merged field by field, and keeps what this version does not know', async (t) => {
+  const earlier = edited({ owner: { ...base.owner, login: 'bob', since: 2020 } as never })
+  const later = edited({ owner: { ...base.owner, verified: true } as never })
+  t.same(mergeBookmarks(base, earlier, later), {
+    bookmark: edited({ owner: { ...base.owner, login: 'bob', since: 2020, verified: true } as never }),
+    lost: [],
+  })
+})
+
+t.test('without a base, every field that differs counts as changed on both sides', async (t) => {
+  const later = edited({ title: 'two', tags: ['c'], dateModified: '2026-01-02T00:00:00Z' })
+  t.same(mergeBookmarks(null, base, later), { bookmark: later, lost: ['title', 'tags'] })
+})
+
+t.test('dates of modification alone are no conflict', async (t) => {
+  const [earlier, later] = ['2026-01-03', '2026-01-02'].map((dateModified) => edited({ dateModified })) as [
+    PlaintextBookmark,
+    PlaintextBookmark,
+  ]
+  t.same(mergeBookmarks(base, earlier, later), { bookmark: later, lost: [] })
+})
+
+t.test('what lost can be put back', async (t) => {
+  const mine = edited({ title: 'two', parentId: 'g', position: 'a4' })
+  const theirs = edited({ title: 'three', parentId: 'h', url: 'https://example.com/' })
+  const { bookmark, lost } = mergeBookmarks(base, mine, theirs)
+  t.same(lost.toSorted(), ['parentId', 'title'])
+  t.same(differingFields(mine, bookmark).toSorted(), ['parentId', 'title', 'url'])
+  t.same(withFieldsOf(mine, lost, bookmark), { ...mine, url: 'https://example.com/' })
+})
+
+const value = fc.oneof(
+  fc.nat(2),
+  fc.constantFrom('x', 'y', null),
+  fc.record({ p: fc.nat(1), q: fc.nat(1) }, { requiredKeys: [] }),
+)
+const fields = fc.record(
+  {
+    title: fc.constantFrom('one', 'two', 'three'),
+    tags: fc.subarray(['a', 'b', 'c', 'd']),
+    parentId: fc.constantFrom('f', 'g'),
+    position: fc.constantFrom('a0', 'a1', 'a2'),
+    dateModified: fc.constantFrom('2026-01-01', '2026-01-02'),
+    owner: value,
+    unknown: value,
+    ['__proto__']: value,
+  },
+  { requiredKeys: ['title'] },
+)
+const version = fields.map((fields) => ({ ...fields, id: 'x', source: 'bookmarks' }) as PlaintextBookmark)
+const three = fc.tuple(fc.option(version), version, version)
+const runs = { numRuns: depth(500, 100_000) }
+
+t.test(
+  'two devices that merge the same versions make the same record, and merging it again changes nothing',
+  async () => {
+    const property = fc.property(three, ([base, earlier, later]) => {
+      const here = mergeBookmarks(base, earlier, later).bookmark
+      const there = mergeBookmarks(base && shuffled(base), shuffled(earlier), shuffled(later)).bookmark
+      return (
+        hashOf(here) === hashOf(there) &&
+        hashOf(mergeBookmarks(base, earlier, here).bookmark) === hashOf(here) &&
+        hashOf(mergeBookmarks(base, here, there).bookmark) === hashOf(here) &&
+        hashOf(mergeBookmarks(later, here, later).bookmark) === hashOf(here)
+      )
+    })
+    fc.assert(property, runs)
+  },
+)
+
+t.test('no field is changed by nobody, and none is lost untold', async () => {
+  const property = fc.property(three, ([base, earlier, later]) => {
+    const { bookmark, lost } = mergeBookmarks(base, earlier, later)
+    const isFrom = (one: PlaintextBookmark, other: PlaintextBookmark) => {
+      const differing = differingFields(one, other)
+      return (name: string) => !differing.includes(name)
+    }
+    const [asEarlier, asLater] = [isFrom(bookmark, earlier), isFrom(bookmark, later)]
+    const isChanged = (version: PlaintextBookmark) => {
+      const differing = base ? differingFields(base, version) : differingFields(earlier, later)
+      return (name: string) => differing.includes(name)
+    }
+    const names = [...differingFields(bookmark, earlier), ...differingFields(bookmark, later)]
+    const mixed = ['tags', 'owner', 'unknown', '__proto__']
+    return names.every((name) => {
+      const isOfOne = asEarlier(name) || asLater(name) || (base !== null && mixed.includes(name))
+      const isTold = asEarlier(name) || !isChanged(earlier)(name) || name === 'dateModified' || name === 'tags'
+      const isKept = asLater(name) || isChanged(earlier)(name)
+      return isOfOne && isKept && (isTold || lost.includes(name) || (base !== null && mixed.includes(name)))
+    })
+  })
+  fc.assert(property, runs)
+})
+
+t.test('each tag that one side alone added or removed is added or removed', async () => {
+  const tags = fc.subarray(['a', 'b', 'c', 'd'])
+  const property = fc.property(tags, tags, tags, (was, one, other) => {
+    const merged = mergeBookmarks({ ...base, tags: was }, { ...base, tags: one }, { ...base, tags: other }).bookmark
+    return ['a', 'b', 'c', 'd'].every((tag) => {
+      const changed = [one, other].some((tags) => tags.includes(tag) !== was.includes(tag))
+      return merged.tags?.includes(tag) === (was.includes(tag) !== changed)
+    })
+  })
+  fc.assert(property, runs)
+})
+
+function shuffled(bookmark: PlaintextBookmark): PlaintextBookmark {
+  return Object.fromEntries(Object.entries(bookmark).reverse()) as PlaintextBookmark
+}
+
+function hashOf(bookmark: PlaintextBookmark): string {
+  return encryptBookmark(keys, bookmark).data_hash
+}
