@@ -1,4 +1,5 @@
 import type { PlaintextBookmark } from './bookmark.ts'
+import { isEqual } from './sync/view/equal.ts'
 
 export interface MergedBookmark {
   bookmark: PlaintextBookmark
@@ -32,7 +33,7 @@ export function mergeBookmarks(
 export function differingFields(one: PlaintextBookmark, other: PlaintextBookmark): string[] {
   const [fields, others] = [toFields(one), toFields(other)]
   return [...new Set([...fields.keys(), ...others.keys()])].filter(
-    (name) => !isSameJson(fields.get(name), others.get(name)),
+    (name) => !isEqual(fields.get(name), others.get(name)),
   )
 }
 
@@ -62,9 +63,9 @@ function mergeFields(
   const lost: string[] = []
   const merge = (name: string): unknown => {
     const [was, one, other] = [base?.get(name), earlier.get(name), later.get(name)]
-    if (isSameJson(one, other)) return other
-    if (base && isSameJson(one, was)) return other
-    if (base && isSameJson(other, was)) return one
+    if (isEqual(one, other)) return other
+    if (base && isEqual(one, was)) return other
+    if (base && isEqual(other, was)) return one
     const special = base && mergeSpecial(name, was, one, other)
     if (special) return special.value
     const isNested = base && name !== 'parentId' && isObject(one) && isObject(other)
@@ -114,17 +115,6 @@ function asFields(object: object): Fields {
   return new Map(Object.entries(object).filter(([, value]) => value !== undefined))
 }
 
-function isSameJson(one: unknown, other: unknown): boolean {
-  if (one === other) return true
-  if (Array.isArray(one) !== Array.isArray(other) || !isAnyObject(one) || !isAnyObject(other)) return false
-  const [fields, others] = [asFields(one), asFields(other)]
-  return fields.size === others.size && [...fields].every(([name, value]) => isSameJson(value, others.get(name)))
-}
-
 function isObject(value: unknown): value is object {
-  return isAnyObject(value) && !Array.isArray(value)
-}
-
-function isAnyObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

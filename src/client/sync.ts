@@ -10,8 +10,10 @@ import {
   restoreList,
 } from './sync/edits/import.ts'
 import { moveBookmark, type Place } from './sync/edits/move.ts'
+import { type PutOptions, putBookmarks } from './sync/edits/put.ts'
 import { dropRefused, listRefused, type Quarantined, retryRefused } from './sync/edits/quarantine.ts'
-import { type PutOptions, putBookmarks, removeBookmarks } from './sync/edits/queue.ts'
+import { removeBookmarks } from './sync/edits/queue.ts'
+import { resolveConflicts, type Update, updateBookmark } from './sync/edits/update.ts'
 import { clientTransport, type OpenWebSocket, type Transport } from './sync/exchange/transport.ts'
 import { createEngine } from './sync/life/engine.ts'
 import { Run } from './sync/life/run.ts'
@@ -48,8 +50,11 @@ export interface SyncOptions {
 
 /**
  * A user's bookmarks on this device, kept in sync with their other devices. Methods that edit also work offline: they
- * resolve once the edit would survive a reload, and it is sent as soon as there is a network. Do not modify the bookmarks
- * that methods return: `put` a changed copy.
+ * resolve once the edit would survive a reload, and it is sent as soon as there is a network; what methods return then
+ * contains it. Do not modify the bookmarks that methods return: `update` them, or `put` a changed copy.
+ *
+ * Edits of one bookmark, made at the same time in two tabs or on two devices, are merged field by field. If they set the
+ * same field, the later one wins, and the other one is kept among the `conflicts` of its device.
  *
  * All methods that return a promise read the store first. They reject with the store's error if that fails
  * (StorageFullError, for example), or with an AbortError after `stop`.
@@ -79,7 +84,7 @@ export interface Sync {
   /** The ids of the bookmarks in a folder, or at the top level, in the order of `tree`. */
   contents(folderId?: string): readonly string[]
   status(): SyncStatus
-  /** The conflicts of this device since the sync was created, oldest first. */
+  /** The conflicts of this device, from all its tabs and from before a reload, until `resolve` ends them; a bookmark's oldest first. */
   conflicts(): readonly Conflict[]
   /**
    * A value that follows the bookmarks or the status, for a view to show. It remains the same (`===`) until it differs.
@@ -99,17 +104,27 @@ export interface Sync {
   /**
    * The cursor up to which other devices' changes have been applied (a sequence number, Unix ms). If an edit takes a while,
    * as in a form, call this when the form opens and pass the result to `put`: a change that another device makes meanwhile
-   * is still overwritten, but reported to that device as a `conflict`.
+   * is still overwritten, but reported to that device as a `conflict`. To merge the two, pass the bookmark instead.
    */
   seen(): number
   /**
-   * Adds bookmarks, or replaces those with the same ids; all or none. An equal bookmark does not count as an edit.
+   * Adds bookmarks, or changes those with the same ids in the fields that differ; all or none. An equal bookmark does not
+   * count as an edit. A bookmark without a `position` stays where it is, or goes to the end of its folder.
    *
    * @throws RecordError `invalid-id`, `too-large`
    * @throws RangeError `seen` is not a cursor
    * @throws StorageFullError nothing was stored
    */
   put(bookmarks: PlaintextBookmark | readonly PlaintextBookmark[], options?: PutOptions): Promise<void>
+  /**
+   * Changes fields of a bookmark: those of a patch, or of the patch that a function makes of the bookmark as it is once no
+   * other edit runs, in this tab or another. The function may be called again, and may return null to change nothing.
+   *
+   * @throws RangeError there is no such bookmark
+   * @throws RecordError `too-large`
+   * @throws StorageFullError nothing was changed
+   */
+  update(id: string, update: Update, options?: PutOptions): Promise<void>
   /**
    * Deletes bookmarks; all or none. The contents of a deleted folder move to the top level; to delete them too, pass their
    * ids as well.
@@ -140,6 +155,15 @@ export interface Sync {
    */
   restoreExport(opened: Pick<OpenedExport, 'bookmarks'>, options?: RestoreOptions): Promise<ImportReport>
 
+  /**
+   * Ends all conflicts of a bookmark. `mine` puts back what lost, as an edit: the `fields` of each conflict, or the whole
+   * bookmark if it was deleted; `theirs` leaves the bookmark as it is. Does nothing if there are none.
+   *
+   * @param id the bookmark's id
+   * @throws StorageFullError nothing was changed
+   */
+  resolve(id: string, choice: 'mine' | 'theirs'): Promise<void>
+
   /** The bookmarks of `status().heldDeletions`, those first that were deleted first. */
   heldDeletions(): Readonly<PlaintextBookmark>[]
   /**
@@ -167,8 +191,8 @@ export interface Sync {
    *
    * - `change` {ids, origin}: this device (`local`) or another one (`remote`) added, changed or deleted bookmarks; also
    *   emitted for stored bookmarks when they are read
-   * - `conflict` {id, mine, theirs}: an edit of this device lost to another device's. Null means deleted. To repeat the
-   *   edit, call `put(mine)`, or `remove(id)` if `mine` is null
+   * - `conflict` {id, fields, mine, theirs}: an edit of this device lost to another one, and was added to `conflicts`.
+   *   Null means deleted. To decide, call `resolve`
    * - `status`: the result of `status()` has changed
    * - `error` {error, id}: RecordError, a bookmark that could not be decrypted and was skipped; RollbackError, a bookmark
    *   that the service sent in an older version; ApiError with an id, an edit that the service refused (`quarantined`);
@@ -221,15 +245,13 @@ export function createSyncOver(
   const { replica, status, emitter, deletions, selections, tree, search } = engine
   if (signal?.aborted) run.stop()
   else signal?.addEventListener('abort', () => run.stop(), { once: true })
-  const conflicts: Conflict[] = []
-  emitter.on('conflict', (conflict) => conflicts.push(conflict))
   const reader: SyncReader = {
     get: (id) => replica.live.get(id),
     bookmarks: () => replica.live,
     tree: () => tree.read(),
     contents: (folderId) => tree.contents(folderId).map(({ bookmark }) => bookmark.id),
     status: () => status.read(),
-    conflicts: () => [...conflicts],
+    conflicts: () => [...replica.conflicted].flatMap((id) => replica.rows.get(id)?.conflicts ?? []),
   }
   return {
     ...reader,
@@ -240,12 +262,14 @@ export function createSyncOver(
     search: (text, options = {}) => run.load().then(() => search.find(text, options)),
     seen: () => replica.meta.cursor,
     put: (bookmarks, options) => run.edit(() => putBookmarks(engine, [bookmarks].flat(), options)),
+    update: (id, update, options) => run.edit(() => updateBookmark(engine, id, update, options)),
     remove: (ids) => run.edit(() => removeBookmarks(engine, [ids].flat())),
     move: (id, place) => run.edit(() => moveBookmark(engine, id, place)),
     importBookmarks: (bookmarks, options = {}) =>
       run.edit((signal) => importList(engine, bookmarks, { ...options, signal }), options.signal),
     restoreExport: (opened, options = {}) =>
       run.edit((signal) => restoreList(engine, opened, { ...options, signal }), options.signal),
+    resolve: (id, choice) => run.edit(() => resolveConflicts(engine, id, choice)),
     heldDeletions: () => deletions.list(),
     approveDeletions: (shown) => run.edit(() => deletions.approve(shown)),
     rejectDeletions: () => run.edit(() => deletions.reject()),

@@ -63,6 +63,18 @@ export function placeBetween(
   return new Map(ids.map((id, place) => [id, keys[place] as string]))
 }
 
+/** Null if it is not a fractional index, which cannot bound another one. */
+export function positionOf(bookmark: Readonly<PlaintextBookmark> | undefined): string | null {
+  const position: unknown = bookmark?.position
+  if (typeof position !== 'string' || !/^[A-Za-z][0-9A-Za-z]+$/.test(position)) return null
+  try {
+    generateKeyBetween(position, null)
+    return position
+  } catch {
+    return null
+  }
+}
+
 type Parents = Map<TreeNode, TreeNode | undefined>
 
 function findParents(nodes: Map<string, TreeNode>): Parents {
@@ -115,16 +127,4 @@ function compare(one: string, other: string): number {
 function comesAfter(sibling: Readonly<PlaintextBookmark> | undefined, lower: string | null): boolean {
   const position = positionOf(sibling)
   return typeof sibling?.position !== 'string' || (position !== null && (lower === null || position > lower))
-}
-
-/** Null if it is not a fractional index, which cannot bound another one. */
-function positionOf(bookmark: Readonly<PlaintextBookmark> | undefined): string | null {
-  const position: unknown = bookmark?.position
-  if (typeof position !== 'string' || !/^[A-Za-z][0-9A-Za-z]+$/.test(position)) return null
-  try {
-    generateKeyBetween(position, null)
-    return position
-  } catch {
-    return null
-  }
 }

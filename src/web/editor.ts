@@ -16,16 +16,18 @@ export function openEditor(sync: Sync, edited: 'link' | 'folder' | PlaintextBook
       .split(',')
       .map((tag) => tag.trim())
       .filter(Boolean)
-    const { tags: _, ...rest } = bookmark
-    await sync.put({
+    const { tags: _, parentId: from = '', position, ...rest } = bookmark
+    const edited: PlaintextBookmark = {
       ...rest,
       title,
       dateModified: new Date().toISOString(),
       ...(!isFolder && { url }),
       ...(labels.length > 0 && { tags: labels }),
-    })
-    if (isNew || parentId !== (bookmark.parentId ?? ''))
-      await sync.move(bookmark.id, { parentId: parentId || undefined })
+      ...(parentId !== '' && { parentId }),
+      ...(parentId === from && position !== undefined && { position }),
+    }
+    // What another tab or device has changed since the form opened stays.
+    await sync.put(edited, isNew ? {} : { seen: bookmark })
     dialog.close()
   }
   dialog.append(

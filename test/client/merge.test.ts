@@ -18,7 +18,11 @@ const base: PlaintextBookmark = {
   position: 'a1',
   owner: { login: 'ann', avatar_url: 'https://example.org/ann.png' },
 }
-const edited = (fields: Partial<PlaintextBookmark>) => ({ ...base, ...fields })
+/** Fields of another client may be among them. */
+const edited = (fields: Partial<PlaintextBookmark> & Record<string, unknown>): PlaintextBookmark => ({
+  ...base,
+  ...fields,
+})
 
 t.test('different fields, changed on both sides, are all kept', async (t) => {
   const { tags: _, ...untagged } = edited({ title: 'two', 'x-new': { deep: [1] } })
@@ -100,7 +104,7 @@ t.test('what lost can be put back', async (t) => {
 const value = fc.oneof(
   fc.nat(2),
   fc.constantFrom('x', 'y', null),
-  fc.record({ p: fc.nat(1), q: fc.nat(1) }, { requiredKeys: [] }),
+  fc.record({ p: fc.nat(1), q: fc.nat(1) }, { requiredKeys: [], noNullPrototype: true }),
 )
 const fields = fc.record(
   {
@@ -113,7 +117,7 @@ const fields = fc.record(
     unknown: value,
     ['__proto__']: value,
   },
-  { requiredKeys: ['title'] },
+  { requiredKeys: ['title'], noNullPrototype: true },
 )
 const version = fields.map((fields) => ({ ...fields, id: 'x', source: 'bookmarks' }) as PlaintextBookmark)
 const three = fc.tuple(fc.option(version), version, version)

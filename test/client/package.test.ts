@@ -27,6 +27,7 @@ const name = 'encrypted-bookmark-sync-client'
 /** The files for the examples in the package's README, by the title of their section. */
 const examples = {
   'web.ts': 'A web app',
+  'edits.ts': 'Edits and conflicts',
   'react.tsx': 'React',
   'select.ts': 'Other frameworks',
   'search.ts': 'Search',

@@ -54,7 +54,7 @@ else {
     const [mine, theirs, winner] = loser === laptop ? ['laptop', 'phone', phone] : ['phone', 'laptop', laptop]
     const conflict = loser.locator('#conflicts li')
     t.equal((await conflict.count()) + (await winner.locator('#conflicts li').count()), 1, 'one conflict is shown')
-    const text = `This device: “Comics of the ${mine}”. Another device: “Comics of the ${theirs}”`
+    const text = `This device: “Comics of the ${mine}”. Another edit: “Comics of the ${theirs}”`
     t.match(await conflict.textContent(), new RegExp(text))
     await screenshot(loser, 'conflict')
     t.strictSame(await shownTree(laptop, 31), await shownTree(phone, 31), 'both show the same')

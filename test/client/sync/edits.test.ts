@@ -14,7 +14,7 @@ t.test('an edit is there at once, without a network, and is told to listeners', 
   await a.sync.put([bookmark('x', 'one'), bookmark('y', 'two')])
   await a.sync.remove('y')
   t.same(shown(a), { x: 'one' })
-  t.same(a.sync.get('x'), bookmark('x', 'one'))
+  t.same(a.sync.get('x'), bookmark('x', 'one', { position: 'a0' }))
   t.equal(a.sync.get('y'), undefined)
   t.same(a.changes, [
     { ids: ['x', 'y'], origin: 'local' },
@@ -41,7 +41,7 @@ t.test('what the app does to its object afterwards changes nothing', async (t) =
   await a.sync.put(mine)
   mine.title = 'two'
   mine.tags?.push('b')
-  t.same(a.sync.get('x'), bookmark('x', 'one', { tags: ['a'] }))
+  t.same(a.sync.get('x'), bookmark('x', 'one', { tags: ['a'], position: 'a0' }))
 })
 
 t.test('all or none of several: one that cannot be sealed leaves none', async (t) => {

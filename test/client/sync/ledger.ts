@@ -1,7 +1,8 @@
 import type { PlaintextBookmark } from '../../../src/client/bookmark.ts'
-import type { SyncEvents } from '../../../src/client/sync/store/emitter.ts'
+import { differingFields } from '../../../src/client/merge.ts'
+import type { Conflict } from '../../../src/client/sync/store/emitter.ts'
 import { viewOf } from '../../../src/client/sync/store/row.ts'
-import type { Row, Store, Waiting } from '../../../src/client/sync/store/store.ts'
+import type { Row, Store, Version, Waiting } from '../../../src/client/sync/store/store.ts'
 
 /** An edit as its device stored it. */
 interface Entry {
@@ -10,9 +11,9 @@ interface Entry {
   device: string
   /** JSON of the bookmark; `null` of a delete. */
   content: string
-  /** Events of what its maker saw when it was made. */
+  /** Events of what its maker saw when it was made; of what it was merged from, those of which it keeps every change. */
   madeOn: string[]
-  /** Its device was told that it lost. */
+  /** Its device keeps that it lost. */
   isReported: boolean
   /** Its device took it back before it was sent. */
   isWithdrawn: boolean
@@ -48,8 +49,8 @@ export class Ledger {
     }
   }
 
-  /** A device was told that an edit of its own lost. */
-  report(device: string, { id, mine, theirs }: SyncEvents['conflict']): void {
+  /** A device has stored that an edit of its own lost. */
+  #report(device: string, { id, mine, theirs }: Conflict): void {
     const lost = this.#find(id, contentOf(mine)).filter((entry) => entry.device === device)
     for (const entry of lost) entry.isReported = true
     // Which of several edits with the same content is meant cannot be told: with each of them it would have to be wrong.
@@ -84,22 +85,34 @@ export class Ledger {
   #note(before: Row | undefined, after: Row, device: string): void {
     const last = after.waiting.at(-1)
     const previous = before?.waiting.at(-1)
-    if (last && !this.#entries.has(last.change.id)) this.#enter(before, last, device)
+    const isSettled = before?.waiting.some(({ change }) => change.id === after.version?.event_id)
     const isSameVersion = after.version?.event_id === before?.version?.event_id
+    const isMerged = previous !== undefined && !isSameVersion && !isSettled && after.version !== null
+    if (last && !this.#entries.has(last.change.id)) {
+      const merged = isMerged
+        ? mergedFrom(before?.version, [previous, after.version as Version], last.bookmark)
+        : undefined
+      this.#enter(last, device, merged ?? [previous?.change.id ?? before?.version?.event_id ?? []].flat())
+    } else if (!last && isMerged) {
+      const winner = this.#entries.get(after.version?.event_id ?? '')
+      winner?.madeOn.push(...mergedFrom(before?.version, [previous], after.version?.bookmark ?? null))
+    }
+    for (const conflict of after.conflicts) {
+      if (!before?.conflicts.includes(conflict)) this.#report(device, conflict)
+    }
     const entry = this.#entries.get(previous?.change.id ?? '')
     if (entry && !last && isSameVersion && viewOf(after).bookmark === null && !entry.isReported) {
       entry.isWithdrawn = true
     }
   }
 
-  #enter(before: Row | undefined, { change, bookmark }: Waiting, device: string): void {
-    const seen = before?.waiting.at(-1)?.change.id ?? before?.version?.event_id
+  #enter({ change, bookmark }: Waiting, device: string, madeOn: string[]): void {
     this.#entries.set(change.id, {
       event: change.id,
       id: change.entity_id,
       device,
       content: contentOf(bookmark),
-      madeOn: seen === undefined ? [] : [seen],
+      madeOn,
       isReported: false,
       isWithdrawn: false,
     })
@@ -115,6 +128,35 @@ export class Ledger {
       return event === winner || (earlier !== undefined && this.#isMadeOn(earlier, winner))
     })
   }
+}
+
+/** The events of those versions of which the result keeps every change since the base. */
+function mergedFrom(
+  base: Version | null | undefined,
+  versions: (Waiting | Version)[],
+  result: PlaintextBookmark | null,
+): string[] {
+  const blank: PlaintextBookmark = { id: '', title: '', source: 'bookmarks' }
+  return versions.flatMap((version) => {
+    const { bookmark } = version
+    if (!bookmark || !result) return bookmark === result ? eventOf(version) : []
+    const changed = differingFields(base?.bookmark ?? blank, bookmark)
+    const lost = differingFields(bookmark, result).filter((name) => {
+      return name === 'tags' ? !keepsTags(base?.bookmark, bookmark, result) : changed.includes(name)
+    })
+    return lost.length > 0 ? [] : eventOf(version)
+  })
+}
+
+/** Whether all that was added is there, and nothing that was removed. */
+function keepsTags(base: PlaintextBookmark | null | undefined, edited: PlaintextBookmark, result: PlaintextBookmark) {
+  const [before = [], after = [], kept = []] = [base?.tags, edited.tags, result.tags]
+  const changed = [...before, ...after].filter((tag) => before.includes(tag) !== after.includes(tag))
+  return changed.every((tag) => kept.includes(tag) === after.includes(tag))
+}
+
+function eventOf(version: Waiting | Version): string {
+  return 'change' in version ? version.change.id : version.event_id
 }
 
 /** Sorted as the record is, so that equal bookmarks are equal. */

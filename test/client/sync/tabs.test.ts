@@ -1,4 +1,5 @@
 import t, { type Test } from 'tap'
+import type { PlaintextBookmark } from '../../../src/client/bookmark.ts'
 import { UnsentChangesError } from '../../../src/client/errors.ts'
 import { indexedDbStore } from '../../../src/client/sync/store/indexed-db.ts'
 import type { Store } from '../../../src/client/sync/store/store.ts'
@@ -111,6 +112,38 @@ t.test('two tabs of a browser', async (t) => {
     await edited
     await one.device.sync.syncNow()
     t.same(await person.stored(), { x: 'mine' })
+  })
+
+  t.test('forms for one bookmark in both: different fields both stay, the same field is a conflict', async (t) => {
+    const { open } = await browser(t)
+    const [one, two] = [open(), open()].map(({ device }) => device.sync) as [Device['sync'], Device['sync']]
+    await Promise.all([one.start(), two.start()])
+    await one.put(bookmark('x', 'original'))
+    await until(() => two.get('x') !== undefined)
+    const shown = [one.get('x'), two.get('x')] as [PlaintextBookmark, PlaintextBookmark]
+    await one.put({ ...shown[0], title: 'by one', tags: ['a'] }, { seen: shown[0] })
+    await two.put({ ...shown[1], title: 'by two', url: 'https://example.com/' }, { seen: shown[1] })
+    const merged = { title: 'by two', tags: ['a'], url: 'https://example.com/' }
+    await until(() => one.get('x')?.title === 'by two')
+    t.match([one.get('x'), two.get('x')], [merged, merged])
+    const conflict = { id: 'x', fields: ['title'], mine: { title: 'by one' }, theirs: { title: 'by two' } }
+    t.match([one.conflicts(), two.conflicts()], [[conflict], [conflict]])
+    await one.resolve('x', 'theirs')
+    await until(() => two.conflicts().length === 0)
+    t.equal(two.get('x')?.title, 'by two')
+  })
+
+  t.test('updates in both at the same time all stay', async (t) => {
+    const { open } = await browser(t)
+    const [one, two] = [open(), open()].map(({ device }) => device.sync) as [Device['sync'], Device['sync']]
+    await one.put(bookmark('x', 'counted'))
+    await Promise.all(
+      Array.from({ length: 20 }, (_, index) => {
+        return (index % 2 ? one : two).update('x', ({ tags = [] }) => ({ tags: [...tags, String(index)] }))
+      }),
+    )
+    await until(() => one.get('x')?.tags?.length === 20 && two.get('x')?.tags?.length === 20)
+    t.same([one.conflicts(), two.conflicts()], [[], []])
   })
 
   t.test('one that heard nothing of the other, asleep, goes on with all that the other stored', async (t) => {

@@ -92,8 +92,9 @@ async function take(world: World, walkers: Walker[], { device, kind, one, two }:
   const walker = walkers[device] as Walker
   const parentId = two % 2 ? { parentId: 'abcdefgh'.charAt(two % 8) } : {}
   const url = one % 3 ? {} : { url: `https://example.org/${one}` }
-  if (kind < 25) await walker.put(one, { ...parentId, ...url })
-  else if (kind < 34) await walker.move(one, two, one + two)
+  if (kind < 18) await walker.put(one, { ...parentId, ...url })
+  else if (kind < 27) await walker.update(one, two)
+  else if (kind < 35) await walker.move(one, two, one + two)
   else if (kind < 42) await walker.remove(one, two % 7 ? 1 : 8)
   else if (kind < 66) await walker.hear(1 + (one % 5))
   else if (kind < 70) walker.hearAgain()

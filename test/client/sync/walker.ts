@@ -76,6 +76,19 @@ export class Walker {
     await this.sync.put({ ...(this.sync.get(id) ?? { id, source: 'bookmarks' }), ...fields, title })
   }
 
+  /** Adds or removes a tag, or writes a note. */
+  async update(entity: number, what: number): Promise<void> {
+    const tag = `tag${what % 5}`
+    const note = `${this.#parts.id}${this.#edits++}`
+    const toggle = ({ tags = [] }: PlaintextBookmark) => {
+      return { tags: tags.includes(tag) ? tags.filter((one) => one !== tag) : [...tags, tag] }
+    }
+    const update = what % 3 ? toggle : { description: note }
+    await this.sync.update(idAt(entity), update).catch((error) => {
+      if (!(error instanceof RangeError)) throw error
+    })
+  }
+
   async move(entity: number, parent: number, before: number): Promise<void> {
     const place = { parentId: parent % 3 ? idAt(parent) : undefined, before: idAt(before) }
     await this.sync.move(idAt(entity), place).catch((error) => {
@@ -138,7 +151,6 @@ export class Walker {
     this.#die = die
     this.#held = []
     this.#device = openDevice({ ...this.#parts, store, network })
-    this.sync.on('conflict', (conflict) => ledger.report(id, conflict))
   }
 
   #kill(): void {

@@ -64,7 +64,7 @@ export class Deletions {
     await replica.commit([...replica.held], 'local', async (draft) => {
       await paced(edits, (edit) => {
         const row = draft.get(edit.id)
-        if (row.held) applyEdit(draft, releaseHeld(row), edit, this.#parts, cursor)
+        if (row.held) applyEdit(draft, releaseHeld(row), edit, this.#parts, { cursor })
       })
       draft.setMeta({ guarding: false })
     })

@@ -20,23 +20,30 @@ export interface Author {
   clock: Clock
 }
 
+/** What was known when an edit was made. */
+export interface Basis {
+  /** The cursor when the edit was made: later changes had not been seen. */
+  cursor: number
+  /** Whether it overwrites a version that had not been seen. */
+  overwrites?: boolean | undefined
+  /** A timestamp that the edit must exceed, besides those in the row. */
+  above?: number | undefined
+}
+
 /**
  * Puts the edited row into the draft, unless the edit changes nothing. The edit's timestamp is a reading of the corrected
  * clock, higher than all earlier readings.
- *
- * @param cursor the cursor when the edit was made: later changes had not been seen
  */
-export function applyEdit(draft: Draft, row: Row, edit: Edit, author: Author, cursor: number): void {
+export function applyEdit(draft: Draft, row: Row, edit: Edit, author: Author, basis: Basis): void {
   const tick = nextTick(author.clock, draft.meta)
-  const edited = editRow(row, edit, { ...author, tick, cursor })
+  const edited = editRow(row, edit, { ...author, ...basis, tick })
   if (edited === row) return
   draft.set(edited)
   draft.setMeta({ lastTick: tick })
 }
 
-interface EditContext extends Author {
+interface EditContext extends Author, Basis {
   tick: number
-  cursor: number
 }
 
 /**
@@ -56,7 +63,8 @@ function editRow(row: Row, edit: Edit, context: EditContext): Row {
   return { ...released, waiting: [...sent, toWaiting(row, edit, context)] }
 }
 
-function toWaiting(row: Row, edit: Edit, { userId, deviceId, tick, cursor }: EditContext): Waiting {
+function toWaiting(row: Row, edit: Edit, context: EditContext): Waiting {
+  const { userId, deviceId, tick, cursor, above = 0 } = context
   const last = row.waiting.at(-1)
   const known = [row.version, row.held, row.unreadable, last?.change].map((version) => version?.timestamp ?? 0)
   const change = {
@@ -64,14 +72,16 @@ function toWaiting(row: Row, edit: Edit, { userId, deviceId, tick, cursor }: Edi
     user_id: userId,
     entity_type: 'bookmark' as const,
     entity_id: edit.id,
-    timestamp: Math.max(tick, ...known.map((timestamp) => timestamp + 1)),
+    timestamp: Math.max(tick, above + 1, ...known.map((timestamp) => timestamp + 1)),
     device_id: deviceId,
     base: baseOf(row, cursor),
   }
-  if (edit.bookmark === null) return { change: { ...change, operation: 'delete' }, bookmark: null, sent: false }
+  const overwrites = context.overwrites || last?.overwrites
+  const state = { sent: false, ...(overwrites && { overwrites }) }
+  if (edit.bookmark === null) return { change: { ...change, operation: 'delete' }, bookmark: null, ...state }
   const there = row.waiting.findLast(({ sent }) => sent) ?? releaseHeld(row).version
   const operation = there?.bookmark ? 'update' : 'create'
-  return { change: { ...change, operation, ...edit.sealed }, bookmark: edit.bookmark, sent: false }
+  return { change: { ...change, operation, ...edit.sealed }, bookmark: edit.bookmark, ...state }
 }
 
 /** The cursor up to which the user had seen the bookmark: nothing after a pending change, held delete or unreadable version. */

@@ -2,7 +2,9 @@ import type { PlaintextBookmark } from '../../bookmark.ts'
 import { buildTree, placeBetween, type TreeNode } from '../../tree.ts'
 import type { Replica } from '../store/replica.ts'
 import { viewOf } from '../store/row.ts'
-import { type EditParts, putBookmarks } from './queue.ts'
+import { applyEdit } from './edit.ts'
+import type { EditParts } from './queue.ts'
+import { sealAgain, sealAll } from './seal.ts'
 
 /** Where to move a bookmark. */
 export interface Place {
@@ -17,20 +19,42 @@ export function readTree(replica: Replica): TreeNode[] {
 }
 
 /** @throws RangeError there is no such bookmark or folder, or the folder is inside the bookmark */
-export async function moveBookmark(parts: EditParts, id: string, { parentId, before }: Place): Promise<void> {
-  const { replica } = parts
-  const { live } = replica
-  const bookmark = live.get(id)
-  if (!bookmark) throw new RangeError(`There is no bookmark ${id}`)
-  const siblings = findFolder(readTree(replica), parentId, id).map((node) => node.bookmark)
-  const others = siblings.filter((sibling) => sibling.id !== id)
-  const positions = placeBetween(others, id, before)
-  const moved: PlaintextBookmark[] = [...positions].map(([key, position]) => {
-    const { parentId: from, ...rest } = live.get(key) as PlaintextBookmark
-    const parent = key === id ? parentId : from
-    return { ...rest, ...(parent !== undefined && { parentId: parent }), position }
+export async function moveBookmark(parts: EditParts, id: string, place: Place): Promise<void> {
+  const { replica, keys } = parts
+  const moved = (bookmark: PlaintextBookmark, position: string): PlaintextBookmark => {
+    const { parentId: from, ...rest } = bookmark
+    const parentId = bookmark.id === id ? place.parentId : from
+    return { ...rest, ...(parentId !== undefined && { parentId }), position }
+  }
+  let positions = findPositions(replica, id, place)
+  const shown = [...positions].map(([key, position]) => moved(replica.live.get(key) as PlaintextBookmark, position))
+  const sealed = new Map((await sealAll(keys, shown)).map((edit) => [edit.id, edit]))
+  // Other moves may have come first.
+  const plan = () => {
+    positions = findPositions(replica, id, place)
+    return [...positions.keys()]
+  }
+  await replica.commit(plan, 'local', (draft) => {
+    for (const [key, position] of positions) {
+      const row = draft.get(key)
+      const { bookmark } = viewOf(row)
+      if (!bookmark && key === id) throw new RangeError(`There is no bookmark ${id}`)
+      if (!bookmark) continue
+      const edit = sealAgain(keys, moved(bookmark, position), sealed.get(key))
+      applyEdit(draft, row, edit, parts, { cursor: draft.meta.cursor })
+    }
   })
-  await putBookmarks(parts, moved)
+}
+
+/** The positions that put the bookmark there, by id: its own, and those of siblings that need one. */
+function findPositions(replica: Replica, id: string, { parentId, before }: Place): Map<string, string> {
+  if (!replica.live.has(id)) throw new RangeError(`There is no bookmark ${id}`)
+  const siblings = findFolder(readTree(replica), parentId, id).map((node) => node.bookmark)
+  return placeBetween(
+    siblings.filter((sibling) => sibling.id !== id),
+    id,
+    before,
+  )
 }
 
 /** The folder's contents, found without searching inside the bookmark that moves. */

@@ -1,28 +1,12 @@
-import type { PlaintextBookmark } from '../../bookmark.ts'
 import type { Keys } from '../../keys.ts'
 import { paced } from '../../timing/paced.ts'
 import type { Replica } from '../store/replica.ts'
 import type { Row } from '../store/store.ts'
 import { type Author, applyEdit, type Edit } from './edit.ts'
-import { sealAll } from './seal.ts'
 
 export interface EditParts extends Author {
   replica: Replica
   keys: Keys
-}
-
-export interface PutOptions {
-  /** What `seen` returned when the edit began, for example when a form was opened. Default: what it returns now. */
-  seen?: number | undefined
-}
-
-export async function putBookmarks(
-  parts: EditParts,
-  bookmarks: readonly PlaintextBookmark[],
-  { seen = parts.replica.meta.cursor }: PutOptions = {},
-): Promise<void> {
-  if (!Number.isSafeInteger(seen) || seen < 0) throw new RangeError(`seen must be what seen() returned, not ${seen}`)
-  await queueEdits(parts, await sealAll(parts.keys, bookmarks), seen)
 }
 
 export async function removeBookmarks(parts: EditParts, ids: readonly string[]): Promise<void> {
@@ -48,7 +32,7 @@ export async function queueEdits(
   await parts.replica.commit(ids, 'local', (draft) =>
     paced(edits, (edit) => {
       const row = draft.get(edit.id)
-      if (accepts(row)) applyEdit(draft, row, edit, parts, cursor)
+      if (accepts(row)) applyEdit(draft, row, edit, parts, { cursor })
     }),
   )
 }

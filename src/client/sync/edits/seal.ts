@@ -1,5 +1,6 @@
 import type { PlaintextBookmark } from '../../bookmark.ts'
 import type { Keys } from '../../keys.ts'
+import { differingFields } from '../../merge.ts'
 import { encryptBookmark } from '../../record.ts'
 import { paced } from '../../timing/paced.ts'
 import type { Edit } from './edit.ts'
@@ -18,4 +19,10 @@ export function sealOne(keys: Keys, bookmark: PlaintextBookmark): SealedEdit {
   // A copy as the other devices will read it, which later changes to the app's own object do not affect.
   const copy = JSON.parse(JSON.stringify(bookmark)) as PlaintextBookmark
   return { id: copy.id, bookmark: copy, sealed: encryptBookmark(keys, copy) }
+}
+
+/** Like `sealOne`, but uses an earlier result if that is the same bookmark. */
+export function sealAgain(keys: Keys, bookmark: PlaintextBookmark, earlier: SealedEdit | undefined): SealedEdit {
+  const isSame = earlier && differingFields(earlier.bookmark, bookmark).length === 0
+  return isSame ? earlier : sealOne(keys, bookmark)
 }

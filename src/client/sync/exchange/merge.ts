@@ -1,15 +1,28 @@
 import { compareVersions, isSameContent } from '../../../protocol/versions.ts'
 import type { PlaintextBookmark } from '../../bookmark.ts'
+import { differingFields, mergeBookmarks } from '../../merge.ts'
+import { fieldsLost } from '../store/conflicts.ts'
+import type { Conflict } from '../store/emitter.ts'
 import { newestOf, versionOf, viewOf } from '../store/row.ts'
-import type { Row, Version } from '../store/store.ts'
+import type { Row, Version, Waiting } from '../store/store.ts'
 
 /** What is known about an event besides its version. */
 export interface Circumstances {
   deviceId: string
   /** The cursor before the event arrived. */
   base: number
+  /** The cursor after it. */
+  cursor: number
   /** Whether the device that made the event had not seen this version of ours. */
   overwrites(mine: Version): boolean
+  /** Whether the event was certainly made on top of this version. */
+  descendsFrom(version: Version): boolean
+}
+
+/** The edit that holds what both sides have changed. */
+export interface MergedEdit {
+  bookmark: PlaintextBookmark
+  basis: { cursor: number; overwrites: boolean; above: number }
 }
 
 export type Merged =
@@ -17,9 +30,14 @@ export type Merged =
   | { kind: 'known' }
   /** Older than `than`, which the service had sent or accepted before. */
   | { kind: 'older'; than: Version }
-  | { kind: 'taken'; row: Row; lost?: { mine: PlaintextBookmark | null } }
+  | { kind: 'taken'; row: Row; lost?: Lost | undefined; edit?: MergedEdit | undefined }
 
-/** Merges a version that the service sent into the row. Edits that win against it are kept. */
+type Lost = Pick<Conflict, 'fields' | 'mine'>
+
+/**
+ * Merges a version that the service sent into the row. Pending edits are merged with it; what they lose to it is `lost`,
+ * and if the result differs from it, that is an `edit` to be made on top.
+ */
 export function mergeVersion(row: Row, version: Version, circumstances: Circumstances): Merged {
   const [first] = row.waiting
   if (first && compareVersions(version, versionOf(first)) === 0) {
@@ -31,19 +49,76 @@ export function mergeVersion(row: Row, version: Version, circumstances: Circumst
   if (known && order === 0) return known.confirmed ? { kind: 'known' } : { kind: 'taken', row: confirmed(row) }
 
   const last = row.waiting.at(-1)
-  if (last && compareVersions(versionOf(last), version) > 0) {
-    const waiting = row.waiting.filter((one) => compareVersions(versionOf(one), version) > 0)
-    return { kind: 'taken', row: { ...row, version, waiting, held: null, unreadable: null } }
-  }
-  const mine = last ? versionOf(last) : overwrittenVersion(row, version, circumstances)
-  const without = { ...row, waiting: [], unreadable: null }
-  // A delete of a visible bookmark is held until the number of deletes is known.
-  const isHeld = version.bookmark === null && viewOf(without).bookmark !== null
-  const taken = isHeld
-    ? { ...without, held: { ...version, base: circumstances.base } }
-    : { ...without, version, held: null }
+  if (last) return mergeWaiting(row, last, version, circumstances)
+  const mine = overwrittenVersion(row, version, circumstances)
+  const taken = taking(row, version, circumstances)
   if (!mine || isSameContent(mine, version)) return { kind: 'taken', row: taken }
-  return { kind: 'taken', row: taken, lost: { mine: mine.bookmark } }
+  return { kind: 'taken', row: taken, lost: lostTo(version, mine) }
+}
+
+function mergeWaiting(row: Row, last: Waiting, version: Version, circumstances: Circumstances): Merged {
+  const mine = versionOf(last)
+  const isLater = compareVersions(mine, version) > 0
+  const winning = row.waiting.filter((one) => compareVersions(versionOf(one), version) > 0)
+  const kept = { ...row, version, waiting: winning, held: null, unreadable: null }
+  // Waiting edits were made on top of those that this device made before.
+  if (isLater && version.device_id === circumstances.deviceId) return { kind: 'taken', row: kept }
+  if (!mine.bookmark || !version.bookmark) {
+    if (isLater) return { kind: 'taken', row: overwriting(kept) }
+    const lost = isSameContent(mine, version) ? undefined : { fields: [], mine: mine.bookmark }
+    return { kind: 'taken', row: taking(row, version, circumstances), lost }
+  }
+  const base = row.version && circumstances.descendsFrom(row.version) ? row.version.bookmark : null
+  const { bookmark, lost } = isLater
+    ? mergeBookmarks(base, version.bookmark, mine.bookmark)
+    : mergeBookmarks(base, mine.bookmark, version.bookmark)
+  const overwrites = last.overwrites === true || (isLater && lost.length > 0)
+  if (isLater && overwrites && isSame(bookmark, mine.bookmark)) return { kind: 'taken', row: overwriting(kept) }
+  const cursor = overwrites ? last.change.base : circumstances.cursor
+  return {
+    kind: 'taken',
+    row: taking(row, version, circumstances),
+    lost: !isLater && lost.length > 0 ? { fields: lost, mine: mine.bookmark } : undefined,
+    edit: isSame(bookmark, version.bookmark)
+      ? undefined
+      : { bookmark, basis: { cursor, overwrites, above: mine.timestamp } },
+  }
+}
+
+/** The row with the version instead of all pending edits. A delete of a visible bookmark is held until their number is known. */
+function taking(row: Row, version: Version, { base }: Circumstances): Row {
+  const without = { ...row, waiting: [], unreadable: null }
+  const isHeld = version.bookmark === null && viewOf(without).bookmark !== null
+  return isHeld ? { ...without, held: { ...version, base } } : { ...without, version, held: null }
+}
+
+/** The row whose last pending edit overwrites another device's version. */
+function overwriting(row: Row): Row {
+  const waiting = row.waiting.map((one, index) =>
+    index === row.waiting.length - 1 ? { ...one, overwrites: true } : one,
+  )
+  return { ...row, waiting }
+}
+
+/**
+ * What an accepted edit of this device lost. Its maker may not have seen what the edit was made on either, so all fields
+ * that differ may be lost; those that the edit changed are the ones to name.
+ */
+function lostTo({ bookmark: theirs }: Version, { bookmark: mine, changed = [] }: Version): Lost | undefined {
+  const fields = fieldsLost(mine, theirs)
+  if (mine && theirs && fields.length === 0) return undefined
+  const own = fields.filter((name) => changed.includes(name))
+  return { fields: own.length > 0 ? own : fields, mine }
+}
+
+function isSame(one: PlaintextBookmark, other: PlaintextBookmark): boolean {
+  return differingFields(one, other).length === 0
+}
+
+/** The pending edit, if none of it can be kept. */
+export function lostWhole(row: Row, { bookmark: theirs }: Version): Lost {
+  const mine = viewOf(row).bookmark
+  return { fields: fieldsLost(mine, theirs), mine }
 }
 
 /** Records a version that cannot be decrypted. What was there stays, and a later edit gets a higher timestamp. */
@@ -57,7 +132,9 @@ export function settleFirst(row: Row, version: Version): Row {
   const known = newestOf(row)
   if (known && compareVersions(known, version) > 0) return { ...row, waiting }
   const unreadable = row.unreadable && row.unreadable.timestamp > version.timestamp ? row.unreadable : null
-  return { ...row, version, waiting, held: null, unreadable }
+  const before = row.version?.bookmark
+  const changed = before && version.bookmark ? differingFields(before, version.bookmark) : undefined
+  return { ...row, version: { ...version, ...(changed && { changed }) }, waiting, held: null, unreadable }
 }
 
 /** This device's version, if it was accepted and then replaced by a device that had not seen it. */

@@ -1,4 +1,3 @@
-import type { Clock } from '../../timing/clock.ts'
 import type { Deletions } from '../edits/deletions.ts'
 import { correctedNow } from '../store/service-clock.ts'
 import { type TakeParts, takePage } from './take.ts'
@@ -6,7 +5,6 @@ import type { Transport } from './transport.ts'
 
 export interface PullParts extends TakeParts {
   transport: Transport
-  clock: Clock
   deletions: Deletions
 }
 

@@ -1,6 +1,7 @@
 import { v7 as uuidv7 } from 'uuid'
 import { isFarAhead } from '../../../protocol/far-ahead.ts'
 import { SignedOutError } from '../../errors.ts'
+import { fieldsLost } from '../store/conflicts.ts'
 import { viewOf } from '../store/row.ts'
 import type { Row, Waiting } from '../store/store.ts'
 import { type PullParts, pullAll } from './pull.ts'
@@ -31,7 +32,9 @@ export async function resolveRejected(
       const restamped = restamp(row, serverTime)
       draft.set(restamped ?? { ...row, waiting: behind })
       if (restamped || behind.length > 0) continue
-      draft.conflicts.push({ id: row.id, mine: bookmark, theirs: viewOf({ ...row, waiting: [] }).bookmark })
+      const dropped = { ...row, waiting: [] }
+      const theirs = viewOf(dropped).bookmark
+      draft.lose(dropped, { fields: fieldsLost(bookmark, theirs), mine: bookmark, theirs })
     }
   })
 }

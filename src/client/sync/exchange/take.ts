@@ -1,13 +1,17 @@
-import { RollbackError, SignedOutError } from '../../errors.ts'
+import { RecordError, RollbackError, SignedOutError } from '../../errors.ts'
+import type { Clock } from '../../timing/clock.ts'
+import { applyEdit } from '../edits/edit.ts'
+import { sealOne } from '../edits/seal.ts'
 import type { Draft } from '../store/draft.ts'
-import type { Meta, Version } from '../store/store.ts'
-import { mergeUnreadable, mergeVersion } from './merge.ts'
+import type { Meta, Row, Version } from '../store/store.ts'
+import { lostWhole, type MergedEdit, mergeUnreadable, mergeVersion } from './merge.ts'
 import { type OpenedEvent, type OpenParts, openEvents } from './open-events.ts'
 import type { SyncEvent } from './transport.ts'
 
 export interface TakeParts extends OpenParts {
   userId: string
   deviceId: string
+  clock: Clock
 }
 
 /** An event with its sequence number. */
@@ -33,7 +37,7 @@ export async function takePage(
     const base = draft.meta.cursor
     if (base < since) return 'doubt'
     for (const one of opened) {
-      const older = takeEvent(parts, draft, one, base)
+      const older = takeEvent(parts, draft, one, { base, cursor: meta.cursor })
       if (older) reportRollback(draft, one, older)
     }
     draft.setMeta(meta)
@@ -64,7 +68,7 @@ export async function takeMessages(
       const one = opened.get(event)
       // Received twice, or already pulled.
       if (stamp <= draft.meta.cursor) continue
-      const older = one && takeEvent(parts, draft, one, draft.meta.cursor)
+      const older = one && takeEvent(parts, draft, one, { base: draft.meta.cursor, cursor: stamp })
       if (older && !older.confirmed) return 'doubt'
       if (older) reportRollback(draft, one, older)
       draft.setMeta({ cursor: stamp })
@@ -80,27 +84,44 @@ function checked({ userId }: TakeParts, events: readonly SyncEvent[]): SyncEvent
   return events.filter(({ entity_type }) => entity_type === 'bookmark')
 }
 
-/** Returns the known version if the event is older. */
+/**
+ * Returns the known version if the event is older.
+ *
+ * @param cursors before and after the event
+ */
 function takeEvent(
-  { deviceId }: TakeParts,
+  parts: TakeParts,
   draft: Draft,
   { event, version, fault }: OpenedEvent,
-  base: number,
+  cursors: { base: number; cursor: number },
 ): Version | undefined {
   const row = draft.get(event.entity_id)
   const overwrites = (mine: Version) => namesOverwritten(event, mine)
-  const merged = mergeVersion(row, version, { deviceId, base, overwrites })
+  const descendsFrom = (mine: Version) => certainlyDescends(event, mine)
+  const merged = mergeVersion(row, version, { deviceId: parts.deviceId, ...cursors, overwrites, descendsFrom })
   if (merged.kind === 'older') return merged.than
   if (merged.kind === 'known') return undefined
   if (fault) {
     if (row.unreadable?.event_id === event.id) return undefined
-    draft.set(mergeUnreadable(row, version, base))
+    draft.set(mergeUnreadable(row, version, cursors.base))
     draft.errors.push({ error: fault, id: row.id })
     return undefined
   }
   draft.set(merged.row)
-  if (merged.lost) draft.conflicts.push({ id: row.id, mine: merged.lost.mine, theirs: version.bookmark })
+  const lost = merged.edit && !makeEdit(parts, draft, merged.row, merged.edit) ? lostWhole(row, version) : merged.lost
+  if (lost) draft.lose(draft.get(row.id), { ...lost, theirs: version.bookmark })
   return undefined
+}
+
+/** Returns false if the merged bookmark is too large. */
+function makeEdit(parts: TakeParts, draft: Draft, row: Row, { bookmark, basis }: MergedEdit): boolean {
+  try {
+    applyEdit(draft, row, sealOne(parts.keys, bookmark), parts, basis)
+    return true
+  } catch (error) {
+    if (error instanceof RecordError) return false
+    throw error
+  }
 }
 
 function reportRollback(draft: Draft, { event, version }: OpenedEvent, known: Version): void {
@@ -111,4 +132,14 @@ function reportRollback(draft: Draft, { event, version }: OpenedEvent, known: Ve
 /** Whether the event, or one before it, replaced this version by a device that had not seen it. */
 function namesOverwritten({ overwritten = [] }: SyncEvent, { device_id, timestamp }: Version): boolean {
   return overwritten.some((one) => one.device_id === device_id && one.timestamp === timestamp)
+}
+
+/**
+ * Whether each version since this one was made on top of the one before. Every later version that was replaced unseen is
+ * greater than this one, and is named.
+ */
+function certainlyDescends({ overwritten = [] }: SyncEvent, { device_id, timestamp }: Version): boolean {
+  return overwritten.every(
+    (one) => one.timestamp < timestamp || (one.timestamp === timestamp && one.device_id < device_id),
+  )
 }

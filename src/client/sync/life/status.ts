@@ -31,7 +31,8 @@ export class StatusBoard {
   }
 
   read(): SyncStatus {
-    const { meta, waiting, quarantined, held, live } = this.#replica
+    const { meta, waiting, quarantined, held, live, conflicted, rows } = this.#replica
+    const conflicts = [...conflicted].reduce((sum, id) => sum + (rows.get(id)?.conflicts.length ?? 0), 0)
     const { state, progress } = this.#report
     const reason = this.#reason()
     const isSyncing = progress !== undefined && state !== 'signed-out'
@@ -41,6 +42,7 @@ export class StatusBoard {
       ...(isSyncing && { progress }),
       lastSync: meta.lastSync,
       waiting: waiting.size,
+      ...(conflicts > 0 && { conflicts }),
       ...(quarantined.size > 0 && { quarantined: quarantined.size }),
       ...(meta.guarding && held.size > 0 && { heldDeletions: { count: held.size, of: live.size } }),
     }

@@ -1,3 +1,4 @@
+import { keepConflict, withoutEnded } from './conflicts.ts'
 import type { Conflict, SyncEvents } from './emitter.ts'
 import { blankRow } from './row.ts'
 import type { Meta, Row } from './store.ts'
@@ -33,7 +34,14 @@ export class Draft {
   }
 
   set(row: Row): void {
-    this.#changed.set(row.id, row)
+    this.#changed.set(row.id, withoutEnded(row))
+  }
+
+  /** Keeps and reports an edit of this row that lost. */
+  lose(row: Row, lost: Omit<Conflict, 'id'>): void {
+    const conflict = { id: row.id, ...lost }
+    this.conflicts.push(conflict)
+    this.set(keepConflict(row, conflict))
   }
 
   setMeta(fields: Partial<Omit<Meta, 'userId'>>): void {

@@ -1,11 +1,17 @@
 import type { PlaintextBookmark } from '../../bookmark.ts'
 
-/** An edit of this device that lost to another device's, for the app to show and to offer again. */
+/**
+ * An edit of this device that lost to another edit, for the app to show and to offer again. It is stored until `resolve`
+ * ends it, or until the bookmark has the lost values again.
+ */
 export interface Conflict {
+  /** The bookmark's id. */
   id: string
+  /** Names of the fields that lost; `parentId` stands for the place. Empty if either version is a delete. */
+  fields: readonly string[]
   /** The version that lost, as it was put here, or null if it was deleted here. */
   mine: PlaintextBookmark | null
-  /** The version that replaced it, or null if it was deleted. */
+  /** The version that it lost to, or null if that was a delete. */
   theirs: PlaintextBookmark | null
 }
 
@@ -49,6 +55,8 @@ export interface SyncStatus {
   quarantined?: number
   /** The number of other devices' deletes that wait for `approveDeletions` or `rejectDeletions`, and of all bookmarks. */
   heldDeletions?: { count: number; of: number }
+  /** Number of conflicts that nobody has resolved; absent if there are none. */
+  conflicts?: number
 }
 
 /** What listeners receive, by event. */

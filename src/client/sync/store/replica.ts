@@ -3,7 +3,7 @@ import { UnsentChangesError } from '../../errors.ts'
 import { paced } from '../../timing/paced.ts'
 import { Draft } from './draft.ts'
 import type { Conflict, Emitter, SyncEvents } from './emitter.ts'
-import { blankRow, isBlank, isQuarantined, viewOf } from './row.ts'
+import { blankRow, completed, isBlank, isQuarantined, viewOf } from './row.ts'
 import type { Meta, Row, Store, Stored } from './store.ts'
 import type { Tabs } from './tabs.ts'
 
@@ -32,6 +32,8 @@ export class Replica {
   readonly held = new Set<string>()
   /** Bookmarks that may have another place in the tree, or another content, since it was last read. */
   readonly touched = new Set<string>()
+  /** Ids with conflicts that nobody has resolved. */
+  readonly conflicted = new Set<string>()
   meta: Readonly<Meta>
   readonly #parts: Parts
   readonly #closed = new AbortController()
@@ -58,12 +60,17 @@ export class Replica {
    * Only one commit runs at a time across all tabs, so an edit and a page of changes never overwrite each other. Where
    * `work` has thousands of rows to change, it lets the page have its turns.
    *
+   * @param ids a function is called once no other commit runs, so it may look at what the replica then holds
    * @param origin `local`: an edit of this device; `remote`: a result of the exchange with the service
    * @throws StorageFullError nothing was changed
    */
-  async commit<T>(ids: readonly string[], origin: Origin, work: (draft: Draft) => T | Promise<T>): Promise<T> {
+  async commit<T>(
+    ids: readonly string[] | (() => readonly string[]),
+    origin: Origin,
+    work: (draft: Draft) => T | Promise<T>,
+  ): Promise<T> {
     const { store, tabs, onEdit } = this.#parts
-    const read = () => store.read(ids)
+    const read = () => store.read(typeof ids === 'function' ? ids() : ids)
     return this.#withStored(read, async ({ meta, rows }) => {
       const draft = new Draft(meta, rows)
       const result = await work(draft)
@@ -101,7 +108,7 @@ export class Replica {
   async wipe({ discardUnsent, begin }: { discardUnsent: boolean; begin(): void }): Promise<void> {
     const { store } = this.#parts
     const seen = await this.#inTurn(async () => {
-      const { meta, rows } = await store.load()
+      const { meta, rows } = completed(await store.load())
       // If the browser has emptied the store, this copy holds what there was.
       const changed = meta ? await this.#adoptAll({ meta, rows }) : []
       if (discardUnsent || this.waiting.size === 0) {
@@ -127,8 +134,8 @@ export class Replica {
 
   /** Clears this copy in memory; the store stays as it is. */
   forget(): void {
-    const all = [this.rows, this.live, this.waiting, this.quarantined, this.held, this.touched]
-    for (const collection of all) collection.clear()
+    const { rows, live, waiting, quarantined, held, conflicted, touched } = this
+    for (const collection of [rows, live, waiting, quarantined, held, conflicted, touched]) collection.clear()
     this.meta = newMeta(this.#parts.userId)
   }
 
@@ -147,7 +154,7 @@ export class Replica {
   ): Promise<T> {
     for (;;) {
       const done = await this.#inTurn(async () => {
-        const { meta, rows } = await read()
+        const { meta, rows } = completed(await read())
         if (!meta && this.#wasStored) return undefined
         this.#wasStored = meta !== undefined
         return { result: await task({ meta: meta ?? newMeta(this.#parts.userId), rows }) }
@@ -198,6 +205,7 @@ export class Replica {
       keep(this.waiting, row.id, row.waiting.length > 0)
       keep(this.quarantined, row.id, isQuarantined(row))
       keep(this.held, row.id, row.held !== null)
+      keep(this.conflicted, row.id, row.conflicts.length > 0)
       const isSame = before.data_hash === after.data_hash
       if (!isSame || before.timestamp !== after.timestamp) this.touched.add(row.id)
       if (isSame) return

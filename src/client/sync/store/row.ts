@@ -1,5 +1,5 @@
 import type { PlaintextBookmark } from '../../bookmark.ts'
-import type { Row, Version, Waiting } from './store.ts'
+import type { Row, Stored, Version, Waiting } from './store.ts'
 
 /** What the user sees of a row. */
 export interface View {
@@ -19,12 +19,17 @@ export function viewOf(row: Row | undefined): View {
 }
 
 export function blankRow(id: string): Row {
-  return { id, version: null, waiting: [], held: null, unreadable: null }
+  return { id, version: null, waiting: [], held: null, unreadable: null, conflicts: [] }
 }
 
 /** Whether the row holds nothing and need not be stored. */
-export function isBlank({ version, waiting, held, unreadable }: Row): boolean {
-  return !version && waiting.length === 0 && !held && !unreadable
+export function isBlank({ version, waiting, held, unreadable, conflicts }: Row): boolean {
+  return !version && waiting.length === 0 && !held && !unreadable && conflicts.length === 0
+}
+
+/** What was stored, with defaults for what earlier versions of this package did not store. */
+export function completed({ meta, rows }: Stored): Stored {
+  return { meta, rows: rows.map((row) => ({ ...blankRow(row.id), ...row })) }
 }
 
 /** Whether the row's last edit was refused, so that nothing of it is sent. */

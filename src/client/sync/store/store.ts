@@ -1,5 +1,6 @@
 import type { components } from '../../../../generated/client.ts'
 import type { PlaintextBookmark } from '../../bookmark.ts'
+import type { Conflict } from './emitter.ts'
 
 /** A version of a bookmark, in plaintext. */
 export interface Version {
@@ -14,6 +15,8 @@ export interface Version {
   bookmark: PlaintextBookmark | null
   /** False for a change of this device that the service has accepted but not sent back yet. */
   confirmed: boolean
+  /** Of an edit made here: the fields that it changed, named as in `Conflict`. */
+  changed?: readonly string[] | undefined
 }
 
 /** Why the service did not take a change. It stored nothing of it. */
@@ -36,6 +39,8 @@ export interface Waiting {
   sent: boolean
   /** It is not sent again until the user edits or retries it. */
   refusal?: Refusal
+  /** Another device's version lost fields to it: its `base` stays below that version, so that the device is told. */
+  overwrites?: boolean | undefined
 }
 
 /** Another device's delete, held until the pull that brought it has ended or the user approves it. */
@@ -61,6 +66,8 @@ export interface Row {
   readonly waiting: readonly Waiting[]
   readonly held: Held | null
   readonly unreadable: Unreadable | null
+  /** Edits that lost, and about which the user has not decided yet, oldest first. */
+  readonly conflicts: readonly Conflict[]
 }
 
 /** What is known besides the bookmarks. */

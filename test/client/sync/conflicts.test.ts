@@ -1,0 +1,173 @@
+import t, { type Test } from 'tap'
+import type { PlaintextBookmark } from '../../../src/client/bookmark.ts'
+import { memoryStore } from '../../../src/client/sync/store/memory.ts'
+import type { Row, Store } from '../../../src/client/sync/store/store.ts'
+import { bookmark, type Device } from './device.ts'
+import { openPeople, type Person, shown } from './person.ts'
+import { disks } from './stores.ts'
+
+const people = await openPeople()
+/** What another client put into the bookmark. */
+const foreign = { note: 'unknown to this version' }
+const original = bookmark('x', 'original', { tags: ['a', 'b'] })
+
+for (const first of ['the earlier', 'the later']) {
+  t.test(`edits of different fields on two devices are merged, without a conflict; ${first} comes first`, async (t) => {
+    const { person, a, b } = await edited(t, { title: 'new title' }, { tags: ['b', 'c'], ...foreign })
+    const order = first === 'the earlier' ? [a, b, a, b] : [b, a, b, a]
+    for (const { sync } of order) await sync.syncNow()
+    const merged = { ...original, title: 'new title', tags: ['b', 'c'], ...foreign, position: 'a0' }
+    t.same([a.sync.get('x'), b.sync.get('x')], [merged, merged])
+    t.same([a.conflicts, b.conflicts, a.sync.conflicts(), b.sync.conflicts()], [[], [], [], []])
+    const pushes = countPushes([a, b])
+    for (const { sync } of order) await sync.syncNow()
+    t.equal(countPushes([a, b]), pushes, 'and nobody has anything to add')
+    t.same(await person.stored(), { x: 'new title' })
+  })
+
+  t.test(`edits of the same field: the later wins, the loser is told its name; ${first} comes first`, async (t) => {
+    const { a, b } = await edited(t, { title: "a's", url: 'https://example.com/' }, { title: "b's", tags: ['c'] })
+    for (const { sync } of first === 'the earlier' ? [a, b, a, b] : [b, a, b, a]) await sync.syncNow()
+    const merged = { ...original, title: "b's", url: 'https://example.com/', tags: ['c'], position: 'a0' }
+    t.same([a.sync.get('x'), b.sync.get('x')], [merged, merged])
+    t.match(a.sync.conflicts(), [{ id: 'x', fields: ['title'], mine: { title: "a's" }, theirs: { title: "b's" } }])
+    t.same([a.sync.conflicts().length, a.conflicts, b.sync.conflicts()], [1, a.sync.conflicts(), []])
+
+    await a.sync.resolve('x', 'mine')
+    t.same(a.sync.get('x'), { ...merged, title: "a's" }, 'only what lost comes back')
+    for (const { sync } of [a, b, a]) await sync.syncNow()
+    t.same([shown(b), a.sync.conflicts(), b.sync.conflicts()], [{ x: "a's" }, [], []])
+  })
+}
+
+t.test('a move here and an edit there both stay', async (t) => {
+  const { a, b } = await edited(t, {}, { title: 'new title' })
+  await a.sync.put(bookmark('f', 'folder', { url: undefined as never }))
+  await a.sync.move('x', { parentId: 'f' })
+  for (const { sync } of [a, b, a]) await sync.syncNow()
+  t.match([a.sync.get('x'), b.sync.get('x')], Array(2).fill({ parentId: 'f', title: 'new title' }))
+  t.same([a.conflicts, b.conflicts], [[], []])
+})
+
+t.test('an edit that loses to a delete is kept, and can be had back', async (t) => {
+  const { person, a, b } = await edited(t, { title: "a's" }, {})
+  await b.sync.remove('x')
+  for (const { sync } of [a, b, a]) await sync.syncNow()
+  t.same([shown(a), shown(b)], [{}, {}])
+  t.match(a.sync.conflicts(), [{ id: 'x', fields: [], mine: { title: "a's" }, theirs: null }])
+  await a.sync.resolve('x', 'mine')
+  await a.sync.syncNow()
+  t.same([await person.stored(), a.sync.conflicts()], [{ x: "a's" }, []])
+})
+
+t.test('a merged bookmark that is too large: the sync goes on, and what lost is kept', async (t) => {
+  const { a, b } = await edited(t, { description: 'x'.repeat(120_000) }, { favicon: 'y'.repeat(120_000) })
+  for (const { sync } of [b, a, b]) await sync.syncNow()
+  t.same([a.sync.status().waiting, a.sync.get('x')?.favicon?.length], [0, 120_000])
+  t.match(a.sync.conflicts(), [{ mine: { description: /^x{100}/ } }])
+  t.match(a.sync.conflicts()[0]?.fields.toSorted(), ['description', 'favicon'])
+})
+
+t.test('a form that passes what it showed: other fields are merged, the same field is a conflict here', async (t) => {
+  const { a, b } = await edited(t, {}, { url: 'https://example.com/', title: "b's" })
+  const form = a.sync.get('x') as PlaintextBookmark
+  for (const { sync } of [b, a]) await sync.syncNow()
+  await a.sync.put({ ...form, title: 'from the form' }, { seen: form })
+  t.match(a.sync.get('x'), { title: 'from the form', url: 'https://example.com/' })
+  t.match(a.sync.conflicts(), [{ fields: ['title'], mine: { title: "b's" }, theirs: { title: 'from the form' } }])
+  for (const { sync } of [a, b]) await sync.syncNow()
+  t.same(b.sync.conflicts(), [], 'it is told once')
+  await a.sync.resolve('x', 'mine')
+  t.match(a.sync.get('x'), { title: "b's", url: 'https://example.com/' })
+})
+
+for (const [where, makeDisk] of Object.entries(disks)) {
+  t.test(`conflicts are kept over a reload until somebody decides, with a store ${where}`, async (t) => {
+    const disk = makeDisk()
+    const { person, a } = await conflicted(t, disk)
+    t.match(a.sync.status(), { conflicts: 1 })
+    const kept = a.sync.conflicts()
+    await a.sync.stop()
+
+    const again = person.device('a', { store: disk(person.user.userId) })
+    await again.sync.start()
+    t.same([kept.length, again.sync.conflicts(), again.sync.status().conflicts], [1, kept, 1])
+    await again.sync.resolve('x', 'theirs')
+    t.same([again.sync.conflicts(), again.sync.status().conflicts], [[], undefined])
+    t.same([shown(again), again.sync.status().waiting], [{ x: "b's" }, 0])
+    await again.sync.stop()
+
+    const last = person.device('a', { store: disk(person.user.userId) })
+    await last.sync.start()
+    t.same(last.sync.conflicts(), [], 'and it stays decided')
+  })
+}
+
+t.test('a conflict ends when the bookmark has the lost values again', async (t) => {
+  const { a } = await conflicted(t)
+  await a.sync.update('x', { tags: ['c'] })
+  t.equal(a.sync.conflicts().length, 1)
+  await a.sync.update('x', { title: "a's" })
+  t.same(a.sync.conflicts(), [])
+})
+
+t.test('several conflicts of a bookmark are all kept, and resolved together', async (t) => {
+  const { person, a, b } = await conflicted(t)
+  await a.sync.update('x', { url: 'https://example.com/a' })
+  await person.world.pass(1000)
+  await b.sync.update('x', { url: 'https://example.com/b' })
+  for (const { sync } of [a, b, a]) await sync.syncNow()
+  t.same(
+    a.sync.conflicts().map(({ fields }) => fields),
+    [['title'], ['url']],
+  )
+  await a.sync.resolve('x', 'mine')
+  t.match(a.sync.get('x'), { title: "a's", url: 'https://example.com/a' })
+  t.same(a.sync.conflicts(), [])
+})
+
+t.test('a store that was written before conflicts were kept is read as one without', async (t) => {
+  const person = await people.person(t)
+  const store = memoryStore()
+  const a = person.device('a', { store })
+  await a.sync.put(original)
+  await a.sync.stop()
+  const old: Store = { ...store, load: () => aged(store.load()), read: (ids) => aged(store.read(ids)) }
+  const again = person.device('a', { store: old })
+  await again.sync.update('x', { title: 'two' })
+  await again.sync.syncNow()
+  t.same([await person.stored(), again.sync.conflicts()], [{ x: 'two' }, []])
+})
+
+/** Two devices that have both edited the same bookmark, a before b, and have not sent it. */
+async function edited(
+  t: Test,
+  fieldsOfA: Partial<PlaintextBookmark>,
+  fieldsOfB: Partial<PlaintextBookmark>,
+  storeOfA: (userId: string) => Store = memoryStore,
+): Promise<{ person: Person; a: Device; b: Device }> {
+  const person = await people.person(t)
+  const [a, b] = [person.device('a', { store: storeOfA(person.user.userId) }), person.device('b')]
+  await a.sync.put(original)
+  for (const { sync } of [a, b]) await sync.syncNow()
+  await a.sync.update('x', fieldsOfA)
+  await person.world.pass(1000)
+  await b.sync.update('x', fieldsOfB)
+  return { person, a, b }
+}
+
+/** As `edited`, and a has lost its title to b. */
+async function conflicted(t: Test, storeOfA?: (userId: string) => Store): ReturnType<typeof edited> {
+  const devices = await edited(t, { title: "a's" }, { title: "b's" }, storeOfA)
+  for (const { sync } of [devices.b, devices.a]) await sync.syncNow()
+  return devices
+}
+
+async function aged<T extends { rows: Row[] }>(stored: Promise<T>): Promise<T> {
+  const { rows, ...rest } = await stored
+  return { ...rest, rows: rows.map(({ conflicts: _, ...row }) => row) } as unknown as T
+}
+
+function countPushes(devices: Device[]): number {
+  return devices.flatMap(({ network }) => network.calls).filter((name) => name === 'push').length
+}

@@ -1,0 +1,84 @@
+import t from 'tap'
+import { RecordError } from '../../../src/client/errors.ts'
+import { bookmark } from './device.ts'
+import { openPeople, shown } from './person.ts'
+
+const people = await openPeople()
+
+t.test('an update is there for the next read, and waits to be sent', async (t) => {
+  const a = (await people.person(t)).device('a')
+  await a.sync.put(bookmark('x', 'one', { tags: ['a'] }))
+  await a.sync.update('x', { title: 'two', tags: undefined })
+  t.same(a.sync.get('x'), bookmark('x', 'two', { position: 'a0' }))
+  await a.sync.update('x', ({ title }) => ({ title: `${title}, three` }))
+  t.equal(a.sync.get('x')?.title, 'two, three')
+  t.same(a.sync.status().waiting, 1)
+})
+
+t.test('an update that cannot be made changes nothing', async (t) => {
+  const a = (await people.person(t)).device('a')
+  await t.rejects(a.sync.update('x', { title: 'one' }), RangeError)
+  await a.sync.put(bookmark('x', 'one'))
+  const heard = a.changes.length
+  await t.rejects(a.sync.update('x', { title: 'x'.repeat(200_000) }), RecordError)
+  await a.sync.update('x', () => null)
+  await a.sync.update('x', { id: 'y', title: 'one' })
+  t.same([shown(a), a.changes.length], [{ x: 'one' }, heard])
+})
+
+t.test('edits of one bookmark at the same time all stay', async (t) => {
+  const a = (await people.person(t)).device('a')
+  await a.sync.put([bookmark('f', 'folder', { url: undefined as never }), bookmark('x', 'one', { tags: [] })])
+  const before = a.sync.get('x') ?? bookmark('x', 'missing')
+  await Promise.all([
+    a.sync.put({ ...before, title: 'two' }),
+    a.sync.move('x', { parentId: 'f' }),
+    a.sync.update('x', { description: 'a note' }),
+    ...['a', 'b', 'c'].map((tag) => a.sync.update('x', ({ tags = [] }) => ({ tags: [...tags, tag] }))),
+  ])
+  t.match(a.sync.get('x'), { title: 'two', parentId: 'f', description: 'a note' })
+  t.same(a.sync.get('x')?.tags?.toSorted(), ['a', 'b', 'c'])
+  t.same(a.conflicts, [])
+})
+
+t.test('a bookmark added has a position at once, so that a move rewrites that one alone', async (t) => {
+  const a = (await people.person(t)).device('a')
+  await a.sync.put(Array.from({ length: 25 }, (_, index) => bookmark(`b${index}`, String(index))))
+  await Promise.all(Array.from({ length: 25 }, (_, index) => a.sync.put(bookmark(`c${index}`, String(index)))))
+  await a.sync.syncNow()
+  a.changes.length = 0
+  await a.sync.move('c24', { before: 'b3' })
+  t.same([a.changes.map(({ ids }) => ids), a.sync.status().waiting], [[['c24']], 1])
+  await Promise.all(['b0', 'b1', 'b2'].map((id) => a.sync.move(id, { before: 'c3' })))
+  const positions = [...a.sync.bookmarks().values()].map(({ position }) => position)
+  t.equal(new Set(positions).size, 50, 'no two have the same')
+  const order = a.sync.tree().map(({ bookmark: { id } }) => id)
+  t.same([order[0], order.slice(25, 29)], ['c24', ['c2', 'b0', 'b1', 'b2']])
+})
+
+t.test('one that is put into another folder goes to its end; one put again stays where it is', async (t) => {
+  const a = (await people.person(t)).device('a')
+  const inFolder = (id: string) => bookmark(id, id, { parentId: 'f' })
+  await a.sync.put([
+    bookmark('f', 'folder', { url: undefined as never }),
+    ...['x', 'y'].map(inFolder),
+    bookmark('z', 'z'),
+  ])
+  await a.sync.update('z', { parentId: 'f' })
+  await a.sync.put(inFolder('x'))
+  t.same(
+    a.sync.tree()[0]?.children.map(({ bookmark: { id } }) => id),
+    ['x', 'y', 'z'],
+  )
+})
+
+t.test('among bookmarks without positions, a new one still comes last', async (t) => {
+  const a = (await people.person(t)).device('a')
+  const dated = (id: string, day: number) => bookmark(id, id, { dateAdded: `2026-01-0${day}T00:00:00Z` })
+  await a.sync.importBookmarks([dated('x', 1), dated('y', 2)])
+  await a.sync.put(dated('z', 3))
+  t.same(
+    a.sync.tree().map(({ bookmark: { id } }) => id),
+    ['x', 'y', 'z'],
+  )
+})
