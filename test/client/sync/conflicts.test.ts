@@ -1,8 +1,10 @@
 import t, { type Test } from 'tap'
 import type { PlaintextBookmark } from '../../../src/client/bookmark.ts'
+import { OfflineError } from '../../../src/client/errors.ts'
 import { memoryStore } from '../../../src/client/sync/store/memory.ts'
 import type { Row, Store } from '../../../src/client/sync/store/store.ts'
 import { bookmark, type Device } from './device.ts'
+import { down, up } from './network.ts'
 import { openPeople, type Person, shown } from './person.ts'
 import { disks } from './stores.ts'
 
@@ -47,6 +49,39 @@ t.test('a move here and an edit there both stay', async (t) => {
   for (const { sync } of [a, b, a]) await sync.syncNow()
   t.match([a.sync.get('x'), b.sync.get('x')], Array(2).fill({ parentId: 'f', title: 'new title' }))
   t.same([a.conflicts, b.conflicts], [[], []])
+})
+
+t.test('an edit of somebody who had not seen what mine was made on takes none of it back', async (t) => {
+  const { person, a, b } = await edited(t, { title: "a's" }, { description: "b's" })
+  const { fate } = b.network
+  b.network.fate = async (call) => {
+    if (call.name === 'push') await a.sync.syncNow()
+    return fate(call)
+  }
+  await b.sync.syncNow()
+  await person.world.pass(1000)
+  await a.sync.update('x', { tags: ['c'] })
+  for (const { sync } of [a, b]) await sync.syncNow()
+  t.match([a.sync.get('x'), b.sync.get('x')], Array(2).fill({ title: "a's", tags: ['c'] }))
+  t.match(b.sync.conflicts(), [{ fields: ['description'], mine: { description: "b's" } }])
+})
+
+t.test('an overwritten edit is told to whoever edited it further, also after a merge without conflict', async (t) => {
+  const { person, a, b } = await edited(t, {}, { title: "b's" })
+  const c = person.device('c')
+  await person.world.pass(1000)
+  await a.sync.update('x', { title: "a's" })
+  await b.sync.syncNow()
+  a.network.fate = (call) => (call.name === 'push' ? down(call) : up(call))
+  await t.rejects(a.sync.syncNow(), OfflineError)
+  await c.sync.syncNow()
+  await c.sync.update('x', { tags: ['c'] })
+  await c.sync.syncNow()
+  a.network.fate = up
+  for (const { sync } of [a, b, c]) await sync.syncNow()
+  const shown = [a, b, c].map(({ sync }) => sync.get('x'))
+  t.match(shown, Array(3).fill({ title: "a's", tags: ['c'] }))
+  t.match(c.sync.conflicts(), [{ fields: ['title'], mine: { title: "b's" } }])
 })
 
 t.test('an edit that loses to a delete is kept, and can be had back', async (t) => {

@@ -1,23 +1,28 @@
 import type { PlaintextBookmark } from '../../../src/client/bookmark.ts'
-import { differingFields } from '../../../src/client/merge.ts'
 import type { Conflict } from '../../../src/client/sync/store/emitter.ts'
 import { viewOf } from '../../../src/client/sync/store/row.ts'
-import type { Row, Store, Version, Waiting } from '../../../src/client/sync/store/store.ts'
+import type { Row, Store, Waiting } from '../../../src/client/sync/store/store.ts'
 
-/** An edit as its device stored it. */
+/** A version as its device stored it: an edit, or the merge of an edit and what came meanwhile. */
 interface Entry {
   event: string
   id: string
   device: string
-  /** JSON of the bookmark; `null` of a delete. */
-  content: string
-  /** Events of what its maker saw when it was made; of what it was merged from, those of which it keeps every change. */
+  fields: Fields
+  /** The names of the fields that its maker changed; none of a merge. */
+  changed: string[]
+  /** Events of what its maker saw when it was made. */
   madeOn: string[]
+  /** Events of what it was merged from, of which it may have lost something. */
+  mergedFrom: string[]
   /** Its device keeps that it lost. */
   isReported: boolean
   /** Its device took it back before it was sent. */
   isWithdrawn: boolean
 }
+
+/** JSON of a bookmark's fields by name: its place is one, and each tag is one. */
+type Fields = Map<string, string>
 
 /** Every edit of a walk, written down as it reaches a device's store. */
 export class Ledger {
@@ -49,53 +54,62 @@ export class Ledger {
     }
   }
 
-  /** A device has stored that an edit of its own lost. */
-  #report(device: string, { id, mine, theirs }: Conflict): void {
-    const lost = this.#find(id, contentOf(mine)).filter((entry) => entry.device === device)
-    for (const entry of lost) entry.isReported = true
-    // Which of several edits with the same content is meant cannot be told: with each of them it would have to be wrong.
-    const winners = this.#find(id, contentOf(theirs))
-    const isWrong = lost.every((entry) => winners.every(({ event }) => this.#isMadeOn(entry, event)))
-    if (mine && theirs && isWrong) this.#wrong.push({ id, mine, theirs })
-  }
-
   /**
-   * What is wrong in the end: edits that are neither there, nor reported, nor followed by one that was made on them and
-   * is; what was taken back, but is there; edits that lost against what they were made on.
+   * What is wrong in the end: fields of an edit that are neither there, nor reported, nor changed by an edit that was made
+   * on it; what was taken back, but is there; edits that lost against what they were made on.
    */
   faults(final: Map<string, PlaintextBookmark>): unknown[] {
     const entries = [...this.#entries.values()]
-    const isThere = ({ id, content }: Entry) => content === contentOf(final.get(id) ?? null)
-    const kept = new Set(entries.filter((entry) => entry.isReported || entry.isWithdrawn || isThere(entry)))
-    for (let size = 0; size < kept.size; ) {
-      size = kept.size
-      for (const entry of entries) {
-        const followers = [...kept].filter(({ id }) => id === entry.id)
-        const isFollowed = followers.some(({ content, madeOn }) => {
-          return content === entry.content || madeOn.includes(entry.event)
-        })
-        if (isFollowed) kept.add(entry)
-      }
-    }
-    const lost = entries.filter((entry) => !kept.has(entry))
-    const cameBack = entries.filter((entry) => entry.isWithdrawn && isThere(entry))
+    const ends = new Map(entries.map(({ id }) => [id, fieldsOf(final.get(id) ?? null)]))
+    const lost = entries.flatMap((entry) => {
+      const end = ends.get(entry.id) as Fields
+      const names = entry.changed.filter((name) => !this.#isAccountedFor(entry, name, end, new Set()))
+      return names.length > 0 ? { lost: names, ...entry } : []
+    })
+    const cameBack = entries.filter((entry) => {
+      const unique = entry.changed.filter((name) => name === 'title' || name === 'description')
+      const end = ends.get(entry.id) as Fields
+      return entry.isWithdrawn && unique.some((name) => entry.fields.has(name) && isSame(entry.fields, end, name))
+    })
     return [...lost, ...cameBack, ...this.#wrong]
+  }
+
+  /** Whether this field of an entry is there in the end, or its device was told, or somebody who saw it changed it. */
+  #isAccountedFor(entry: Entry, name: string, end: Fields, visited: Set<Entry>): boolean {
+    if (entry.isReported || entry.isWithdrawn || isSame(entry.fields, end, name)) return true
+    if (visited.has(entry)) return false
+    visited.add(entry)
+    const others = [...this.#entries.values()].filter(({ id }) => id === entry.id)
+    return others.some((other) => {
+      const isKept = isSame(entry.fields, other.fields, name)
+      if (other.madeOn.includes(entry.event) && !isKept) return true
+      const isFollower = [...other.madeOn, ...other.mergedFrom].includes(entry.event)
+      return isKept && (isFollower || isEqual(entry, other)) && this.#isAccountedFor(other, name, end, visited)
+    })
+  }
+
+  /** A device has stored that an edit of its own lost. */
+  #report(device: string, { id, mine, theirs }: Conflict): void {
+    const lost = this.#find(id, mine).filter((entry) => entry.device === device)
+    for (const entry of lost) entry.isReported = true
+    // Which of several edits with the same content is meant cannot be told: with each of them it would have to be wrong.
+    const winners = this.#find(id, theirs)
+    const isWrong = lost.every((entry) => winners.every(({ event }) => this.#isMadeOn(entry, event)))
+    if (mine && theirs && isWrong) this.#wrong.push({ id, mine, theirs })
   }
 
   #note(before: Row | undefined, after: Row, device: string): void {
     const last = after.waiting.at(-1)
     const previous = before?.waiting.at(-1)
-    const isSettled = before?.waiting.some(({ change }) => change.id === after.version?.event_id)
-    const isSameVersion = after.version?.event_id === before?.version?.event_id
-    const isMerged = previous !== undefined && !isSameVersion && !isSettled && after.version !== null
+    const winner = after.version?.event_id ?? ''
+    const isSameVersion = winner === (before?.version?.event_id ?? '')
+    const isSettled = before?.waiting.some(({ change }) => change.id === winner)
+    const isMerged = previous !== undefined && !isSameVersion && !isSettled
     if (last && !this.#entries.has(last.change.id)) {
-      const merged = isMerged
-        ? mergedFrom(before?.version, [previous, after.version as Version], last.bookmark)
-        : undefined
-      this.#enter(last, device, merged ?? [previous?.change.id ?? before?.version?.event_id ?? []].flat())
+      if (isMerged) this.#enter(last, device, { changed: [], madeOn: [], mergedFrom: [previous.change.id, winner] })
+      else this.#enterEdit(before, last, device)
     } else if (!last && isMerged) {
-      const winner = this.#entries.get(after.version?.event_id ?? '')
-      winner?.madeOn.push(...mergedFrom(before?.version, [previous], after.version?.bookmark ?? null))
+      this.#entries.get(winner)?.mergedFrom.push(previous.change.id)
     }
     for (const conflict of after.conflicts) {
       if (!before?.conflicts.includes(conflict)) this.#report(device, conflict)
@@ -106,61 +120,55 @@ export class Ledger {
     }
   }
 
-  #enter({ change, bookmark }: Waiting, device: string, madeOn: string[]): void {
-    this.#entries.set(change.id, {
-      event: change.id,
-      id: change.entity_id,
-      device,
-      content: contentOf(bookmark),
-      madeOn,
-      isReported: false,
-      isWithdrawn: false,
-    })
+  #enterEdit(before: Row | undefined, last: Waiting, device: string): void {
+    const seen = before?.waiting.at(-1)?.change.id ?? before?.version?.event_id
+    const [fields, shown] = [fieldsOf(last.bookmark), fieldsOf(viewOf(before).bookmark)]
+    const changed = [...new Set([...fields.keys(), ...shown.keys()])].filter((name) => !isSame(fields, shown, name))
+    this.#enter(last, device, { changed, madeOn: seen === undefined ? [] : [seen], mergedFrom: [] })
   }
 
-  #find(id: string, content: string): Entry[] {
-    return [...this.#entries.values()].filter((entry) => entry.id === id && entry.content === content)
+  #enter(
+    { change, bookmark }: Waiting,
+    device: string,
+    origin: Pick<Entry, 'changed' | 'madeOn' | 'mergedFrom'>,
+  ): void {
+    const { id: event, entity_id: id } = change
+    const fields = fieldsOf(bookmark)
+    this.#entries.set(event, { event, id, device, fields, ...origin, isReported: false, isWithdrawn: false })
   }
 
-  #isMadeOn({ madeOn }: Entry, winner: string): boolean {
-    return madeOn.some((event) => {
+  #find(id: string, bookmark: PlaintextBookmark | null): Entry[] {
+    const content = { id, fields: fieldsOf(bookmark) }
+    return [...this.#entries.values()].filter((entry) => isEqual(entry, content))
+  }
+
+  #isMadeOn({ madeOn, mergedFrom }: Entry, winner: string): boolean {
+    return [...madeOn, ...mergedFrom].some((event) => {
       const earlier = this.#entries.get(event)
       return event === winner || (earlier !== undefined && this.#isMadeOn(earlier, winner))
     })
   }
 }
 
-/** The events of those versions of which the result keeps every change since the base. */
-function mergedFrom(
-  base: Version | null | undefined,
-  versions: (Waiting | Version)[],
-  result: PlaintextBookmark | null,
-): string[] {
-  const blank: PlaintextBookmark = { id: '', title: '', source: 'bookmarks' }
-  return versions.flatMap((version) => {
-    const { bookmark } = version
-    if (!bookmark || !result) return bookmark === result ? eventOf(version) : []
-    const changed = differingFields(base?.bookmark ?? blank, bookmark)
-    const lost = differingFields(bookmark, result).filter((name) => {
-      return name === 'tags' ? !keepsTags(base?.bookmark, bookmark, result) : changed.includes(name)
-    })
-    return lost.length > 0 ? [] : eventOf(version)
-  })
+function fieldsOf(bookmark: PlaintextBookmark | null): Fields {
+  if (!bookmark) return new Map([['is deleted', 'true']])
+  const { parentId, position, tags = [], ...rest } = bookmark
+  const named = Object.entries({ ...rest, place: [parentId, position] })
+  return new Map([
+    ...named.map(([name, value]) => [name, JSON.stringify(value)] as const),
+    ...tags.map((tag) => [`tag ${tag}`, 'true'] as const),
+  ])
 }
 
-/** Whether all that was added is there, and nothing that was removed. */
-function keepsTags(base: PlaintextBookmark | null | undefined, edited: PlaintextBookmark, result: PlaintextBookmark) {
-  const [before = [], after = [], kept = []] = [base?.tags, edited.tags, result.tags]
-  const changed = [...before, ...after].filter((tag) => before.includes(tag) !== after.includes(tag))
-  return changed.every((tag) => kept.includes(tag) === after.includes(tag))
+function isSame(one: Fields, other: Fields, name: string): boolean {
+  return one.get(name) === other.get(name)
 }
 
-function eventOf(version: Waiting | Version): string {
-  return 'change' in version ? version.change.id : version.event_id
-}
-
-/** Sorted as the record is, so that equal bookmarks are equal. */
-function contentOf(bookmark: PlaintextBookmark | null): string {
-  if (!bookmark) return 'null'
-  return JSON.stringify(Object.entries(bookmark).sort(([one], [other]) => (one < other ? -1 : 1)))
+function isEqual(one: Pick<Entry, 'id' | 'fields'>, other: Pick<Entry, 'id' | 'fields'>): boolean {
+  const names = [...one.fields.keys()]
+  return (
+    one.id === other.id &&
+    names.length === other.fields.size &&
+    names.every((name) => isSame(one.fields, other.fields, name))
+  )
 }
