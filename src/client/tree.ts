@@ -63,15 +63,14 @@ export function placeBetween(
   return new Map(ids.map((id, place) => [id, keys[place] as string]))
 }
 
-/** Null if it is not a fractional index, which cannot bound another one. */
-export function positionOf(bookmark: Readonly<PlaintextBookmark> | undefined): string | null {
-  const position: unknown = bookmark?.position
-  if (typeof position !== 'string' || !/^[A-Za-z][0-9A-Za-z]+$/.test(position)) return null
+/** Whether it is a fractional index: others cannot bound one. */
+export function isPosition(position: unknown): position is string {
+  if (typeof position !== 'string' || !/^[A-Za-z][0-9A-Za-z]+$/.test(position)) return false
   try {
     generateKeyBetween(position, null)
-    return position
+    return true
   } catch {
-    return null
+    return false
   }
 }
 
@@ -127,4 +126,8 @@ function compare(one: string, other: string): number {
 function comesAfter(sibling: Readonly<PlaintextBookmark> | undefined, lower: string | null): boolean {
   const position = positionOf(sibling)
   return typeof sibling?.position !== 'string' || (position !== null && (lower === null || position > lower))
+}
+
+function positionOf(bookmark: Readonly<PlaintextBookmark> | undefined): string | null {
+  return isPosition(bookmark?.position) ? bookmark.position : null
 }

@@ -82,3 +82,22 @@ t.test('among bookmarks without positions, a new one still comes last', async (t
     ['x', 'y', 'z'],
   )
 })
+
+t.test(
+  'a move among many bookmarks without positions gives them theirs, and keeps what is edited meanwhile',
+  async (t) => {
+    const a = (await people.person(t)).device('a')
+    const ids = Array.from({ length: 30 }, (_, index) => `b${10 + index}`)
+    await a.sync.importBookmarks(ids.map((id) => bookmark(id, id)))
+    await Promise.all([
+      a.sync.move('b10', {}),
+      a.sync.update('b12', { title: 'edited' }),
+      a.sync.update('b10', { title: 'edited' }),
+    ])
+    t.same(
+      a.sync.tree().map(({ bookmark: { id } }) => id),
+      [...ids.slice(1), 'b10'],
+    )
+    t.match([a.sync.get('b10'), a.sync.get('b12')], Array(2).fill({ title: 'edited', position: /^a/ }))
+  },
+)

@@ -1,10 +1,11 @@
 import type { PlaintextBookmark } from '../../bookmark.ts'
 import { buildTree, placeBetween, type TreeNode } from '../../tree.ts'
+import type { Draft } from '../store/draft.ts'
 import type { Replica } from '../store/replica.ts'
 import { viewOf } from '../store/row.ts'
 import { applyEdit } from './edit.ts'
 import type { EditParts } from './queue.ts'
-import { sealAgain, sealAll } from './seal.ts'
+import { type SealedEdit, sealAgain, sealAll } from './seal.ts'
 
 /** Where to move a bookmark. */
 export interface Place {
@@ -18,32 +19,39 @@ export function readTree(replica: Replica): TreeNode[] {
   return buildTree(replica.live.values(), (id) => viewOf(replica.rows.get(id)).timestamp)
 }
 
+/** More than these are sealed before it is their turn, without blocking the page. */
+const fewSiblings = 20
+
 /** @throws RangeError there is no such bookmark or folder, or the folder is inside the bookmark */
 export async function moveBookmark(parts: EditParts, id: string, place: Place): Promise<void> {
   const { replica, keys } = parts
-  const moved = (bookmark: PlaintextBookmark, position: string): PlaintextBookmark => {
-    const { parentId: from, ...rest } = bookmark
-    const parentId = bookmark.id === id ? place.parentId : from
-    return { ...rest, ...(parentId !== undefined && { parentId }), position }
-  }
-  let positions = findPositions(replica, id, place)
-  const shown = [...positions].map(([key, position]) => moved(replica.live.get(key) as PlaintextBookmark, position))
-  const sealed = new Map((await sealAll(keys, shown)).map((edit) => [edit.id, edit]))
-  // Other moves may have come first.
+  const sealed = new Map<string, SealedEdit>()
+  let positions = new Map<string, string>()
   const plan = () => {
     positions = findPositions(replica, id, place)
     return [...positions.keys()]
   }
-  await replica.commit(plan, 'local', (draft) => {
-    for (const [key, position] of positions) {
-      const row = draft.get(key)
+  const moved = (bookmark: PlaintextBookmark): PlaintextBookmark => {
+    const { parentId: from, ...rest } = bookmark
+    const parentId = bookmark.id === id ? place.parentId : from
+    const position = positions.get(bookmark.id) as string
+    return { ...rest, ...(parentId !== undefined && { parentId }), position }
+  }
+  const move = (draft: Draft): boolean => {
+    if (positions.size > fewSiblings && sealed.size === 0) return false
+    for (const row of [...positions.keys()].map((key) => draft.get(key))) {
       const { bookmark } = viewOf(row)
-      if (!bookmark && key === id) throw new RangeError(`There is no bookmark ${id}`)
+      if (!bookmark && row.id === id) throw new RangeError(`There is no bookmark ${id}`)
       if (!bookmark) continue
-      const edit = sealAgain(keys, moved(bookmark, position), sealed.get(key))
+      const edit = sealAgain(keys, moved(bookmark), sealed.get(row.id))
       applyEdit(draft, row, edit, parts, { cursor: draft.meta.cursor })
     }
-  })
+    return true
+  }
+  while (!(await replica.commit(plan, 'local', move))) {
+    const shown = [...positions.keys()].flatMap((key) => replica.live.get(key) ?? [])
+    for (const edit of await sealAll(keys, shown.map(moved))) sealed.set(edit.id, edit)
+  }
 }
 
 /** The positions that put the bookmark there, by id: its own, and those of siblings that need one. */

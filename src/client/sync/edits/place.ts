@@ -1,6 +1,6 @@
 import { generateKeyBetween } from 'fractional-indexing'
 import type { PlaintextBookmark } from '../../bookmark.ts'
-import { positionOf } from '../../tree.ts'
+import { isPosition } from '../../tree.ts'
 import type { Replica } from '../store/replica.ts'
 
 /** The last position in each folder; null if it has bookmarks without one. The key `undefined` stands for the top level. */
@@ -21,7 +21,7 @@ export function withPlaces(replica: Replica, bookmarks: readonly PlaintextBookma
     if (before && before.parentId === bookmark.parentId) return withPosition(bookmark, before.position)
     ends ??= findEnds(replica)
     const end = ends.get(bookmark.parentId)
-    if (end === null) return bookmark
+    if (end === null || (end !== undefined && !isPosition(end))) return bookmark
     const position = generateKeyBetween(end ?? null, null)
     ends.set(bookmark.parentId, position)
     given.set(replica, ends)
@@ -40,7 +40,7 @@ function findEnds(replica: Replica): Ends {
     const end = ends.get(folder)
     if (end === undefined || position === null || (end !== null && position > end)) ends.set(folder, position)
   }
-  for (const bookmark of replica.live.values()) extend(bookmark.parentId, positionOf(bookmark))
+  for (const bookmark of replica.live.values()) extend(bookmark.parentId, bookmark.position ?? null)
   for (const [folder, position] of given.get(replica) ?? []) if (position !== null) extend(folder, position)
   return ends
 }
