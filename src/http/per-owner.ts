@@ -1,4 +1,4 @@
-/** At most `most` works of an owner are under way; the others wait for their turn, and delay nobody else. */
+/** At most `most` works of an owner are under way in a turn of the event loop; the others wait, and delay nobody else. */
 export function limitPerOwner(most: number) {
   const owners = new Map<string, { running: number; waiting: (() => void)[] }>()
 
@@ -10,9 +10,12 @@ export function limitPerOwner(most: number) {
     try {
       return await work()
     } finally {
-      const next = turns.waiting.shift()
-      if (next) next()
-      else if (--turns.running === 0) owners.delete(owner)
+      // SQLite's queries need no turn of the event loop, so without this all works would be done in one.
+      setImmediate(() => {
+        const next = turns.waiting.shift()
+        if (next) next()
+        else if (--turns.running === 0) owners.delete(owner)
+      })
     }
   }
 }

@@ -70,16 +70,21 @@ export function createResponder({ responses, log }: ResponseParts): Respond {
     if (!hold.add(partBytes)) throw refuse()
     reply.type(json)
     // If a part fails, it is too late for a status: the connection ends before the JSON does.
-    return sendParts(first, parts, reply).once('error', (err) => request.log.error({ err }, 'a response failed midway'))
+    const next = () => inTurn(ownerOf(request), () => parts.next())
+    return sendParts(first, next, reply).once('error', (err) => request.log.error({ err }, 'a response failed midway'))
   }
 }
 
-function sendParts(first: IteratorYieldResult<object>, parts: InParts<object>, reply: FastifyReply): Readable {
+function sendParts(
+  first: IteratorYieldResult<object>,
+  next: () => Promise<IteratorResult<object, object>>,
+  reply: FastifyReply,
+): Readable {
   const join = createJoin((part) => toJson(part, reply))
   let isOver = false
   return inSlices(join(first), async () => {
     if (isOver) return undefined
-    const part = await parts.next()
+    const part = await next()
     isOver = part.done === true
     return join(part)
   })

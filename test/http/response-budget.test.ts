@@ -1,7 +1,9 @@
 import { setImmediate as eventLoopTurn } from 'node:timers/promises'
 import t from 'tap'
 import { buildApp } from '../support/app.ts'
-import { watchReads } from '../support/database.ts'
+import { change } from '../support/changes.ts'
+import { onRead, watchReads } from '../support/database.ts'
+import { countPerTurn } from '../support/per-turn.ts'
 import { until } from '../support/until.ts'
 import { openUnread, storeMuch } from './unread.ts'
 
@@ -47,6 +49,25 @@ t.test('What a user leaves unread is bounded: reads beyond it are refused, and o
 })
 
 const pullBody = (index: number) => (index % 2 ? { limit: 10_000 } : undefined)
+
+t.test(
+  'Of the responses that one user asks for at once, a few parts are read between two turns of the event loop',
+  async (t) => {
+    const { context, user } = await buildApp(t)
+    const ada = await user('ada')
+    const large = Array.from({ length: 5 }, (_, n) =>
+      change({ entity_id: `large-${n}`, encrypted_data: 'x'.repeat(262_144) }),
+    )
+    await ada.call('POST', '/api/v1/sync/push', { body: { changes: large } })
+    const reads = countPerTurn(t)
+    onRead(context, () => reads.add(1))
+    await Promise.all(
+      Array.from({ length: 20 }, (_, index) => (index % 2 ? ada.call('POST', pull) : ada.call('GET', list))),
+    )
+    t.equal(reads.all, 20 * 3, 'each in three parts')
+    t.ok(reads.most <= 8, `${reads.most} parts`)
+  },
+)
 
 t.test('A caller who is gone before the response is ready leaves nothing behind', async (t) => {
   const app = await buildApp(t)

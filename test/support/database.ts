@@ -32,21 +32,25 @@ export async function findStored({ database: { db } }: Context, userId: string) 
 }
 
 /** The most ciphertext that a query has returned from now on. */
-export function watchReads({ database }: Context): () => number {
+export function watchReads(context: Context): () => number {
   let most = 0
+  onRead(context, (bytes) => {
+    most = Math.max(most, bytes)
+  })
+  return () => most
+}
+
+/** Calls `read` with the length of the ciphertext that a query outside a transaction returns, each time. */
+export function onRead({ database }: Context, read: (bytes: number) => void): void {
   const watch: KyselyPlugin = {
     transformQuery: ({ node }) => node,
     async transformResult({ result }) {
       const lengths = result.rows.map(({ encrypted_data }) => String(encrypted_data ?? '').length)
-      most = Math.max(
-        most,
-        lengths.reduce((sum, length) => sum + length, 0),
-      )
+      if ('encrypted_data' in (result.rows[0] ?? {})) read(lengths.reduce((sum, length) => sum + length, 0))
       return result
     },
   }
   database.db = database.db.withPlugin(watch)
-  return () => most
 }
 
 /** What the driver throws if the disk does not respond. */
