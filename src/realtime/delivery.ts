@@ -9,8 +9,8 @@ import { toSyncEvent } from '../sync/event.ts'
 import { type Connection, closeCodes } from './connection.ts'
 
 const pageLimits = { rows: 256, bytes: 1024 * 1024 }
-/** Messages sent between two turns of the event loop: they take some milliseconds. */
-const maxSends = 2048
+/** Between two turns of the event loop, so many messages are sent, or so many bytes: both take some milliseconds. */
+const maxSent = { messages: 2048, bytes: 8 * 1024 * 1024 }
 
 export interface DeliveryParts {
   database: Pick<Database, 'db'>
@@ -44,7 +44,9 @@ export async function deliver(parts: DeliveryParts, userId: string, audience: Au
   const page = await readPage(parts, userId, first.cursor)
   audience.next = page.end
   const served = behind.filter(({ cursor }) => cursor >= first.cursor && cursor < page.end)
-  const atOnce = Math.ceil(maxSends / Math.max(1, page.changes.length))
+  const atOnce = Math.ceil(
+    Math.min(maxSent.messages / Math.max(1, page.changes.length), maxSent.bytes / Math.max(1, page.bytes)),
+  )
   for (let start = 0; start < served.length; start += atOnce) {
     for (const connection of await keepAlive(parts, served.slice(start, start + atOnce))) {
       if (sendPage(connection, page)) connection.newsSent = news
@@ -94,6 +96,7 @@ interface Page {
   changes: { row: Row; message(): Buffer }[]
   /** Sockets whose cursors are below this find all their next changes in the page. */
   end: number
+  bytes: number
   more: boolean
 }
 
@@ -105,7 +108,7 @@ async function readPage({ database }: DeliveryParts, userId: string, cursor: num
     let message: Buffer | undefined
     return { row, message: () => (message ??= toMessage(row)) }
   })
-  return { changes, end: more ? (rows.at(-1)?.stamp ?? cursor) : Number.POSITIVE_INFINITY, more }
+  return { changes, end: more ? (rows.at(-1)?.stamp ?? cursor) : Number.POSITIVE_INFINITY, bytes, more }
 }
 
 export function toMessage(row: Row): Buffer {
