@@ -1,4 +1,5 @@
 import type { Attack } from './attack.ts'
+import { bursts } from './attacks/bursts.ts'
 import { deletes } from './attacks/deletes.ts'
 import { downloads } from './attacks/downloads.ts'
 import { images } from './attacks/images.ts'
@@ -30,4 +31,5 @@ export const attacks: Record<string, Attack> = {
   'return-to': returnTo,
   sweep,
   images,
+  bursts,
 }

@@ -51,6 +51,15 @@ export function sendUnread(target: Target, sent: Sent & { body?: string }): void
   keepOpen(target, requestText(target, sent) + (sent.body ?? ''), (socket) => socket.pause())
 }
 
+/** Sends a request so many times, on one connection, without waiting for the answers, which it reads. */
+export function sendAtOnce(target: Target, sent: Sent, times: number): void {
+  const socket = connect({ host, port: target.port, localAddress }, () => {
+    socket.end(requestText(target, sent).repeat(times))
+    socket.resume()
+  })
+  socket.on('error', () => {})
+}
+
 /** Sends a request without the last byte of its body, and never sends that. */
 export function sendUnfinished(target: Target, sent: Sent & { body: Buffer }): void {
   const head = requestText(target, sent)
