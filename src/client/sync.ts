@@ -193,6 +193,8 @@ export interface Sync {
    *   emitted for stored bookmarks when they are read
    * - `conflict` {id, fields, mine, theirs}: an edit of this device lost to another one, and was added to `conflicts`.
    *   Null means deleted. To decide, call `resolve`
+   * - `restored` {kept, pushed}: the service was restored from a backup, and what it lost is sent again from here: `pushed`
+   *   changes in all, among them `kept` bookmarks of which it had no version. Emitted in the tab that talks to the service
    * - `status`: the result of `status()` has changed
    * - `error` {error, id}: RecordError, a bookmark that could not be decrypted and was skipped; RollbackError, a bookmark
    *   that the service sent in an older version; ApiError with an id, an edit that the service refused (`quarantined`);

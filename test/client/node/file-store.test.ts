@@ -10,7 +10,16 @@ import { blankRow } from '../../../src/client/sync/store/row.ts'
 import type { Meta, Row } from '../../../src/client/sync/store/store.ts'
 
 const module = new URL('../../../src/client/node/file-store.ts', import.meta.url).href
-const meta: Meta = { userId: 'ann', cursor: 7, clockOffset: -3, lastTick: 1, lastSync: 2, guarding: false }
+const meta: Meta = {
+  userId: 'ann',
+  cursor: 7,
+  clockOffset: -3,
+  lastTick: 1,
+  lastSync: 2,
+  guarding: false,
+  pulled: 0,
+  witness: '',
+}
 
 t.test('A store is one file that only its owner may read, even if everybody could before', async (t) => {
   const folder = t.testdir({ 'wide.db': '' })

@@ -7,7 +7,16 @@ import { storeCases } from '../../../src/client/testing/store-cases.ts'
 import { bookmark } from './device.ts'
 import { disks } from './stores.ts'
 
-const meta: Meta = { userId: 'ann', cursor: 7, clockOffset: -3, lastTick: 1, lastSync: 2, guarding: false }
+const meta: Meta = {
+  userId: 'ann',
+  cursor: 7,
+  clockOffset: -3,
+  lastTick: 1,
+  lastSync: 2,
+  guarding: false,
+  pulled: 0,
+  witness: '',
+}
 
 for (const [name, makeDisk] of Object.entries(disks)) {
   t.test(`A store ${name}:`, async (t) => {

@@ -1,24 +1,66 @@
 import type { Deletions } from '../edits/deletions.ts'
+import type { Replica } from '../store/replica.ts'
 import { correctedNow } from '../store/service-clock.ts'
-import { type TakeParts, takePage } from './take.ts'
-import type { Transport } from './transport.ts'
+import type { Meta, Row } from '../store/store.ts'
+import { type RestoreParts, restore } from './restore.ts'
+import { nameOf, takePage } from './take.ts'
 
-export interface PullParts extends TakeParts {
-  transport: Transport
+export interface PullParts extends RestoreParts {
   deletions: Deletions
 }
 
-/** Pulls everything new in pages of the service's size; each page is stored together with the cursor after it. */
+/** Pulls everything new, or all there is if the service was restored from a backup. */
 export async function pullAll(parts: PullParts, signal: AbortSignal): Promise<void> {
-  const { transport, replica, clock, deletions } = parts
-  for (let hasMore = true; hasMore; ) {
-    const since = replica.meta.cursor
+  const isWhole = await pullNew(parts, signal)
+  if (!isWhole) await restore(parts, signal)
+  await parts.deletions.settle()
+}
+
+/**
+ * Pulls in pages of the service's size; each page is stored together with the cursor after it. The first one begins with
+ * the last change of the pull before, so that a service which has lost that is found out even if its cursor is not lower.
+ *
+ * @returns false if the service no longer has changes that it had sent or accepted
+ */
+async function pullNew(parts: PullParts, signal: AbortSignal): Promise<boolean> {
+  const { transport, replica, clock } = parts
+  let since = startOf(replica.meta)
+  let awaited = replica.meta.witness
+  const brought = new Set<string>()
+  for (;;) {
+    const { cursor } = replica.meta
     const page = await transport.pull({ since }, { signal })
     signal.throwIfAborted()
-    const ended = page.has_more ? {} : { lastSync: correctedNow(clock, replica.meta) }
-    const meta = { cursor: page.last_sync_timestamp, ...ended }
+    const end = page.last_sync_timestamp
+    const last = page.changes.at(-1)
+    for (const event of page.changes) brought.add(nameOf(event))
+    if (brought.has(awaited)) awaited = ''
+    if (end < since || (!page.has_more && (end < cursor || awaited !== ''))) return false
+    // Before the last page is taken: what other devices have sent again may be older than what this one knows.
+    if (!page.has_more && !(await hasAccepted(replica, brought))) return false
+    const meta = {
+      cursor: Math.max(cursor, end),
+      ...(last && { pulled: end, witness: awaited || nameOf(last) }),
+      ...(!page.has_more && { lastSync: correctedNow(clock, replica.meta) }),
+    }
     const outcome = await takePage(parts, page.changes, since, meta, signal)
-    hasMore = page.has_more || outcome === 'doubt'
+    since = outcome === 'doubt' ? startOf(replica.meta) : end
+    if (outcome === 'doubt') awaited = replica.meta.witness
+    else if (!page.has_more) return true
   }
-  await deletions.settle()
+}
+
+function startOf({ cursor, pulled }: Meta): number {
+  return pulled === 0 ? cursor : Math.min(cursor, pulled - 1)
+}
+
+/** Whether every change of this device that the service has accepted came back: the realtime channel does not bring them. */
+async function hasAccepted(replica: Replica, brought: ReadonlySet<string>): Promise<boolean> {
+  const isMissing = ({ version, held, unreadable }: Row) => version?.confirmed === false && !held && !unreadable
+  const ids = [...replica.rows.values()]
+    .filter(isMissing)
+    .flatMap(({ id }) => (brought.has(`bookmark/${id}`) ? [] : id))
+  if (ids.length === 0) return true
+  // In the store, another tab may have confirmed them.
+  return replica.commit(ids, 'remote', (draft) => !ids.some((id) => isMissing(draft.get(id))))
 }

@@ -12,6 +12,8 @@ export interface TakeParts extends OpenParts {
   userId: string
   deviceId: string
   clock: Clock
+  /** While everything is pulled from a restored service: by id, what it has in an older version than this device. */
+  older?: Map<string, Version> | undefined
 }
 
 /** An event with its sequence number. */
@@ -96,10 +98,17 @@ function takeEvent(
   cursors: { base: number; cursor: number },
 ): Version | undefined {
   const row = draft.get(event.entity_id)
-  const overwrites = (mine: Version) => namesOverwritten(event, mine)
-  const descendsFrom = (mine: Version) => certainlyDescends(event, mine)
-  const merged = mergeVersion(row, version, { deviceId: parts.deviceId, ...cursors, overwrites, descendsFrom })
-  if (merged.kind === 'older') return merged.than
+  const { deviceId, older } = parts
+  // A restored service does not know whom a newer version has overwritten.
+  const overwrites = (mine: Version) => older !== undefined || namesOverwritten(event, mine)
+  const descendsFrom = (mine: Version) => !older && certainlyDescends(event, mine)
+  const merged = mergeVersion(row, version, { deviceId, ...cursors, overwrites, descendsFrom })
+  if (merged.kind === 'older') {
+    if (!older) return merged.than
+    older.set(row.id, version)
+    return undefined
+  }
+  older?.delete(row.id)
   if (merged.kind === 'known') return undefined
   if (fault) {
     if (row.unreadable?.event_id === event.id) return undefined
@@ -142,4 +151,9 @@ function certainlyDescends({ overwritten = [] }: SyncEvent, { device_id, timesta
   return overwritten.every(
     (one) => one.timestamp < timestamp || (one.timestamp === timestamp && one.device_id < device_id),
   )
+}
+
+/** The name of the entity that an event concerns. */
+export function nameOf({ entity_type, entity_id }: SyncEvent): string {
+  return `${entity_type}/${entity_id}`
 }

@@ -33,17 +33,23 @@ async function follow(engine: Engine, channel: Channel, since: number, signal: A
     channel.activity.reset()
     outbox.reset()
     const from = cursor
-    await tabs.exclusively('exchange', () => catchUp(engine, channel, from, signal), signal)
+    await tabs.exclusively('exchange', () => catchUp(engine, channel, { opened: since, since: from }, signal), signal)
     // It falls when the browser has emptied the store, but the channel goes on from where it was.
     cursor = Math.max(cursor, replica.meta.cursor)
     await Promise.race([channel.activity.rung, outbox.rung])
   }
 }
 
-/** @param since the cursor from which the channel's next messages continue */
-async function catchUp(engine: Engine, channel: Channel, since: number, signal: AbortSignal): Promise<void> {
+interface Position {
+  /** The cursor at which the channel was opened: a message from before it means that the service was restored. */
+  opened: number
+  /** The cursor from which the channel's next messages continue. */
+  since: number
+}
+
+async function catchUp(engine: Engine, channel: Channel, position: Position, signal: AbortSignal): Promise<void> {
   try {
-    await takeAndPush(engine, channel.drain(), since, signal)
+    await takeAndPush(engine, channel.drain(), position, signal)
   } finally {
     engine.progress.end()
   }
@@ -52,11 +58,12 @@ async function catchUp(engine: Engine, channel: Channel, since: number, signal: 
 async function takeAndPush(
   engine: Engine,
   messages: readonly StampedEvent[],
-  since: number,
+  { opened, since }: Position,
   signal: AbortSignal,
 ): Promise<void> {
   if (messages.length > 0 || engine.replica.meta.cursor < since) {
-    const outcome = await takeMessages(engine, messages, since, signal)
+    const isOlder = messages.some(({ stamp }) => stamp <= opened)
+    const outcome = isOlder ? 'doubt' : await takeMessages(engine, messages, since, signal)
     if (outcome === 'doubt') await pullAll(engine, signal)
     else await engine.deletions.settle()
   }

@@ -65,6 +65,8 @@ export interface SyncEvents {
   change: { ids: string[]; origin: 'local' | 'remote' }
   conflict: Conflict
   status: SyncStatus
+  /** The service went back to a backup. `kept`: bookmarks that it had lost entirely; `pushed`: all changes that are sent again. */
+  restored: { kept: number; pushed: number }
   /** `id` is the bookmark's if the error concerns one: RecordError, RollbackError. */
   error: { error: Error; id?: string }
 }

@@ -157,7 +157,7 @@ export class Replica {
         const { meta, rows } = completed(await read())
         if (!meta && this.#wasStored) return undefined
         this.#wasStored = meta !== undefined
-        return { result: await task({ meta: meta ?? newMeta(this.#parts.userId), rows }) }
+        return { result: await task({ meta: { ...newMeta(this.#parts.userId), ...meta }, rows }) }
       })
       if (done) return done.result
       await this.#refill()
@@ -237,5 +237,5 @@ function keep(set: Set<string>, id: string, isIn: boolean): void {
 }
 
 function newMeta(userId: string): Meta {
-  return { userId, cursor: 0, clockOffset: 0, lastTick: 0, lastSync: 0, guarding: false }
+  return { userId, cursor: 0, clockOffset: 0, lastTick: 0, lastSync: 0, guarding: false, pulled: 0, witness: '' }
 }

@@ -75,6 +75,10 @@ export interface Meta {
   readonly userId: string
   /** The sequence number (Unix ms) up to which the service's changes have been applied. */
   cursor: number
+  /** The sequence number (Unix ms) of the last change that a pull brought; the realtime channel does not move it. 0: none. */
+  pulled: number
+  /** The entity of a change that the service had at `pulled` or later, and must still have; empty if none is known. */
+  witness: string
   /** What to add to this device's time to get the service's (ms). */
   clockOffset: number
   /** This device's time when it was last compared with the service's (Unix ms). Stores of version 1.1 lack it. */
