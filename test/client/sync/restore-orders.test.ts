@@ -1,0 +1,163 @@
+/** The service goes back to a backup, at any moment, under devices that know more than it does. */
+import fc from 'fast-check'
+import t, { type Test } from 'tap'
+import { depth } from '../../support/depth.ts'
+import { bookmark, type Device } from './device.ts'
+import { openPeople, type Person, shown } from './person.ts'
+import { remember } from './rewind.ts'
+
+const people = await openPeople()
+
+t.test('What was edited before a device noticed stays, too', async (t) => {
+  const { a, b, person, restore } = await restorable(t)
+  await a.sync.put([bookmark('x', 'later'), bookmark('new', 'new')])
+  await a.sync.remove('y')
+  await sync(a, b)
+  await b.sync.update('x', { title: 'edited on b, not sent' })
+  await b.sync.update('z', { tags: ['b'] })
+  await a.sync.put(bookmark('own', "a's, not sent"))
+  await restore()
+  await sync(a, b, a)
+  const expected = { new: 'new', own: "a's, not sent", x: 'edited on b, not sent', z: 'z' }
+  t.same([shown(a), shown(b), await contents(person)], [expected, expected, expected])
+  t.same(a.sync.get('z')?.tags, ['b'])
+  t.same([a.conflicts, b.conflicts, a.errors, b.errors], [[], [], [], []])
+})
+
+t.test(
+  'A restore that is noticed in the middle, before the device is stopped, is finished by the next start',
+  async (t) => {
+    const { a, b, person, restore } = await restorable(t)
+    await a.sync.put(bookmark('x', 'later'))
+    await sync(a, b)
+    await restore()
+    let pulls = 0
+    b.network.fate = async (call) => {
+      const answer = await call.send()
+      if (call.name === 'pull' && ++pulls === 2) throw new Error('stopped here')
+      return answer
+    }
+    await t.rejects(b.sync.syncNow(), /stopped here/)
+    await b.sync.stop()
+    const again = person.device('b', { store: b.store })
+    await sync(again)
+    t.same(await person.stored(), { x: 'later', y: 'y', z: 'z' })
+  },
+)
+
+t.test('A device that was behind takes from the others what the service lost', async (t) => {
+  const { a, b, person, restore } = await restorable(t)
+  await a.sync.put(bookmark('x', 'later'))
+  await sync(a)
+  await restore()
+  await sync(b)
+  t.same(await person.stored(), { x: 'x', y: 'y', z: 'z' }, 'b cannot know')
+  await sync(a, b)
+  t.same(
+    [shown(b), await person.stored()].map(({ x }) => x),
+    ['later', 'later'],
+  )
+  t.same([a.conflicts, b.conflicts], [[], []])
+})
+
+t.test('Other devices’ deletes that were held are held again if the service still has them', async (t) => {
+  const { a, b, restore } = await restorable(t, 12)
+  await a.sync.remove(Array.from({ length: 8 }, (_, index) => `b${index}`))
+  await sync(a, b)
+  t.match(b.sync.status().heldDeletions, { count: 8 })
+  await restore()
+  await sync(b)
+  t.equal(b.sync.status().heldDeletions, undefined, 'the service has forgotten them')
+  await sync(a, b)
+  t.match(b.sync.status().heldDeletions, { count: 8 }, 'until the device that made them sends them again')
+  await b.sync.approveDeletions(8)
+  t.same(shown(b), shown(a))
+})
+
+t.test(
+  'Whatever was edited and whichever device comes first, everything is as it was before the restore',
+  async (t) => {
+    const device = fc.nat(2)
+    const step = fc.record({ device, kind: fc.constantFrom('put', 'remove', 'tag', 'sync'), id: fc.nat(5) })
+    const steps = fc.array(step, { minLength: 4, maxLength: 25 })
+    const property = fc.asyncProperty(
+      steps,
+      steps,
+      fc.array(device, { maxLength: 6 }),
+      async (first, second, order) => {
+        const person = await people.person(t)
+        const devices = ['a', 'b', 'c'].map((id) => person.device(id))
+        await play(person, devices, first)
+        for (const { sync } of [...devices, ...devices]) await sync.syncNow()
+        const restore = await remember(people.app.context.database.db, person.user.userId)
+        await play(person, devices, second)
+        // What is not sent yet is sent first: the order in which it arrives would decide otherwise.
+        for (const { sync } of [...devices, ...devices]) await sync.syncNow()
+        const before = await contents(person)
+        const told = devices.map(({ conflicts }) => conflicts.length)
+        await restore()
+        for (const { sync } of [...order.map((index) => devices[index] as Device), ...devices, ...devices])
+          await sync.syncNow()
+        const after = await contents(person)
+        const shows = devices.map((device) => JSON.stringify(shown(device)))
+        const errors = devices.flatMap(({ errors }) => errors)
+        const isTold = devices.some(({ conflicts }, index) => conflicts.length > (told[index] ?? 0))
+        for (const { sync } of devices) await sync.stop()
+        if (JSON.stringify(after) !== JSON.stringify(before))
+          throw new Error(`${JSON.stringify(before)} became ${JSON.stringify(after)}`)
+        if (new Set(shows).size > 1) throw new Error(`they differ: ${shows}`)
+        if (isTold || errors.length > 0) throw new Error('a conflict or an error was invented')
+      },
+    )
+    const numRuns = depth(15, 300)
+    await fc.assert(property, { numRuns })
+    t.pass(`${numRuns} restores`)
+  },
+)
+
+/** Two devices in sync, and a function that restores the service to that moment. */
+async function restorable(t: Test, count = 0) {
+  const person = await people.person(t)
+  const [a, b] = [person.device('a'), person.device('b')]
+  const many = Array.from({ length: count }, (_, index) => bookmark(`b${index}`, `${index}`))
+  await a.sync.put(count > 0 ? many : ['x', 'y', 'z'].map((id) => bookmark(id, id)))
+  await sync(a, b)
+  const putBack = await remember(people.app.context.database.db, person.user.userId)
+  return {
+    person,
+    a,
+    b,
+    async restore() {
+      // By then, the service's clock is later than all that it has forgotten.
+      await person.world.pass(60_000)
+      await putBack()
+    },
+  }
+}
+
+async function sync(...devices: Device[]): Promise<void> {
+  for (const { sync } of devices) await sync.syncNow()
+}
+
+interface Step {
+  device: number
+  kind: 'put' | 'remove' | 'tag' | 'sync'
+  id: number
+}
+
+async function play(person: Person, devices: Device[], steps: Step[]): Promise<void> {
+  for (const [index, { device, kind, id }] of steps.entries()) {
+    const { sync } = devices[device] as Device
+    await person.world.pass(1_000)
+    const name = `b${id}`
+    if (kind === 'put') await sync.put(bookmark(name, `${name} of step ${index}`))
+    else if (kind === 'remove') await sync.remove(name)
+    else if (kind === 'tag' && sync.get(name)) await sync.update(name, { tags: [`step ${index}`] })
+    else await sync.syncNow()
+  }
+}
+
+async function contents(person: Person): Promise<Record<string, string>> {
+  const stored = await person.stored()
+  return Object.fromEntries(Object.entries(stored).sort())
+}
