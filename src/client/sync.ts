@@ -120,7 +120,7 @@ export interface Sync {
    * Changes fields of a bookmark: those of a patch, or of the patch that a function makes of the bookmark as it is once no
    * other edit runs, in this tab or another. The function may be called again, and may return null to change nothing.
    *
-   * @throws RangeError there is no such bookmark
+   * @throws RangeError there is no such bookmark, or `seen` is not a cursor
    * @throws RecordError `too-large`
    * @throws StorageFullError nothing was changed
    */

@@ -30,14 +30,16 @@ export function rowOf(id: string, title = 'title'): Row {
   return { ...blankRow(id), version: versionOf(id, title) }
 }
 
-/** An edit that was sent, and a held delete. */
+/** An edit that was sent, a held delete, and an edit that lost. */
 export function waitingRow(id: string, user_id: string): Row {
   const change = {
     ...{ id: `edit-${id}`, user_id, entity_type: 'bookmark' as const, entity_id: id, operation: 'update' as const },
     ...{ timestamp: 6, device_id: 'laptop', encrypted_data: 'AQID', data_hash: 'cd34', base: 7 },
   }
   const held = { ...versionOf(id, ''), operation: 'delete' as const, data_hash: null, bookmark: null, base: 3 }
-  return { ...rowOf(id), waiting: [{ change, bookmark: bookmarkOf(id, 'edited'), sent: true }], held }
+  const conflict = { id, fields: ['title'], mine: bookmarkOf(id, 'lost'), theirs: bookmarkOf(id, 'title') }
+  const waiting = [{ change, bookmark: bookmarkOf(id, 'edited'), sent: true }]
+  return { ...rowOf(id), waiting, held, conflicts: [conflict] }
 }
 
 export function sorted<Stored extends { rows: Row[] }>(stored: Stored): Stored {

@@ -21,6 +21,7 @@ t.test('an update that cannot be made changes nothing', async (t) => {
   await a.sync.put(bookmark('x', 'one'))
   const heard = a.changes.length
   await t.rejects(a.sync.update('x', { title: 'x'.repeat(200_000) }), RecordError)
+  await t.rejects(a.sync.update('x', { title: 'two' }, { seen: Number.NaN }), RangeError)
   await a.sync.update('x', () => null)
   await a.sync.update('x', { id: 'y', title: 'one' })
   t.same([shown(a), a.changes.length], [{ x: 'one' }, heard])

@@ -30,6 +30,9 @@ export interface Sight {
 export function sightOf({ replica }: EditParts, id: string, seen: PutOptions['seen']): Sight {
   if (typeof seen === 'object' && seen.id === id) return { bookmark: seen, cursor: undefined, isEarlier: false }
   const isEarlier = typeof seen === 'number'
+  if (isEarlier && !(Number.isSafeInteger(seen) && seen >= 0)) {
+    throw new RangeError(`seen must be a bookmark or what seen() returned, not ${seen}`)
+  }
   return { bookmark: replica.live.get(id) ?? null, cursor: isEarlier ? seen : replica.meta.cursor, isEarlier }
 }
 
@@ -39,9 +42,6 @@ export async function putBookmarks(
   bookmarks: readonly PlaintextBookmark[],
   { seen }: PutOptions = {},
 ): Promise<void> {
-  if (typeof seen === 'number' && !(Number.isSafeInteger(seen) && seen >= 0)) {
-    throw new RangeError(`seen must be a bookmark or what seen() returned, not ${seen}`)
-  }
   if (bookmarks.length === 0) return
   const sights = new Map(bookmarks.map(({ id }) => [id, sightOf(parts, id, seen)]))
   const edits = await sealAll(parts.keys, withPlaces(parts.replica, bookmarks))
