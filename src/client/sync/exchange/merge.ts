@@ -46,7 +46,11 @@ export function mergeVersion(row: Row, version: Version, circumstances: Circumst
   const known = newestOf(row)
   const order = known ? compareVersions(version, known) : 1
   if (known && order < 0) return { kind: 'older', than: known }
-  if (known && order === 0) return known.confirmed ? { kind: 'known' } : { kind: 'taken', row: confirmed(row) }
+  if (known && order === 0) {
+    const seen = withSeen(row, circumstances.cursor)
+    if (known.confirmed && seen === row) return { kind: 'known' }
+    return { kind: 'taken', row: confirmed(seen) }
+  }
 
   const last = row.waiting.at(-1)
   if (last) return mergeWaiting(row, last, version, circumstances)
@@ -142,6 +146,14 @@ function overwrittenVersion({ version: mine }: Row, theirs: Version, circumstanc
   const { deviceId, overwrites } = circumstances
   const isMine = mine?.device_id === deviceId && theirs.device_id !== deviceId
   return isMine && overwrites(mine) ? mine : null
+}
+
+/** Whoever made the pending edits had seen this version, even if it has a new sequence number (after a restore). */
+function withSeen(row: Row, cursor: number): Row {
+  const isBehind = ({ overwrites, change }: Waiting) => !overwrites && change.base < cursor
+  if (!row.waiting.some(isBehind)) return row
+  const waiting = row.waiting.map((one) => (isBehind(one) ? { ...one, change: { ...one.change, base: cursor } } : one))
+  return { ...row, waiting }
 }
 
 function confirmed(row: Row): Row {

@@ -31,10 +31,9 @@ export async function restore(parts: RestoreParts, signal: AbortSignal): Promise
     const again: Row[] = []
     for (const id of ids) {
       const row = draft.get(id)
-      const waiting = row.waiting.map((one) => ({
-        ...one,
-        change: { ...one.change, base: Math.min(one.change.base, base) },
-      }))
+      // An edit on top of what the service has again was made by somebody who had seen it.
+      const seen = (one: Waiting) => (isLost(row) || one.overwrites ? Math.min(one.change.base, base) : position.cursor)
+      const waiting = row.waiting.map((one) => ({ ...one, change: { ...one.change, base: seen(one) } }))
       const edit = sealed.get(id)
       if (!isLost(row)) draft.set({ ...row, waiting })
       else if (waiting.length > 0) draft.set({ ...bare(row, older), waiting })
