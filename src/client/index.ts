@@ -15,6 +15,7 @@ export {
 } from './errors.ts'
 export { forgetMasterKey, keepMasterKey, loadMasterKey } from './master-key.ts'
 export type { ImportOptions, ImportReport, RestoreOptions } from './sync/edits/import.ts'
+export type { ImportRules } from './sync/edits/import-plan.ts'
 export type { Place } from './sync/edits/move.ts'
 export type { PutOptions } from './sync/edits/put.ts'
 export type { Quarantined } from './sync/edits/quarantine.ts'

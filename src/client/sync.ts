@@ -141,9 +141,13 @@ export interface Sync {
    */
   move(id: string, place: Place): Promise<void>
   /**
-   * Adds many bookmarks in one step, such as those from `readBookmarkFile`, except those that fail. Existing bookmarks are
-   * not changed. A bookmark that is too large is imported without its icon and the browser's extra attributes.
+   * Adds many bookmarks in one step, such as those from `readBookmarkFile`, except those that fail. They go after what is
+   * there, in the order of the list. Existing bookmarks stay as they are, but siblings without a position may get one.
+   * Importing a file twice adds nothing twice: existing folders with the same titles are used again, and of the bookmarks
+   * in them those with the same `url` are left out (unless `duplicates` is `keep`). What the list itself contains twice is
+   * added twice. A bookmark that is too large is imported without its icon and the browser's extra attributes.
    *
+   * @throws RangeError `into` is not a folder
    * @throws StorageFullError, or the signal's reason: nothing was imported
    */
   importBookmarks(bookmarks: readonly PlaintextBookmark[], options?: ImportOptions): Promise<ImportReport>
@@ -151,7 +155,7 @@ export interface Sync {
    * Restores the bookmarks of a backup that `openExport` has opened. Missing bookmarks are added. Existing ones are not
    * changed or, with `overwrite`, are reset to the backup's version.
    *
-   * @throws as `importBookmarks`
+   * @throws StorageFullError, or the signal's reason: nothing was restored
    */
   restoreExport(opened: Pick<OpenedExport, 'bookmarks'>, options?: RestoreOptions): Promise<ImportReport>
 

@@ -36,14 +36,16 @@ export function backupTools(parts: BackupParts): HTMLElement {
 async function importFile({ sync }: BackupParts, file: File, progress: HTMLProgressElement): Promise<void> {
   const bookmarks = readBookmarkFile(await file.text())
   progress.hidden = false
-  const { imported, failed } = await sync.importBookmarks(bookmarks, {
+  const { imported, existing, failed } = await sync.importBookmarks(bookmarks, {
     onProgress(done, total) {
       progress.max = total
       progress.value = done
     },
   })
   progress.hidden = true
-  tell(`${imported} bookmarks and folders imported${failed.length > 0 ? `, ${failed.length} were too large` : ''}`)
+  const skipped = existing.length > 0 ? `, ${existing.length} were there already` : ''
+  const lost = failed.length > 0 ? `, ${failed.length} were too large` : ''
+  tell(`${imported} bookmarks and folders imported${skipped}${lost}`)
 }
 
 /** The service makes the export from the ciphertext that it holds, so pending changes are sent first. */

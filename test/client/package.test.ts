@@ -31,6 +31,7 @@ const examples = {
   'react.tsx': 'React',
   'select.ts': 'Other frameworks',
   'search.ts': 'Search',
+  'import.ts': 'Import',
   'extension.ts': 'A browser extension',
   'node.ts': 'Node',
   'testing.ts': 'Testing an app',

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
+import type { PlaintextBookmark } from '../../../src/client/bookmark.ts'
 import { readBookmarkFile } from '../../../src/client/bookmark-file/read.ts'
 import { StorageFullError, UnsentChangesError } from '../../../src/client/errors.ts'
 import { buildTree, type TreeNode } from '../../../src/client/tree.ts'
@@ -58,14 +59,54 @@ t.test('what is there already stays, and what cannot be kept is left out', async
   ])
   t.match(report, {
     imported: 2,
-    existing: ['y', 'x'],
+    existing: ['x', 'y'],
     failed: [
       { id: 'large', error: { fault: 'too-large' } },
       { id: 'no id: ü', error: { fault: 'invalid-id' } },
     ],
   })
   t.same(shown(a), { icon: 'large icon', x: 'mine', y: 'first' })
-  t.same(a.sync.get('icon'), bookmark('icon', 'large icon', { parentId: 'y', tags: ['t'] }), 'without its icon')
+  const { position, ...icon } = a.sync.get('icon') as PlaintextBookmark
+  t.same(icon, bookmark('icon', 'large icon', { parentId: 'y', tags: ['t'] }), 'without its icon')
+})
+
+t.test('importing a file again, read anew, adds nothing: here, at the same time, or on another device', async (t) => {
+  const person = await people.person(t)
+  const [a, b] = [person.device('a'), person.device('b')]
+  const html = readFileSync(file, 'utf8')
+  const count = readBookmarkFile(html).length
+  const reports = await Promise.all([1, 2].map(() => a.sync.importBookmarks(readBookmarkFile(html))))
+  await a.sync.syncNow()
+  await b.sync.syncNow()
+  reports.push(await b.sync.importBookmarks(readBookmarkFile(html)))
+  t.same(
+    reports.map(({ imported, existing }) => [imported, existing.length]),
+    [
+      [count, 0],
+      [0, count],
+      [0, count],
+    ],
+  )
+  t.same([a.sync.bookmarks().size, b.sync.status().waiting], [count, 0])
+  t.equal(outline(b.sync.tree()), outline(buildTree(readBookmarkFile(html))))
+})
+
+t.test('a second file goes below what is there, into the same folders and in its own order', async (t) => {
+  const a = (await people.person(t)).device('a')
+  const first = '<DL><p><DT><H3>f</H3><DL><p><DT><A HREF="u:1">one</A><HR><DT><A HREF="u:2">two</A></DL></DL>'
+  const second = `<DL><p><DT><A HREF="u:4">four</A><DT><A HREF="u:5">five</A><DT><H3>f</H3><DL><p>
+    <DT><A HREF="u:3">three</A><HR><DT><A HREF="u:2">again</A><DT><H3>g</H3></DL></DL>`
+  await a.sync.put(bookmark('without a position', 'old'))
+  await a.sync.importBookmarks(readBookmarkFile(first))
+  t.match(await a.sync.importBookmarks(readBookmarkFile(second)), { imported: 5, existing: { length: 2 } })
+  t.equal(outline(a.sync.tree()), 'old f[one  two three  g] four five')
+  await a.sync.importBookmarks(readBookmarkFile(first), { duplicates: 'keep' })
+  t.equal(outline(a.sync.tree()), 'old f[one  two three  g one  two] four five')
+  const f = a.sync.tree().find(({ bookmark }) => bookmark.title === 'f')?.bookmark.id
+  await a.sync.importBookmarks(readBookmarkFile(second), { into: f })
+  t.equal(outline(a.sync.tree()), 'old f[one  two three  g one  two four five f[three  again g]] four five')
+  await t.rejects(a.sync.importBookmarks(readBookmarkFile(first), { into: 'gone' }), RangeError)
+  t.equal(a.sync.bookmarks().size, 20)
 })
 
 t.test('an import that is given up, or for which there is no room, leaves nothing', async (t) => {

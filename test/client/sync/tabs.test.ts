@@ -47,6 +47,18 @@ t.test('two tabs of a browser', async (t) => {
     t.same([one.device.conflicts, two.device.conflicts], [[], []])
   })
 
+  t.test('the same file is imported in both at once: its bookmarks come once', async (t) => {
+    const { open } = await browser(t)
+    const tabs = [open(), open()]
+    const imports = tabs.map(({ device }, tab) => {
+      const list = ['x', 'y', 'z'].map((id) => ({ ...bookmark(id, id), id: `${id}${tab}` }))
+      return device.sync.importBookmarks(list)
+    })
+    const reports = await Promise.all(imports)
+    t.same(reports.map(({ imported }) => imported).sort(), [0, 3])
+    await until(() => tabs.every(({ device }) => device.sync.bookmarks().size === 3))
+  })
+
   t.test('what another device did, conflicts too, is told in both', async (t) => {
     const { person, open } = await browser(t)
     const [one, two] = [open(), open()]

@@ -2,18 +2,21 @@ import type { OpenedExport, PlaintextBookmark } from '../../bookmark.ts'
 import { RecordError } from '../../errors.ts'
 import type { Keys } from '../../keys.ts'
 import { paced } from '../../timing/paced.ts'
+import type { TreeNode } from '../../tree.ts'
 import { viewOf } from '../store/row.ts'
 import type { Row } from '../store/store.ts'
+import type { Tabs } from '../store/tabs.ts'
+import { type ImportPlan, type ImportRules, planImport } from './import-plan.ts'
 import { type EditParts, queueEdits } from './queue.ts'
 import { type SealedEdit, sealOne } from './seal.ts'
 
-export interface ImportOptions {
+export interface ImportOptions extends ImportRules {
   signal?: AbortSignal | undefined
   /** Called as the bookmarks are sealed, which is most of the work. */
   onProgress?: ((done: number, total: number) => void) | undefined
 }
 
-export interface RestoreOptions extends ImportOptions {
+export interface RestoreOptions extends Pick<ImportOptions, 'signal' | 'onProgress'> {
   /** Whether existing bookmarks are reset to the backup's version. Default: they stay as they are. */
   overwrite?: boolean | undefined
 }
@@ -21,19 +24,31 @@ export interface RestoreOptions extends ImportOptions {
 export interface ImportReport {
   /** Number of bookmarks queued; they are sent in batches (`status().waiting`). */
   imported: number
-  /** Ids that already have a bookmark, which was left as it is. */
+  /** Ids of listed bookmarks that exist already, under this id or as a duplicate, and of which nothing was changed. */
   existing: string[]
   /** Bookmarks left out: too large even without their icon, or without a valid id. */
   failed: { id: string; error: RecordError }[]
 }
 
+interface ImportParts extends EditParts {
+  tabs: Tabs
+  tree: { read(): readonly TreeNode[] }
+}
+
 /** Adds the bookmarks that do not exist yet. */
 export async function importList(
-  parts: EditParts,
+  parts: ImportParts,
   bookmarks: readonly PlaintextBookmark[],
   options: ImportOptions,
 ): Promise<ImportReport> {
-  return queueAccepted(parts, bookmarks, options, (row) => viewOf(row).bookmark === null)
+  const { replica, tabs, tree } = parts
+  const importNow = async () => {
+    // Another tab may just have imported the same file.
+    await replica.load()
+    const plan = await planImport(bookmarks, tree.read(), options, options.signal)
+    return queueAccepted(parts, bookmarks, options, isMissing, plan)
+  }
+  return tabs.exclusively('import', importNow, options.signal)
 }
 
 /** Restores the bookmarks of a backup: those that are missing and, with `overwrite`, those that differ. */
@@ -42,42 +57,56 @@ export async function restoreList(
   { bookmarks }: Pick<OpenedExport, 'bookmarks'>,
   { overwrite = false, ...options }: RestoreOptions,
 ): Promise<ImportReport> {
-  return overwrite ? queueAccepted(parts, bookmarks, options, () => true) : importList(parts, bookmarks, options)
+  const inTheirPlaces = { added: new Map(bookmarks.map((bookmark) => [bookmark, bookmark])), placed: [] }
+  return queueAccepted(parts, bookmarks, options, overwrite ? () => true : isMissing, inTheirPlaces)
+}
+
+function isMissing(row: Row): boolean {
+  return viewOf(row).bookmark === null
 }
 
 /** Queues all bookmarks in one step: a reload before it has finished leaves none, a later one loses none. */
 async function queueAccepted(
   parts: EditParts,
   bookmarks: readonly PlaintextBookmark[],
-  { signal, onProgress }: ImportOptions,
+  { signal, onProgress }: Pick<ImportOptions, 'signal' | 'onProgress'>,
   accepts: (row: Row) => boolean,
+  { added, placed }: ImportPlan,
 ): Promise<ImportReport> {
   const edits = new Map<string, SealedEdit>()
   const existing: string[] = []
   const failed: ImportReport['failed'] = []
-  const { cursor } = parts.replica.meta
+  const { rows, meta } = parts.replica
+  const { cursor } = meta
+  const hashes = new Map(placed.map(({ id }) => [id, viewOf(rows.get(id)).data_hash]))
   let done = 0
   await paced(
     bookmarks,
     (bookmark) => {
+      const { id } = bookmark
+      const comer = added.get(bookmark)
       try {
-        if (edits.has(bookmark.id)) existing.push(bookmark.id)
-        else edits.set(bookmark.id, sealFitting(parts.keys, bookmark))
+        if (!comer || edits.has(id)) existing.push(id)
+        else edits.set(id, sealFitting(parts.keys, comer))
       } catch (error) {
         if (!(error instanceof RecordError)) throw error
-        failed.push({ id: bookmark.id, error })
+        failed.push({ id, error })
       }
       onProgress?.(++done, bookmarks.length)
     },
     signal,
   )
   signal?.throwIfAborted()
+  const moves: SealedEdit[] = []
+  await paced(placed, (bookmark) => moves.push(...sealIfFits(parts.keys, bookmark)), signal)
   const accepted = (row: Row) => {
+    // Only where the bookmark is still as it was when its position was found.
+    if (hashes.has(row.id)) return hashes.get(row.id) === viewOf(row).data_hash
     const isAccepted = accepts(row)
     if (!isAccepted) existing.push(row.id)
     return isAccepted
   }
-  await queueEdits(parts, [...edits.values()], cursor, accepted)
+  await queueEdits(parts, [...moves, ...edits.values()], cursor, accepted)
   return { imported: bookmarks.length - existing.length - failed.length, existing, failed }
 }
 
@@ -88,6 +117,16 @@ function sealFitting(keys: Keys, bookmark: PlaintextBookmark): SealedEdit {
   } catch (error) {
     if (!(error instanceof RecordError) || error.fault !== 'too-large') throw error
     return sealOne(keys, withoutExtras(bookmark))
+  }
+}
+
+/** An import must not fail because a sibling of what it adds has no room left for a position. */
+function sealIfFits(keys: Keys, bookmark: PlaintextBookmark): SealedEdit[] {
+  try {
+    return [sealOne(keys, bookmark)]
+  } catch (error) {
+    if (error instanceof RecordError) return []
+    throw error
   }
 }
 

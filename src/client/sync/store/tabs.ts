@@ -16,10 +16,11 @@ export interface Tabs {
    * - `store`: reads and writes the store
    * - `exchange`: talks to the service
    * - `sync`: leads, that is, keeps the realtime channel open
+   * - `import`: finds out what of a list is new, and adds it
    * - `sign-out`: wipes the store and ends the session
    */
   exclusively<T>(
-    name: 'store' | 'exchange' | 'sync' | 'sign-out',
+    name: 'store' | 'exchange' | 'sync' | 'import' | 'sign-out',
     task: () => Promise<T>,
     signal?: AbortSignal,
   ): Promise<T>
