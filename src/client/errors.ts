@@ -169,3 +169,12 @@ export class UnsentChangesError extends Error {
     this.count = count
   }
 }
+
+/** The service could not write the backup, or another device deleted it. Nothing is wrong with the bookmarks: try again. */
+export class BackupFailedError extends Error {
+  override readonly name = 'BackupFailedError'
+
+  constructor() {
+    super('The backup could not be made')
+  }
+}

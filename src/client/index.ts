@@ -2,10 +2,12 @@
 export type { components, operations, paths } from '../../generated/client.ts'
 export type { SendRequest } from './api/send.ts'
 export { type Client, type ClientOptions, createClient } from './api.ts'
+export { type BackupOptions, type BackupProgress, createBackup, type OpenBackupOptions, openBackup } from './backup.ts'
 export { base64ToBytes, bytesToBase64 } from './base64.ts'
 export * from './crypto.ts'
 export {
   ApiError,
+  BackupFailedError,
   OfflineError,
   RollbackError,
   SignedOutError,

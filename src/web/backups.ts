@@ -1,6 +1,5 @@
-import { downloadExport } from '../../generated/paths.ts'
 import { readBookmarkFile, writeBookmarkFile } from '../client/bookmark-file.ts'
-import { base64ToBytes, type Client, type Keys, openExport, type Sync, unwrap } from '../client/index.ts'
+import { type Client, createBackup, type Keys, openBackup, type Sync } from '../client/index.ts'
 import { button, element, tell } from './dom.ts'
 
 /** What backups are made from and opened with. */
@@ -10,10 +9,10 @@ export interface BackupParts {
   keys: Keys
 }
 
-/** Import and export: a browser's bookmark file, and the service's encrypted exports. */
+/** Import and export: a browser's bookmark file, and encrypted backups. */
 export function backupTools(parts: BackupParts): HTMLElement {
-  const progress = element('progress', { hidden: true, 'aria-label': 'Import' })
-  const list = element('ul', { id: 'exports' })
+  const progress = element('progress', { hidden: true, 'aria-label': 'Progress' })
+  const list = element('ul', { id: 'backups' })
   return element(
     'section',
     { className: 'card' },
@@ -25,8 +24,8 @@ export function backupTools(parts: BackupParts): HTMLElement {
       button('Save as a bookmark file', () =>
         save(writeBookmarkFile([...parts.sync.bookmarks().values()]), 'bookmarks.html', 'text/html'),
       ),
-      button('Create an encrypted export', () => makeExport(parts, list)),
-      fileButton('Open an export', '.dat', (file) => restore(parts, file)),
+      button('Create a backup', () => makeBackup(parts, list, progress)),
+      fileButton('Restore a backup', '.dat', (file) => restore(parts, file)),
     ),
     progress,
     list,
@@ -35,45 +34,50 @@ export function backupTools(parts: BackupParts): HTMLElement {
 
 async function importFile({ sync }: BackupParts, file: File, progress: HTMLProgressElement): Promise<void> {
   const bookmarks = readBookmarkFile(await file.text())
-  progress.hidden = false
-  const { imported, existing, failed } = await sync.importBookmarks(bookmarks, {
-    onProgress(done, total) {
-      progress.max = total
-      progress.value = done
-    },
-  })
-  progress.hidden = true
+  const { imported, existing, failed } = await shown(progress, (onProgress) =>
+    sync.importBookmarks(bookmarks, { onProgress }),
+  )
   const skipped = existing.length > 0 ? `, ${existing.length} were there already` : ''
   const lost = failed.length > 0 ? `, ${failed.length} were too large` : ''
   tell(`${imported} bookmarks and folders imported${skipped}${lost}`)
 }
 
-/** The service makes the export from the ciphertext that it holds, so pending changes are sent first. */
-async function makeExport({ client, sync }: BackupParts, list: HTMLElement): Promise<void> {
+/** The service makes the backup from the ciphertext that it holds, so pending changes are sent first. */
+async function makeBackup(
+  { client, sync, keys }: BackupParts,
+  list: HTMLElement,
+  progress: HTMLProgressElement,
+): Promise<void> {
   await sync.syncNow()
-  const { id } = unwrap(await client.POST('/api/v1/exports'))
-  const item = element('li', { role: 'status' }, 'The export is being made…')
-  list.prepend(item)
-  for (;;) {
-    const made = unwrap(await client.GET('/api/v1/exports')).exports.find((one) => one.id === id)
-    if (made?.status === 'completed') {
-      const href = downloadExport.replace('{id}', encodeURIComponent(id))
-      const date = new Date(made.created_at).toLocaleString()
-      item.replaceChildren(element('a', { href, download: '' }, `Export of ${date}, ${made.bookmark_count} bookmarks`))
-      return
-    }
-    if (!made || made.status === 'failed') throw new Error('The export failed')
-    await new Promise((resolve) => setTimeout(resolve, 500))
-  }
+  const file = await shown(progress, (show) =>
+    createBackup(client, {
+      onProgress: (step) => step.stage === 'downloading' && show(step.done, step.total),
+    }),
+  )
+  const { exported_at, bookmark_count } = await openBackup(file, keys)
+  const download = `bookmarks-${exported_at.slice(0, 10)}.dat`
+  const text = `Backup of ${new Date(exported_at).toLocaleString()}, ${bookmark_count} bookmarks`
+  list.prepend(element('li', { role: 'status' }, element('a', { href: URL.createObjectURL(file), download }, text)))
 }
 
-/** Opens an export with the registered export key, or else with the one derived from the master key. */
-async function restore({ client, sync, keys }: BackupParts, file: File): Promise<void> {
-  const registered = unwrap(await client.GET('/api/v1/account/export-key')).key
-  const exportKey = base64ToBytes(registered) ?? keys.exportKey
-  const opened = await openExport(file, { exportKey, keys })
+async function restore({ sync, keys }: BackupParts, file: File): Promise<void> {
+  const opened = await openBackup(file, keys)
   const { imported } = await sync.restoreExport(opened)
-  tell(`The export contains ${opened.bookmark_count} bookmarks; ${imported} were restored`)
+  tell(`The backup contains ${opened.bookmark_count} bookmarks; ${imported} were restored`)
+}
+
+/** Shows how far the work is; at first, that it has begun. */
+async function shown<T>(
+  progress: HTMLProgressElement,
+  work: (show: (done: number, total: number) => void) => Promise<T>,
+): Promise<T> {
+  progress.removeAttribute('value')
+  progress.hidden = false
+  try {
+    return await work((done, total) => Object.assign(progress, { max: total, value: done }))
+  } finally {
+    progress.hidden = true
+  }
 }
 
 function fileButton(label: string, accept: string, action: (file: File) => Promise<void>): HTMLElement {

@@ -32,6 +32,7 @@ const examples = {
   'select.ts': 'Other frameworks',
   'search.ts': 'Search',
   'import.ts': 'Import',
+  'backup.ts': 'Backup',
   'extension.ts': 'A browser extension',
   'node.ts': 'Node',
   'testing.ts': 'Testing an app',

@@ -19,7 +19,7 @@ const file = fileURLToPath(new URL('../fixtures/bookmarks/firefox_nested.htm', i
 const browser = await openChromium()
 if (typeof browser === 'string') t.plan(0, browser)
 else {
-  t.test('two browsers of one person: import, live tree, conflict, export, restore', async (t) => {
+  t.test('two browsers of one person: import, live tree, conflict, backup, restore', async (t) => {
     const origin = await demoOrigin()
     const one = await openContext(t, browser)
     const other = await openContext(t, browser)
@@ -62,8 +62,8 @@ else {
     const title = `Comics of the ${mine}`
     for (const page of [laptop, phone]) await page.getByText(title).waitFor()
 
-    await laptop.getByRole('button', { name: 'Create an encrypted export' }).click()
-    const link = laptop.locator('#exports a')
+    await laptop.getByRole('button', { name: 'Create a backup' }).click()
+    const link = laptop.locator('#backups a')
     await link.waitFor()
     t.match(await link.textContent(), /, 31 bookmarks$/)
     const [download] = await Promise.all([laptop.waitForEvent('download'), link.click()])
@@ -79,9 +79,9 @@ else {
     // The folder and the four bookmarks in it are gone.
     await shownTree(laptop, 26)
     await laptop.setInputFiles('input[accept=".dat"]', exported)
-    await laptop.getByText(/The export contains 31 bookmarks/).waitFor()
+    await laptop.getByText(/The backup contains 31 bookmarks; 5 were restored/).waitFor()
     await live(laptop)
-    t.strictSame(await shownTree(phone, 31), await shownTree(laptop, 31), 'the export was opened and put back')
+    t.strictSame(await shownTree(phone, 31), await shownTree(laptop, 31), 'the backup was opened and put back')
   })
 
   t.test('a reload keeps queue and state; signing out in one tab stops the other and wipes the browser', async (t) => {

@@ -41,8 +41,8 @@ async function* runs(file: ExportFile): AsyncGenerator<Uint8Array, void, undefin
   else yield* file
 }
 
-// Not every browser can iterate over a ReadableStream.
-async function* streamed(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
+/** Not every browser can iterate over a ReadableStream. */
+export async function* streamed(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
   const reader = stream.getReader()
   try {
     for (let read = await reader.read(); !read.done; read = await reader.read()) yield read.value
