@@ -1,7 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { readBookmarkFile, writeBookmarkFile } from '../../src/client/bookmark-file.ts'
-import { createVault, openVault, type PlaintextBookmark, unwrap } from '../../src/client/index.ts'
-import { makeExport, openBackup } from './backup.ts'
+import { createBackup, createVault, openBackup, openVault, type PlaintextBookmark } from '../../src/client/index.ts'
 import { compareBookmarks, compareSequences, expectEqual } from './compare.ts'
 import { editOffline, expectConflict, overtakePush } from './conflicts.ts'
 import { Device } from './device.ts'
@@ -12,7 +11,7 @@ export interface Story {
   baseUrl: URL
   /** The bookmark file of a browser. */
   file: string
-  /** Where the bookmark file made from the export goes. */
+  /** Where the bookmark file made from the backup goes. */
   copy: string
 }
 
@@ -111,24 +110,22 @@ export async function playStory({ baseUrl, file, copy }: Story, step: Step): Pro
     note(`as they were, on both: ${bookmarks.length}`)
   })
 
-  const made = await step('An export is made', async (note) => {
-    const completed = await makeExport(laptop.client)
-    note(`bookmarks: ${completed.bookmark_count}, bytes: ${completed.size_bytes}`)
-    return completed
+  const backup = await step('A backup is made and downloaded', async (note) => {
+    const file = await createBackup(laptop.client)
+    note(`bytes: ${file.size}`)
+    return file
   })
-  const exported = await step('It is downloaded and opened', async (note) => {
-    const opened = await openBackup(laptop.client, laptop.keys, made)
-    compareBookmarks('In the export', opened.bookmarks, bookmarks)
+  const backedUp = await step('It is opened', async (note) => {
+    const opened = await openBackup(backup, laptop.keys)
+    expectEqual('bookmark_count', opened.bookmark_count, bookmarks.length)
+    compareBookmarks('In the backup', opened.bookmarks, bookmarks)
     note(`equal in every field: ${opened.bookmark_count}`)
     return opened.bookmarks
   })
   await step('It is written back as a bookmark file', async (note) => {
-    await writeFile(copy, writeBookmarkFile(exported))
+    await writeFile(copy, writeBookmarkFile(backedUp))
     compareSequences('In the copy', readBookmarkFile(await readFile(copy, 'utf8')), bookmarks)
     note(`items in the same sequence: ${bookmarks.length}`)
-  })
-  await step('The export is deleted', async () => {
-    unwrap(await laptop.client.DELETE('/api/v1/exports/{id}', { params: { path: { id: made.id } } }))
   })
   await step('Both devices sign out', async () => {
     for (const { sync } of devices) await sync.signOut()
