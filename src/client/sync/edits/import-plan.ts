@@ -29,6 +29,7 @@ export interface ImportPlan {
  * Finds the place of each listed bookmark that does not exist yet: after what is there, in the order of the list. Existing
  * folders with the same titles are used again. What is listed twice is added twice, so the list loses nothing.
  *
+ * @param list of bookmarks with the same id, the first is the one to add
  * @param tree what exists, as sorted by `buildTree`
  * @throws RangeError `into` is not a folder
  */
@@ -40,11 +41,10 @@ export async function planImport(
 ): Promise<ImportPlan> {
   const existing = await indexPaths(tree, signal)
   if (!existing.places.has(into)) throw new RangeError(`There is no folder ${into}`)
-  const unique = withUniqueIds(list)
-  const contents = arrange(unique)
+  const contents = arrange(list)
   const byFolder = new Map<string | undefined, PlaintextBookmark[]>()
   const plan: ImportPlan = { added: new Map(), placed: [] }
-  const pending = findTopLevel(unique, contents, existing, into)
+  const pending = findTopLevel(list, contents, existing, into)
   const planGroup = ({ items, place, folder, parentId }: Group) => {
     const comers = byFolder.get(folder) ?? []
     byFolder.set(folder, comers)
@@ -61,7 +61,7 @@ export async function planImport(
   await paced(pending, planGroup, signal)
   const placeComers = ([folder, comers]: [string | undefined, PlaintextBookmark[]]) => {
     const siblings = (folder === undefined ? tree : existing.nodes.get(folder)?.children) ?? []
-    if (comers.length > 0) plan.placed.push(...placeAfter(siblings, comers))
+    if (comers.length > 0) plan.placed = plan.placed.concat(placeAfter(siblings, comers))
   }
   await paced(byFolder, placeComers, signal)
   return plan
@@ -78,11 +78,6 @@ interface Target {
 
 interface Group extends Target {
   items: readonly PlaintextBookmark[]
-}
-
-function withUniqueIds(list: readonly PlaintextBookmark[]): PlaintextBookmark[] {
-  const seen = new Set<string>()
-  return list.filter(({ id }) => !seen.has(id) && seen.add(id))
 }
 
 /** What is in no listed folder goes into the one given, or else stays in the folder that it names. */
