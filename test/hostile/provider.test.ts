@@ -9,7 +9,8 @@ import { signInAt } from '../support/sign-in.ts'
 
 // In parallel: the slow ones take the full five seconds that the provider is given.
 t.jobs = 9
-const buffered = { buffered: true }
+/** tap writes into it. */
+const buffered = () => ({ buffered: true })
 
 type Fault = MockProvider['faults'] extends Map<unknown, infer Name> ? Name : never
 type Service = Awaited<ReturnType<typeof buildWithMock>>
@@ -47,7 +48,7 @@ function forgetMetadata(t: Test, { context, mock }: Service): void {
   context.provider = provider
 }
 
-t.test('No metadata: 500 Failed to initiate login, no cookie, nothing changed', buffered, async (t) => {
+t.test('No metadata: 500 Failed to initiate login, no cookie, nothing changed', buffered(), async (t) => {
   await withEach(t, [...quick, ...slow], async (fault, { call, mock, context }) => {
     mock.faults.set('discovery', fault)
     const before = await snapshot(context)
@@ -57,7 +58,7 @@ t.test('No metadata: 500 Failed to initiate login, no cookie, nothing changed', 
   })
 })
 
-t.test('Metadata that lies: 500 Failed to initiate login', buffered, async (t) => {
+t.test('Metadata that lies: 500 Failed to initiate login', buffered(), async (t) => {
   const lies: Record<string, unknown>[] = [
     { issuer: 'https://evil.example' },
     { issuer: undefined },
@@ -77,7 +78,7 @@ t.test('Metadata that lies: 500 Failed to initiate login', buffered, async (t) =
 for (const endpoint of ['token', 'jwks'] as const) {
   t.test(
     `A faulty response from ${endpoint} during the callback: /login?error, no cookie, nothing changed`,
-    buffered,
+    buffered(),
     async (t) => {
       await withEach(t, [...quick, ...(endpoint === 'token' ? slow : [])], async (fault, service) => {
         const message = isAnswer(fault) ? refused : unavailable
@@ -87,7 +88,7 @@ for (const endpoint of ['token', 'jwks'] as const) {
   )
 }
 
-t.test('An ID token or a redirect that lies: /login?error, no cookie, nothing changed', buffered, async (t) => {
+t.test('An ID token or a redirect that lies: /login?error, no cookie, nothing changed', buffered(), async (t) => {
   const service = await buildWithMock(t)
   const { alter } = service.mock
   const lies: Record<string, () => void> = {
@@ -125,7 +126,7 @@ t.test('An ID token or a redirect that lies: /login?error, no cookie, nothing ch
   }
 })
 
-t.test('If UserInfo is unavailable, the sign-in succeeds without the profile', buffered, async (t) => {
+t.test('If UserInfo is unavailable, the sign-in succeeds without the profile', buffered(), async (t) => {
   const { call, mock } = await buildWithMock(t)
   for (const fault of quick.filter((fault) => fault !== 'array')) {
     mock.faults.set('userinfo', fault)
@@ -133,7 +134,7 @@ t.test('If UserInfo is unavailable, the sign-in succeeds without the profile', b
   }
 })
 
-t.test('A faulty response to a refresh: 503 with Retry-After, and nobody is signed out', buffered, async (t) => {
+t.test('A faulty response to a refresh: 503 with Retry-After, and nobody is signed out', buffered(), async (t) => {
   await withEach(t, [...quick, ...slow], async (fault, { call, mock, setClock }) => {
     setClock(undefined)
     const browser = openBrowser(call)
@@ -151,7 +152,7 @@ t.test('A faulty response to a refresh: 503 with Retry-After, and nobody is sign
   })
 })
 
-t.test('A refresh whose response names another person ends the login with 401', buffered, async (t) => {
+t.test('A refresh whose response names another person ends the login with 401', buffered(), async (t) => {
   const { call, mock, setClock } = await buildWithMock(t)
   const browser = openBrowser(call)
   await browser.signIn('Ada')
@@ -162,7 +163,7 @@ t.test('A refresh whose response names another person ends the login with 401', 
   t.equal((await browser.call('GET', '/api/v1/auth/session')).status, 401)
 })
 
-t.test('A logout does not wait for the provider, and ignores its faults', buffered, async (t) => {
+t.test('A logout does not wait for the provider, and ignores its faults', buffered(), async (t) => {
   const { call, mock, context } = await buildWithMock(t)
   const browser = openBrowser(call)
   const signOut = async (name: string) => {
