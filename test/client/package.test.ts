@@ -17,6 +17,8 @@ import { samples } from '../support/samples.ts'
 import { signInAt } from '../support/sign-in.ts'
 import { until } from '../support/until.ts'
 import { unexportedTypes } from './exported-types.ts'
+import { readSamples } from './package-samples.ts'
+import { runStart } from './package-story.ts'
 
 const run = promisify(execFile)
 const root = fileURLToPath(new URL('../../', import.meta.url))
@@ -24,25 +26,11 @@ const dist = join(root, 'dist/client')
 const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc')
 const name = 'encrypted-bookmark-sync-client'
 
-/** The files for the examples in the package's README, by the title of their section. */
-const examples = {
-  'web.ts': 'A web app',
-  'edits.ts': 'Edits and conflicts',
-  'react.tsx': 'React',
-  'select.ts': 'Other frameworks',
-  'search.ts': 'Search',
-  'import.ts': 'Import',
-  'backup.ts': 'Backup',
-  'extension.ts': 'A browser extension',
-  'node.ts': 'Node',
-  'testing.ts': 'Testing an app',
-}
-
 await buildClient()
 const project = await mkdtemp(join(tmpdir(), 'ebs-package-'))
 t.teardown(() => rm(project, { recursive: true, force: true }))
 await writeFile(join(project, 'package.json'), '{ "type": "module", "private": true }')
-await (isDeep ? installTarball() : linkDependencies())
+await (isDeep ? installByReadme() : linkDependencies())
 
 t.test('The package has its documents and licence, and types in place of its sources', async (t) => {
   const files = await readdir(join(project, 'node_modules', name), { recursive: true })
@@ -57,10 +45,9 @@ t.test('The package has its documents and licence, and types in place of its sou
   )
 })
 
-t.test('Every example of its README and every sample of the documents type-checks against it', async (t) => {
-  const readme = await readFile(join(project, 'node_modules', name, 'README.md'), 'utf8')
+t.test('Every sample of its README, of its guide and of the operations type-checks against it', async (t) => {
   const code = [
-    ...Object.entries(examples).flatMap(([file, title]) => examplesOf(readme, title, file)),
+    ...(await readSamples()),
     ...samples.map(({ operationId, typescript }) => [`${operationId}.ts`, typescript] as const),
   ]
   for (const [file, source] of code) await writeFile(join(project, file), source)
@@ -109,12 +96,17 @@ t.test('Every entry point runs', async (t) => {
   t.equal(ran.stdout, 'A title <DL><p> useBookmark\n')
 })
 
-t.test("The README's test runs on the fake service", async (t) => {
+t.test(
+  "The README's web app goes from sign-in to sign-out, also without a network, and the guide's samples run in it",
+  (t) => runStart(t, project),
+)
+
+t.test("The guide's test runs on the fake service", async (t) => {
   const { stdout } = await run(process.execPath, [join(project, 'testing.ts')])
   t.equal(stdout, 'made offline\n')
 })
 
-t.test("The README's Node script keeps a copy of the bookmarks, live and then offline", async (t) => {
+t.test("The guide's Node script keeps a copy of the bookmarks, live and then offline", async (t) => {
   const app = await buildWithEmbedded(t)
   const baseUrl = await app.listen()
   const passphrase = 'correct horse battery staple'
@@ -156,14 +148,17 @@ t.test("The README's Node script keeps a copy of the bookmarks, live and then of
   await offline.stop()
 })
 
-/** As an app installs it. */
-async function installTarball(): Promise<void> {
-  const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', project], { cwd: dist })
-  const [{ filename }] = JSON.parse(stdout) as [{ filename: string }]
-  const options = ['--no-audit', '--no-fund', '--prefer-offline']
-  await run('npm', ['install', ...options, join(project, filename), 'react@19', '@types/react@19', '@types/node@24'], {
-    cwd: project,
-  })
+/** As an app installs it, by the README's commands: first the folder, then a tarball. */
+async function installByReadme(): Promise<void> {
+  const readme = await readFile(join(dist, 'README.md'), 'utf8')
+  const [build, ...commands] = [...readme.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, lines = '']) => lines)
+  if (build !== 'npm ci && npm run build\n' || commands.length !== 2) throw new Error('The README installs otherwise')
+  const env = { ...process.env, npm_config_audit: 'false', npm_config_fund: 'false', npm_config_prefer_offline: 'true' }
+  for (const command of [...commands, 'npm install react@19 @types/react@19 @types/node@24']) {
+    const script = command.replaceAll('../encrypted-bookmark-sync/', `'${root}'`)
+    await run('sh', ['-ec', script], { cwd: project, env })
+    await readFile(join(project, 'node_modules', name, 'README.md'))
+  }
 }
 
 /** Without npm and the registry: the package finds only those dependencies of this repository that it declares. */
@@ -222,11 +217,3 @@ export const misspelt: client.PlaintextBookmark = { ...known, dateadded: '2026-1
 // @ts-expect-error: nor can it be read
 export const { dateadded } = known
 `
-
-/** The examples of the section with this title; the second is `2-` and the file's name. */
-function examplesOf(readme: string, title: string, file: string): [string, string][] {
-  const section = readme.split('\n## ').find((part) => part.startsWith(title)) ?? ''
-  const codes = [...section.matchAll(/```tsx?\n([\s\S]*?)```/g)].map(([, code = '']) => code)
-  if (codes.length === 0) throw new Error(`The README has no example under ${title}`)
-  return codes.map((code, index) => [index === 0 ? file : `${index + 1}-${file}`, code])
-}

@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { type Contract, operationsOf } from '../openapi.ts'
 
 /** In reading order. */
-const order = ['start', 'sync', 'conflicts', 'encryption', 'sessions', 'errors', 'limits', 'versioning']
+const order = ['start', 'client', 'sync', 'conflicts', 'encryption', 'sessions', 'errors', 'limits', 'versioning']
 
 interface Guide {
   name: string

@@ -1,0 +1,70 @@
+import type { Test } from 'tap'
+import { type Client, type Keys, openVault, type Sync } from '../../src/client/index.ts'
+import { until } from '../support/until.ts'
+
+/** What a user of the README's program has at hand. */
+export interface RunningApp {
+  client: Client
+  userId: string
+  keys: Keys
+  sync: Sync
+  /** The same user's other device. */
+  other: Sync
+  recoveryCode: string
+  /** A bookmark called One, in a folder. */
+  one: string
+  backup: Blob
+  /** A bookmark file with a bookmark called Two. */
+  file: File
+}
+
+/** Runs the samples of the client's guide in that program. */
+export async function runGuide(t: Test, load: (file: string) => Promise<object>, app: RunningApp): Promise<void> {
+  const { client, userId, keys, sync, other, one } = app
+  const run = async (file: string, name: string, ...values: unknown[]) => {
+    const sample = (await load(file)) as Record<string, (...values: unknown[]) => unknown>
+    if (!sample[name]) throw new Error(`${file} has no ${name}`)
+    return sample[name](...values)
+  }
+
+  const codes: string[] = []
+  await run('vault.ts', 'renewPassphrase', client, userId, app.recoveryCode, 'another passphrase')
+  const owner = { userId, passphrase: 'another passphrase' }
+  await run('vault.ts', 'renewRecoveryCode', client, owner, async (code: string) => codes.push(code))
+  t.same((await openVault(client, { userId, recoveryCode: codes[0] ?? '' })).keys, keys, 'the new code opens the vault')
+
+  await run('edits.ts', 'edit', sync, one, async (shown: object) => ({ ...shown, title: 'Edited' }))
+  t.equal(sync.get(one)?.title, 'Edited')
+  const signal = new AbortController().signal
+  t.match(await run('files.ts', 'resetTo', sync, keys, app.backup, signal), { failed: [] })
+  t.equal(sync.get(one)?.title, 'One')
+  const folderId = sync.get(one)?.parentId
+  t.match(await run('files.ts', 'importInto', sync, folderId, app.file, () => {}), { imported: 3 })
+  t.match(await ((await run('files.ts', 'saveAsFile', sync)) as Blob).text(), '>Argon2</A>')
+
+  const element = { text: '', replaceChildren: (text: string) => Object.assign(element, { text }) }
+  const stop = (await run('select.ts', 'showCount', sync, element)) as () => void
+  t.equal(element.text, '7 bookmarks')
+  const input = Object.assign(new EventTarget(), { value: 'two news' })
+  const list = { textContent: '' }
+  await run('search.ts', 'searchAsYouType', sync, input, list)
+  input.dispatchEvent(new Event('input'))
+  await until(() => list.textContent === 'Two\nTwo')
+
+  const passing = Array.from({ length: 8 }, (_, index) => ({ id: `passing-${index}`, title: 'Passing' }))
+  await sync.put(passing.map((bookmark) => ({ ...bookmark, source: 'bookmarks' })))
+  t.equal(element.text, '15 bookmarks')
+  stop()
+  await sync.syncNow()
+  await other.syncNow()
+  await other.remove(passing.map(({ id }) => id))
+  await other.syncNow()
+  await until(() => sync.status().heldDeletions?.count === 8)
+  const asked: unknown[] = []
+  await run('deletes.ts', 'askAboutDeletes', sync, async (titles: string[]) => asked.push(...titles))
+  t.same([asked, sync.bookmarks().size], [passing.map(({ title }) => title), 7])
+
+  const worker = (await run('extension.ts', 'startWorker', localStorage.deviceId)) as Sync
+  t.equal(worker.get(one)?.title, 'One')
+  await worker.stop()
+}

@@ -1,0 +1,44 @@
+import { readFile } from 'node:fs/promises'
+
+const start = new URL('../../src/client/README.md', import.meta.url)
+const guide = new URL('../../docs/client.md', import.meta.url)
+
+/** The files for the samples of the client's guide, by the title of their section. */
+const sections = {
+  'vault.ts': 'The vault',
+  'edits.ts': 'Edits',
+  'deletes.ts': 'Deletes by other devices',
+  'files.ts': 'Imports and backups',
+  'react.tsx': 'React',
+  'select.ts': 'Other frameworks',
+  'search.ts': 'Search',
+  'extension.ts': 'A browser extension',
+  'node.ts': 'Node',
+  'testing.ts': 'Testing an app',
+}
+
+/** The code of the package's README and of the client's guide, by file name. The README's is one program, `start.ts`. */
+export async function readSamples(): Promise<[file: string, source: string][]> {
+  const codes = codesOf(await readFile(guide, 'utf8'))
+  const known = Object.values(sections)
+  const unlisted = [...codes.keys()].filter((title) => !known.includes(title))
+  const missing = known.filter((title) => !codes.has(title))
+  if (unlisted.length + missing.length > 0) throw new Error(`docs/client.md: ${[...unlisted, ...missing]}`)
+  const program = [...codesOf(await readFile(start, 'utf8')).values()].flat().join('\n')
+  return [
+    ['start.ts', program],
+    // The second of a section is `1-` and the file's name.
+    ...Object.entries(sections).flatMap(([file, title]) =>
+      (codes.get(title) ?? []).map((code, index): [string, string] => [index === 0 ? file : `${index}-${file}`, code]),
+    ),
+  ]
+}
+
+/** The TypeScript of each section that has some. */
+function codesOf(text: string): Map<string, string[]> {
+  const found = text.split('\n## ').map((section): [string, string[]] => {
+    const [title = ''] = section.split('\n', 1)
+    return [title, [...section.matchAll(/```tsx?\n([\s\S]*?)```/g)].map(([, code = '']) => code)]
+  })
+  return new Map(found.filter(([, codes]) => codes.length > 0))
+}
