@@ -11,6 +11,7 @@ import './stores.ts'
 
 const people = await openPeople()
 const five = ['p', 'q', 'r', 's', 't'].map((id) => bookmark(id, `title of ${id}`))
+const titles = Object.fromEntries(five.map(({ id, title }) => [id, title]))
 
 t.test('the browser empties the store under an open tab: the next change fills it again', async (t) => {
   const person = await people.person(t)
@@ -115,6 +116,84 @@ t.test(
     t.same(shown(reloaded), { ...(await person.stored()), p: 'waits' })
   },
 )
+
+t.test('another tab fills the emptied store: what waits in the first one is still sent', async (t) => {
+  const { person, userId, a } = await synced(t)
+  a.network.fate = down
+  await a.sync.put(bookmark('p', 'waits'))
+  await empty(userId)
+  const other = person.device('a', { store: indexedDbStore(userId) })
+  await other.sync.syncNow()
+  t.match(shown(other), { p: 'title of p' })
+  a.network.fate = up
+  await a.sync.syncNow()
+  t.match(await person.stored(), { p: 'waits' })
+  await until(() => shown(other).p === 'waits')
+  t.same([shown(a), shown(other)], Array(2).fill(await person.stored()))
+  t.same([a.conflicts, other.conflicts], [[], []])
+})
+
+t.test(
+  'another tab begins the emptied store with an edit: nothing that the first one knows goes missing',
+  async (t) => {
+    const { person, userId, a } = await synced(t)
+    await empty(userId)
+    const other = person.device('a', { store: indexedDbStore(userId) })
+    other.network.fate = down
+    await other.sync.put(bookmark('z', 'by the other'))
+    await a.sync.syncNow()
+    const expected = { ...titles, z: 'by the other' }
+    t.same(await person.stored(), expected)
+    t.same(shown(a), expected)
+    await until(() => 'p' in shown(other))
+    t.same(shown(other), expected)
+  },
+)
+
+t.test(
+  'another tab begins the emptied store with the same bookmark: one of the edits is kept, the other told',
+  async (t) => {
+    const { person, userId, a } = await synced(t)
+    a.network.fate = down
+    await a.sync.put(bookmark('p', 'waits'))
+    await empty(userId)
+    const other = person.device('a', { store: indexedDbStore(userId) })
+    await other.sync.put(bookmark('p', 'by the other'))
+    a.network.fate = up
+    await a.sync.syncNow()
+    t.match(await person.stored(), { p: 'by the other' })
+    t.match(a.conflicts, [{ id: 'p', mine: { title: 'waits' }, theirs: { title: 'by the other' } }])
+  },
+)
+
+t.test('the browser empties the store in the middle of an edit: the rest is stored again', async (t) => {
+  const person = await people.person(t)
+  const { userId } = person.user
+  const store = indexedDbStore(userId)
+  let isArmed = false
+  const a = person.device('a', {
+    store: {
+      ...store,
+      async read(ids) {
+        const stored = await store.read(ids)
+        if (isArmed) await empty(userId)
+        isArmed = false
+        return stored
+      },
+    },
+  })
+  await a.sync.put(five)
+  await a.sync.syncNow()
+  a.network.fate = down
+  await a.sync.put(bookmark('p', 'waits'))
+  isArmed = true
+  await a.sync.put(bookmark('q', 'made then'))
+  await a.sync.stop()
+  const reloaded = person.device('a', { store: indexedDbStore(userId) })
+  await reloaded.sync.syncNow()
+  t.same(await person.stored(), { ...titles, p: 'waits', q: 'made then' })
+  t.same(shown(reloaded), await person.stored())
+})
 
 /** A device that keeps five bookmarks in IndexedDB, and has sent them. */
 async function synced(t: Test) {

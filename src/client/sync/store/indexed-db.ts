@@ -1,7 +1,7 @@
 import { type DBSchema, deleteDB, type IDBPDatabase, openDB } from 'idb'
 import { StorageFullError } from '../../errors.ts'
 import { isBlank } from './row.ts'
-import type { Meta, Row, Store } from './store.ts'
+import { type Meta, type Row, type Store, StoreEmptiedError } from './store.ts'
 
 interface Schema extends DBSchema {
   rows: { key: string; value: Row }
@@ -25,6 +25,8 @@ export function indexedDbStore(userId: string): Store {
   let isWiped = false
   /** The database that was read last. */
   let known: Database | undefined
+  /** Whether it held something when it was last read or written. */
+  let wasStored = false
   const open = async () => {
     // Opening it would create it again.
     if (isWiped) throw new DOMException('The store was wiped', 'InvalidStateError')
@@ -46,6 +48,7 @@ export function indexedDbStore(userId: string): Store {
           rows.push(...more)
           last = more.at(-1)
         }
+        wasStored = meta !== undefined
         return { rows, meta }
       }),
     read: (ids) =>
@@ -59,6 +62,7 @@ export function indexedDbStore(userId: string): Store {
           const row = await store.get(id)
           if (row) rows.push(row)
         })
+        wasStored = meta !== undefined
         return { meta, rows }
       }),
     write: (rows, meta) =>
@@ -70,6 +74,9 @@ export function indexedDbStore(userId: string): Store {
         const transaction = database.transaction(['rows', 'meta'], 'readwrite', { durability: 'strict' })
         const [store, metaStore] = [transaction.objectStore('rows'), transaction.objectStore('meta')]
         await allOrNothing(transaction, async () => {
+          const isEmptied = wasStored && (await metaStore.getKey(metaKey)) === undefined
+          wasStored = !isEmptied
+          if (isEmptied) throw new StoreEmptiedError()
           await inSlices(rows, async (row) => {
             await (isBlank(row) ? store.delete(row.id) : store.put(row))
           })

@@ -1,10 +1,12 @@
+import { v7 as uuidv7 } from 'uuid'
 import type { PlaintextBookmark } from '../../bookmark.ts'
 import { UnsentChangesError } from '../../errors.ts'
 import { paced } from '../../timing/paced.ts'
 import { Draft } from './draft.ts'
 import type { Conflict, Emitter, SyncEvents } from './emitter.ts'
-import { blankRow, completed, isBlank, isQuarantined, viewOf } from './row.ts'
-import type { Meta, Row, Store, Stored } from './store.ts'
+import { rejoinRow } from './rejoin.ts'
+import { blankMeta, blankRow, completed, isBlank, isQuarantined, viewOf } from './row.ts'
+import { type Meta, type Row, type Store, type Stored, StoreEmptiedError } from './store.ts'
 import type { Tabs } from './tabs.ts'
 
 type Origin = SyncEvents['change']['origin']
@@ -37,7 +39,7 @@ export class Replica {
   meta: Readonly<Meta>
   readonly #parts: Parts
   readonly #closed = new AbortController()
-  /** Whether the store has held anything. If it then holds nothing, the browser has emptied it. */
+  /** Whether the store has held anything. If it then holds nothing, or is of another generation, the browser has emptied it. */
   #wasStored = false
 
   constructor(parts: Parts) {
@@ -74,8 +76,8 @@ export class Replica {
     return this.#withStored(read, async ({ meta, rows }) => {
       const draft = new Draft(meta, rows)
       const result = await work(draft)
-      if (draft.isChanged) await this.#write(draft.changedRows, draft.meta)
-      const seen = await this.#adopt(draft.changedRows, draft.meta)
+      const stored = draft.isChanged ? await this.#write(draft.changedRows, draft.meta) : draft.meta
+      const seen = await this.#adopt(draft.changedRows, stored)
       if (draft.isChanged) {
         const changed = draft.changedRows.map(({ id }) => id)
         tabs.post({ type: 'rows', ids: changed, origin, conflicts: draft.conflicts })
@@ -108,8 +110,11 @@ export class Replica {
   async wipe({ discardUnsent, begin }: { discardUnsent: boolean; begin(): void }): Promise<void> {
     const { store } = this.#parts
     const seen = await this.#inTurn(async () => {
-      const { meta, rows } = completed(await store.load())
+      const stored = completed(await store.load())
+      const isEmptied = this.#isEmptied(stored.meta)
       // If the browser has emptied the store, this copy holds what there was.
+      const { rows } = isEmptied ? this.#join(stored.rows) : stored
+      const meta = isEmptied ? this.meta : stored.meta
       const changed = meta ? await this.#adoptAll({ meta, rows }) : []
       if (discardUnsent || this.waiting.size === 0) {
         begin()
@@ -155,29 +160,64 @@ export class Replica {
     for (;;) {
       const done = await this.#inTurn(async () => {
         const { meta, rows } = completed(await read())
-        if (!meta && this.#wasStored) return undefined
+        if (this.#isEmptied(meta)) return undefined
         this.#wasStored = meta !== undefined
-        return { result: await task({ meta: { ...newMeta(this.#parts.userId), ...meta }, rows }) }
+        return { result: await task({ meta: meta ?? newMeta(this.#parts.userId), rows }) }
       })
       if (done) return done.result
       await this.#refill()
     }
   }
 
-  async #write(rows: readonly Row[], meta: Meta): Promise<void> {
-    await this.#parts.store.write(rows, meta)
+  /** Returns the meta as it was stored. If the browser has just emptied the store, the rest of this copy is stored, too. */
+  async #write(rows: readonly Row[], meta: Meta): Promise<Meta> {
+    const { store } = this.#parts
+    let stored = meta
+    try {
+      await store.write(rows, meta)
+    } catch (error) {
+      if (!(error instanceof StoreEmptiedError)) throw error
+      const all = new Map([...this.rows.values(), ...rows].map((row) => [row.id, row]))
+      stored = fromStart(meta)
+      await store.write([...all.values()], stored)
+    }
     this.#wasStored = true
+    return stored
   }
 
-  /** Stores this copy again. Other tabs may have stored what it lacks, so everything is pulled again. */
+  #isEmptied(meta: Meta | undefined): boolean {
+    return this.#wasStored && (!meta || meta.generation !== this.meta.generation)
+  }
+
+  /**
+   * Stores what an emptied store lacks of this copy. Other tabs may have had what this one lacks, so the first to do so has
+   * everything pulled again.
+   */
   async #refill(): Promise<void> {
-    const { store, tabs } = this.#parts
+    const { store, tabs, onEdit } = this.#parts
     // A tab that is signing out has emptied the store on purpose, and will have closed this copy.
     await tabs.exclusively('sign-out', async () => {}, this.#closed.signal)
-    await this.#inTurn(async () => {
-      const { meta } = await store.read([])
-      if (!meta) await this.#write([...this.rows.values()], { ...this.meta, cursor: 0 })
+    const report = await this.#inTurn(async () => {
+      const { meta, rows } = completed(await store.load())
+      if (!this.#isEmptied(meta)) return undefined
+      const joined = this.#join(rows)
+      const next = await this.#write(joined.changed, meta ?? fromStart(this.meta))
+      return { ...joined, seen: await this.#adoptAll({ meta: next, rows: joined.rows }) }
     })
+    if (!report) return
+    const { seen, changed, conflicts } = report
+    tabs.post({ type: 'rows', ids: changed.map(({ id }) => id), origin: 'local', conflicts })
+    this.#tell(seen, 'local', { conflicts })
+    onEdit()
+  }
+
+  /** The stored rows, and those of this copy that they lack. */
+  #join(stored: readonly Row[]): { rows: Row[]; changed: Row[]; conflicts: Conflict[] } {
+    const rows = new Map(stored.map((row) => [row.id, row]))
+    const joined = [...this.rows.values()].flatMap((own) => rejoinRow(own, rows.get(own.id)) ?? [])
+    for (const { row } of joined) rows.set(row.id, row)
+    const conflicts = joined.flatMap(({ conflict }) => conflict ?? [])
+    return { rows: [...rows.values()], changed: joined.map(({ row }) => row), conflicts }
   }
 
   async #adoptAll({ meta, rows }: Stored & { meta: Meta }): Promise<string[]> {
@@ -237,5 +277,10 @@ function keep(set: Set<string>, id: string, isIn: boolean): void {
 }
 
 function newMeta(userId: string): Meta {
-  return { userId, cursor: 0, clockOffset: 0, lastTick: 0, lastSync: 0, guarding: false, pulled: 0, witness: '' }
+  return { ...blankMeta(userId), generation: uuidv7() }
+}
+
+/** Everything is pulled again, into a store that the browser has emptied. */
+function fromStart(meta: Readonly<Meta>): Meta {
+  return { ...meta, cursor: 0, generation: uuidv7() }
 }

@@ -1,5 +1,5 @@
 import type { PlaintextBookmark } from '../../bookmark.ts'
-import type { Row, Stored, Version, Waiting } from './store.ts'
+import type { Meta, Row, Stored, Version, Waiting } from './store.ts'
 
 /** What the user sees of a row. */
 export interface View {
@@ -29,7 +29,14 @@ export function isBlank({ version, waiting, held, unreadable, conflicts }: Row):
 
 /** What was stored, with defaults for what earlier versions of this package did not store. */
 export function completed({ meta, rows }: Stored): Stored {
-  return { meta, rows: rows.map((row) => ({ ...blankRow(row.id), ...row })) }
+  return {
+    meta: meta && { ...blankMeta(meta.userId), ...meta },
+    rows: rows.map((row) => ({ ...blankRow(row.id), ...row })),
+  }
+}
+
+export function blankMeta(userId: string): Meta {
+  return { userId, cursor: 0, clockOffset: 0, lastTick: 0, lastSync: 0, guarding: false, pulled: 0, witness: '' }
 }
 
 /** Whether the row's last edit was refused, so that nothing of it is sent. */

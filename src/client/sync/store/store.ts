@@ -73,6 +73,8 @@ export interface Row {
 /** What is known besides the bookmarks. */
 export interface Meta {
   readonly userId: string
+  /** Another one after each time that the store was found empty, so that a tab finds out what others did then. */
+  readonly generation?: string
   /** The sequence number (Unix ms) up to which the service's changes have been applied. */
   cursor: number
   /** The sequence number (Unix ms) of the last change that a pull brought; the realtime channel does not move it. 0: none. */
@@ -97,6 +99,11 @@ export interface Stored {
   rows: Row[]
 }
 
+/** The browser has emptied the store since it was read. */
+export class StoreEmptiedError extends Error {
+  override readonly name = 'StoreEmptiedError'
+}
+
 /**
  * Where the engine keeps one user's bookmarks on this device, in plaintext, and the changes that have not been sent yet.
  * All methods throw StorageFullError if there is no room.
@@ -107,7 +114,12 @@ export interface Store {
   load(): Promise<Stored>
   /** Reads those of the rows that exist, and the meta. */
   read(ids: readonly string[]): Promise<Stored>
-  /** Writes all or nothing; resolves once it would survive a crash. A blank row is removed. */
+  /**
+   * Writes all or nothing; resolves once it would survive a crash. A blank row is removed.
+   *
+   * @throws StoreEmptiedError the store has lost everything since it was read, and nothing was written; only for stores that
+   * a browser may empty
+   */
   write(rows: readonly Row[], meta: Meta): Promise<void>
   /** Deletes everything. The store cannot be used afterwards. */
   wipe(): Promise<void>
