@@ -22,13 +22,13 @@ export class World {
     return this.#time
   }
 
-  /** A clock that is this many ms ahead. */
-  clock(skew = 0): Clock {
+  /** A clock that is this many ms ahead, or as many as it says when it is read. */
+  clock(skew: number | (() => number) = 0): Clock {
     return {
-      now: () => this.time + skew,
+      now: () => this.time + (typeof skew === 'number' ? skew : skew()),
       sleep: async (ms, signal) => {
         const { promise, resolve } = Promise.withResolvers<void>()
-        const sleeper = { at: this.time + ms, wake: resolve }
+        const sleeper = { at: this.time + Math.ceil(ms), wake: resolve }
         this.#sleepers.add(sleeper)
         await abortable(promise, signal).finally(() => this.#sleepers.delete(sleeper))
       },

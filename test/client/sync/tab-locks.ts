@@ -16,6 +16,7 @@ export class Browser {
       const { signal } = task ? (options as LockOptions) : {}
       const work = (task ?? options) as Task
       signal?.throwIfAborted()
+      if (isDead) return new Promise(() => {})
       const turn = Promise.withResolvers<void>()
       const waiting = { run: turn.resolve }
       const queue = this.#queues.get(name) ?? []

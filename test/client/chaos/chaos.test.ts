@@ -1,0 +1,39 @@
+/**
+ * Two to four devices of one person, with tabs, against the real service over a bad network: answers are lost, doubled,
+ * cut off or a portal's page, clocks are hours off and jump, tabs and browsers are killed, the storage is full or emptied,
+ * the person signs out and in again. In the end all is the same everywhere, and every edit is accounted for: it is at the
+ * service, or followed by one that saw it, or some device was told, or its caller was.
+ *
+ * SEED=<number> repeats one run, as a failure prints it, and says what happened; with RUNS=<number>, that many from there.
+ */
+import { randomInt } from 'node:crypto'
+import { CompiledQuery } from 'kysely'
+import { buildApp } from '../../support/app.ts'
+import { depth } from '../../support/depth.ts'
+import { makePausesRepeatable } from './platform.ts'
+import { runChaos } from './run.ts'
+
+const { SEED, RUNS } = process.env
+const mostFailures = 3
+
+makePausesRepeatable()
+const endings: (() => Promise<void>)[] = []
+const app = await buildApp({ teardown: (end) => endings.push(end as () => Promise<void>) }, { LOG_LEVEL: 'error' })
+// The runs are about devices, not about disks.
+await app.context.database.db.executeQuery(CompiledQuery.raw('pragma synchronous = off'))
+
+const first = SEED === undefined ? randomInt(2 ** 31) : Number(SEED)
+const count = Number(RUNS ?? (SEED === undefined ? depth(100, 2000) : 1))
+const failed: { SEED: number; failures: string[] }[] = []
+let seed = first
+process.on('uncaughtExceptionMonitor', () => console.error(`SEED=${seed}`))
+for (; seed < first + count && failed.length < mostFailures; seed++) {
+  const { failures, journal } = await runChaos(app, seed)
+  if (failures.length > 0) failed.push({ SEED: seed, failures: failures.slice(0, 5) })
+  if (count === 1) console.error(journal.join('\n'))
+}
+for (const end of endings) await end()
+
+// Once loaded, tap follows every promise, which takes longer than the runs themselves.
+const { default: t } = await import('tap')
+t.same(failed, [], `however bad the day, no edit is lost untold: ${count} runs from SEED=${first}`)

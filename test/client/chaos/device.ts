@@ -1,0 +1,245 @@
+import { createClient } from '../../../src/client/api.ts'
+import type { PlaintextBookmark } from '../../../src/client/bookmark.ts'
+import { UnsentChangesError } from '../../../src/client/errors.ts'
+import type { Keys } from '../../../src/client/keys.ts'
+import { viewOf } from '../../../src/client/sync/store/row.ts'
+import { createTabs } from '../../../src/client/sync/store/tabs.ts'
+import { createSync, type Sync } from '../../../src/client/sync.ts'
+import { listChangePage } from '../../../src/db/changes.ts'
+import { toSyncEvent } from '../../../src/sync/event.ts'
+import type { TestApp } from '../../support/app.ts'
+import type { World } from '../sync/clock.ts'
+import type { TestSocket } from '../sync/socket.ts'
+import { Browser } from '../sync/tab-locks.ts'
+import { Air } from './air.ts'
+import type { Dice } from './dice.ts'
+import { Disk } from './disk.ts'
+import type { Ledger } from './ledger.ts'
+import { cookiesOf, type Line, type PushBody, Wire } from './wire.ts'
+
+export interface Parts {
+  app: TestApp
+  /** The person's name, by which they sign in. */
+  name: string
+  userId: string
+  keys: Keys
+  world: World
+  ledger: Ledger
+  /** Decides what devices, disks and connections meet. */
+  dice: Dice
+  onPush(body: PushBody): void
+  /** What must not happen has happened. */
+  fail(what: string, details: unknown): void
+}
+
+/** A page of the app. */
+export interface Tab {
+  sync: Sync
+  wire: Wire
+  kill(): void
+}
+
+/** A browser of the person: its tabs, its storage, its connection and its clock. */
+export class Device {
+  readonly id: string
+  readonly disk: Disk
+  readonly line: Line
+  readonly tabs: Tab[] = []
+  /** Tabs that were open at a sign-out: they end by themselves. */
+  readonly left: Tab[] = []
+  /** How far ahead its clock is (ms). */
+  skewMs: number
+  /** Calls of methods that have not been answered, by what they are. Killed tabs answer none. */
+  readonly open = new Map<object, { what: string; tab: Tab }>()
+  /** `leaving`: a sign-out is under way. */
+  session: 'in' | 'leaving' | 'out' | 'expired' = 'out'
+  readonly #parts: Parts
+  readonly #locks = new Browser()
+  readonly #air = new Air()
+  readonly #isShared: boolean
+  /** Messages of the channel that were delivered, to be said again. */
+  #said: { socket: TestSocket; message: object }[] = []
+
+  constructor(parts: Parts, id: string, { skewMs, isShared }: { skewMs: number; isShared: boolean }) {
+    const { app, world, dice, onPush } = parts
+    this.#parts = parts
+    this.id = id
+    this.skewMs = skewMs
+    this.#isShared = isShared
+    this.disk = new Disk(dice)
+    this.line = {
+      app,
+      world,
+      dice,
+      onPush,
+      cookies: new Map(),
+      weather: 'fair',
+      isOverQuota: false,
+      refused: new Set(),
+    }
+  }
+
+  /** A tab's sync, or undefined if none is open. */
+  get tab(): Tab | undefined {
+    return this.tabs.length > 0 ? this.#parts.dice.pick(this.tabs) : undefined
+  }
+
+  get mostTabs(): number {
+    return this.#isShared ? 3 : 1
+  }
+
+  async signIn(): Promise<void> {
+    const { app, name, fail } = this.#parts
+    if (this.session === 'out' && !this.disk.isEmpty)
+      fail(`${this.id} had signed out and left data`, [...this.disk.rows.keys()])
+    this.line.cookies = cookiesOf(await app.user(name))
+    this.session = 'in'
+    if (this.tabs.length === 0) this.openTab()
+    for (const tab of this.tabs) this.call('start', tab, tab.sync.start())
+  }
+
+  /** The session has ended at the service, as after its longest time. */
+  expire(): void {
+    this.line.cookies.clear()
+    this.session = 'expired'
+  }
+
+  openTab(): void {
+    const { userId, world, dice, ledger, fail } = this.#parts
+    const { store, kill } = this.disk.open({ shared: this.#isShared })
+    const { locks, kill: releaseLocks } = this.#locks.tab()
+    const channel = this.#air.port()
+    const wire = new Wire(this.line)
+    const sync = createSync({
+      client: createClient({ baseUrl: 'http://localhost', deviceId: this.id, fetch: wire.fetch }),
+      keys: copyOf(this.#parts.keys),
+      userId,
+      deviceId: this.id,
+      store,
+      tabs: this.#isShared ? createTabs(userId, { locks, channel }) : undefined,
+      webSocket: wire.openSocket,
+      clock: world.clock(() => this.skewMs),
+      random: dice.roll,
+    })
+    const tab: Tab = {
+      sync,
+      wire,
+      kill: () => {
+        kill()
+        wire.kill()
+        channel.close()
+        releaseLocks()
+        this.#forget(tab)
+      },
+    }
+    sync.on('conflict', (conflict) => ledger.tell(conflict))
+    sync.on('error', ({ error }) => {
+      if (!expectedErrors.includes(error.name)) fail(`${this.id} reports ${error.name}`, error.stack)
+    })
+    this.tabs.push(tab)
+    this.call('start', tab, sync.start())
+  }
+
+  /** Closes the tab in an orderly way. */
+  closeTab(tab: Tab): void {
+    this.#drop(tab)
+    this.call('stop', tab, tab.sync.stop())
+  }
+
+  /** The browser is killed as a whole: nothing is finished, nothing is said. */
+  crash(): void {
+    for (const tab of [...this.tabs]) tab.kill()
+    if (this.session !== 'leaving') return
+    this.#parts.ledger.signOut(this.id)
+    this.expire()
+  }
+
+  /**
+   * Signs out in this tab; from then on the device belongs to nobody until the person signs in again.
+   *
+   * @param discardUnsent whether unsent edits may be discarded
+   */
+  signOut(tab: Tab, discardUnsent: boolean): void {
+    this.session = 'leaving'
+    const leave = () => this.#leave(tab, discardUnsent)
+    const outcome = tab.sync.signOut({ discardUnsent }).then(leave, (error) => {
+      if (error instanceof UnsentChangesError) return this.#stay()
+      leave()
+      throw error
+    })
+    this.call('sign-out', tab, outcome)
+  }
+
+  /** Follows a call of a method until it is answered. */
+  call(what: string, tab: Tab, promise: Promise<unknown>): void {
+    const key = {}
+    this.open.set(key, { what, tab })
+    promise
+      .catch((error: Error) => {
+        if ([...expectedErrors, ...refusals].includes(error.name)) return
+        this.#parts.fail(`${this.id}: ${what} fails with ${error.name}`, error.stack)
+      })
+      .finally(() => this.open.delete(key))
+  }
+
+  /** The realtime channel, as the service's hub serves it: what is new, except the device's own changes. */
+  async hear(count: number): Promise<void> {
+    const { app, userId } = this.#parts
+    const { socket } = this.tabs.map(({ wire }) => wire).find(({ socket }) => socket?.isOpen) ?? {}
+    if (!socket) return
+    const rows = await listChangePage(app.context.database.db, userId, socket.cursor, { rows: count, bytes: 1e6 })
+    for (const row of rows) {
+      socket.cursor = row.stamp
+      if (row.device_id === this.id) continue
+      const message = { type: 'sync', event: toSyncEvent(row), stamp: row.stamp }
+      this.#said.push({ socket, message })
+      socket.say(message)
+    }
+  }
+
+  /** Hears what it heard before, again. */
+  hearAgain(): void {
+    for (const { socket, message } of this.#said.slice(-8)) socket.say(message)
+  }
+
+  /** What is stored, as the user would see it. */
+  stored(): Map<string, PlaintextBookmark> {
+    const shown = [...this.disk.rows.values()].flatMap((row) => viewOf(row).bookmark ?? [])
+    return new Map(shown.map((bookmark) => [bookmark.id, bookmark]))
+  }
+
+  #stay(): void {
+    this.session = 'in'
+  }
+
+  #leave({ sync }: Tab, discardUnsent: boolean): void {
+    const { ledger, fail } = this.#parts
+    const unsent = ledger.signOut(this.id)
+    if (!discardUnsent && unsent.length > 0) fail(`${this.id} has signed out and lost unsent edits`, unsent)
+    if (!this.disk.isEmpty) fail(`${this.id} has signed out and left data`, [...this.disk.rows.keys()])
+    if (sync.bookmarks().size > 0) fail(`${this.id} has signed out and shows data`, [...sync.bookmarks().keys()])
+    this.session = 'out'
+    this.left.push(...this.tabs.splice(0))
+  }
+
+  #drop(tab: Tab): void {
+    const place = this.tabs.indexOf(tab)
+    if (place >= 0) this.tabs.splice(place, 1)
+  }
+
+  #forget(tab: Tab): void {
+    this.#drop(tab)
+    for (const [key, call] of this.open) if (call.tab === tab) this.open.delete(key)
+  }
+}
+
+/** Errors that a bad connection or a full disk may bring, by name. A portal's page is no JSON. */
+const expectedErrors = ['ApiError', 'OfflineError', 'SignedOutError', 'StorageFullError', 'SyntaxError']
+
+/** What a method may answer when the person is signing out, or when what is to be moved is gone. */
+const refusals = ['AbortError', 'RangeError']
+
+/** Signing out overwrites them. */
+function copyOf({ recordKey, hashKey, exportKey }: Keys): Keys {
+  return { recordKey: recordKey.slice(), hashKey: hashKey.slice(), exportKey: exportKey.slice() }
+}

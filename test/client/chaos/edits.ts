@@ -1,0 +1,150 @@
+import type { PlaintextBookmark } from '../../../src/client/bookmark.ts'
+import { settled } from '../sync/turns.ts'
+import type { Device, Tab } from './device.ts'
+import type { Happening } from './events.ts'
+import { later } from './later.ts'
+import type { Run } from './run.ts'
+
+/** Ids that several devices may give to a bookmark of their own. */
+const ids = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']
+
+/** What the person does to bookmarks; the ledger knows of each. */
+export const edits = {
+  async put(run, device, tab) {
+    await editable(device)
+    const { dice, ledger } = run
+    const id = dice.happens(0.3) ? dice.pick(ids) : (anId(run, tab) ?? dice.pick(ids))
+    const saw = tab.sync.get(id)
+    const patch = aPatch(run, tab, saw)
+    run.note(`${id} ${Object.keys(patch).join(' ')}`)
+    const base = saw ?? { id, source: 'bookmarks' as const, title: '' }
+    follow(device, tab, 'put', tab.sync.put({ ...base, ...patch }), ledger.begin(device.id, id, patch, saw))
+  },
+
+  async move(run, device, tab) {
+    await editable(device)
+    const { dice, ledger } = run
+    const id = anId(run, tab)
+    if (id === undefined) return
+    const parentId = dice.happens(0.3) ? undefined : anId(run, tab)
+    const before = dice.happens(0.5) ? anId(run, tab) : undefined
+    run.note(`${id} into ${parentId}`)
+    const answer = ledger.begin(device.id, id, { parentId } as Partial<PlaintextBookmark>, tab.sync.get(id))
+    follow(device, tab, 'move', tab.sync.move(id, { parentId, before }), answer)
+  },
+
+  async remove(run, device, tab) {
+    await editable(device)
+    const { dice, ledger } = run
+    const shown = [...tab.sync.bookmarks().keys()]
+    const count = dice.happens(0.2) ? shown.length : 1
+    const from = dice.below(shown.length || 1)
+    const chosen = shown.slice(from, from + count)
+    run.note(chosen.join(' '))
+    const answers = chosen.map((id) => ledger.begin(device.id, id, null, tab.sync.get(id)))
+    follow(device, tab, 'remove', tab.sync.remove(chosen), (outcome) => {
+      for (const answer of answers) answer(outcome)
+    })
+  },
+
+  importMany(run, device, tab) {
+    const { dice, ledger } = run
+    const list = Array.from({ length: dice.between(3, 40) }, (): PlaintextBookmark => {
+      const id = dice.happens(0.05) ? dice.pick(ids) : run.unique('i')
+      return { id, source: 'bookmarks', ...newContent(run) }
+    })
+    run.note(`${list.length}`)
+    const answers = new Map(list.map((one) => [one, ledger.begin(device.id, one.id, one, undefined)]))
+    const imported = tab.sync.importBookmarks(list).then(({ existing }) => {
+      for (const [{ id }, answer] of answers) answer(existing.includes(id) ? 'refused' : 'kept')
+    })
+    follow(device, tab, 'import', imported, (outcome) => {
+      if (outcome === 'refused') for (const answer of answers.values()) answer(outcome)
+    })
+  },
+  /** Fields, as the bookmark is once nothing else edits it. */
+  update(run, device, tab) {
+    const { ledger } = run
+    const id = anId(run, tab)
+    if (id === undefined) return
+    const patch = aPatch(run, tab, tab.sync.get(id))
+    run.note(`${id} ${Object.keys(patch).join(' ')}`)
+    let answer = (_: 'kept' | 'refused') => {}
+    const updated = later(tab.sync).update(id, (current) => {
+      answer('refused')
+      answer = ledger.begin(device.id, id, patch, current)
+      return patch
+    })
+    follow(device, tab, 'update', updated, (outcome) => answer(outcome))
+  },
+
+  /** As two forms and a drag would, each made on what was shown before. */
+  async together(run, device, tab) {
+    await editable(device)
+    const { dice, ledger } = run
+    const id = anId(run, tab)
+    const saw = id && tab.sync.get(id)
+    if (!saw) return
+    run.note(id)
+    const other = dice.pick(device.tabs)
+    const { title, description } = newContent(run)
+    follow(device, tab, 'put', tab.sync.put({ ...saw, title }), ledger.begin(device.id, id, { title }, saw))
+    const described = other.sync.put({ ...saw, description })
+    follow(device, other, 'put', described, ledger.begin(device.id, id, { description }, saw))
+    const moved = tab.sync.move(id, {})
+    follow(device, tab, 'move', moved, ledger.begin(device.id, id, { parentId: undefined } as never, saw))
+  },
+
+  async resolve(run, device, tab) {
+    await editable(device)
+    const { dice, ledger } = run
+    const conflicts = later(tab.sync).conflicts()
+    if (conflicts.length === 0) return
+    const { id } = dice.pick(conflicts)
+    const choice = dice.pick(['mine', 'theirs'] as const)
+    run.note(`${id} ${choice}`)
+    const own = choice === 'mine' ? conflicts.filter((conflict) => conflict.id === id) : []
+    const answers = own.map(({ mine }) => ledger.repeat(device.id, id, mine, tab.sync.get(id)))
+    follow(device, tab, 'resolve', later(tab.sync).resolve(id, choice), (outcome) => {
+      for (const answer of answers) answer(outcome)
+    })
+  },
+} satisfies Record<string, Happening>
+
+/** `put` takes whole bookmarks: two at once, in two tabs, would be made on the same one. */
+export async function editable({ open, tabs }: Device): Promise<void> {
+  if (open.size > 0 || tabs.length > 1) await settled()
+}
+
+function follow(
+  device: Device,
+  tab: Tab,
+  what: string,
+  edit: Promise<unknown>,
+  answer: (outcome: 'kept' | 'refused') => void,
+): void {
+  edit.then(
+    () => answer('kept'),
+    () => answer('refused'),
+  )
+  device.call(what, tab, edit)
+}
+
+function anId({ dice }: Run, { sync }: Tab): string | undefined {
+  const shown = [...sync.bookmarks().keys()]
+  return shown.length > 0 ? dice.pick(shown) : undefined
+}
+
+function aPatch(run: Run, tab: Tab, saw: PlaintextBookmark | undefined): Partial<PlaintextBookmark> {
+  const { dice } = run
+  if (!saw) return newContent(run)
+  if (dice.happens(0.2)) return { parentId: anId(run, tab) ?? 'a' }
+  const { title, url, description } = newContent(run)
+  return dice.pick([{ title }, { title }, { description }, { title, description }, ...(url ? [{ url }] : [])])
+}
+
+/** A third are folders. */
+function newContent(run: Run): { title: string; description: string; url?: string } {
+  const url = run.dice.happens(0.33) ? {} : { url: `https://example.org/${run.unique('u')}` }
+  return { title: run.unique('t'), description: run.unique('d'), ...url }
+}

@@ -1,0 +1,104 @@
+import type { PlaintextBookmark } from '../../../src/client/bookmark.ts'
+import type { TreeNode } from '../../../src/client/tree.ts'
+import { settled } from '../sync/turns.ts'
+import type { Device } from './device.ts'
+import { approveShown, can, later } from './later.ts'
+import type { Run } from './run.ts'
+
+/** After a quiet time on a good network all devices show what the service holds, and every edit is accounted for. */
+export async function checkEnd(run: Run): Promise<void> {
+  await quietTime(run)
+  if (run.failures.length > 0) return
+  const final = await run.readService()
+  const trees = run.devices.flatMap(({ tabs }) => tabs.map(({ sync }) => text(shape(sync.tree()))))
+  for (const device of run.devices) checkDevice(run, device, final)
+  if (new Set(trees).size > 1) run.fail('The trees differ', trees)
+  for (const entry of run.ledger.faults(final)) run.fail('Unaccounted for', entry)
+}
+
+async function quietTime(run: Run): Promise<void> {
+  const { devices, world } = run
+  for (const device of devices) {
+    device.disk.isFull = false
+    device.line.isOverQuota = false
+    device.line.refused.clear()
+    device.line.weather = 'good'
+    for (const { wire } of [...device.tabs, ...device.left]) {
+      wire.release()
+      wire.socket?.close()
+    }
+  }
+  await settled()
+  for (let waited = 0; devices.some(({ session }) => session === 'leaving') && waited < patienceMs; waited += stepMs) {
+    await world.pass(stepMs)
+  }
+  for (const device of devices) if (device.session !== 'in') await device.signIn()
+  await world.pass(stepMs)
+  // The second time each hears of what the others had to send the first time.
+  for (const { tabs } of [...devices, ...devices]) {
+    for (const { sync } of tabs.slice(0, 1)) {
+      if (can.quarantine) await finish(run, 'retry', later(sync).retryQuarantined())
+      await finish(run, 'syncNow', sync.syncNow())
+      await finish(run, 'approveDeletions', approveShown(sync))
+    }
+  }
+  await settled()
+  for (const { id, open } of devices)
+    for (const { what } of open.values()) run.fail(`${id}: ${what} is never answered`, '')
+}
+
+const stepMs = 20_000
+/** Longer than the service may take to answer. */
+const patienceMs = 240_000
+
+async function finish(run: Run, what: string, promise: Promise<unknown>): Promise<void> {
+  let outcome: 'open' | 'done' | Error = 'open'
+  promise.then(
+    () => (outcome = 'done'),
+    (error) => (outcome = error),
+  )
+  await settled()
+  for (let waited = 0; outcome === 'open' && waited < patienceMs; waited += stepMs) await run.world.pass(stepMs)
+  if (outcome === 'open') run.fail(`${what} hangs`, '')
+  if ((outcome as unknown) instanceof Error) run.fail(`${what} fails`, String((outcome as unknown as Error).stack))
+}
+
+function checkDevice(run: Run, device: Device, final: Map<string, PlaintextBookmark>): void {
+  const expected = text(sorted(final))
+  for (const { sync } of device.tabs) {
+    const { waiting } = sync.status()
+    if (waiting > 0) run.fail(`${device.id} still waits`, sync.status())
+    if (text(sorted(sync.bookmarks())) !== expected)
+      run.fail(`${device.id} shows something else`, differences(sync.bookmarks(), final))
+    if (count(sync.tree()) !== final.size) run.fail(`${device.id}: a bookmark cannot be reached`, sync.tree())
+  }
+  if (text(sorted(device.stored())) !== expected)
+    run.fail(`${device.id} has stored something else`, differences(device.stored(), final))
+}
+
+function differences(here: ReadonlyMap<string, unknown>, there: ReadonlyMap<string, unknown>): unknown {
+  const ids = [...new Set([...here.keys(), ...there.keys()])]
+  return ids
+    .map((id) => ({ id, here: here.get(id) ?? null, there: there.get(id) ?? null }))
+    .filter(({ here, there }) => text(here) !== text(there))
+}
+
+function sorted(bookmarks: ReadonlyMap<string, Readonly<PlaintextBookmark>>): unknown {
+  return [...bookmarks].map(([id, bookmark]) => [id, Object.entries(bookmark).sort(byName)] as const).sort(byName)
+}
+
+function byName([one]: readonly [string, unknown], [other]: readonly [string, unknown]): number {
+  return one < other ? -1 : 1
+}
+
+function shape(nodes: TreeNode[]): unknown {
+  return nodes.map(({ bookmark, children }) => [bookmark.id, shape(children)])
+}
+
+function count(nodes: TreeNode[]): number {
+  return nodes.reduce((sum, { children }) => sum + 1 + count(children), 0)
+}
+
+function text(value: unknown): string {
+  return JSON.stringify(value)
+}

@@ -1,0 +1,151 @@
+import { settled, turns } from '../sync/turns.ts'
+import type { Device, Tab } from './device.ts'
+import { editable, edits } from './edits.ts'
+import { approveShown, can, later } from './later.ts'
+import type { Run } from './run.ts'
+import { type Weather, weathers } from './wire.ts'
+
+/** What can happen, and how likely it is compared to the others. 0: the client cannot do it yet. */
+export const weights = {
+  put: 26,
+  move: 8,
+  remove: 7,
+  importMany: 3,
+  hear: 20,
+  hearAgain: 3,
+  release: 8,
+  syncNow: 5,
+  pass: 14,
+  hangUp: 3,
+  killTab: 3,
+  crash: 2,
+  openTab: 3,
+  closeTab: 2,
+  signOut: 3,
+  expire: 1,
+  signIn: 3,
+  evict: 3,
+  fillDisk: 2,
+  freeDisk: 2,
+  quota: 2,
+  noQuota: 2,
+  jump: 3,
+  weather: 3,
+  approve: 2,
+  reject: 1,
+  refuse: 1,
+  accept: 2,
+  update: can.merge ? 14 : 0,
+  together: can.merge ? 5 : 0,
+  resolve: can.merge ? 3 : 0,
+  retryRefused: can.quarantine ? 2 : 0,
+  dropRefused: can.quarantine ? 1 : 0,
+  backUp: can.outliveRestores ? 2 : 0,
+  restore: can.outliveRestores ? 2 : 0,
+}
+
+export type EventName = keyof typeof weights
+
+/** An event on a device with an open tab, and what the journal says of it. */
+export type Happening = (run: Run, device: Device, tab: Tab) => void | Promise<void>
+
+export const events: Record<EventName, Happening> = {
+  ...edits,
+  hear: (run, device) => device.hear(run.dice.between(1, 5)),
+  hearAgain: (_, device) => device.hearAgain(),
+  release(_, device) {
+    for (const { wire } of device.tabs) wire.release()
+  },
+  syncNow: (_, device, tab) => device.call('syncNow', tab, tab.sync.syncNow()),
+  pass: (run) => run.world.pass(run.dice.between(1, 56) * 500),
+  hangUp(_, device) {
+    for (const { wire } of device.tabs) wire.socket?.close()
+  },
+
+  killTab(_, device, tab) {
+    if (device.session === 'leaving' || device.disk.isEvicted) return
+    tab.kill()
+    if (device.tabs.length === 0) device.openTab()
+  },
+  crash(_, device) {
+    // What the browser has emptied is then in no memory either.
+    if (device.disk.isEvicted) return
+    device.crash()
+    device.openTab()
+  },
+  openTab(_, device) {
+    if (device.session !== 'leaving' && device.tabs.length < device.mostTabs) device.openTab()
+  },
+  closeTab(_, device, tab) {
+    if (device.session !== 'leaving' && device.tabs.length > 1 && !device.disk.isEvicted) device.closeTab(tab)
+  },
+
+  async signOut(run, device, tab) {
+    if (device.session !== 'in') return
+    const { dice } = run
+    const isImporting = dice.happens(0.3)
+    if (isImporting) {
+      edits.importMany(run, device, tab)
+      await turns(dice.below(8))
+    }
+    const discardUnsent = isImporting || dice.happens(0.4)
+    run.note(discardUnsent ? 'discards' : '')
+    device.signOut(tab, discardUnsent)
+  },
+  expire(_, device) {
+    if (device.session === 'in') device.expire()
+  },
+  signIn: (_, device) => (device.session === 'expired' ? device.signIn() : undefined),
+
+  async evict(run, device) {
+    if (device.session === 'leaving') return
+    // What a tab has not yet heard of another is in one memory only, and lost if the other one fills the store again.
+    if (device.tabs.length > 1) await settled()
+    device.disk.evict(device.tabs.length > 1 ? 0 : run.dice.below(4))
+  },
+  fillDisk(_, { disk }) {
+    disk.isFull = true
+  },
+  freeDisk(_, { disk }) {
+    disk.isFull = false
+  },
+  quota(_, { line }) {
+    line.isOverQuota = true
+  },
+  noQuota(_, { line }) {
+    line.isOverQuota = false
+  },
+  jump(run, device) {
+    device.skewMs = run.skewMs()
+  },
+  weather({ dice }, { line }) {
+    line.weather = dice.pick(Object.keys(weathers).filter((name) => name !== 'good') as Weather[])
+  },
+
+  approve: (_, device, tab) => device.call('approve', tab, approveShown(tab.sync)),
+  async reject({ ledger }, device, tab) {
+    await editable(device)
+    if (!tab.sync.status().heldDeletions) return
+    ledger.undelete([...tab.sync.bookmarks().keys()])
+    device.call('reject', tab, tab.sync.rejectDeletions())
+  },
+
+  refuse(run, { line }, tab) {
+    const [id] = run.dice.happens(0.5) ? tab.sync.bookmarks().keys() : ['a']
+    if (id) line.refused.add(id)
+  },
+  accept(_, { line }) {
+    line.refused.clear()
+  },
+  retryRefused: (_, device, tab) => device.call('retry', tab, later(tab.sync).retryQuarantined()),
+  dropRefused({ ledger }, device, tab) {
+    const ids = later(tab.sync)
+      .quarantined()
+      .map(({ id }) => id)
+    ledger.drop(device.id, ids)
+    device.call('drop', tab, later(tab.sync).dropQuarantined(ids))
+  },
+
+  backUp: (run) => run.backUp(),
+  restore: (run) => run.restore(),
+}

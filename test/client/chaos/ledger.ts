@@ -1,0 +1,180 @@
+import type { PlaintextBookmark } from '../../../src/client/bookmark.ts'
+import type { SyncEvents } from '../../../src/client/sync/store/emitter.ts'
+
+const fields = ['title', 'url', 'description', 'parentId'] as const
+type Field = (typeof fields)[number]
+type Content = Record<Field, string | null>
+
+/** One field that somebody set, or a delete, as its caller saw it. All values but those of `parentId` are unique. */
+interface Entry {
+  /** Its place among all entries, by when they were called for. */
+  order: number
+  id: string
+  device: string
+  /** Null: a delete. */
+  field: Field | null
+  value: string | null
+  /** What its maker saw; null if there was no bookmark. */
+  saw: Content | null
+  /** `open`: its caller was never answered. */
+  outcome: 'open' | 'kept' | 'refused'
+  /** Why nobody can be told about it any more. */
+  excuse?: string
+}
+
+/** Every edit of a run, as the callers of the methods know it. */
+export class Ledger {
+  readonly #entries: Entry[] = []
+  /** Fields that reached the service, as `keyOf` names them. */
+  readonly #arrived = new Set<string>()
+  /** Fields that a device was told of in a conflict, as the loser's. */
+  readonly #told = new Set<string>()
+  /** Bookmarks that were put back as they had been, so that their values occur twice. */
+  readonly #repeated = new Set<string>()
+  readonly #wrong: unknown[] = []
+
+  /** Somebody calls for an edit: `patch` null is a delete. Returns what to call with its outcome. */
+  begin(
+    device: string,
+    id: string,
+    patch: Partial<PlaintextBookmark> | null,
+    saw: PlaintextBookmark | undefined,
+  ): (outcome: 'kept' | 'refused') => void {
+    const common = {
+      order: this.#entries.length,
+      id,
+      device,
+      saw: saw ? contentOf(saw) : null,
+      outcome: 'open' as const,
+    }
+    const isNew = (field: Field) => (patch?.[field] ?? null) !== (common.saw?.[field] ?? null)
+    const entries: Entry[] = patch
+      ? fields
+          .filter((field) => field in patch && isNew(field))
+          .map((field) => ({ ...common, field, value: patch[field] ?? null }))
+      : [{ ...common, field: null, value: null }]
+    this.#entries.push(...entries)
+    return (outcome) => {
+      for (const entry of entries) entry.outcome = outcome
+    }
+  }
+
+  /** A version reached the service. */
+  arrive(id: string, bookmark: PlaintextBookmark | null): void {
+    for (const key of keysOf(id, bookmark)) this.#arrived.add(key)
+  }
+
+  /** A device was told that an edit lost. */
+  tell({ id, mine, theirs }: SyncEvents['conflict']): void {
+    for (const key of keysOf(id, mine)) this.#told.add(key)
+    if (!mine || !theirs || mine.position !== theirs.position) return
+    if (this.#isMadeOn(id, contentOf(mine), contentOf(theirs))) this.#wrong.push({ id, mine, theirs })
+  }
+
+  /** Somebody calls for an edit that puts back what had lost. */
+  repeat(
+    device: string,
+    id: string,
+    mine: PlaintextBookmark | null,
+    saw: PlaintextBookmark | undefined,
+  ): (outcome: 'kept' | 'refused') => void {
+    this.#repeated.add(id)
+    return this.begin(device, id, mine, saw)
+  }
+
+  /** Somebody gives up what the service refused. */
+  drop(device: string, ids: readonly string[]): void {
+    for (const entry of this.#entries) {
+      if (entry.device === device && ids.includes(entry.id)) entry.excuse ??= 'dropped'
+    }
+  }
+
+  /** Somebody restored what others had deleted. */
+  undelete(ids: readonly string[]): void {
+    for (const id of ids) this.#repeated.add(id)
+    for (const entry of this.#entries) if (!entry.field && ids.includes(entry.id)) entry.excuse ??= 'restored'
+  }
+
+  /**
+   * A device signed out: nobody is told there about what had arrived, or was discarded, later. Returns the ids of edits
+   * that had not arrived.
+   */
+  signOut(device: string): string[] {
+    const own = this.#entries.filter((entry) => entry.device === device)
+    const hasArrived = ({ id, saw }: Entry) =>
+      unique.some((field) => this.#arrived.has(keyOf({ id, field, value: saw?.[field] ?? null })))
+    const unsent = this.#unaccounted((entry) => this.#arrived.has(keyOf(entry)) || (!entry.field && !hasArrived(entry)))
+    for (const entry of own) entry.excuse ??= 'signed out'
+    return [...new Set(own.filter((entry) => unsent.includes(entry)).map(({ id }) => id))]
+  }
+
+  /** What is wrong in the end: edits that are unaccounted for, and conflicts between an edit and what it was made on. */
+  faults(final: ReadonlyMap<string, PlaintextBookmark>): unknown[] {
+    return [...this.#unaccounted((entry) => this.#isThere(entry, final.get(entry.id))), ...this.#wrong]
+  }
+
+  #unaccounted(isThere: (entry: Entry) => boolean): Entry[] {
+    const counted = this.#entries.filter(({ outcome }) => outcome !== 'refused')
+    const byId = Map.groupBy(counted, ({ id }) => id)
+    const accounted = new Set(counted.filter((entry) => entry.excuse || isThere(entry) || this.#told.has(keyOf(entry))))
+    const isFollowed = (entry: Entry) =>
+      (byId.get(entry.id) ?? []).some((later) => accounted.has(later) && follows(later, entry))
+    for (let size = -1; size < accounted.size; ) {
+      size = accounted.size
+      for (const entry of counted) if (isFollowed(entry)) accounted.add(entry)
+    }
+    // A caller that was never answered does not count on its edit.
+    return counted.filter((entry) => entry.outcome === 'kept' && !accounted.has(entry))
+  }
+
+  /** A delete is there if nothing remains of what was deleted, or if there was nothing to be deleted for others. */
+  #isThere(entry: Entry, bookmark: PlaintextBookmark | undefined): boolean {
+    const { field, value, saw } = entry
+    if (!bookmark) return field === null
+    const final = contentOf(bookmark)
+    if (field) return final[field] === value
+    return unique.every((name) => saw?.[name] == null || saw[name] !== final[name])
+  }
+
+  /** Whether `mine` was made by somebody who had seen all of `theirs`. */
+  #isMadeOn(id: string, mine: Content, theirs: Content): boolean {
+    if (this.#repeated.has(id)) return false
+    const own = this.#entries.filter((entry) => entry.id === id)
+    // Several may move it into the same folder, without having seen each other.
+    if (own.some(({ field }) => field === 'parentId')) return false
+    const descends = (field: Field): boolean => {
+      const seen = new Set<string | null>()
+      for (let value = mine[field]; !seen.has(value); ) {
+        if (value === theirs[field]) return true
+        seen.add(value)
+        value = own.find((entry) => entry.field === field && entry.value === value)?.saw?.[field] ?? null
+      }
+      return false
+    }
+    return mine.title !== theirs.title && unique.every(descends)
+  }
+}
+
+/** Fields whose values are unique. */
+const unique = ['title', 'url', 'description'] as const
+
+/** Whether the maker of `later` had seen the other edit. */
+function follows(later: Entry, { order, field, value }: Entry): boolean {
+  if (field === null) return later.field !== null && later.saw === null && later.order > order
+  return (later.field === null || later.field === field) && later.saw?.[field] === value
+}
+
+function contentOf(bookmark: PlaintextBookmark): Content {
+  const { title, url = null, description = null, parentId = null } = bookmark
+  return { title, url, description, parentId } as Content
+}
+
+function keyOf({ id, field, value }: Pick<Entry, 'id' | 'field' | 'value'>): string {
+  return JSON.stringify([id, field, value])
+}
+
+function keysOf(id: string, bookmark: PlaintextBookmark | null): string[] {
+  if (!bookmark) return [keyOf({ id, field: null, value: null })]
+  const content = contentOf(bookmark)
+  return fields.map((field) => keyOf({ id, field, value: content[field] }))
+}

@@ -1,0 +1,136 @@
+import { randomBytes } from 'node:crypto'
+import type { PlaintextBookmark } from '../../../src/client/bookmark.ts'
+import { deriveKeys } from '../../../src/client/keys.ts'
+import { decryptBookmark } from '../../../src/client/record.ts'
+import type { TestApp, TestUser } from '../../support/app.ts'
+import { pullAll } from '../../support/changes.ts'
+import { World } from '../sync/clock.ts'
+import { settled, turns } from '../sync/turns.ts'
+import { backUp } from './backup.ts'
+import { Device } from './device.ts'
+import { Dice } from './dice.ts'
+import { checkEnd } from './end.ts'
+import { events, weights } from './events.ts'
+import { Ledger } from './ledger.ts'
+import type { PushBody } from './wire.ts'
+
+const hourMs = 3_600_000
+const keys = deriveKeys(randomBytes(32))
+let runs = 0
+
+/** Some hours of a person and their devices. */
+export class Run {
+  readonly dice: Dice
+  readonly world: World
+  readonly ledger = new Ledger()
+  readonly user: TestUser
+  readonly devices: Device[]
+  /** What happened, for people. */
+  readonly journal: string[] = []
+  /** What must not happen, but did. */
+  readonly failures: string[] = []
+  readonly #app: TestApp
+  #uniques = 0
+  #restore = async () => {}
+
+  constructor(app: TestApp, user: TestUser, name: string, seed: number) {
+    this.#app = app
+    this.dice = new Dice(seed)
+    this.user = user
+    this.world = new World((time) => app.setClock(time))
+    const { world, ledger, dice } = this
+    const parts = {
+      app,
+      name,
+      userId: user.userId,
+      keys,
+      world,
+      ledger,
+      dice: new Dice(~seed),
+      onPush: ({ changes }: PushBody) => {
+        for (const change of changes) this.#arrive(change)
+      },
+      fail: (what: string, details: unknown) => this.fail(what, details),
+    }
+    this.devices = Array.from({ length: dice.between(2, 4) }, (_, index) => {
+      return new Device(parts, `device${index}`, { skewMs: this.skewMs(), isShared: dice.happens(0.5) })
+    })
+  }
+
+  /** Lets that many events happen, each while some of what the ones before have begun is still under way. */
+  async take(steps: number): Promise<void> {
+    for (const device of this.devices) await device.signIn()
+    for (let step = 0; step < steps && this.failures.length === 0; step++) {
+      const device = this.dice.pick(this.devices)
+      const name = this.dice.draw(weights)
+      this.journal.push(`${device.id} ${name}`)
+      if (device.session === 'out') await device.signIn()
+      else if (device.tab) await events[name](this, device, device.tab)
+      if (this.dice.happens(0.7)) await settled()
+      else await turns(this.dice.below(4))
+    }
+    await settled()
+  }
+
+  async backUp(): Promise<void> {
+    this.#restore = await backUp(this.#app, this.user.userId)
+  }
+
+  /** The operator puts the service back to where it was at the last backup. */
+  restore(): Promise<void> {
+    return this.#restore()
+  }
+
+  /** Adds to what the journal says of the event. */
+  note(what: string): void {
+    this.journal.push(`${this.journal.pop()} ${what}`)
+  }
+
+  fail(what: string, details: unknown): void {
+    this.failures.push(`${what}: ${typeof details === 'string' ? details : JSON.stringify(details)}`)
+  }
+
+  /** A text that occurs nowhere else. */
+  unique(prefix: string): string {
+    return `${prefix}${this.#uniques++}`
+  }
+
+  /** How far ahead a clock is: mostly right, or up to 6 h off. */
+  skewMs(): number {
+    return this.dice.happens(0.4) ? 0 : Math.round((this.dice.roll() * 12 - 6) * hourMs)
+  }
+
+  /** The live bookmarks that the service holds. */
+  async readService(): Promise<Map<string, PlaintextBookmark>> {
+    const { changes } = await pullAll(this.user)
+    const live = changes.filter(({ operation }) => operation !== 'delete')
+    return new Map(live.map((event) => [event.entity_id, open(event)]))
+  }
+
+  #arrive(change: PushBody['changes'][number]): void {
+    const { entity_id: id, operation } = change
+    try {
+      this.ledger.arrive(id, operation === 'delete' ? null : open(change))
+    } catch {
+      this.fail('A record was sealed with another key', id)
+    }
+  }
+}
+
+/** One run, the same for the same seed; what went wrong in it, or nothing. */
+export async function runChaos(app: TestApp, seed: number): Promise<{ failures: string[]; journal: string[] }> {
+  const name = `chaos${runs++}`
+  const run = new Run(app, await app.user(name), name, seed)
+  await run.take(run.dice.between(10, 40))
+  if (run.failures.length === 0) await checkEnd(run)
+  for (const device of run.devices) device.crash()
+  return run
+}
+
+function open({
+  entity_id: id,
+  encrypted_data = '',
+  data_hash = '',
+}: Omit<PushBody['changes'][number], 'id' | 'operation'>) {
+  return decryptBookmark(keys, { id, encrypted_data, data_hash })
+}

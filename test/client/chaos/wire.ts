@@ -1,0 +1,164 @@
+import type { SendRequest } from '../../../src/client/api/send.ts'
+import { abortable } from '../../../src/client/timing/clock.ts'
+import type { TestApp, TestUser } from '../../support/app.ts'
+import type { World } from '../sync/clock.ts'
+import { TestSocket } from '../sync/socket.ts'
+import { counted } from '../sync/turns.ts'
+import type { Dice } from './dice.ts'
+
+/** What can become of a request. `held`: it goes on when the run says so. */
+type Fate = 'arrives' | 'cut' | 'lost' | 'doubled' | 'truncated' | 'busy' | 'portal' | 'slow' | 'held'
+
+/** How likely each fate is. */
+export const weathers = {
+  good: { arrives: 1 },
+  fair: { arrives: 60, slow: 3, held: 5, lost: 5, doubled: 4, truncated: 3, cut: 3, busy: 2, portal: 1 },
+  bad: { arrives: 20, slow: 6, held: 8, lost: 16, doubled: 8, truncated: 8, cut: 10, busy: 6, portal: 4 },
+  dead: { cut: 1 },
+} as const satisfies Record<string, Partial<Record<Fate, number>>>
+
+export type Weather = keyof typeof weathers
+
+/** A browser's connection: its cookies, and what its requests meet. */
+export interface Line {
+  app: TestApp
+  world: World
+  dice: Dice
+  cookies: Map<string, string>
+  weather: Weather
+  /** The service refuses whatever needs room. */
+  isOverQuota: boolean
+  /** Ids of bookmarks that the service takes no change of. */
+  readonly refused: Set<string>
+  /** Told the body of each push that the service has taken. */
+  onPush(body: PushBody): void
+}
+
+export interface PushBody {
+  changes: { id: string; entity_id: string; operation: string; encrypted_data?: string; data_hash?: string }[]
+}
+
+interface Answer {
+  status: number
+  headers: Record<string, string>
+  text: string
+}
+
+const page = { status: 200, headers: { 'content-type': 'text/html' }, text: '<html>Welcome to our hotel</html>' }
+
+/** A tab's way to the service, in this process, as the platform's `fetch` and WebSocket. */
+export class Wire {
+  readonly sockets: TestSocket[] = []
+  readonly #line: Line
+  #held: (() => void)[] = []
+  #isDead = false
+
+  constructor(line: Line) {
+    this.#line = line
+  }
+
+  readonly fetch: SendRequest = async (request) => {
+    const { dice, weather, cookies } = this.#line
+    // The browser adds them when it sends, whenever the request arrives.
+    request.headers.set('cookie', [...cookies].map(([name, value]) => `${name}=${value}`).join('; '))
+    const body = request.body ? await counted(() => request.text()) : undefined
+    const fate = dice.draw<Fate>({ ...noFate, ...weathers[weather] })
+    if (this.#isDead) return never()
+    const answer = abortable(this.#meet(fate, request, body), request.signal)
+    await Promise.allSettled([answer])
+    if (this.#isDead) return never()
+    const { status, headers, text } = await answer
+    return new Response(status === 204 ? null : text, { status, headers })
+  }
+
+  readonly openSocket = (url: string): TestSocket => {
+    const { dice, world, weather } = this.#line
+    const socket = new TestSocket(Number(new URL(url).searchParams.get('since')))
+    this.sockets.push(socket)
+    const isServed = weather !== 'good' && weather !== 'dead' && dice.happens(0.9)
+    queueMicrotask(() => {
+      if (isServed) socket.greet(world.time)
+      else if (weather === 'good' || dice.happens(0.7)) socket.close()
+    })
+    return socket
+  }
+
+  get socket(): TestSocket | undefined {
+    return this.sockets.at(-1)
+  }
+
+  /** What was held up goes on. */
+  release(): void {
+    for (const goOn of this.#held.splice(0)) goOn()
+  }
+
+  /** As when the tab is gone: nothing is answered any more. */
+  kill(): void {
+    this.#isDead = true
+    for (const socket of this.sockets) socket.close()
+  }
+
+  async #meet(fate: Fate, request: Request, body: string | undefined): Promise<Answer> {
+    const { dice, world } = this.#line
+    const { signal } = request
+    if (fate === 'cut') throw new TypeError('fetch failed')
+    if (fate === 'busy') return { ...page, status: dice.pick([502, 503, 504]) }
+    if (fate === 'portal') return { ...page, status: dice.pick([200, 200, 403, 511]) }
+    if (fate === 'held') await new Promise<void>((resolve) => this.#held.push(resolve))
+    if (fate === 'slow') await world.clock().sleep(dice.between(1, 150) * 1000, signal)
+    const answer = this.#refusal(request, body) ?? (await this.#arrive(request, body))
+    if (fate === 'slow') await world.clock().sleep(dice.between(1, 60) * 1000, signal)
+    // What the service has taken it does not refuse when it comes again.
+    if (fate === 'doubled') return answer.status < 400 ? this.#arrive(request, body) : answer
+    if (fate === 'lost') throw new TypeError('terminated')
+    if (fate === 'truncated') return { ...answer, text: answer.text.slice(0, dice.below(answer.text.length)) }
+    this.#keepCookies(answer.headers)
+    return answer
+  }
+
+  /** The service's answer to a push that it does not take. */
+  #refusal({ url }: Request, body: string | undefined): Answer | undefined {
+    const { isOverQuota, refused } = this.#line
+    if (!url.endsWith('/sync/push')) return undefined
+    const { changes } = JSON.parse(body ?? '') as PushBody
+    if (isOverQuota && changes.some(({ operation }) => operation !== 'delete')) {
+      return { status: 413, headers: json, text: '{"error":"Storage quota exceeded"}' }
+    }
+    if (!changes.some(({ entity_id }) => refused.has(entity_id))) return undefined
+    return { status: 400, headers: json, text: '{"error":"Validation failed"}' }
+  }
+
+  async #arrive(request: Request, body: string | undefined): Promise<Answer> {
+    const { app, onPush } = this.#line
+    const { pathname } = new URL(request.url)
+    const headers = Object.fromEntries(request.headers)
+    const response = await counted(async () =>
+      app.app.inject({ method: request.method as 'GET', url: pathname, headers, ...(body && { payload: body }) }),
+    )
+    if (pathname.endsWith('/sync/push') && response.statusCode === 200) onPush(JSON.parse(body ?? ''))
+    const kept = Object.fromEntries(Object.entries(response.headers).filter(([name]) => name !== 'content-length'))
+    return { status: response.statusCode, headers: kept as Record<string, string>, text: response.payload }
+  }
+
+  #keepCookies(headers: Record<string, unknown>): void {
+    for (const line of [headers['set-cookie'] ?? []].flat() as string[]) {
+      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? []
+      if (value === '') this.#line.cookies.delete(name)
+      else this.#line.cookies.set(name, value)
+    }
+  }
+}
+
+export function cookiesOf({ session, refresh }: TestUser): Map<string, string> {
+  return new Map([
+    ['service_session', session],
+    ['service_refresh', refresh],
+  ])
+}
+
+const json = { 'content-type': 'application/json' }
+const noFate = { arrives: 0, cut: 0, lost: 0, doubled: 0, truncated: 0, busy: 0, portal: 0, slow: 0, held: 0 }
+
+function never<T>(): Promise<T> {
+  return new Promise(() => {})
+}
