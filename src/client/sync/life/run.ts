@@ -146,6 +146,7 @@ export class Run {
 
   /** Another tab is signing out: stops here, and waits until that tab has wiped the store and ended the session. */
   async #leave(): Promise<void> {
+    this.abort()
     this.#engine.replica.close()
     await this.end()
     this.forget()
