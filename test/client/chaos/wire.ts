@@ -35,7 +35,14 @@ export interface Line {
 }
 
 export interface PushBody {
-  changes: { id: string; entity_id: string; operation: string; encrypted_data?: string; data_hash?: string }[]
+  changes: {
+    id: string
+    entity_id: string
+    device_id: string
+    operation: string
+    encrypted_data?: string
+    data_hash?: string
+  }[]
 }
 
 interface Answer {
@@ -112,7 +119,8 @@ export class Wire {
     if (fate === 'doubled') return answer.status < 400 ? this.#arrive(request, body) : answer
     if (fate === 'lost') throw new TypeError('terminated')
     if (fate === 'truncated') return { ...answer, text: answer.text.slice(0, dice.below(answer.text.length)) }
-    this.#keepCookies(answer.headers)
+    // Nobody listens any more.
+    if (!signal.aborted && !this.#isDead) this.#keepCookies(answer.headers)
     return answer
   }
 

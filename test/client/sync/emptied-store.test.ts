@@ -41,6 +41,30 @@ t.test('the browser empties the store under an open tab: the next change fills i
   t.same(shown(reloaded), await person.stored(), 'the store is whole again')
 })
 
+t.test('what the channel says again to an emptied store is no step back', async (t) => {
+  const person = await people.person(t)
+  const { userId } = person.user
+  const a = person.device('a', { store: indexedDbStore(userId) })
+  const b = person.device('b')
+  await a.sync.start()
+  await until(() => a.network.socket !== undefined)
+  a.network.socket?.greet(person.world.time)
+  await b.sync.put(bookmark('x', 'one'))
+  await b.sync.syncNow()
+  const [event] = (await pullAll(person.user)).changes
+  const late = { type: 'sync', event, stamp: person.world.time }
+  await person.world.pass(1000)
+  await b.sync.put(bookmark('x', 'two'))
+  await b.sync.syncNow()
+  await a.sync.syncNow()
+  await empty(userId)
+  a.network.socket?.say(late)
+  await a.sync.put(bookmark('y', 'made then'))
+  await until(() => a.sync.status().waiting === 0)
+  t.same([shown(a), a.errors], [{ x: 'two', y: 'made then' }, []])
+  t.equal(a.sync.seen(), person.world.time, 'everything was pulled again')
+})
+
 t.test('edits that wait survive the emptied store, and so does one that is made then', async (t) => {
   const { person, userId, a } = await synced(t)
   a.network.fate = down
@@ -165,6 +189,21 @@ t.test(
     t.match(a.conflicts, [{ id: 'p', mine: { title: 'waits' }, theirs: { title: 'by the other' } }])
   },
 )
+
+t.test('another tab fills the emptied store: conflicts that nobody has resolved remain', async (t) => {
+  const { person, userId, a } = await synced(t)
+  await a.sync.update('p', { title: 'lost' })
+  await a.sync.put(bookmark('p', 'later'), { seen: bookmark('p', 'title of p') })
+  const conflict = { id: 'p', fields: ['title'], mine: { title: 'lost' }, theirs: { title: 'later' } }
+  t.match(a.sync.conflicts(), [conflict])
+  await a.sync.syncNow()
+  await empty(userId)
+  const other = person.device('a', { store: indexedDbStore(userId) })
+  await other.sync.syncNow()
+  await a.sync.syncNow()
+  await until(() => other.sync.conflicts().length > 0)
+  t.match([a.sync.conflicts(), other.sync.conflicts()], [[conflict], [conflict]])
+})
 
 t.test('the browser empties the store in the middle of an edit: the rest is stored again', async (t) => {
   const person = await people.person(t)

@@ -65,7 +65,7 @@ export async function takeMessages(
   const opened = new Map((await openEvents(parts, events, signal)).map((one) => [one.event, one]))
   const ids = [...new Set(messages.map(({ event }) => event.entity_id))]
   return parts.replica.commit(ids, 'remote', (draft) => {
-    if (draft.meta.cursor < since) return 'doubt'
+    if (draft.meta.cursor < since || isIncomplete(draft.meta)) return 'doubt'
     for (const { event, stamp } of messages) {
       const one = opened.get(event)
       // Received twice, or already pulled.
@@ -151,6 +151,11 @@ function certainlyDescends({ overwritten = [] }: SyncEvent, { device_id, timesta
   return overwritten.every(
     (one) => one.timestamp < timestamp || (one.timestamp === timestamp && one.device_id < device_id),
   )
+}
+
+/** Whether the browser has emptied the store, and not everything was pulled again. What is known is then newer than the cursor. */
+export function isIncomplete({ cursor, pulled }: Meta): boolean {
+  return cursor < pulled
 }
 
 /** The name of the entity that an event concerns. */

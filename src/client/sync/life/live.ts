@@ -1,6 +1,6 @@
 import { pullAll } from '../exchange/pull.ts'
 import { pushAll } from '../exchange/push.ts'
-import { type StampedEvent, takeMessages } from '../exchange/take.ts'
+import { isIncomplete, type StampedEvent, takeMessages } from '../exchange/take.ts'
 import { correctClock } from '../store/service-clock.ts'
 import { Channel } from './channel.ts'
 import type { Engine } from './engine.ts'
@@ -61,7 +61,8 @@ async function takeAndPush(
   { opened, since }: Position,
   signal: AbortSignal,
 ): Promise<void> {
-  if (messages.length > 0 || engine.replica.meta.cursor < since) {
+  const { meta } = engine.replica
+  if (messages.length > 0 || meta.cursor < since || isIncomplete(meta)) {
     const isOlder = messages.some(({ stamp }) => stamp <= opened)
     const outcome = isOlder ? 'doubt' : await takeMessages(engine, messages, since, signal)
     if (outcome === 'doubt') await pullAll(engine, signal)
