@@ -1,8 +1,10 @@
 /**
  * Two to four devices of one person, with tabs, against the real service over a bad network: answers are lost, doubled,
  * cut off or a portal's page, clocks are hours off and jump, tabs and browsers are killed, the storage is full or emptied,
- * the person signs out and in again. In the end all is the same everywhere, and every edit is accounted for: it is at the
- * service, or followed by one that saw it, or some device was told, or its caller was.
+ * the person signs out and in again, the service goes back to a backup. In the end all is the same everywhere, and every
+ * edit is accounted for: it is at the service, or followed by one that saw it, or some device was told, or its caller was.
+ *
+ * The quick depth always has the same runs, the deep one others each time.
  *
  * SEED=<number> repeats one run, as a failure prints it, and says what happened; with RUNS=<number>, that many from there.
  */
@@ -22,7 +24,7 @@ const app = await buildApp({ teardown: (end) => endings.push(end as () => Promis
 // The runs are about devices, not about disks.
 await app.context.database.db.executeQuery(CompiledQuery.raw('pragma synchronous = off'))
 
-const first = SEED === undefined ? randomInt(2 ** 31) : Number(SEED)
+const first = SEED === undefined ? depth(80_000, randomInt(2 ** 31)) : Number(SEED)
 const count = Number(RUNS ?? (SEED === undefined ? depth(100, 2000) : 1))
 const failed: { SEED: number; failures: string[] }[] = []
 let seed = first

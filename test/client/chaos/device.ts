@@ -28,6 +28,8 @@ export interface Parts {
   /** Decides what devices, disks and connections meet. */
   dice: Dice
   onPush(body: PushBody): void
+  /** Whether the service was put back to a backup. */
+  hasGoneBack(): boolean
   /** What must not happen has happened. */
   fail(what: string, details: unknown): void
 }
@@ -105,7 +107,7 @@ export class Device {
   }
 
   openTab(): void {
-    const { userId, world, dice, ledger, fail } = this.#parts
+    const { userId, world, dice, ledger, fail, hasGoneBack } = this.#parts
     const { store, kill } = this.disk.open({ shared: this.#isShared })
     const { locks, kill: releaseLocks } = this.#locks.tab()
     const channel = this.#air.port()
@@ -134,6 +136,7 @@ export class Device {
     }
     sync.on('conflict', (conflict) => ledger.tell(conflict))
     sync.on('error', ({ error }) => {
+      if (error.name === 'RollbackError' && hasGoneBack()) return
       if (!expectedErrors.includes(error.name)) fail(`${this.id} reports ${error.name}`, error.stack)
     })
     this.tabs.push(tab)

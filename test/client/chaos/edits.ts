@@ -1,8 +1,8 @@
 import type { PlaintextBookmark } from '../../../src/client/bookmark.ts'
+import type { Sync } from '../../../src/client/sync.ts'
 import { settled } from '../sync/turns.ts'
 import type { Device, Tab } from './device.ts'
 import type { Happening } from './events.ts'
-import { later } from './later.ts'
 import type { Run } from './run.ts'
 
 /** Ids that several devices may give to a bookmark of their own. */
@@ -70,7 +70,7 @@ export const edits = {
     const patch = aPatch(run, tab, tab.sync.get(id))
     run.note(`${id} ${Object.keys(patch).join(' ')}`)
     let answer = (_: 'kept' | 'refused') => {}
-    const updated = later(tab.sync).update(id, (current) => {
+    const updated = tab.sync.update(id, (current) => {
       answer('refused')
       answer = ledger.begin(device.id, id, patch, current)
       return patch
@@ -98,14 +98,14 @@ export const edits = {
   async resolve(run, device, tab) {
     await editable(device)
     const { dice, ledger } = run
-    const conflicts = later(tab.sync).conflicts()
+    const conflicts = tab.sync.conflicts()
     if (conflicts.length === 0) return
     const { id } = dice.pick(conflicts)
     const choice = dice.pick(['mine', 'theirs'] as const)
     run.note(`${id} ${choice}`)
     const own = choice === 'mine' ? conflicts.filter((conflict) => conflict.id === id) : []
     const answers = own.map(({ mine }) => ledger.repeat(device.id, id, mine, tab.sync.get(id)))
-    follow(device, tab, 'resolve', later(tab.sync).resolve(id, choice), (outcome) => {
+    follow(device, tab, 'resolve', tab.sync.resolve(id, choice), (outcome) => {
       for (const answer of answers) answer(outcome)
     })
   },
@@ -114,6 +114,11 @@ export const edits = {
 /** `put` takes whole bookmarks: two at once, in two tabs, would be made on the same one. */
 export async function editable({ open, tabs }: Device): Promise<void> {
   if (open.size > 0 || tabs.length > 1) await settled()
+}
+
+/** The user approves the deletes that they are shown. */
+export function approveShown(sync: Sync): Promise<void> {
+  return sync.approveDeletions(sync.status().heldDeletions?.count ?? 0)
 }
 
 function follow(

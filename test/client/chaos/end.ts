@@ -2,7 +2,7 @@ import type { PlaintextBookmark } from '../../../src/client/bookmark.ts'
 import type { TreeNode } from '../../../src/client/tree.ts'
 import { settled } from '../sync/turns.ts'
 import type { Device } from './device.ts'
-import { approveShown, can, later } from './later.ts'
+import { approveShown } from './edits.ts'
 import type { Run } from './run.ts'
 
 /** After a quiet time on a good network all devices show what the service holds, and every edit is accounted for. */
@@ -37,7 +37,7 @@ async function quietTime(run: Run): Promise<void> {
   // The second time each hears of what the others had to send the first time.
   for (const { tabs } of [...devices, ...devices]) {
     for (const { sync } of tabs.slice(0, 1)) {
-      if (can.quarantine) await finish(run, 'retry', later(sync).retryQuarantined())
+      await finish(run, 'retry', sync.retryQuarantined())
       await finish(run, 'syncNow', sync.syncNow())
       await finish(run, 'approveDeletions', approveShown(sync))
     }

@@ -1,11 +1,10 @@
 import { settled, turns } from '../sync/turns.ts'
 import type { Device, Tab } from './device.ts'
-import { editable, edits } from './edits.ts'
-import { approveShown, can, later } from './later.ts'
+import { approveShown, editable, edits } from './edits.ts'
 import type { Run } from './run.ts'
 import { type Weather, weathers } from './wire.ts'
 
-/** What can happen, and how likely it is compared to the others. 0: the client cannot do it yet. */
+/** What can happen, and how likely it is compared to the others. */
 export const weights = {
   put: 26,
   move: 8,
@@ -35,13 +34,13 @@ export const weights = {
   reject: 1,
   refuse: 1,
   accept: 2,
-  update: can.merge ? 14 : 0,
-  together: can.merge ? 5 : 0,
-  resolve: can.merge ? 3 : 0,
-  retryRefused: can.quarantine ? 2 : 0,
-  dropRefused: can.quarantine ? 1 : 0,
-  backUp: can.outliveRestores ? 2 : 0,
-  restore: can.outliveRestores ? 2 : 0,
+  update: 14,
+  together: 5,
+  resolve: 3,
+  retryRefused: 2,
+  dropRefused: 1,
+  backUp: 4,
+  restore: 4,
 }
 
 export type EventName = keyof typeof weights
@@ -137,13 +136,11 @@ export const events: Record<EventName, Happening> = {
   accept(_, { line }) {
     line.refused.clear()
   },
-  retryRefused: (_, device, tab) => device.call('retry', tab, later(tab.sync).retryQuarantined()),
+  retryRefused: (_, device, tab) => device.call('retry', tab, tab.sync.retryQuarantined()),
   dropRefused({ ledger }, device, tab) {
-    const ids = later(tab.sync)
-      .quarantined()
-      .map(({ id }) => id)
+    const ids = tab.sync.quarantined().map(({ id }) => id)
     ledger.drop(device.id, ids)
-    device.call('drop', tab, later(tab.sync).dropQuarantined(ids))
+    device.call('drop', tab, tab.sync.dropQuarantined(ids))
   },
 
   backUp: (run) => run.backUp(),

@@ -31,7 +31,8 @@ export class Run {
   readonly failures: string[] = []
   readonly #app: TestApp
   #uniques = 0
-  #restore = async () => {}
+  #restore: (() => Promise<void>) | undefined
+  #hasGoneBack = false
 
   constructor(app: TestApp, user: TestUser, name: string, seed: number) {
     this.#app = app
@@ -50,6 +51,7 @@ export class Run {
       onPush: ({ changes }: PushBody) => {
         for (const change of changes) this.#arrive(change)
       },
+      hasGoneBack: () => this.#hasGoneBack,
       fail: (what: string, details: unknown) => this.fail(what, details),
     }
     this.devices = Array.from({ length: dice.between(2, 4) }, (_, index) => {
@@ -77,8 +79,11 @@ export class Run {
   }
 
   /** The operator puts the service back to where it was at the last backup. */
-  restore(): Promise<void> {
-    return this.#restore()
+  async restore(): Promise<void> {
+    if (!this.#restore) return
+    this.ledger.restore(await this.readService())
+    await this.#restore()
+    this.#hasGoneBack = true
   }
 
   /** Adds to what the journal says of the event. */
@@ -108,9 +113,9 @@ export class Run {
   }
 
   #arrive(change: PushBody['changes'][number]): void {
-    const { entity_id: id, operation } = change
+    const { id: event, entity_id: id, device_id: device, operation } = change
     try {
-      this.ledger.arrive(id, operation === 'delete' ? null : open(change))
+      this.ledger.arrive({ event, device, id }, operation === 'delete' ? null : open(change))
     } catch {
       this.fail('A record was sealed with another key', id)
     }
@@ -131,6 +136,6 @@ function open({
   entity_id: id,
   encrypted_data = '',
   data_hash = '',
-}: Omit<PushBody['changes'][number], 'id' | 'operation'>) {
+}: Omit<PushBody['changes'][number], 'id' | 'operation' | 'device_id'>) {
   return decryptBookmark(keys, { id, encrypted_data, data_hash })
 }
