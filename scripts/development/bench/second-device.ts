@@ -1,16 +1,16 @@
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { build } from 'esbuild'
 import { createClient } from '../../../src/client/api.ts'
-import type { PlaintextBookmark } from '../../../src/client/bookmark.ts'
 import { deriveKeys } from '../../../src/client/keys.ts'
 import { memoryStore } from '../../../src/client/sync/store/memory.ts'
 import { createSync } from '../../../src/client/sync.ts'
 import { unwrap } from '../../../src/client/unwrap.ts'
 import { launchChromium, NoChromiumError } from '../servers/chromium.ts'
 import { type FirstSync, firstSync } from './first-sync.ts'
+import { makeBookmarks } from './make-bookmarks.ts'
 
 const count = 20_000
 const page = fileURLToPath(new URL('first-sync-page.ts', import.meta.url))
@@ -31,7 +31,7 @@ export async function measureSecondDevice(origin: string, session: string, repor
   const owner = { keys: deriveKeys(masterKey), userId }
 
   const first = createSync({ client, ...owner, deviceId: 'first', store: memoryStore() })
-  await first.importBookmarks(makeBookmarks())
+  await first.importBookmarks(makeBookmarks(count))
   await first.syncNow()
   await first.stop()
 
@@ -83,22 +83,4 @@ async function inChromium(
   } finally {
     await browser.close()
   }
-}
-
-/** Bookmarks of a realistic length, in folders of fifty. */
-function makeBookmarks(): PlaintextBookmark[] {
-  const folders = Array.from({ length: count / 50 }, () => randomUUID())
-  return Array.from({ length: count }, (_, index) => {
-    const id = folders[index / 50] ?? randomUUID()
-    const dateAdded = new Date(1_600_000_000_000 + index * 3_600_000).toISOString()
-    const common = { id, source: 'bookmarks' as const, dateAdded, position: `a${index}` }
-    if (folders[index / 50]) return { ...common, title: `Folder ${index / 50}` }
-    const path = `articles/${index}/how-to-keep-bookmarks-in-step`.slice(0, 20 + (index % 30))
-    return {
-      ...common,
-      title: `How to keep bookmarks in step, part ${index}`,
-      url: `https://www.example.org/${path}`,
-      parentId: folders[Math.floor(index / 50)] as string,
-    }
-  })
 }
