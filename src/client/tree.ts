@@ -26,17 +26,27 @@ export function buildTree(
   bookmarks: Iterable<Readonly<PlaintextBookmark>>,
   changedAt: (id: string) => number = () => 0,
 ): TreeNode[] {
+  return sortIntoFolders(bookmarks, changedAt).top
+}
+
+/** Like `buildTree`. Also returns all nodes by id, and the folder around each folder. */
+export function sortIntoFolders(
+  bookmarks: Iterable<Readonly<PlaintextBookmark>>,
+  changedAt: (id: string) => number,
+): { top: TreeNode[]; nodes: Map<string, TreeNode>; parents: Parents } {
   const nodes = new Map<string, TreeNode>()
   for (const bookmark of bookmarks) nodes.set(bookmark.id, { bookmark, children: [] })
   const parents = findParents(nodes)
   cutCycles(parents, changedAt)
   const top: TreeNode[] = []
   for (const node of nodes.values()) {
-    const siblings = parents.get(node)?.children ?? top
+    const parent = parents.has(node) ? parents.get(node) : folderAround(node, nodes)
+    const siblings = parent?.children ?? top
     siblings.push(node)
   }
-  for (const siblings of [top, ...[...nodes.values()].map(({ children }) => children)]) siblings.sort(inOrder)
-  return top
+  top.sort(inOrder)
+  for (const { children } of parents.keys()) children.sort(inOrder)
+  return { top, nodes, parents }
 }
 
 /**
@@ -74,14 +84,20 @@ export function isPosition(position: unknown): position is string {
   }
 }
 
+/** The folder around each folder: only these can be inside each other. */
 type Parents = Map<TreeNode, TreeNode | undefined>
 
 function findParents(nodes: Map<string, TreeNode>): Parents {
-  const folderOf = ({ bookmark }: TreeNode) => {
-    const parent = nodes.get(bookmark.parentId ?? '')
-    return parent && kindOf(parent.bookmark) === 'folder' ? parent : undefined
+  const parents: Parents = new Map()
+  for (const node of nodes.values()) {
+    if (kindOf(node.bookmark) === 'folder') parents.set(node, folderAround(node, nodes))
   }
-  return new Map([...nodes.values()].map((node) => [node, folderOf(node)]))
+  return parents
+}
+
+function folderAround({ bookmark }: TreeNode, nodes: Map<string, TreeNode>): TreeNode | undefined {
+  const parent = nodes.get(bookmark.parentId ?? '')
+  return parent && kindOf(parent.bookmark) === 'folder' ? parent : undefined
 }
 
 function cutCycles(parents: Parents, changedAt: (id: string) => number): void {

@@ -15,7 +15,7 @@ export interface Place {
   before?: string | undefined
 }
 
-export function readTree(replica: Replica): TreeNode[] {
+function readTree(replica: Replica): TreeNode[] {
   return buildTree(replica.live.values(), (id) => viewOf(replica.rows.get(id)).timestamp)
 }
 

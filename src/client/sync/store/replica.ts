@@ -110,7 +110,7 @@ export class Replica {
   async wipe({ discardUnsent, begin }: { discardUnsent: boolean; begin(): void }): Promise<void> {
     const { store } = this.#parts
     const seen = await this.#inTurn(async () => {
-      const stored = completed(await store.load())
+      const stored = await completed(await store.load())
       const isEmptied = this.#isEmptied(stored.meta)
       // If the browser has emptied the store, this copy holds what there was.
       const { rows } = isEmptied ? this.#join(stored.rows) : stored
@@ -159,7 +159,7 @@ export class Replica {
   ): Promise<T> {
     for (;;) {
       const done = await this.#inTurn(async () => {
-        const { meta, rows } = completed(await read())
+        const { meta, rows } = await completed(await read())
         if (this.#isEmptied(meta)) return undefined
         this.#wasStored = meta !== undefined
         return { result: await task({ meta: meta ?? newMeta(this.#parts.userId), rows }) }
@@ -198,7 +198,7 @@ export class Replica {
     // A tab that is signing out has emptied the store on purpose, and will have closed this copy.
     await tabs.exclusively('sign-out', async () => {}, this.#closed.signal)
     const report = await this.#inTurn(async () => {
-      const { meta, rows } = completed(await store.load())
+      const { meta, rows } = await completed(await store.load())
       if (!this.#isEmptied(meta)) return undefined
       const joined = this.#join(rows)
       const next = await this.#write(joined.changed, meta ?? fromStart(this.meta))
@@ -223,8 +223,13 @@ export class Replica {
   async #adoptAll({ meta, rows }: Stored & { meta: Meta }): Promise<string[]> {
     const { userId } = this.#parts
     if (meta.userId !== userId) throw new Error(`The store is another user's: ${meta.userId}`)
-    const stored = new Set(rows.map(({ id }) => id))
-    const gone = [...this.rows.keys()].filter((id) => !stored.has(id)).map(blankRow)
+    const stored = new Set<string>()
+    await paced(rows, ({ id }) => stored.add(id), this.#closed.signal)
+    const gone: Row[] = []
+    const addGone = (id: string) => {
+      if (!stored.has(id)) gone.push(blankRow(id))
+    }
+    await paced(this.rows.keys(), addGone, this.#closed.signal)
     const changed = await this.#adopt([...rows, ...gone], meta)
     // By number: comparing thousands of event ids would block the page.
     const times = [...this.waiting].map((id) => ({ id, time: this.rows.get(id)?.waiting[0]?.change.timestamp ?? 0 }))

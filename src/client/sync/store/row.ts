@@ -1,4 +1,5 @@
 import type { PlaintextBookmark } from '../../bookmark.ts'
+import { paced } from '../../timing/paced.ts'
 import type { Meta, Row, Stored, Version, Waiting } from './store.ts'
 
 /** What the user sees of a row. */
@@ -28,11 +29,10 @@ export function isBlank({ version, waiting, held, unreadable, conflicts }: Row):
 }
 
 /** What was stored, with defaults for what earlier versions of this package did not store. */
-export function completed({ meta, rows }: Stored): Stored {
-  return {
-    meta: meta && { ...blankMeta(meta.userId), ...meta },
-    rows: rows.map((row) => ({ ...blankRow(row.id), ...row })),
-  }
+export async function completed({ meta, rows: stored }: Stored): Promise<Stored> {
+  const rows: Row[] = []
+  await paced(stored, (row) => rows.push({ ...blankRow(row.id), ...row }))
+  return { meta: meta && { ...blankMeta(meta.userId), ...meta }, rows }
 }
 
 export function blankMeta(userId: string): Meta {

@@ -1,8 +1,8 @@
 import type { PlaintextBookmark } from '../../bookmark.ts'
 import { kindOf } from '../../bookmark-file/tree.ts'
-import { inOrder, type TreeNode } from '../../tree.ts'
-import { readTree } from '../edits/move.ts'
+import { inOrder, sortIntoFolders, type TreeNode } from '../../tree.ts'
 import type { Replica } from '../store/replica.ts'
+import { viewOf } from '../store/row.ts'
 
 /** With more changes than this, building the tree anew is faster. */
 const mostPatches = 100
@@ -49,23 +49,25 @@ export class TreeCache {
   }
 
   #build(): void {
-    const built = readTree(this.#replica)
-    const before = this.#nodes
-    this.#nodes = new Map()
+    const { live, rows } = this.#replica
+    const { top, nodes, parents } = sortIntoFolders(live.values(), (id) => viewOf(rows.get(id)).timestamp)
     this.#parents = new Map()
+    for (const [{ bookmark }, parent] of parents) if (parent) this.#parents.set(bookmark.id, parent.bookmark.id)
+    const before = this.#nodes
+    this.#nodes = nodes
+    this.#top = before.size > 0 ? this.#reuse(before, top) : top
+  }
+
+  /** Puts the nodes from before in place of the same new ones; returns the top level. */
+  #reuse(before: Map<string, TreeNode>, built: TreeNode[]): TreeNode[] {
     const all = [...built]
-    for (const { bookmark, children } of all) {
-      for (const child of children) {
-        all.push(child)
-        if (kindOf(child.bookmark) === 'folder') this.#parents.set(child.bookmark.id, bookmark.id)
-      }
-    }
+    for (const { children } of all) for (const child of children) all.push(child)
     // From the bottom up: a node is the same as before if all of its children are.
     for (const node of all.reverse()) {
       const { id } = node.bookmark
       this.#nodes.set(id, reuse(before.get(id), node, this.#nodesOf(node.children)))
     }
-    this.#top = reuseList(this.#top, this.#nodesOf(built))
+    return reuseList(this.#top, this.#nodesOf(built))
   }
 
   #nodesOf(children: readonly TreeNode[]): TreeNode[] {
