@@ -34,11 +34,14 @@ const entry = resolve(import.meta.dirname, 'test/process.ts')
 
 await mkdir('.tap', { recursive: true })
 await rm(output, { force: true })
-await buildForTests()
+const built = buildForTests()
+// Reported below, once the servers can be stopped.
+built.catch(() => {})
 await using servers = await startServers({
   withMinio: named.length === 0,
   withPostgres: processes.some(({ database }) => database === 'Postgres'),
 })
+await built
 const report = new Report()
 t.setTimeout(0)
 // Many tests mostly wait: for a process to stop, a socket to close, a store to answer.

@@ -1,5 +1,6 @@
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
+import { once } from 'node:events'
 import { glob, readFile, rm, writeFile } from 'node:fs/promises'
 
 /** The sources of dist/web and dist/docs. */
@@ -18,7 +19,8 @@ export async function buildForTests(): Promise<void> {
   const hash = await hashSources()
   if ((await readFile(stamp, 'utf8').catch(() => '')) === hash) return
   await rm(stamp, { force: true })
-  const { status } = spawnSync(process.execPath, ['scripts/package/build.ts', 'web', 'docs'], { stdio: 'inherit' })
+  const building = spawn(process.execPath, ['scripts/package/build.ts', 'web', 'docs'], { stdio: 'inherit' })
+  const [status] = await once(building, 'close')
   if (status !== 0) throw new Error('dist/web and dist/docs could not be built')
   await writeFile(stamp, hash)
 }

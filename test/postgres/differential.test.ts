@@ -13,7 +13,7 @@ import { sharedMinio } from '../support/minio.ts'
 import { folder } from '../support/service.ts'
 import type { Task } from './differential/compare.ts'
 
-const scripts = depth(50, 2000)
+const scripts = depth(30, 2000)
 const { DIFFERENTIAL_SEED, DIFFERENTIAL_PATH } = process.env
 const workers = DIFFERENTIAL_SEED === undefined ? 2 : 1
 

@@ -16,7 +16,7 @@ const list = bookmarksOf(listedIds, [...listedIds, ...existingIds, 'gone'])
 /** Its ids are new, as those of a file are. */
 const file = bookmarksOf([...'uvwxyz'], [...'uvwxyz', ...existingIds, 'gone'])
 const rules = fc.constantFrom<ImportRules>({}, { duplicates: 'keep' })
-const numRuns = depth(1000, 30_000)
+const numRuns = depth(200, 30_000)
 
 t.test('importing any list a second time changes nothing, nor does importing a file that is read again', async (t) => {
   const isFirst = fc.asyncProperty(existing, list, async (before, list) =>

@@ -43,7 +43,7 @@ t.test('Random walk', async (t) => {
     await walk({ app, user, keys, steps, hours, luck })
   })
   await fc.assert(property, {
-    numRuns: depth(45, 1000),
+    numRuns: depth(15, 1000),
     endOnFailure: WALK_SHRINK === undefined,
     ...(WALK_SEED && { seed: Number(WALK_SEED) }),
     ...(WALK_PATH && { path: WALK_PATH }),
