@@ -157,7 +157,8 @@ t.test('a backup brings back what is gone, and with overwrite what has changed',
   await a.sync.syncNow()
   t.same(await a.sync.restoreExport(backup), { imported: 2, existing: ['z', 'v'], failed: [] })
   t.same(shown(a), { new: 'new', v: 'backed up', x: 'backed up', y: 'backed up', z: 'changed' })
-  await a.sync.restoreExport(backup, { overwrite: true })
+  const overwritten = await a.sync.restoreExport(backup, { overwrite: true })
+  t.same(overwritten, { imported: 1, existing: ['x', 'y', 'v'], failed: [] }, 'only what differs')
   await a.sync.syncNow()
   await b.sync.syncNow()
   const all = { new: 'new', v: 'backed up', x: 'backed up', y: 'backed up', z: 'backed up' }

@@ -6,6 +6,7 @@ import type { TreeNode } from '../../tree.ts'
 import { viewOf } from '../store/row.ts'
 import type { Row } from '../store/store.ts'
 import type { Tabs } from '../store/tabs.ts'
+import type { Edit } from './edit.ts'
 import { type ImportPlan, type ImportRules, planImport } from './import-plan.ts'
 import { type EditParts, queueEdits } from './queue.ts'
 import { type SealedEdit, sealOne } from './seal.ts'
@@ -58,11 +59,15 @@ export async function restoreList(
   { overwrite = false, ...options }: RestoreOptions,
 ): Promise<ImportReport> {
   const inTheirPlaces = { added: new Map(bookmarks.map((bookmark) => [bookmark, bookmark])), placed: [] }
-  return queueAccepted(parts, bookmarks, options, overwrite ? () => true : isMissing, inTheirPlaces)
+  return queueAccepted(parts, bookmarks, options, overwrite ? differs : isMissing, inTheirPlaces)
 }
 
 function isMissing(row: Row): boolean {
   return viewOf(row).bookmark === null
+}
+
+function differs(row: Row, { sealed }: Edit): boolean {
+  return viewOf(row).data_hash !== sealed?.data_hash
 }
 
 /** Queues all bookmarks in one step: a reload before it has finished leaves none, a later one loses none. */
@@ -70,7 +75,7 @@ async function queueAccepted(
   parts: EditParts,
   bookmarks: readonly PlaintextBookmark[],
   { signal, onProgress }: Pick<ImportOptions, 'signal' | 'onProgress'>,
-  accepts: (row: Row) => boolean,
+  accepts: (row: Row, edit: Edit) => boolean,
   { added, placed }: ImportPlan,
 ): Promise<ImportReport> {
   const edits = new Map<string, SealedEdit>()
@@ -99,10 +104,10 @@ async function queueAccepted(
   signal?.throwIfAborted()
   const moves: SealedEdit[] = []
   await paced(placed, (bookmark) => moves.push(...sealIfFits(parts.keys, bookmark)), signal)
-  const accepted = (row: Row) => {
+  const accepted = (row: Row, edit: Edit) => {
     // Only where the bookmark is still as it was when its position was found.
     if (hashes.has(row.id)) return hashes.get(row.id) === viewOf(row).data_hash
-    const isAccepted = accepts(row)
+    const isAccepted = accepts(row, edit)
     if (!isAccepted) existing.push(row.id)
     return isAccepted
   }

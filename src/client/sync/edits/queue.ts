@@ -25,14 +25,14 @@ export async function queueEdits(
   parts: EditParts,
   edits: readonly Edit[],
   cursor: number,
-  accepts: (row: Row) => boolean = () => true,
+  accepts: (row: Row, edit: Edit) => boolean = () => true,
 ): Promise<void> {
   if (edits.length === 0) return
   const ids = edits.map(({ id }) => id)
   await parts.replica.commit(ids, 'local', (draft) =>
     paced(edits, (edit) => {
       const row = draft.get(edit.id)
-      if (accepts(row)) applyEdit(draft, row, edit, parts, { cursor })
+      if (accepts(row, edit)) applyEdit(draft, row, edit, parts, { cursor })
     }),
   )
 }
