@@ -2,7 +2,7 @@
  * `npm test` runs all tests in a few parallel processes; tap counts the results and writes its output to .tap/tests.tap.
  *
  *   npm test                   the quick depth, which takes minutes
- *   npm test -- --deep         the full depth: 2,000 random days of devices, 50 times kill -9, an export of 1 GB
+ *   npm test -- --deep         the full depth: 1,000 random walks, 50 times kill -9, an export of 1 GB
  *   npm test -- FILE ...       only these files
  */
 import { createWriteStream } from 'node:fs'

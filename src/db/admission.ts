@@ -39,21 +39,16 @@ export function createAdmission(): Admission {
   async function turnOf(owner: string): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     let isRefused = false
-    const late = setTimeout(() => {
-      isRefused = true
-      reject(new ServiceError('Overloaded'))
-    }, maxWaitMs)
     const begin = () => {
       clearTimeout(late)
       resolve()
       return !isRefused
     }
-    try {
-      queue.add(owner, { begin })
-    } catch (error) {
-      clearTimeout(late)
-      throw error
-    }
+    queue.add(owner, { begin })
+    const late = setTimeout(() => {
+      isRefused = true
+      reject(new ServiceError('Overloaded'))
+    }, maxWaitMs)
     admit()
     return promise
   }

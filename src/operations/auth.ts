@@ -85,7 +85,10 @@ export const authOperations: Operations<
   },
 }
 
-/** Without tokens if another program on the user's machine must do it. In the contract's order: the exchange, the user's row, then (in the caller) the cookies and the redirect. */
+/**
+ * In the contract's order: the exchange, the user's row, then (in the caller) the cookies and the redirect. No tokens: a
+ * program on the user's machine has started the sign-in, and completes it.
+ */
 async function complete({ cookie, query, isMalformed }: OperationRequest<'completeLogin'>, parts: Parts) {
   const returnTo = isMalformed ? null : parseReturnTo(query.state, parts.config.origins)
   const [newest, ...others] = returnTo === query.state ? await findAttempts(parts, cookie, returnTo) : []
