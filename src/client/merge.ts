@@ -1,5 +1,5 @@
 import type { PlaintextBookmark } from './bookmark.ts'
-import { isEqual } from './sync/view/equal.ts'
+import { isEqual } from './equal.ts'
 
 export interface MergedBookmark {
   bookmark: PlaintextBookmark

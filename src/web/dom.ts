@@ -54,6 +54,13 @@ async function whileBusy(control: HTMLButtonElement | null, action: () => unknow
   }
 }
 
+/** Shows a dialog above the page until it is closed. */
+export function showDialog(dialog: HTMLDialogElement): void {
+  dialog.addEventListener('close', () => dialog.remove())
+  document.body.append(dialog)
+  dialog.showModal()
+}
+
 /** Shows a message in the open dialog, else at the bottom of the page, and announces it to screen readers. */
 export function tell(text: string, role: 'status' | 'alert' = 'status'): void {
   const told = element('p', { role, className: `told ${role}` }, text)

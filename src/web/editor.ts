@@ -1,6 +1,6 @@
 import { v7 as uuidv7 } from 'uuid'
 import type { PlaintextBookmark, Sync, TreeNode } from '../client/index.ts'
-import { element, field, form } from './dom.ts'
+import { element, field, form, showDialog } from './dom.ts'
 
 /** A dialog for a new bookmark or folder, or for an existing one. */
 export function openEditor(sync: Sync, edited: 'link' | 'folder' | PlaintextBookmark): void {
@@ -46,9 +46,7 @@ export function openEditor(sync: Sync, edited: 'link' | 'folder' | PlaintextBook
       ),
     ),
   )
-  dialog.addEventListener('close', () => dialog.remove())
-  document.body.append(dialog)
-  dialog.showModal()
+  showDialog(dialog)
 }
 
 /** Every folder that the bookmark can be moved to: not itself, nor a folder inside it. */

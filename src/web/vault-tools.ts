@@ -1,5 +1,5 @@
 import { changeVaultPassphrase, replaceRecoveryCode } from '../client/index.ts'
-import { button, element, form, tell } from './dom.ts'
+import { button, element, form, showDialog, tell } from './dom.ts'
 import { credentialFields, newPassphraseField, readCredentials, recoveryCode, type VaultOwner } from './vault.ts'
 
 /** A new recovery code, and another passphrase. Both ask for the current one or the other. */
@@ -48,9 +48,7 @@ function openDialog(
   const send = element('button', { type: 'submit', className: 'primary' }, action)
   const buttons = element('div', { className: 'bar' }, send, cancelButton(dialog))
   dialog.append(form(submit, { className: 'fields' }, ...fields, buttons))
-  dialog.addEventListener('close', () => dialog.remove())
-  document.body.append(dialog)
-  dialog.showModal()
+  showDialog(dialog)
   return dialog
 }
 

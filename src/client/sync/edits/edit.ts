@@ -3,7 +3,7 @@ import type { PlaintextBookmark } from '../../bookmark.ts'
 import type { SealedRecord } from '../../record.ts'
 import type { Clock } from '../../timing/clock.ts'
 import type { Draft } from '../store/draft.ts'
-import { releaseHeld, viewOf } from '../store/row.ts'
+import { latestTimestamp, releaseHeld, viewOf } from '../store/row.ts'
 import { nextTick } from '../store/service-clock.ts'
 import type { Row, Waiting } from '../store/store.ts'
 
@@ -66,13 +66,12 @@ function editRow(row: Row, edit: Edit, context: EditContext): Row {
 function toWaiting(row: Row, edit: Edit, context: EditContext): Waiting {
   const { userId, deviceId, tick, cursor, above = 0 } = context
   const last = row.waiting.at(-1)
-  const known = [row.version, row.held, row.unreadable, last?.change].map((version) => version?.timestamp ?? 0)
   const change = {
     id: uuidv7(),
     user_id: userId,
     entity_type: 'bookmark' as const,
     entity_id: edit.id,
-    timestamp: Math.max(tick, above + 1, ...known.map((timestamp) => timestamp + 1)),
+    timestamp: Math.max(tick, above + 1, latestTimestamp(row, last ? [last.change] : []) + 1),
     device_id: deviceId,
     base: baseOf(row, cursor),
   }

@@ -2,12 +2,12 @@ import type { OpenedExport, PlaintextBookmark } from '../../bookmark.ts'
 import { RecordError } from '../../errors.ts'
 import type { Keys } from '../../keys.ts'
 import { paced } from '../../timing/paced.ts'
-import type { TreeNode } from '../../tree.ts'
 import { viewOf } from '../store/row.ts'
 import type { Row } from '../store/store.ts'
 import type { Tabs } from '../store/tabs.ts'
 import type { Edit } from './edit.ts'
 import { type ImportPlan, type ImportRules, planImport } from './import-plan.ts'
+import type { MoveParts } from './move.ts'
 import { type EditParts, queueEdits } from './queue.ts'
 import { type SealedEdit, sealOne } from './seal.ts'
 
@@ -31,9 +31,8 @@ export interface ImportReport {
   failed: { id: string; error: RecordError }[]
 }
 
-interface ImportParts extends EditParts {
+interface ImportParts extends MoveParts {
   tabs: Tabs
-  tree: { read(): readonly TreeNode[] }
 }
 
 /** Adds the bookmarks that do not exist yet. */

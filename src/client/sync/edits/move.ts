@@ -1,7 +1,6 @@
 import type { PlaintextBookmark } from '../../bookmark.ts'
-import { buildTree, placeBetween, type TreeNode } from '../../tree.ts'
+import { placeBetween, type TreeNode } from '../../tree.ts'
 import type { Draft } from '../store/draft.ts'
-import type { Replica } from '../store/replica.ts'
 import { viewOf } from '../store/row.ts'
 import { applyEdit } from './edit.ts'
 import type { EditParts } from './queue.ts'
@@ -15,20 +14,20 @@ export interface Place {
   before?: string | undefined
 }
 
-function readTree(replica: Replica): TreeNode[] {
-  return buildTree(replica.live.values(), (id) => viewOf(replica.rows.get(id)).timestamp)
+export interface MoveParts extends EditParts {
+  tree: { read(): readonly TreeNode[] }
 }
 
 /** More than these are sealed before it is their turn, without blocking the page. */
 const fewSiblings = 20
 
 /** @throws RangeError there is no such bookmark or folder, or the folder is inside the bookmark */
-export async function moveBookmark(parts: EditParts, id: string, place: Place): Promise<void> {
+export async function moveBookmark(parts: MoveParts, id: string, place: Place): Promise<void> {
   const { replica, keys } = parts
   const sealed = new Map<string, SealedEdit>()
   let positions = new Map<string, string>()
   const plan = () => {
-    positions = findPositions(replica, id, place)
+    positions = findPositions(parts, id, place)
     return [...positions.keys()]
   }
   const moved = (bookmark: PlaintextBookmark): PlaintextBookmark => {
@@ -55,9 +54,9 @@ export async function moveBookmark(parts: EditParts, id: string, place: Place): 
 }
 
 /** The positions that put the bookmark there, by id: its own, and those of siblings that need one. */
-function findPositions(replica: Replica, id: string, { parentId, before }: Place): Map<string, string> {
+function findPositions({ replica, tree }: MoveParts, id: string, { parentId, before }: Place): Map<string, string> {
   if (!replica.live.has(id)) throw new RangeError(`There is no bookmark ${id}`)
-  const siblings = findFolder(readTree(replica), parentId, id).map((node) => node.bookmark)
+  const siblings = findFolder(tree.read(), parentId, id).map((node) => node.bookmark)
   return placeBetween(
     siblings.filter((sibling) => sibling.id !== id),
     id,

@@ -1,6 +1,7 @@
 import type { Clock } from '../../timing/clock.ts'
 import type { Draft } from '../store/draft.ts'
 import type { Replica } from '../store/replica.ts'
+import { latestTimestamp } from '../store/row.ts'
 import { correctedNow, isAhead, nextTick } from '../store/service-clock.ts'
 import type { Refusal, Row, Waiting } from '../store/store.ts'
 
@@ -56,10 +57,9 @@ export async function markSent({ replica, userId, clock }: BatchParts, ids: read
 function restamped(draft: Draft, row: Row, change: Waiting['change'], clock: Clock): Waiting['change'] {
   if (!isAhead(change.timestamp, correctedNow(clock, draft.meta))) return change
   const earlier = row.waiting.map((one) => one.change).filter(({ id }) => id !== change.id)
-  const known = [row.version, row.held, row.unreadable, ...earlier].map((version) => version?.timestamp ?? 0)
   const tick = nextTick(clock, draft.meta)
   draft.setMeta({ lastTick: tick })
-  return { ...change, timestamp: Math.max(tick, ...known.map((time) => time + 1)) }
+  return { ...change, timestamp: Math.max(tick, latestTimestamp(row, earlier) + 1) }
 }
 
 /**

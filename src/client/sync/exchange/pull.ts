@@ -57,9 +57,10 @@ function startOf({ cursor, pulled }: Meta): number {
 /** Whether every change of this device that the service has accepted came back: the realtime channel does not bring them. */
 async function hasAccepted(replica: Replica, brought: ReadonlySet<string>): Promise<boolean> {
   const isMissing = ({ version, held, unreadable }: Row) => version?.confirmed === false && !held && !unreadable
-  const ids = [...replica.rows.values()]
-    .filter(isMissing)
-    .flatMap(({ id }) => (brought.has(`bookmark/${id}`) ? [] : id))
+  const ids = [...replica.unconfirmed].filter((id) => {
+    const row = replica.rows.get(id)
+    return row && isMissing(row) && !brought.has(`bookmark/${id}`)
+  })
   if (ids.length === 0) return true
   // In the store, another tab may have confirmed them.
   return replica.commit(ids, 'remote', (draft) => !ids.some((id) => isMissing(draft.get(id))))

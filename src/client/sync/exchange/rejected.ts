@@ -2,7 +2,7 @@ import { v7 as uuidv7 } from 'uuid'
 import { isFarAhead } from '../../../protocol/far-ahead.ts'
 import { SignedOutError } from '../../errors.ts'
 import { fieldsLost } from '../store/conflicts.ts'
-import { viewOf } from '../store/row.ts'
+import { latestTimestamp, viewOf } from '../store/row.ts'
 import type { Row, Waiting } from '../store/store.ts'
 import { type PullParts, pullAll } from './pull.ts'
 
@@ -47,8 +47,7 @@ function restamp(row: Row, serverTime: number): Row | undefined {
   const [first] = row.waiting
   const last = row.waiting.at(-1)
   if (!first || !last || !isFarAhead(first.change.timestamp, serverTime)) return undefined
-  const known = [row.version, row.held, row.unreadable].map((version) => version?.timestamp ?? 0)
-  const timestamp = Math.max(serverTime, ...known.map((time) => time + 1))
+  const timestamp = Math.max(serverTime, latestTimestamp(row, []) + 1)
   // The version it is based on is itself too far ahead: nothing newer would be accepted.
   if (isFarAhead(timestamp, serverTime)) return undefined
   return { ...row, waiting: [{ ...last, change: { ...last.change, id: uuidv7(), timestamp }, sent: false }] }

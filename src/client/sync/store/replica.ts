@@ -32,6 +32,8 @@ export class Replica {
   /** Those of them whose last edit the service refused. */
   readonly quarantined = new Set<string>()
   readonly held = new Set<string>()
+  /** Ids with a change of this device that the service has accepted but not sent back yet. */
+  readonly unconfirmed = new Set<string>()
   /** Bookmarks that may have another place in the tree, or another content, since it was last read. */
   readonly touched = new Set<string>()
   /** Ids with conflicts that nobody has resolved. */
@@ -139,8 +141,8 @@ export class Replica {
 
   /** Clears this copy in memory; the store stays as it is. */
   forget(): void {
-    const { rows, live, waiting, quarantined, held, conflicted, touched } = this
-    for (const collection of [rows, live, waiting, quarantined, held, conflicted, touched]) collection.clear()
+    const { rows, live, waiting, quarantined, held, unconfirmed, conflicted, touched } = this
+    for (const all of [rows, live, waiting, quarantined, held, unconfirmed, conflicted, touched]) all.clear()
     this.meta = newMeta(this.#parts.userId)
   }
 
@@ -250,6 +252,7 @@ export class Replica {
       keep(this.waiting, row.id, row.waiting.length > 0)
       keep(this.quarantined, row.id, isQuarantined(row))
       keep(this.held, row.id, row.held !== null)
+      keep(this.unconfirmed, row.id, row.version?.confirmed === false)
       keep(this.conflicted, row.id, row.conflicts.length > 0)
       const isSame = before.data_hash === after.data_hash
       if (!isSame || before.timestamp !== after.timestamp) this.touched.add(row.id)

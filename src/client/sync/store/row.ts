@@ -49,6 +49,11 @@ export function newestOf(row: Row): Version | null {
   return row.held ?? row.version
 }
 
+/** The latest timestamp of the row's versions and of the changes (Unix ms), which a new edit must exceed; 0 if there is none. */
+export function latestTimestamp({ version, held, unreadable }: Row, changes: readonly Waiting['change'][]): number {
+  return Math.max(0, ...[version, held, unreadable, ...changes].map((known) => known?.timestamp ?? 0))
+}
+
 export function versionOf({ change, bookmark }: Waiting): Version {
   const { id, timestamp, device_id, operation, data_hash = null } = change
   return { event_id: id, timestamp, device_id, operation, data_hash, bookmark, confirmed: false }

@@ -1,5 +1,5 @@
+import { isEqual } from '../../equal.ts'
 import { Emitter } from '../store/emitter.ts'
-import { isEqual } from './equal.ts'
 
 /** A value that follows the sync. Its shape is that of React's `useSyncExternalStore` and of most stores. */
 export interface Selection<T> {
