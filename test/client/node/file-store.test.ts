@@ -7,19 +7,11 @@ import t, { type Test } from 'tap'
 import { StorageFullError } from '../../../src/client/errors.ts'
 import { fileStore } from '../../../src/client/node/file-store.ts'
 import { blankRow } from '../../../src/client/sync/store/row.ts'
-import type { Meta, Row } from '../../../src/client/sync/store/store.ts'
+import type { Row } from '../../../src/client/sync/store/store.ts'
+import { metaOf } from '../../../src/client/testing/sample-rows.ts'
 
 const module = new URL('../../../src/client/node/file-store.ts', import.meta.url).href
-const meta: Meta = {
-  userId: 'ann',
-  cursor: 7,
-  clockOffset: -3,
-  lastTick: 1,
-  lastSync: 2,
-  guarding: false,
-  pulled: 0,
-  witness: '',
-}
+const meta = metaOf('ann')
 
 t.test('A store is one file that only its owner may read, even if everybody could before', async (t) => {
   const folder = t.testdir({ 'wide.db': '' })

@@ -2,9 +2,9 @@
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { depth } from '../../support/depth.ts'
+import { backUp } from '../chaos/backup.ts'
 import { bookmark, type Device } from './device.ts'
 import { openPeople, type Person, shown } from './person.ts'
-import { remember } from './rewind.ts'
 
 const people = await openPeople()
 
@@ -89,7 +89,7 @@ t.test(
         const devices = ['a', 'b', 'c'].map((id) => person.device(id))
         await play(person, devices, first)
         for (const { sync } of [...devices, ...devices]) await sync.syncNow()
-        const restore = await remember(people.app.context.database.db, person.user.userId)
+        const restore = await backUp(people.app, person.user.userId)
         await play(person, devices, second)
         // What is not sent yet is sent first: the order in which it arrives would decide otherwise.
         for (const { sync } of [...devices, ...devices]) await sync.syncNow()
@@ -122,7 +122,7 @@ async function restorable(t: Test, count = 0) {
   const many = Array.from({ length: count }, (_, index) => bookmark(`b${index}`, `${index}`))
   await a.sync.put(count > 0 ? many : ['x', 'y', 'z'].map((id) => bookmark(id, id)))
   await sync(a, b)
-  const putBack = await remember(people.app.context.database.db, person.user.userId)
+  const putBack = await backUp(people.app, person.user.userId)
   return {
     person,
     a,

@@ -2,21 +2,13 @@ import t from 'tap'
 import { StorageFullError } from '../../../src/client/errors.ts'
 import { indexedDbStore } from '../../../src/client/sync/store/indexed-db.ts'
 import { blankRow } from '../../../src/client/sync/store/row.ts'
-import type { Meta, Row } from '../../../src/client/sync/store/store.ts'
+import type { Row } from '../../../src/client/sync/store/store.ts'
+import { metaOf } from '../../../src/client/testing/sample-rows.ts'
 import { storeCases } from '../../../src/client/testing/store-cases.ts'
 import { bookmark } from './device.ts'
 import { disks } from './stores.ts'
 
-const meta: Meta = {
-  userId: 'ann',
-  cursor: 7,
-  clockOffset: -3,
-  lastTick: 1,
-  lastSync: 2,
-  guarding: false,
-  pulled: 0,
-  witness: '',
-}
+const meta = metaOf('ann')
 
 for (const [name, makeDisk] of Object.entries(disks)) {
   t.test(`A store ${name}:`, async (t) => {
