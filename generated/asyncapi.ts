@@ -16,6 +16,7 @@ export interface components {
              */
             deviceId: string;
             /**
+             * Format: int64
              * @description The server's time (Unix ms).
              * @example 1763700000000
              */
@@ -30,6 +31,7 @@ export interface components {
             type: "sync";
             event: components["schemas"]["SyncEvent"];
             /**
+             * Format: int64
              * @description The change's sequence number (Unix ms), to send as `since` when connecting again.
              * @example 1763700000000
              */
@@ -105,6 +107,7 @@ export interface components {
             entity_id: string;
             operation: components["schemas"]["Operation"];
             /**
+             * Format: int64
              * @description When the change occurred (Unix ms, the device's clock).
              * @example 1763700000000
              */
@@ -150,6 +153,7 @@ export interface components {
                  */
                 device_id: string;
                 /**
+                 * Format: int64
                  * @description When it was made (Unix ms).
                  * @example 1763700000100
                  */
@@ -172,6 +176,7 @@ export interface components {
          */
         Id: string;
         /**
+         * Format: int64
          * @description Unix time in ms.
          * @example 1763700000000
          */
@@ -192,6 +197,7 @@ export interface components {
             encrypted_data?: components["schemas"]["EncryptedData"];
             data_hash?: components["schemas"]["DataHash"];
             /**
+             * Format: int64
              * @description The device's cursor (Unix ms) when the edit was made. A change that overwrites another device's version with a greater sequence number is marked as a resolved conflict. The default is the cursor that the last pull of `device_id` returned, 0 if it has never pulled. Above the user's last sequence number it counts as 0.
              * @example 1763699990000
              */

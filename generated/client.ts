@@ -447,11 +447,13 @@ export interface components {
          */
         DataHash: string;
         /**
+         * Format: int64
          * @description Unix time in ms.
          * @example 1763700000000
          */
         Milliseconds: number;
         /**
+         * Format: int64
          * @description Unix time in **seconds**.
          * @example 1763700000
          */
@@ -572,16 +574,19 @@ export interface components {
              */
             data_hash: string;
             /**
+             * Format: int64
              * @description When the bookmark was created: the time of its first change, or the import's `date_added` (Unix ms). Never changes.
              * @example 1763700000000
              */
             created_at: number;
             /**
+             * Format: int64
              * @description Time of the stored change (Unix ms).
              * @example 1763700000000
              */
             updated_at: number;
             /**
+             * Format: int64
              * @description Null while live; set on soft delete (Unix ms).
              * @example null
              */
@@ -594,16 +599,19 @@ export interface components {
             /** @description Position of this page in the list. */
             meta: {
                 /**
+                 * Format: int32
                  * @description Number of live bookmarks.
                  * @example 250
                  */
                 total: number;
                 /**
+                 * Format: int32
                  * @description This page's number.
                  * @example 1
                  */
                 page: number;
                 /**
+                 * Format: int32
                  * @description Bookmarks per page.
                  * @example 100
                  */
@@ -638,6 +646,7 @@ export interface components {
             encrypted_data?: components["schemas"]["EncryptedData"];
             data_hash?: components["schemas"]["DataHash"];
             /**
+             * Format: int64
              * @description The device's cursor (Unix ms) when the edit was made. A change that overwrites another device's version with a greater sequence number is marked as a resolved conflict. The default is the cursor that the last pull of `device_id` returned, 0 if it has never pulled. Above the user's last sequence number it counts as 0.
              * @example 1763699990000
              */
@@ -663,6 +672,7 @@ export interface components {
             entity_id: string;
             operation: components["schemas"]["Operation"];
             /**
+             * Format: int64
              * @description When the change occurred (Unix ms, the device's clock).
              * @example 1763700000000
              */
@@ -708,6 +718,7 @@ export interface components {
                  */
                 device_id: string;
                 /**
+                 * Format: int64
                  * @description When it was made (Unix ms).
                  * @example 1763700000100
                  */
@@ -741,12 +752,14 @@ export interface components {
         /** @description Where to continue from. */
         PullRequest: {
             /**
+             * Format: int64
              * @description The cursor (Unix ms); changes after it are returned. Above the user's last sequence number it counts as 0.
              * @default 0
              * @example 1763700000000
              */
             since?: number;
             /**
+             * Format: int32
              * @description Changes per page.
              * @default 1000
              * @example 1000
@@ -758,6 +771,7 @@ export interface components {
             /** @description In order of sequence numbers. */
             changes: components["schemas"]["SyncEvent"][];
             /**
+             * Format: int64
              * @description The cursor (Unix ms) to send as `since` next time.
              * @example 1763700000000
              */
@@ -776,6 +790,7 @@ export interface components {
         /** @description The outcome of a push. */
         PushResponse: {
             /**
+             * Format: int32
              * @description Length of `accepted_ids`.
              * @example 1
              */
@@ -785,6 +800,7 @@ export interface components {
             /** @description The changes that lost, in request order. */
             conflicts: components["schemas"]["ConflictInfo"][];
             /**
+             * Format: int64
              * @description The server's time (Unix ms), for clients to measure their clock skew. Not a cursor.
              * @example 1763700000000
              */
@@ -823,6 +839,7 @@ export interface components {
         /** @description The outcome of an import. */
         ImportResponse: {
             /**
+             * Format: int32
              * @description Length of `imported_ids`.
              * @example 1
              */
@@ -832,6 +849,7 @@ export interface components {
             /** @description The bookmarks that were not imported, in request order. */
             errors: components["schemas"]["ImportError"][];
             /**
+             * Format: int64
              * @description The server's time (Unix ms).
              * @example 1763700000000
              */
@@ -845,21 +863,25 @@ export interface components {
              */
             user_id: string;
             /**
+             * Format: int64
              * @description Time of the last pull or push (Unix ms), 0 if none.
              * @example 1763700000000
              */
             last_sync: number;
             /**
+             * Format: int32
              * @description Changes by other devices after the cursor; 10000 means 10000 or more, or that the user's records are by more than 10,000 devices.
              * @example 3
              */
             pending_changes: number;
             /**
+             * Format: int32
              * @description Entities with a rejected change that is not settled yet; 10000 means 10000 or more.
              * @example 0
              */
             conflict_count: number;
             /**
+             * Format: int32
              * @description Live bookmarks.
              * @example 250
              */
@@ -873,6 +895,7 @@ export interface components {
              */
             id: string;
             /**
+             * Format: int64
              * @description When it was requested (Unix ms).
              * @example 1763700000000
              */
@@ -884,16 +907,19 @@ export interface components {
              */
             status: "pending" | "processing" | "completed" | "failed";
             /**
+             * Format: int64
              * @description File size in bytes; null until known.
              * @example null
              */
             size_bytes: number | null;
             /**
+             * Format: int32
              * @description Bookmarks in the export; null until known.
              * @example null
              */
             bookmark_count: number | null;
             /**
+             * Format: int64
              * @description When the download link expires (Unix ms); null until known.
              * @example null
              */
@@ -920,6 +946,7 @@ export interface components {
              */
             keyring: string;
             /**
+             * Format: int64
              * @description The stored revision plus 1; the first is 1.
              * @example 1
              */
@@ -1071,6 +1098,7 @@ export interface components {
              */
             exported_at: string;
             /**
+             * Format: int32
              * @description Length of `bookmarks`.
              * @example 1
              */

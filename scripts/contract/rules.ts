@@ -19,10 +19,12 @@ import { described, timeUnit } from './rules/lint/descriptions.ts'
 import { examples } from './rules/lint/examples.ts'
 import { lowerCaseHeaders, noBareRefComponent, noRefSiblings } from './rules/lint/glue.ts'
 import { requestMaximum } from './rules/lint/maximum.ts'
+import { integerWidth } from './rules/lint/widths.ts'
 
 const lint = {
   described,
   examples,
+  'integer-width': integerWidth,
   'lower-case-headers': lowerCaseHeaders,
   'no-bare-ref-component': noBareRefComponent,
   'request-maximum': requestMaximum,

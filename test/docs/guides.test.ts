@@ -40,6 +40,15 @@ t.test('The bytes of the export file are those of the test vector', async (t) =>
   t.equal(Buffer.byteLength(vectors.json), 1943)
 })
 
+t.test('The guide to versioning says what each major version demands of those who use a client', async (t) => {
+  const guide = await read('versioning.md')
+  const majors = Array.from({ length: Number.parseInt(openapi.info.version, 10) - 1 }, (_, index) => index + 1)
+  t.same(
+    majors.filter((major) => !guide.includes(`\n## From ${major} to ${major + 1}\n`)),
+    [],
+  )
+})
+
 t.test('Every error text of the contract is in the guide to errors', async (t) => {
   const guide = await read('errors.md')
   const texts = new Set<string>()

@@ -71,8 +71,17 @@ export function writeChangelog(history: Change[] | null): string {
   if (history === null) return '<p>These pages were built without the history of the contract.</p>'
   const versions = Map.groupBy(history, ({ version }) => version)
   return [...versions]
-    .map(([version, changes]) => `<h2>${htmlText(version)}</h2>\n<ul>\n${changes.map(line).join('')}</ul>`)
+    .map(([version, changes]) => {
+      return `<h2>${htmlText(version)}</h2>\n${upgradeNote(version)}<ul>\n${changes.map(line).join('')}</ul>`
+    })
     .join('\n')
+}
+
+/** The guide to versioning has a section for each major version. */
+function upgradeNote(version: string): string {
+  const [, major = '1'] = /^(\d+)\.0\.0$/.exec(version) ?? []
+  const anchor = `#section/Versioning-and-deprecation/From-${Number(major) - 1}-to-${major}`
+  return Number(major) > 1 ? `<p><a href="./${anchor}">What users of a client must do</a></p>\n` : ''
 }
 
 function line({ commit, date, subject, counts }: Change): string {

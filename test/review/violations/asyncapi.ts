@@ -58,6 +58,18 @@ export const asyncapiViolations: Violation[] = [
     at: '#/components/schemas/SyncMessage/properties/stamp',
   },
   {
+    name: 'a whole number without a width',
+    put: [field('ConnectedMessage', 'timestamp', 'format')],
+    rule: 'house/integer-width',
+    at: '#/components/schemas/ConnectedMessage/properties/timestamp',
+  },
+  {
+    name: 'a parameter of the upgrade without a width',
+    put: [[...upgrade, 'query', 'properties', 'since', 'format']],
+    rule: 'house/integer-width',
+    at: '#/channels/realtime/bindings/ws/query/properties/since',
+  },
+  {
     name: 'a string that clients send without a maximum',
     put: [schema('Id', 'maxLength')],
     rule: 'house/request-maximum',

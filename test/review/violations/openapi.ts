@@ -79,6 +79,22 @@ export const openapiViolations: Violation[] = [
     at: '#/components/headers/Retry-After',
   },
   {
+    name: 'a whole number without a width',
+    put: [field('Bookmark', 'updated_at', 'format')],
+    rule: 'house/integer-width',
+    at: '#/components/schemas/Bookmark/properties/updated_at',
+  },
+  {
+    name: 'a time in 32 bits',
+    put: [field('Export', 'expires_at', 'format'), 'int32'],
+    rule: 'house/integer-width',
+  },
+  {
+    name: 'a number in 32 bits whose maximum needs more',
+    put: [field('Keyring', 'revision', 'format'), 'int32'],
+    rule: 'house/integer-width',
+  },
+  {
     name: 'a string of a request without a maximum',
     put: [schema('EncryptedData', 'maxLength')],
     rule: 'house/request-maximum',
