@@ -1,4 +1,4 @@
-import { openDB } from 'idb'
+import { endOf, openDatabase, resultOf } from './database.ts'
 
 const databaseName = 'encrypted-bookmark-sync-keys'
 const storeName = 'master-keys'
@@ -21,12 +21,12 @@ export async function keepMasterKey(userId: string, masterKey: Uint8Array): Prom
   const wrappingKey = await crypto.subtle.generateKey({ name: 'AES-GCM', length: 256 }, false, ['encrypt', 'decrypt'])
   const iv = crypto.getRandomValues(new Uint8Array(12))
   const wrapped = await crypto.subtle.encrypt(algorithm(iv, userId), wrappingKey, new Uint8Array(masterKey))
-  await inDatabase((database) => database.put(storeName, { wrappingKey, iv, wrapped } satisfies Kept, userId))
+  await inStore('readwrite', (store) => store.put({ wrappingKey, iv, wrapped } satisfies Kept, userId))
 }
 
 /** The master key that this browser stores for a user; undefined if there is none or it cannot be decrypted. */
 export async function loadMasterKey(userId: string): Promise<Uint8Array | undefined> {
-  const kept: Kept | undefined = await inDatabase((database) => database.get(storeName, userId))
+  const kept: Kept | undefined = await inStore('readonly', (store) => store.get(userId))
   if (!kept) return undefined
   try {
     return new Uint8Array(await crypto.subtle.decrypt(algorithm(kept.iv, userId), kept.wrappingKey, kept.wrapped))
@@ -37,26 +37,20 @@ export async function loadMasterKey(userId: string): Promise<Uint8Array | undefi
 
 /** Deletes a user's master key, at sign-out. */
 export async function forgetMasterKey(userId: string): Promise<void> {
-  await inDatabase((database) => database.delete(storeName, userId))
+  await inStore('readwrite', (store) => store.delete(userId))
 }
 
 function algorithm(iv: Uint8Array<ArrayBuffer>, userId: string): AesGcmParams {
   return { name: 'AES-GCM', iv, additionalData: new TextEncoder().encode(userId) }
 }
 
-async function inDatabase<T>(work: (database: Awaited<ReturnType<typeof open>>) => Promise<T>): Promise<T> {
-  const database = await open()
+async function inStore<T>(mode: IDBTransactionMode, work: (store: IDBObjectStore) => IDBRequest<T>): Promise<T> {
+  const database = await openDatabase(databaseName, (created) => created.createObjectStore(storeName))
   try {
-    return await work(database)
+    const transaction = database.transaction(storeName, mode)
+    const [result] = await Promise.all([resultOf(work(transaction.objectStore(storeName))), endOf(transaction)])
+    return result
   } finally {
     database.close()
   }
-}
-
-function open() {
-  return openDB(databaseName, 1, {
-    upgrade(database) {
-      database.createObjectStore(storeName)
-    },
-  })
 }

@@ -1,14 +1,7 @@
-import { type DBSchema, deleteDB, type IDBPDatabase, openDB } from 'idb'
+import { deleteDatabase, endOf, openDatabase, resultOf } from '../../database.ts'
 import { StorageFullError } from '../../errors.ts'
 import { isBlank } from './row.ts'
 import { type Meta, type Row, type Store, StoreEmptiedError } from './store.ts'
-
-interface Schema extends DBSchema {
-  rows: { key: string; value: Row }
-  meta: { key: string; value: Meta }
-}
-
-type Database = IDBPDatabase<Schema>
 
 const metaKey = 'meta'
 const sliceRows = 250
@@ -21,16 +14,16 @@ const sliceRows = 250
  */
 export function indexedDbStore(userId: string): Store {
   const name = `encrypted-bookmark-sync-${userId}`
-  let opened: Promise<Database> | undefined
+  let opened: Promise<IDBDatabase> | undefined
   let isWiped = false
   /** The database that was read last. */
-  let known: Database | undefined
+  let known: IDBDatabase | undefined
   /** Whether it held something when it was last read or written. */
   let wasStored = false
   const open = async () => {
     // Opening it would create it again.
     if (isWiped) throw new DOMException('The store was wiped', 'InvalidStateError')
-    opened ??= openDatabase(name, () => (opened = undefined))
+    opened ??= openDatabase(name, createStores, () => (opened = undefined))
     return opened
   }
 
@@ -40,11 +33,11 @@ export function indexedDbStore(userId: string): Store {
       translated(async () => {
         known = await open()
         const transaction = known.transaction(['rows', 'meta'])
-        const meta = await transaction.objectStore('meta').get(metaKey)
+        const meta = await readMeta(transaction)
         const store = transaction.objectStore('rows')
-        const rows = await store.getAll(undefined, sliceRows)
+        const rows: Row[] = await resultOf(store.getAll(undefined, sliceRows))
         for (let last = rows.at(-1); last; ) {
-          const more = await store.getAll(IDBKeyRange.lowerBound(last.id, true), sliceRows)
+          const more: Row[] = await resultOf(store.getAll(IDBKeyRange.lowerBound(last.id, true), sliceRows))
           rows.push(...more)
           last = more.at(-1)
         }
@@ -55,11 +48,11 @@ export function indexedDbStore(userId: string): Store {
       translated(async () => {
         known = await open()
         const transaction = known.transaction(['rows', 'meta'])
-        const meta = await transaction.objectStore('meta').get(metaKey)
+        const meta = await readMeta(transaction)
         const store = transaction.objectStore('rows')
         const rows: Row[] = []
         await inSlices(ids, async (id) => {
-          const row = await store.get(id)
+          const row: Row | undefined = await resultOf(store.get(id))
           if (row) rows.push(row)
         })
         wasStored = meta !== undefined
@@ -72,26 +65,23 @@ export function indexedDbStore(userId: string): Store {
         if (known && known !== database)
           throw new DOMException('The browser closed the store meanwhile', 'InvalidStateError')
         const transaction = database.transaction(['rows', 'meta'], 'readwrite', { durability: 'strict' })
-        const [store, metaStore] = [transaction.objectStore('rows'), transaction.objectStore('meta')]
+        const store = transaction.objectStore('rows')
         await allOrNothing(transaction, async () => {
-          const isEmptied = wasStored && (await metaStore.getKey(metaKey)) === undefined
+          const isEmptied = wasStored && (await readMeta(transaction)) === undefined
           wasStored = !isEmptied
           if (isEmptied) throw new StoreEmptiedError()
           await inSlices(rows, async (row) => {
-            await (isBlank(row) ? store.delete(row.id) : store.put(row))
+            await (isBlank(row) ? resultOf(store.delete(row.id)) : resultOf(store.put(row)))
           })
-          await metaStore.put(meta, metaKey)
+          await resultOf(transaction.objectStore('meta').put(meta, metaKey))
         })
       }),
     async wipe() {
       const database = await open()
       isWiped = true
       const transaction = database.transaction(['rows', 'meta'], 'readwrite')
-      await Promise.all([
-        transaction.objectStore('rows').clear(),
-        transaction.objectStore('meta').clear(),
-        transaction.done,
-      ])
+      for (const store of ['rows', 'meta']) transaction.objectStore(store).clear()
+      await endOf(transaction)
       database.close()
       opened = undefined
       await deleteDatabase(name)
@@ -103,28 +93,13 @@ export function indexedDbStore(userId: string): Store {
   }
 }
 
-function openDatabase(name: string, forget: () => void): Promise<Database> {
-  const opening = openDB<Schema>(name, 1, {
-    upgrade(database) {
-      database.createObjectStore('rows', { keyPath: 'id' })
-      database.createObjectStore('meta')
-    },
-    // Another tab is deleting the database, or has a newer version of this package.
-    blocking() {
-      forget()
-      opening.then((database) => database.close())
-    },
-    terminated: forget,
-  })
-  opening.catch(forget)
-  return opening
+function createStores(database: IDBDatabase): void {
+  database.createObjectStore('rows', { keyPath: 'id' })
+  database.createObjectStore('meta')
 }
 
-/** Does not wait for a tab that still has the database open: it is already empty, and is deleted once that tab closes it. */
-async function deleteDatabase(name: string): Promise<void> {
-  await new Promise<void>((resolve, reject) => {
-    deleteDB(name, { blocked: () => resolve() }).then(resolve, reject)
-  })
+function readMeta(transaction: IDBTransaction): Promise<Meta | undefined> {
+  return resultOf(transaction.objectStore('meta').get(metaKey))
 }
 
 /** Works in slices within one transaction, so that thousands of rows at once never block the page. */
@@ -135,8 +110,8 @@ async function inSlices<T>(items: readonly T[], work: (item: T) => Promise<void>
 }
 
 /** If the storage is full, a transaction may fail at any of its requests, or only after all of them have succeeded. */
-async function allOrNothing(transaction: { done: Promise<void>; abort(): void }, work: () => Promise<void>) {
-  const failure = transaction.done.then(
+async function allOrNothing(transaction: IDBTransaction, work: () => Promise<void>) {
+  const failure = endOf(transaction).then(
     () => undefined,
     (error: unknown) => error,
   )
@@ -152,7 +127,7 @@ async function allOrNothing(transaction: { done: Promise<void>; abort(): void },
 }
 
 /** The transaction may already have aborted by itself. */
-function abort(transaction: { abort(): void }): void {
+function abort(transaction: IDBTransaction): void {
   try {
     transaction.abort()
   } catch {}
