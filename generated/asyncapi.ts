@@ -21,6 +21,7 @@ export interface components {
              * @example 1763700000000
              */
             timestamp: number;
+            epoch: components["schemas"]["Epoch"];
         };
         /** @description A change. */
         SyncMessage: {
@@ -75,6 +76,12 @@ export interface components {
              */
             error: string;
         };
+        /**
+         * Format: uuid
+         * @description Names the history that the service's cursors belong to. It changes only when the operator has restored a backup, or a failover has lost changes. A client that meets another one than before pulls from 0 and pushes again what the service has lost.
+         * @example 0199f6a0-1c00-7000-8000-000000000006
+         */
+        Epoch: string;
         /**
          * @description Kind of entity.
          * @example bookmark

@@ -749,6 +749,12 @@ export interface components {
              */
             event_id: string;
         };
+        /**
+         * Format: uuid
+         * @description Names the history that the service's cursors belong to. It changes only when the operator has restored a backup, or a failover has lost changes. A client that meets another one than before pulls from 0 and pushes again what the service has lost.
+         * @example 0199f6a0-1c00-7000-8000-000000000006
+         */
+        Epoch: string;
         /** @description Where to continue from. */
         PullRequest: {
             /**
@@ -781,6 +787,7 @@ export interface components {
              * @example false
              */
             has_more: boolean;
+            epoch: components["schemas"]["Epoch"];
         };
         /** @description Changes to apply. */
         PushRequest: {
@@ -805,6 +812,7 @@ export interface components {
              * @example 1763700000000
              */
             timestamp: number;
+            epoch: components["schemas"]["Epoch"];
         };
         /** @description A bookmark to import. */
         ImportBookmark: {
@@ -854,6 +862,7 @@ export interface components {
              * @example 1763700000000
              */
             timestamp: number;
+            epoch: components["schemas"]["Epoch"];
         };
         /** @description Sync status of a device. */
         SyncStatus: {
@@ -886,6 +895,7 @@ export interface components {
              * @example 250
              */
             total_bookmarks: number;
+            epoch: components["schemas"]["Epoch"];
         };
         /** @description A backup file, finished or being made. */
         Export: {

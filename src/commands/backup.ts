@@ -53,6 +53,7 @@ function postgresAdvice({ s3, exportsDir }: Config, folder: string): string {
   pg_dump --format=custom --file=${dump} "$DATABASE_URL"
 and to restore it, into an empty database, before a service starts on that:
   pg_restore --no-owner --exit-on-error --dbname="$DATABASE_URL" ${dump}
+  npm run restored
 To lose less than what came since the last dump: WAL archiving (point-in-time recovery).
 ${s3 ? bucketAdvice(s3.bucket) : `After the dump, copy the export files: ${exportsDir}`}`
 }

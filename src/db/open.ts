@@ -2,6 +2,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import { type Migration, Migrator } from 'kysely/migration'
 import { ConfigError } from '../config/values.ts'
 import type { Database, Db } from './database.ts'
+import { beginEpochOfCopy } from './epoch.ts'
 import { migrationsWith } from './migrations/index.ts'
 import { openPostgres } from './postgres.ts'
 import { openSqlite } from './sqlite.ts'
@@ -12,6 +13,7 @@ export async function openDatabase(url: string, log: FastifyBaseLogger): Promise
   const database = isSqlite ? await openSqlite(url.slice('sqlite:'.length)) : openPostgres(url, log)
   try {
     await migrate(database.db, migrationsWith(isSqlite ? 'text' : 'text collate "C"'))
+    await beginEpochOfCopy(database)
   } catch (error) {
     await database.close()
     if (error instanceof ConfigError) throw error

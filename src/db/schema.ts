@@ -13,6 +13,7 @@ export interface Schema {
   rejections: RejectionsTable
   exports: ExportsTable
   keyrings: KeyringsTable
+  epoch: EpochTable
 }
 
 interface UsersTable {
@@ -136,4 +137,12 @@ interface KeyringsTable {
   user_id: string
   keyring: string
   revision: number
+}
+
+/** One row. */
+interface EpochTable {
+  /** The contract's `epoch`. */
+  id: string
+  /** 1 in a copy that nothing has been started on yet: its first start begins a new epoch. */
+  restored: Generated<number>
 }

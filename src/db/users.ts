@@ -8,10 +8,12 @@ export interface LockedUser {
   live_bookmarks: number
   stored_bytes: number
   stored_records: number
+  /** The epoch of the sequence numbers, read together with them. */
+  epoch: string
 }
 
 const counters = ['id', 'last_stamp', 'live_bookmarks', 'stored_bytes', 'stored_records'] as const
-type NewUser = Omit<Schema['users'], Exclude<keyof LockedUser, 'id'>>
+type NewUser = Omit<Schema['users'], Exclude<(typeof counters)[number], 'id'>>
 type Profile = Pick<NewUser, 'email' | 'name' | 'avatar_url' | 'email_verified'>
 
 /** Creates the user at the first sign-in; later ones update the profile and keep the rest. Returns the user's id. */
@@ -36,15 +38,23 @@ export async function saveUser(trx: Trx, user: NewUser): Promise<string> {
  * order in which they are given. This kind of lock does not wait for rows that only refer to the user.
  */
 export async function lockUser(trx: Trx, id: string): Promise<LockedUser> {
-  return trx.selectFrom('users').select(counters).where('id', '=', id).forNoKeyUpdate().executeTakeFirstOrThrow()
+  return selectCounters(trx, id).forNoKeyUpdate().executeTakeFirstOrThrow()
 }
 
-export async function saveCounters(trx: Trx, { id, ...values }: LockedUser): Promise<void> {
+export async function saveCounters(trx: Trx, { id, ...values }: Omit<LockedUser, 'epoch'>): Promise<void> {
   await trx.updateTable('users').set(values).where('id', '=', id).execute()
 }
 
 export async function findCounters(db: Db, id: string): Promise<LockedUser> {
-  return db.selectFrom('users').select(counters).where('id', '=', id).executeTakeFirstOrThrow()
+  return selectCounters(db, id).executeTakeFirstOrThrow()
+}
+
+function selectCounters(db: Db, id: string) {
+  return db
+    .selectFrom('users')
+    .select(counters)
+    .select(({ selectFrom }) => selectFrom('epoch').select('epoch.id').$asScalar().$notNull().as('epoch'))
+    .where('id', '=', id)
 }
 
 export async function findExportKey(db: Db, id: string): Promise<string> {

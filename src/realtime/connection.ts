@@ -70,9 +70,9 @@ export class Connection {
     return this.#ended.promise
   }
 
-  greet(cursor: number, timestamp: number): void {
+  greet(cursor: number, timestamp: number, epoch: string): void {
     this.cursor = cursor
-    this.send({ type: 'connected', deviceId: this.peer.deviceId, timestamp })
+    this.send({ type: 'connected', deviceId: this.peer.deviceId, timestamp, epoch })
     this.#greeted.resolve()
   }
 

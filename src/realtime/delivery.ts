@@ -75,10 +75,10 @@ function isReady(connection: Connection): connection is Ready {
 async function greet(parts: DeliveryParts, userId: string, connections: ReadonlySet<Connection>): Promise<void> {
   const fresh = [...connections].filter(({ open, cursor }) => open && cursor === undefined)
   if (fresh.length === 0) return
-  const { last_stamp } = await findCounters(parts.database.db, userId)
+  const { last_stamp, epoch } = await findCounters(parts.database.db, userId)
   for (const connection of await keepAlive(parts, fresh)) {
     const { since = last_stamp } = connection.peer
-    connection.greet(continueFrom(since, last_stamp), parts.clock())
+    connection.greet(continueFrom(since, last_stamp), parts.clock(), epoch)
   }
 }
 

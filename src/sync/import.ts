@@ -32,7 +32,7 @@ export async function importBookmarks(
   const valid = candidates.filter((candidate) => !faults.has(candidate)) as ImportBookmark[]
   const entities = valid.map((bookmark) => ({ ...keyOf(bookmark), device_id: deviceId, bookmark }))
   const write = { userId, loginId, now, syncedBy: deviceId }
-  const { verdicts } = await writeRecords(parts, write, entities, ([entity], stored, seenUpTo) => {
+  const { verdicts, epoch } = await writeRecords(parts, write, entities, ([entity], stored, seenUpTo) => {
     const { bookmark } = entity as (typeof entities)[number]
     if (stored?.deleted_at === null) return { existing: bookmark }
     const { winner } = decide([toChange(bookmark, stored, deviceId, now)], stored, seenUpTo)
@@ -46,7 +46,7 @@ export async function importBookmarks(
     return error === undefined ? [] : [{ id: candidate.id, error }]
   })
   parts.metrics.countImport(candidates.length)
-  return { imported: imported_ids.length, imported_ids, errors, timestamp: now }
+  return { imported: imported_ids.length, imported_ids, errors, timestamp: now, epoch }
 }
 
 /** A second element with the id of a valid one is a fault, too. */

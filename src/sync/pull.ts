@@ -31,7 +31,7 @@ export async function* pull(
 ): AsyncGenerator<Schemas['PullResponse'], Schemas['PullResponse']> {
   const { database } = parts
   // What is written from now on is left to the next pull: a change of an entity that was sent would come twice.
-  const { last_stamp } = await findCounters(database.db, device.userId)
+  const { last_stamp, epoch } = await findCounters(database.db, device.userId)
   let [cursor, left, bytesLeft] = [continueFrom(since, last_stamp), limit, maxBytes]
   for (;;) {
     const limits = { rows: Math.min(left + 1, partLimits.rows), bytes: Math.min(bytesLeft, partLimits.bytes) }
@@ -45,13 +45,13 @@ export async function* pull(
     const isPart = !has_more && (rows.length === limits.rows || bytes >= limits.bytes)
     const changes = sent.map(toSyncEvent)
     if (isPart) {
-      yield { changes, last_sync_timestamp: cursor, has_more: true }
+      yield { changes, last_sync_timestamp: cursor, has_more: true, epoch }
       continue
     }
     if (left === limit) cursor = last_stamp
     if (device.deviceId !== unknownDevice) await keepCursor(parts, device, cursor)
     parts.metrics.countPull(limit - left)
-    return { changes, last_sync_timestamp: cursor, has_more }
+    return { changes, last_sync_timestamp: cursor, has_more, epoch }
   }
 }
 

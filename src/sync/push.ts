@@ -19,14 +19,14 @@ export async function push(parts: PushParts, device: Device, changes: Change[]):
   const refused = new Map(changes.flatMap((change) => refusal(change, userId, now)))
   const considered = changes.filter((change) => !refused.has(change))
   const syncedBy = device.deviceId === unknownDevice ? changes[0]?.device_id : device.deviceId
-  const { verdicts } = await writeRecords(parts, { userId, loginId, now, syncedBy }, considered, decide)
+  const { verdicts, epoch } = await writeRecords(parts, { userId, loginId, now, syncedBy }, considered, decide)
 
   const reasons = new Map([...refused, ...verdicts.flatMap(({ lost }) => [...lost])])
   const accepted_ids = changes.filter((change) => !reasons.has(change)).map(({ id }) => id)
   const conflicts = changes.flatMap((change) => toConflict(change, reasons.get(change)))
   const overwritten = verdicts.filter(({ winner }) => winner?.resolution).length
   parts.metrics.countPush(changes.length, { rejected: conflicts.length, overwritten })
-  return { accepted: accepted_ids.length, accepted_ids, conflicts, timestamp: now }
+  return { accepted: accepted_ids.length, accepted_ids, conflicts, timestamp: now, epoch }
 }
 
 function refusal(change: Change, userId: string, now: number): [Change, string][] {

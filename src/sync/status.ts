@@ -16,7 +16,7 @@ export async function readStatus(
 ): Promise<Schemas['SyncStatus']> {
   const { db } = database
   const device = deviceId === undefined ? await summarizeDevices(db, userId) : await findDevice(db, userId, deviceId)
-  const { live_bookmarks, last_stamp } = await findCounters(db, userId)
+  const { live_bookmarks, last_stamp, epoch } = await findCounters(db, userId)
   const cursor = device?.cursor ?? 0
   return {
     user_id: userId,
@@ -24,5 +24,6 @@ export async function readStatus(
     pending_changes: cursor < last_stamp ? await countChanges(db, userId, cursor, deviceId ?? '', maxCount) : 0,
     conflict_count: await countRejections(db, userId, maxCount),
     total_bookmarks: live_bookmarks,
+    epoch,
   }
 }

@@ -47,7 +47,7 @@ export async function writeRecords<Change extends EntityKey & MadeBy, Decided ex
   { userId, loginId, now, syncedBy = unknownDevice }: Write,
   changes: Change[],
   decide: (changes: Change[], stored: StoredVersion | undefined, seenUpTo: SeenUpTo) => Decided,
-): Promise<{ verdicts: Decided[]; rows: Row[] }> {
+): Promise<{ verdicts: Decided[]; rows: Row[]; epoch: string }> {
   const entities = [...Map.groupBy(changes, entityKey).values()] as [Change, ...Change[]][]
   const written = await database.write(async (trx) => {
     const user = await lockUser(trx, userId)
@@ -69,7 +69,7 @@ export async function writeRecords<Change extends EntityKey & MadeBy, Decided ex
     })
     await database.upsert(trx, rejections, lost)
     if (syncedBy !== unknownDevice) await saveLastSync(trx, userId, syncedBy, now)
-    return { verdicts, rows }
+    return { verdicts, rows, epoch: user.epoch }
   }, userId)
   if (written.rows.length > 0) pulse.publishChange(userId)
   return written

@@ -9,8 +9,9 @@ const content = { encrypted_data: 'AWVuY3J5cHRlZA==', data_hash: 'hash' }
 t.test('GET /api/v1/sync/status | 200: sync status. 500: {error, details (string)}', async (t) => {
   const ada = await app.user('ada')
   const { status, body } = await ada.call('GET', '/api/v1/sync/status')
+  const { epoch: _, ...known } = body
   const none = { last_sync: 0, pending_changes: 0, conflict_count: 0, total_bookmarks: 0 }
-  t.same([status, body], [200, { user_id: ada.userId, ...none }])
+  t.same([status, known], [200, { user_id: ada.userId, ...none }])
   t.teardown(breakTable(app.context, 'rejections'))
   const broken = await ada.call('GET', '/api/v1/sync/status')
   const details = 'The database did not answer'
@@ -32,7 +33,7 @@ t.test('POST /api/v1/sync/pull | since (integer, optional, default 0, Unix ms)',
   t.same((await pulled({ body: { since: 0, limit: 1 } })).changes, ['b1'])
   const first = (await pulled({ body: { limit: 1 } })).last_sync_timestamp
   t.same((await pulled({ body: { since: first } })).changes, ['b2'], 'changes after this time are returned')
-  t.same(await pulled({ body: { since: end } }), { changes: [], last_sync_timestamp: end, has_more: false })
+  t.same(await pulled({ body: { since: end } }), { ...all, changes: [], last_sync_timestamp: end, has_more: false })
   t.same(
     await pulled({ body: { since: end + 99_999 } }),
     all,

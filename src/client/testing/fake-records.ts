@@ -28,6 +28,7 @@ const defaultLimit = 1000
 /** One user's records, under the service's rules: who wins, sequence numbers, pages, what was overwritten unseen. */
 export class FakeRecords {
   lastStamp = 0
+  readonly epoch = crypto.randomUUID()
   readonly #userId: string
   readonly #entities = new Map<string, Stored>()
   /** By device: where its last pull ended. */
@@ -49,6 +50,7 @@ export class FakeRecords {
       changes: sent.map(({ event }) => event),
       last_sync_timestamp,
       has_more: changes.length > sent.length,
+      epoch: this.epoch,
     }
   }
 
@@ -85,7 +87,7 @@ export class FakeRecords {
       if (reason === undefined) return []
       return { entity_id: change.entity_id, reason, resolution: 'rejected' as const, event_id: change.id }
     })
-    return { accepted: accepted_ids.length, accepted_ids, conflicts, timestamp: now }
+    return { accepted: accepted_ids.length, accepted_ids, conflicts, timestamp: now, epoch: this.epoch }
   }
 
   #seen({ device_id, base }: Pick<Change, 'device_id' | 'base'>): number {

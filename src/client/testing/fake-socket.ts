@@ -27,7 +27,7 @@ export class FakeSocket extends EventTarget implements RealtimeSocket {
     const { lastStamp } = this.#records
     this.#cursor = continueFrom(since ?? lastStamp, lastStamp)
     this.dispatchEvent(new Event('open'))
-    this.#say({ type: 'connected', deviceId: this.#deviceId, timestamp: now })
+    this.#say({ type: 'connected', deviceId: this.#deviceId, timestamp: now, epoch: this.#records.epoch })
     this.deliver()
   }
 

@@ -57,6 +57,8 @@ export function openCopy(path: string, from: string): Copy {
   }
   explaining(() => {
     checkVersion(copy, from)
+    if (copy.prepare("select 1 from sqlite_schema where name = 'epoch'").get())
+      copy.exec('update epoch set restored = 1')
     // So that it is one file, without a log. The service turns WAL on again when it starts.
     copy.pragma('journal_mode = DELETE')
   })

@@ -6,6 +6,7 @@ import { ciphertexts } from './0004-ciphertexts.ts'
 import { rejections } from './0005-rejections.ts'
 import { sweeps } from './0006-sweeps.ts'
 import { signIns } from './0007-sign-ins.ts'
+import { epoch } from './0008-epoch.ts'
 
 /** Applied in order of their names; a released one never changes. `text` is a column type that compares by bytes. */
 export function migrationsWith(text: Text): Record<string, Migration> {
@@ -17,5 +18,6 @@ export function migrationsWith(text: Text): Record<string, Migration> {
     '0005-rejections': rejections,
     '0006-sweeps': sweeps,
     '0007-sign-ins': signIns(text),
+    '0008-epoch': epoch(text),
   }
 }
