@@ -3,9 +3,13 @@ export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
-        /** @description Connection established. */
+        /**
+         * ConnectedMessage
+         * @description Connection established.
+         */
         ConnectedMessage: {
             /**
+             * ConnectedType
              * @description Kind of message.
              * @enum {string}
              */
@@ -23,9 +27,13 @@ export interface components {
             timestamp: number;
             epoch: components["schemas"]["Epoch"];
         };
-        /** @description A change. */
+        /**
+         * SyncMessage
+         * @description A change.
+         */
         SyncMessage: {
             /**
+             * SyncType
              * @description Kind of message.
              * @enum {string}
              */
@@ -38,34 +46,50 @@ export interface components {
              */
             stamp: number;
         };
-        /** @description A change made by the client. */
+        /**
+         * ChangeMessage
+         * @description A change made by the client.
+         */
         ChangeMessage: {
             /**
+             * ChangeType
              * @description Kind of message.
              * @enum {string}
              */
             type: "sync";
             event: components["schemas"]["Change"];
         };
-        /** @description Keep-alive. */
+        /**
+         * PingMessage
+         * @description Keep-alive.
+         */
         PingMessage: {
             /**
+             * PingType
              * @description Kind of message.
              * @enum {string}
              */
             type: "ping";
         };
-        /** @description Reply to a ping. */
+        /**
+         * PongMessage
+         * @description Reply to a ping.
+         */
         PongMessage: {
             /**
+             * PongType
              * @description Kind of message.
              * @enum {string}
              */
             type: "pong";
         };
-        /** @description Error report. */
+        /**
+         * ErrorMessage
+         * @description Error report.
+         */
         ErrorMessage: {
             /**
+             * ErrorType
              * @description Kind of message.
              * @enum {string}
              */
@@ -83,18 +107,40 @@ export interface components {
          */
         Epoch: string;
         /**
+         * EntityType
          * @description Kind of entity.
          * @example bookmark
          * @enum {string}
          */
         EntityType: "bookmark" | "history" | "group";
         /**
+         * Operation
          * @description What the change does. Create and update are treated the same.
          * @example update
          * @enum {string}
          */
         Operation: "create" | "update" | "delete";
-        /** @description The newest change of an entity, as stored by the server. */
+        /**
+         * OverwrittenVersion
+         * @description A version that was replaced without having been seen.
+         */
+        OverwrittenVersion: {
+            /**
+             * @description The device that made it.
+             * @example phone-2c
+             */
+            device_id: string;
+            /**
+             * Format: int64
+             * @description When it was made (Unix ms).
+             * @example 1763700000100
+             */
+            timestamp: number;
+        };
+        /**
+         * SyncEvent
+         * @description The newest change of an entity, as stored by the server.
+         */
         SyncEvent: {
             /**
              * @description Unique sync event id.
@@ -153,19 +199,7 @@ export interface components {
              *       }
              *     ]
              */
-            overwritten?: {
-                /**
-                 * @description The device that made it.
-                 * @example phone-2c
-                 */
-                device_id: string;
-                /**
-                 * Format: int64
-                 * @description When it was made (Unix ms).
-                 * @example 1763700000100
-                 */
-                timestamp: number;
-            }[];
+            overwritten?: components["schemas"]["OverwrittenVersion"][];
         };
         /**
          * @description Base64-encoded encrypted bookmark JSON. Opaque to the server.
@@ -188,7 +222,10 @@ export interface components {
          * @example 1763700000000
          */
         Milliseconds: number;
-        /** @description A change made by a device. The fields of a sync event that the server sets (`conflict_resolved`, `resolution_strategy`) may be present and are ignored. */
+        /**
+         * Change
+         * @description A change made by a device. The fields of a sync event that the server sets (`conflict_resolved`, `resolution_strategy`) may be present and are ignored.
+         */
         Change: {
             id: components["schemas"]["Id"];
             /**

@@ -466,14 +466,13 @@ export interface components {
              */
             error: string;
         };
-        /** @description Success. */
-        Success: {
+        /** @description It is done. */
+        Done: {
             /**
              * @description Always true.
              * @example true
-             * @enum {boolean}
              */
-            success: true;
+            success: boolean;
         };
         /** @description Options for signing in. */
         LoginRequest: {
@@ -483,13 +482,14 @@ export interface components {
              * @example /bookmarks
              */
             returnTo?: string;
-            /**
-             * @description Has the identity provider ask the user to sign in again, or to choose an account.
-             * @example select_account
-             * @enum {string}
-             */
-            prompt?: "login" | "select_account";
+            prompt?: components["schemas"]["LoginPrompt"];
         };
+        /**
+         * @description Has the identity provider ask the user to sign in again, or to choose an account.
+         * @example select_account
+         * @enum {string}
+         */
+        LoginPrompt: "login" | "select_account";
         /** @description Where to send the browser. */
         LoginResponse: {
             /**
@@ -531,9 +531,8 @@ export interface components {
             /**
              * @description Always true.
              * @example true
-             * @enum {boolean}
              */
-            authenticated: true;
+            authenticated: boolean;
             user: components["schemas"]["SessionUser"];
         };
         /** @description No valid session. */
@@ -541,9 +540,8 @@ export interface components {
             /**
              * @description Always false.
              * @example false
-             * @enum {boolean}
              */
-            authenticated: false;
+            authenticated: boolean;
         };
         /** @description The encrypted content of a bookmark. */
         BookmarkContent: {
@@ -596,41 +594,47 @@ export interface components {
         BookmarkPage: {
             /** @description The records on this page. */
             data: components["schemas"]["Bookmark"][];
-            /** @description Position of this page in the list. */
-            meta: {
-                /**
-                 * Format: int32
-                 * @description Number of live bookmarks.
-                 * @example 250
-                 */
-                total: number;
-                /**
-                 * Format: int32
-                 * @description This page's number.
-                 * @example 1
-                 */
-                page: number;
-                /**
-                 * Format: int32
-                 * @description Bookmarks per page.
-                 * @example 100
-                 */
-                limit: number;
-            };
+            meta: components["schemas"]["PageMeta"];
+        };
+        /** @description Position of a page in the list. */
+        PageMeta: {
+            /**
+             * Format: int32
+             * @description Number of live bookmarks.
+             * @example 250
+             */
+            total: number;
+            /**
+             * Format: int32
+             * @description This page's number.
+             * @example 1
+             */
+            page: number;
+            /**
+             * Format: int32
+             * @description Bookmarks per page.
+             * @example 100
+             */
+            limit: number;
         };
         /**
+         * EntityType
          * @description Kind of entity.
          * @example bookmark
          * @enum {string}
          */
         EntityType: "bookmark" | "history" | "group";
         /**
+         * Operation
          * @description What the change does. Create and update are treated the same.
          * @example update
          * @enum {string}
          */
         Operation: "create" | "update" | "delete";
-        /** @description A change made by a device. The fields of a sync event that the server sets (`conflict_resolved`, `resolution_strategy`) may be present and are ignored. */
+        /**
+         * Change
+         * @description A change made by a device. The fields of a sync event that the server sets (`conflict_resolved`, `resolution_strategy`) may be present and are ignored.
+         */
         Change: {
             id: components["schemas"]["Id"];
             /**
@@ -652,7 +656,10 @@ export interface components {
              */
             base?: number;
         };
-        /** @description The newest change of an entity, as stored by the server. */
+        /**
+         * SyncEvent
+         * @description The newest change of an entity, as stored by the server.
+         */
         SyncEvent: {
             /**
              * @description Unique sync event id.
@@ -711,19 +718,24 @@ export interface components {
              *       }
              *     ]
              */
-            overwritten?: {
-                /**
-                 * @description The device that made it.
-                 * @example phone-2c
-                 */
-                device_id: string;
-                /**
-                 * Format: int64
-                 * @description When it was made (Unix ms).
-                 * @example 1763700000100
-                 */
-                timestamp: number;
-            }[];
+            overwritten?: components["schemas"]["OverwrittenVersion"][];
+        };
+        /**
+         * OverwrittenVersion
+         * @description A version that was replaced without having been seen.
+         */
+        OverwrittenVersion: {
+            /**
+             * @description The device that made it.
+             * @example phone-2c
+             */
+            device_id: string;
+            /**
+             * Format: int64
+             * @description When it was made (Unix ms).
+             * @example 1763700000100
+             */
+            timestamp: number;
         };
         /** @description A change that was not kept. */
         ConflictInfo: {
@@ -737,12 +749,7 @@ export interface components {
              * @example The version of 1763700000123 by phone-2c is newer
              */
             reason: string;
-            /**
-             * @description Outcome.
-             * @example rejected
-             * @enum {string}
-             */
-            resolution: "rejected";
+            resolution: components["schemas"]["Resolution"];
             /**
              * @description Id of the change that lost.
              * @example 0199f6a0-1c00-7000-8000-000000000003
@@ -755,6 +762,12 @@ export interface components {
          * @example 0199f6a0-1c00-7000-8000-000000000006
          */
         Epoch: string;
+        /**
+         * @description What became of a change that lost.
+         * @example rejected
+         * @enum {string}
+         */
+        Resolution: "rejected";
         /** @description Where to continue from. */
         PullRequest: {
             /**
@@ -910,12 +923,7 @@ export interface components {
              * @example 1763700000000
              */
             created_at: number;
-            /**
-             * @description How far the export has got.
-             * @example processing
-             * @enum {string}
-             */
-            status: "pending" | "processing" | "completed" | "failed";
+            status: components["schemas"]["ExportStatus"];
             /**
              * Format: int64
              * @description File size in bytes; null until known.
@@ -935,6 +943,12 @@ export interface components {
              */
             expires_at: number | null;
         };
+        /**
+         * @description How far an export has got.
+         * @example processing
+         * @enum {string}
+         */
+        ExportStatus: "pending" | "processing" | "completed" | "failed";
         /** @description The user's exports. */
         ExportList: {
             /** @description Newest first. */
@@ -967,26 +981,15 @@ export interface components {
             /**
              * @description API package name.
              * @example encrypted-bookmark-sync
-             * @enum {string}
              */
-            name: "encrypted-bookmark-sync";
+            name: string;
             /**
              * @description API version.
-             * @example 1.0.0
+             * @example 2.0.0
              */
             version: string;
-            /**
-             * @description Where the service runs.
-             * @example production
-             * @enum {string}
-             */
-            environment: "development" | "staging" | "production";
-            /**
-             * @description healthy: all systems operational; degraded: some features may be unavailable (object store or identity provider unreachable); unhealthy: major issues, limited functionality (no database).
-             * @example healthy
-             * @enum {string}
-             */
-            status: "healthy" | "degraded" | "unhealthy";
+            environment: components["schemas"]["Environment"];
+            status: components["schemas"]["HealthStatus"];
             /**
              * Format: date-time
              * @description ISO 8601 time of the response.
@@ -994,6 +997,18 @@ export interface components {
              */
             timestamp: string;
         };
+        /**
+         * @description Where the service runs.
+         * @example production
+         * @enum {string}
+         */
+        Environment: "development" | "staging" | "production";
+        /**
+         * @description healthy: all systems operational; degraded: some features may be unavailable (object store or identity provider unreachable); unhealthy: major issues, limited functionality (no database).
+         * @example healthy
+         * @enum {string}
+         */
+        HealthStatus: "healthy" | "degraded" | "unhealthy";
         /** @description A bookmark in plaintext. Exists only on the client, inside `encrypted_data`. Edits keep unknown fields. */
         PlaintextBookmark: {
             /**
@@ -1049,6 +1064,7 @@ export interface components {
              */
             domain?: string;
             /**
+             * BookmarkSource
              * @description Where the bookmark comes from.
              * @example bookmarks
              * @enum {string}
@@ -1074,7 +1090,10 @@ export interface components {
              * @example A type-safe query builder
              */
             description?: string | null;
-            /** @description Repository owner (starred repositories). */
+            /**
+             * RepositoryOwner
+             * @description Repository owner (starred repositories).
+             */
             owner?: {
                 /**
                  * @description Account name.
@@ -1467,7 +1486,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Success"];
+                    "application/json": components["schemas"]["Done"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -1548,7 +1567,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Success"];
+                    "application/json": components["schemas"]["Done"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -1758,7 +1777,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Success"];
+                    "application/json": components["schemas"]["Done"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -2203,7 +2222,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Success"];
+                    "application/json": components["schemas"]["Done"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -2270,7 +2289,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Success"];
+                    "application/json": components["schemas"]["Done"];
                 };
             };
             400: components["responses"]["BadRequest"];

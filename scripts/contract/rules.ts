@@ -19,14 +19,17 @@ import { described, timeUnit } from './rules/lint/descriptions.ts'
 import { examples } from './rules/lint/examples.ts'
 import { lowerCaseHeaders, noBareRefComponent, noRefSiblings } from './rules/lint/glue.ts'
 import { requestMaximum } from './rules/lint/maximum.ts'
+import { freeNames, namedSchemas, plainBooleans, titledSchemas } from './rules/lint/names.ts'
 import { integerWidth } from './rules/lint/widths.ts'
 
 const lint = {
   described,
   examples,
+  'free-names': freeNames,
   'integer-width': integerWidth,
   'lower-case-headers': lowerCaseHeaders,
   'no-bare-ref-component': noBareRefComponent,
+  'plain-booleans': plainBooleans,
   'request-maximum': requestMaximum,
   'time-unit': timeUnit,
 }
@@ -48,10 +51,11 @@ export default function contractRules(): object {
         ...lint,
         'error-answers': errorAnswers,
         'error-texts': errorTexts,
+        'named-schemas': namedSchemas,
         'no-ref-siblings': noRefSiblings,
         'secured-answers': securedAnswers,
       },
-      async3: lint,
+      async3: { ...lint, 'titled-schemas': titledSchemas },
     },
     decorators: { async3: { 'operations-name-their-channel': operationsNameTheirChannel } },
     diff: {

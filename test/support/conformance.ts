@@ -43,6 +43,7 @@ export function openContract({ openapi, asyncapi }: Documents): (traffic: Traffi
   ajv.addSchema(asyncapi, 'asyncapi.json')
   // Headers are text on the wire: numbers among them are read first.
   const headerAjv = new Ajv2020({ ...options, coerceTypes: true })
+  addFormats(headerAjv)
   const validators = new Map<object, ValidateFunction>()
   const items = Object.values((openapi as { paths: Record<string, Record<string, Operation>> }).paths)
   const operations = new Map(items.flatMap((item) => Object.values(item).map((one) => [one.operationId, one])))

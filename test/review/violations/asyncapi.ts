@@ -57,6 +57,19 @@ export const asyncapiViolations: Violation[] = [
     rule: 'house/time-unit',
     at: '#/components/schemas/SyncMessage/properties/stamp',
   },
+  { name: 'a title with a comma', put: [['info', 'title'], 'Bookmarks, live'], rule: 'rule/title-is-words' },
+  {
+    name: 'a type without a title',
+    put: [schema('SyncEvent', 'title')],
+    rule: 'house/titled-schemas',
+    at: '#/components/schemas/SyncEvent',
+  },
+  {
+    name: 'a list of values without a title',
+    put: [field('PingMessage', 'type', 'title')],
+    rule: 'house/titled-schemas',
+    at: '#/components/schemas/PingMessage/properties/type',
+  },
   {
     name: 'a whole number without a width',
     put: [field('ConnectedMessage', 'timestamp', 'format')],
