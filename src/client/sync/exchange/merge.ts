@@ -13,6 +13,8 @@ export interface Circumstances {
   base: number
   /** The cursor after it. */
   cursor: number
+  /** Whether nothing was pulled or pushed before: versions of this device are from before it was signed out or emptied. */
+  isFirstPull: boolean
   /** Whether the device that made the event had not seen this version of ours. */
   overwrites(mine: Version): boolean
   /** Whether the event was certainly made on top of this version. */
@@ -32,7 +34,8 @@ export type Merged =
   | { kind: 'older'; than: Version }
   | { kind: 'taken'; row: Row; lost?: Lost | undefined; edit?: MergedEdit | undefined }
 
-type Lost = Pick<Conflict, 'fields' | 'mine'>
+/** `theirs`: if it is not the version that the service sent. */
+type Lost = Pick<Conflict, 'fields' | 'mine'> & Partial<Pick<Conflict, 'theirs'>>
 
 /**
  * Merges a version that the service sent into the row. Pending edits are merged with it; what they lose to it is `lost`,
@@ -65,8 +68,10 @@ function mergeWaiting(row: Row, last: Waiting, version: Version, circumstances: 
   const isLater = compareVersions(mine, version) > 0
   const winning = row.waiting.filter((one) => compareVersions(versionOf(one), version) > 0)
   const kept = { ...row, version, waiting: winning, held: null, unreadable: null }
-  // Waiting edits were made on top of those that this device made before.
-  if (isLater && version.device_id === circumstances.deviceId) return { kind: 'taken', row: kept }
+  if (isLater && version.device_id === circumstances.deviceId) {
+    // Waiting edits were made on top of those that this device made before, as far as it remembers them.
+    return { kind: 'taken', row: kept, lost: circumstances.isFirstPull ? forgottenTo(mine, version) : undefined }
+  }
   if (!mine.bookmark || !version.bookmark) {
     if (isLater) return { kind: 'taken', row: overwriting(kept) }
     const lost = isSameContent(mine, version) ? undefined : { fields: [], mine: mine.bookmark }
@@ -96,12 +101,9 @@ function taking(row: Row, version: Version, { base }: Circumstances): Row {
   return isHeld ? { ...without, held: { ...version, base } } : { ...without, version, held: null }
 }
 
-/** The row whose last pending edit overwrites another device's version. */
+/** The row whose pending edits overwrite another device's version: whichever is sent first must tell it. */
 function overwriting(row: Row): Row {
-  const waiting = row.waiting.map((one, index) =>
-    index === row.waiting.length - 1 ? { ...one, overwrites: true } : one,
-  )
-  return { ...row, waiting }
+  return { ...row, waiting: row.waiting.map((one) => ({ ...one, overwrites: true })) }
 }
 
 /**
@@ -117,6 +119,12 @@ function lostTo({ bookmark: theirs }: Version, { bookmark: mine, changed = [] }:
 
 function isSame(one: PlaintextBookmark, other: PlaintextBookmark): boolean {
   return differingFields(one, other).length === 0
+}
+
+/** What this device's own version, which it has forgotten, lost to a pending edit: the service tells a device nothing of itself. */
+function forgottenTo({ bookmark: theirs }: Version, { bookmark: mine }: Version): Lost | undefined {
+  const fields = fieldsLost(mine, theirs)
+  return mine && fields.length > 0 ? { fields, mine, theirs } : undefined
 }
 
 /** The pending edit, if none of it can be kept. */

@@ -101,8 +101,9 @@ function takeEvent(
   const { deviceId, older } = parts
   // A restored service does not know whom a newer version has overwritten.
   const overwrites = (mine: Version) => older !== undefined || namesOverwritten(event, mine)
+  const isFirstPull = draft.meta.lastSync === 0
   const descendsFrom = (mine: Version) => !older && certainlyDescends(event, mine)
-  const merged = mergeVersion(row, version, { deviceId, ...cursors, overwrites, descendsFrom })
+  const merged = mergeVersion(row, version, { deviceId, ...cursors, isFirstPull, overwrites, descendsFrom })
   if (merged.kind === 'older') {
     if (!older) return merged.than
     older.set(row.id, version)
@@ -118,7 +119,7 @@ function takeEvent(
   }
   draft.set(merged.row)
   const lost = merged.edit && !makeEdit(parts, draft, merged.row, merged.edit) ? lostWhole(row, version) : merged.lost
-  if (lost) draft.lose(draft.get(row.id), { ...lost, theirs: version.bookmark })
+  if (lost) draft.lose(draft.get(row.id), { theirs: version.bookmark, ...lost })
   return undefined
 }
 
