@@ -190,6 +190,22 @@ t.test(
   },
 )
 
+t.test('what another tab removes once it has filled the emptied store does not come back', async (t) => {
+  const { person, userId, a } = await synced(t)
+  a.network.fate = down
+  await a.sync.put(bookmark('z', 'never sent'))
+  const other = person.device('a', { store: indexedDbStore(userId) })
+  await other.sync.put(bookmark('y', 'by the other'))
+  await empty(userId)
+  await other.sync.remove('z')
+  await a.sync.put(bookmark('p', 'made then'))
+  a.network.fate = up
+  await a.sync.syncNow()
+  t.same(await person.stored(), { ...titles, p: 'made then', y: 'by the other' })
+  await until(() => shown(other).p === 'made then')
+  t.same([shown(a), shown(other)], Array(2).fill(await person.stored()))
+})
+
 t.test('another tab fills the emptied store: conflicts that nobody has resolved remain', async (t) => {
   const { person, userId, a } = await synced(t)
   await a.sync.update('p', { title: 'lost' })

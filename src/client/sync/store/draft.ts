@@ -34,6 +34,7 @@ export class Draft {
   }
 
   set(row: Row): void {
+    this.#noteWithdrawn(this.get(row.id), row)
     this.#changed.set(row.id, withoutEnded(row))
   }
 
@@ -42,6 +43,13 @@ export class Draft {
     const conflict = { id: row.id, ...lost }
     this.conflicts.push(conflict)
     this.set(keepConflict(row, conflict))
+  }
+
+  #noteWithdrawn({ id, version, waiting }: Row, after: Row): void {
+    const { withdrawn } = this.#meta
+    const last = waiting.at(-1)
+    if (!withdrawn || !last || after.waiting.length > 0 || after.version !== version) return
+    this.setMeta({ withdrawn: { ...withdrawn, [id]: last.change.id } })
   }
 
   setMeta(fields: Partial<Omit<Meta, 'userId'>>): void {

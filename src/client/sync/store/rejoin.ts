@@ -2,16 +2,22 @@ import { compareVersions } from '../../../protocol/versions.ts'
 import { isEqual } from '../../equal.ts'
 import { fieldsLost, keepConflict } from './conflicts.ts'
 import type { Conflict } from './emitter.ts'
-import { versionOf, viewOf } from './row.ts'
-import type { Row, Waiting } from './store.ts'
+import { isBlank, versionOf, viewOf } from './row.ts'
+import type { Meta, Row, Waiting } from './store.ts'
 
 /**
  * A row of this tab's copy, and the stored one after the browser has emptied the store and another tab has filled it again:
  * what either knows remains. Returns undefined if the stored row has it all. An edit that this decides against is kept as a
  * conflict and reported.
  */
-export function rejoinRow(own: Row, stored: Row | undefined): { row: Row; conflict?: Conflict } | undefined {
-  if (!stored) return { row: own }
+export function rejoinRow(
+  copy: Row,
+  stored: Row | undefined,
+  { withdrawn = {} }: Pick<Meta, 'withdrawn'> = {},
+): { row: Row; conflict?: Conflict } | undefined {
+  const isWithdrawn = copy.waiting.length > 0 && copy.waiting.at(-1)?.change.id === withdrawn[copy.id]
+  const own = isWithdrawn ? { ...copy, waiting: [] } : copy
+  if (!stored) return isBlank(own) ? undefined : { row: own }
   const isOwnNewer = own.version && (!stored.version || compareVersions(own.version, stored.version) > 0)
   const version = isOwnNewer ? own.version : stored.version
   const isKept = (waiting: Waiting) => !version || compareVersions(versionOf(waiting), version) > 0

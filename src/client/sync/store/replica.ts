@@ -115,7 +115,7 @@ export class Replica {
       const stored = await completed(await store.load())
       const isEmptied = this.#isEmptied(stored.meta)
       // If the browser has emptied the store, this copy holds what there was.
-      const { rows } = isEmptied ? this.#join(stored.rows) : stored
+      const { rows } = isEmptied ? this.#join(stored) : stored
       const meta = isEmptied ? this.meta : stored.meta
       const changed = meta ? await this.#adoptAll({ meta, rows }) : []
       if (discardUnsent || this.waiting.size === 0) {
@@ -202,7 +202,7 @@ export class Replica {
     const report = await this.#inTurn(async () => {
       const { meta, rows } = await completed(await store.load())
       if (!this.#isEmptied(meta)) return undefined
-      const joined = this.#join(rows)
+      const joined = this.#join({ meta, rows })
       const next = await this.#write(joined.changed, meta ?? fromStart(this.meta))
       return { ...joined, seen: await this.#adoptAll({ meta: next, rows: joined.rows }) }
     })
@@ -214,9 +214,9 @@ export class Replica {
   }
 
   /** The stored rows, and those of this copy that they lack. */
-  #join(stored: readonly Row[]): { rows: Row[]; changed: Row[]; conflicts: Conflict[] } {
+  #join({ meta, rows: stored }: Stored): { rows: Row[]; changed: Row[]; conflicts: Conflict[] } {
     const rows = new Map(stored.map((row) => [row.id, row]))
-    const joined = [...this.rows.values()].flatMap((own) => rejoinRow(own, rows.get(own.id)) ?? [])
+    const joined = [...this.rows.values()].flatMap((own) => rejoinRow(own, rows.get(own.id), meta) ?? [])
     for (const { row } of joined) rows.set(row.id, row)
     const conflicts = joined.flatMap(({ conflict }) => conflict ?? [])
     return { rows: [...rows.values()], changed: joined.map(({ row }) => row), conflicts }
@@ -290,5 +290,5 @@ function newMeta(userId: string): Meta {
 
 /** Everything is pulled again, into a store that the browser has emptied. */
 function fromStart(meta: Readonly<Meta>): Meta {
-  return { ...meta, cursor: 0, generation: uuidv7() }
+  return { ...meta, cursor: 0, generation: uuidv7(), withdrawn: {} }
 }

@@ -75,6 +75,11 @@ export interface Meta {
   readonly userId: string
   /** Another one after each time that the store was found empty, so that a tab finds out what others did then. */
   readonly generation?: string
+  /**
+   * Since the browser has emptied the store: unsent edits that were taken back, their event ids by bookmark. What a tab
+   * still has of them is not to come back.
+   */
+  readonly withdrawn?: Readonly<Record<string, string>>
   /** The sequence number (Unix ms) up to which the service's changes have been applied. */
   cursor: number
   /** The sequence number (Unix ms) of the last change that a pull brought; the realtime channel does not move it. 0: none. */
