@@ -11,6 +11,8 @@ export class Air {
   port(): Port {
     const own = {}
     const post = (message: TabMessage) => {
+      // A killed tab says nothing more.
+      if (!this.#listeners.has(own)) return
       const data = structuredClone(message)
       void counted(async () => {
         // The engine relies on it that a tab hears this before the lock of a sign-out passes on to it.

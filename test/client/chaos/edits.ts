@@ -1,4 +1,5 @@
 import type { PlaintextBookmark } from '../../../src/client/bookmark.ts'
+import type { SyncEvents } from '../../../src/client/sync/store/emitter.ts'
 import type { Sync } from '../../../src/client/sync.ts'
 import { settled } from '../sync/turns.ts'
 import type { Device, Tab } from './device.ts'
@@ -104,12 +105,20 @@ export const edits = {
     const choice = dice.pick(['mine', 'theirs'] as const)
     run.note(`${id} ${choice}`)
     const own = choice === 'mine' ? conflicts.filter((conflict) => conflict.id === id) : []
-    const answers = own.map(({ mine }) => ledger.repeat(device.id, id, mine, tab.sync.get(id)))
+    const saw = tab.sync.get(id)
+    const answers = own.map((conflict) => ledger.repeat(device.id, id, withMine(conflict, saw), saw))
     follow(device, tab, 'resolve', tab.sync.resolve(id, choice), (outcome) => {
       for (const answer of answers) answer(outcome)
     })
   },
 } satisfies Record<string, Happening>
+
+/** What `mine` puts back: also that a field was not there. */
+function withMine({ mine, fields }: SyncEvents['conflict'], saw: PlaintextBookmark | undefined) {
+  if (!mine) return null
+  const names = saw && fields.length > 0 ? fields : (['title', 'url', 'description', 'parentId'] as const)
+  return Object.fromEntries(names.map((name) => [name, mine[name as keyof PlaintextBookmark]]))
+}
 
 /** `put` takes whole bookmarks: two at once, in two tabs, would be made on the same one. */
 export async function editable({ open, tabs }: Device): Promise<void> {

@@ -98,7 +98,7 @@ export class Ledger {
   repeat(
     device: string,
     id: string,
-    mine: PlaintextBookmark | null,
+    mine: Partial<PlaintextBookmark> | null,
     saw: PlaintextBookmark | undefined,
   ): (outcome: 'kept' | 'refused') => void {
     this.#repeated.add(id)
