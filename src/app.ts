@@ -1,10 +1,8 @@
+import { randomUUID } from 'node:crypto'
 import type { Server } from 'node:http'
-import cookie from '@fastify/cookie'
-import helmet from '@fastify/helmet'
 import files from '@fastify/static'
 import websocket from '@fastify/websocket'
 import fastify, { type FastifyInstance, LogController } from 'fastify'
-import { v7 as uuidv7 } from 'uuid'
 import type { Context } from './context.ts'
 import { registerArrivals } from './http/arrivals.ts'
 import { bindOperations } from './http/bind.ts'
@@ -17,6 +15,7 @@ import { registerPressure } from './http/pressure.ts'
 import { registerProbes } from './http/probes.ts'
 import { isRealtimeUpgrade } from './http/realtime.ts'
 import { registerLog, registerRequestCount } from './http/requests.ts'
+import { registerResponseHeaders } from './http/response-headers.ts'
 import { closeStalledConnections } from './http/stalls.ts'
 import { validatorCompiler } from './http/validation.ts'
 import { registerWebApp } from './http/web-app.ts'
@@ -37,7 +36,7 @@ export async function createApp(context: Context): Promise<FastifyInstance> {
   const app = fastify({
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }),
-    genReqId: () => uuidv7(),
+    genReqId: () => randomUUID(),
     trustProxy: config.trustProxy,
     bodyLimit: mebibyte,
     requestTimeout: 120_000,
@@ -65,16 +64,9 @@ export async function createApp(context: Context): Promise<FastifyInstance> {
   registerRequestCount(app, context.metrics)
   registerCosts(app, context.limits)
   registerArrivals(app)
-  await app.register(helmet, {
-    contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } },
-    strictTransportSecurity: config.secureCookies ? { maxAge: 31_536_000 } : false,
-  })
-  app.addHook('onRequest', async (request, reply) => {
-    reply.header('x-request-id', request.id).header('cache-control', 'private, no-store')
-  })
+  registerResponseHeaders(app, config)
   await registerOrigins(app, config)
   await registerPressure(app, log)
-  await app.register(cookie)
   registerBodies(app)
   app.setValidatorCompiler(validatorCompiler)
   registerProbes(app, context)

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { hash as digest, randomBytes } from 'node:crypto'
 import type { Db, Trx } from '../db/database.ts'
 import { findLogins, findSession, type Session, saveToken } from '../db/logins.ts'
 import { refreshSeconds, sessionSeconds } from './cookies.ts'
@@ -48,5 +48,5 @@ function hashesOf(tokens: string[]): string[] {
 }
 
 function hash(token: string): string {
-  return createHash('sha256').update(token).digest('base64url')
+  return digest('sha256', token, 'base64url')
 }

@@ -1,5 +1,12 @@
 import { Transform } from 'node:stream'
-import type { FastifyBaseLogger, FastifyInstance, FastifyRequest, preParsingHookHandler } from 'fastify'
+import type {
+  FastifyBaseLogger,
+  FastifyInstance,
+  FastifyRequest,
+  onRequestHookHandler,
+  preParsingHookHandler,
+  preValidationHookHandler,
+} from 'fastify'
 import { ServiceError } from '../contract/errors.ts'
 import { watchProgress } from './body-progress.ts'
 import { createShapeCheck, maxTokensFor } from './body-shape.ts'
@@ -45,13 +52,13 @@ class InvalidBody extends InvalidRequest {
 }
 
 /** Runs before the body is read (a GET's never is): a media type that is not in the contract would skip validation. */
-export async function checkMediaType({ method, headers }: FastifyRequest): Promise<void> {
-  if (method === 'GET') return
+export const checkMediaType: onRequestHookHandler = ({ method, headers }, _reply, next) => {
+  if (method === 'GET') return next()
   const type = headers['content-type']
   const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
   const encoding = headers['content-encoding'] ?? 'identity'
-  if (type === undefined ? hasBody : !json.test(type) || encoding !== 'identity')
-    throw new ServiceError('UnsupportedMediaType')
+  const isForeign = type === undefined ? hasBody : !json.test(type) || encoding !== 'identity'
+  next(isForeign ? new ServiceError('UnsupportedMediaType') : undefined)
 }
 
 /**
@@ -95,11 +102,12 @@ function tooSlow(): ServiceError {
 }
 
 /** Fastify does not validate a missing body: a required one is demanded here, an optional one becomes `{}`. */
-export function demandBody(required: boolean | undefined) {
-  return async (request: FastifyRequest): Promise<void> => {
-    if (request.body !== undefined) return
-    if (required) throw new InvalidBody('body is required')
+export function demandBody(required: boolean | undefined): preValidationHookHandler {
+  return (request, _reply, next) => {
+    if (request.body !== undefined) return next()
+    if (required) return next(new InvalidBody('body is required'))
     request.body = {}
     request.headers['content-type'] = 'application/json'
+    next()
   }
 }

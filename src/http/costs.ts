@@ -12,7 +12,7 @@ const responseUnit = 1024 * 1024
  * for its own size: what would exceed even an unused limit could otherwise never pass. Files are only passed on.
  */
 export function registerCosts(app: FastifyInstance, limits: Pick<Limits, 'chargeUser'>): void {
-  app.addHook('onRequest', async (request, reply) => {
+  app.addHook('onRequest', (request, reply, next) => {
     const { socket } = request.raw
     const before = trafficOf(socket)
     reply.raw.once('close', () => {
@@ -23,8 +23,9 @@ export function registerCosts(app: FastifyInstance, limits: Pick<Limits, 'charge
       const points =
         Math.floor((read - before.read) / requestUnit) +
         (isFile ? 0 : Math.floor((written - before.written) / responseUnit))
-      if (points > 0) void limits.chargeUser(request.session.userId, points)
+      if (points > 0) limits.chargeUser(request.session.userId, points)
     })
+    next()
   })
 }
 

@@ -1,6 +1,7 @@
+import { isIPv4 } from 'node:net'
 import ipaddr from 'ipaddr.js'
-import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
 import { ServiceError } from '../contract/errors.ts'
+import { createWindows, type Windows } from './windows.ts'
 
 /** A person starts a sign-in once in days. A network behind one address reaches this only if it does nothing else. */
 const startsShare = 4
@@ -9,62 +10,51 @@ const failuresShare = 20
 /** Requests per minute: of each user, and what is counted for each address. They apply to one process. */
 export interface Limits {
   /** Each counts one, and throws TooManyRequests if there are too many: a wrong cookie of an address, */
-  countWrongCookie(address: string): Promise<void>
+  countWrongCookie(address: string): void
   /** a sign-in that an address starts, */
-  countStart(address: string): Promise<void>
+  countStart(address: string): void
   /** a sign-in that failed, */
-  countFailedSignIn(address: string): Promise<void>
+  countFailedSignIn(address: string): void
   /** a user's request or socket message. */
-  countUser(userId: string): Promise<void>
+  countUser(userId: string): void
   /** Counts what a user's request cost beyond one request. It throws nothing; what the user does next is refused. */
-  chargeUser(userId: string, requests: number): Promise<void>
+  chargeUser(userId: string, requests: number): void
   /** Throws TooManyRequests if too many of the address's sign-ins have failed. */
-  checkFailedSignIns(address: string): Promise<void>
+  checkFailedSignIns(address: string): void
   /** How many have been refused since the start, by limit. */
   refusals(): Record<'address' | 'user', number>
 }
 
 export function createLimits({ rateLimitPerMinute }: { rateLimitPerMinute: number }): Limits {
-  const perMinute = (share: number) =>
-    new RateLimiterMemory({ points: Math.max(1, Math.floor(rateLimitPerMinute / share)), duration: 60 })
+  const perMinute = (share: number) => createWindows(Math.max(1, Math.floor(rateLimitPerMinute / share)))
   const [users, starts] = [perMinute(1), perMinute(startsShare)]
   // Apart, so that wrong cookies from an address keep nobody there from signing in.
   const [wrongCookies, failedSignIns] = [perMinute(failuresShare), perMinute(failuresShare)]
   const refusals = { address: 0, user: 0 }
-  const refuse = (limit: keyof typeof refusals, used: RateLimiterRes) => {
+
+  function demandRest(limit: keyof typeof refusals, leftMs: number | undefined): void {
+    if (leftMs === undefined) return
     refusals[limit]++
-    return tooManyRequests(used)
+    const seconds = Math.max(1, Math.ceil(leftMs / 1000))
+    throw new ServiceError('TooManyRequests', { headers: { 'retry-after': String(seconds) } })
   }
-  const consume = async (limiter: RateLimiterMemory, key: string, limit: keyof typeof refusals) => {
-    await limiter.consume(key).catch((used: unknown) => {
-      throw used instanceof RateLimiterRes ? refuse(limit, used) : used
-    })
-  }
+
+  const countAddress = (windows: Windows) => (address: string) =>
+    demandRest('address', windows.count(networkOf(address)))
   return {
-    countWrongCookie: (address) => consume(wrongCookies, networkOf(address), 'address'),
-    countStart: (address) => consume(starts, networkOf(address), 'address'),
-    countFailedSignIn: (address) => consume(failedSignIns, networkOf(address), 'address'),
-    countUser: (userId) => consume(users, userId, 'user'),
-    async chargeUser(userId, requests) {
-      await users.penalty(userId, requests)
-    },
-    async checkFailedSignIns(address) {
-      const used = await failedSignIns.get(networkOf(address))
-      if (used !== null && used.remainingPoints <= 0) throw refuse('address', used)
-    },
+    countWrongCookie: countAddress(wrongCookies),
+    countStart: countAddress(starts),
+    countFailedSignIn: countAddress(failedSignIns),
+    countUser: (userId) => demandRest('user', users.count(userId)),
+    chargeUser: (userId, requests) => void users.count(userId, requests),
+    checkFailedSignIns: (address) => demandRest('address', failedSignIns.usedUp(networkOf(address))),
     refusals: () => refusals,
   }
 }
 
-function tooManyRequests(used: RateLimiterRes): ServiceError {
-  return new ServiceError('TooManyRequests', {
-    headers: { 'retry-after': String(Math.max(1, Math.ceil(used.msBeforeNext / 1000))) },
-  })
-}
-
 /** With IPv6, one subscriber has a whole /64. */
 export function networkOf(address: string): string {
-  if (!ipaddr.isValid(address)) return address
+  if (isIPv4(address) || !ipaddr.isValid(address)) return address
   const parsed = ipaddr.process(address)
   return parsed.kind() === 'ipv6' ? parsed.toByteArray().slice(0, 8).join('.') : parsed.toString()
 }

@@ -19,11 +19,10 @@ export async function registerOrigins(app: FastifyInstance, config: OriginConfig
     maxAge: 7200,
     strictPreflight: false,
   })
-  app.addHook('onRequest', async (request, reply) => {
-    reply.header('vary', 'Origin')
+  app.addHook('onRequest', (request, _reply, next) => {
     const { origin } = request.headers
-    if (origin !== undefined && changesSomething(request) && !isAllowed(config, origin))
-      throw new ServiceError('ForbiddenOrigin')
+    const isForbidden = origin !== undefined && changesSomething(request) && !isAllowed(config, origin)
+    next(isForbidden ? new ServiceError('ForbiddenOrigin') : undefined)
   })
 }
 

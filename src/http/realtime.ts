@@ -35,7 +35,7 @@ export function bindRealtime(parts: RealtimeParts, secure: Check) {
       metrics.countUpgrade()
       const session = request.session as Session
       const { since } = request.query as NonNullable<Parameters['query']>
-      const countMessage = () => limits.countUser(session.userId)
+      const countMessage = async () => limits.countUser(session.userId)
       openRealtime(
         socket,
         { session, deviceId: readIds(request).deviceId as string, since, log: request.log, countMessage },

@@ -14,7 +14,7 @@ interface RequestMetrics {
 
 /** Logs one line per request, with its route: a URL may contain codes and ids, so none is ever logged. */
 export function registerLog(app: FastifyInstance): void {
-  app.addHook('onResponse', async (request, reply) => {
+  app.addHook('onResponse', (request, reply, done) => {
     const { method, routeOptions, session } = request
     const fields = {
       method,
@@ -23,12 +23,13 @@ export function registerLog(app: FastifyInstance): void {
       ms: Math.round(reply.elapsedTime),
     }
     request.log.info(session ? { ...fields, user: session.userId } : fields, 'request')
+    done()
   })
 }
 
 /** Counts each request once: when its response is sent or its caller disconnects. An upgraded one becomes a socket. */
 export function registerRequestCount(app: FastifyInstance, metrics: RequestMetrics): void {
-  app.addHook('onRequest', async (request, reply) => {
+  app.addHook('onRequest', (request, reply, next) => {
     const operation = operationOf(request)
     let answered = false
     reply.raw.once('finish', () => {
@@ -38,6 +39,7 @@ export function registerRequestCount(app: FastifyInstance, metrics: RequestMetri
     reply.raw.once('close', () => {
       if (!answered && !request.ws) metrics.countAbandoned(operation)
     })
+    next()
   })
 }
 

@@ -61,10 +61,10 @@ function registerPlainPages(app: FastifyInstance): void {
 /** Redirects between localhost and 127.0.0.1, which do not share cookies, so that a sign-in stays on one host. */
 function redirectToPublicUrl(app: FastifyInstance, publicUrl: string): void {
   const { host } = new URL(publicUrl)
-  app.addHook('onRequest', async (request, reply) => {
+  app.addHook('onRequest', (request, reply, next) => {
     const isPage = request.method === 'GET' && (request.headers.accept ?? '').includes('text/html')
     const isTwin = /^(localhost|127\.0\.0\.1)(:\d+)?$/.test(request.host) && request.host !== host
-    if (isPage && isTwin && /^(localhost|127\.0\.0\.1)(:|$)/.test(host))
-      return reply.redirect(`${publicUrl}${request.url}`)
+    if (isPage && isTwin && /^(localhost|127\.0\.0\.1)(:|$)/.test(host)) reply.redirect(`${publicUrl}${request.url}`)
+    else next()
   })
 }

@@ -19,7 +19,7 @@ type Parts = AttemptParts &
     provider: Pick<Provider, 'authorizationUrl' | 'exchangeCode'>
     limits: Record<
       'checkFailedSignIns' | 'countFailedSignIn' | 'countStart' | 'countWrongCookie',
-      (address: string) => Promise<void>
+      (address: string) => void
     >
   }
 
@@ -28,7 +28,7 @@ export const authOperations: Operations<
   Parts
 > = {
   async startLogin({ cookie, body, address }, parts) {
-    await parts.limits.countStart(address)
+    parts.limits.countStart(address)
     const returnTo = parseReturnTo(body.returnTo, parts.config.origins)
     if (returnTo === null) throw new ServiceError('InvalidReturnTo')
     const started = await startAttempt(parts, cookie, returnTo)
@@ -46,7 +46,7 @@ export const authOperations: Operations<
     const { config, limits } = parts
     const isPresent = hasCookie(request.cookie, loginCookieName(config))
     // Each of these may cost a call to the provider.
-    if (isPresent) await limits.checkFailedSignIns(request.address)
+    if (isPresent) limits.checkFailedSignIns(request.address)
     try {
       const { returnTo, tokens } = await complete(request, parts)
       if (tokens === undefined) return { status: 302, headers: { location: returnTo } }
@@ -57,7 +57,7 @@ export const authOperations: Operations<
       }
     } catch (error) {
       request.log.warn({ err: error }, 'a sign-in failed')
-      if (isPresent && isWrong(error)) await limits.countFailedSignIn(request.address)
+      if (isPresent && isWrong(error)) limits.countFailedSignIn(request.address)
       const location = redirectTarget(`/login?error=${encodeURIComponent(failureMessage(error))}`, config.appUrl)
       return { status: 302, headers: { location } }
     }
@@ -68,7 +68,7 @@ export const authOperations: Operations<
       throw new ServiceError('LogoutFailed', { cause })
     })
     const isWrongCookie = !isSignedOut && hasCookie(cookie, 'service_session', 'service_refresh')
-    if (isWrongCookie) await parts.limits.countWrongCookie(address)
+    if (isWrongCookie) parts.limits.countWrongCookie(address)
     return { status: 200, body: { success: true }, cookies: clearedCookies(parts.config) }
   },
 

@@ -56,6 +56,38 @@ t.test('Security headers, request ids and no caching', async (t) => {
   t.match((await secure('GET', '/api/v1/health')).headers['strict-transport-security'], /max-age=31536000/)
 })
 
+t.test('Every response has the same security headers, whatever becomes of the request', async (t) => {
+  const { call } = await buildApp(t)
+  const expected = {
+    'content-security-policy': "default-src 'none';frame-ancestors 'none'",
+    'cross-origin-opener-policy': 'same-origin',
+    'cross-origin-resource-policy': 'same-origin',
+    'origin-agent-cluster': '?1',
+    'referrer-policy': 'no-referrer',
+    'x-content-type-options': 'nosniff',
+    'x-dns-prefetch-control': 'off',
+    'x-download-options': 'noopen',
+    'x-frame-options': 'SAMEORIGIN',
+    'x-permitted-cross-domain-policies': 'none',
+    'x-xss-protection': '0',
+    'cache-control': 'private, no-store',
+    vary: 'Origin',
+  }
+  const answers = await Promise.all([
+    call('GET', '/api/v1/health'),
+    call('GET', list),
+    call('POST', list, { headers: { origin: 'https://evil.example' } }),
+    call('GET', '/nope'),
+  ])
+  t.same(
+    answers.map(({ status, headers }) => [
+      status,
+      Object.fromEntries(Object.keys(expected).map((name) => [name, headers[name]])),
+    ]),
+    [200, 401, 403, 404].map((status) => [status, expected]),
+  )
+})
+
 t.test('The documents come with local assets only', async (t) => {
   const { call } = await buildApp(t)
   const moved = await call('GET', '/docs')
