@@ -1,3 +1,5 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import t from 'tap'
 import { readConfig } from '../src/config/config.ts'
 import { ConfigError } from '../src/config/values.ts'
@@ -210,6 +212,33 @@ t.test('Required outside development', async (t) => {
   t.throws(() => readConfig({ COOKIE_DOMAIN: 'example.org' }), new ConfigError('COOKIE_DOMAIN is for production only'))
 })
 
+t.test('Secrets from files: the same as from the variables, without the line end', async (t) => {
+  const dir = t.testdir({})
+  const secrets = {
+    SECRET_KEY: `${key(1)},${key(2)}`,
+    DATABASE_URL: 'postgres://ebs:secret@db/ebs',
+    OIDC_CLIENT_SECRET: 'secret',
+    S3_ACCESS_KEY: 'access',
+    S3_SECRET_KEY: 'secret',
+  }
+  const { SECRET_KEY: _, OIDC_CLIENT_SECRET: __, ...open } = production
+  const env: Env = { ...open, S3_ENDPOINT: 'https://s3.example.org', S3_BUCKET: 'bucket' }
+  const files: Env = {}
+  for (const [name, value] of Object.entries(secrets)) {
+    files[`${name}_FILE`] = join(dir, name)
+    await writeFile(join(dir, name), `${value}\n`)
+  }
+  t.same(readConfig({ ...env, ...files }), readConfig({ ...env, ...secrets }))
+  const fault = (more: Env) => faultOf({ ...env, ...files, ...more })
+  t.equal(fault({ SECRET_KEY: key(3) }), 'SECRET_KEY_FILE: SECRET_KEY is set, too; set only one of them')
+  t.equal(
+    fault({ DATABASE_URL_FILE: join(dir, 'none') }),
+    `DATABASE_URL_FILE: ${join(dir, 'none')} cannot be read (ENOENT)`,
+  )
+  await writeFile(join(dir, 'empty'), '\n')
+  t.equal(fault({ S3_SECRET_KEY_FILE: join(dir, 'empty') }), `S3_SECRET_KEY_FILE: ${join(dir, 'empty')} is empty`)
+})
+
 t.test('S3: all of it together, over https', async (t) => {
   const s3: Env = { S3_ENDPOINT: 'https://s3.example', S3_BUCKET: 'exports', S3_ACCESS_KEY: 'a', S3_SECRET_KEY: 'b' }
   const values = { endpoint: 'https://s3.example', bucket: 'exports', accessKey: 'a', secretKey: 'b' }
@@ -236,3 +265,12 @@ t.test('S3: all of it together, over https', async (t) => {
     t.throws(() => readConfig({ ...s3, S3_BUCKET: bucket }), { name: 'ConfigError', message: /^S3_BUCKET must be/ })
   }
 })
+
+function faultOf(env: Env): string | undefined {
+  try {
+    readConfig(env)
+    return undefined
+  } catch (error) {
+    return (error as Error).message
+  }
+}

@@ -1,3 +1,4 @@
+import { requiredSecret } from './secret-value.ts'
 import { ConfigError, type Env, optional, required, text } from './values.ts'
 
 /** Undefined in development if no issuer is set: the embedded provider is used instead. */
@@ -17,7 +18,7 @@ export function identityProvider(env: Env, environment: string) {
   return {
     issuer,
     clientId: required(env, 'OIDC_CLIENT_ID', 'OIDC_ISSUER'),
-    clientSecret: required(env, 'OIDC_CLIENT_SECRET', 'OIDC_ISSUER'),
+    clientSecret: requiredSecret(env, 'OIDC_CLIENT_SECRET', 'OIDC_ISSUER'),
     scopes,
   }
 }

@@ -1,8 +1,9 @@
-import { ConfigError, type Env, optional } from './values.ts'
+import { secret } from './secret-value.ts'
+import { ConfigError, type Env } from './values.ts'
 
 /** The first key encrypts, all of them decrypt. Undefined in development if not set: one is generated in DATA_DIR. */
 export function secretKeys(env: Env, environment: string): Uint8Array[] | undefined {
-  const value = optional(env, 'SECRET_KEY')
+  const value = secret(env, 'SECRET_KEY')
   if (value === undefined) {
     if (environment !== 'development') throw new ConfigError(`SECRET_KEY is required in ${environment}`)
     return undefined

@@ -1,8 +1,9 @@
 import { join } from 'node:path'
-import { ConfigError, type Env, optional, origin, required, text } from './values.ts'
+import { requiredSecret, secret } from './secret-value.ts'
+import { ConfigError, type Env, optional, origin, required } from './values.ts'
 
 export function databaseUrl(env: Env, dataDir: string): string {
-  const value = text(env, 'DATABASE_URL', `sqlite:${join(dataDir, 'bookmarks.db')}`)
+  const value = secret(env, 'DATABASE_URL') ?? `sqlite:${join(dataDir, 'bookmarks.db')}`
   if (!/^(sqlite:.|postgres(ql)?:\/\/.)/.test(value))
     throw new ConfigError('DATABASE_URL must begin with sqlite: or postgres://')
   return value
@@ -10,7 +11,8 @@ export function databaseUrl(env: Env, dataDir: string): string {
 
 /** Undefined if exports are stored in EXPORTS_DIR. S3 accepts the caller's keys (SSE-C) over https only. */
 export function s3(env: Env) {
-  const names = ['S3_ENDPOINT', 'S3_BUCKET', 'S3_ACCESS_KEY', 'S3_SECRET_KEY', 'S3_REGION', 'S3_CA_FILE']
+  const credentials = ['S3_ACCESS_KEY', 'S3_ACCESS_KEY_FILE', 'S3_SECRET_KEY', 'S3_SECRET_KEY_FILE']
+  const names = ['S3_ENDPOINT', 'S3_BUCKET', ...credentials, 'S3_REGION', 'S3_CA_FILE']
   const given = names.find((name) => optional(env, name))
   if (given === undefined) return undefined
   const endpoint = origin(env, 'S3_ENDPOINT', required(env, 'S3_ENDPOINT', given))
@@ -20,8 +22,8 @@ export function s3(env: Env) {
   return {
     endpoint,
     bucket,
-    accessKey: required(env, 'S3_ACCESS_KEY', given),
-    secretKey: required(env, 'S3_SECRET_KEY', given),
+    accessKey: requiredSecret(env, 'S3_ACCESS_KEY', given),
+    secretKey: requiredSecret(env, 'S3_SECRET_KEY', given),
     region: optional(env, 'S3_REGION'),
     caFile: optional(env, 'S3_CA_FILE'),
   }
