@@ -835,14 +835,10 @@ export interface components {
             date_added?: components["schemas"]["Seconds"];
             date_modified?: components["schemas"]["Seconds"];
         };
-        /** @description Should be an ImportBookmark. A missing or invalid id makes the whole request fail; any other fault is reported for that element alone. */
-        ImportCandidate: {
-            id: components["schemas"]["Id"];
-        };
         /** @description Bookmarks to import. */
         ImportRequest: {
-            /** @description The bookmarks, each an ImportBookmark. */
-            bookmarks: components["schemas"]["ImportCandidate"][];
+            /** @description The bookmarks. A missing or invalid id makes the whole request fail; any other fault is reported for that bookmark alone. */
+            bookmarks: components["schemas"]["ImportBookmark"][];
         };
         /** @description A bookmark that was not imported. */
         ImportError: {

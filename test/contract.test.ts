@@ -38,6 +38,11 @@ t.test('Both contracts and the package have one version', async (t) => {
   t.same([openapi.info.version, asyncapi.info.version], [packageJson.version, packageJson.version])
 })
 
+t.test('An import takes bookmarks, so that a generated client can send all their fields', async (t) => {
+  const { bookmarks } = openapi.components.schemas.ImportRequest.properties
+  t.match(bookmarks, { items: { $ref: '#/components/schemas/ImportBookmark' }, 'x-strict-fields': ['id'] })
+})
+
 t.test('Every error text of the interface is in the contract', async (t) => {
   const texts = [
     'Authentication required',

@@ -11,7 +11,19 @@ export class InvalidRequest extends Error {
 }
 
 interface PartSchema {
-  properties?: Record<string, { type?: string; items?: object }>
+  properties?: Record<string, Property>
+}
+
+interface Property {
+  type?: string
+  items?: Items
+  /** The handler checks the other fields of each element, and reports their faults element by element. */
+  'x-strict-fields'?: string[]
+}
+
+interface Items {
+  type?: string
+  properties?: Record<string, object>
 }
 
 type Values = Record<string, unknown>
@@ -31,7 +43,9 @@ export const validatorCompiler: FastifySchemaCompiler<PartSchema> = ({ schema, h
 /** For bodies with long arrays: their elements are validated one by one, so that the event loop turns between them. */
 function compileInSteps(schema: PartSchema) {
   const properties = Object.entries(schema.properties ?? {})
-  const arrays = properties.flatMap(([name, { items }]) => (items ? [{ name, validate: ajv.compile(items) }] : []))
+  const arrays = properties.flatMap(([name, { items, 'x-strict-fields': fields }]) =>
+    items ? [{ name, validate: ajv.compile(fields ? withOnly(fields, items) : items) }] : [],
+  )
   const withoutItems = properties.map(([name, { items: _items, ...property }]) => [name, property])
   const validateRest = ajv.compile({ ...schema, properties: Object.fromEntries(withoutItems) })
   return async (body: Values) => {
@@ -44,6 +58,11 @@ function compileInSteps(schema: PartSchema) {
       }
     }
   }
+}
+
+function withOnly(fields: string[], { type, properties = {} }: Items): object {
+  const strict = fields.map((field) => [field, properties[field]])
+  return { type, required: fields, properties: Object.fromEntries(strict) }
 }
 
 function invalid(errors: ErrorObject[] | null | undefined, at = ''): InvalidRequest {

@@ -10,8 +10,9 @@ import type { Device } from './device.ts'
 import { baseOf } from './seen.ts'
 import { type WriteParts, writeRecords } from './write.ts'
 
-type Candidate = Schemas['ImportCandidate']
 type ImportBookmark = Schemas['ImportBookmark']
+/** What a client sent as one: so far, only its id was checked. */
+type Candidate = Pick<ImportBookmark, 'id'>
 
 export interface ImportParts extends WriteParts {
   clock: () => number

@@ -39,7 +39,7 @@ export function openContract({ openapi, asyncapi }: Documents): (traffic: Traffi
   const options = { strict: false, meta: false, validateSchema: false }
   const ajv = new Ajv2020(options)
   addFormats(ajv)
-  ajv.addSchema(openapi, 'openapi.json')
+  ajv.addSchema(withStrictFieldsOnly(openapi), 'openapi.json')
   ajv.addSchema(asyncapi, 'asyncapi.json')
   // Headers are text on the wire: numbers among them are read first.
   const headerAjv = new Ajv2020({ ...options, coerceTypes: true })
@@ -136,6 +136,27 @@ export function openContract({ openapi, asyncapi }: Documents): (traffic: Traffi
     else if (traffic.kind === 'opened') checkOpened(traffic)
     else checkMessage(traffic)
   }
+}
+
+/** A request fails as a whole only for these fields of its elements, so nothing else decides whether it is accepted. */
+function withStrictFieldsOnly(openapi: object): object {
+  const copy = structuredClone(openapi) as { components: { schemas: Record<string, ObjectSchema> } }
+  const { schemas } = copy.components
+  for (const array of Object.values(schemas).flatMap(({ properties = {} }) => Object.values(properties))) {
+    const { 'x-strict-fields': required, items } = array
+    const { properties = {} } = schemas[items?.$ref?.split('/').at(-1) ?? ''] ?? {}
+    const strict = Object.entries(properties).filter(([name]) => required?.includes(name))
+    if (required) array.items = { required, properties: Object.fromEntries(strict) }
+  }
+  return copy
+}
+
+interface ObjectSchema {
+  $ref?: string
+  required?: string[]
+  properties?: Record<string, ObjectSchema>
+  items?: ObjectSchema
+  'x-strict-fields'?: string[]
 }
 
 /** The bookmarks sent whose ids were not refused. */

@@ -42,13 +42,9 @@ const alwaysShown: Record<string, string[]> = {
   openRealtime: ['upgrade', 'x-user-id', 'since'],
 }
 
-/**
- * The request schema of an import only requires ids, because other faults are reported for each bookmark. All ids of a
- * change share one schema and so one example; those of a sync event differ.
- */
+/** All ids of a change share one schema and so one example; those of a sync event differ. */
 function bodyOf(contract: Contract, { operationId }: Located, body: Referable<Schema>): unknown {
   const example = (name: string) => exampleOf(contract, { $ref: `#/components/schemas/${name}` })
-  if (operationId === 'importBookmarks') return { bookmarks: [example('ImportBookmark')] }
   if (operationId !== 'pushChanges') return exampleOf(contract, body)
   const { id, entity_id, device_id } = example('SyncEvent') as Record<string, unknown>
   return { changes: [{ ...(example('Change') as object), id, entity_id, device_id }] }

@@ -14,14 +14,6 @@ const written: Record<string, (call: Call) => string> = {
 const { authorizationUrl } = unwrap(await client.POST('/api/v1/auth/login', { body: { returnTo: '/' } }))
 location.assign(authorizationUrl)
 `,
-  importBookmarks: ({ body }) => `import { type components, createClient, unwrap } from 'encrypted-bookmark-sync-client'
-
-type Import = components['schemas']['ImportBookmark']
-${createClient}
-const bookmarks: Import[] = ${literal((body as { bookmarks: unknown }).bookmarks)}
-const answer = unwrap(await client.POST('/api/v1/sync/import', { body: { bookmarks } }))
-console.log(answer)
-`,
   downloadExport: ({ pathParameters: { id } }) => `${client('openExport', 'openVault')}
 const { user_id: userId } = unwrap(await client.GET('/api/v1/auth/session')).user
 const { keys } = await openVault(client, { userId, passphrase: 'correct horse battery' })
