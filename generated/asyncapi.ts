@@ -202,7 +202,7 @@ export interface components {
             overwritten?: components["schemas"]["OverwrittenVersion"][];
         };
         /**
-         * @description Base64-encoded encrypted bookmark JSON. Opaque to the server.
+         * @description The encrypted bookmark, as printable ASCII text. Opaque to the server, which never decodes it; the client package writes Base64.
          * @example AWVuY3J5cHRlZA==
          */
         EncryptedData: string;

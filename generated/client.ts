@@ -437,7 +437,7 @@ export interface components {
          */
         Id: string;
         /**
-         * @description Base64-encoded encrypted bookmark JSON. Opaque to the server.
+         * @description The encrypted bookmark, as printable ASCII text. Opaque to the server, which never decodes it; the client package writes Base64.
          * @example AWVuY3J5cHRlZA==
          */
         EncryptedData: string;
@@ -562,7 +562,7 @@ export interface components {
              */
             id: string;
             /**
-             * @description Base64-encoded encrypted bookmark JSON.
+             * @description The encrypted bookmark, as its client has written it (Base64, from the client package).
              * @example AWVuY3J5cHRlZA==
              */
             encrypted_data: string;

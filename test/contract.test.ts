@@ -43,6 +43,10 @@ t.test('An import takes bookmarks, so that a generated client can send all their
   t.match(bookmarks, { items: { $ref: '#/components/schemas/ImportBookmark' }, 'x-strict-fields': ['id'] })
 })
 
+t.test('No keyword promises that text which is opaque to the service can be decoded', async (t) => {
+  t.notMatch(JSON.stringify([openapi, asyncapi]), /contentEncoding|contentMediaType|"format":"byte"/)
+})
+
 t.test('Every error text of the interface is in the contract', async (t) => {
   const texts = [
     'Authentication required',
