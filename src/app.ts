@@ -19,6 +19,7 @@ import { registerResponseHeaders } from './http/response-headers.ts'
 import { closeStalledConnections } from './http/stalls.ts'
 import { validatorCompiler } from './http/validation.ts'
 import { registerWebApp } from './http/web-app.ts'
+import type { Health } from './operating/health.ts'
 import { accountOperations } from './operations/account.ts'
 import { authOperations } from './operations/auth.ts'
 import { bookmarkOperations } from './operations/bookmarks.ts'
@@ -58,6 +59,7 @@ export async function createApp(context: Context): Promise<FastifyInstance> {
     preClose: (done) => void hub.close().then(() => app.websocketServer.close(() => done())),
   })
   app.addHook('preClose', async () => closeConnectionsAsTheyIdle(app.server))
+  endConnectionsWhileDraining(app.server, context.health)
   closeStalledConnections(app.server)
   registerErrors(app, context)
   registerLog(app)
@@ -88,4 +90,11 @@ export async function createApp(context: Context): Promise<FastifyInstance> {
 function closeConnectionsAsTheyIdle(server: Server): void {
   const timer = setInterval(() => server.closeIdleConnections(), 50).unref()
   server.once('close', () => clearInterval(timer))
+}
+
+/** So that no proxy sends a request over a kept connection at the moment in which the port closes. */
+function endConnectionsWhileDraining(server: Server, health: Pick<Health, 'isDraining'>): void {
+  server.on('request', (_request, response) => {
+    if (health.isDraining()) response.shouldKeepAlive = false
+  })
 }

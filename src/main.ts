@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import { pino } from 'pino'
 import { createApp } from './app.ts'
@@ -27,11 +28,17 @@ async function start(): Promise<void> {
   const app = await createApp(context)
   const admin = config.adminPort === undefined ? undefined : createAdminApp(context)
 
+  const drained = new AbortController()
   let stopping = false
   const stop = async (signal: string) => {
+    // A second signal ends the draining.
+    if (context.health.isDraining() || signal === 'SIGINT') drained.abort()
     if (stopping) return
     stopping = true
-    log.info({ signal }, 'stopping')
+    context.health.drain()
+    log.info({ signal, seconds: config.drainSeconds }, 'draining')
+    await sleep(config.drainSeconds * 1000, undefined, { signal: drained.signal }).catch(() => {})
+    log.info('stopping')
     setTimeout(() => app.server.closeAllConnections(), finishWithinMs).unref()
     setTimeout(() => process.exit(1), stopWithinMs).unref()
     await app.close()

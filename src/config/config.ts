@@ -41,6 +41,7 @@ export function readConfig(env: Env) {
     maxUserRecords: integer(env, 'MAX_USER_RECORDS', 1_000_000, 1, Number.MAX_SAFE_INTEGER),
     maxUserExportBytes: integer(env, 'MAX_USER_EXPORT_BYTES', 4 * 1024 ** 3, 1, Number.MAX_SAFE_INTEGER),
     rateLimitPerMinute: integer(env, 'RATE_LIMIT_PER_MINUTE', 1200, 1, 1_000_000_000),
+    drainSeconds: integer(env, 'DRAIN_SECONDS', 0, 0, 3600),
     logLevel: oneOf(env, 'LOG_LEVEL', logLevels, 'info'),
   })
 }
