@@ -1,18 +1,26 @@
 /** IndexedDB by promises. A transaction ends by itself once none of its requests is pending. */
 
-/**
- * Opens a database of version 1.
- *
- * @param create makes the object stores of a new one
- * @param onClosed called when another tab or the browser has closed it, or when it could not be opened
- */
+interface DatabaseOptions {
+  version?: number
+  /** Makes or changes the object stores; requests of the transaction may be awaited. `before` is 0 for a new database. */
+  upgrade(database: IDBDatabase, transaction: IDBTransaction, before: number): void | Promise<void>
+  /** Called when another tab or the browser has closed it, or when it could not be opened. */
+  onClosed?(): void
+}
+
 export async function openDatabase(
   name: string,
-  create: (database: IDBDatabase) => void,
-  onClosed: () => void = () => {},
+  { version = 1, upgrade, onClosed = () => {} }: DatabaseOptions,
 ): Promise<IDBDatabase> {
-  const opening = indexedDB.open(name, 1)
-  opening.onupgradeneeded = () => create(opening.result)
+  const opening = indexedDB.open(name, version)
+  opening.onupgradeneeded = async ({ oldVersion }) => {
+    const transaction = opening.transaction as IDBTransaction
+    try {
+      await upgrade(opening.result, transaction, oldVersion)
+    } catch {
+      // A request that fails has aborted the transaction, which rejects `opening`.
+    }
+  }
   try {
     const database = await resultOf(opening)
     // Another tab is deleting the database, or has a newer version of this package.

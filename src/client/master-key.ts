@@ -45,7 +45,11 @@ function algorithm(iv: Uint8Array<ArrayBuffer>, userId: string): AesGcmParams {
 }
 
 async function inStore<T>(mode: IDBTransactionMode, work: (store: IDBObjectStore) => IDBRequest<T>): Promise<T> {
-  const database = await openDatabase(databaseName, (created) => created.createObjectStore(storeName))
+  const database = await openDatabase(databaseName, {
+    upgrade(created) {
+      created.createObjectStore(storeName)
+    },
+  })
   try {
     const transaction = database.transaction(storeName, mode)
     const [result] = await Promise.all([resultOf(work(transaction.objectStore(storeName))), endOf(transaction)])

@@ -68,7 +68,7 @@ t.test(
   async (t) => {
     const store = indexedDbStore('gil')
     await store.write([known('a')], meta)
-    const opening = indexedDB.open('encrypted-bookmark-sync-gil', 2)
+    const opening = indexedDB.open('encrypted-bookmark-sync-gil', 3)
     await new Promise<void>((resolve) => {
       opening.onsuccess = () => resolve()
     })
@@ -76,6 +76,90 @@ t.test(
     opening.result.close()
   },
 )
+
+t.test('a store of version 1, which kept each row by itself, keeps its rows', async (t) => {
+  const database = await openDatabase('hal', (database) => {
+    database.createObjectStore('rows', { keyPath: 'id' })
+    database.createObjectStore('meta')
+  })
+  const transaction = database.transaction(['rows', 'meta'], 'readwrite')
+  const rows = Array.from({ length: 120 }, (_, index) => known(`row-${1000 + index}`))
+  for (const row of rows) transaction.objectStore('rows').put(row)
+  transaction.objectStore('meta').put(meta, 'meta')
+  await new Promise((resolve) => {
+    transaction.oncomplete = resolve
+  })
+  database.close()
+  const store = indexedDbStore('hal')
+  t.teardown(() => store.wipe())
+  t.same(await store.load(), { meta, rows })
+})
+
+t.test('thousands of rows take few requests, and thousands of edits leave little behind', async (t) => {
+  const [one, other] = [indexedDbStore('ida'), indexedDbStore('ida')]
+  t.teardown(() => one.wipe())
+  t.teardown(() => other.close())
+  const [many, edits] = [5000, 1000]
+  const ids = Array.from({ length: many }, (_, index) => `row-${index}`)
+  const requests = countRequests()
+  await one.write(
+    ids.map((id) => known(id)),
+    meta,
+  )
+  await one.read(ids)
+  t.ok(requests() < many / 10, `${requests()} requests`)
+  t.equal((await other.load()).rows.length, many)
+  for (let edit = 0; edit < edits; edit++) await one.write([known('row-7', `title ${edit}`)], meta)
+  const left = await countPacks('ida')
+  t.ok(left < edits / 2, `${left} packs`)
+  const last = [known('row-7', `title ${edits - 1}`)]
+  t.same((await other.read(['row-7'])).rows, last, 'another tab finds the last one')
+  t.equal((await other.load()).rows.length, many)
+  await one.write(ids.map(blankRow), meta)
+  for (let edit = 0; edit < edits; edit++) await one.write([known('row-8', `title ${edit}`)], meta)
+  const again = indexedDbStore('ida')
+  t.teardown(() => again.close())
+  const rest = { meta, rows: [known('row-8', `title ${edits - 1}`)] }
+  t.same([await other.load(), await again.load()], [rest, rest])
+})
+
+/** How many requests were made since, to any object store. */
+function countRequests(): () => number {
+  const { get, getAll, put } = IDBObjectStore.prototype
+  let count = 0
+  const methods = { get, getAll, put }
+  for (const [name, method] of Object.entries(methods)) {
+    Object.assign(IDBObjectStore.prototype, {
+      [name](this: IDBObjectStore, ...args: unknown[]) {
+        count++
+        return Reflect.apply(method, this, args)
+      },
+    })
+  }
+  return () => {
+    Object.assign(IDBObjectStore.prototype, methods)
+    return count
+  }
+}
+
+async function countPacks(userId: string): Promise<number> {
+  const database = await openDatabase(userId)
+  const counting = database.transaction('rows').objectStore('rows').count()
+  await new Promise((resolve) => {
+    counting.onsuccess = resolve
+  })
+  database.close()
+  return counting.result
+}
+
+async function openDatabase(userId: string, upgrade?: (database: IDBDatabase) => void): Promise<IDBDatabase> {
+  const opening = indexedDB.open(`encrypted-bookmark-sync-${userId}`)
+  opening.onupgradeneeded = () => upgrade?.(opening.result)
+  await new Promise((resolve) => {
+    opening.onsuccess = resolve
+  })
+  return opening.result
+}
 
 function deleteDatabase(name: string): Promise<void> {
   const deleting = indexedDB.deleteDatabase(name)

@@ -1,10 +1,11 @@
 import { deleteDatabase, endOf, openDatabase, resultOf } from '../../database.ts'
 import { StorageFullError } from '../../errors.ts'
-import { isBlank } from './row.ts'
-import { type Meta, type Row, type Store, StoreEmptiedError } from './store.ts'
+import { RowLog } from './row-log.ts'
+import { type Meta, type Row, type Store, type Stored, StoreEmptiedError } from './store.ts'
 
+/** Version 1 stored each row by itself. */
+const version = 2
 const metaKey = 'meta'
-const sliceRows = 250
 
 /**
  * Keeps the bookmarks in the browser's IndexedDB, in a separate database for each user, so that nobody else who signs in
@@ -16,69 +17,57 @@ export function indexedDbStore(userId: string): Store {
   const name = `encrypted-bookmark-sync-${userId}`
   let opened: Promise<IDBDatabase> | undefined
   let isWiped = false
-  /** The database that was read last. */
+  /** The database that was read last, and its rows. */
   let known: IDBDatabase | undefined
+  const log = new RowLog()
   /** Whether it held something when it was last read or written. */
   let wasStored = false
   const open = async () => {
     // Opening it would create it again.
     if (isWiped) throw new DOMException('The store was wiped', 'InvalidStateError')
-    opened ??= openDatabase(name, createStores, () => (opened = undefined))
+    opened ??= openDatabase(name, { version, upgrade, onClosed: () => (opened = undefined) })
     return opened
   }
+  const read = (rowsOf: (rows: ReadonlyMap<string, Row>) => Row[]): Promise<Stored> =>
+    translated(async () => {
+      const database = await open()
+      if (known !== database) log.reset()
+      known = database
+      const transaction = database.transaction(['rows', 'meta'])
+      const meta = await readMeta(transaction)
+      await log.catchUp(transaction.objectStore('rows'))
+      wasStored = meta !== undefined
+      return { meta, rows: rowsOf(log.rows) }
+    })
 
   return {
     shared: true,
-    load: () =>
-      translated(async () => {
-        known = await open()
-        const transaction = known.transaction(['rows', 'meta'])
-        const meta = await readMeta(transaction)
-        const store = transaction.objectStore('rows')
-        const rows: Row[] = await resultOf(store.getAll(undefined, sliceRows))
-        for (let last = rows.at(-1); last; ) {
-          const more: Row[] = await resultOf(store.getAll(IDBKeyRange.lowerBound(last.id, true), sliceRows))
-          rows.push(...more)
-          last = more.at(-1)
-        }
-        wasStored = meta !== undefined
-        return { rows, meta }
-      }),
-    read: (ids) =>
-      translated(async () => {
-        known = await open()
-        const transaction = known.transaction(['rows', 'meta'])
-        const meta = await readMeta(transaction)
-        const store = transaction.objectStore('rows')
-        const rows: Row[] = []
-        await inSlices(ids, async (id) => {
-          const row: Row | undefined = await resultOf(store.get(id))
-          if (row) rows.push(row)
-        })
-        wasStored = meta !== undefined
-        return { meta, rows }
-      }),
+    load: () => read((rows) => [...rows.values()]),
+    read: (ids) => read((rows) => ids.flatMap((id) => rows.get(id) ?? [])),
     write: (rows, meta) =>
       translated(async () => {
         const database = await open()
         // It was closed meanwhile, and may be another one that holds nothing: what was read must be read again.
         if (known && known !== database)
           throw new DOMException('The browser closed the store meanwhile', 'InvalidStateError')
+        known = database
         const transaction = database.transaction(['rows', 'meta'], 'readwrite', { durability: 'strict' })
         const store = transaction.objectStore('rows')
-        await allOrNothing(transaction, async () => {
+        const appended = await allOrNothing(transaction, async () => {
           const isEmptied = wasStored && (await readMeta(transaction)) === undefined
           wasStored = !isEmptied
           if (isEmptied) throw new StoreEmptiedError()
-          await inSlices(rows, async (row) => {
-            await (isBlank(row) ? resultOf(store.delete(row.id)) : resultOf(store.put(row)))
-          })
+          await log.catchUp(store)
+          const append = await log.append(store, rows)
           await resultOf(transaction.objectStore('meta').put(meta, metaKey))
+          return append
         })
+        appended()
       }),
     async wipe() {
       const database = await open()
       isWiped = true
+      log.reset()
       const transaction = database.transaction(['rows', 'meta'], 'readwrite')
       for (const store of ['rows', 'meta']) transaction.objectStore(store).clear()
       await endOf(transaction)
@@ -87,36 +76,36 @@ export function indexedDbStore(userId: string): Store {
       await deleteDatabase(name)
     },
     close() {
+      log.reset()
       opened?.then((database) => database.close()).catch(() => {})
       opened = undefined
     },
   }
 }
 
-function createStores(database: IDBDatabase): void {
-  database.createObjectStore('rows', { keyPath: 'id' })
-  database.createObjectStore('meta')
+async function upgrade(database: IDBDatabase, transaction: IDBTransaction, before: number): Promise<void> {
+  let rows: Row[] = []
+  if (before === 0) database.createObjectStore('meta')
+  else {
+    rows = await resultOf(transaction.objectStore('rows').getAll())
+    database.deleteObjectStore('rows')
+  }
+  await new RowLog().append(database.createObjectStore('rows', { autoIncrement: true }), rows)
 }
 
 function readMeta(transaction: IDBTransaction): Promise<Meta | undefined> {
   return resultOf(transaction.objectStore('meta').get(metaKey))
 }
 
-/** Works in slices within one transaction, so that thousands of rows at once never block the page. */
-async function inSlices<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
-  for (let start = 0; start < items.length; start += sliceRows) {
-    await Promise.all(items.slice(start, start + sliceRows).map(work))
-  }
-}
-
 /** If the storage is full, a transaction may fail at any of its requests, or only after all of them have succeeded. */
-async function allOrNothing(transaction: IDBTransaction, work: () => Promise<void>) {
+async function allOrNothing<T>(transaction: IDBTransaction, work: () => Promise<T>): Promise<T> {
   const failure = endOf(transaction).then(
     () => undefined,
     (error: unknown) => error,
   )
+  let result: T
   try {
-    await work()
+    result = await work()
   } catch (error) {
     abort(transaction)
     const cause = await failure
@@ -124,6 +113,7 @@ async function allOrNothing(transaction: IDBTransaction, work: () => Promise<voi
   }
   const error = await failure
   if (error) throw error
+  return result
 }
 
 /** The transaction may already have aborted by itself. */
