@@ -1,13 +1,20 @@
 /**
- * `npm run bench`: how fast the service is on this machine. `npm run bench -- page`: how fast the client is in
- * Chromium. `npm run bench -- hostile [ROW…] [--postgres]`: what a second user feels while somebody attacks the service.
+ * `npm run bench`: how fast the service is on this machine, beside the limit of what it is made of (`--help` lists the rows).
+ * `npm run bench -- page`, `first-sync`: how fast the client is. `npm run bench -- hostile [ROW…] [--postgres]`: what a
+ * second user feels while somebody attacks the service.
  */
-const [bench = 'speed', ...args] = process.argv.slice(2)
+import { measureRows, UsageError } from './bench/measure.ts'
 
-if (bench === 'speed') await (await import('./bench/speed.ts')).measureSpeed()
-else if (bench === 'page') await (await import('./bench/page.ts')).measurePage()
-else if (bench === 'hostile') process.exitCode = await (await import('./bench/hostile.ts')).playAttacks(args)
-else {
-  console.error('usage: npm run bench [-- page | hostile [ROW…] [--postgres]]')
-  process.exitCode = 1
+const args = process.argv.slice(2)
+const [bench, ...rest] = args
+
+try {
+  if (bench === 'page') await (await import('./bench/page.ts')).measurePage()
+  else if (bench === 'first-sync') await (await import('./bench/second-device.ts')).measureFirstSync()
+  else if (bench === 'hostile') process.exitCode = await (await import('./bench/hostile.ts')).playAttacks(rest)
+  else process.exitCode = await measureRows(args)
+} catch (error) {
+  if (!(error instanceof UsageError)) throw error
+  console.error(error.message)
+  process.exitCode = 2
 }

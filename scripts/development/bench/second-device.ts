@@ -11,12 +11,24 @@ import { unwrap } from '../../../src/client/unwrap.ts'
 import { launchChromium, NoChromiumError } from '../servers/chromium.ts'
 import { type FirstSync, firstSync } from './first-sync.ts'
 import { makeBookmarks } from './make-bookmarks.ts'
+import { startBenchService } from './service.ts'
 
 const count = 20_000
 const page = fileURLToPath(new URL('first-sync-page.ts', import.meta.url))
 
+/** `npm run bench -- first-sync`. */
+export async function measureFirstSync(): Promise<void> {
+  await using service = await startBenchService()
+  await measureSecondDevice(service.origin, await service.newSession(), report)
+}
+
+function report(name: string, figure: number, unit: string, ratio?: number, of?: string): void {
+  const comparison = ratio === undefined ? '' : `   ${ratio.toFixed(2)} ${of}`
+  console.log(`${name.padEnd(56)}${Math.round(figure).toString().padStart(9)} ${unit}${comparison}`)
+}
+
 /** A person's first device imports bookmarks; a second one pulls and decrypts them, in Node and in a browser. */
-export async function measureSecondDevice(origin: string, session: string, report: Report): Promise<void> {
+async function measureSecondDevice(origin: string, session: string, report: Report): Promise<void> {
   const cookie = `service_session=${session}`
   const client = createClient({
     baseUrl: origin,
@@ -51,7 +63,7 @@ function collectGarbage(): void {
   runInNewContext('gc')()
 }
 
-export type Report = (name: string, figure: number, unit: string, ratio?: number, of?: string) => void
+type Report = (name: string, figure: number, unit: string, ratio?: number, of?: string) => void
 
 function print(where: string, sync: FirstSync, report: Report): void {
   const { bookmarks, bytes, total, network, decrypt, store, cipher } = sync

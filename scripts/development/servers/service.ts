@@ -23,8 +23,12 @@ const untilInputEnds = 'data:text/javascript,process.stdin.once("end", () => pro
 const startWithinMs = 30_000
 
 /** The service in its own process, on PORT and without our environment. Its log goes to a file, or nowhere. */
-export function runService(env: { PORT: string } & Record<string, string>, log: number | 'ignore'): ServiceProcess {
-  const child = spawn(process.execPath, ['--import', untilInputEnds, main], { env, stdio: ['pipe', log, 'pipe'] })
+export function runService(
+  env: { PORT: string } & Record<string, string>,
+  log: number | 'ignore',
+  entry = main,
+): ServiceProcess {
+  const child = spawn(process.execPath, ['--import', untilInputEnds, entry], { env, stdio: ['pipe', log, 'pipe'] })
   const complaints = text(child.stderr as NodeJS.ReadableStream)
   const exited = once(child, 'exit').then(([code, signal]) => `${code ?? signal}`)
   const isRunning = () => child.exitCode === null && child.signalCode === null

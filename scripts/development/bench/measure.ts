@@ -1,0 +1,70 @@
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { openBench } from './open.ts'
+import { aboutRun, printResult, writeReport } from './report.ts'
+import { playRow, type Result } from './rounds.ts'
+import { rows } from './rows.ts'
+
+const results = fileURLToPath(new URL('../../../dist/bench/', import.meta.url))
+const usage = `usage: npm run bench -- [ROW…] [OPTION…]
+rows: ${Object.keys(rows).join(', ')}
+  --postgres       on a Postgres that is started for it, instead of SQLite
+  --rounds N       how often each is measured, 5 unless told
+  --before FOLDER  measures the service of another checkout, too
+  --quick          small numbers, which show that a row works
+  --strict         status 1 if a target is missed
+  --out FOLDER     where bench.json and bench.md are written, dist/bench unless told
+npm run bench -- page | first-sync | hostile: see the README`
+
+/** Measures all rows, or the named ones. Returns the exit status. */
+export async function measureRows(args: string[]): Promise<number> {
+  const { values, positionals: named } = read(args)
+  if (values.help) {
+    console.log(usage)
+    return 0
+  }
+  const unknown = named.find((name) => !rows[name])
+  if (unknown) throw new UsageError(`there is no row ${unknown}; the rows are ${Object.keys(rows).join(', ')}`)
+  const rounds = Number(values.rounds)
+  if (!Number.isInteger(rounds) || rounds < 1) throw new UsageError(`--rounds: ${values.rounds} is no number of rounds`)
+  const { postgres, quick, before, strict, out } = values
+
+  await using opened = new AsyncDisposableStack()
+  const bench = await openBench({ postgres, quick, before }, opened)
+  const measured: Result[] = []
+  for (const [name, row] of Object.entries(rows)) {
+    if (named.length > 0 && !named.includes(name)) continue
+    if (row.needsPostgres && !postgres) {
+      if (named.length > 0) console.log(`${name}: left out, as it needs --postgres`)
+      continue
+    }
+    const own = await playRow(name, row, bench, rounds)
+    own.forEach(printResult)
+    measured.push(...own)
+    await writeReport(out, aboutRun(postgres, rounds), measured)
+  }
+  return strict && measured.some(({ met }) => met === false) ? 1 : 0
+}
+
+/** What was asked for cannot be done. */
+export class UsageError extends Error {}
+
+function read(args: string[]) {
+  try {
+    return parseArgs({
+      args,
+      allowPositionals: true,
+      options: {
+        postgres: { type: 'boolean', default: false },
+        quick: { type: 'boolean', default: false },
+        strict: { type: 'boolean', default: false },
+        help: { type: 'boolean', default: false },
+        rounds: { type: 'string', default: '5' },
+        out: { type: 'string', default: results },
+        before: { type: 'string' },
+      },
+    })
+  } catch (error) {
+    throw new UsageError((error as Error).message)
+  }
+}

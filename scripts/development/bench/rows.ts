@@ -1,0 +1,28 @@
+import type { Row } from './row.ts'
+import { cluster } from './rows/cluster.ts'
+import { create } from './rows/create.ts'
+import { exports } from './rows/export.ts'
+import { growth } from './rows/growth.ts'
+import { memory, start } from './rows/process.ts'
+import { emptyPull, emptyPullDevice, pull } from './rows/pull.ts'
+import { beside, imports, push, update } from './rows/push.ts'
+import { fanOut, idleSockets } from './rows/sockets.ts'
+
+/** All rows by name, in the order in which they are measured. */
+export const rows: Record<string, Row> = {
+  push,
+  update,
+  beside,
+  pull,
+  'empty-pull': emptyPull,
+  'empty-pull-device': emptyPullDevice,
+  create,
+  'fan-out': fanOut,
+  import: imports,
+  memory,
+  start,
+  'idle-sockets': idleSockets,
+  export: exports,
+  growth,
+  cluster,
+}

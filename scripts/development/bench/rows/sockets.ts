@@ -1,0 +1,52 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Row } from '../row.ts'
+import { startBareSockets } from '../servers/bare.ts'
+import { memoryOf } from '../servers/memory.ts'
+import type { Server } from '../servers/server.ts'
+
+const fanOutLimit = '`ws`, and a Fastify route that sends what it gets to each socket'
+const socketsEach = 200
+const settleMs = 1_500
+const kibibyte = 1024
+
+export const fanOut: Row = {
+  lines: {
+    p50: { work: 'change to 200 sockets, p50', limit: fanOutLimit, unit: 'ms', target: { atMost: 1.5 } },
+    p99: { work: 'change to 200 sockets, p99', limit: fanOutLimit, unit: 'ms', target: { atMost: 1.5 } },
+  },
+  async open(bench, opened) {
+    const bare = opened.adopt(await startBareSockets(), (it) => it.close())
+    const times = { devices: bench.size(200, 20), changes: bench.size(50, 5) }
+    const measure = async (server: Server) => bench.load.run('fanOut', await server.newUser(), times)
+    return { ...(await bench.onService(measure)), limit: () => measure(bare) }
+  },
+}
+
+export const idleSockets: Row = {
+  lines: {
+    'idle-sockets': {
+      work: 'memory of an idle socket, of 5,000',
+      limit: '`ws` on Fastify',
+      unit: 'KiB',
+      target: { atMost: 1.5 },
+    },
+  },
+  async open(bench) {
+    const users = bench.size(25, 1)
+    const measure = async (server: Server) => {
+      const accounts = await Promise.all(Array.from({ length: users }, () => server.newUser()))
+      await sleep(settleMs)
+      const before = memoryOf(server.pid).now
+      await bench.load.run('openSockets', accounts, socketsEach)
+      await sleep(settleMs)
+      const taken = memoryOf(server.pid).now - before
+      await bench.load.run('closeSockets')
+      await server.close()
+      return { 'idle-sockets': taken / (users * socketsEach) / kibibyte }
+    }
+    return {
+      ...(await bench.withServices(async (services) => async () => measure(await services.start({ people: users })))),
+      limit: async () => measure(await startBareSockets()),
+    }
+  },
+}

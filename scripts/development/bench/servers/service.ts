@@ -1,0 +1,132 @@
+import { randomBytes } from 'node:crypto'
+import { cp, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { freePort } from '../../servers/free-port.ts'
+import { runService } from '../../servers/service.ts'
+import { createDatabase, type Data, openData } from '../data/database.ts'
+import { addPeople } from '../data/people.ts'
+import type { Account } from '../worker/apis/api.ts'
+import type { Server } from './server.ts'
+
+interface ServiceOptions {
+  people?: number
+  /** What else the database holds before the service starts. */
+  fill?(data: Data, users: string[]): Promise<void>
+}
+
+export interface Services {
+  /** Data of its own, with users who are signed in, for services that are yet to be started. */
+  prepare(options?: ServiceOptions): Promise<Prepared>
+  start(options?: ServiceOptions): Promise<Server>
+}
+
+interface Prepared {
+  /** All settings of the service but its port. */
+  env: Record<string, string>
+  folder: string
+  /** Somebody who uses the service there. */
+  newUser(origin: string): Account
+  /** Starts a service that leaves the data for the next one. */
+  restart(): Promise<Server>
+  remove(): Promise<void>
+}
+
+const enoughPeople = 200
+const secretKey = randomBytes(32).toString('base64')
+/** As in production, without a limit that would stop the load, and without an entry in the log for each request. */
+const settings = {
+  NODE_ENV: 'production',
+  PUBLIC_URL: 'https://bench.example',
+  OIDC_ISSUER: 'https://127.0.0.1:9',
+  OIDC_CLIENT_ID: 'bench',
+  OIDC_CLIENT_SECRET: 'bench',
+  RATE_LIMIT_PER_MINUTE: '1000000000',
+  LOG_LEVEL: 'warn',
+  SECRET_KEY: secretKey,
+}
+
+/** The service that `entry` starts, each on a copy of an empty database that it has made itself. */
+export function openServices(
+  entry: string | undefined,
+  postgresUrl: string | undefined,
+  opened: AsyncDisposableStack,
+): Services {
+  let template: Promise<Place> | undefined
+  return { prepare, start }
+
+  async function prepare({ people = enoughPeople, fill }: ServiceOptions = {}): Promise<Prepared> {
+    template ??= makeTemplate()
+    const place = await newPlace(await template)
+    const data = await openData(place.database)
+    const persons = await addPeople(data, people, secretKey)
+    await fill?.(
+      data,
+      persons.map(({ userId }) => userId),
+    )
+    await data.close()
+    const rest = persons.values()
+    const newUser = (origin: string): Account => {
+      const { value: person } = rest.next()
+      if (!person) throw new Error(`There are only ${people} people`)
+      const headers = { cookie: `service_session=${person.session}` }
+      return { api: 'service', origin, user: person.userId, headers }
+    }
+    return {
+      env: place.env,
+      folder: place.folder,
+      newUser,
+      async restart() {
+        const { origin, pid, stop } = await run(place.env)
+        return { pid, origin, newUser: async () => newUser(origin), close: stop }
+      },
+      remove: () => rm(place.folder, { recursive: true, force: true }),
+    }
+  }
+
+  async function start(options?: ServiceOptions): Promise<Server> {
+    const { restart, remove } = await prepare(options)
+    const server = await restart()
+    return {
+      ...server,
+      async close() {
+        await server.close()
+        await remove()
+      },
+    }
+  }
+
+  async function makeTemplate(): Promise<Place> {
+    const place = await newPlace()
+    opened.defer(() => rm(place.folder, { recursive: true, force: true }))
+    const { stop } = await run(place.env)
+    await stop()
+    return place
+  }
+
+  async function run(env: Record<string, string>) {
+    const port = await freePort()
+    const service = runService({ ...env, PORT: `${port}` }, 'ignore', entry)
+    await service.ready()
+    return { origin: `http://127.0.0.1:${port}`, pid: service.pid, stop: service.stop }
+  }
+
+  async function newPlace(from?: Place): Promise<Place> {
+    const folder = await mkdtemp(join(tmpdir(), 'ebs-bench-'))
+    const env = { ...settings, DATA_DIR: folder }
+    if (postgresUrl !== undefined) {
+      const name = `bench-${randomBytes(6).toString('hex')}`
+      const database = await createDatabase(postgresUrl, name, from?.database.split('/').at(-1))
+      return { folder, database, env: { ...env, DATABASE_URL: database } }
+    }
+    if (from) await cp(from.folder, folder, { recursive: true })
+    return { folder, database: join(folder, 'bookmarks.db'), env }
+  }
+}
+
+interface Place {
+  folder: string
+  /** A URL of Postgres or a file. */
+  database: string
+  env: Record<string, string>
+}

@@ -1,0 +1,20 @@
+/** The process of a worker. It does one work after another, as it is told. */
+import { type Works, works } from './works.ts'
+
+export interface Order {
+  work: keyof Works
+  args: unknown[]
+}
+
+export type Answer = { result: unknown } | { error: string }
+
+process.once('disconnect', () => process.exit())
+process.on('message', async ({ work, args }: Order) => {
+  const run = works[work] as (...args: unknown[]) => Promise<unknown>
+  const answer: Answer = await run(...args).then(
+    (result) => ({ result }),
+    (error: Error) => ({ error: `${work}: ${error.stack}` }),
+  )
+  process.send?.(answer)
+})
+process.send?.('ready')
