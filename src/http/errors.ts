@@ -52,7 +52,6 @@ export function refuseMalformedRequest(request: FastifyRequest, reply: FastifyRe
 
 function fromRequest(error: FastifyError, request: FastifyRequest, { database }: ErrorParts): ServiceError {
   if (error instanceof InvalidRequest) return fromFault(error, request)
-  if (error.code === 'FST_ERR_CTP_BODY_TOO_LARGE') return new ServiceError('TooLarge', { cause: error })
   if (error.code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') return new ServiceError('UnsupportedMediaType', { cause: error })
   const isCallers = error.statusCode !== undefined && error.statusCode < 500
   if (isCallers && !(error instanceof ServiceError)) return new ServiceError('BadRequest', { cause: error })

@@ -10,6 +10,10 @@ export class InvalidRequest extends Error {
   readonly statusCode = 400
 }
 
+export class InvalidBody extends InvalidRequest {
+  readonly validationContext = 'body'
+}
+
 interface PartSchema {
   properties?: Record<string, Property>
 }
