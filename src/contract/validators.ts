@@ -1,5 +1,6 @@
 import { Ajv, type ValidateFunction } from 'ajv'
 import openapi from '../../generated/openapi.json' with { type: 'json' }
+import { quickenLengths } from './lengths.ts'
 
 /** Ranges say what is valid; these say how a generated client holds it. */
 const formats = { int32: true, int64: true } as const
@@ -14,6 +15,7 @@ export const ajv = new Ajv({
   formats,
 })
 
+quickenLengths(ajv)
 ajv.addSchema(openapi, 'openapi.json')
 
 /** A validator for one of the contract's schemas. */

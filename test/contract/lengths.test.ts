@@ -1,0 +1,16 @@
+import t from 'tap'
+import { compileSchema } from '../../src/contract/validators.ts'
+
+t.test('Lengths are counted in characters, not in UTF-16 code units', async (t) => {
+  const validateLogin = compileSchema('LoginRequest')
+  const validateId = compileSchema('Id')
+  const isLogin = (character: string, count: number) => validateLogin({ returnTo: character.repeat(count) })
+  t.same(
+    ['x', 'é', '😀', '\ud800'].map((character) => [isLogin(character, 2048), isLogin(character, 2049)]),
+    Array(4).fill([true, false]),
+  )
+  t.same(
+    ['', 'x', 'x'.repeat(128), 'x'.repeat(129)].map((id) => validateId(id)),
+    [false, true, true, false],
+  )
+})
