@@ -8,6 +8,7 @@ import { type Budgets, createBudgets } from './http/budget.ts'
 import { createLimits, type Limits } from './http/limits.ts'
 import { openObjectStore } from './objects/open.ts'
 import type { ObjectStore } from './objects/store.ts'
+import { demandSameTime } from './operating/clock-drift.ts'
 import { type Health, startHealth } from './operating/health.ts'
 import { createMetrics, type Metrics } from './operating/metrics.ts'
 import { startSweeps } from './operating/sweep.ts'
@@ -52,6 +53,7 @@ export async function openContext(config: Config, { log, clock = Date.now }: Con
     const secretKeys = config.secretKeys ?? [await loadDevelopmentSecret(config.dataDir)]
     const seal = createSeal(secretKeys)
     const database = keep(await openDatabase(config.databaseUrl, log))
+    await demandSameTime(database)
     const objects = keep(await openObjectStore(config))
     const provider = keep(await openIdentityProvider(config))
     const pulse = keep(openPulse(config.databaseUrl, log))

@@ -17,7 +17,7 @@ export interface GaugeParts {
   downloads: { held(): number }
   database: Pick<Database, 'db' | 'load'>
   hub: Pick<Hub, 'sockets' | 'unsentBytes'>
-  health: Pick<Health, 'components'>
+  health: Pick<Health, 'components' | 'clockDriftMs'>
   limits: { refusals(): Record<string, number> }
   exportWorker: Pick<ExportWorker, 'outcomes'>
   clock: () => number
@@ -97,6 +97,11 @@ export function exposeGauges(parts: GaugeParts): Registry {
     const { database, objects, provider } = health.components()
     return { database: Number(database), objects: Number(objects), provider: Number(provider) }
   })
+  gauge(
+    'ebs_clock_drift_seconds',
+    "How far this machine's clock is ahead of the database's",
+    () => health.clockDriftMs() / 1000,
+  )
   gauges('ebs_build_info', 'The running version', 'version', () => ({ [packageJson.version]: 1 }))
   collectDefaultMetrics({ register: metrics.registry })
   return metrics.registry

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
-import { sql } from 'kysely'
 import type { Schemas } from '../contract/schemas.ts'
 import type { Database } from '../db/database.ts'
 import type { ObjectStore } from '../objects/store.ts'
 import type { Provider } from '../provider/provider.ts'
+import { describeDrift, maxDriftMs, readDriftMs } from './clock-drift.ts'
 
 type Status = Schemas['Health']['status']
 type Component = 'database' | 'objects' | 'provider'
@@ -13,6 +13,8 @@ export interface Health {
   status(): Status
   /** Whether the last probe reached each component. */
   components(): Record<Component, boolean>
+  /** How far this machine's clock was ahead of the database's at the last probe. */
+  clockDriftMs(): number
   /** From now on, no new requests are wanted. */
   drain(): void
   isDraining(): boolean
@@ -20,7 +22,7 @@ export interface Health {
 }
 
 interface Parts {
-  database: Pick<Database, 'db'>
+  database: Pick<Database, 'db' | 'now'>
   objects: Pick<ObjectStore, 'probe'>
   provider: Pick<Provider, 'probe'>
   log: FastifyBaseLogger
@@ -40,6 +42,15 @@ export function startHealth({ database, objects, provider, log }: Parts): Health
   const answers = { database: true, objects: true, provider: true }
   const stopping = new AbortController()
   let draining = false
+  let driftMs = 0
+
+  async function probeDatabase(): Promise<void> {
+    const before = driftMs
+    driftMs = await readDriftMs(database)
+    const [was, is] = [before, driftMs].map((drift) => Math.abs(drift) > maxDriftMs)
+    if (is && !was) log.error(`${describeDrift(driftMs)}: synchronize both clocks; until then nothing is swept`)
+    if (was && !is) log.info('the clocks of this machine and the database agree again')
+  }
 
   async function watch(component: Component, probe: () => Promise<unknown>): Promise<void> {
     do {
@@ -57,13 +68,14 @@ export function startHealth({ database, objects, provider, log }: Parts): Health
   }
 
   const watching = Promise.all([
-    watch('database', () => sql`select 1`.execute(database.db)),
+    watch('database', probeDatabase),
     watch('objects', () => objects.probe()),
     watch('provider', () => provider.probe()),
   ])
   return {
     status: () => toStatus(answers),
     components: () => ({ ...answers }),
+    clockDriftMs: () => driftMs,
     drain() {
       draining = true
     },

@@ -183,3 +183,15 @@ async function seedTokens(database: Database, login_id: string, count: number): 
 async function expiredTokens({ db }: Database) {
   return db.selectFrom('tokens').select('hash').where('expires_at', '<', 10_000).execute()
 }
+
+t.test(
+  'While the clocks of the machine and the database differ, nothing is removed, and the log says so',
+  async (t) => {
+    const { user, context, log } = await buildApp(t)
+    await user('ada')
+    const database = { ...context.database, now: sql<number>`${Date.now() - 40 * dayMs}` }
+    await startSweeps({ ...context, database, clock: () => Date.now() + 40 * dayMs }).close()
+    t.equal((await countRows(context)).logins, 1)
+    t.match(log.join(''), /this machine's clock is 3456000 s ahead of the database's/)
+  },
+)

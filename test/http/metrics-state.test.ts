@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import t from 'tap'
 import { ObjectStoreUnavailableError } from '../../src/objects/store.ts'
 import { startHealth } from '../../src/operating/health.ts'
@@ -6,6 +7,7 @@ import { openAdmin } from '../support/admin.ts'
 import { buildApp, type TestApp } from '../support/app.ts'
 import { breakDatabase } from '../support/database.ts'
 import { isPostgres } from '../support/database-url.ts'
+import { until } from '../support/until.ts'
 
 const exports = '/api/v1/exports'
 const none = { pending: 0, processing: 0, failed: 0 }
@@ -136,3 +138,29 @@ t.test('Health, by component', async (t) => {
   t.same(await probe(), { database: 0, objects: 0, provider: 0 })
   repair()
 })
+
+t.test(
+  "How far the machine's clock is from the database's; the log says when it is too far, and when no longer",
+  async (t) => {
+    const { context, log } = await buildApp(t)
+    const ahead = { seconds: 90 }
+    const database = {
+      ...context.database,
+      get now() {
+        return sql<number>`${Date.now() - ahead.seconds * 1000}`
+      },
+    }
+    const health = startHealth({ ...context, database })
+    t.teardown(() => health.close())
+    const { scrape } = openAdmin(t, { context: { ...context, health, metrics: createMetrics() } })
+    const drift = async () => Math.round(Number((await scrape()).value('ebs_clock_drift_seconds')))
+    await until(async () => (await drift()) === 90)
+    ahead.seconds = -3
+    await until(async () => (await drift()) === -3)
+    const said = log.map((line) => JSON.parse(line).msg).filter((message) => message.includes('clock'))
+    t.same(said, [
+      "this machine's clock is 90 s ahead of the database's: synchronize both clocks; until then nothing is swept",
+      'the clocks of this machine and the database agree again',
+    ])
+  },
+)

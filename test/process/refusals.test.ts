@@ -56,6 +56,12 @@ t.test('The process ends with 1: a database in memory, which cannot be durable',
   t.match(line, /^DATABASE_URL: .*WAL.*FULL/)
 })
 
+t.test('The process ends with 1: a clock that is 40 days ahead of the database', async (t) => {
+  const later = 'data:text/javascript,const%20now=Date.now;Date.now=()=>now()%2B3456e6'
+  const line = await refusalOf(t, { NODE_OPTIONS: `--import=${later}` })
+  t.equal(line, "DATABASE_URL: this machine's clock is 3456000 s ahead of the database's; synchronize both clocks\n")
+})
+
 t.test('The process ends with 1: a taken port, an address of another machine', async (t) => {
   const server = createServer().listen(0, '127.0.0.1')
   t.teardown(() => server.close())
