@@ -62,6 +62,8 @@ export default {
   options: {
     tsPreCompilationDeps: true,
     doNotFollow: { path: 'node_modules' },
+    // They import what `npm run conform -- --clients` generates.
+    exclude: { path: '^scripts/development/conform/stories/' },
     enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'node', 'default', 'types'] },
   },
 }

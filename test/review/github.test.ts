@@ -69,10 +69,11 @@ t.test('ci.yml runs what the README says, on every push to main and pull request
   )
 })
 
-t.test('nightly.yml runs the tests with their large numbers', async (t) => {
+t.test('nightly.yml runs the tests with their large numbers, and clients in all languages', async (t) => {
   const { on, jobs } = workflow('nightly.yml')
   t.match(on, { schedule: [{ cron: /^\d+ \d+ \* \* \*$/ }] })
   t.ok(jobs.test?.steps.some(({ run }) => run === 'npm test -- --deep'))
+  t.ok(jobs.clients?.steps.some(({ run }) => run === 'npm run conform -- --clients --strict'))
 })
 
 t.test(

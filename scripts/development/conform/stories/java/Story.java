@@ -1,0 +1,96 @@
+import java.io.InputStream;
+import java.nio.file.Files;
+import java.util.ArrayList;
+import java.util.List;
+import org.openapitools.client.ApiClient;
+import org.openapitools.client.ApiException;
+import org.openapitools.client.api.BookmarksApi;
+import org.openapitools.client.api.ExportsApi;
+import org.openapitools.client.api.SyncApi;
+import org.openapitools.client.model.*;
+
+/** The story of ../README.md with the client that openapi-generator's java generates. */
+class Story {
+  static final String data = "opaque, not base64";
+  static final String hash = "e3b0c442";
+  static final String laptop = "laptop";
+
+  public static void main(String[] args) throws Exception {
+    var session = "service_session=" + System.getenv("SESSION");
+    var service = new ApiClient();
+    service.updateBaseUri(System.getenv("BASE_URL"));
+    service.setRequestInterceptor(request -> request.header("Cookie", session));
+    var bookmarks = new BookmarksApi(service);
+    var sync = new SyncApi(service);
+    var exports = new ExportsApi(service);
+    var now = System.currentTimeMillis();
+
+    // Create and list.
+    var created = bookmarks.createBookmark(new NewBookmark().id("one").encryptedData(data).dataHash(hash), laptop);
+    is(created.getCreatedAt() >= now - 60_000, true);
+    is(created.getDeletedAt(), null);
+    var page = bookmarks.listBookmarks(1, 10);
+    is(page.getData(), List.of(created));
+    is(page.getMeta().getTotal(), 1);
+
+    // Push: the edit of `one` is older than what is stored.
+    var pushed = sync.pushChanges(new PushRequest().changes(List.of(edit("one", 1000), edit("two", now))), laptop);
+    is(pushed.getAcceptedIds(), List.of("edit of two"));
+    is(pushed.getConflicts().size(), 1);
+    is(pushed.getConflicts().get(0).getEntityId(), "one");
+    is(pushed.getConflicts().get(0).getResolution(), "rejected");
+
+    // Pull, one change a page.
+    var pulled = new ArrayList<String>();
+    var since = 0L;
+    for (var more = true; more; ) {
+      var answer = sync.pullChanges(laptop, new PullRequest().since(since).limit(1));
+      for (var change : answer.getChanges()) pulled.addAll(List.of(change.getEntityId(), change.getEncryptedData()));
+      since = answer.getLastSyncTimestamp();
+      more = answer.getHasMore();
+    }
+    is(pulled, List.of("one", data, "two", data));
+
+    // Import: one bookmark is there already, another one's date is in milliseconds.
+    var imported = sync.importBookmarks(new ImportRequest().bookmarks(List.of(
+      new ImportBookmark().id("three").encryptedData(data).dataHash(hash).dateAdded(1_700_000_000L),
+      new ImportBookmark().id("one").encryptedData(data).dataHash(hash),
+      new ImportBookmark().id("four").encryptedData(data).dataHash(hash).dateAdded(1_700_000_000_000L))), laptop);
+    is(imported.getImportedIds(), List.of("three"));
+    is(imported.getErrors().stream().map(ImportError::getId).toList(), List.of("one", "four"));
+    is(bookmarks.getBookmark("three").getCreatedAt(), 1_700_000_000_000L);
+
+    // Export.
+    var export = exports.createExport();
+    is(export.getSizeBytes(), null);
+    while (export.getStatus() != ExportStatus.COMPLETED) {
+      Thread.sleep(100);
+      export = exports.listExports().getExports().get(0);
+    }
+    is(export.getBookmarkCount(), 3);
+    var file = exports.downloadExport(export.getId(), null, null);
+    is(file.length(), export.getSizeBytes());
+    try (InputStream stream = Files.newInputStream(file.toPath())) {
+      is(new String(stream.readNBytes(5)), "EBSX\u0001");
+    }
+
+    // An error.
+    try {
+      bookmarks.getBookmark("nothing");
+      throw new AssertionError("nothing was found");
+    } catch (ApiException exception) {
+      is(exception.getCode(), 404);
+      is(exception.getResponseBody(), "{\"error\":\"Bookmark not found\"}");
+    }
+  }
+
+  static Change edit(String entityId, long timestamp) {
+    return new Change().id("edit of " + entityId).entityType(EntityType.BOOKMARK).entityId(entityId)
+      .operation(Operation.UPDATE).timestamp(timestamp).deviceId(laptop).encryptedData(data).dataHash(hash);
+  }
+
+  /** The types of numbers and texts are the generator's choice, so values are compared as they print. */
+  static void is(Object value, Object expected) {
+    if (!String.valueOf(value).equals(String.valueOf(expected))) throw new AssertionError(value + ", not " + expected);
+  }
+}

@@ -1,0 +1,89 @@
+import okhttp3.OkHttpClient
+import org.openapitools.client.apis.BookmarksApi
+import org.openapitools.client.apis.ExportsApi
+import org.openapitools.client.apis.SyncApi
+import org.openapitools.client.infrastructure.ClientError
+import org.openapitools.client.infrastructure.ClientException
+import org.openapitools.client.models.*
+
+/** The story of ../README.md with the client that openapi-generator's kotlin generates. */
+fun main() {
+    val baseUrl = System.getenv("BASE_URL")
+    val session = "service_session=${System.getenv("SESSION")}"
+    val http = OkHttpClient.Builder()
+        .addInterceptor { chain -> chain.proceed(chain.request().newBuilder().header("Cookie", session).build()) }
+        .build()
+    val bookmarks = BookmarksApi(baseUrl, http)
+    val sync = SyncApi(baseUrl, http)
+    val exports = ExportsApi(baseUrl, http)
+    val now = System.currentTimeMillis()
+
+    // Create and list.
+    val created = bookmarks.createBookmark(NewBookmark(id = "one", encryptedData = data, dataHash = hash), laptop)
+    require(created.createdAt >= now - 60_000)
+    require(created.deletedAt == null)
+    val page = bookmarks.listBookmarks(limit = 10)
+    require(page.data == listOf(created))
+
+    // Push: the edit of `one` is older than what is stored.
+    val pushed = sync.pushChanges(PushRequest(listOf(edit("one", 1000), edit("two", now))), laptop)
+    require(pushed.acceptedIds == listOf("edit of two"))
+    require(pushed.conflicts.map { it.entityId to it.resolution.value } == listOf("one" to "rejected"))
+
+    // Pull, one change a page.
+    val pulled = mutableListOf<Pair<String, String?>>()
+    var since = 0L
+    do {
+        val answer = sync.pullChanges(laptop, PullRequest(since = since, limit = 1))
+        pulled += answer.changes.map { it.entityId to it.encryptedData }
+        since = answer.lastSyncTimestamp
+    } while (answer.hasMore)
+    require(pulled == listOf("one" to data, "two" to data))
+
+    // Import: one bookmark is there already, another one's date is in milliseconds.
+    val imported = sync.importBookmarks(
+        ImportRequest(
+            listOf(
+                ImportBookmark("three", data, hash, dateAdded = 1_700_000_000),
+                ImportBookmark("one", data, hash),
+                ImportBookmark("four", data, hash, dateAdded = 1_700_000_000_000),
+            ),
+        ),
+        laptop,
+    )
+    require(imported.importedIds == listOf("three"))
+    require(imported.errors.map { it.id } == listOf("one", "four"))
+    require(bookmarks.getBookmark("three").createdAt == 1_700_000_000_000)
+
+    // Export.
+    var export = exports.createExport()
+    require(export.sizeBytes == null)
+    while (export.status != ExportStatus.completed) {
+        Thread.sleep(100)
+        export = exports.listExports().exports.first()
+    }
+    require(export.bookmarkCount?.toInt() == 3)
+    val file = exports.downloadExport(export.id)
+    require(file.length() == export.sizeBytes)
+    require(file.inputStream().use { String(it.readNBytes(5)) } == "EBSX\u0001")
+
+    // An error.
+    val error = runCatching { bookmarks.getBookmark("nothing") }.exceptionOrNull() as ClientException
+    require(error.statusCode == 404)
+    require((error.response as ClientError<*>).body == "{\"error\":\"Bookmark not found\"}")
+}
+
+private const val data = "opaque, not base64"
+private const val hash = "e3b0c442"
+private const val laptop = "laptop"
+
+private fun edit(entityId: String, timestamp: Long) = Change(
+    id = "edit of $entityId",
+    entityType = EntityType.bookmark,
+    entityId = entityId,
+    operation = Operation.update,
+    timestamp = timestamp,
+    deviceId = laptop,
+    encryptedData = data,
+    dataHash = hash,
+)

@@ -1,0 +1,118 @@
+// The story of ../README.md with the client that oapi-codegen generates.
+package main
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"net/http"
+	"os"
+	"time"
+
+	api "story/client"
+)
+
+func main() {
+	ctx := context.Background()
+	withSession := func(_ context.Context, request *http.Request) error {
+		request.AddCookie(&http.Cookie{Name: "service_session", Value: os.Getenv("SESSION")})
+		return nil
+	}
+	service, err := api.NewClientWithResponses(os.Getenv("BASE_URL"), api.WithRequestEditorFn(withSession))
+	must(err)
+
+	laptop, data, hash, one := "laptop", "opaque, not base64", "e3b0c442", "one"
+	now := time.Now().UnixMilli()
+
+	// Create and list.
+	created, err := service.CreateBookmarkWithResponse(ctx, &api.CreateBookmarkParams{XDeviceId: &laptop},
+		api.NewBookmark{Id: &one, EncryptedData: data, DataHash: hash})
+	must(err)
+	is(created.StatusCode(), 201)
+	is(created.JSON201.CreatedAt >= now-60_000, true)
+	is(created.JSON201.DeletedAt == nil, true)
+	page, err := service.ListBookmarksWithResponse(ctx, &api.ListBookmarksParams{})
+	must(err)
+	is(len(page.JSON200.Data), 1)
+	is(page.JSON200.Data[0].EncryptedData, data)
+
+	// Push: the edit of `one` is older than what is stored.
+	edit := func(entityId string, timestamp int64) api.Change {
+		return api.Change{Id: "edit of " + entityId, EntityType: api.EntityTypeBookmark, EntityId: entityId,
+			Operation: api.Update, Timestamp: timestamp, DeviceId: laptop, EncryptedData: &data, DataHash: &hash}
+	}
+	pushed, err := service.PushChangesWithResponse(ctx, &api.PushChangesParams{XDeviceId: &laptop},
+		api.PushRequest{Changes: []api.Change{edit("one", 1000), edit("two", now)}})
+	must(err)
+	is(pushed.JSON200.AcceptedIds, []string{"edit of two"})
+	is(len(pushed.JSON200.Conflicts), 1)
+	is(pushed.JSON200.Conflicts[0].EntityId, "one")
+	is(pushed.JSON200.Conflicts[0].Resolution, "rejected")
+
+	// Pull, one change a page.
+	pulled := []string{}
+	since, limit := int64(0), int32(1)
+	for more := true; more; {
+		answer, err := service.PullChangesWithResponse(ctx, &api.PullChangesParams{XDeviceId: &laptop},
+			api.PullRequest{Since: &since, Limit: &limit})
+		must(err)
+		for _, change := range answer.JSON200.Changes {
+			pulled = append(pulled, change.EntityId, *change.EncryptedData)
+		}
+		since, more = answer.JSON200.LastSyncTimestamp, answer.JSON200.HasMore
+	}
+	is(pulled, []string{"one", data, "two", data})
+
+	// Import: one bookmark is there already, another one's date is in milliseconds.
+	seconds, milliseconds := int64(1_700_000_000), int64(1_700_000_000_000)
+	imported, err := service.ImportBookmarksWithResponse(ctx, &api.ImportBookmarksParams{XDeviceId: &laptop},
+		api.ImportRequest{Bookmarks: []api.ImportBookmark{
+			{Id: "three", EncryptedData: data, DataHash: hash, DateAdded: &seconds},
+			{Id: "one", EncryptedData: data, DataHash: hash},
+			{Id: "four", EncryptedData: data, DataHash: hash, DateAdded: &milliseconds},
+		}})
+	must(err)
+	is(imported.JSON200.ImportedIds, []string{"three"})
+	is(len(imported.JSON200.Errors), 2)
+	is(imported.JSON200.Errors[0].Id, "one")
+	is(imported.JSON200.Errors[1].Id, "four")
+	three, err := service.GetBookmarkWithResponse(ctx, "three")
+	must(err)
+	is(three.JSON200.CreatedAt, milliseconds)
+
+	// Export.
+	started, err := service.CreateExportWithResponse(ctx)
+	must(err)
+	is(started.JSON201.SizeBytes == nil, true)
+	finished := *started.JSON201
+	for finished.Status != api.Completed {
+		time.Sleep(100 * time.Millisecond)
+		list, err := service.ListExportsWithResponse(ctx)
+		must(err)
+		finished = list.JSON200.Exports[0]
+	}
+	is(*finished.BookmarkCount, 3)
+	file, err := service.DownloadExportWithResponse(ctx, finished.Id, &api.DownloadExportParams{})
+	must(err)
+	is(len(file.Body), *finished.SizeBytes)
+	is(string(file.Body[:5]), "EBSX\x01")
+
+	// An error.
+	nothing, err := service.GetBookmarkWithResponse(ctx, "nothing")
+	must(err)
+	is(nothing.StatusCode(), 404)
+	is(nothing.JSON404.Error, "Bookmark not found")
+}
+
+func must(err error) {
+	if err != nil {
+		log.Panic(err)
+	}
+}
+
+// The types of numbers and texts are the generator's choice, so values are compared as they print.
+func is(value any, expected any) {
+	if fmt.Sprint(value) != fmt.Sprint(expected) {
+		log.Panicf("%v instead of %v", value, expected)
+	}
+}

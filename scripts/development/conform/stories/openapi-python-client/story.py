@@ -1,0 +1,69 @@
+"""The story of ../README.md with the client that openapi-python-client generates."""
+
+import os
+import time
+
+from client import Client
+from client.api.bookmarks import create_bookmark, get_bookmark, list_bookmarks
+from client.api.exports import create_export, download_export, list_exports
+from client.api.sync import import_bookmarks, pull_changes, push_changes
+from client.models import Change, EntityType, ExportStatus, ImportBookmark, ImportRequest
+from client.models import NewBookmark, Operation, PullRequest, PushRequest
+
+service = Client(base_url=os.environ["BASE_URL"], cookies={"service_session": os.environ["SESSION"]})
+laptop = {"client": service, "x_device_id": "laptop"}
+content = {"encrypted_data": "opaque, not base64", "data_hash": "e3b0c442"}
+now = int(time.time() * 1000)
+
+# Create and list.
+created = create_bookmark.sync(body=NewBookmark(id="one", **content), **laptop)
+assert created.created_at >= now - 60_000
+assert created.deleted_at is None
+page = list_bookmarks.sync(client=service, limit=10)
+assert page.data == [created] and page.meta.total == 1
+
+
+# Push: the edit of `one` is older than what is stored.
+def edit(entity_id: str, timestamp: int) -> Change:
+    what = {"entity_type": EntityType.BOOKMARK, "entity_id": entity_id, "operation": Operation.UPDATE}
+    return Change(id=f"edit of {entity_id}", timestamp=timestamp, device_id="laptop", **what, **content)
+
+
+pushed = push_changes.sync(body=PushRequest(changes=[edit("one", 1000), edit("two", now)]), **laptop)
+assert pushed.accepted_ids == ["edit of two"]
+assert [(conflict.entity_id, conflict.resolution) for conflict in pushed.conflicts] == [("one", "rejected")]
+
+# Pull, one change a page.
+pulled, since, more = [], 0, True
+while more:
+    answer = pull_changes.sync(body=PullRequest(since=since, limit=1), **laptop)
+    pulled += [(change.entity_id, change.encrypted_data) for change in answer.changes]
+    since, more = answer.last_sync_timestamp, answer.has_more
+assert pulled == [("one", content["encrypted_data"]), ("two", content["encrypted_data"])]
+
+# Import: one bookmark is there already, another one's date is in milliseconds.
+bookmarks = [
+    ImportBookmark(id="three", date_added=1_700_000_000, **content),
+    ImportBookmark(id="one", **content),
+    ImportBookmark(id="four", date_added=1_700_000_000_000, **content),
+]
+imported = import_bookmarks.sync(body=ImportRequest(bookmarks=bookmarks), **laptop)
+assert imported.imported_ids == ["three"]
+assert [error.id for error in imported.errors] == ["one", "four"]
+assert get_bookmark.sync("three", client=service).created_at == 1_700_000_000_000
+
+# Export.
+export = create_export.sync(client=service)
+assert export.size_bytes is None
+while export.status != ExportStatus.COMPLETED:
+    time.sleep(0.1)
+    export = list_exports.sync(client=service).exports[0]
+assert export.bookmark_count == 3
+file = download_export.sync(export.id, client=service).payload.read()
+assert len(file) == export.size_bytes
+assert file[:5] == b"EBSX\x01"
+
+# An error.
+nothing = get_bookmark.sync_detailed("nothing", client=service)
+assert nothing.status_code == 404
+assert nothing.parsed.error == "Bookmark not found"

@@ -1,0 +1,105 @@
+//! The story of ../../README.md with the client that openapi-generator's rust generates.
+
+use client::apis::configuration::Configuration;
+use client::apis::{bookmarks_api, exports_api, sync_api, Error};
+use client::models::*;
+use reqwest::header::{HeaderMap, COOKIE};
+use std::io::Read;
+use std::time::{Duration, SystemTime};
+use std::{env, thread};
+
+const DATA: &str = "opaque, not base64";
+const HASH: &str = "e3b0c442";
+const LAPTOP: Option<&str> = Some("laptop");
+
+type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
+
+fn main() -> Outcome<()> {
+    let cookie = format!("service_session={}", env::var("SESSION")?);
+    let headers = HeaderMap::from_iter([(COOKIE, cookie.parse()?)]);
+    let service = Configuration {
+        base_path: env::var("BASE_URL")?,
+        client: reqwest::blocking::Client::builder().default_headers(headers).build()?,
+        ..Configuration::default()
+    };
+    let now = SystemTime::UNIX_EPOCH.elapsed()?.as_millis() as i64;
+
+    // Create and list.
+    let mut first = NewBookmark::new(DATA.into(), HASH.into());
+    first.id = Some("one".into());
+    let created = bookmarks_api::create_bookmark(&service, first, LAPTOP)?;
+    assert!(created.created_at >= now - 60_000);
+    assert_eq!(created.deleted_at, None);
+    let page = bookmarks_api::list_bookmarks(&service, None, Some(10))?;
+    assert_eq!(page.data, [created]);
+
+    // Push: the edit of `one` is older than what is stored.
+    let changes = vec![edit("one", 1000), edit("two", now)];
+    let pushed = sync_api::push_changes(&service, PushRequest::new(changes), LAPTOP)?;
+    assert_eq!(pushed.accepted_ids, ["edit of two"]);
+    assert_eq!(pushed.conflicts.len(), 1);
+    assert_eq!(pushed.conflicts[0].entity_id, "one");
+
+    // Pull, one change a page.
+    let mut pulled = vec![];
+    let mut since = 0;
+    loop {
+        let wanted = PullRequest { since: Some(since), limit: Some(1) };
+        let answer = sync_api::pull_changes(&service, LAPTOP, Some(wanted))?;
+        pulled.extend(answer.changes.into_iter().map(|change| (change.entity_id, change.encrypted_data.unwrap())));
+        since = answer.last_sync_timestamp;
+        if !answer.has_more {
+            break;
+        }
+    }
+    assert_eq!(pulled, [("one".into(), DATA.into()), ("two".into(), DATA.into())] as [(String, String); 2]);
+
+    // Import: one bookmark is there already, another one's date is in milliseconds.
+    let bookmarks = vec![
+        import("three", Some(1_700_000_000)),
+        import("one", None),
+        import("four", Some(1_700_000_000_000)),
+    ];
+    let imported = sync_api::import_bookmarks(&service, ImportRequest::new(bookmarks), LAPTOP)?;
+    assert_eq!(imported.imported_ids, ["three"]);
+    assert_eq!(imported.errors.iter().map(|error| &error.id).collect::<Vec<_>>(), ["one", "four"]);
+    assert_eq!(bookmarks_api::get_bookmark(&service, "three")?.created_at, 1_700_000_000_000);
+
+    // Export.
+    let mut export = exports_api::create_export(&service)?;
+    assert_eq!(export.size_bytes, None);
+    while export.status != ExportStatus::Completed {
+        thread::sleep(Duration::from_millis(100));
+        export = exports_api::list_exports(&service)?.exports.remove(0);
+    }
+    assert_eq!(export.bookmark_count, Some(3));
+    let mut file = vec![];
+    exports_api::download_export(&service, &export.id, None, None)?.read_to_end(&mut file)?;
+    assert_eq!(Some(file.len() as i64), export.size_bytes);
+    assert_eq!(&file[..5], b"EBSX\x01");
+
+    // An error.
+    match bookmarks_api::get_bookmark(&service, "nothing") {
+        Err(Error::ResponseError(answer)) => {
+            assert_eq!(answer.status.as_u16(), 404);
+            assert_eq!(answer.content, r#"{"error":"Bookmark not found"}"#);
+        }
+        other => panic!("{other:?}"),
+    }
+    Ok(())
+}
+
+fn edit(entity_id: &str, timestamp: i64) -> Change {
+    let id = format!("edit of {entity_id}");
+    let (kind, operation) = (EntityType::Bookmark, Operation::Update);
+    let mut change = Change::new(id, kind, entity_id.into(), operation, timestamp, "laptop".into());
+    change.encrypted_data = Some(DATA.into());
+    change.data_hash = Some(HASH.into());
+    change
+}
+
+fn import(id: &str, date_added: Option<i64>) -> ImportBookmark {
+    let mut bookmark = ImportBookmark::new(id.into(), DATA.into(), HASH.into());
+    bookmark.date_added = date_added;
+    bookmark
+}

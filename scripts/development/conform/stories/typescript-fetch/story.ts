@@ -1,0 +1,90 @@
+/** The story of ../README.md with the client that openapi-generator's typescript-fetch generates. */
+import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { BookmarksApi, type Change, Configuration, ExportsApi, ResponseError, SyncApi, type SyncEvent } from './client'
+
+const configuration = new Configuration({
+  basePath: process.env.BASE_URL ?? '',
+  headers: { cookie: `service_session=${process.env.SESSION}` },
+})
+const bookmarks = new BookmarksApi(configuration)
+const sync = new SyncApi(configuration)
+const exports = new ExportsApi(configuration)
+
+const xDeviceId = 'laptop'
+const content = { encryptedData: 'opaque, not base64', dataHash: 'e3b0c442' }
+const now = Date.now()
+
+// Create and list.
+const created = await bookmarks.createBookmark({ newBookmark: { id: 'one', ...content }, xDeviceId })
+assert(created.createdAt >= now - 60_000)
+assert.equal(created.deletedAt, null)
+const page = await bookmarks.listBookmarks({ limit: 10 })
+assert.deepEqual(page, { data: [created], meta: { total: 1, page: 1, limit: 10 } })
+
+// Push: the edit of `one` is older than what is stored.
+const edit = (entityId: string, timestamp: number): Change => ({
+  ...{ id: `edit of ${entityId}`, entityType: 'bookmark', entityId, operation: 'update' },
+  ...{ timestamp, deviceId: xDeviceId, ...content },
+})
+const pushed = await sync.pushChanges({ pushRequest: { changes: [edit('one', 1000), edit('two', now)] }, xDeviceId })
+assert.deepEqual(pushed.acceptedIds, ['edit of two'])
+assert.deepEqual(
+  pushed.conflicts.map(({ entityId, resolution }) => [entityId, resolution]),
+  [['one', 'rejected']],
+)
+
+// Pull, one change a page.
+const pulled: SyncEvent[] = []
+for (let since = 0, more = true; more; ) {
+  const answer = await sync.pullChanges({ pullRequest: { since, limit: 1 }, xDeviceId })
+  pulled.push(...answer.changes)
+  since = answer.lastSyncTimestamp
+  more = answer.hasMore
+}
+assert.deepEqual(
+  pulled.map(({ entityId, encryptedData }) => [entityId, encryptedData]),
+  [
+    ['one', content.encryptedData],
+    ['two', content.encryptedData],
+  ],
+)
+
+// Import: one bookmark is there already, another one's date is in milliseconds.
+const imported = await sync.importBookmarks({
+  importRequest: {
+    bookmarks: [
+      { id: 'three', ...content, dateAdded: 1_700_000_000 },
+      { id: 'one', ...content },
+      { id: 'four', ...content, dateAdded: 1_700_000_000_000 },
+    ],
+  },
+  xDeviceId,
+})
+assert.deepEqual(imported.importedIds, ['three'])
+assert.deepEqual(
+  imported.errors.map(({ id }) => id),
+  ['one', 'four'],
+)
+const three = await bookmarks.getBookmark({ id: 'three' })
+assert.equal(three.createdAt, 1_700_000_000_000)
+
+// Export.
+const started = await exports.createExport()
+assert.equal(started.sizeBytes, null)
+let finished = started
+while (finished.status !== 'completed') {
+  await sleep(100)
+  const list = await exports.listExports()
+  finished = list.exports.find(({ id }) => id === started.id) ?? assert.fail('the export is not listed')
+}
+assert.equal(finished.bookmarkCount, 3)
+const file = await exports.downloadExport({ id: finished.id })
+assert.equal(file.size, finished.sizeBytes)
+assert.equal(await file.slice(0, 5).text(), 'EBSX\u0001')
+
+// An error.
+const error = await bookmarks.getBookmark({ id: 'nothing' }).catch((reason: unknown) => reason)
+assert(error instanceof ResponseError)
+assert.equal(error.response.status, 404)
+assert.deepEqual(await error.response.json(), { error: 'Bookmark not found' })

@@ -1,0 +1,49 @@
+/** What `npm run conform -- --clients` says; with --deep, the stories of those generators that need nothing but npm. */
+import t, { type Test } from 'tap'
+import { chooseTools, conformClients } from '../scripts/development/conform/clients/clients.ts'
+import type { Tool } from '../scripts/development/conform/clients/tool.ts'
+import { spawnService } from '../scripts/development/servers/service.ts'
+import { isDeep } from './support/depth.ts'
+
+const nowhere = new URL('http://127.0.0.1:9')
+const trial: Tool = { name: 'trial', version: '1', language: 'None', needs: ['node'], generate: [], build: [] }
+
+/** Tries one tool, and returns the lines below the table's head. */
+async function conform(t: Test, tool: Tool, strict = false) {
+  const log = t.capture(console, 'log')
+  const passes = await conformClients(nowhere, { orval: tool }, strict)
+  const [, ...lines] = log().flatMap(({ args }) => `${args[0]}`.split('\n'))
+  return { passes, lines }
+}
+
+t.test('A tool that the machine lacks is reported as not run, and fails a strict run only', async (t) => {
+  const tool: Tool = { ...trial, needs: ['node', 'no-such-compiler'], story: ['node'] }
+  const lines = [/^trial +1 +None +not run +not run$/, '    there is no no-such-compiler']
+  t.match(await conform(t, tool), { passes: true, lines })
+  t.match(await conform(t, tool, true), { passes: false, lines })
+})
+
+t.test('A client that does not build fails, with what its compiler printed', async (t) => {
+  const compiler = ['node', '--eval', 'console.log("no int in line 7"); process.exit(1)'] as const
+  const { passes, lines } = await conform(t, { ...trial, build: [compiler], story: ['node'] })
+  t.equal(passes, false)
+  t.match(lines, [/^trial +1 +None +no +not run$/, /^ {4}node --eval/, '    no int in line 7'])
+})
+
+t.test('A tool without a story passes when what it generates builds', async (t) => {
+  const isThere = 'if (!fs.existsSync("openapi.yaml") || !fs.existsSync("story.ts")) process.exit(1)'
+  const tool: Tool = { ...trial, build: [['node', '--eval', isThere]] }
+  t.match(await conform(t, tool, true), { passes: true, lines: [/^trial +1 +None +yes +none$/] })
+})
+
+t.test('Only tools that are known can be chosen', async (t) => {
+  t.strictSame(Object.keys(chooseTools(['rust', 'java'])), ['java', 'rust'])
+  t.throws(() => chooseTools(['cobol', 'java']), /^cobol: the tools are hey-api, /)
+})
+
+t.test('Generated clients live through their story', { skip: !isDeep && 'only with --deep' }, async (t) => {
+  const service = await spawnService(t.testdir())
+  t.teardown(() => service.stop())
+  await service.ready()
+  t.equal(await conformClients(service.url, chooseTools(['hey-api', 'orval']), true), true)
+})
