@@ -10,6 +10,7 @@ const usage = `usage: npm run bench -- [ROW…] [OPTION…]
 rows: ${Object.keys(rows).join(', ')}
   --postgres       on a Postgres that is started for it, instead of SQLite
   --rounds N       how often each is measured, 5 unless told
+  --peers          measures PocketBase and the PouchDB server, too, where Go and npm can get them
   --before FOLDER  measures the service of another checkout, too
   --quick          small numbers, which show that a row works
   --strict         status 1 if a target is missed
@@ -27,10 +28,10 @@ export async function measureRows(args: string[]): Promise<number> {
   if (unknown) throw new UsageError(`there is no row ${unknown}; the rows are ${Object.keys(rows).join(', ')}`)
   const rounds = Number(values.rounds)
   if (!Number.isInteger(rounds) || rounds < 1) throw new UsageError(`--rounds: ${values.rounds} is no number of rounds`)
-  const { postgres, quick, before, strict, out } = values
+  const { postgres, peers, quick, before, strict, out } = values
 
   await using opened = new AsyncDisposableStack()
-  const bench = await openBench({ postgres, quick, before }, opened)
+  const bench = await openBench({ postgres, peers, quick, before }, opened)
   const measured: Result[] = []
   for (const [name, row] of Object.entries(rows)) {
     if (named.length > 0 && !named.includes(name)) continue
@@ -56,6 +57,7 @@ function read(args: string[]) {
       allowPositionals: true,
       options: {
         postgres: { type: 'boolean', default: false },
+        peers: { type: 'boolean', default: false },
         quick: { type: 'boolean', default: false },
         strict: { type: 'boolean', default: false },
         help: { type: 'boolean', default: false },

@@ -4,12 +4,14 @@ import { join, resolve } from 'node:path'
 import { startPostgres } from '../servers/postgres.ts'
 import type { Contenders, Measure } from './contenders.ts'
 import { createDatabase } from './data/database.ts'
-import type { Server } from './servers/server.ts'
+import { findPeers } from './peers/peers.ts'
+import { type Contender, type Server, startOn } from './servers/server.ts'
 import { openServices, type Services } from './servers/service.ts'
 import { startWorker, type Worker } from './worker/worker.ts'
 
 export interface Options {
   postgres: boolean
+  peers: boolean
   quick: boolean
   /** Another checkout of this project, whose service is measured, too. */
   before: string | undefined
@@ -29,9 +31,13 @@ export interface Bench {
   services: Services
   /** The number for a complete run, or the one that shows that the row works. */
   size(complete: number, quick: number): number
-  /** One round on each of the services that the rows share: this one and the one before. */
+  /** One round on each of the servers that the rows share: this service, the one before, and the peers. */
+  onServers(measure: (server: Server) => ReturnType<Measure>): Promise<Contenders>
+  /** The same without the peers. */
   onService(measure: (server: Server) => ReturnType<Measure>): Promise<Contenders>
-  /** The same for services that the row starts itself. */
+  /** The same for servers that the row starts itself, */
+  withContenders(open: (contender: Contender) => Promise<Measure>): Promise<Contenders>
+  /** and without the peers. */
   withServices(open: (services: Services) => Promise<Measure>): Promise<Contenders>
 }
 
@@ -43,15 +49,15 @@ export async function openBench(options: Options, opened: AsyncDisposableStack):
   const rawDatabase = postgresUrl === undefined ? join(folder, 'raw.db') : await createDatabase(postgresUrl, 'raw')
   const [load, raw] = [keep(await startWorker()), keep(await startWorker())]
   const services = openServices(undefined, postgresUrl, opened)
-  const before =
-    options.before === undefined
-      ? undefined
-      : openServices(join(resolve(options.before), 'src/main.ts'), postgresUrl, opened)
-
-  const ours = once(async () => ({
-    service: keep(await services.start()),
-    ...(before && { before: keep(await before.start()) }),
-  }))
+  const { before } = options
+  const ours = {
+    service: services,
+    ...(before !== undefined && { before: openServices(join(resolve(before), 'src/main.ts'), postgresUrl, opened) }),
+  }
+  const peers = options.peers ? await findPeers() : {}
+  const startShared = (contender: Contender) => contender.prepare().then(startOn).then(keep)
+  const ourServers = once(() => forEach(ours, startShared))
+  const peerServers = once(() => forEach(peers, startShared))
   return {
     isQuick: options.quick,
     postgresUrl,
@@ -61,22 +67,33 @@ export async function openBench(options: Options, opened: AsyncDisposableStack):
     folder,
     services,
     size: (complete, quick) => (options.quick ? quick : complete),
-    onService: async (measure) => each(await ours(), measure),
-    withServices: async (open) => ({
-      service: await open(services),
-      ...(before && { before: await open(before) }),
-    }),
+    onServers: async (measure) => each({ ...(await ourServers()), ...(await peerServers()) }, measure),
+    onService: async (measure) => each(await ourServers(), measure),
+    withContenders: async (open) => ({ ...(await forEach(ours, open)), ...(await forEach(peers, open)) }),
+    withServices: (open) => forEach(ours, open),
   }
 }
 
-function each(servers: Record<string, Server>, measure: (server: Server) => ReturnType<Measure>): Contenders {
-  return Object.fromEntries(
-    Object.entries(servers).map(([name, server]) => [name, () => measure(server)]),
-  ) as Contenders
+function each(servers: { service: Server }, measure: (server: Server) => ReturnType<Measure>): Contenders {
+  const measures = Object.entries(servers).map(([name, server]) => [name, () => measure(server)])
+  return Object.fromEntries(measures)
+}
+
+/** One after another. */
+async function forEach<Own, Name extends string, Result>(
+  all: Partial<Record<Name, Own>>,
+  work: (own: Own) => Promise<Result>,
+): Promise<Record<Name, Result>> {
+  const results: Partial<Record<Name, Result>> = {}
+  for (const [name, own] of Object.entries(all) as [Name, Own][]) results[name] = await work(own)
+  return results as Record<Name, Result>
 }
 
 /** Runs it at the first call. */
 function once<Result>(work: () => Promise<Result>): () => Promise<Result> {
   let result: Promise<Result> | undefined
-  return () => (result ??= work())
+  return () => {
+    result ??= work()
+    return result
+  }
 }

@@ -38,7 +38,7 @@ export function runService(
     pid: child.pid as number,
     exited,
     async ready() {
-      for (const until = Date.now() + startWithinMs; isRunning() && Date.now() < until; await sleep(50)) {
+      for (const until = Date.now() + startWithinMs; isRunning() && Date.now() < until; await sleep(10)) {
         const response = await fetch(health).catch(() => undefined)
         if (response?.ok) return
       }

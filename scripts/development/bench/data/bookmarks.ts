@@ -1,6 +1,7 @@
+import { ciphertextLength } from '../worker/records.ts'
 import type { Data } from './database.ts'
 
-const ciphertext = 'x'.repeat(560)
+const ciphertext = 'x'.repeat(ciphertextLength)
 const hash = 'h'.repeat(64)
 const perStatement = 100_000
 /** Before the first one's sequence number, which is the time when it was made. */

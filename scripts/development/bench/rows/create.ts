@@ -17,6 +17,6 @@ export const create: Row = {
       const times = { connections: 64, ms: bench.size(2_000, 200) }
       return { create: await bench.load.run('create', await server.newUser(), times) }
     }
-    return { ...(await bench.onService(measure)), limit: () => measure(bare) }
+    return { ...(await bench.onServers(measure)), limit: () => measure(bare) }
   },
 }

@@ -1,6 +1,8 @@
 import { join } from 'node:path'
 import { addBookmarks } from '../data/bookmarks.ts'
 import type { Row } from '../row.ts'
+import { startOn } from '../servers/server.ts'
+import type { Fill } from '../servers/service.ts'
 
 export const exports: Row = {
   lines: {
@@ -15,7 +17,8 @@ export const exports: Row = {
     const bookmarks = bench.size(100_000, 1_000)
     return {
       ...(await bench.withServices(async (services) => {
-        const server = await services.start({ people: 1, fill: (data, users) => addBookmarks(data, users, bookmarks) })
+        const fill: Fill = (data, users) => addBookmarks(data, users, bookmarks)
+        const server = await startOn(await services.prepare({ people: 1, fill }))
         opened.defer(server.close)
         const account = await server.newUser()
         return async () => ({ export: await bench.load.run('exportAll', account, bookmarks) })

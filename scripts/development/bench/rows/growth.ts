@@ -2,6 +2,8 @@ import type { Figures } from '../contenders.ts'
 import { addBookmarks } from '../data/bookmarks.ts'
 import type { Bench } from '../open.ts'
 import type { Line, Row } from '../row.ts'
+import { startOn } from '../servers/server.ts'
+import type { Fill } from '../servers/service.ts'
 import type { Account } from '../worker/apis/api.ts'
 
 const asked = ['push', 'pull', 'list page 1', 'list page 100', 'status']
@@ -15,20 +17,20 @@ export const growth: Row = {
   async open(bench, opened) {
     const bookmarks = [bench.size(100_000, 2_000), bench.size(1_000_000, 10_000), small]
     const crowd = bench.size(100_000, 100)
-    const alone = await bench.services.start({ people: 1, fill: (data, users) => addBookmarks(data, users, small) })
+    const alone = await startOn(
+      await bench.services.prepare({ people: 1, fill: (data, users) => addBookmarks(data, users, small) }),
+    )
     opened.defer(alone.close)
     const account = await alone.newUser()
     return {
       ...(await bench.withServices(async (services) => {
-        const server = await services.start({
-          people: sizes.length + crowd,
-          async fill(data, users) {
-            for (const [index, count] of bookmarks.entries())
-              await addBookmarks(data, users.slice(index, index + 1), count)
-            for (let from = sizes.length; from < users.length; from += 500)
-              await addBookmarks(data, users.slice(from, from + 500), 1)
-          },
-        })
+        const fill: Fill = async (data, users) => {
+          for (const [index, count] of bookmarks.entries())
+            await addBookmarks(data, users.slice(index, index + 1), count)
+          for (let from = sizes.length; from < users.length; from += 500)
+            await addBookmarks(data, users.slice(from, from + 500), 1)
+        }
+        const server = await startOn(await services.prepare({ people: sizes.length + crowd, fill }))
         opened.defer(server.close)
         const accounts = [await server.newUser(), await server.newUser(), await server.newUser()]
         return async () => {

@@ -4,7 +4,7 @@ import type { Bench } from '../open.ts'
 import type { Row } from '../row.ts'
 import { startBareApp } from '../servers/bare.ts'
 import { memoryOf } from '../servers/memory.ts'
-import type { Server } from '../servers/server.ts'
+import { type Server, startOn } from '../servers/server.ts'
 
 const bareApp = 'a Fastify app with the database and a route'
 const mebibyte = 1024 * 1024
@@ -21,8 +21,8 @@ export const memory: Row = {
     },
   },
   open: async (bench) => ({
-    ...(await bench.withServices(async (services) => async () => {
-      const server = await services.start({ people: 3 })
+    ...(await bench.withContenders(async (contender) => async () => {
+      const server = await startOn(await contender.prepare())
       await sleep(idleMs)
       const idle = memoryOf(server.pid).now / mebibyte
       await use(bench, server)
@@ -50,8 +50,8 @@ export const start: Row = {
     },
   },
   open: async (bench, opened) => ({
-    ...(await bench.withServices(async (services) => {
-      const { restart, remove } = await services.prepare({ people: 0 })
+    ...(await bench.withContenders(async (contender) => {
+      const { restart, remove } = await contender.prepare()
       opened.defer(remove)
       return () => timed(restart)
     })),

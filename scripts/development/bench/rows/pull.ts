@@ -24,7 +24,7 @@ export const pull: Row = {
       return account
     }
     return {
-      ...(await bench.onService(async (server) => {
+      ...(await bench.onServers(async (server) => {
         const account = filled.get(server) ?? (await fill(server))
         return { pull: await bench.load.run('pullAll', account, { records, devices: 2 }) }
       })),
@@ -49,7 +49,7 @@ function pullOfNothing(line: string, work: string, atLeast: number, headers: Rec
         const own = { ...account, headers: { ...account.headers, ...headers } }
         return { [line]: await bench.load.run('pullNothing', own, times) }
       }
-      return { ...(await bench.onService(measure)), limit: () => measure(bare) }
+      return { ...(await bench.onServers(measure)), limit: () => measure(bare) }
     },
   }
 }

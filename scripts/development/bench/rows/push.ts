@@ -16,7 +16,7 @@ export const push: Row = {
   async open(bench) {
     const batches = batchesFor(bench)
     return {
-      ...(await bench.onService(async (server) => ({
+      ...(await bench.onServers(async (server) => ({
         push: await bench.load.run('pushNew', await server.newUser(), batches),
       }))),
       limit: async () => ({ push: await bench.raw.run('rawPush', bench.rawDatabase, batches, false) }),
@@ -36,7 +36,7 @@ export const update: Row = {
   async open(bench) {
     const batches = batchesFor(bench)
     return {
-      ...(await bench.onService(async (server) => ({
+      ...(await bench.onServers(async (server) => ({
         update: await bench.load.run('pushUpdates', await server.newUser(), batches),
       }))),
       limit: async () => ({ update: await bench.raw.run('rawPush', bench.rawDatabase, batches, true) }),

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Row } from '../row.ts'
 import { startBareSockets } from '../servers/bare.ts'
 import { memoryOf } from '../servers/memory.ts'
-import type { Server } from '../servers/server.ts'
+import { type Server, startOn } from '../servers/server.ts'
 
 const fanOutLimit = '`ws`, and a Fastify route that sends what it gets to each socket'
 const socketsEach = 200
@@ -18,7 +18,7 @@ export const fanOut: Row = {
     const bare = opened.adopt(await startBareSockets(), (it) => it.close())
     const times = { devices: bench.size(200, 20), changes: bench.size(50, 5) }
     const measure = async (server: Server) => bench.load.run('fanOut', await server.newUser(), times)
-    return { ...(await bench.onService(measure)), limit: () => measure(bare) }
+    return { ...(await bench.onServers(measure)), limit: () => measure(bare) }
   },
 }
 
@@ -45,7 +45,9 @@ export const idleSockets: Row = {
       return { 'idle-sockets': taken / (users * socketsEach) / kibibyte }
     }
     return {
-      ...(await bench.withServices(async (services) => async () => measure(await services.start({ people: users })))),
+      ...(await bench.withServices(
+        async (services) => async () => measure(await startOn(await services.prepare({ people: users }))),
+      )),
       limit: async () => measure(await startBareSockets()),
     }
   },

@@ -8,3 +8,26 @@ export interface Server {
   newUser(): Promise<Account>
   close(): Promise<void>
 }
+
+export interface Prepared {
+  /** Starts a server that leaves the data for the next one. */
+  restart(): Promise<Server>
+  remove(): Promise<void>
+}
+
+/** What starts servers of a kind, each on data of its own. */
+export interface Contender {
+  prepare(): Promise<Prepared>
+}
+
+/** A server whose data goes with it. */
+export async function startOn({ restart, remove }: Prepared): Promise<Server> {
+  const server = await restart()
+  return {
+    ...server,
+    async close() {
+      await server.close()
+      await remove()
+    },
+  }
+}

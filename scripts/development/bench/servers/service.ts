@@ -7,29 +7,27 @@ import { runService } from '../../servers/service.ts'
 import { createDatabase, type Data, openData } from '../data/database.ts'
 import { addPeople } from '../data/people.ts'
 import type { Account } from '../worker/apis/api.ts'
-import type { Server } from './server.ts'
+import type { Contender, Prepared } from './server.ts'
 
 interface ServiceOptions {
   people?: number
-  /** What else the database holds before the service starts. */
-  fill?(data: Data, users: string[]): Promise<void>
+  fill?: Fill
 }
 
-export interface Services {
-  /** Data of its own, with users who are signed in, for services that are yet to be started. */
-  prepare(options?: ServiceOptions): Promise<Prepared>
-  start(options?: ServiceOptions): Promise<Server>
+/** Writes what else the database holds before the service starts. */
+export type Fill = (data: Data, users: string[]) => Promise<void>
+
+export interface Services extends Contender {
+  /** Data of its own, with users who are signed in. */
+  prepare(options?: ServiceOptions): Promise<PreparedService>
 }
 
-interface Prepared {
+interface PreparedService extends Prepared {
   /** All settings of the service but its port. */
   env: Record<string, string>
   folder: string
   /** Somebody who uses the service there. */
   newUser(origin: string): Account
-  /** Starts a service that leaves the data for the next one. */
-  restart(): Promise<Server>
-  remove(): Promise<void>
 }
 
 const enoughPeople = 200
@@ -53,9 +51,9 @@ export function openServices(
   opened: AsyncDisposableStack,
 ): Services {
   let template: Promise<Place> | undefined
-  return { prepare, start }
+  return { prepare }
 
-  async function prepare({ people = enoughPeople, fill }: ServiceOptions = {}): Promise<Prepared> {
+  async function prepare({ people = enoughPeople, fill }: ServiceOptions = {}): Promise<PreparedService> {
     template ??= makeTemplate()
     const place = await newPlace(await template)
     const data = await openData(place.database)
@@ -81,18 +79,6 @@ export function openServices(
         return { pid, origin, newUser: async () => newUser(origin), close: stop }
       },
       remove: () => rm(place.folder, { recursive: true, force: true }),
-    }
-  }
-
-  async function start(options?: ServiceOptions): Promise<Server> {
-    const { restart, remove } = await prepare(options)
-    const server = await restart()
-    return {
-      ...server,
-      async close() {
-        await server.close()
-        await remove()
-      },
     }
   }
 

@@ -4,7 +4,7 @@ import { type Account, json, pageLength } from './apis/api.ts'
 import { apis } from './apis/apis.ts'
 import { connect, rateOf, secondsOf, together } from './http.ts'
 import { percentile } from './percentile.ts'
-import { edited, newContent, newRecords } from './records.ts'
+import { ciphertextLength, edited, newContent, newRecords } from './records.ts'
 
 export interface Batches {
   records: number
@@ -46,6 +46,7 @@ export async function pullAll(account: Account, { records, devices }: { records:
   }
   const seconds = await secondsOf(() => Promise.all(Array.from({ length: devices }, device)))
   await server.close()
+  if (server.received() < records * devices * ciphertextLength) throw new Error('Not everything was pulled')
   return (records * devices) / seconds
 }
 

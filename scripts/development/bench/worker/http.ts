@@ -9,11 +9,14 @@ export interface Connections {
   text(request: Request): Promise<string>
   /** Resolves with the end of the response, which it leaves unparsed. */
   end(request: Request): Promise<string>
+  /** Bytes of all bodies so far. */
+  received(): number
   close(): Promise<void>
 }
 
 /** Keeps connections to a server open. A response other than 2xx is an error. */
 export function connect(origin: string, connections: number): Connections {
+  let received = 0
   const pool = new Pool(origin, { connections, pipelining: 1, headersTimeout: 60_000, bodyTimeout: 60_000 })
   const send = ({ method, path, headers, body }: Request) =>
     new Promise<Buffer[]>((resolve, reject) => {
@@ -26,7 +29,10 @@ export function connect(origin: string, connections: number): Connections {
           onResponseStart(_controller, statusCode) {
             status = statusCode
           },
-          onResponseData: (_controller, chunk) => void chunks.push(chunk),
+          onResponseData(_controller, chunk) {
+            chunks.push(chunk)
+            received += chunk.length
+          },
           onResponseEnd() {
             if (status >= 200 && status < 300) resolve(chunks)
             else reject(new Error(`${method} ${path}: ${status} ${textOf(chunks).slice(0, 500)}`))
@@ -41,6 +47,7 @@ export function connect(origin: string, connections: number): Connections {
       const chunks = await send(request)
       return textOf(chunks.slice(-2)).slice(-endLength)
     },
+    received: () => received,
     close: () => pool.close(),
   }
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { v7 as uuidv7 } from 'uuid'
 
-const ciphertextLength = 560
+export const ciphertextLength = 560
 
 /** What every contender stores for one bookmark. */
 export interface BenchRecord {

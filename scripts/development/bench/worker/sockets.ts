@@ -17,7 +17,7 @@ export async function fanOut(
   const times: number[] = []
   const arrivals = new Map<string, () => void>()
   const onMessage = (text: string) => {
-    for (const [id, arrived] of arrivals) if (text.includes(id)) arrived()
+    for (const [hash, arrived] of arrivals) if (text.includes(hash)) arrived()
   }
   const names = Array.from({ length: devices }, (_, index) => `device-${index}`)
   const listeners = await together(openAtOnce, names, (name) => api.listen(account, name, onMessage))
@@ -26,13 +26,13 @@ export async function fanOut(
     const start = performance.now()
     const everywhere = Promise.withResolvers<void>()
     let missing = devices
-    arrivals.set(record.id, () => {
+    arrivals.set(record.data_hash, () => {
       times.push(performance.now() - start)
       if (--missing === 0) everywhere.resolve()
     })
     await server.end(api.push(account, [record]))
     await inTime(everywhere.promise)
-    arrivals.delete(record.id)
+    arrivals.delete(record.data_hash)
   }
   for (const listener of listeners) listener.close()
   await server.close()

@@ -2,7 +2,7 @@ import type { BenchRecord } from '../records.ts'
 
 /** A user of one of the servers. */
 export interface Account {
-  api: 'service'
+  api: 'service' | 'pocketbase' | 'pouchdb'
   origin: string
   user: string
   headers: Record<string, string>
