@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Server } from 'node:http'
+import cookie from '@fastify/cookie'
 import files from '@fastify/static'
 import websocket from '@fastify/websocket'
 import fastify, { type FastifyInstance, LogController } from 'fastify'
@@ -69,6 +70,8 @@ export async function createApp(context: Context): Promise<FastifyInstance> {
   registerResponseHeaders(app, config)
   await registerOrigins(app, config)
   await registerPressure(app, log)
+  // Sets cookies; it parses none, because stale ones with the same name have to be tried in turn (auth/cookies.ts).
+  await app.register(cookie, { hook: false })
   registerBodies(app)
   app.setValidatorCompiler(validatorCompiler)
   registerProbes(app, context)

@@ -1,3 +1,5 @@
+import type { CookieSerializeOptions } from '@fastify/cookie'
+
 export type CookieName = 'service_session' | 'service_refresh' | LoginCookieName
 
 type LoginCookieName = 'service_login' | '__Host-service_login'
@@ -7,8 +9,11 @@ export interface CookieConfig {
   secureCookies: boolean
 }
 
-/** The value of a `Set-Cookie` header. */
-export type Cookie = string
+export interface Cookie {
+  name: CookieName
+  value: string
+  options: CookieSerializeOptions
+}
 
 const paths = {
   service_session: '/',
@@ -41,19 +46,17 @@ export function clearedCookies(config: CookieConfig): Cookie[] {
   return [cookie(config, 'service_session', '', 0), cookie(config, 'service_refresh', '', 0)]
 }
 
-/** Values are base64url, so nothing in them has to be escaped. */
 function cookie(config: CookieConfig, name: CookieName, value: string, maxAge: number): Cookie {
   // Sign-in attempts belong only to the host that completes them, whatever the domain of the session.
   const domain = name === loginCookieName(config) ? undefined : config.cookieDomain
-  const attributes = [
-    `Max-Age=${maxAge}`,
-    ...(domain ? [`Domain=${domain}`] : []),
-    `Path=${paths[name]}`,
-    'HttpOnly',
-    ...(config.secureCookies ? ['Secure'] : []),
-    'SameSite=Lax',
-  ]
-  return [`${name}=${value}`, ...attributes].join('; ')
+  const options: CookieSerializeOptions = {
+    path: paths[name],
+    maxAge,
+    httpOnly: true,
+    sameSite: 'lax',
+    secure: config.secureCookies,
+  }
+  return { name, value, options: domain ? { ...options, domain } : options }
 }
 
 /** Whether the browser presents any of the cookies, right or wrong. */

@@ -43,7 +43,7 @@ export function createResponder({ responses, log }: ResponseParts): Respond {
     const payload = parts
       ? await inTurn(ownerOf(request), () => start(parts, request, reply))
       : whole(body, request, reply)
-    for (const cookie of cookies) reply.header('set-cookie', cookie)
+    for (const { name, value, options } of cookies) reply.setCookie(name, value, options)
     return reply.headers(headers).send(payload)
   }
 
