@@ -1,9 +1,10 @@
 /** What the bench runs in a page of the service: what a device does with many bookmarks in IndexedDB. */
-import { createClient } from '../../../src/client/api.ts'
+import { type Client, createClient } from '../../../src/client/api.ts'
 import type { PlaintextBookmark } from '../../../src/client/bookmark.ts'
-import { deriveKeys } from '../../../src/client/keys.ts'
+import { deriveKeys, type Keys } from '../../../src/client/keys.ts'
 import { indexedDbStore } from '../../../src/client/sync/store/indexed-db.ts'
 import { createSync, type Sync } from '../../../src/client/sync.ts'
+import { type Alone, pullAlone, sealAlone } from './alone.ts'
 import { makeBookmarks } from './make-bookmarks.ts'
 
 export interface Step {
@@ -12,6 +13,8 @@ export interface Step {
   total: number
   /** The longest time in which the page could not respond, in ms. */
   stall: number
+  /** What it cannot do without, measured before and after it. */
+  alone?: Alone
 }
 
 export interface Visit {
@@ -23,15 +26,17 @@ export interface Visit {
 
 /** What happens from one load of the page to the next. */
 const visits = {
-  async import(sync: Sync, count: number) {
+  async import(sync: Sync, { count, keys }: Setting) {
     const list = makeBookmarks(count)
+    const importing = () => measure('import, until it is stored', () => sync.importBookmarks(list))
     return [
-      await measure('import, until it is stored', () => sync.importBookmarks(list)),
+      await besides(importing, async () => sealAlone(keys, list)),
       await measure('push of what was imported', () => sync.syncNow()),
     ]
   },
-  async 'first sync'(sync: Sync) {
-    return [await measure('first sync of a second device', () => sync.syncNow())]
+  async 'first sync'(sync: Sync, { client, keys }: Setting) {
+    const syncing = () => measure('first sync of a second device', () => sync.syncNow())
+    return [await besides(syncing, () => pullAlone(client, keys))]
   },
   async reload(sync: Sync) {
     const steps = [
@@ -44,8 +49,25 @@ const visits = {
       ...steps,
       await measure('edit, until it is stored', () => sync.put({ ...bookmark, title: 'Edited' })),
       await measure('  the tree after it', async () => sync.tree()),
+      await measure('a folder gets another name', () => sync.update(bookmark.parentId ?? '', { title: 'Renamed' })),
+      await measure('  the tree after it', async () => sync.tree()),
     ]
   },
+}
+
+interface Setting {
+  count: number
+  client: Client
+  keys: Keys
+}
+
+/** Measures the step, and what it cannot do without before and after it. */
+async function besides(step: () => Promise<Step>, alone: () => Promise<Alone>): Promise<Step> {
+  const before = await alone()
+  const measured = await step()
+  const after = await alone()
+  const mean = (part: keyof Alone) => (before[part] + after[part]) / 2
+  return { ...measured, alone: { network: mean('network'), cipher: mean('cipher') } }
 }
 
 async function visit({ kind, count, userId, masterKey }: Visit): Promise<Step[]> {
@@ -53,7 +75,7 @@ async function visit({ kind, count, userId, masterKey }: Visit): Promise<Step[]>
   const client = createClient({ baseUrl: location.origin, deviceId })
   const keys = deriveKeys(Uint8Array.from(masterKey))
   const sync = createSync({ client, keys, userId, deviceId, store: indexedDbStore(userId) })
-  const steps = await visits[kind](sync, count)
+  const steps = await visits[kind](sync, { count, client, keys })
   if (sync.bookmarks().size !== count) throw new Error(`${sync.bookmarks().size} of ${count} bookmarks are there`)
   await sync.stop()
   return steps

@@ -5,6 +5,7 @@ import type { Page } from 'playwright-core'
 import { createClient } from '../../../src/client/api.ts'
 import { unwrap } from '../../../src/client/unwrap.ts'
 import { launchChromium } from '../servers/chromium.ts'
+import type { Alone } from './alone.ts'
 import type { Step, Visit } from './page-steps.ts'
 import { startBenchService } from './service.ts'
 
@@ -51,7 +52,13 @@ async function userIdOf(baseUrl: string, session: string): Promise<string> {
   return unwrap(await client.GET('/api/v1/auth/session')).user.user_id
 }
 
-function print(count: number, { name, total, stall }: Step): void {
+function print(count: number, { name, total, stall, alone }: Step): void {
   const [all, longest] = [total, stall].map((ms) => ms.toFixed(0).padStart(7)) as [string, string]
-  console.log(`${`${count}`.padEnd(8)}${name.padEnd(40)}${all} ms   longest stall ${longest} ms`)
+  const part = alone && `   ${(total / (alone.network + alone.cipher)).toFixed(2)} of ${describe(alone)}`
+  console.log(`${`${count}`.padEnd(8)}${name.padEnd(40)}${all} ms   longest stall ${longest} ms${part ?? ''}`)
+}
+
+function describe({ network, cipher }: Alone): string {
+  const parts = [`the cipher alone (${cipher.toFixed(0)} ms)`]
+  return [...(network > 0 ? [`the network alone (${network.toFixed(0)} ms)`] : []), ...parts].join(' and ')
 }

@@ -27,9 +27,11 @@ async function pullNew(parts: PullParts, signal: AbortSignal): Promise<boolean> 
   let since = startOf(replica.meta)
   let awaited = replica.meta.witness
   const brought = new Set<string>()
+  const request = (from: number) => transport.pull({ since: from }, { signal })
+  let coming = request(since)
   for (;;) {
     const { cursor } = replica.meta
-    const page = await transport.pull({ since }, { signal })
+    const page = await coming
     signal.throwIfAborted()
     const end = page.last_sync_timestamp
     const last = page.changes.at(-1)
@@ -43,11 +45,20 @@ async function pullNew(parts: PullParts, signal: AbortSignal): Promise<boolean> 
       ...(last && { pulled: end, witness: awaited || nameOf(last) }),
       ...(!page.has_more && { lastSync: correctedNow(clock, replica.meta) }),
     }
+    if (page.has_more) coming = early(request(end))
     const outcome = await takePage(parts, page.changes, since, meta, signal)
+    if (outcome === 'taken' && !page.has_more) return true
     since = outcome === 'doubt' ? startOf(replica.meta) : end
-    if (outcome === 'doubt') awaited = replica.meta.witness
-    else if (!page.has_more) return true
+    if (outcome === 'taken') continue
+    awaited = replica.meta.witness
+    coming = request(since)
   }
+}
+
+/** The next page comes while this one is decrypted and stored. If that fails, nobody waits for it. */
+function early<T>(page: Promise<T>): Promise<T> {
+  page.catch(() => {})
+  return page
 }
 
 function startOf({ cursor, pulled }: Meta): number {

@@ -1,0 +1,46 @@
+import t from 'tap'
+import { StorageFullError } from '../../../src/client/errors.ts'
+import { memoryStore } from '../../../src/client/sync/store/memory.ts'
+import type { Store } from '../../../src/client/sync/store/store.ts'
+import { bookmark } from './device.ts'
+import { openPeople, type Person, shown } from './person.ts'
+
+const people = await openPeople()
+const list = Array.from({ length: 12 }, (_, index) => bookmark(`b${index}`, String(index)))
+
+t.test('while a page is decrypted and stored, the next one is on its way', async (t) => {
+  const person = await people.person(t)
+  const { b, pullsAtWrite } = await inPages(person)
+  await b.sync.syncNow()
+  t.same(shown(b), await person.stored())
+  t.same(pullsAtWrite, [2, 3, 3])
+})
+
+t.test('a page that cannot be stored is pulled again, whatever came of the next one', async (t) => {
+  const person = await people.person(t)
+  const { b, failing } = await inPages(person)
+  failing.add(2)
+  await t.rejects(b.sync.syncNow(), StorageFullError)
+  t.equal(b.sync.bookmarks().size, 5)
+  await b.sync.syncNow()
+  t.same(shown(b), await person.stored())
+})
+
+/** A device that pulls five changes a page, of the twelve that another has made. */
+async function inPages(person: Person) {
+  const a = person.device('a')
+  await a.sync.put(list)
+  await a.sync.syncNow()
+  const store = memoryStore()
+  const pullsAtWrite: number[] = []
+  const failing = new Set<number>()
+  const write: Store['write'] = async (rows, meta) => {
+    pullsAtWrite.push(b.network.calls.filter((name) => name === 'pull').length)
+    if (failing.delete(pullsAtWrite.length)) throw new StorageFullError()
+    return store.write(rows, meta)
+  }
+  const b = person.device('b', { store: { ...store, write } })
+  const { pull } = b.network
+  b.network.pull = (body, options) => pull({ ...body, limit: 5 } as typeof body, options)
+  return { b, pullsAtWrite, failing }
+}
