@@ -31,7 +31,7 @@ t.test('A client that does not build fails, with what its compiler printed', asy
 })
 
 t.test('A tool without a story passes when what it generates builds', async (t) => {
-  const isThere = 'if (!fs.existsSync("openapi.yaml") || !fs.existsSync("story.ts")) process.exit(1)'
+  const isThere = 'if (!fs.existsSync("openapi.yaml") || !fs.existsSync("asyncapi.yaml")) process.exit(1)'
   const tool: Tool = { ...trial, build: [['node', '--eval', isThere]] }
   t.match(await conform(t, tool, true), { passes: true, lines: [/^trial +1 +None +yes +none$/] })
 })

@@ -32,7 +32,7 @@ export async function attempt(name: string, tool: Tool, service: URL, env = proc
   const folder = await mkdtemp(join(tmpdir(), `ebs-${name}-`))
   try {
     for (const contract of ['openapi.yaml', 'asyncapi.yaml']) await cp(join(root, contract), join(folder, contract))
-    await cp(join(stories, name), folder, { recursive: true })
+    if (tool.story) await cp(join(stories, name), folder, { recursive: true })
     for (const command of [...tool.generate, ...tool.build]) {
       const complaint = await complaintOf(command, folder, env)
       if (complaint !== undefined) return { builds: 'no', story, complaint }

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { cacheFolder } from '../../servers/program.ts'
+import { modelina } from './modelina.ts'
 import type { Command, Tool } from './tool.ts'
 
 const modules = fileURLToPath(new URL('../../../../node_modules', import.meta.url))
@@ -38,7 +39,7 @@ const maven: Command[] = [
   ['mvn', '-q', '-B', 'package', 'org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies'],
 ]
 
-/** By the folder of their stories. */
+/** By name: those with a story have it in the folder of that name. */
 export const tools: Record<string, Tool> = {
   'hey-api': {
     name: 'hey-api',
@@ -131,4 +132,5 @@ export const tools: Record<string, Tool> = {
     build: [['python/bin/python', '-m', 'compileall', '-q', 'client', 'story.py']],
     story: ['python/bin/python', 'story.py'],
   },
+  ...modelina,
 }
