@@ -465,6 +465,11 @@ export interface components {
              * @example Bookmark not found
              */
             error: string;
+            /**
+             * @description The kind of failure; always present with `Failed to get sync status`. Reveals nothing internal.
+             * @example The database did not answer
+             */
+            details?: string;
         };
         /** @description It is done. */
         Done: {
@@ -1152,11 +1157,16 @@ export interface components {
             content: {
                 "application/json": {
                     /**
-                     * @description Whether the cookie is missing or no longer valid.
+                     * @description A human-readable sentence; those listed in this contract are exact.
                      * @example Authentication required
                      * @enum {string}
                      */
                     error: "Authentication required" | "Invalid or expired session";
+                    /**
+                     * @description The kind of failure; always present with `Failed to get sync status`. Reveals nothing internal.
+                     * @example The database did not answer
+                     */
+                    details?: string;
                 };
             };
         };
@@ -1169,11 +1179,16 @@ export interface components {
             content: {
                 "application/json": {
                     /**
-                     * @description What is forbidden.
+                     * @description A human-readable sentence; those listed in this contract are exact.
                      * @example Forbidden origin
                      * @enum {string}
                      */
                     error: "Forbidden origin";
+                    /**
+                     * @description The kind of failure; always present with `Failed to get sync status`. Reveals nothing internal.
+                     * @example The database did not answer
+                     */
+                    details?: string;
                 };
             };
         };
@@ -1186,11 +1201,16 @@ export interface components {
             content: {
                 "application/json": {
                     /**
-                     * @description What is missing.
+                     * @description A human-readable sentence; those listed in this contract are exact.
                      * @example Bookmark not found
                      * @enum {string}
                      */
                     error: "Bookmark not found";
+                    /**
+                     * @description The kind of failure; always present with `Failed to get sync status`. Reveals nothing internal.
+                     * @example The database did not answer
+                     */
+                    details?: string;
                 };
             };
         };
@@ -1203,11 +1223,16 @@ export interface components {
             content: {
                 "application/json": {
                     /**
-                     * @description What is missing.
+                     * @description A human-readable sentence; those listed in this contract are exact.
                      * @example Export not found
                      * @enum {string}
                      */
                     error: "Export not found";
+                    /**
+                     * @description The kind of failure; always present with `Failed to get sync status`. Reveals nothing internal.
+                     * @example The database did not answer
+                     */
+                    details?: string;
                 };
             };
         };
@@ -1219,11 +1244,16 @@ export interface components {
             content: {
                 "application/json": {
                     /**
-                     * @description What went wrong.
+                     * @description A human-readable sentence; those listed in this contract are exact.
                      * @example Request headers too large
                      * @enum {string}
                      */
                     error: "Request headers too large";
+                    /**
+                     * @description The kind of failure; always present with `Failed to get sync status`. Reveals nothing internal.
+                     * @example The database did not answer
+                     */
+                    details?: string;
                 };
             };
         };
@@ -1236,11 +1266,16 @@ export interface components {
             content: {
                 "application/json": {
                     /**
-                     * @description What went wrong.
+                     * @description A human-readable sentence; those listed in this contract are exact.
                      * @example Request timeout
                      * @enum {string}
                      */
                     error: "Request timeout";
+                    /**
+                     * @description The kind of failure; always present with `Failed to get sync status`. Reveals nothing internal.
+                     * @example The database did not answer
+                     */
+                    details?: string;
                 };
             };
         };
@@ -1253,11 +1288,16 @@ export interface components {
             content: {
                 "application/json": {
                     /**
-                     * @description What went wrong.
+                     * @description A human-readable sentence; those listed in this contract are exact.
                      * @example Request body too large
                      * @enum {string}
                      */
                     error: "Request body too large";
+                    /**
+                     * @description The kind of failure; always present with `Failed to get sync status`. Reveals nothing internal.
+                     * @example The database did not answer
+                     */
+                    details?: string;
                 };
             };
         };
@@ -1270,11 +1310,16 @@ export interface components {
             content: {
                 "application/json": {
                     /**
-                     * @description Which limit was exceeded.
-                     * @example Storage quota exceeded
+                     * @description A human-readable sentence; those listed in this contract are exact.
+                     * @example Request body too large
                      * @enum {string}
                      */
                     error: "Request body too large" | "Storage quota exceeded";
+                    /**
+                     * @description The kind of failure; always present with `Failed to get sync status`. Reveals nothing internal.
+                     * @example The database did not answer
+                     */
+                    details?: string;
                 };
             };
         };
@@ -1287,11 +1332,16 @@ export interface components {
             content: {
                 "application/json": {
                     /**
-                     * @description What went wrong.
+                     * @description A human-readable sentence; those listed in this contract are exact.
                      * @example Unsupported media type
                      * @enum {string}
                      */
                     error: "Unsupported media type";
+                    /**
+                     * @description The kind of failure; always present with `Failed to get sync status`. Reveals nothing internal.
+                     * @example The database did not answer
+                     */
+                    details?: string;
                 };
             };
         };
@@ -1305,11 +1355,16 @@ export interface components {
             content: {
                 "application/json": {
                     /**
-                     * @description What went wrong.
+                     * @description A human-readable sentence; those listed in this contract are exact.
                      * @example Too many requests
                      * @enum {string}
                      */
                     error: "Too many requests";
+                    /**
+                     * @description The kind of failure; always present with `Failed to get sync status`. Reveals nothing internal.
+                     * @example The database did not answer
+                     */
+                    details?: string;
                 };
             };
         };
@@ -1322,11 +1377,16 @@ export interface components {
             content: {
                 "application/json": {
                     /**
-                     * @description What went wrong.
+                     * @description A human-readable sentence; those listed in this contract are exact.
                      * @example Internal server error
                      * @enum {string}
                      */
                     error: "Internal server error";
+                    /**
+                     * @description The kind of failure; always present with `Failed to get sync status`. Reveals nothing internal.
+                     * @example The database did not answer
+                     */
+                    details?: string;
                 };
             };
         };
@@ -1340,11 +1400,16 @@ export interface components {
             content: {
                 "application/json": {
                     /**
-                     * @description What went wrong.
+                     * @description A human-readable sentence; those listed in this contract are exact.
                      * @example Service unavailable
                      * @enum {string}
                      */
                     error: "Service unavailable";
+                    /**
+                     * @description The kind of failure; always present with `Failed to get sync status`. Reveals nothing internal.
+                     * @example The database did not answer
+                     */
+                    details?: string;
                 };
             };
         };
@@ -1417,11 +1482,16 @@ export interface operations {
                 content: {
                     "application/json": {
                         /**
-                         * @description What went wrong.
+                         * @description A human-readable sentence; those listed in this contract are exact.
                          * @example Failed to initiate login
                          * @enum {string}
                          */
                         error: "Failed to initiate login" | "Internal server error";
+                        /**
+                         * @description The kind of failure; always present with `Failed to get sync status`. Reveals nothing internal.
+                         * @example The database did not answer
+                         */
+                        details?: string;
                     };
                 };
             };
@@ -1500,11 +1570,16 @@ export interface operations {
                 content: {
                     "application/json": {
                         /**
-                         * @description What went wrong.
+                         * @description A human-readable sentence; those listed in this contract are exact.
                          * @example Failed to logout
                          * @enum {string}
                          */
                         error: "Failed to logout" | "Internal server error";
+                        /**
+                         * @description The kind of failure; always present with `Failed to get sync status`. Reveals nothing internal.
+                         * @example The database did not answer
+                         */
+                        details?: string;
                     };
                 };
             };
@@ -1576,11 +1651,16 @@ export interface operations {
                 content: {
                     "application/json": {
                         /**
-                         * @description Whether the cookie is missing or no longer valid.
-                         * @example Failed to refresh token
+                         * @description A human-readable sentence; those listed in this contract are exact.
+                         * @example No refresh token
                          * @enum {string}
                          */
                         error: "No refresh token" | "Failed to refresh token";
+                        /**
+                         * @description The kind of failure; always present with `Failed to get sync status`. Reveals nothing internal.
+                         * @example The database did not answer
+                         */
+                        details?: string;
                     };
                 };
             };
@@ -1664,11 +1744,16 @@ export interface operations {
                 content: {
                     "application/json": {
                         /**
-                         * @description What went wrong.
+                         * @description A human-readable sentence; those listed in this contract are exact.
                          * @example Bookmark already exists
                          * @enum {string}
                          */
                         error: "Bookmark already exists";
+                        /**
+                         * @description The kind of failure; always present with `Failed to get sync status`. Reveals nothing internal.
+                         * @example The database did not answer
+                         */
+                        details?: string;
                     };
                 };
             };
@@ -1822,7 +1907,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /**
-                         * @description What went wrong.
+                         * @description A human-readable sentence; those listed in this contract are exact.
                          * @example Failed to get sync status
                          * @enum {string}
                          */
@@ -1982,7 +2067,16 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["BadRequest"];
+            /** @description An id is missing, or a parameter is malformed. */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             401: components["responses"]["Unauthorized"];
             /** @description The origin is not on the CORS list, or the user id is not the signed-in user's. */
             403: {
@@ -1993,11 +2087,16 @@ export interface operations {
                 content: {
                     "application/json": {
                         /**
-                         * @description What is forbidden.
-                         * @example Forbidden user
+                         * @description A human-readable sentence; those listed in this contract are exact.
+                         * @example Forbidden origin
                          * @enum {string}
                          */
                         error: "Forbidden origin" | "Forbidden user";
+                        /**
+                         * @description The kind of failure; always present with `Failed to get sync status`. Reveals nothing internal.
+                         * @example The database did not answer
+                         */
+                        details?: string;
                     };
                 };
             };
@@ -2012,11 +2111,16 @@ export interface operations {
                 content: {
                     "application/json": {
                         /**
-                         * @description What is missing.
+                         * @description A human-readable sentence; those listed in this contract are exact.
                          * @example WebSocket upgrade required
                          * @enum {string}
                          */
                         error: "WebSocket upgrade required";
+                        /**
+                         * @description The kind of failure; always present with `Failed to get sync status`. Reveals nothing internal.
+                         * @example The database did not answer
+                         */
+                        details?: string;
                     };
                 };
             };
@@ -2030,11 +2134,16 @@ export interface operations {
                 content: {
                     "application/json": {
                         /**
-                         * @description Which limit was reached.
+                         * @description A human-readable sentence; those listed in this contract are exact.
                          * @example Too many sockets
                          * @enum {string}
                          */
                         error: "Too many sockets" | "Too many requests";
+                        /**
+                         * @description The kind of failure; always present with `Failed to get sync status`. Reveals nothing internal.
+                         * @example The database did not answer
+                         */
+                        details?: string;
                     };
                 };
             };
@@ -2102,11 +2211,16 @@ export interface operations {
                 content: {
                     "application/json": {
                         /**
-                         * @description Which limit was reached.
+                         * @description A human-readable sentence; those listed in this contract are exact.
                          * @example Too many exports in progress
                          * @enum {string}
                          */
                         error: "Too many exports in progress" | "Too many exports kept" | "Too many requests";
+                        /**
+                         * @description The kind of failure; always present with `Failed to get sync status`. Reveals nothing internal.
+                         * @example The database did not answer
+                         */
+                        details?: string;
                     };
                 };
             };
@@ -2186,11 +2300,16 @@ export interface operations {
                 content: {
                     "application/json": {
                         /**
-                         * @description What went wrong.
+                         * @description A human-readable sentence; those listed in this contract are exact.
                          * @example Range not satisfiable
                          * @enum {string}
                          */
                         error: "Range not satisfiable";
+                        /**
+                         * @description The kind of failure; always present with `Failed to get sync status`. Reveals nothing internal.
+                         * @example The database did not answer
+                         */
+                        details?: string;
                     };
                 };
             };
@@ -2329,11 +2448,16 @@ export interface operations {
                 content: {
                     "application/json": {
                         /**
-                         * @description What is missing.
+                         * @description A human-readable sentence; those listed in this contract are exact.
                          * @example Keyring not found
                          * @enum {string}
                          */
                         error: "Keyring not found";
+                        /**
+                         * @description The kind of failure; always present with `Failed to get sync status`. Reveals nothing internal.
+                         * @example The database did not answer
+                         */
+                        details?: string;
                     };
                 };
             };
@@ -2379,11 +2503,16 @@ export interface operations {
                 content: {
                     "application/json": {
                         /**
-                         * @description What went wrong.
+                         * @description A human-readable sentence; those listed in this contract are exact.
                          * @example Keyring was changed
                          * @enum {string}
                          */
                         error: "Keyring was changed";
+                        /**
+                         * @description The kind of failure; always present with `Failed to get sync status`. Reveals nothing internal.
+                         * @example The database did not answer
+                         */
+                        details?: string;
                     };
                 };
             };

@@ -1,4 +1,5 @@
 import { type Contract, type Located, type Operation, operationsOf, type Referable, type Schema } from './openapi.ts'
+import { listedErrors } from './texts.ts'
 
 /** A TypeScript module of the operationIds, with method, path and security. */
 export function operationList(contract: Contract): string {
@@ -32,6 +33,13 @@ export function limitList({ components }: Contract): string {
 
 function limitsOf(schema: Referable<Schema>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(schema).filter(([keyword]) => limits.includes(keyword)))
+}
+
+/** Status and text of each error: a constant each, so that a bundle contains only what it uses. */
+export function errorList(contract: Contract): string {
+  return listedErrors(contract)
+    .map(({ code, status, text }) => `export const ${code} = [${status}, ${JSON.stringify(text)}] as const\n`)
+    .join('')
 }
 
 /** The path of each operation: a constant each, so that a bundle contains only what it uses. */

@@ -2,6 +2,7 @@ import { copyFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promi
 import { createRequire } from 'node:module'
 import openapi from '../../generated/openapi.json' with { type: 'json' }
 import { readHistory, writeChangelog } from './documents/changelog.ts'
+import { withBodyErrors } from './documents/errors.ts'
 import { readGuides } from './documents/guides.ts'
 import { changelogPage, referencePage } from './documents/pages.ts'
 import { realtimeReference } from './documents/realtime.ts'
@@ -16,7 +17,7 @@ const assets = new URL('docs/assets/', root)
 export async function buildDocs(): Promise<void> {
   const contract = openapi as unknown as Contract
   const guides = await readGuides(new URL('docs/', root), contract)
-  const http = { ...withSamples(contract), info: { ...contract.info, description: guides } }
+  const http = { ...withBodyErrors(withSamples(contract)), info: { ...contract.info, description: guides } }
   const files = {
     'index.html': referencePage('HTTP', 'openapi'),
     'openapi.json': JSON.stringify(http),

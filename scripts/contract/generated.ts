@@ -2,8 +2,9 @@ import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { bundle, createConfig } from '@redocly/openapi-core'
 import openapiTS, { astToString, type OpenAPI3, type OpenAPITSOptions } from 'openapi-typescript'
-import { limitList, operationList, pathList } from './constants.ts'
+import { errorList, limitList, operationList, pathList } from './constants.ts'
 import { type Contract, operationsOf } from './openapi.ts'
+import { withTexts } from './texts.ts'
 
 const banner = '// Written by `npm run generate`. Do not edit.\n'
 
@@ -14,10 +15,11 @@ export async function generatedFiles(root: URL): Promise<Record<string, string>>
   return {
     'generated/openapi.json': json(openapi),
     'generated/asyncapi.json': json(asyncapi),
-    'generated/openapi.ts': await types(withDefaultsFilledIn(openapi)),
-    'generated/client.ts': await types(openapi, { defaultNonNullable: false }),
+    'generated/openapi.ts': await types(withDefaultsFilledIn(withTexts(openapi))),
+    'generated/client.ts': await types(withTexts(openapi), { defaultNonNullable: false }),
     'generated/asyncapi.ts': await types(messagesAsOpenApi(asyncapi)),
     'generated/operations.ts': banner + operationList(openapi),
+    'generated/errors.ts': banner + errorList(openapi),
     'generated/limits.ts': banner + limitList(openapi),
     'generated/paths.ts': banner + pathList(openapi),
   }

@@ -6,15 +6,17 @@ export type Contract = OpenAPIV3_1.Document<Extensions>
 /** The fields that operations of this project have, or may have, beyond those that OpenAPI requires. */
 interface Extensions {
   operationId: string
-  /** The error text of the 400 for a malformed body. */
+  /** Which of the contract's errors a malformed body gets. */
   'x-invalid'?: string
-  /** The error text of the 404. */
+  /** Which one an id gets that cannot exist. */
   'x-not-found'?: string
 }
 
 export type Operation = OpenAPIV3_1.OperationObject<Extensions>
 export type Parameter = OpenAPIV3_1.ParameterObject
 export type Response = OpenAPIV3_1.ResponseObject
+/** Those in the contract's components are its errors. */
+export type Example = OpenAPIV3_1.ExampleObject & { 'x-status'?: number }
 export type Schema = OpenAPIV3_1.SchemaObject
 export type Referable<T extends object> = T | OpenAPIV3_1.ReferenceObject
 

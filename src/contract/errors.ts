@@ -1,37 +1,12 @@
-/** Every error that an operation can return: its status and its text, which for most of them the contract fixes. */
+import * as listed from '../../generated/errors.ts'
+
+/** Every error that an operation can return: its status and its text. */
 const errors = {
-  AuthenticationRequired: [401, 'Authentication required'],
-  InvalidSession: [401, 'Invalid or expired session'],
-  NoRefreshToken: [401, 'No refresh token'],
-  RefreshFailed: [401, 'Failed to refresh token'],
-  LoginNotStarted: [500, 'Failed to initiate login'],
-  LogoutFailed: [500, 'Failed to logout'],
-  SyncStatusFailed: [500, 'Failed to get sync status'],
+  ...listed,
+  /** The message names the fault. */
   BadRequest: [400, 'Bad request'],
-  IdsRequired: [400, 'X-User-ID and X-Device-ID are required'],
-  InvalidReturnTo: [400, 'Invalid returnTo'],
-  ExportNotReady: [400, 'Export not ready for download'],
-  ForbiddenOrigin: [403, 'Forbidden origin'],
-  ForbiddenUser: [403, 'Forbidden user'],
-  NotFound: [404, 'Not found'],
-  BookmarkNotFound: [404, 'Bookmark not found'],
-  ExportNotFound: [404, 'Export not found'],
-  KeyringNotFound: [404, 'Keyring not found'],
-  RequestTimeout: [408, 'Request timeout'],
-  BookmarkExists: [409, 'Bookmark already exists'],
-  KeyringChanged: [409, 'Keyring was changed'],
-  TooLarge: [413, 'Request body too large'],
-  QuotaExceeded: [413, 'Storage quota exceeded'],
-  UnsupportedMediaType: [415, 'Unsupported media type'],
-  RangeNotSatisfiable: [416, 'Range not satisfiable'],
-  UpgradeRequired: [426, 'WebSocket upgrade required'],
-  TooManyRequests: [429, 'Too many requests'],
-  TooManyExports: [429, 'Too many exports in progress'],
-  TooManyExportsKept: [429, 'Too many exports kept'],
-  TooManySockets: [429, 'Too many sockets'],
-  Internal: [500, 'Internal server error'],
-  Unavailable: [503, 'Service unavailable'],
-  Overloaded: [503, 'Service unavailable'],
+  /** Is logged as one line for many requests. */
+  Overloaded: listed.Unavailable,
 } as const
 
 export type ErrorCode = keyof typeof errors

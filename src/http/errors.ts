@@ -1,14 +1,15 @@
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { ServiceError, toServiceError } from '../contract/errors.ts'
+import { HeadersTooLarge, RequestTimeout } from '../../generated/errors.ts'
+import { type ErrorCode, ServiceError, toServiceError } from '../contract/errors.ts'
 import type { Database } from '../db/database.ts'
 import { InvalidRequest } from './validation.ts'
 
 declare module 'fastify' {
   interface FastifySchema {
-    'x-invalid'?: string
-    'x-not-found'?: string
+    'x-invalid'?: ErrorCode
+    'x-not-found'?: ErrorCode
   }
 }
 
@@ -58,21 +59,22 @@ function fromRequest(error: FastifyError, request: FastifyRequest, { database }:
   return toServiceError(error, database.isUnavailable)
 }
 
-/** The operation may have its own error text for its body. An id that cannot exist is not found. */
+/** The operation may have an error of its own for its body. An id that cannot exist is not found. */
 function fromFault(
   error: InvalidRequest & { validationContext?: string },
   { routeOptions }: FastifyRequest,
 ): ServiceError {
   const schema = routeOptions.schema
-  if (error.validationContext === 'params')
-    return new ServiceError('NotFound', { message: schema?.['x-not-found'] ?? 'Not found' })
-  const message = (error.validationContext === 'body' && schema?.['x-invalid']) || error.message
-  return new ServiceError('BadRequest', { message, cause: error })
+  if (error.validationContext === 'params') return new ServiceError(schema?.['x-not-found'] ?? 'NotFound')
+  const code = error.validationContext === 'body' ? schema?.['x-invalid'] : undefined
+  return code
+    ? new ServiceError(code, { cause: error })
+    : new ServiceError('BadRequest', { message: error.message, cause: error })
 }
 
-const faults: Record<string, [status: number, error: string]> = {
-  HPE_HEADER_OVERFLOW: [431, 'Request headers too large'],
-  ERR_HTTP_REQUEST_TIMEOUT: [408, 'Request timeout'],
+const faults: Record<string, readonly [status: number, error: string]> = {
+  HPE_HEADER_OVERFLOW: HeadersTooLarge,
+  ERR_HTTP_REQUEST_TIMEOUT: RequestTimeout,
 }
 
 /** What is not HTTP matches no route, so no error handler runs for it. None of its bytes are logged. */

@@ -1,4 +1,5 @@
 import { v7 as uuidv7 } from 'uuid'
+import { BookmarkExists } from '../../generated/errors.ts'
 import { describeFault } from '../contract/faults.ts'
 import type { Schemas } from '../contract/schemas.ts'
 import { compileSchema } from '../contract/validators.ts'
@@ -20,7 +21,7 @@ export interface ImportParts extends WriteParts {
 }
 
 const isImportBookmark = compileSchema<ImportBookmark>('ImportBookmark')
-const inUse = 'Bookmark already exists'
+const [, inUse] = BookmarkExists
 
 /** Imports what it can in one transaction, and reports the elements that fail, each with the reason. */
 export async function importBookmarks(

@@ -6,6 +6,7 @@ import t from 'tap'
 import openapi from '../../generated/openapi.json' with { type: 'json' }
 import { readGuides } from '../../scripts/contract/documents/guides.ts'
 import type { Contract } from '../../scripts/contract/openapi.ts'
+import { listedErrors } from '../../scripts/contract/texts.ts'
 import vectors from '../vectors/export-file.json' with { type: 'json' }
 
 const folder = new URL('../../docs/', import.meta.url)
@@ -50,16 +51,17 @@ t.test('The guide to versioning says what each major version demands of those wh
 })
 
 t.test('Every error text of the contract is in the guide to errors', async (t) => {
-  const guide = await read('errors.md')
-  const texts = new Set<string>()
-  JSON.stringify(openapi, (key, value) => {
-    if (key === 'error' && Array.isArray(value?.enum)) for (const text of value.enum) texts.add(text)
-    if ((key === 'x-invalid' || key === 'x-not-found') && typeof value === 'string') texts.add(value)
-    return value
-  })
-  t.ok(texts.size > 25, `${texts.size} texts`)
+  const guides = await readGuides(folder, contract)
+  const rows = guides.split('\n').filter((line) => /^\| [45]\d\d \| `/.test(line))
+  const errors = listedErrors(contract)
+  t.ok(errors.length > 25, `${errors.length} texts`)
   t.same(
-    [...texts].filter((text) => !guide.includes(`\`${text}\``)),
+    errors.filter(
+      ({ status, text, remedy }) =>
+        !rows.some(
+          (row) => row.startsWith(`| ${status} |`) && row.includes(`\`${text}\``) && row.endsWith(`| ${remedy} |`),
+        ),
+    ),
     [],
   )
 })

@@ -1,8 +1,11 @@
+import * as errors from '../../generated/errors.ts'
 import openapi from '../../generated/openapi.json' with { type: 'json' }
 import { type OperationId, operations } from '../../generated/operations.ts'
 import type { TestUser } from '../support/app.ts'
 import { change } from '../support/changes.ts'
 import { createdExport } from '../support/exports.ts'
+
+const texts = new Map(Object.entries(errors).map(([code, [, text]]): [string, string] => [code, text]))
 
 /** An operation of the contract with a request that it would accept, so that a refusal is never for lack of a body. */
 export interface Operation {
@@ -60,7 +63,7 @@ export function allOperations(ids: Ids): Operation[] {
       security,
       body,
       isBodyRequired: contract.requestBody?.required ?? false,
-      invalid: contract['x-invalid'],
+      invalid: texts.get(contract['x-invalid'] ?? ''),
       maxBytes: contract['x-body-limit'] ?? 1_048_576,
     }
   })

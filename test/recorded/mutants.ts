@@ -23,7 +23,7 @@ export function listMutants(documents: Documents): Mutant[] {
     ...nodes(documents).flatMap(([at, node]) => [
       ...otherHeaders(at, node),
       ...otherFields(at, node),
-      ...otherTexts(at, node),
+      ...otherTexts(documents, at, node),
     ]),
   ]
 }
@@ -37,7 +37,7 @@ function otherStatuses(documents: Documents, at: string[]): Mutant[] {
   }))
 }
 
-/** The text that a malformed body is answered with. */
+/** The error that a malformed body is answered with. */
 function otherSentences(documents: Documents, at: string[]): Mutant[] {
   const { operationId, 'x-invalid': sentence } = find(documents, at)
   if (!sentence) return []
@@ -46,7 +46,7 @@ function otherSentences(documents: Documents, at: string[]): Mutant[] {
       name: `${operationId} x-invalid ${sentence}`,
       at,
       apply(copy) {
-        find(copy, at)['x-invalid'] = `${sentence}!`
+        find(copy, at)['x-invalid'] = otherExample(copy, String(sentence))
       },
     },
   ]
@@ -73,16 +73,29 @@ function otherFields(at: string[], { required }: Node): Mutant[] {
   }))
 }
 
-/** A text out of the list of those that a schema allows in `error` (or in the realtime channel's own). */
-function otherTexts(at: string[], { enum: texts }: Node): Mutant[] {
-  if (at.at(-1) !== 'error' || !Array.isArray(texts)) return []
-  return texts.map((text: string, index) => ({
-    name: `${at.join(' ')} says ${text}`,
-    at,
-    apply(copy) {
-      find(copy, [...at, 'enum'])[index] = `${text}!`
+/** One of the errors that a response lists, unless it shows another example, and so may have any text. */
+function otherTexts(documents: object, at: string[], { $ref }: Node): Mutant[] {
+  const code = String($ref).split('/examples/')[1]
+  if (at.at(-2) !== 'examples' || !code) return []
+  const all = Object.values(find(documents, at.slice(0, -1))) as Node[]
+  if (all.some((example) => !example.$ref)) return []
+  return [
+    {
+      name: `${at.join(' ')} says ${code}`,
+      at,
+      apply(copy) {
+        find(copy, at).$ref = `#/components/examples/${otherExample(copy, code)}`
+      },
     },
-  }))
+  ]
+}
+
+/** Adds an error with another text, and returns its name. */
+function otherExample(documents: object, code: string): string {
+  const examples = find(documents, ['openapi', 'components', 'examples'])
+  const { value } = examples[code] as { value: { error: string } }
+  examples[`${code}Other`] = { 'x-status': 0, value: { error: `${value.error}!` } }
+  return `${code}Other`
 }
 
 function nodes(value: object, at: string[] = []): [string[], Node][] {

@@ -5,6 +5,7 @@ import t from 'tap'
 import { bundled } from '../../scripts/contract/generated.ts'
 import { type ClientChange, compareClients } from '../../scripts/contract/review/client-changes.ts'
 import { clientTypes } from '../../scripts/contract/review/client-types.ts'
+import { anotherText } from './changes/additions.ts'
 import { contract, type Edit, edited } from './contract.ts'
 import { emptyFolder } from './folder.ts'
 
@@ -95,6 +96,17 @@ t.test('types appear, vanish, change and are renamed, and tell which operations 
   )
   t.match(await changesOf(['created_at: { type: integer', 'created_at: { type: [integer, "null"]']), [
     { name: 'Note', details: ['`created_at` changed from `number` to `number | null`'] },
+  ])
+})
+
+t.test('an additional error text is another one in the types of the answer', async (t) => {
+  t.match(await changesOf(anotherText), [
+    {
+      name: 'createNote',
+      details: [
+        '`responses.409.content.application/json.error` changed from `"Note already exists"` to `"Note was deleted" | "Note already exists"`',
+      ],
+    },
   ])
 })
 

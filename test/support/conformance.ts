@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import addFormatsModule from 'ajv-formats'
+import type { Contract } from '../../scripts/contract/openapi.ts'
+import { listedErrors, withTexts } from '../../scripts/contract/texts.ts'
 import type { Schemas } from '../../src/contract/schemas.ts'
 import type { Exchange, Message, Opened, Traffic } from './traffic.ts'
 
@@ -34,7 +36,10 @@ const schemasOfMessages: Record<Message['kind'], Record<string, string>> = {
 }
 
 /** Returns a function that throws an AssertionError if traffic does not match the documents. */
-export function openContract({ openapi, asyncapi }: Documents): (traffic: Traffic) => void {
+export function openContract(documents: Documents): (traffic: Traffic) => void {
+  const { asyncapi } = documents
+  const openapi = withTexts(documents.openapi as Contract)
+  const errors = new Map(listedErrors(openapi).map(({ code, text }) => [code, text]))
   // The linter checks the schemas themselves; compiling the meta-schema would take longer than all else here.
   const options = { strict: false, meta: false, validateSchema: false }
   const ajv = new Ajv2020(options)
@@ -45,7 +50,7 @@ export function openContract({ openapi, asyncapi }: Documents): (traffic: Traffi
   const headerAjv = new Ajv2020({ ...options, coerceTypes: true })
   addFormats(headerAjv)
   const validators = new Map<object, ValidateFunction>()
-  const items = Object.values((openapi as { paths: Record<string, Record<string, Operation>> }).paths)
+  const items = Object.values((openapi as unknown as { paths: Record<string, Record<string, Operation>> }).paths)
   const operations = new Map(items.flatMap((item) => Object.values(item).map((one) => [one.operationId, one])))
 
   function checkExchange(exchange: Exchange): void {
@@ -68,7 +73,7 @@ export function openContract({ openapi, asyncapi }: Documents): (traffic: Traffi
     if (body?.imported) {
       for (const one of imported(sent, body)) checkSchema('openapi.json#/components/schemas/ImportBookmark', one)
     }
-    const sentence = operation['x-invalid']
+    const sentence = errors.get(operation['x-invalid'] ?? '')
     if (status !== 400 || sentence === undefined) return
     if (!validate(sent)) assert.equal(body.error, sentence, `${name}: ${abbreviated(sent)}`)
   }

@@ -1,5 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { type Contract, operationsOf } from '../openapi.ts'
+import { errorRows } from './errors.ts'
 
 /** In reading order. */
 const order = ['start', 'client', 'sync', 'conflicts', 'encryption', 'sessions', 'errors', 'limits', 'versioning']
@@ -18,7 +19,10 @@ export async function readGuides(folder: URL, contract: Contract): Promise<strin
   const unlisted = found.find((name) => !order.includes(name))
   if (unlisted) throw new Error(`docs/${unlisted}.md is not in the order of the guides`)
   const guides = await Promise.all(
-    order.map(async (name) => ({ name, text: await readFile(new URL(`${name}.md`, folder), 'utf8') })),
+    order.map(async (name) => {
+      const text = await readFile(new URL(`${name}.md`, folder), 'utf8')
+      return { name, text: text.replace('<!-- the errors of openapi.yaml -->\n', errorRows(contract)) }
+    }),
   )
   const anchors = new Map(guides.flatMap(headings))
   for (const { operationId } of operationsOf(contract)) anchors.set(`#operation/${operationId}`, operationId)

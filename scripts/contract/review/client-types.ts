@@ -1,6 +1,7 @@
 import openapiTS, { type OpenAPI3 } from 'openapi-typescript'
 import ts from 'typescript'
 import type { Contract } from '../openapi.ts'
+import { withTexts } from '../texts.ts'
 
 /** The types of generated/client.ts, flattened: the type at `responses.200.content.application/json.id`. */
 export type Shape = Map<string, string>
@@ -13,7 +14,7 @@ export interface ClientTypes {
 }
 
 export async function clientTypes(contract: Contract): Promise<ClientTypes> {
-  const nodes = await openapiTS(contract as unknown as OpenAPI3, { defaultNonNullable: false })
+  const nodes = await openapiTS(withTexts(contract) as unknown as OpenAPI3, { defaultNonNullable: false })
   const declared = new Map(nodes.filter(ts.isInterfaceDeclaration).map(({ name, members }) => [name.text, members]))
   const components = new Map(membersOf(declared.get('components')).map(({ name, type }) => [name, childrenOf(type)]))
   const shapes = (members: Member[]) => new Map(members.map(({ name, type }) => [name, shapeOf(type, components)]))

@@ -1,4 +1,12 @@
-import { type Contract, type Operation, operationsOf, type Referable, type Response, resolve } from '../openapi.ts'
+import {
+  type Contract,
+  type Example,
+  type Operation,
+  operationsOf,
+  type Referable,
+  type Response,
+  resolve,
+} from '../openapi.ts'
 import type { Impact } from './impact.ts'
 
 export interface TextChange {
@@ -36,18 +44,29 @@ function textsOf({ responses = {}, ...own }: Operation, contract: Contract): Set
   const answered = Object.entries(responses).flatMap(([status, response]) =>
     texts(response, contract).map((text) => [status, text]),
   )
-  const all = [['400', own['x-invalid']], ['404', own['x-not-found']], ...answered]
+  const all = [['400', textOf(own['x-invalid'], contract)], ['404', textOf(own['x-not-found'], contract)], ...answered]
   return new Set(all.flatMap(([status, text]) => (text === undefined ? [] : [`${status} \`${text}\``])))
 }
 
-/** The examples of a shared response only show what such an error looks like, so they do not count. */
+/** Of an error in the contract's list; in contracts without one, operations have the text itself. */
+function textOf(code: string | undefined, { components }: Contract): string | undefined {
+  const example = components?.examples?.[code ?? '']
+  return example && 'value' in example ? example.value.error : code
+}
+
+/**
+ * Listed as references to examples, or the values of the schema. Beside those, and in a shared response, an example only
+ * shows what such an error looks like.
+ */
 function texts(response: Referable<Response>, contract: Contract): unknown[] {
   return Object.values(resolve(contract, response).content ?? {}).flatMap(({ schema = {}, examples = {} }) => {
     const { error = {} } = resolve(contract, schema).properties ?? {}
-    const shown = '$ref' in response ? [] : Object.values(examples)
+    const all = Object.values(examples)
+    const listed = all.filter((example) => '$ref' in example)
+    const shown = listed.length > 0 || '$ref' in response ? listed : all
     return [
       ...(resolve(contract, error).enum ?? []),
-      ...shown.flatMap((example) => resolve(contract, example).value?.error ?? []),
+      ...shown.flatMap((example) => resolve<Example>(contract, example).value?.error ?? []),
     ]
   })
 }

@@ -1,3 +1,4 @@
+import type { Edit } from '../contract.ts'
 import type { Case } from './case.ts'
 
 const path = (name: string, id: string) => `  /${name}:
@@ -17,6 +18,11 @@ const required = (name: string, value: boolean) => `
           description: More.
           schema: { type: string, maxLength: 8 }
         - name: x-device-id`
+
+export const anotherText: Edit = [
+  '                NoteExists: {',
+  '                NoteDeleted: { $ref: "#/components/examples/NoteDeleted" }\n                NoteExists: {',
+]
 
 /** What programs see, and no existing client notices. */
 export const additions: Case[] = [
@@ -94,7 +100,7 @@ export const additions: Case[] = [
   },
   {
     name: 'an error more',
-    edits: [['[Note already exists]', '[Note already exists, Note was deleted]']],
+    edits: [anotherText],
     verdict: 'minor',
     says: /409 `Note was deleted` is new/,
   },

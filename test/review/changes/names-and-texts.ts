@@ -33,7 +33,7 @@ export const nameAndTextChanges: Case[] = [
   },
   {
     name: 'a changed error text',
-    edits: [['[Note already exists]', '[Note exists]']],
+    edits: [['{ error: Note already exists }', '{ error: Note exists }']],
     verdict: 'major',
     says: /409 `Note already exists` is no longer/,
   },

@@ -32,9 +32,8 @@ export const openapiViolations: Violation[] = [
   },
   {
     name: 'an error of another shape',
-    put: [['paths', '/api/v1/account/keyring', 'get', 'responses', '404', ...json, 'schema'], ref('NoSession')],
+    put: [[...health, 'responses', '500'], answer(ref('NoSession'))],
     rule: 'house/error-answers',
-    at: '#/paths/~1api~1v1~1account~1keyring/get/responses/404',
   },
   {
     name: 'an error that is no JSON',
@@ -85,7 +84,7 @@ export const openapiViolations: Violation[] = [
   },
   {
     name: 'a boolean with one value',
-    put: [field('Session', 'authenticated', 'enum'), [true]],
+    put: [field('Session', 'authenticated', 'const'), true],
     rule: 'house/plain-booleans',
     at: '#/components/schemas/Session/properties/authenticated',
   },
@@ -202,10 +201,32 @@ export const openapiViolations: Violation[] = [
     rule: 'house/lower-case-headers',
   },
   {
-    name: 'an error text of the interface that is missing',
-    put: [['components', 'responses', 'Unauthorized', ...json, 'schema', 'properties', 'error'], sentence()],
+    name: 'an error with a schema of its own',
+    put: [[...list, 'responses', '400'], answer({ title: 'BadRequest', ...openapi.components.schemas.Error })],
+    rule: 'house/error-answers',
+  },
+  {
+    name: 'an error without a text',
+    put: [[...list, 'responses', '500'], answer(ref('Error'))],
     rule: 'house/error-texts',
-    at: '#/paths',
+  },
+  {
+    name: 'an error text of another status',
+    put: [
+      ['paths', '/api/v1/account/keyring', 'get', 'responses', '404', ...json, 'examples', 'Gone'],
+      example('RequestTimeout'),
+    ],
+    rule: 'house/error-texts',
+  },
+  {
+    name: 'the error of a malformed body, which is not listed',
+    put: [['paths', '/api/v1/account/keyring', 'put', 'x-invalid'], 'Invalid keyring'],
+    rule: 'house/error-texts',
+  },
+  {
+    name: 'an error that nobody returns',
+    put: [['components', 'examples', 'Teapot'], { ...openapi.components.examples.NotFound, 'x-status': 418 }],
+    rule: 'house/error-texts',
   },
 ]
 
@@ -213,7 +234,10 @@ function ref(type: string): object {
   return { $ref: `#/components/schemas/${type}` }
 }
 
-function sentence(): object {
-  const enumeration = ['Authentication required', 'Session is over']
-  return { type: 'string', enum: enumeration, description: 'Why.', examples: ['Session is over'] }
+function answer(schema: object): object {
+  return { description: 'Out of order.', content: { 'application/json': { schema } } }
+}
+
+function example(code: string): object {
+  return { $ref: `#/components/examples/${code}` }
 }

@@ -1,5 +1,5 @@
-import type { Operation, Referable, Response } from '../../openapi.ts'
-import { type Context, placed } from './visit.ts'
+import type { Contract, Example, Operation, Referable, Schema } from '../../openapi.ts'
+import type { Context, Location } from './visit.ts'
 
 /** An operation that requires a session must document 401 and 429. */
 export function securedAnswers() {
@@ -19,13 +19,14 @@ export function securedAnswers() {
   }
 }
 
-/** Every error response must have the Error schema, with a sentence in `error`. */
+/** Every error response must have the one schema of errors: a generated client makes a class of each. */
 export function errorAnswers({ except = [] }: { except?: string[] }) {
   return {
     Operation({ operationId, responses = {} }: Operation, context: Context) {
       for (const [status, response] of Object.entries(responses)) {
         if (!/^[45]/.test(status) || except.includes(`${operationId} ${status}`)) continue
-        if (!isError(response, context))
+        const { content = {} } = context.resolve(response).node ?? {}
+        if (Object.keys(content).join() !== 'application/json' || !isError(content['application/json']?.schema))
           context.report({
             message: `${operationId} does not return the Error schema with ${status}.`,
             location: context.location.child(['responses', status]).key(),
@@ -35,51 +36,53 @@ export function errorAnswers({ except = [] }: { except?: string[] }) {
   }
 }
 
-function isError(response: Referable<Response>, context: Context): boolean {
-  const { node, location = context.location } = context.resolve(response)
-  const content = Object.entries(node?.content ?? {})
-  return (
-    content.length > 0 &&
-    content.every(([type, { schema = {} }]) => {
-      const error = placed(schema, location, context)
-      const { properties = {}, required = [] } = error.schema
-      const isText = properties.error && placed(properties.error, error.location, context).schema.type === 'string'
-      return type === 'application/json' && isText && required.includes('error')
-    })
-  )
+function isError(schema: Referable<Schema> | undefined): boolean {
+  return schema !== undefined && '$ref' in schema && schema.$ref === '#/components/schemas/Error'
 }
 
-/** The contract must contain the error texts that the interface document lists by status. */
-export function errorTexts({ texts = {} }: { texts?: Record<string, string[]> }) {
-  const found = new Set<string>()
+/**
+ * Every error response must list its texts, which all are examples in the contract's components, each with its status. A
+ * response may show an example of its own, too, if its text names a fault. No text is listed that nobody returns.
+ */
+export function errorTexts({ general = [] }: { general?: string[] }) {
+  const used = new Set(general)
+  const statuses = new Map<string, string>()
+
+  function check(code: string, status: string, location: Location, { report }: Context): void {
+    used.add(code)
+    if (statuses.get(code) !== status) report({ message: `There is no error \`${code}\` with ${status}.`, location })
+  }
+
   return {
     Operation(operation: Operation, context: Context) {
-      found.add(`400 ${operation['x-invalid']}`)
-      found.add(`404 ${operation['x-not-found']}`)
-      for (const [status, response] of Object.entries(operation.responses ?? {}))
-        for (const text of textsOf(response, context)) found.add(`${status} ${text}`)
+      const { operationId, responses = {}, 'x-invalid': invalid, 'x-not-found': notFound } = operation
+      if (invalid) check(invalid, '400', context.location.child(['x-invalid']), context)
+      if (notFound) check(notFound, '404', context.location.child(['x-not-found']), context)
+      for (const [status, response] of Object.entries(responses)) {
+        const { node, location: shared } = context.resolve(response)
+        const location = ('$ref' in response && shared) || context.location.child(['responses', status])
+        const { schema, examples = {} } = node?.content?.['application/json'] ?? {}
+        if (!isError(schema)) continue
+        if (Object.keys(examples).length === 0)
+          context.report({ message: `${operationId} lists no text for ${status}.`, location: location.key() })
+        for (const [name, example] of Object.entries(examples)) {
+          const at = location.child(['content', 'application/json', 'examples', name])
+          if ('$ref' in example) check(example.$ref.replace('#/components/examples/', ''), status, at, context)
+        }
+      }
     },
     Root: {
+      enter({ components }: Contract) {
+        for (const [code, example] of Object.entries(components?.examples ?? {}))
+          statuses.set(code, String((example as Example)['x-status']))
+      },
       leave(_: object, { report, location }: Context) {
-        for (const [status, list] of Object.entries(texts))
-          for (const text of list.filter((text) => !found.has(`${status} ${text}`)))
-            report({
-              message: `No operation returns ${status} \`${text}\`.`,
-              location: location.child(['paths']).key(),
-            })
+        for (const code of [...statuses.keys()].filter((code) => !used.has(code)))
+          report({
+            message: `No operation returns \`${code}\`.`,
+            location: location.child(['components', 'examples', code]),
+          })
       },
     },
   }
-}
-
-function textsOf(response: Referable<Response>, context: Context): unknown[] {
-  const { node, location = context.location } = context.resolve(response)
-  return Object.values(node?.content ?? {}).flatMap(({ schema = {}, examples = {} }) => {
-    const { error = {} } = placed(schema, location, context).schema.properties ?? {}
-    const answered = placed(error, location, context).schema.enum ?? []
-    return [
-      ...answered,
-      ...Object.values(examples).flatMap((example) => ('value' in example ? example.value?.error : [])),
-    ]
-  })
 }

@@ -1,0 +1,58 @@
+import { type Contract, type Example, operationsOf, type Referable, resolve, type Schema } from './openapi.ts'
+
+interface Media {
+  schema?: Referable<Schema>
+  examples?: Record<string, Referable<Example>>
+}
+
+/** An error that the contract lists: its name, its status, its text, and what a client can do. */
+export interface ListedError {
+  code: string
+  status: number
+  text: string
+  remedy: string
+}
+
+export function listedErrors({ components }: Contract): ListedError[] {
+  const examples: Record<string, Referable<Example>> = components?.examples ?? {}
+  return Object.entries(examples).flatMap(([code, example]) =>
+    '$ref' in example || example['x-status'] === undefined
+      ? []
+      : [{ code, status: example['x-status'], text: example.value.error, remedy: example.description ?? '' }],
+  )
+}
+
+/**
+ * The contract with the texts of each error response as an enum, for those who check them or derive types from them. The
+ * contract itself has one schema for all errors, because generated clients would make a class of each list of texts, and
+ * fail on a text that they do not know.
+ */
+export function withTexts(contract: Contract): Contract {
+  const copy = structuredClone(contract)
+  const responses = [
+    ...Object.values(copy.components?.responses ?? {}),
+    ...operationsOf(copy).flatMap((operation) => Object.values(operation.responses ?? {})),
+  ]
+  for (const response of responses) {
+    if ('$ref' in response) continue
+    for (const media of Object.values(response.content ?? {})) {
+      const texts = textsOf(copy, media)
+      const { properties = {}, ...error } = resolve<Schema>(copy, media.schema ?? {})
+      const listed = { ...properties.error, enum: texts, examples: texts.slice(0, 1) }
+      if (texts.length > 0 && !isOpen(media)) media.schema = { ...error, properties: { ...properties, error: listed } }
+    }
+  }
+  return copy
+}
+
+/** The listed texts of an error response. */
+export function textsOf(contract: Contract, { examples = {} }: Media): string[] {
+  return Object.values(examples).flatMap((example) =>
+    '$ref' in example ? resolve<Example>(contract, example).value.error : [],
+  )
+}
+
+/** Whether it also shows an example of its own: then there are other texts, which name the fault. */
+function isOpen({ examples = {} }: Media): boolean {
+  return Object.values(examples).some((example) => !('$ref' in example))
+}
