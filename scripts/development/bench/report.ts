@@ -17,15 +17,15 @@ export function aboutRun(postgres: boolean, rounds: number): About {
   return { date: new Date().toISOString(), database: postgres ? 'Postgres' : 'SQLite', ...machine, rounds }
 }
 
-/** One line for each figure: the median of the rounds and their range. */
-export function printResult(result: Result): void {
-  const { work, unit, medians, target, met } = result
-  const { service, limit, ...others } = medians
-  const compared = limit === undefined ? '' : `limit ${spanOf(result, 'limit')}`
-  const verdict = target === null ? '' : `${target}: ${met === null ? 'not known' : met ? 'met' : 'MISSED'}`
-  console.log(`${work} (${unit})`)
-  console.log(`  ${spanOf(result, 'service').padEnd(34)}${compared.padEnd(40)}${ratioOf(result).padEnd(8)}${verdict}`)
-  for (const name of Object.keys(others)) console.log(`  ${spanOf(result, name).padEnd(34)}${name}`)
+/** The median of each contender's rounds, their range, and what the median is of the limit's. */
+export function printResult({ work, unit, target, met, rounds, medians, ratios }: Result): void {
+  const verdict = target === null ? '' : `   ${target}: ${met === null ? 'not known' : met ? 'met' : 'MISSED'}`
+  console.log(`${work}, ${unit}${verdict}`)
+  for (const [contender, own] of Object.entries(rounds)) {
+    const range = `${figure(Math.min(...own))} to ${figure(Math.max(...own))}`
+    const cells = [contender.padEnd(16), figure(medians[contender]).padStart(10), `   ${range}`.padEnd(28)]
+    console.log(`  ${cells.join('')}${ratioOf(ratios[contender])}`.trimEnd())
+  }
 }
 
 /** `bench.json`, with every round, and `bench.md`, the table for a README. Returns their folder. */
@@ -36,31 +36,24 @@ export async function writeReport(folder: string, about: About, results: Result[
 }
 
 function markdown({ date, database, node, cores, rounds }: About, results: Result[]): string {
-  const others = [...new Set(results.flatMap(({ medians }) => Object.keys(medians)))].filter(
-    (name) => name !== 'service' && name !== 'limit',
-  )
-  const header = ['work', 'limit', ...others, 'this service', 'ratio', 'target', '']
-  const lines = results.map((result) => [
-    `${result.work}, ${result.unit}`,
-    ...['limit', ...others, 'service'].map((name) => figure(result.medians[name])),
-    ratioOf(result),
-    result.target ?? '–',
-    result.met === null ? '' : result.met ? 'met' : 'missed',
+  const contenders = new Set(results.flatMap(({ medians }) => Object.keys(medians)))
+  const others = [...contenders].filter((name) => name !== 'service' && name !== 'limit')
+  const header = ['work', 'limit', ...others, 'this service', 'of the limit', 'target']
+  const lines = results.map(({ work, unit, target, met, medians, ratios }) => [
+    `${work}, ${unit}`,
+    ...['limit', ...others, 'service'].map((contender) => figure(medians[contender])),
+    ratioOf(ratios.service),
+    target === null ? '' : `${target}${met === false ? ' (missed)' : ''}`,
   ])
   const table = [header, header.map(() => '---'), ...lines].map((cells) => `| ${cells.join(' | ')} |`).join('\n')
-  return `${date.slice(0, 10)}, ${database}, Node ${node}, ${cores} cores, medians of ${rounds} rounds\n\n${table}\n`
+  return `${date.slice(0, 10)}, ${database}, Node ${node}, ${cores} cores, medians of ${rounds} rounds:\n\n${table}\n`
 }
 
-function spanOf({ medians, rounds }: Result, contender: string): string {
-  const own = rounds[contender] ?? []
-  return `${figure(medians[contender])} (${figure(Math.min(...own))} to ${figure(Math.max(...own))})`
-}
-
-function ratioOf({ ratio }: Result): string {
-  return ratio === null ? '' : ratio.toFixed(2)
+function ratioOf(ratio: number | undefined): string {
+  return ratio === undefined ? '' : ratio.toFixed(2)
 }
 
 function figure(value: number | undefined): string {
   if (value === undefined) return '–'
-  return value < 100 ? value.toPrecision(2) : Math.round(value).toLocaleString('en')
+  return value < 10 ? value.toPrecision(2) : Math.round(value).toLocaleString('en')
 }

@@ -9,8 +9,8 @@ export interface Result extends Omit<Line, 'target'> {
   /** The rounds of each contender. */
   rounds: Record<string, number[]>
   medians: Record<string, number>
-  /** The median of what the rounds' figures are, divided by the limit's. */
-  ratio: number | null
+  /** The medians of the rounds' figures, each divided by the limit's. */
+  ratios: Record<string, number>
   target: string | null
   met: boolean | null
 }
@@ -37,30 +37,23 @@ function resultOf(row: string, line: string, about: Line, played: Record<string,
     const own = figures.flatMap((figure) => figure[line] ?? [])
     if (own.length > 0) rounds[contender] = own
   }
-  const medians = Object.fromEntries(Object.entries(rounds).map(([contender, own]) => [contender, percentile(own, 50)]))
-  const { service = [], limit } = rounds
-  const ratio = limit
-    ? percentile(
-        service.map((figure, round) => figure / (limit[round] as number)),
-        50,
-      )
-    : null
-  return {
-    row,
-    line,
-    ...rest,
-    rounds,
-    medians,
-    ratio,
-    target: textOf(target),
-    met: isMet(target, ratio, medians.service),
-  }
+  const medians = Object.fromEntries(Object.entries(rounds).map(([contender, own]) => [contender, median(own)]))
+  const ratios: Record<string, number> = {}
+  const { limit, ...compared } = rounds
+  for (const [contender, own] of limit ? Object.entries(compared) : [])
+    ratios[contender] = median(own.map((figure, round) => figure / (limit?.[round] as number)))
+  const met = isMet(target, ratios.service, medians.service)
+  return { row, line, ...rest, rounds, medians, ratios, target: textOf(target), met }
 }
 
-function isMet(target: Target | undefined, ratio: number | null, figure: number | undefined): boolean | null {
+function median(figures: number[]): number {
+  return percentile(figures, 50)
+}
+
+function isMet(target: Target | undefined, ratio: number | undefined, figure: number | undefined): boolean | null {
   if (!target || figure === undefined) return null
   if ('figureAtMost' in target) return figure <= target.figureAtMost
-  if (ratio === null) return null
+  if (ratio === undefined) return null
   return 'atLeast' in target ? ratio >= target.atLeast : ratio <= target.atMost
 }
 
