@@ -1,46 +1,57 @@
 import { sql } from 'kysely'
 import type { Database, Trx } from './database.ts'
+import { type Placeholders, query } from './query.ts'
 import { type EntityKey, type StoredVersion, versionColumns } from './rows.ts'
-import { columnsOf, type Table, upsertFrom } from './upsert.ts'
+import { type Arrays, columnsOf, type Table } from './upsert.ts'
 
 /** Works on sets: one round trip for a whole push. */
 export const postgresBatches: Pick<Database, 'findVersions' | 'upsert' | 'settleEntities' | 'removeCiphertexts'> = {
   async findVersions(trx, userId, keys) {
-    const { rows } = await sql<StoredVersion & { place: number }>`
-      SELECT place, ${sql.join(versionColumns.map((column) => sql.ref(`r.${column}`)))}
-      FROM unnest(${types(keys)}::text[], ${ids(keys)}::text[]) WITH ORDINALITY AS wanted (entity_type, entity_id, place)
-      JOIN records r ON r.user_id = ${userId} AND r.entity_type = wanted.entity_type AND r.entity_id = wanted.entity_id
-    `.execute(trx)
+    const rows = await versions.all(trx, { userId, ...split(keys) })
     const found = new Map(rows.map(({ place, ...version }) => [place, version]))
     return keys.map((_, index) => found.get(index + 1))
   },
 
   async upsert<Row>(trx: Trx, table: Table<Row>, rows: Row[]) {
     if (rows.length === 0) return
-    const arrays = columnsOf(table).map((column) => {
-      return sql`${rows.map((row) => row[column])}::${sql.raw(table.columns[column])}[]`
-    })
-    await upsertFrom(table, sql`select * from unnest(${sql.join(arrays)})`).execute(trx)
+    const arrays = columnsOf(table.columns).map((column) => [column, rows.map((row) => row[column])])
+    await table.upsertRows.run(trx, Object.fromEntries(arrays) as Arrays<Row>)
   },
 
   async settleEntities(trx, userId, keys) {
-    await sql`
-      DELETE FROM rejections USING unnest(${types(keys)}::text[], ${ids(keys)}::text[]) AS written (entity_type, entity_id)
-      WHERE rejections.user_id = ${userId} AND rejections.entity_type = written.entity_type
-        AND rejections.entity_id = written.entity_id
-    `.execute(trx)
+    if (keys.length > 0) await settled.run(trx, { userId, ...split(keys) })
   },
 
   async removeCiphertexts(trx, userId, stamps) {
-    if (stamps.length === 0) return
-    await sql`DELETE FROM ciphertexts WHERE user_id = ${userId} AND stamp = ANY(${stamps}::bigint[])`.execute(trx)
+    if (stamps.length > 0) await removed.run(trx, { userId, stamps })
   },
 }
 
-function types(keys: EntityKey[]): string[] {
-  return keys.map(({ entity_type }) => entity_type)
+interface Keys {
+  userId: string
+  types: string[]
+  ids: string[]
 }
 
-function ids(keys: EntityKey[]): string[] {
-  return keys.map(({ entity_id }) => entity_id)
+function split(keys: EntityKey[]): Pick<Keys, 'types' | 'ids'> {
+  return { types: keys.map(({ entity_type }) => entity_type), ids: keys.map(({ entity_id }) => entity_id) }
 }
+
+const versions = query(
+  (_, { userId, types, ids }: Placeholders<Keys>) => sql<StoredVersion & { place: number }>`
+    select place, ${sql.join(versionColumns.map((column) => sql.ref(`r.${column}`)))}
+    from unnest(${types}::text[], ${ids}::text[]) with ordinality as wanted (entity_type, entity_id, place)
+    join records r on r.user_id = ${userId} and r.entity_type = wanted.entity_type and r.entity_id = wanted.entity_id`,
+)
+
+const settled = query(
+  (_, { userId, types, ids }: Placeholders<Keys>) => sql`
+    delete from rejections using unnest(${types}::text[], ${ids}::text[]) as written (entity_type, entity_id)
+    where rejections.user_id = ${userId} and rejections.entity_type = written.entity_type
+      and rejections.entity_id = written.entity_id`,
+)
+
+const removed = query(
+  (_, { userId, stamps }: Placeholders<{ userId: string; stamps: number[] }>) =>
+    sql`delete from ciphertexts where user_id = ${userId} and stamp = any(${stamps}::bigint[])`,
+)

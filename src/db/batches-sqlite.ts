@@ -1,54 +1,49 @@
 import { sql } from 'kysely'
-import { createPause } from '../event-loop.ts'
 import type { Database, Trx } from './database.ts'
-import { type StoredVersion, versionColumns } from './rows.ts'
-import { columnsOf, type Table, upsertFrom } from './upsert.ts'
+import { type Placeholders, query } from './query.ts'
+import { type EntityKey, type StoredVersion, versionColumns } from './rows.ts'
+import type { Table } from './upsert.ts'
 
-/** Works row by row, with each statement compiled once: without round trips, this is three times as fast as a set. */
+/** Works row by row: without round trips, this is three times as fast as a set. */
 export const sqliteBatches: Pick<Database, 'findVersions' | 'upsert' | 'settleEntities' | 'removeCiphertexts'> = {
-  async findVersions(trx, userId, keys) {
-    const query = trx
-      .selectFrom('records')
-      .select(versionColumns)
-      .where('user_id', '=', userId)
-      .where('entity_type', '=', 'bookmark')
-      .where('entity_id', '=', '')
-      .compile()
-    const found: (StoredVersion | undefined)[] = []
-    const pause = createPause()
-    for (const { entity_type, entity_id } of keys) {
-      await pause()
-      const { rows } = await trx.executeQuery<StoredVersion>({ ...query, parameters: [userId, entity_type, entity_id] })
-      found.push(rows[0])
-    }
-    return found
-  },
+  findVersions: (trx, userId, keys) =>
+    version.firstOfEach(
+      trx,
+      keys.map(({ entity_type, entity_id }) => ({ userId, entity_type, entity_id })),
+    ),
 
-  async upsert<Row>(trx: Trx, table: Table<Row>, rows: Row[]) {
-    if (rows.length === 0) return
-    const columns = columnsOf(table)
-    const query = upsertFrom(table, sql`values (${sql.join(columns)})`).compile(trx)
-    const pause = createPause()
-    for (const row of rows) {
-      await pause()
-      await trx.executeQuery({ ...query, parameters: columns.map((column) => row[column]) })
-    }
-  },
+  upsert: <Row>(trx: Trx, table: Table<Row>, rows: Row[]) => table.upsertRow.runEach(trx, rows),
 
   /** Works on a set, because most of the entities have no open conflict. */
   async settleEntities(trx, userId, keys) {
+    if (keys.length === 0) return
     const written = JSON.stringify(keys.map(({ entity_type, entity_id }) => [entity_type, entity_id]))
-    await sql`
-      DELETE FROM rejections
-      WHERE user_id = ${userId} AND (entity_type, entity_id) IN (SELECT value ->> 0, value ->> 1 FROM json_each(${written}))
-    `.execute(trx)
+    await settled.run(trx, { userId, written })
   },
 
-  async removeCiphertexts(trx, userId, stamps) {
-    if (stamps.length === 0) return
-    await sql`
-      DELETE FROM ciphertexts
-      WHERE user_id = ${userId} AND stamp IN (SELECT value FROM json_each(${JSON.stringify(stamps)}))
-    `.execute(trx)
-  },
+  removeCiphertexts: (trx, userId, stamps) =>
+    removed.runEach(
+      trx,
+      stamps.map((stamp) => ({ userId, stamp })),
+    ),
 }
+
+const version = query((db, { userId, entity_type, entity_id }: Placeholders<EntityKey & { userId: string }>) =>
+  db
+    .selectFrom('records')
+    .select(versionColumns)
+    .where('user_id', '=', userId)
+    .where('entity_type', '=', entity_type)
+    .where('entity_id', '=', entity_id)
+    .$castTo<StoredVersion>(),
+)
+
+const settled = query(
+  (_, { userId, written }: Placeholders<{ userId: string; written: string }>) => sql`
+    delete from rejections
+    where user_id = ${userId} and (entity_type, entity_id) in (select value ->> 0, value ->> 1 from json_each(${written}))`,
+)
+
+const removed = query((db, { userId, stamp }: Placeholders<{ userId: string; stamp: number }>) =>
+  db.deleteFrom('ciphertexts').where('user_id', '=', userId).where('stamp', '=', stamp),
+)

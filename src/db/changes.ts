@@ -1,6 +1,25 @@
 import { sql } from 'kysely'
 import type { Db } from './database.ts'
+import { type Placeholders, query } from './query.ts'
 import { ciphertext, type EntityKey, type Row } from './rows.ts'
+
+/** An entity's newest change, as devices get it. */
+export type ChangeRow = Pick<Row, (typeof changeColumns)[number] | 'encrypted_data'>
+
+const changeColumns = [
+  'user_id',
+  'entity_type',
+  'entity_id',
+  'data_hash',
+  'stamp',
+  'event_id',
+  'operation',
+  'timestamp',
+  'device_id',
+  'conflict_resolved',
+  'resolution_strategy',
+  'overwritten',
+] as const satisfies (keyof Row)[]
 
 export interface PageLimits {
   rows: number
@@ -21,7 +40,17 @@ export async function listChangePage(
   since: number,
   { rows, bytes }: PageLimits,
   last = Number.MAX_SAFE_INTEGER,
-): Promise<Row[]> {
+): Promise<ChangeRow[]> {
+  return changePage.all(db, { userId, since, rows, bytes, last })
+}
+
+interface Page extends PageLimits {
+  userId: string
+  since: number
+  last: number
+}
+
+const changePage = query((db, { userId, since, rows, bytes, last }: Placeholders<Page>) => {
   const changes = db
     .selectFrom('records')
     .select(['stamp', sql<number>`case when deleted_at is null then bytes else 0 end`.as('size')])
@@ -39,27 +68,29 @@ export async function listChangePage(
     .where('before', '<', bytes)
   return db
     .selectFrom('records')
-    .selectAll()
+    .select(changeColumns)
     .select(ciphertext)
     .where('user_id', '=', userId)
     .where('stamp', '>', since)
     .where('stamp', '<=', end)
     .orderBy('stamp')
-    .execute()
-}
+})
 
 /** An entity's newest change, even if the entity is deleted. */
 export async function findChange(
   db: Db,
   userId: string,
   { entity_type, entity_id }: EntityKey,
-): Promise<Row | undefined> {
-  return db
+): Promise<ChangeRow | undefined> {
+  return change.first(db, { userId, entity_type, entity_id })
+}
+
+const change = query((db, { userId, entity_type, entity_id }: Placeholders<EntityKey & { userId: string }>) =>
+  db
     .selectFrom('records')
-    .selectAll()
+    .select(changeColumns)
     .select(ciphertext)
     .where('user_id', '=', userId)
     .where('entity_type', '=', entity_type)
-    .where('entity_id', '=', entity_id)
-    .executeTakeFirst()
-}
+    .where('entity_id', '=', entity_id),
+)

@@ -1,4 +1,5 @@
 import type { Db, Trx } from './database.ts'
+import { type Placeholders, query } from './query.ts'
 import type { Schema } from './schema.ts'
 import { lockUser } from './users.ts'
 
@@ -8,13 +9,16 @@ export type Device = Schema['devices']
 const maxDevices = 1000
 
 export async function findDevice(db: Db, userId: string, deviceId: string): Promise<Device | undefined> {
-  return db
-    .selectFrom('devices')
-    .selectAll()
-    .where('user_id', '=', userId)
-    .where('device_id', '=', deviceId)
-    .executeTakeFirst()
+  return device.first(db, { userId, deviceId })
 }
+
+const device = query((db, { userId, deviceId }: Placeholders<{ userId: string; deviceId: string }>) =>
+  db
+    .selectFrom('devices')
+    .select(['user_id', 'device_id', 'cursor', 'last_sync'])
+    .where('user_id', '=', userId)
+    .where('device_id', '=', deviceId),
+)
 
 /** Of those of the devices that are known. A user has few, so several are not looked up one by one. */
 export async function findCursors(
@@ -24,40 +28,54 @@ export async function findCursors(
 ): Promise<Map<string, number>> {
   const [first] = deviceIds
   if (first === undefined) return new Map()
-  const ofUser = trx.selectFrom('devices').select(['device_id', 'cursor']).where('user_id', '=', userId)
-  const rows = await (deviceIds.size === 1 ? ofUser.where('device_id', '=', first) : ofUser).execute()
+  const isAlone = deviceIds.size === 1
+  const rows = await (isAlone ? device.all(trx, { userId, deviceId: first }) : cursors.all(trx, { userId }))
   return new Map(rows.map(({ device_id, cursor }) => [device_id, cursor]))
 }
 
+const cursors = query((db, { userId }: Placeholders<{ userId: string }>) =>
+  db.selectFrom('devices').select(['device_id', 'cursor']).where('user_id', '=', userId),
+)
+
 /** The furthest cursor and the latest sync of any of the user's devices. */
 export async function summarizeDevices(db: Db, userId: string): Promise<Pick<Device, 'cursor' | 'last_sync'>> {
-  const { cursor, last_sync } = await db
-    .selectFrom('devices')
-    .select(({ fn }) => [fn.max('cursor').as('cursor'), fn.max('last_sync').as('last_sync')])
-    .where('user_id', '=', userId)
-    .executeTakeFirstOrThrow()
+  const { cursor, last_sync } = await latest.one(db, { userId })
   return { cursor: cursor ?? 0, last_sync: last_sync ?? 0 }
 }
 
+const latest = query((db, { userId }: Placeholders<{ userId: string }>) =>
+  db
+    .selectFrom('devices')
+    .select(({ fn }) => [fn.max('cursor').as('cursor'), fn.max('last_sync').as('last_sync')])
+    .where('user_id', '=', userId),
+)
+
 export async function saveCursor(trx: Trx, device: Device): Promise<void> {
   const { cursor, last_sync } = device
-  await saveDevice(trx, device, { cursor, last_sync })
+  const isKnown = (await savedCursor.run(trx, device)) > 0
+  if (!isKnown) await addDevice(trx, device, { cursor, last_sync })
 }
+
+const savedCursor = query((db, { user_id, device_id, cursor, last_sync }: Placeholders<Device>) =>
+  db
+    .updateTable('devices')
+    .set({ cursor, last_sync })
+    .where('user_id', '=', user_id)
+    .where('device_id', '=', device_id),
+)
 
 /** A push does not move the cursor: the device has not seen what others wrote. */
 export async function saveLastSync(trx: Trx, userId: string, deviceId: string, last_sync: number): Promise<void> {
-  await saveDevice(trx, { user_id: userId, device_id: deviceId, cursor: 0, last_sync }, { last_sync })
+  const device = { user_id: userId, device_id: deviceId, last_sync }
+  const isKnown = (await savedLastSync.run(trx, device)) > 0
+  if (!isKnown) await addDevice(trx, { ...device, cursor: 0 }, { last_sync })
 }
 
-/** Updates first, because the device is nearly always known. */
-async function saveDevice(trx: Trx, device: Device, seen: Partial<Device>): Promise<void> {
-  const { numUpdatedRows } = await trx
-    .updateTable('devices')
-    .set(seen)
-    .where('user_id', '=', device.user_id)
-    .where('device_id', '=', device.device_id)
-    .executeTakeFirst()
-  if (numUpdatedRows > 0n) return
+const savedLastSync = query((db, { user_id, device_id, last_sync }: Placeholders<Omit<Device, 'cursor'>>) =>
+  db.updateTable('devices').set({ last_sync }).where('user_id', '=', user_id).where('device_id', '=', device_id),
+)
+
+async function addDevice(trx: Trx, device: Device, seen: Partial<Device>): Promise<void> {
   // Otherwise two requests at once could add more devices than the limit allows.
   await lockUser(trx, device.user_id)
   await trx

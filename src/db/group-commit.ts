@@ -1,12 +1,13 @@
 import { setImmediate as eventLoopTurn } from 'node:timers/promises'
-import { CompiledQuery, type Kysely } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import type { Database, Trx } from './database.ts'
 import { createFairQueue } from './fair-queue.ts'
+import { query } from './query.ts'
 import type { Schema } from './schema.ts'
 
-const savepoint = CompiledQuery.raw('savepoint write')
-const release = CompiledQuery.raw('release write')
-const rollback = CompiledQuery.raw('rollback to write')
+const savepoint = query(() => sql`savepoint write`)
+const release = query(() => sql`release write`)
+const rollback = query(() => sql`rollback to write`)
 const maxTransactionMs = 50
 /** The owner of the writes that the service makes for itself. */
 const service = ''
@@ -73,10 +74,10 @@ async function inSavepoint<T>(
   resolve: (value: T) => void,
   reject: (error: unknown) => void,
 ): Promise<() => void> {
-  await trx.executeQuery(savepoint)
+  await savepoint.run(trx, {})
   try {
     const result = await work(trx)
-    await trx.executeQuery(release)
+    await release.run(trx, {})
     return () => resolve(result)
   } catch (error) {
     const isUndone = await undo(trx)
@@ -88,8 +89,8 @@ async function inSavepoint<T>(
 /** False if SQLite has ended the whole transaction by itself. */
 async function undo(trx: Trx): Promise<boolean> {
   try {
-    await trx.executeQuery(rollback)
-    await trx.executeQuery(release)
+    await rollback.run(trx, {})
+    await release.run(trx, {})
     return true
   } catch {
     return false

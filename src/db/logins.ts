@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Database, Db, Trx } from './database.ts'
+import { isOneOf, type Placeholders, query } from './query.ts'
 import type { Schema } from './schema.ts'
 
 type TokenRow = Schema['tokens']
@@ -7,8 +8,18 @@ type TokenRow = Schema['tokens']
 /** The login that a token belongs to, and its user's profile: one query per request. */
 export type Session = Awaited<ReturnType<typeof findSession>> & object
 
+interface Tokens {
+  kind: TokenRow['kind']
+  hashes: string[]
+  now: number
+}
+
 export async function findSession(db: Db, kind: TokenRow['kind'], hashes: string[], now: number) {
-  return db
+  return session.first(db, { kind, hashes, now })
+}
+
+const session = query((db, { kind, hashes, now }: Placeholders<Tokens>) =>
+  db
     .selectFrom('tokens')
     .innerJoin('logins', 'logins.id', 'tokens.login_id')
     .innerJoin('users', 'users.id', 'logins.user_id')
@@ -20,11 +31,10 @@ export async function findSession(db: Db, kind: TokenRow['kind'], hashes: string
       'users.avatar_url',
       'users.email_verified',
     ])
-    .where('tokens.hash', 'in', hashes)
+    .where(isOneOf(db, 'tokens.hash', hashes))
     .where('tokens.kind', '=', kind)
-    .where('tokens.expires_at', '>', now)
-    .executeTakeFirst()
-}
+    .where('tokens.expires_at', '>', now),
+)
 
 export async function findLogins(db: Db, kind: TokenRow['kind'], hashes: string[], now: number): Promise<string[]> {
   const rows = await db
@@ -71,32 +81,32 @@ export async function endLogin(trx: Trx, loginId: string) {
 }
 
 export async function isLoginAlive(db: Db, loginId: string, now: number): Promise<boolean> {
-  const token = await db
-    .selectFrom('tokens')
-    .select('hash')
-    .where('login_id', '=', loginId)
-    .where('expires_at', '>', now)
-    .limit(1)
-    .executeTakeFirst()
-  return token !== undefined
+  return (await findAliveLogins(db, [loginId], now)).size > 0
 }
 
 /** Keeps the login from ending before the transaction does, so that no write follows a sign-out. Undefined if it has. */
 export async function holdLogin(trx: Trx, loginId: string) {
-  return trx.selectFrom('logins').select('ends_at').where('id', '=', loginId).forKeyShare().executeTakeFirst()
+  return heldLogin.first(trx, { loginId })
 }
+
+const heldLogin = query((db, { loginId }: Placeholders<{ loginId: string }>) =>
+  db.selectFrom('logins').select('ends_at').where('id', '=', loginId).forKeyShare(),
+)
 
 /** Which of the logins are alive. */
 export async function findAliveLogins(db: Db, loginIds: string[], now: number): Promise<Set<string>> {
-  const rows = await db
+  const rows = await aliveLogins.all(db, { loginIds, now })
+  return new Set(rows.map((row) => row.login_id))
+}
+
+const aliveLogins = query((db, { loginIds, now }: Placeholders<{ loginIds: string[]; now: number }>) =>
+  db
     .selectFrom('tokens')
     .select('login_id')
     .distinct()
-    .where('login_id', 'in', loginIds)
-    .where('expires_at', '>', now)
-    .execute()
-  return new Set(rows.map((row) => row.login_id))
-}
+    .where(isOneOf(db, 'login_id', loginIds))
+    .where('expires_at', '>', now),
+)
 
 /**
  * Leases the right to refresh this login at the provider, for 10 s by the database's clock, which all instances share.

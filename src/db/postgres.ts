@@ -5,6 +5,7 @@ import { ConfigError } from '../config/values.ts'
 import { createAdmission } from './admission.ts'
 import { postgresBatches } from './batches-postgres.ts'
 import type { Database } from './database.ts'
+import { preparedName } from './query.ts'
 import type { Schema } from './schema.ts'
 
 const connections = 20
@@ -29,7 +30,10 @@ export function openPostgres(url: string, log: FastifyBaseLogger): Database {
   })
   // A broken connection is replaced, and its query fails. Without listeners, idle or in use, it would end the process.
   pool.on('error', (err) => log.warn({ err }, 'a database connection was lost'))
-  pool.on('connect', (client) => client.on('error', () => {}))
+  pool.on('connect', (client) => {
+    client.on('error', () => {})
+    keepPrepared(client)
+  })
   const db = new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) })
 
   const admission = createAdmission()
@@ -72,6 +76,16 @@ export function openPostgres(url: string, log: FastifyBaseLogger): Database {
     }),
     close: () => db.destroy(),
   }
+}
+
+/** From its first use on, a connection keeps each query of db/query.ts prepared. */
+function keepPrepared(client: pg.PoolClient): void {
+  const query = client.query.bind(client) as (text: unknown, ...rest: unknown[]) => unknown
+  const prepared = (text: unknown, ...rest: unknown[]) => {
+    const name = typeof text === 'string' ? preparedName(text) : undefined
+    return query(name === undefined ? text : { name, text }, ...rest)
+  }
+  client.query = prepared as typeof client.query
 }
 
 /** The server, the role or the URL may have set that a commit does not wait for the disk. */

@@ -1,11 +1,27 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { PageLimits } from './changes.ts'
 import type { Database, Db, Trx } from './database.ts'
+import { type Placeholders, query } from './query.ts'
 import { type Ciphertext, ciphertext, ciphertexts, type Row, records } from './rows.ts'
 
-export async function findBookmark(db: Db, userId: string, id: string): Promise<Row | undefined> {
-  return liveBookmarks(db, userId).select(ciphertext).where('entity_id', '=', id).executeTakeFirst()
+/** A bookmark, as REST and exports have it. */
+export type BookmarkRow = Pick<Row, (typeof bookmarkColumns)[number] | 'encrypted_data'>
+
+const bookmarkColumns = [
+  'entity_id',
+  'data_hash',
+  'created_at',
+  'updated_at',
+  'deleted_at',
+] as const satisfies (keyof Row)[]
+
+export async function findBookmark(db: Db, userId: string, id: string): Promise<BookmarkRow | undefined> {
+  return bookmark.first(db, { userId, id })
 }
+
+const bookmark = query((db, { userId, id }: Placeholders<{ userId: string; id: string }>) =>
+  liveBookmarks(db, userId).select(bookmarkColumns).select(ciphertext).where('entity_id', '=', id),
+)
 
 /** Where in the newest-first list a page begins: after that many bookmarks, or after the last one of the page before. */
 export type ListStart = { skip: number } | { after: Pick<Row, 'created_at' | 'entity_id'> }
@@ -16,43 +32,66 @@ export async function listNewest(
   userId: string,
   start: ListStart,
   { rows, bytes }: PageLimits,
-): Promise<Row[]> {
+): Promise<BookmarkRow[]> {
+  if ('skip' in start) return newest.all(db, { userId, skip: start.skip, rows, bytes })
+  return newestAfter.all(db, { userId, ...start.after, rows, bytes })
+}
+
+interface Page extends PageLimits {
+  userId: string
+}
+
+const newest = query((db, { userId, skip, rows, bytes }: Placeholders<Page & { skip: number }>) =>
+  newestFirst(db, liveBookmarks(db, userId).offset(skip).limit(rows), bytes),
+)
+
+const newestAfter = query(
+  (db, { userId, created_at, entity_id, rows, bytes }: Placeholders<Page & Pick<Row, 'created_at' | 'entity_id'>>) =>
+    newestFirst(
+      db,
+      liveBookmarks(db, userId)
+        .where(sql<boolean>`(created_at, entity_id) < (${created_at}, ${entity_id})`)
+        .limit(rows),
+      bytes,
+    ),
+)
+
+function newestFirst(db: Db, page: ReturnType<typeof liveBookmarks>, bytes: RawBuilder<number>) {
+  const rows = page
+    .select([...bookmarkColumns, 'user_id', 'bytes', 'data_stamp'])
+    .orderBy('created_at', 'desc')
+    .orderBy('entity_id', 'desc')
   const sums = db
-    .selectFrom(newestFirst(db, userId, start).limit(rows).as('records'))
+    .selectFrom(rows.as('records'))
     .selectAll()
     .select(sql<number>`sum(bytes) over (order by created_at desc, entity_id desc) - bytes`.as('before'))
   return db
     .selectFrom(sums.as('records'))
-    .selectAll()
+    .select(bookmarkColumns)
     .select(ciphertext)
     .where('before', '<', bytes)
     .orderBy('created_at', 'desc')
     .orderBy('entity_id', 'desc')
-    .execute()
-}
-
-function newestFirst(db: Db, userId: string, start: ListStart) {
-  const list = liveBookmarks(db, userId).orderBy('created_at', 'desc').orderBy('entity_id', 'desc')
-  if ('skip' in start) return list.offset(start.skip)
-  const { created_at, entity_id } = start.after
-  return list.where(sql<boolean>`(created_at, entity_id) < (${created_at}, ${entity_id})`)
 }
 
 /** Live bookmarks after the id `after`, by id, so that exports can read short pages while bookmarks change. */
-export async function listById(db: Db, userId: string, after: string, limit: number): Promise<Row[]> {
-  return liveBookmarks(db, userId)
+export async function listById(db: Db, userId: string, after: string, limit: number): Promise<BookmarkRow[]> {
+  return nextById.all(db, { userId, after, limit })
+}
+
+const nextById = query((db, { userId, after, limit }: Placeholders<{ userId: string; after: string; limit: number }>) =>
+  liveBookmarks(db, userId)
+    .select(bookmarkColumns)
     .select(ciphertext)
     .where('entity_id', '>', after)
     .orderBy('entity_id')
-    .limit(limit)
-    .execute()
-}
+    .limit(limit),
+)
 
 /** The type is a literal in the statement, as it is in the condition of the index on live bookmarks. */
-function liveBookmarks(db: Db, userId: string) {
+function liveBookmarks(db: Db, userId: RawBuilder<string>) {
   return db
     .selectFrom('records')
-    .selectAll()
     .where('user_id', '=', userId)
     .where('entity_type', '=', sql.lit('bookmark'))
     .where('deleted_at', 'is', null)
@@ -80,7 +119,19 @@ export async function countChanges(
   deviceId: string,
   max: number,
 ): Promise<number> {
-  const { rows } = await sql<{ count: number }>`
+  const { count } = await changesOfOthers.one(db, { userId, since, deviceId, max })
+  return Math.min(max, Number(count))
+}
+
+interface Counted {
+  userId: string
+  since: number
+  deviceId: string
+  max: number
+}
+
+const changesOfOthers = query(
+  (_, { userId, since, deviceId, max }: Placeholders<Counted>) => sql<{ count: number }>`
     with recursive walk (device_id, devices, counted) as (
       select (select min(device_id) from records where user_id = ${userId}), 0, cast(0 as bigint)
       union all
@@ -96,6 +147,5 @@ export async function countChanges(
         )
       from walk where walk.device_id is not null and devices <= ${max} and counted < ${max}
     )
-    select case when max(devices) > ${max} then ${max} else max(counted) end as count from walk`.execute(db)
-  return Math.min(max, Number(rows[0]?.count))
-}
+    select case when max(devices) > ${max} then ${max} else max(counted) end as count from walk`,
+)

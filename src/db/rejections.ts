@@ -1,16 +1,19 @@
 import type { Db, Trx } from './database.ts'
+import { type Placeholders, query } from './query.ts'
 
 /** A pull that settles more leaves the others to the next one, so that none holds the database for long. */
 const maxSettled = 10_000
 
 /** Counted up to `max`. */
 export async function countRejections(db: Db, userId: string, max: number): Promise<number> {
-  const { count } = await db
-    .selectFrom(db.selectFrom('rejections').select('entity_id').where('user_id', '=', userId).limit(max).as('open'))
-    .select(({ fn }) => fn.countAll<number>().as('count'))
-    .executeTakeFirstOrThrow()
-  return Number(count)
+  return (await openConflicts.one(db, { userId, max })).count
 }
+
+const openConflicts = query((db, { userId, max }: Placeholders<{ userId: string; max: number }>) =>
+  db
+    .selectFrom(db.selectFrom('rejections').select('entity_id').where('user_id', '=', userId).limit(max).as('open'))
+    .select(({ fn }) => fn.countAll<number>().as('count')),
+)
 
 /** Whether a device that has pulled up to `cursor` has pulled the winner over one of its rejected changes. */
 export async function hasPulledWinner(db: Db, userId: string, deviceId: string, cursor: number): Promise<boolean> {

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { CiphertextsTable, RecordsTable, Schema } from './schema.ts'
-import type { Table } from './upsert.ts'
+import { columnsOf, table } from './upsert.ts'
 
 /** A record with its ciphertext. */
 export interface Row extends RecordsTable {
@@ -16,48 +16,42 @@ export function entityKey({ entity_type, entity_id }: EntityKey): string {
   return `${entity_type}\0${entity_id}`
 }
 
-export const records: Table<RecordsTable> = {
-  name: 'records',
-  key: ['user_id', 'entity_type', 'entity_id'],
-  columns: {
-    user_id: 'text',
-    entity_type: 'text',
-    entity_id: 'text',
-    data_hash: 'text',
-    created_at: 'bigint',
-    updated_at: 'bigint',
-    deleted_at: 'bigint',
-    stamp: 'bigint',
-    event_id: 'text',
-    operation: 'text',
-    timestamp: 'bigint',
-    device_id: 'text',
-    conflict_resolved: 'integer',
-    resolution_strategy: 'text',
-    overwritten: 'text',
-    bytes: 'bigint',
-    data_stamp: 'bigint',
-  },
-}
+export const records = table<RecordsTable>('records', ['user_id', 'entity_type', 'entity_id'], {
+  user_id: 'text',
+  entity_type: 'text',
+  entity_id: 'text',
+  data_hash: 'text',
+  created_at: 'bigint',
+  updated_at: 'bigint',
+  deleted_at: 'bigint',
+  stamp: 'bigint',
+  event_id: 'text',
+  operation: 'text',
+  timestamp: 'bigint',
+  device_id: 'text',
+  conflict_resolved: 'integer',
+  resolution_strategy: 'text',
+  overwritten: 'text',
+  bytes: 'bigint',
+  data_stamp: 'bigint',
+})
 
-export const ciphertexts: Table<Ciphertext> = {
-  name: 'ciphertexts',
-  key: ['user_id', 'stamp'],
-  columns: { user_id: 'text', stamp: 'bigint', encrypted_data: 'text' },
-}
+export const recordColumns = columnsOf(records.columns)
 
-export const rejections: Table<Rejection> = {
-  name: 'rejections',
-  key: ['user_id', 'entity_type', 'entity_id'],
-  columns: {
-    user_id: 'text',
-    entity_type: 'text',
-    entity_id: 'text',
-    device_id: 'text',
-    winner_stamp: 'bigint',
-    created_at: 'bigint',
-  },
-}
+export const ciphertexts = table<Ciphertext>('ciphertexts', ['user_id', 'stamp'], {
+  user_id: 'text',
+  stamp: 'bigint',
+  encrypted_data: 'text',
+})
+
+export const rejections = table<Rejection>('rejections', ['user_id', 'entity_type', 'entity_id'], {
+  user_id: 'text',
+  entity_type: 'text',
+  entity_id: 'text',
+  device_id: 'text',
+  winner_stamp: 'bigint',
+  created_at: 'bigint',
+})
 
 /** What decides who wins: a push can concern 10,000 stored versions of 256 KiB each, so it has no ciphertext. */
 export type StoredVersion = Pick<RecordsTable, (typeof versionColumns)[number]>

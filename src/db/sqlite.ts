@@ -7,7 +7,7 @@ import { sqliteBatches } from './batches-sqlite.ts'
 import type { Database } from './database.ts'
 import { groupCommit } from './group-commit.ts'
 import type { Schema } from './schema.ts'
-import { ServiceDialect } from './sqlite-dialect.ts'
+import { type Connection, ServiceDialect } from './sqlite-dialect.ts'
 
 const maxStatements = 200
 const maxJournalBytes = 64 * 1024 * 1024
@@ -15,8 +15,9 @@ const maxJournalBytes = 64 * 1024 * 1024
 export async function openSqlite(path: string): Promise<Database> {
   const lock = lockDatabase(path)
   const sqlite = openFile(path, lock)
-  const db = new Kysely<Schema>({ dialect: new ServiceDialect({ database: memoized(sqlite) }) })
-  const bulk = new Kysely<Schema>({ dialect: new SqliteDialect({ database: () => openForBulk(path) }) })
+  const reader = memoized(openReader(path))
+  const db = new Kysely<Schema>({ dialect: new ServiceDialect(memoized(sqlite), reader) })
+  const bulk = new Kysely<Schema>({ dialect: new SqliteDialect({ database: reader }) })
   return {
     db,
     bulk,
@@ -30,6 +31,7 @@ export async function openSqlite(path: string): Promise<Database> {
     async close() {
       await bulk.destroy()
       await db.destroy()
+      reader.close()
       if (sqlite.open) sqlite.close()
       lock.close()
     },
@@ -81,7 +83,8 @@ function configure(sqlite: Sqlite.Database, path: string): Sqlite.Database {
   return sqlite
 }
 
-async function openForBulk(path: string): Promise<Sqlite.Database> {
+/** Its small cache is enough for what is read once, and for what is asked while the other connection writes. */
+function openReader(path: string): Sqlite.Database {
   const sqlite = new Sqlite(path, { readonly: true, timeout: 5000 })
   sqlite.pragma('cache_size = -2048')
   return sqlite
@@ -92,10 +95,13 @@ async function openForBulk(path: string): Promise<Sqlite.Database> {
  * deferred one fails with SQLITE_BUSY if it reads before it writes. After a full disk or an I/O error, SQLite may have
  * rolled back by itself; a second `rollback` would only hide that error behind its own.
  */
-function memoized(sqlite: Sqlite.Database) {
+function memoized(sqlite: Sqlite.Database): Connection {
   const statements = new Map<string, Sqlite.Statement>()
   const nothing = sqlite.prepare('select 1 where false')
   return {
+    get inTransaction() {
+      return sqlite.inTransaction
+    },
     close: () => sqlite.close(),
     prepare(sql: string): Sqlite.Statement {
       if (sql === 'rollback' && !sqlite.inTransaction) return nothing

@@ -1,26 +1,45 @@
 import { type RawBuilder, sql } from 'kysely'
+import { type Placeholders, type Query, query } from './query.ts'
 
-/** A table whose rows are written by key. Both dialects build their statement from it, so columns are listed once. */
+/** A table whose rows are written by key. Both dialects' statements are built from it, so columns are listed once. */
 export interface Table<Row> {
-  name: string
-  key: Column<Row>[]
-  /** With their Postgres types. */
-  columns: Record<Column<Row>, 'text' | 'bigint' | 'integer'>
+  columns: Columns<Row>
+  /** Replaces the row with the same key. */
+  upsertRow: Query<Row, unknown>
+  /** Does so for all rows at once, on Postgres, from an array of each column. No two may have the same key. */
+  upsertRows: Query<Arrays<Row>, unknown>
 }
 
-type Column<Row> = keyof Row & string
+export type Arrays<Row> = { [Column in keyof Row]: Row[Column][] }
 
-export function columnsOf<Row>({ columns }: Table<Row>): Column<Row>[] {
+type Column<Row> = keyof Row & string
+/** With their Postgres types. */
+type Columns<Row> = Record<Column<Row>, 'text' | 'bigint' | 'integer'>
+
+export function table<Row>(name: string, key: Column<Row>[], columns: Columns<Row>): Table<Row> {
+  const all = columnsOf(columns)
+  const upsert = (source: RawBuilder<unknown>) => {
+    const replaced = all.filter((column) => !key.includes(column))
+    const assignments = replaced.map((column) => sql`${sql.ref(column)} = ${sql.ref(`excluded.${column}`)}`)
+    return sql`insert into ${sql.table(name)} (${list(all)}) ${source}
+      on conflict (${list(key)}) do update set ${sql.join(assignments)}`
+  }
+  return {
+    columns,
+    upsertRow: query((_, row: Placeholders<Row>) =>
+      upsert(sql`values (${sql.join(all.map((column) => row[column]))})`),
+    ),
+    upsertRows: query((_, rows: Placeholders<Arrays<Row>>) => {
+      const arrays = all.map((column) => sql`${rows[column]}::${sql.raw(columns[column])}[]`)
+      return upsert(sql`select * from unnest(${sql.join(arrays)})`)
+    }),
+  }
+}
+
+export function columnsOf<Row>(columns: Columns<Row>): Column<Row>[] {
   return Object.keys(columns) as Column<Row>[]
 }
 
-/** `INSERT INTO name (columns) source`, replacing rows with the same key. */
-export function upsertFrom<Row>(table: Table<Row>, source: RawBuilder<unknown>): RawBuilder<unknown> {
-  const { name, key } = table
-  const columns = columnsOf(table)
-  const replaced = columns.filter((column) => !key.includes(column))
-  const assignments = replaced.map((column) => sql`${sql.ref(column)} = ${sql.ref(`excluded.${column}`)}`)
-  const list = (names: string[]) => sql.join(names.map((column) => sql.ref(column)))
-  return sql`insert into ${sql.table(name)} (${list(columns)}) ${source}
-    on conflict (${list(key)}) do update set ${sql.join(assignments)}`
+function list(names: string[]) {
+  return sql.join(names.map((name) => sql.ref(name)))
 }

@@ -1,4 +1,6 @@
+import type { RawBuilder } from 'kysely'
 import type { Db, Trx } from './database.ts'
+import { type Placeholders, query } from './query.ts'
 import type { Schema } from './schema.ts'
 
 /** A user's counters. Each is updated in the transaction of the write that changes it. */
@@ -38,18 +40,27 @@ export async function saveUser(trx: Trx, user: NewUser): Promise<string> {
  * order in which they are given. This kind of lock does not wait for rows that only refer to the user.
  */
 export async function lockUser(trx: Trx, id: string): Promise<LockedUser> {
-  return selectCounters(trx, id).forNoKeyUpdate().executeTakeFirstOrThrow()
+  return countersToUpdate.one(trx, { id })
 }
 
-export async function saveCounters(trx: Trx, { id, ...values }: Omit<LockedUser, 'epoch'>): Promise<void> {
-  await trx.updateTable('users').set(values).where('id', '=', id).execute()
+const countersToUpdate = query((db, { id }: Placeholders<{ id: string }>) => selectCounters(db, id).forNoKeyUpdate())
+
+export async function saveCounters(trx: Trx, user: Omit<LockedUser, 'epoch'>): Promise<void> {
+  await savedCounters.run(trx, user)
 }
+
+const savedCounters = query(
+  (db, { id, last_stamp, live_bookmarks, stored_bytes, stored_records }: Placeholders<Omit<LockedUser, 'epoch'>>) =>
+    db.updateTable('users').set({ last_stamp, live_bookmarks, stored_bytes, stored_records }).where('id', '=', id),
+)
 
 export async function findCounters(db: Db, id: string): Promise<LockedUser> {
-  return selectCounters(db, id).executeTakeFirstOrThrow()
+  return countersOf.one(db, { id })
 }
 
-function selectCounters(db: Db, id: string) {
+const countersOf = query((db, { id }: Placeholders<{ id: string }>) => selectCounters(db, id))
+
+function selectCounters(db: Db, id: RawBuilder<string>) {
   return db
     .selectFrom('users')
     .select(counters)

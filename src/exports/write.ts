@@ -1,6 +1,5 @@
 import type { Database, Db } from '../db/database.ts'
-import { listById } from '../db/records.ts'
-import type { Row } from '../db/rows.ts'
+import { type BookmarkRow, listById } from '../db/records.ts'
 import type { ObjectStore } from '../objects/store.ts'
 import { exportFile } from '../protocol/export-file.ts'
 import { encryptFile } from './file.ts'
@@ -45,7 +44,7 @@ export async function writeExport(
 }
 
 /** Reads short pages by id, never one long transaction: a bookmark that stays live is read exactly once. */
-async function* liveBookmarks(db: Db, userId: string): AsyncGenerator<Row> {
+async function* liveBookmarks(db: Db, userId: string): AsyncGenerator<BookmarkRow> {
   let length = 1
   for (let after = ''; ; ) {
     const page = await listById(db, userId, after, length)
@@ -59,7 +58,7 @@ async function* liveBookmarks(db: Db, userId: string): AsyncGenerator<Row> {
 }
 
 /** A large ciphertext is passed on as it is: each copy would be garbage that makes the process grow. */
-function* serialize({ entity_id, encrypted_data, data_hash, created_at, updated_at }: Row): Generator<string> {
+function* serialize({ entity_id, encrypted_data, data_hash, created_at, updated_at }: BookmarkRow): Generator<string> {
   yield `{"id":${JSON.stringify(entity_id)},"encrypted_data":"`
   const text = encrypted_data ?? ''
   yield plain.test(text) ? text : JSON.stringify(text).slice(1, -1)

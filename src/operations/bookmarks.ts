@@ -3,8 +3,8 @@ import { ServiceError } from '../contract/errors.ts'
 import type { Schemas } from '../contract/schemas.ts'
 import { partLimits } from '../db/changes.ts'
 import type { Database } from '../db/database.ts'
-import { findBookmark, type ListStart, listNewest } from '../db/records.ts'
-import { bytesOf, type Row } from '../db/rows.ts'
+import { type BookmarkRow, findBookmark, type ListStart, listNewest } from '../db/records.ts'
+import { bytesOf } from '../db/rows.ts'
 import { findCounters } from '../db/users.ts'
 import { deviceOf } from '../sync/device.ts'
 import { createRecord, deleteRecord, type RestParts, updateRecord } from '../sync/rest.ts'
@@ -75,6 +75,6 @@ function toBookmark({
   created_at,
   updated_at,
   deleted_at,
-}: Row): Schemas['Bookmark'] {
+}: BookmarkRow): Schemas['Bookmark'] {
   return { id, encrypted_data: encrypted_data ?? '', data_hash: data_hash ?? '', created_at, updated_at, deleted_at }
 }

@@ -1,5 +1,6 @@
 import { ServiceError } from '../contract/errors.ts'
-import { type EntityKey, entityKey, type Row } from '../db/rows.ts'
+import type { ChangeRow } from '../db/changes.ts'
+import { type EntityKey, entityKey } from '../db/rows.ts'
 
 /** The limit for a client that sends changes but never reads their acknowledgements. */
 const maxAwaited = 1000
@@ -13,7 +14,7 @@ export class Acknowledgements {
   #pushing: { key: string; deliveredStamp: number | undefined } | undefined
 
   /** Whether the next change in order of sequence numbers is an acknowledgement; if so, it counts as delivered. */
-  take(row: Row): boolean {
+  take(row: ChangeRow): boolean {
     const key = entityKey(row)
     const isPushing = this.#pushing?.key === key
     if (this.#pushing && isPushing) this.#pushing.deliveredStamp = row.stamp
@@ -29,9 +30,9 @@ export class Acknowledgements {
    */
   async acknowledge(
     entity: EntityKey,
-    push: () => Promise<Row | undefined>,
+    push: () => Promise<ChangeRow | undefined>,
     cursor: () => number,
-  ): Promise<Row | undefined> {
+  ): Promise<ChangeRow | undefined> {
     if (this.#awaited.size >= maxAwaited) throw new ServiceError('TooManyRequests')
     const pushing = { key: entityKey(entity), deliveredStamp: undefined as number | undefined }
     this.#pushing = pushing

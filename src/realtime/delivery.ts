@@ -1,8 +1,7 @@
 import { setImmediate as eventLoopTurn } from 'node:timers/promises'
-import { listChangePage } from '../db/changes.ts'
+import { type ChangeRow, listChangePage } from '../db/changes.ts'
 import type { Database } from '../db/database.ts'
 import { findAliveLogins } from '../db/logins.ts'
-import type { Row } from '../db/rows.ts'
 import { findCounters } from '../db/users.ts'
 import { continueFrom } from '../protocol/cursor.ts'
 import { toSyncEvent } from '../sync/event.ts'
@@ -93,7 +92,7 @@ async function keepAlive<T extends Connection>({ database, clock }: DeliveryPart
 }
 
 interface Page {
-  changes: { row: Row; message(): Buffer }[]
+  changes: { row: ChangeRow; message(): Buffer }[]
   /** Sockets whose cursors are below this find all their next changes in the page. */
   end: number
   bytes: number
@@ -111,7 +110,7 @@ async function readPage({ database }: DeliveryParts, userId: string, cursor: num
   return { changes, end: more ? (rows.at(-1)?.stamp ?? cursor) : Number.POSITIVE_INFINITY, bytes, more }
 }
 
-export function toMessage(row: Row): Buffer {
+export function toMessage(row: ChangeRow): Buffer {
   return Buffer.from(JSON.stringify({ type: 'sync', event: toSyncEvent(row), stamp: row.stamp }))
 }
 
@@ -127,7 +126,7 @@ function sendPage(connection: Ready, page: Page): boolean {
 }
 
 /** A device does not receive its own changes, except those that it sent over this socket. */
-function isFor({ peer, acknowledgements }: Connection, row: Row): boolean {
+function isFor({ peer, acknowledgements }: Connection, row: ChangeRow): boolean {
   const isOwed = acknowledgements.take(row)
   return isOwed || row.device_id === 'unknown' || row.device_id !== peer.deviceId
 }

@@ -5,10 +5,10 @@ import { diskError } from '../support/database.ts'
 export function breakDatabase(database: Database): () => void {
   const { db } = database
   database.db = db.withPlugin({
-    transformQuery() {
+    transformQuery: ({ node }) => node,
+    async transformResult() {
       throw diskError()
     },
-    transformResult: async ({ result }) => result,
   })
   return () => {
     database.db = db
