@@ -16,6 +16,7 @@ export const BookmarkNotFound = [404, "Bookmark not found"] as const
 export const ExportNotFound = [404, "Export not found"] as const
 export const KeyringNotFound = [404, "Keyring not found"] as const
 export const NotFound = [404, "Not found"] as const
+export const MethodNotAllowed = [405, "Method not allowed"] as const
 export const RequestTimeout = [408, "Request timeout"] as const
 export const BookmarkExists = [409, "Bookmark already exists"] as const
 export const KeyringChanged = [409, "Keyring was changed"] as const

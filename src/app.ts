@@ -45,7 +45,6 @@ export async function createApp(context: Context): Promise<FastifyInstance> {
     forceCloseConnections: 'idle',
     // A request that arrives on an open connection while the service stops is served like any other.
     return503OnClosing: false,
-    exposeHeadRoutes: false,
     routerOptions: { maxParamLength },
     clientErrorHandler: answerClientError,
     frameworkErrors: (_error, request, reply) => refuseMalformedRequest(request, reply),

@@ -23,9 +23,9 @@ export function registerBodies(app: FastifyInstance): void {
   )
 }
 
-/** Runs before the body is read (a GET's never is): a media type that is not in the contract would skip validation. */
+/** Runs before the body is read (that of a GET or HEAD never is): a media type that is not in the contract would skip validation. */
 export const checkMediaType: onRequestHookHandler = ({ method, headers }, _reply, next) => {
-  if (method === 'GET') return next()
+  if (method === 'GET' || method === 'HEAD') return next()
   const type = headers['content-type']
   const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
   const encoding = headers['content-encoding'] ?? 'identity'

@@ -4,6 +4,7 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 import { HeadersTooLarge, RequestTimeout } from '../../generated/errors.ts'
 import { type ErrorCode, ServiceError, toServiceError } from '../contract/errors.ts'
 import type { Database } from '../db/database.ts'
+import { collectMethods } from './methods.ts'
 import { InvalidRequest } from './validation.ts'
 
 declare module 'fastify' {
@@ -22,7 +23,12 @@ export function registerErrors(app: FastifyInstance, parts: ErrorParts): void {
   app.setErrorHandler((error: FastifyError, request, reply) =>
     answer(fromRequest(error, request, parts), request, reply),
   )
-  app.setNotFoundHandler((request, reply) => answer(new ServiceError('NotFound'), request, reply))
+  const methodsOf = collectMethods(app)
+  app.setNotFoundHandler((request, reply) => {
+    const allow = methodsOf(request.url).join(', ')
+    const error = allow ? new ServiceError('MethodNotAllowed', { headers: { allow } }) : new ServiceError('NotFound')
+    return answer(error, request, reply)
+  })
 }
 
 function answer(error: ServiceError, request: FastifyRequest, reply: FastifyReply): FastifyReply {

@@ -13,9 +13,9 @@ export async function registerOrigins(app: FastifyInstance, config: OriginConfig
   await app.register(cors, {
     origin: (origin, allow) => allow(null, origin !== undefined && isAllowed(config, origin) ? origin : false),
     credentials: true,
-    methods: ['GET', 'POST', 'PUT', 'DELETE'],
-    allowedHeaders: ['Content-Type', 'X-Device-ID'],
-    exposedHeaders: ['Retry-After', 'Content-Disposition', 'X-Request-Id'],
+    methods: ['GET', 'HEAD', 'POST', 'PUT', 'DELETE'],
+    allowedHeaders: ['Content-Type', 'X-Device-ID', 'Range', 'If-Range'],
+    exposedHeaders: ['Retry-After', 'Content-Disposition', 'X-Request-Id', 'ETag', 'Content-Range', 'Accept-Ranges'],
     maxAge: 7200,
     strictPreflight: false,
   })

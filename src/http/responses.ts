@@ -44,14 +44,14 @@ export function createResponder({ responses, log }: ResponseParts): Respond {
       ? await inTurn(ownerOf(request), () => start(parts, request, reply))
       : whole(body, request, reply)
     for (const { name, value, options } of cookies) reply.setCookie(name, value, options)
-    return reply.headers(headers).send(payload)
+    return reply.headers(headers).send(request.method === 'HEAD' ? unread(payload) : payload)
   }
 
   function whole(body: object | undefined, request: FastifyRequest, reply: FastifyReply) {
     if (body === undefined || body instanceof Readable) return body
     const text = toJson(body, reply)
     const hold = holdUntilSent(responses, request, reply)
-    const isRefusable = request.method === 'GET' && text.length > maxSliceBytes
+    const isRefusable = ['GET', 'HEAD'].includes(request.method) && text.length > maxSliceBytes
     if (!isRefusable) hold.insist(text.length)
     else if (!hold.add(text.length)) throw refuse()
     return toPayload(text, reply)
@@ -73,6 +73,13 @@ export function createResponder({ responses, log }: ResponseParts): Respond {
     const next = () => inTurn(ownerOf(request), () => parts.next())
     return sendParts(first, next, reply).once('error', (err) => request.log.error({ err }, 'a response failed midway'))
   }
+}
+
+/** A HEAD gets the headers alone: Fastify would read a stream to its end. */
+function unread<Payload>(payload: Payload): Payload | Readable {
+  if (!(payload instanceof Readable)) return payload
+  payload.destroy()
+  return Readable.from([])
 }
 
 function sendParts(

@@ -92,7 +92,7 @@ const malformed: [name: string, request: string, status: number][] = [
   ['h2c on the channel', upgradeRequest(realtime, [session, 'Upgrade: h2c', 'HTTP2-Settings: AAMAAABk']), 426],
   ['an upgrade without a session', upgradeRequest(realtime, upgrade), 401],
   ['an upgrade without ids', upgradeRequest(realtime, [session, ...upgrade]), 400],
-  ['an upgrade by POST', upgradeRequest('POST /api/v1/sync/realtime', [session, ...upgrade, 'Content-Length: 0']), 404],
+  ['an upgrade by POST', upgradeRequest('POST /api/v1/sync/realtime', [session, ...upgrade, 'Content-Length: 0']), 405],
   ['an upgrade of another path', upgradeRequest('GET /nowhere', upgrade), 404],
   ['an upgrade of a neighbouring path', upgradeRequest('GET /api/v1/sync/realtime/', [session, ...upgrade]), 404],
   ['an upgrade that cannot be decoded', upgradeRequest('GET /api/v1/bookmarks/%zz', [session, ...upgrade]), 400],

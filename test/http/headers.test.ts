@@ -12,7 +12,10 @@ t.test('CORS: credentials are allowed from the configured origins', async (t) =>
     const { headers } = await ada.call('GET', list, { headers: { origin } })
     t.equal(headers['access-control-allow-origin'], origin)
     t.equal(headers['access-control-allow-credentials'], 'true')
-    t.equal(headers['access-control-expose-headers'], 'Retry-After, Content-Disposition, X-Request-Id')
+    t.equal(
+      headers['access-control-expose-headers'],
+      'Retry-After, Content-Disposition, X-Request-Id, ETag, Content-Range, Accept-Ranges',
+    )
   }
   const preflight = {
     origin: web,
@@ -22,8 +25,8 @@ t.test('CORS: credentials are allowed from the configured origins', async (t) =>
   const { status, headers } = await call('OPTIONS', `${list}/x`, { headers: preflight })
   t.equal(status, 204)
   t.equal(headers['access-control-max-age'], '7200')
-  t.equal(headers['access-control-allow-headers'], 'Content-Type, X-Device-ID')
-  t.match(headers['access-control-allow-methods'], /GET.*POST.*PUT.*DELETE/)
+  t.equal(headers['access-control-allow-headers'], 'Content-Type, X-Device-ID, Range, If-Range')
+  t.match(headers['access-control-allow-methods'], /GET.*HEAD.*POST.*PUT.*DELETE/)
 })
 
 t.test('Errors have CORS headers, too, and every response has Vary: Origin', async (t) => {

@@ -33,7 +33,7 @@ function ours({ families }: Exposition) {
 
 /** Each operation with the statuses that the contract gives it. */
 function isRequest({ operation = '', status = '' }: Record<string, string>): boolean {
-  if (operation === 'none') return ['200', '302', '400', '403', '404', '503'].includes(status)
+  if (operation === 'none') return ['200', '302', '400', '403', '404', '405', '503'].includes(status)
   if (operation === 'openRealtime' && status === '101') return true
   const { path, method } = operations[operation as keyof typeof operations]
   const paths = openapi.paths as unknown as Record<string, Record<string, { responses: object }>>
