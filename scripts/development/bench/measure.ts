@@ -33,18 +33,26 @@ export async function measureRows(args: string[]): Promise<number> {
   await using opened = new AsyncDisposableStack()
   const bench = await openBench({ postgres, peers, quick, before }, opened)
   const measured: Result[] = []
+  const failed: string[] = []
   for (const [name, row] of Object.entries(rows)) {
     if (named.length > 0 && !named.includes(name)) continue
     if (row.needsPostgres && !postgres) {
       if (named.length > 0) console.log(`${name}: left out, as it needs --postgres`)
       continue
     }
-    const own = await playRow(name, row, bench, rounds)
-    own.forEach(printResult)
-    measured.push(...own)
+    try {
+      const own = await playRow(name, row, bench, rounds)
+      own.forEach(printResult)
+      measured.push(...own)
+    } catch (error) {
+      // The other rows are still worth their time.
+      console.error(`${name} could not be measured:`, error)
+      failed.push(name)
+    }
     await writeReport(out, aboutRun(postgres, rounds), measured)
   }
-  return strict && measured.some(({ met }) => met === false) ? 1 : 0
+  const missed = strict && measured.some(({ met }) => met === false)
+  return missed || failed.length > 0 ? 1 : 0
 }
 
 /** What was asked for cannot be done. */

@@ -13,7 +13,14 @@ const small = 1_000
 
 /** How long a request takes when much is stored. A page deep in a list is compared with the first one. */
 export const growth: Row = {
-  lines: Object.fromEntries(sizes.flatMap((size) => asked.map((name) => [`${name}, ${size}`, lineOf(name, size)]))),
+  lines: Object.fromEntries(
+    sizes.flatMap((size, index) =>
+      // Who has 1,000 bookmarks has no page 100.
+      asked
+        .filter((name) => index < 2 || name !== 'list page 100')
+        .map((name) => [`${name}, ${size}`, lineOf(name, size)]),
+    ),
+  ),
   async open(bench, opened) {
     const bookmarks = [bench.size(100_000, 2_000), bench.size(1_000_000, 10_000), small]
     const crowd = bench.size(100_000, 100)

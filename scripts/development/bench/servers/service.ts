@@ -32,7 +32,7 @@ interface PreparedService extends Prepared {
 
 const enoughPeople = 200
 const secretKey = randomBytes(32).toString('base64')
-/** As in production, without a limit that would stop the load, and without an entry in the log for each request. */
+/** As in production, without the limits that would stop the load, and without an entry in the log for each request. */
 const settings = {
   NODE_ENV: 'production',
   PUBLIC_URL: 'https://bench.example',
@@ -40,6 +40,8 @@ const settings = {
   OIDC_CLIENT_ID: 'bench',
   OIDC_CLIENT_SECRET: 'bench',
   RATE_LIMIT_PER_MINUTE: '1000000000',
+  MAX_USER_RECORDS: '10000000',
+  MAX_USER_BYTES: '10000000000',
   LOG_LEVEL: 'warn',
   SECRET_KEY: secretKey,
 }
