@@ -1,13 +1,21 @@
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
+import { readdir } from 'node:fs/promises'
+import { type AddressInfo, connect } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { WebSocket } from 'ws'
+import { helpText } from '../scripts/development/mock/help.ts'
 import { scenarios } from '../scripts/development/mock/scenarios.ts'
 import { createMockServer } from '../scripts/development/mock/server.ts'
 import { buildApp, type TestUser } from './support/app.ts'
 import { httpCall } from './support/browser.ts'
 import { change } from './support/changes.ts'
 import { setCookies } from './support/cookies.ts'
+import { until } from './support/until.ts'
+
+const content = { encrypted_data: 'ciphertext', data_hash: 'hash' }
 
 const tested = new Set<string>()
 
@@ -118,14 +126,20 @@ function openSocket(user: TestUser, scenario: string): WebSocket {
   return new WebSocket(url, { headers: { cookie: user.cookie } })
 }
 
-t.test('socket-drop: the socket is greeted, and breaks off', async (t) => {
-  const mock = await openMock('socket-drop')
-  const socket = openSocket(mock.user, 'socket-drop')
-  const [message] = await once(socket, 'message')
-  t.equal(JSON.parse(String(message)).type, 'connected')
-  const [code] = await once(socket, 'close')
-  t.equal(code, 1006)
-})
+for (const [scenario, expected] of [
+  ['socket-drop', 1006],
+  ['socket-signed-out', 4401],
+  ['socket-stopping', 1001],
+] as const) {
+  t.test(`${scenario}: the socket is greeted, and ends with ${expected}`, async (t) => {
+    const mock = await openMock(scenario)
+    const socket = openSocket(mock.user, scenario)
+    const [message] = await once(socket, 'message')
+    t.equal(JSON.parse(String(message)).type, 'connected')
+    const [code] = await once(socket, 'close')
+    t.equal(code, expected)
+  })
+}
 
 t.test('socket-silence: the socket opens, and a change does not arrive', async (t) => {
   const mock = await openMock('socket-silence')
@@ -147,16 +161,148 @@ t.test('socket-silence: the socket opens, and a change does not arrive', async (
   t.strictSame(heard, [])
 })
 
-t.test('an unknown scenario is refused, and a page of another origin may ask for one', async (t) => {
-  const unknown = await fetch(`${origin}/api/v1/health?x-scenario=nothing`)
-  t.equal(unknown.status, 400)
-  t.match((await unknown.json()).error, /^x-scenario is one of: .*conflict, next-page/)
-  const preflight = await fetch(`${origin}/api/v1/sync/push`, {
+t.test('413: what stores more finds the quota used up, what deletes does not', async (t) => {
+  const { call, play } = await openMock('413')
+  const body = content
+  const { id } = (await call('POST', '/api/v1/bookmarks', { body })).body
+  const stored = { status: 413, body: { error: 'Storage quota exceeded' } }
+  t.match(await play('POST', '/api/v1/bookmarks', { body }), stored)
+  t.match(await play('PUT', `/api/v1/bookmarks/${id}`, { body }), stored)
+  t.match(await play('POST', '/api/v1/sync/push', { body: { changes: [change({ entity_id: 'more' })] } }), stored)
+  t.match(await play('POST', '/api/v1/sync/import', { body: { bookmarks: [{ id: 'new', ...body }] } }), stored)
+  t.equal((await play('DELETE', `/api/v1/bookmarks/${id}`)).status, 200)
+  const deletes = { changes: [change({ entity_id: 'less', operation: 'delete' })] }
+  t.match(await play('POST', '/api/v1/sync/push', { body: deletes }), { status: 200, body: { accepted: 1 } })
+})
+
+t.test('409: a new bookmark’s id is in use, and a new keyring’s revision', async (t) => {
+  const { play } = await openMock('409')
+  const created = await play('POST', '/api/v1/bookmarks', { body: content })
+  t.match(created, { status: 409, body: { error: 'Bookmark already exists' } })
+  const keyring = await play('PUT', '/api/v1/account/keyring', { body: { keyring: 'k', revision: 1 } })
+  t.match(keyring, { status: 409, body: { error: 'Keyring was changed' } })
+})
+
+t.test('A socket opens unless the scenario refuses it', async (t) => {
+  const names = Object.keys(scenarios).filter((name) => name !== 'socket-silence')
+  const outcomes = names.map(async (name) => [name, await outcomeOf(openSocket((await openMock(name)).user, name))])
+  const [refused, expired] = ['refused: 503', 'refused: 401']
+  t.same(Object.fromEntries(await Promise.all(outcomes)), {
+    ...Object.fromEntries(names.map((name) => [name, 'connected'])),
+    ...{ '429': 'refused: 429', '503': refused, 'socket-refused': refused },
+    ...{ 'expired-session': expired, 'refresh-race': expired, 'signed-out': expired },
+  })
+})
+
+/** How it was refused, or its first message. */
+async function outcomeOf(socket: WebSocket): Promise<string> {
+  const refused = once(socket, 'unexpected-response').then(([, { statusCode }]) => `refused: ${statusCode}`)
+  const message = once(socket, 'message').then(([text]) => JSON.parse(String(text)).type)
+  const outcome = await Promise.race([refused, message])
+  socket.on('error', () => {}).terminate()
+  return outcome
+}
+
+t.test('What never reaches an operation is never refused', async (t) => {
+  const paths = ['/api/v1/health', '/livez', '/readyz', '/openapi.yaml']
+  const asked = Object.keys(scenarios).flatMap((name) => paths.map((path) => `${path}?x-scenario=${name}`))
+  const statuses = await Promise.all(asked.map(async (path) => (await fetch(origin + path)).status))
+  t.same(
+    asked.filter((_, index) => statuses[index] !== 200),
+    [],
+  )
+  const preflights = [...Object.keys(scenarios), 'nothing'].map(async (name) => (await preflight(name)).status)
+  t.same(new Set(await Promise.all(preflights)), new Set([204]))
+})
+
+t.test('Malformed bodies and other queries get the service’s own answer', async (t) => {
+  const bodies = ['{', '[]', 'null', '"text"', '{"changes":{}}', '{"changes":[null]}', '{"changes":[{"entity_id":7}]}']
+  const { call } = await openMock('conflict')
+  const answerOf = async (path: string, payload: string, headers: Record<string, string>) => {
+    const { status, body } = await call('POST', path, {
+      payload,
+      headers: { 'content-type': 'application/json', ...headers },
+    })
+    return { path, payload, status, error: body.error }
+  }
+  const pushes = bodies.map((body) => ['/api/v1/sync/push', body, 'conflict'] as const)
+  const pulls = bodies.slice(0, 4).map((body) => ['/api/v1/sync/pull', body, 'next-page'] as const)
+  for (const [path, body, scenario] of [...pushes, ...pulls]) {
+    t.same(
+      await answerOf(path, body, { 'x-scenario': scenario }),
+      await answerOf(path, body, {}),
+      `${scenario} ${body}`,
+    )
+  }
+  const page = await fetch(`${origin}/api/v1/bookmarks?limit=%31&x-scenario=next-page&page=x`)
+  t.equal(page.status, 401)
+  t.equal((await fetch(`${origin}//health?x-scenario=503`)).status, 404)
+})
+
+t.test('No part of a file is sent of an export that is not finished', async (t) => {
+  const { call, play } = await openMock('export-processing')
+  const { id } = (await play('POST', '/api/v1/exports')).body
+  await until(async () => (await call('GET', '/api/v1/exports')).body.exports[0].status === 'completed')
+  const part = await play('GET', `/api/v1/exports/${id}`, { headers: { range: 'bytes=0-3' } })
+  t.match(part, { status: 400, body: { error: 'Export not ready for download' } })
+})
+
+t.test('An unknown scenario is refused, on a socket too, and any page can read that', async (t) => {
+  const own = 'http://127.0.0.1:3000'
+  const names = ['nothing', 'constructor', '__proto__', 'conflict,429']
+  const answers = names.map((name) =>
+    fetch(`${origin}/api/v1/sync/status?x-scenario=${name}`, { headers: { origin: own } }),
+  )
+  for (const answer of await Promise.all(answers)) {
+    t.match(await answer.json(), { error: /^x-scenario is one of: .*conflict, next-page/ })
+    t.match(
+      { status: answer.status, cors: answer.headers.get('access-control-allow-origin') },
+      { status: 400, cors: own },
+    )
+  }
+  const { user } = await openMock('conflict')
+  t.same(
+    await Promise.all(names.map((name) => outcomeOf(openSocket(user, name)))),
+    names.map(() => 'refused: 400'),
+  )
+  t.match((await preflight('conflict')).headers.get('access-control-allow-headers'), /X-Scenario/)
+})
+
+t.test('An upgrade to anything but a WebSocket is left alone, as the service does', async (t) => {
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
+  socket.write('GET /api/v1/health HTTP/1.1\r\nhost: mock\r\nconnection: upgrade\r\nupgrade: h2c\r\n\r\n')
+  const [answer] = await once(socket, 'data')
+  t.match(String(answer), /^HTTP\/1.1 200 OK/)
+  socket.destroy()
+})
+
+t.test('The help lists all scenarios and says how an app on another origin may call', async (t) => {
+  const help = helpText('http://127.0.0.1:3000')
+  t.same(
+    Object.keys(scenarios).filter((name) => !help.includes(`\n  ${name} `)),
+    [],
+  )
+  t.match(help, /CORS_ORIGIN/)
+})
+
+t.test('A port that is in use is reported in one line', async (t) => {
+  const { port } = server.address() as AddressInfo
+  const env = { ...process.env, PORT: `${port}`, DEV_IDP_PORT: '0', TMPDIR: t.testdir() }
+  const mock = spawn(process.execPath, [fileURLToPath(new URL('../scripts/development/mock.ts', import.meta.url))], {
+    env,
+  })
+  const [stderr, [code]] = await Promise.all([text(mock.stderr), once(mock, 'exit')])
+  t.equal(code, 1)
+  t.equal(stderr, `PORT: port ${port} on 127.0.0.1 is in use\n`)
+  t.same(await readdir(env.TMPDIR), [])
+})
+
+function preflight(scenario: string): Promise<Response> {
+  return fetch(`${origin}/api/v1/sync/push?x-scenario=${scenario}`, {
     method: 'OPTIONS',
     headers: { origin: 'http://127.0.0.1:3000', 'access-control-request-method': 'POST' },
   })
-  t.match(preflight.headers.get('access-control-allow-headers'), /X-Scenario/)
-})
+}
 
 t.test('every scenario was played', async (t) => {
   t.strictSame(

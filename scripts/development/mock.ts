@@ -9,31 +9,46 @@ import { join } from 'node:path'
 import { pino } from 'pino'
 import { createApp } from '../../src/app.ts'
 import { readConfig } from '../../src/config/config.ts'
+import { ConfigError } from '../../src/config/values.ts'
 import { openContext } from '../../src/context.ts'
-import { scenarios } from './mock/scenarios.ts'
+import { helpText } from './mock/help.ts'
 import { createMockServer } from './mock/server.ts'
 
-const folder = await mkdtemp(join(tmpdir(), 'ebs-mock-'))
-const config = readConfig({ SERVE_DEMO: 'false', ...process.env, DATA_DIR: folder, DATABASE_URL: '', EXPORTS_DIR: '' })
-const context = await openContext(config, { log: pino({ level: 'warn' }) })
-const app = await createApp(context)
-await app.ready()
-const server = createMockServer(app)
-await once(server.listen(config.port, config.host), 'listening')
+const opened = new AsyncDisposableStack()
+try {
+  const folder = await mkdtemp(join(tmpdir(), 'ebs-mock-'))
+  opened.defer(() => rm(folder, { recursive: true, force: true }))
+  const config = readConfig({
+    SERVE_DEMO: 'false',
+    ...process.env,
+    DATA_DIR: folder,
+    DATABASE_URL: '',
+    EXPORTS_DIR: '',
+  })
+  const context = opened.adopt(await openContext(config, { log: pino({ level: 'warn' }) }), (context) =>
+    context.close(),
+  )
+  const app = opened.adopt(await createApp(context), (app) => app.close())
+  await app.ready()
+  const server = createMockServer(app)
+  const listening = once(server.listen(config.port, config.host), 'listening')
+  await listening.catch((error) => {
+    if (error.code !== 'EADDRINUSE') throw error
+    throw new ConfigError(`PORT: port ${config.port} on ${config.host} is in use`)
+  })
+  opened.defer(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  console.log(helpText(config.publicUrl))
+} catch (error) {
+  console.error(error instanceof ConfigError ? error.message : error)
+  process.exitCode = 1
+  await stop()
+}
 
-const names = Object.entries(scenarios).map(([name, { does }]) => `  ${name.padEnd(18)} ${does}`)
-console.log(`The mock is at ${config.publicUrl}, until Ctrl-C. Any name signs in.
-
-Send the header or the query parameter x-scenario with a request:
-
-${names.join('\n')}`)
-
-const stop = async () => {
-  server.close()
-  server.closeAllConnections()
-  await app.close()
-  await context.close()
-  await rm(folder, { recursive: true, force: true })
-  process.exit(0)
+async function stop(): Promise<void> {
+  await opened.disposeAsync()
+  process.exit()
 }
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, stop)

@@ -1,7 +1,7 @@
 import { v7 as uuidv7 } from 'uuid'
 import type { components } from '../../../generated/client.ts'
 import { operations } from '../../../generated/operations.ts'
-import { type Answer, type Call, type Forward, isCallOf, withBody } from './call.ts'
+import { type Answer, type Call, type Forward, fieldsOf, isCallOf, isObject, withBody } from './call.ts'
 
 type Change = components['schemas']['Change']
 
@@ -12,11 +12,17 @@ type Change = components['schemas']['Change']
  */
 export async function withRival(call: Call, forward: Forward): Promise<Answer> {
   if (!isCallOf('pushChanges', call)) return forward(call)
-  const { changes = [] } = JSON.parse(call.payload.toString()) as { changes?: Change[] }
+  const changes = fieldsOf(call)?.changes
+  if (!isChanges(changes)) return forward(call)
   const rivals = await Promise.all(changes.map((change) => rivalOf(change, call, forward)))
   const rivalCall = withBody(call, { changes: rivals.filter((rival) => rival !== undefined) })
   await forward({ ...rivalCall, headers: { ...rivalCall.headers, 'x-device-id': rivalDevice } })
   return forward(call)
+}
+
+/** Whether a rival can be made of each; the service finds all other faults. */
+function isChanges(changes: unknown): changes is Change[] {
+  return Array.isArray(changes) && changes.every((change) => isObject(change) && typeof change.entity_id === 'string')
 }
 
 const rivalDevice = 'mock-rival'

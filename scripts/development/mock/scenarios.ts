@@ -1,17 +1,16 @@
-import type { Duplex } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { operations } from '../../../generated/operations.ts'
-import { type Answer, type Call, type Forward, isCallOf, replaced, withBody } from './call.ts'
+import { type Answer, type Call, type Forward, fieldsOf, isCallOf, replaced, withBody } from './call.ts'
+import { refuse, refuseDuplicates, refuseSockets, refuseStoring } from './refusals.ts'
 import { withRival } from './rival.ts'
+import { type Connect, closeWith, drop, silence } from './sockets.ts'
 
 export interface Scenario {
   does: string
   answer?: (call: Call, forward: Forward) => Promise<Answer>
   /** Called for a WebSocket before its handshake. */
-  connect?: (socket: Duplex) => void
+  connect?: Connect
 }
 
-const dropAfterMs = 2_000
 const slowRefreshMs = 2_000
 
 /** The values of `x-scenario`. The service answers whatever a scenario does not change. */
@@ -26,6 +25,8 @@ export const scenarios: Record<string, Scenario> = {
     answer: (call, forward) => exportsAre('processing', call, forward),
   },
   'export-failed': { does: 'every export has failed', answer: (call, forward) => exportsAre('failed', call, forward) },
+  '409': { does: "a new bookmark's id is in use, and so is a keyring's revision", answer: refuseDuplicates },
+  '413': { does: 'what stores more finds the quota used up', answer: refuseStoring },
   '429': {
     does: 'every call is one too many',
     answer: (call, forward) => refuse(429, 'Too many requests', call, forward),
@@ -34,14 +35,19 @@ export const scenarios: Record<string, Scenario> = {
     does: 'the service is not available',
     answer: (call, forward) => refuse(503, 'Service unavailable', call, forward),
   },
+  'socket-refused': { does: 'no realtime socket opens', answer: refuseSockets },
   'socket-drop': { does: 'the realtime socket breaks off after 2 s', connect: drop },
   'socket-silence': { does: 'the realtime socket opens, and nothing more is heard', connect: silence },
+  'socket-signed-out': { does: 'the realtime socket is closed after 2 s: signed out (4401)', connect: closeWith(4401) },
+  'socket-stopping': {
+    does: 'the realtime socket is closed after 2 s: the service stops (1001)',
+    connect: closeWith(1001),
+  },
 }
 
 async function oneChangeAPage(call: Call, forward: Forward): Promise<Answer> {
-  if (!isCallOf('pullChanges', call)) return forward(call)
-  const body = call.payload.length === 0 ? {} : JSON.parse(call.payload.toString())
-  return forward(withBody(call, { ...body, limit: 1 }))
+  const fields = isCallOf('pullChanges', call) ? fieldsOf(call) : undefined
+  return forward(fields ? withBody(call, { ...fields, limit: 1 }) : call)
 }
 
 /** Session tokens that a refresh issued. Earlier ones have expired. */
@@ -80,36 +86,10 @@ async function signedOut(call: Call, forward: Forward): Promise<Answer> {
 
 async function exportsAre(status: 'processing' | 'failed', call: Call, forward: Forward): Promise<Answer> {
   const answer = await forward(call)
-  if (answer.status !== 200) return answer
+  if (answer.status >= 300) return answer
   if (isCallOf('downloadExport', call)) return replaced(answer, 400, { error: 'Export not ready for download' })
   if (!isCallOf('listExports', call)) return answer
   const { exports } = JSON.parse(answer.body.toString()) as { exports: object[] }
   const unfinished = { status, size_bytes: null, bookmark_count: null, expires_at: null }
   return replaced(answer, 200, { exports: exports.map((one) => ({ ...one, ...unfinished })) })
-}
-
-/** The call does not reach its operation. The health report's answer provides the other headers. */
-async function refuse(status: number, error: string, { headers }: Call, forward: Forward): Promise<Answer> {
-  const { origin } = headers
-  const { path: url, method } = operations.getHealth
-  const health = await forward({
-    method,
-    url,
-    headers: origin === undefined ? {} : { origin },
-    payload: Buffer.alloc(0),
-  })
-  return replaced(health, status, { error }, { 'retry-after': '1' })
-}
-
-function drop(socket: Duplex): void {
-  setTimeout(() => socket.destroy(), dropAfterMs).unref()
-}
-
-/** Only the first write, the handshake's answer, gets through. */
-function silence(socket: Duplex): void {
-  const write = socket.write.bind(socket)
-  socket.write = ((...written: Parameters<Duplex['write']>) => {
-    socket.write = () => true
-    return write(...written)
-  }) as Duplex['write']
 }
