@@ -15,7 +15,7 @@ import { registerOrigins } from './http/origins.ts'
 import { registerPressure } from './http/pressure.ts'
 import { registerProbes } from './http/probes.ts'
 import { isRealtimeUpgrade } from './http/realtime.ts'
-import { registerLog, registerRequestCount } from './http/requests.ts'
+import { registerRequests } from './http/requests.ts'
 import { registerResponseHeaders } from './http/response-headers.ts'
 import { closeStalledConnections } from './http/stalls.ts'
 import { validatorCompiler } from './http/validation.ts'
@@ -62,8 +62,7 @@ export async function createApp(context: Context): Promise<FastifyInstance> {
   endConnectionsWhileDraining(app.server, context.health)
   closeStalledConnections(app.server)
   registerErrors(app, context)
-  registerLog(app)
-  registerRequestCount(app, context.metrics)
+  registerRequests(app, context.metrics)
   registerCosts(app, context.limits)
   registerArrivals(app)
   registerResponseHeaders(app, config)

@@ -66,10 +66,11 @@ export function hasCookie(header: string | undefined, ...names: CookieName[]): b
 
 /** All values of a cookie: a stale one from another domain or path may come first, so each is tried. */
 export function cookieValues(header: string | undefined, name: CookieName): string[] {
-  const values = (header ?? '')
-    .split(';')
-    .map((pair) => pair.trim())
-    .filter((pair) => pair.startsWith(`${name}=`))
-    .map((pair) => pair.slice(name.length + 1))
+  const values: string[] = []
+  if (header === undefined) return values
+  for (const pair of header.split(';')) {
+    const text = pair.trim()
+    if (text.startsWith(name) && text[name.length] === '=') values.push(text.slice(name.length + 1))
+  }
   return values.slice(0, 10)
 }

@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { OperationId } from '../contract/schemas.ts'
 
 declare module 'fastify' {
@@ -12,37 +12,32 @@ interface RequestMetrics {
   countAbandoned(operation: OperationId | 'none'): void
 }
 
-/** Logs one line per request, with its route: a URL may contain codes and ids, so none is ever logged. */
-export function registerLog(app: FastifyInstance): void {
-  app.addHook('onResponse', (request, reply, done) => {
-    const { method, routeOptions, session } = request
-    const fields = {
-      method,
-      route: routeOptions.url ?? null,
-      status: reply.statusCode,
-      ms: Math.round(reply.elapsedTime),
-    }
-    request.log.info(session ? { ...fields, user: session.userId } : fields, 'request')
-    done()
-  })
-}
-
-/** Counts each request once: when its response is sent or its caller disconnects. An upgraded one becomes a socket. */
-export function registerRequestCount(app: FastifyInstance, metrics: RequestMetrics): void {
+/**
+ * Logs one line per request, with its route: a URL may contain codes and ids, so none is ever logged. Counts each once:
+ * when its response is sent or its caller disconnects. An upgraded one becomes a socket.
+ */
+export function registerRequests(app: FastifyInstance, metrics: RequestMetrics): void {
   app.addHook('onRequest', (request, reply, next) => {
-    const operation = operationOf(request)
-    let answered = false
+    let isAnswered = false
     reply.raw.once('finish', () => {
-      answered = true
-      metrics.countRequest(operation, reply.statusCode, reply.elapsedTime / 1000)
+      isAnswered = true
+      finish(request, reply)
     })
     reply.raw.once('close', () => {
-      if (!answered && !request.ws) metrics.countAbandoned(operation)
+      if (!isAnswered && !request.ws) metrics.countAbandoned(operationOf(request.routeOptions))
     })
     next()
   })
+
+  function finish(request: FastifyRequest, reply: FastifyReply): void {
+    const { method, routeOptions, session } = request
+    const { statusCode: status, elapsedTime } = reply
+    const fields = { method, route: routeOptions.url ?? null, status, ms: Math.round(elapsedTime) }
+    request.log.info(session ? { ...fields, user: session.userId } : fields, 'request')
+    metrics.countRequest(operationOf(routeOptions), status, elapsedTime / 1000)
+  }
 }
 
-function operationOf({ routeOptions }: FastifyRequest): OperationId | 'none' {
-  return routeOptions.schema?.operationId ?? 'none'
+function operationOf({ schema }: FastifyRequest['routeOptions']): OperationId | 'none' {
+  return schema?.operationId ?? 'none'
 }
