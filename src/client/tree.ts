@@ -26,27 +26,20 @@ export function buildTree(
   bookmarks: Iterable<Readonly<PlaintextBookmark>>,
   changedAt: (id: string) => number = () => 0,
 ): TreeNode[] {
-  return sortIntoFolders(bookmarks, changedAt).top
-}
-
-/** Like `buildTree`. Also returns all nodes by id, and the folder around each folder. */
-export function sortIntoFolders(
-  bookmarks: Iterable<Readonly<PlaintextBookmark>>,
-  changedAt: (id: string) => number,
-): { top: TreeNode[]; nodes: Map<string, TreeNode>; parents: Parents } {
   const nodes = new Map<string, TreeNode>()
   for (const bookmark of bookmarks) nodes.set(bookmark.id, { bookmark, children: [] })
-  const parents = findParents(nodes)
-  cutCycles(parents, changedAt)
+  const find = (id: string) => nodes.get(id)
+  const folders = [...nodes.values()].filter(isFolder)
+  const parents = findParents(folders, find, changedAt)
   const top: TreeNode[] = []
   for (const node of nodes.values()) {
-    const parent = parents.has(node) ? parents.get(node) : folderAround(node, nodes)
-    const siblings = parent?.children ?? top
-    siblings.push(node)
+    const parent = parentOf(node, parents, find)
+    const siblings = parent === undefined ? top : nodes.get(parent)?.children
+    siblings?.push(node)
   }
   top.sort(inOrder)
-  for (const { children } of parents.keys()) children.sort(inOrder)
-  return { top, nodes, parents }
+  for (const { children } of folders) children.sort(inOrder)
+  return top
 }
 
 /**
@@ -84,37 +77,45 @@ export function isPosition(position: unknown): position is string {
   }
 }
 
-/** The folder around each folder: only these can be inside each other. */
-type Parents = Map<TreeNode, TreeNode | undefined>
+export function isFolder(node: TreeNode | undefined): boolean {
+  return node !== undefined && kindOf(node.bookmark) === 'folder'
+}
 
-function findParents(nodes: Map<string, TreeNode>): Parents {
+/** By id, the folder around each folder, none at the top level: only folders can be inside each other. */
+export type Parents = Map<string, string | undefined>
+
+type Find = (id: string) => TreeNode | undefined
+
+export function findParents(folders: Iterable<TreeNode>, find: Find, changedAt: (id: string) => number): Parents {
   const parents: Parents = new Map()
-  for (const node of nodes.values()) {
-    if (kindOf(node.bookmark) === 'folder') parents.set(node, folderAround(node, nodes))
-  }
+  for (const folder of folders) parents.set(folder.bookmark.id, namedParent(folder, find))
+  cutCycles(parents, changedAt)
   return parents
 }
 
-function folderAround({ bookmark }: TreeNode, nodes: Map<string, TreeNode>): TreeNode | undefined {
-  const parent = nodes.get(bookmark.parentId ?? '')
-  return parent && kindOf(parent.bookmark) === 'folder' ? parent : undefined
+/** The id of the folder that shows the node; undefined for the top level. */
+export function parentOf(node: TreeNode, parents: Parents, find: Find): string | undefined {
+  return isFolder(node) ? parents.get(node.bookmark.id) : namedParent(node, find)
+}
+
+function namedParent({ bookmark: { parentId = '' } }: TreeNode, find: Find): string | undefined {
+  return isFolder(find(parentId)) ? parentId : undefined
 }
 
 function cutCycles(parents: Parents, changedAt: (id: string) => number): void {
-  const newest = (one: TreeNode, other: TreeNode) =>
-    changedAt(one.bookmark.id) - changedAt(other.bookmark.id) || compare(one.bookmark.id, other.bookmark.id)
-  const seen = new Set<TreeNode>()
+  const newest = (one: string, other: string) => changedAt(one) - changedAt(other) || compare(one, other)
+  const seen = new Set<string>()
   for (const start of parents.keys()) {
-    const way: TreeNode[] = []
-    let at: TreeNode | undefined = start
-    for (; at && !seen.has(at); at = parents.get(at)) {
+    const way: string[] = []
+    let at: string | undefined = start
+    for (; at !== undefined && !seen.has(at); at = parents.get(at)) {
       seen.add(at)
       way.push(at)
     }
     // The path ends at the top level, at an earlier path, or at itself, which is a cycle.
-    if (!at || !way.includes(at)) continue
+    if (at === undefined || !way.includes(at)) continue
     const cycle = way.slice(way.indexOf(at))
-    const last = cycle.reduce((best, node) => (newest(node, best) > 0 ? node : best))
+    const last = cycle.reduce((best, id) => (newest(id, best) > 0 ? id : best))
     parents.set(last, undefined)
   }
 }

@@ -3,6 +3,7 @@
  * so that what is counted does not depend on the machine.
  */
 import t from 'tap'
+import type { PlaintextBookmark } from '../../../src/client/bookmark.ts'
 import { memoryStore } from '../../../src/client/sync/store/memory.ts'
 import type { Row, Store } from '../../../src/client/sync/store/store.ts'
 import { bookmark, type Device } from './device.ts'
@@ -15,7 +16,7 @@ const stepMs = 0.5
 const most = 100
 
 t.test(
-  'no step of an import, an edit of all, a first sync, a start or a delete of all does much in one turn',
+  'no step of an import, an edit of all, a first sync, a start, its tree or a delete of all does much in one turn',
   async (t) => {
     const person = await people.person(t)
     const store = memoryStore()
@@ -31,6 +32,7 @@ t.test(
     await a.sync.stop()
     again.network.fate = () => new Promise(() => {})
     found.start = await mostInATurn(again, () => again.sync.start())
+    found.tree = await mostInATurn(again, async () => again.sync.tree())
     found.remove = await mostInATurn(again, () => again.sync.remove(list.map(({ id }) => id)))
 
     t.same([b.sync.bookmarks().size, again.sync.bookmarks().size], [count, 0])
@@ -53,10 +55,11 @@ function counting<T extends { now(): number }>(clock: T): T {
   return { ...clock, now }
 }
 
-/** Counts how often a stored row is looked at. */
+/** Counts how often a stored row, or the folder of its bookmark, is looked at. */
 function readCounting(store: Store): Store {
   const counted = (row: Row): Row => ({
     ...row,
+    version: row.version && { ...row.version, bookmark: row.version.bookmark && folderCounting(row.version.bookmark) },
     get id() {
       readings++
       return row.id
@@ -67,6 +70,17 @@ function readCounting(store: Store): Store {
     return { meta, rows: rows.map(counted) }
   }
   return { ...store, load }
+}
+
+function folderCounting(bookmark: PlaintextBookmark): PlaintextBookmark {
+  const { parentId } = bookmark
+  return Object.defineProperty({ ...bookmark }, 'parentId', {
+    enumerable: parentId !== undefined,
+    get() {
+      readings++
+      return parentId
+    },
+  })
 }
 
 /** The most work that was done between two turns of the event loop: rows read, edits stamped, bookmarks that appeared. */

@@ -52,7 +52,8 @@ export function createEngine({ store, ...options }: EngineOptions): Engine {
     status.refresh()
     selections.refresh()
   }
-  const replica = new Replica({ userId, store, tabs, emitter, onChange, onEdit: () => outbox.ring() })
+  const tree = new TreeCache()
+  const replica = new Replica({ userId, store, tabs, emitter, tree, onChange, onEdit: () => outbox.ring() })
   const status = new StatusBoard(replica, emitter, tabs)
   return {
     ...options,
@@ -64,7 +65,7 @@ export function createEngine({ store, ...options }: EngineOptions): Engine {
     emitter,
     status,
     selections,
-    tree: new TreeCache(replica),
+    tree,
     search: new Search(replica, emitter),
     network: new Alarm(),
     disconnected: new Alarm(),

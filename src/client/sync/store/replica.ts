@@ -16,6 +16,8 @@ interface Parts {
   store: Store
   tabs: Tabs
   emitter: Emitter
+  /** Brought up to date before anybody is told of a change. */
+  tree: { update(replica: Replica, ids: readonly string[], signal: AbortSignal): Promise<void> }
   /** Called after each change of the replica, once listeners have been told. */
   onChange(): void
   /** Called when this tab or another has stored an edit. */
@@ -34,8 +36,6 @@ export class Replica {
   readonly held = new Set<string>()
   /** Ids with a change of this device that the service has accepted but not sent back yet. */
   readonly unconfirmed = new Set<string>()
-  /** Bookmarks that may have another place in the tree, or another content, since it was last read. */
-  readonly touched = new Set<string>()
   /** Ids with conflicts that nobody has resolved. */
   readonly conflicted = new Set<string>()
   meta: Readonly<Meta>
@@ -141,8 +141,8 @@ export class Replica {
 
   /** Clears this copy in memory; the store stays as it is. */
   forget(): void {
-    const { rows, live, waiting, quarantined, held, unconfirmed, conflicted, touched } = this
-    for (const all of [rows, live, waiting, quarantined, held, unconfirmed, conflicted, touched]) all.clear()
+    const { rows, live, waiting, quarantined, held, unconfirmed, conflicted } = this
+    for (const all of [rows, live, waiting, quarantined, held, unconfirmed, conflicted]) all.clear()
     this.meta = newMeta(this.#parts.userId)
   }
 
@@ -244,6 +244,7 @@ export class Replica {
   /** Returns the ids of bookmarks that now look different to the user. They appear before the cursor that covers them. */
   async #adopt(rows: readonly Row[], meta: Meta): Promise<string[]> {
     const changed: string[] = []
+    const touched: string[] = []
     const adoptRow = (row: Row) => {
       const before = viewOf(this.rows.get(row.id))
       const after = viewOf(row)
@@ -255,13 +256,14 @@ export class Replica {
       keep(this.unconfirmed, row.id, row.version?.confirmed === false)
       keep(this.conflicted, row.id, row.conflicts.length > 0)
       const isSame = before.data_hash === after.data_hash
-      if (!isSame || before.timestamp !== after.timestamp) this.touched.add(row.id)
+      if (!isSame || before.timestamp !== after.timestamp) touched.push(row.id)
       if (isSame) return
       if (after.bookmark) this.live.set(row.id, after.bookmark)
       else this.live.delete(row.id)
       changed.push(row.id)
     }
     await paced(rows, adoptRow, this.#closed.signal)
+    await this.#parts.tree.update(this, touched, this.#closed.signal)
     this.meta = meta
     return changed
   }
