@@ -19,7 +19,8 @@ export async function askAll(
 ): Promise<Record<string, number>> {
   const own = { ...account, headers: { ...account.headers, 'x-device-id': 'phone' } }
   const server = connect(account.origin, 1)
-  let edits = 0
+  // Elsewhere in each round, so that what is edited is not what has just been read.
+  let edits = Math.floor(Math.random() * bookmarks)
   const nextEdited = () => newContent(bookmarkId(1 + ((stride * edits++) % bookmarks)))
   const pull = (since: number) => json(own, operations.pullChanges.path, { since, limit: 100 })
   const list = (page: number) => get(own, `${operations.listBookmarks.path}?page=${page}`)
