@@ -3,7 +3,18 @@ import { type Contract, operationsOf } from '../openapi.ts'
 import { errorRows } from './errors.ts'
 
 /** In reading order. */
-const order = ['start', 'client', 'sync', 'conflicts', 'encryption', 'sessions', 'errors', 'limits', 'versioning']
+const order = [
+  'start',
+  'client',
+  'languages',
+  'sync',
+  'conflicts',
+  'encryption',
+  'sessions',
+  'errors',
+  'limits',
+  'versioning',
+]
 
 interface Guide {
   name: string

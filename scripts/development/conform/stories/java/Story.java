@@ -29,7 +29,7 @@ class Story {
     var created = bookmarks.createBookmark(new NewBookmark().id("one").encryptedData(data).dataHash(hash), laptop);
     is(created.getCreatedAt() >= now - 60_000, true);
     is(created.getDeletedAt(), null);
-    var page = bookmarks.listBookmarks(1, 10);
+    var page = new BookmarksApi(service).listBookmarks(1, 10);
     is(page.getData(), List.of(created));
     is(page.getMeta().getTotal(), 1);
 

@@ -1,0 +1,41 @@
+/** What the guide to other languages shows is what `npm run conform -- --clients` runs. */
+import { readFile } from 'node:fs/promises'
+import t from 'tap'
+import { tools } from '../../scripts/development/conform/clients/tools.ts'
+
+const guide = await readFile(new URL('../../docs/languages.md', import.meta.url), 'utf8')
+const stories = new URL('../../scripts/development/conform/stories/', import.meta.url)
+
+t.test('The table has every tool and no other', (t) => {
+  const rows = guide.split('\n').filter((line) => line.startsWith('| '))
+  const expected = Object.values(tools).map(
+    ({ name, version, language, story }) => `| ${name} | ${version} | ${language} | yes | ${story ? 'yes' : '–'} |`,
+  )
+  t.same(rows.slice(1).toSorted(), expected.toSorted())
+  t.end()
+})
+
+const samples = [
+  { language: 'Java', tool: 'java', story: 'java/Story.java' },
+  { language: 'Python', tool: 'openapi-python-client', story: 'openapi-python-client/story.py' },
+  { language: 'Go', tool: 'oapi-codegen', story: 'oapi-codegen/story.go' },
+  { language: 'Rust', tool: 'rust', story: 'rust/src/main.rs' },
+]
+
+for (const { language, tool, story } of samples) {
+  t.test(`${language}: the commands and the code are those of the story`, async (t) => {
+    const [, section = ''] = guide.split(`\n## ${language}\n`)
+    const [commands = '', code = ''] = [...section.matchAll(/^```\w+\n(.*?)^```/gms)].map(([, block]) => block)
+    const words = (tools[tool]?.generate ?? []).flat().flatMap((word) => [word, word.split('/').at(-1)])
+    t.same(
+      commands.split(/\s+/).filter((word) => word && !words.includes(word)),
+      [],
+    )
+    const lines = (await readFile(new URL(story, stories), 'utf8')).split('\n').map((line) => line.trim())
+    t.ok(code.split('\n').length > 4)
+    t.same(
+      code.split('\n').filter((line) => !lines.includes(line.trim())),
+      [],
+    )
+  })
+}
