@@ -1,5 +1,5 @@
 // Written by `npm run generate`. Do not edit.
-export const Id = {"minLength":1,"maxLength":128,"pattern":"^[ -~]+$"} as const
+export const Id = {"minLength":1,"maxLength":128,"pattern":"^(\\.*[ --/-~][ -~]*|\\.{3,})$"} as const
 export const EncryptedData = {"minLength":1,"maxLength":262144,"pattern":"^[ -~]+$"} as const
 export const DataHash = {"minLength":1,"maxLength":128,"pattern":"^[ -~]+$"} as const
 export const Milliseconds = {"minimum":0,"maximum":9007199254740991} as const

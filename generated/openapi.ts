@@ -432,7 +432,7 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         /**
-         * @description 1 to 128 printable ASCII characters.
+         * @description 1 to 128 printable ASCII characters, but neither `.` nor `..`, because a URL cannot contain those as a part of its path. Best are letters, digits, `-`, `_`, `.` and `~`, which no path has to encode (RFC 3986, section 2.3).
          * @example 0199f6a0-1c00-7000-8000-000000000002
          */
         Id: string;
@@ -700,7 +700,7 @@ export interface components {
              */
             encrypted_data?: string;
             /**
-             * @description Integrity hash; missing if only a delete of the entity is known.
+             * @description Integrity hash; missing if only deletes without one are known of the entity.
              * @example e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855
              */
             data_hash?: string;

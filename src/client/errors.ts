@@ -20,7 +20,7 @@ export type KeyringFault =
 
 /**
  * What can be wrong with a record.
- * - `invalid-id`: the id is not 1 to 128 printable ASCII characters
+ * - `invalid-id`: the id is not 1 to 128 printable ASCII characters, or is `.` or `..`
  * - `too-large`: `encrypted_data` would exceed 262,144 characters
  * - `malformed`: not base64, too short, or does not contain a bookmark
  * - `unknown-version`: a layout that this client does not know

@@ -16,6 +16,8 @@ export function describeFault(errors: ErrorObject[] | null | undefined): string 
   const error = errors?.[0]
   if (!error) return 'Malformed request'
   if (error.keyword === 'required') return `${nameOf(error, error.params.missingProperty)} is required`
+  if (error.keyword === 'pattern' && ['.', '..'].includes(String(error.data)))
+    return `${nameOf(error)} must be neither . nor ..`
   return `${nameOf(error) || 'body'} must be ${describe((error.parentSchema ?? {}) as Shape)}`
 }
 

@@ -36,7 +36,8 @@ export const checkMediaType: onRequestHookHandler = ({ method, headers }, _reply
 /** Fastify does not validate a missing body: a required one is demanded here, an optional one becomes `{}`. */
 export function demandBody(required: boolean | undefined): preValidationHookHandler {
   return (request, _reply, next) => {
-    if (request.body !== undefined) return next()
+    const isMissing = request.body === undefined || (request.body === null && !required)
+    if (!isMissing) return next()
     if (required) return next(new InvalidBody('body is required'))
     request.body = {}
     request.headers['content-type'] = 'application/json'

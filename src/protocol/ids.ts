@@ -1,7 +1,7 @@
 import { Id } from '../../generated/limits.ts'
 
 /** The form of every id: of users, devices, entities and events. */
-export const idForm = `${Id.minLength} to ${Id.maxLength} printable ASCII characters`
+export const idForm = `${Id.minLength} to ${Id.maxLength} printable ASCII characters, but neither . nor ..`
 
 const characters = new RegExp(Id.pattern)
 

@@ -27,7 +27,7 @@ export function toRow(userId: string, stamp: number, replacement: Replacement): 
     entity_type: entity.entity_type,
     entity_id: entity.entity_id,
     encrypted_data: isDelete ? null : winner.encrypted_data,
-    data_hash: (isDelete ? stored?.data_hash : winner.data_hash) ?? null,
+    data_hash: (isDelete ? stored?.data_hash : undefined) ?? winner.data_hash,
     created_at: stored?.created_at ?? createdAt,
     updated_at: timestamp,
     deleted_at: isDelete ? timestamp : null,

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { buildApp } from '../support/app.ts'
-import { pullAll } from '../support/changes.ts'
+import { change, pullAll } from '../support/changes.ts'
 import { snapshot } from '../support/database.ts'
 
 const content = { encrypted_data: 'data', data_hash: 'hash' }
@@ -83,6 +83,34 @@ t.test('A path id that could not exist is not found', async (t) => {
       const answer = await ada.call(method, path + id, method === 'PUT' ? { body: content } : {})
       t.same([answer.status, answer.body], [404, { error }], `${method} ${path}${id.slice(0, 20)}`)
     }
+  }
+  t.equal(await snapshot(app.context), before)
+})
+
+t.test('No id is a step of a path: . and .. are refused wherever an id can come from', async (t) => {
+  const ada = await app.user('ada steps')
+  const before = await snapshot(app.context)
+  const push = (fields: object) => ({ body: { changes: [{ ...change({ entity_id: 'a' }), ...fields }] } })
+  for (const id of ['.', '..']) {
+    const answers = await Promise.all([
+      ada.call('POST', '/api/v1/bookmarks', { body: { id, ...content } }),
+      ada.call('POST', '/api/v1/sync/push', push({ entity_id: id })),
+      ada.call('POST', '/api/v1/sync/push', push({ id })),
+      ada.call('POST', '/api/v1/sync/push', push({ device_id: id })),
+      ada.call('POST', '/api/v1/sync/import', { body: { bookmarks: [{ id, ...content }] } }),
+      ada.call('GET', '/api/v1/sync/status', { headers: { 'x-device-id': id } }),
+    ])
+    t.same(
+      answers.map(({ status, body }) => [status, body.error]),
+      [
+        [400, 'Invalid request body'],
+        [400, 'Invalid changes format'],
+        [400, 'Invalid changes format'],
+        [400, 'Invalid changes format'],
+        [400, 'Invalid bookmarks format'],
+        [400, 'x-device-id must be neither . nor ..'],
+      ],
+    )
   }
   t.equal(await snapshot(app.context), before)
 })

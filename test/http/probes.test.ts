@@ -23,7 +23,7 @@ t.test('/livez and /readyz are on both listeners, /metrics and the interface on 
     t.match([statusCode, body], [path === '/%zz' ? 400 : 404, /^{"error":"[\w ]+"}$/], path)
     t.match(headers['content-type'], /^application\/json/)
   }
-  t.equal((await admin.inject({ method: 'POST', url: '/metrics' })).statusCode, 404)
+  t.equal((await admin.inject({ method: 'POST', url: '/metrics' })).statusCode, 405)
 })
 
 t.test('Without a database: not ready, but alive, which requires nothing', async (t) => {

@@ -127,6 +127,24 @@ t.test('A delete of an unknown entity leaves a tombstone, so that an older creat
   t.notOk(event && ('encrypted_data' in event || 'data_hash' in event), 'it has neither data nor hash')
 })
 
+t.test(
+  'A delete of an unknown entity keeps its data_hash; one of a known entity keeps that of the record',
+  async (t) => {
+    const { user } = await sharedApp()
+    const ada = await user('ada')
+    await push(ada, [change({ entity_id: 'known', timestamp: 1000, data_hash: 'of the record' })])
+    const deletes = ['unknown', 'known'].map((entity_id) => {
+      return change({ entity_id, operation: 'delete', timestamp: 2000, data_hash: 'of the delete' })
+    })
+    await push(ada, deletes)
+    t.match((await pullAll(ada)).changes, [
+      { entity_id: 'unknown', operation: 'delete', data_hash: 'of the delete' },
+      { entity_id: 'known', operation: 'delete', data_hash: 'of the record' },
+    ])
+    t.equal((await push(ada, deletes)).body.accepted, 2, 'a retry')
+  },
+)
+
 t.test('A pushed change that wins revives a deleted bookmark; the delete kept its ciphertext', async (t) => {
   const { user, db } = await sharedApp()
   const ada = await user('ada')

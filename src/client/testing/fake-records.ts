@@ -119,7 +119,7 @@ function toStored(
   return {
     ...{ entity_type, entity_id, event_id, operation, timestamp, device_id, stamp },
     encrypted_data: isDelete ? null : encrypted_data,
-    data_hash: isDelete ? (stored?.data_hash ?? null) : data_hash,
+    data_hash: (isDelete ? stored?.data_hash : undefined) ?? data_hash,
     conflict_resolved: resolution !== undefined,
     resolution_strategy: resolution ?? null,
     overwritten: stored && unseen ? addOverwritten(before ?? [], stored) : before,
