@@ -1,7 +1,8 @@
+import { sql } from 'kysely'
 import { v7 as uuidv7 } from 'uuid'
 import type { Database, Db } from './database.ts'
 
-/** More than any clock is wrong by: what is written from now on gets greater numbers than what was lost. */
+/** More than any clock is wrong by. */
 const raisedBy = 86_400_000
 const usersAtOnce = 1000
 
@@ -16,13 +17,16 @@ export async function beginEpochOfCopy(database: Pick<Database, 'db' | 'write'>)
  * greater than all of those, and devices learn from the new epoch that they may know more than the service.
  *
  * The new epoch comes last: if this is interrupted, it is done again as a whole. Returns the epoch.
+ *
+ * @param now the time of the service (Unix ms): of two restores of one backup, the second must not give the numbers of the
+ *   first again
  */
-export async function beginEpoch({ db, write }: Pick<Database, 'db' | 'write'>): Promise<string> {
+export async function beginEpoch({ db, write }: Pick<Database, 'db' | 'write'>, now = Date.now()): Promise<string> {
   for await (const [first, last] of pagesOfUsers(db)) {
     await write(async (trx) => {
       await trx
         .updateTable('users')
-        .set(({ eb }) => ({ last_stamp: eb('last_stamp', '+', raisedBy) }))
+        .set({ last_stamp: sql`case when last_stamp > ${now} then last_stamp else ${now} end + ${raisedBy}` })
         .where('id', '>=', first)
         .where('id', '<=', last)
         .execute()

@@ -99,10 +99,19 @@ t.test(
     await close()
     await cp(backup, copy, { recursive: true })
     const starts = []
-    for (const it of [backup, backup, copy]) starts.push(await startOn(t, it, ada, (again) => pull(again, cursor)))
+    for (const it of [backup, backup, copy]) {
+      starts.push(await startOn(t, it, ada, (again) => pull(again, cursor)))
+      await startOn(t, it, ada, (again) => push(again, 'lost, too'))
+    }
+    const [first, second, third] = starts.map((start) => start.cursor)
     t.same(
-      starts.map(({ ids, cursor: end }) => [ids, end - cursor]),
-      starts.map(() => [[], dayMs]),
+      starts.map(({ ids }) => ids),
+      [[], ['lost, too'], []],
+    )
+    t.ok(Number(first) >= cursor + dayMs)
+    t.ok(
+      Number(third) > Number(second),
+      'of two restores of one backup, the second gives greater numbers than the first',
     )
     const epochs = starts.map((start) => start.epoch)
     t.equal(epochs[0], epochs[1])
