@@ -7,7 +7,7 @@ export function newUser(): string {
 }
 
 export function metaOf(userId: string): Meta {
-  return { userId, cursor: 7, clockOffset: -3, lastTick: 1, lastSync: 2, guarding: false, pulled: 0, witness: '' }
+  return { userId, cursor: 7, clockOffset: -3, lastTick: 1, lastSync: 2, guarding: false }
 }
 
 export function bookmarkOf(id: string, title: string): PlaintextBookmark {

@@ -1,12 +1,14 @@
 import type { Selectable } from 'kysely'
+import { beginEpoch } from '../../../src/db/epoch.ts'
 import type { Schema } from '../../../src/db/schema.ts'
 import type { TestApp } from '../../support/app.ts'
 
 const tables = ['ciphertexts', 'records', 'devices', 'rejections'] as const
 
-/** What the service held of a person when this was called; returns what puts the service back there. */
-export async function backUp({ context }: TestApp, userId: string): Promise<() => Promise<void>> {
-  const { db } = context.database
+/** What the service held of a person when this was called; returns what puts the service back there, and the new epoch. */
+export async function backUp({ context }: TestApp, userId: string): Promise<() => Promise<string>> {
+  const { database, clock } = context
+  const { db } = database
   const user = await db
     .selectFrom('users')
     .select(['last_stamp', 'live_bookmarks', 'stored_bytes', 'stored_records'])
@@ -20,5 +22,6 @@ export async function backUp({ context }: TestApp, userId: string): Promise<() =
     for (const table of [...tables].reverse()) await db.deleteFrom(table).where('user_id', '=', userId).execute()
     for (const [table, rows] of kept) if (rows.length > 0) await db.insertInto(table).values(rows).execute()
     await db.updateTable('users').set(user).where('id', '=', userId).execute()
+    return beginEpoch(database, clock())
   }
 }

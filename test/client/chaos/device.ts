@@ -28,8 +28,8 @@ export interface Parts {
   /** Decides what devices, disks and connections meet. */
   dice: Dice
   onPush(body: PushBody): void
-  /** Whether the service was put back to a backup. */
-  hasGoneBack(): boolean
+  /** The service's. */
+  epoch(): string
   /** What must not happen has happened. */
   fail(what: string, details: unknown): void
 }
@@ -63,7 +63,7 @@ export class Device {
   #said: { socket: TestSocket; message: object }[] = []
 
   constructor(parts: Parts, id: string, { skewMs, isShared }: { skewMs: number; isShared: boolean }) {
-    const { app, world, dice, onPush } = parts
+    const { app, world, dice, onPush, epoch } = parts
     this.#parts = parts
     this.id = id
     this.skewMs = skewMs
@@ -74,6 +74,7 @@ export class Device {
       world,
       dice,
       onPush,
+      epoch,
       cookies: new Map(),
       weather: 'fair',
       isOverQuota: false,
@@ -107,7 +108,7 @@ export class Device {
   }
 
   openTab(): void {
-    const { userId, world, dice, ledger, fail, hasGoneBack } = this.#parts
+    const { userId, world, dice, ledger, fail } = this.#parts
     const { store, kill } = this.disk.open({ shared: this.#isShared })
     const { locks, kill: releaseLocks } = this.#locks.tab()
     const channel = this.#air.port()
@@ -136,7 +137,6 @@ export class Device {
     }
     sync.on('conflict', (conflict) => ledger.tell(conflict))
     sync.on('error', ({ error }) => {
-      if (error.name === 'RollbackError' && hasGoneBack()) return
       if (!expectedErrors.includes(error.name)) fail(`${this.id} reports ${error.name}`, error.stack)
     })
     this.tabs.push(tab)

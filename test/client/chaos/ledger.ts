@@ -18,17 +18,8 @@ interface Entry {
   saw: Content | null
   /** `open`: its caller was never answered. */
   outcome: 'open' | 'kept' | 'refused'
-  /** The service had it when it went back to a backup. */
-  isForgotten?: boolean
   /** Why nobody can be told about it any more. */
   excuse?: string
-}
-
-/** A version that reached the service: its event, and the device and the bookmark that it is of. */
-interface Arrival {
-  event: string
-  device: string
-  id: string
 }
 
 /** Every edit of a run, as the callers of the methods know it. */
@@ -41,10 +32,6 @@ export class Ledger {
   /** Bookmarks that were put back as they had been, so that their values occur twice. */
   readonly #repeated = new Set<string>()
   readonly #wrong: unknown[] = []
-  /** All that have arrived. */
-  readonly #events = new Set<string>()
-  /** Whether the service was put back to a backup. */
-  #hasGoneBack = false
 
   /** Somebody calls for an edit: `patch` null is a delete. Returns what to call with its outcome. */
   begin(
@@ -72,18 +59,8 @@ export class Ledger {
     }
   }
 
-  /**
-   * A version reached the service. Where that had gone back, it cannot tell whose version is replaced by one that was made
-   * before.
-   */
-  arrive({ event, device, id }: Arrival, bookmark: PlaintextBookmark | null): void {
-    const isAgain = this.#hasGoneBack && this.#events.has(event)
-    this.#events.add(event)
-    for (const entry of this.#entries) {
-      const isReplaced = entry.id === id && entry.device !== device && !this.#isThere(entry, bookmark ?? undefined)
-      const isUntold = entry.isForgotten || (isAgain && this.#arrived.has(keyOf(entry)))
-      if (isReplaced && isUntold) entry.excuse ??= 'replaced after the service went back'
-    }
+  /** A version reached the service. */
+  arrive(id: string, bookmark: PlaintextBookmark | null): void {
     for (const key of keysOf(id, bookmark)) this.#arrived.add(key)
   }
 
@@ -116,21 +93,6 @@ export class Ledger {
   undelete(ids: readonly string[]): void {
     for (const id of ids) this.#repeated.add(id)
     for (const entry of this.#entries) if (!entry.field && ids.includes(entry.id)) entry.excuse ??= 'restored'
-  }
-
-  /**
-   * The service goes back to a backup. What others had replaced by then, without its maker having been told, nobody can be
-   * told about any more.
-   *
-   * @param before what the service held until then
-   */
-  restore(before: ReadonlyMap<string, PlaintextBookmark>): void {
-    this.#hasGoneBack = true
-    for (const entry of this.#entries) {
-      if (!this.#arrived.has(keyOf(entry))) continue
-      if (this.#isThere(entry, before.get(entry.id))) entry.isForgotten = true
-      else entry.excuse ??= 'replaced before the service went back'
-    }
   }
 
   /**

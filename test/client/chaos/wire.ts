@@ -30,6 +30,8 @@ export interface Line {
   isOverQuota: boolean
   /** Ids of bookmarks that the service takes no change of. */
   readonly refused: Set<string>
+  /** The service's. */
+  epoch(): string
   /** Told the body of each push that the service has taken. */
   onPush(body: PushBody): void
 }
@@ -80,7 +82,7 @@ export class Wire {
 
   readonly openSocket = (url: string): TestSocket => {
     const { dice, world, weather } = this.#line
-    const socket = new TestSocket(Number(new URL(url).searchParams.get('since')))
+    const socket = new TestSocket(Number(new URL(url).searchParams.get('since')), this.#line.epoch)
     this.sockets.push(socket)
     const isServed = weather !== 'good' && weather !== 'dead' && dice.happens(0.9)
     queueMicrotask(() => {

@@ -39,6 +39,8 @@ export class Network implements Transport {
   onSocket: (socket: TestSocket) => void = () => {}
   readonly #user: TestUser
   readonly #deviceId: string
+  /** As the service told last. */
+  #epoch = ''
 
   constructor(user: TestUser, deviceId: string) {
     this.#user = user
@@ -55,7 +57,7 @@ export class Network implements Transport {
   logout: Transport['logout'] = (options) => this.#call('logout', 'POST', '/api/v1/auth/logout', undefined, options)
 
   openSocket: Transport['openSocket'] = ({ since }) => {
-    const socket = new TestSocket(since)
+    const socket = new TestSocket(since, () => this.#epoch)
     this.sockets.push(socket)
     this.onSocket(socket)
     return socket
@@ -81,6 +83,7 @@ export class Network implements Transport {
       const answer = await counted(() => this.#user.call(method, path, request))
       if (answer.status === 401) throw new SignedOutError()
       if (answer.status >= 400) throw new ApiError(answer.status, answer.body.error)
+      this.#epoch = answer.body?.epoch ?? this.#epoch
       return answer.body
     }
     return abortable(this.fate({ name, body: structuredClone(body), send }), signal)

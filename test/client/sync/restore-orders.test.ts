@@ -1,10 +1,13 @@
 /** The service goes back to a backup, at any moment, under devices that know more than it does. */
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
+import { memoryStore } from '../../../src/client/sync/store/memory.ts'
+import type { Meta } from '../../../src/client/sync/store/store.ts'
 import { depth } from '../../support/depth.ts'
 import { backUp } from '../chaos/backup.ts'
 import { bookmark, type Device } from './device.ts'
 import { openPeople, type Person, shown } from './person.ts'
+import { until } from './turns.ts'
 
 const people = await openPeople()
 
@@ -44,6 +47,49 @@ t.test(
     t.same(await person.stored(), { x: 'later', y: 'y', z: 'z' })
   },
 )
+
+t.test(
+  'A restore under an open app is noticed by what the channel says first, and by the answer to an edit',
+  async (t) => {
+    const { a, b, person, putBack } = await restorable(t)
+    const restored: object[] = []
+    for (const { sync } of [a, b]) sync.on('restored', (event) => restored.push(event))
+    await a.sync.put(bookmark('x', 'lost'))
+    await sync(a, b)
+    await a.sync.start()
+    await until(() => a.network.socket?.isOpen === true)
+    const epoch = await putBack()
+    a.network.socket?.greet(person.world.time, epoch)
+    await until(() => restored.length === 1 && a.sync.status().waiting === 0)
+    t.match(await person.stored(), { x: 'lost' })
+
+    await b.sync.start()
+    await until(() => b.network.socket?.isOpen === true)
+    b.network.socket?.greet(person.world.time)
+    await until(() => b.sync.status().state === 'online')
+    await putBack()
+    await b.sync.put(bookmark('y', 'made then'))
+    await until(() => restored.length === 2 && b.sync.status().waiting === 0)
+    t.same(await person.stored(), { x: 'lost', y: 'made then', z: 'z' })
+    t.same([a.conflicts, b.conflicts], [[], []])
+  },
+)
+
+t.test('A store of an earlier version of this package, which knows no epoch, takes over the service’s', async (t) => {
+  const { a, person, restore } = await restorable(t)
+  const { meta, rows } = await a.store.load()
+  await a.sync.stop()
+  const { epoch, ...earlier } = meta as Meta
+  const store = memoryStore()
+  await store.write(rows, { ...earlier, pulled: earlier.cursor, witness: 'bookmark/z' } as Meta)
+  const again = person.device('a', { store })
+  await again.sync.put(bookmark('x', 'lost'))
+  await sync(again)
+  t.match((await store.load()).meta, { epoch })
+  await restore()
+  await sync(again)
+  t.same(await person.stored(), { x: 'lost', y: 'y', z: 'z' })
+})
 
 t.test('A device that was behind takes from the others what the service lost', async (t) => {
   const { a, b, person, restore } = await restorable(t)
@@ -127,6 +173,7 @@ async function restorable(t: Test, count = 0) {
     person,
     a,
     b,
+    putBack,
     async restore() {
       // By then, the service's clock is later than all that it has forgotten.
       await person.world.pass(60_000)

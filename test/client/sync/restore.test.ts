@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { deriveKeys } from '../../../src/client/keys.ts'
 import { decryptBookmark } from '../../../src/client/record.ts'
-import { copyDatabase } from '../../../src/commands/backup/database.ts'
+import { copyDatabase, openCopy } from '../../../src/commands/backup/database.ts'
 import { buildApp, type TestUser } from '../../support/app.ts'
 import { pullAll } from '../../support/changes.ts'
 import { isPostgres } from '../../support/database-url.ts'
@@ -55,6 +55,19 @@ else {
     drill.nothingReported(t)
   })
 
+  t.test('an edit of what is lost, made before the device notices, is told to whoever made that', async (t) => {
+    const drill = await begin(t)
+    const [a, b] = drill.devices as [Device, Device]
+    await b.sync.put(bookmark('b1', 'lost'))
+    for (const { sync } of [b, a]) await sync.syncNow()
+    await drill.restore()
+    await a.sync.update('b1', { title: 'made then' })
+    await drill.syncAll()
+    t.same(drill.devices.map(shown), Array(3).fill(await drill.stored()))
+    const conflict = { fields: ['title'], mine: { title: 'lost' }, theirs: { title: 'made then' } }
+    t.match(b.sync.conflicts(), [conflict], 'the service cannot know that a had seen it')
+  })
+
   t.test('an edit that is made before the device notices is kept, on top of what came back', async (t) => {
     const drill = await begin(t)
     const [a, b] = drill.devices as [Device, Device]
@@ -63,9 +76,11 @@ else {
     await b.sync.syncNow()
     await a.sync.syncNow()
     await drill.restore()
-    await a.sync.put([bookmark('b1', 'made then'), bookmark('b4', 'made then, too')])
+    await a.sync.put(bookmark('b4', 'made then'))
+    await a.sync.update('b1', { tags: ['made then'] })
     await drill.syncAll()
-    t.match(await drill.stored(), { b1: 'made then', b2: 'also lost', b4: 'made then, too' })
+    t.match(await drill.stored(), { b1: 'lost', b2: 'also lost', b4: 'made then' })
+    t.same(b.sync.get('b1')?.tags, ['made then'])
     t.notOk('b3' in (await drill.stored()), 'the delete came back')
     t.same(drill.devices.map(shown), Array(3).fill(await drill.stored()))
     drill.nothingReported(t)
@@ -103,6 +118,7 @@ async function begin(t: Test) {
   await devices[0]?.sync.put(Array.from({ length: 40 }, (_, index) => bookmark(`b${index}`, `${index}`)))
   await syncAll()
   await copyDatabase(database, copy)
+  openCopy(copy, database).close()
   return {
     world,
     devices,

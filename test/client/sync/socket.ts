@@ -8,9 +8,13 @@ export class TestSocket extends EventTarget implements RealtimeSocket {
   /** What the engine sent. */
   readonly sent: string[] = []
 
-  constructor(since: number) {
+  readonly #epoch: () => string
+
+  /** @param epoch of the service when it greets */
+  constructor(since: number, epoch: () => string) {
     super()
     this.cursor = since
+    this.#epoch = epoch
   }
 
   send(data: string): void {
@@ -23,8 +27,8 @@ export class TestSocket extends EventTarget implements RealtimeSocket {
     this.dispatchEvent(new CloseEvent('close', { code }))
   }
 
-  greet(timestamp: number): void {
-    this.say({ type: 'connected', deviceId: '', timestamp })
+  greet(timestamp: number, epoch = this.#epoch()): void {
+    this.say({ type: 'connected', deviceId: '', timestamp, epoch })
   }
 
   say(message: object): void {

@@ -15,8 +15,11 @@ export interface Circumstances {
   cursor: number
   /** Whether nothing was pulled or pushed before: versions of this device are from before it was signed out or emptied. */
   isFirstPull: boolean
-  /** Whether the device that made the event had not seen this version of ours. */
-  overwrites(mine: Version): boolean
+  /**
+   * Whether the device that made the event had not seen this version of ours. `perhaps`: a restored service does not know
+   * whom a newer version has overwritten.
+   */
+  overwrites(mine: Version): boolean | 'perhaps'
   /** Whether the event was certainly made on top of this version. */
   descendsFrom(version: Version): boolean
 }
@@ -52,15 +55,12 @@ export function mergeVersion(row: Row, version: Version, circumstances: Circumst
   if (known && order === 0) {
     const seen = withSeen(row, circumstances.cursor)
     if (known.confirmed && seen === row) return { kind: 'known' }
-    return { kind: 'taken', row: confirmed(seen) }
+    return { kind: 'taken', row: confirmed(seen, version) }
   }
 
   const last = row.waiting.at(-1)
   if (last) return mergeWaiting(row, last, version, circumstances)
-  const mine = overwrittenVersion(row, version, circumstances)
-  const taken = taking(row, version, circumstances)
-  if (!mine || isSameContent(mine, version)) return { kind: 'taken', row: taken }
-  return { kind: 'taken', row: taken, lost: lostTo(version, mine) }
+  return { kind: 'taken', row: taking(row, version, circumstances), lost: overwrittenBy(version, row, circumstances) }
 }
 
 function mergeWaiting(row: Row, last: Waiting, version: Version, circumstances: Circumstances): Merged {
@@ -107,14 +107,20 @@ function overwriting(row: Row): Row {
 }
 
 /**
- * What an accepted edit of this device lost. Its maker may not have seen what the edit was made on either, so all fields
- * that differ may be lost; those that the edit changed are the ones to name.
+ * What an edit of this device, which the service had accepted, lost to a device that had not seen it. That may not have
+ * seen what the edit was made on either, so all fields that differ may be lost; those that the edit changed are the ones
+ * to name. If they are there, it had perhaps seen the edit.
  */
-function lostTo({ bookmark: theirs }: Version, { bookmark: mine, changed = [] }: Version): Lost | undefined {
-  const fields = fieldsLost(mine, theirs)
-  if (mine && theirs && fields.length === 0) return undefined
-  const own = fields.filter((name) => changed.includes(name))
-  return { fields: own.length > 0 ? own : fields, mine }
+function overwrittenBy(theirs: Version, { version: mine }: Row, circumstances: Circumstances): Lost | undefined {
+  const { deviceId, overwrites } = circumstances
+  if (!mine || mine.device_id !== deviceId || theirs.device_id === deviceId) return undefined
+  const isUnseen = overwrites(mine)
+  if (!isUnseen || isSameContent(mine, theirs)) return undefined
+  if (!mine.bookmark || !theirs.bookmark) return { fields: [], mine: mine.bookmark }
+  const fields = fieldsLost(mine.bookmark, theirs.bookmark)
+  const own = fields.filter((name) => mine.changed?.includes(name))
+  if (fields.length === 0 || (isUnseen === 'perhaps' && mine.changed && own.length === 0)) return undefined
+  return { fields: own.length > 0 ? own : fields, mine: mine.bookmark }
 }
 
 function isSame(one: PlaintextBookmark, other: PlaintextBookmark): boolean {
@@ -149,13 +155,6 @@ export function settleFirst(row: Row, version: Version): Row {
   return { ...row, version: { ...version, ...(changed && { changed }) }, waiting, held: null, unreadable }
 }
 
-/** This device's version, if it was accepted and then replaced by a device that had not seen it. */
-function overwrittenVersion({ version: mine }: Row, theirs: Version, circumstances: Circumstances): Version | null {
-  const { deviceId, overwrites } = circumstances
-  const isMine = mine?.device_id === deviceId && theirs.device_id !== deviceId
-  return isMine && overwrites(mine) ? mine : null
-}
-
 /** Whoever made the pending edits had seen this version, even if it has a new sequence number (after a restore). */
 function withSeen(row: Row, cursor: number): Row {
   const isBehind = ({ overwrites, change }: Waiting) => !overwrites && change.base < cursor
@@ -164,6 +163,8 @@ function withSeen(row: Row, cursor: number): Row {
   return { ...row, waiting }
 }
 
-function confirmed(row: Row): Row {
-  return { ...row, version: row.version && { ...row.version, confirmed: true } }
+function confirmed(row: Row, { overwritten }: Version): Row {
+  if (!row.version) return row
+  const { base: _, ...version } = row.version
+  return { ...row, version: { ...version, confirmed: true, ...(overwritten && { overwritten }) } }
 }

@@ -52,7 +52,7 @@ export async function openEvents(
 }
 
 function toVersion(event: SyncEvent): Version {
-  const { id, timestamp, device_id, operation, data_hash = null } = event
+  const { id, timestamp, device_id, operation, data_hash = null, overwritten } = event
   const isDelete = operation === 'delete'
   return {
     event_id: id,
@@ -62,6 +62,7 @@ function toVersion(event: SyncEvent): Version {
     data_hash: isDelete ? null : data_hash,
     bookmark: null,
     confirmed: true,
+    ...(overwritten && { overwritten }),
   }
 }
 

@@ -1,12 +1,12 @@
 import type { ApiError } from '../../errors.ts'
 import { retryOverQuota } from '../edits/quarantine.ts'
 import { versionOf } from '../store/row.ts'
-import { correctClock, isClockTrusted, type TimeAnswer } from '../store/service-clock.ts'
+import { correctClock, correctedNow, isClockTrusted, type TimeAnswer } from '../store/service-clock.ts'
 import type { Waiting } from '../store/store.ts'
 import { idsOf, markSent, nextBatch, returnBatch } from './batch.ts'
 import { settleFirst } from './merge.ts'
 import type { Outbox } from './outbox.ts'
-import type { PullParts } from './pull.ts'
+import { type PullParts, pullAll } from './pull.ts'
 import { isRefusal, overQuota, Refusals, toRefusal } from './refusals.ts'
 import { resolveRejected } from './rejected.ts'
 import type { PushResponse } from './transport.ts'
@@ -48,7 +48,9 @@ export async function pushAll(parts: PushParts, signal: AbortSignal): Promise<vo
 async function compareClocks({ replica, transport, clock }: PushParts, signal: AbortSignal): Promise<void> {
   const { meta, rows, waiting } = replica
   if (meta.cursor === 0 || isClockTrusted(clock, meta)) return
-  const isLate = (id: string) => rows.get(id)?.waiting.some(({ change }) => change.timestamp > meta.cursor + longMs)
+  // The service's time was once at least that; but after a restore, its cursors are ahead of its clock for a while.
+  const past = meta.cursor > correctedNow(clock, meta) ? 0 : meta.cursor
+  const isLate = (id: string) => rows.get(id)?.waiting.some(({ change }) => change.timestamp > past + longMs)
   if (![...waiting].some(isLate)) return
   const sentAt = clock.now()
   const { timestamp: serverTime } = await transport.push({ changes: [] }, { signal })
@@ -79,6 +81,7 @@ async function pushBatch(
     parts.progress.advance(batch.length)
     const rejected = await settle(parts, batch, answer, { serverTime: answer.timestamp, sentAt, heardAt })
     if (rejected.length > 0) await resolveRejected(parts, rejected, answer.timestamp, signal)
+    else if (answer.epoch !== parts.replica.meta.epoch) await pullAll(parts, signal)
   }
   return true
 }

@@ -3,8 +3,8 @@ import { type SealedEdit, sealAll } from '../edits/seal.ts'
 import type { Emitter } from '../store/emitter.ts'
 import { correctedNow } from '../store/service-clock.ts'
 import type { Row, Version, Waiting } from '../store/store.ts'
-import { nameOf, type TakeParts, takePage } from './take.ts'
-import type { Transport } from './transport.ts'
+import { certainlyDescends, type TakeParts, takePage } from './take.ts'
+import type { PullResponse, Transport } from './transport.ts'
 
 export interface RestoreParts extends TakeParts {
   transport: Transport
@@ -18,9 +18,9 @@ export interface RestoreParts extends TakeParts {
 export async function restore(parts: RestoreParts, signal: AbortSignal): Promise<void> {
   const { replica, keys, clock, emitter } = parts
   const before = replica.meta.cursor
-  const { there, older, ...position } = await pullFromStart(parts, signal)
+  const { there, older, cursor, epoch } = await pullFromStart(parts, signal)
   // Up to here, everything that the service has is known; later changes come from devices that may not know ours.
-  const base = Math.min(before, position.cursor)
+  const base = Math.min(before, cursor)
   const isLost = ({ id, version }: Row) => version !== null && (!there.has(id) || older.has(id))
   const lost = [...replica.rows.values()].filter(isLost)
   const contents = lost.flatMap(({ version, waiting }) => (waiting.length > 0 ? [] : (version?.bookmark ?? [])))
@@ -31,18 +31,26 @@ export async function restore(parts: RestoreParts, signal: AbortSignal): Promise
     const again: Row[] = []
     for (const id of ids) {
       const row = draft.get(id)
-      // An edit on top of what the service has again was made by somebody who had seen it.
-      const seen = (one: Waiting) => (isLost(row) || one.overwrites ? Math.min(one.change.base, base) : position.cursor)
-      const waiting = row.waiting.map((one) => ({ ...one, change: { ...one.change, base: seen(one) } }))
+      if (!isLost(row)) {
+        draft.set({
+          ...row,
+          waiting: row.waiting.map((one) => rebased(one, one.overwrites ? Math.min(one.change.base, base) : cursor)),
+        })
+        continue
+      }
+      const version = row.version as Version
+      const seen = Math.min(base, seenBy(version, older.get(id)))
+      const state = seen < base ? { overwrites: true } : {}
       const edit = sealed.get(id)
-      if (!isLost(row)) draft.set({ ...row, waiting })
-      else if (waiting.length > 0) draft.set({ ...bare(row, older), waiting })
-      else if (row.version && (edit || !row.version.bookmark)) {
+      if (row.waiting.length > 0) {
+        const waiting = row.waiting.map((one) => ({ ...rebased(one, Math.min(one.change.base, seen)), ...state }))
+        draft.set({ ...bare(row, older), waiting })
+      } else if (edit || !version.bookmark) {
         again.push(row)
-        draft.set({ ...bare(row, older), waiting: [toWaiting(parts, id, row.version, edit, base)] })
+        draft.set({ ...bare(row, older), waiting: [{ ...toWaiting(parts, id, version, edit, seen), ...state }] })
       }
     }
-    draft.setMeta({ ...position, lastSync: correctedNow(clock, draft.meta) })
+    draft.setMeta({ cursor, epoch, isIncomplete: false, lastSync: correctedNow(clock, draft.meta) })
     return again
   })
   const kept = pushed.filter(({ id, version }) => version?.bookmark && !older.has(id)).length
@@ -53,20 +61,31 @@ async function pullFromStart(parts: RestoreParts, signal: AbortSignal) {
   const { transport, replica } = parts
   const there = new Set<string>()
   const older = new Map<string, Version>()
-  let [cursor, pulled, witness] = [0, 0, '']
-  for (let hasMore = true; hasMore; ) {
-    const page = await transport.pull({ since: cursor }, { signal })
+  let page: PullResponse | undefined
+  while (!page || page.has_more) {
+    const { last_sync_timestamp: since, epoch } = page ?? { last_sync_timestamp: 0 }
+    page = await transport.pull({ since }, { signal })
     signal.throwIfAborted()
-    // The old cursor stays until all is there, so that after an interruption the restore is noticed again.
-    const meta = { cursor: Math.max(replica.meta.cursor, page.last_sync_timestamp) }
-    await takePage({ ...parts, older }, page.changes, 0, meta, signal)
+    // Restored once more meanwhile.
+    if (page.epoch !== (epoch ?? page.epoch)) return pullFromStart(parts, signal)
+    // The old cursor and epoch stay until all is there, so that after an interruption the restore is noticed again.
+    await takePage({ ...parts, older }, page.changes, 0, { cursor: replica.meta.cursor }, signal)
     for (const { entity_type, entity_id } of page.changes) if (entity_type === 'bookmark') there.add(entity_id)
-    cursor = page.last_sync_timestamp
-    const last = page.changes.at(-1)
-    if (last) [pulled, witness] = [cursor, nameOf(last)]
-    hasMore = page.has_more
   }
-  return { there, older, cursor, pulled, witness }
+  return { there, older, cursor: page.last_sync_timestamp, epoch: page.epoch }
+}
+
+/**
+ * Up to where the maker of a version that the service has lost had seen its changes, judging by what it has instead: what
+ * was replaced unseen, its device is to be told of.
+ */
+function seenBy(version: Version, instead: Version | undefined): number {
+  if (version.base !== undefined) return version.base
+  return instead && !certainlyDescends(version, instead) ? 0 : Number.POSITIVE_INFINITY
+}
+
+function rebased(waiting: Waiting, base: number): Waiting {
+  return { ...waiting, change: { ...waiting.change, base } }
 }
 
 /** The row as the service has it. A delete that it has lost comes again from the device that made it. */

@@ -65,7 +65,7 @@ export async function takeMessages(
   const opened = new Map((await openEvents(parts, events, signal)).map((one) => [one.event, one]))
   const ids = [...new Set(messages.map(({ event }) => event.entity_id))]
   return parts.replica.commit(ids, 'remote', (draft) => {
-    if (draft.meta.cursor < since || isIncomplete(draft.meta)) return 'doubt'
+    if (draft.meta.cursor < since || draft.meta.isIncomplete) return 'doubt'
     for (const { event, stamp } of messages) {
       const one = opened.get(event)
       // Received twice, or already pulled.
@@ -99,8 +99,7 @@ function takeEvent(
 ): Version | undefined {
   const row = draft.get(event.entity_id)
   const { deviceId, older } = parts
-  // A restored service does not know whom a newer version has overwritten.
-  const overwrites = (mine: Version) => older !== undefined || namesOverwritten(event, mine)
+  const overwrites = (mine: Version) => namesOverwritten(event, mine) || (older !== undefined && 'perhaps')
   const isFirstPull = draft.meta.lastSync === 0
   const descendsFrom = (mine: Version) => !older && certainlyDescends(event, mine)
   const merged = mergeVersion(row, version, { deviceId, ...cursors, isFirstPull, overwrites, descendsFrom })
@@ -148,18 +147,11 @@ function namesOverwritten({ overwritten = [] }: SyncEvent, { device_id, timestam
  * Whether each version since this one was made on top of the one before. Every later version that was replaced unseen is
  * greater than this one, and is named.
  */
-function certainlyDescends({ overwritten = [] }: SyncEvent, { device_id, timestamp }: Version): boolean {
+export function certainlyDescends(
+  { overwritten = [] }: Pick<Version, 'overwritten'>,
+  { device_id, timestamp }: Version,
+): boolean {
   return overwritten.every(
     (one) => one.timestamp < timestamp || (one.timestamp === timestamp && one.device_id < device_id),
   )
-}
-
-/** Whether the browser has emptied the store, and not everything was pulled again. What is known is then newer than the cursor. */
-export function isIncomplete({ cursor, pulled }: Meta): boolean {
-  return cursor < pulled
-}
-
-/** The name of the entity that an event concerns. */
-export function nameOf({ entity_type, entity_id }: SyncEvent): string {
-  return `${entity_type}/${entity_id}`
 }

@@ -12,13 +12,19 @@ const handshakeMs = 20_000
 /** The service pings every 20 s: a channel silent for this long is dead, whatever the platform reports. */
 const silenceMs = 45_000
 
+/** What the service says when the channel opens. */
+interface Greeting {
+  time: TimeAnswer
+  epoch: string
+}
+
 /** The realtime channel. Changes received are kept until they are drained. */
 export class Channel {
   /** Rings when a change has arrived or the channel has closed. */
   readonly activity = new Alarm()
   readonly #socket: RealtimeSocket
   readonly #clock: Clock
-  readonly #greeted = Promise.withResolvers<TimeAnswer | undefined>()
+  readonly #greeted = Promise.withResolvers<Greeting | undefined>()
   readonly #ended = new AbortController()
   #isGreeted = false
   #received: StampedEvent[] = []
@@ -41,8 +47,8 @@ export class Channel {
     return !this.#ended.signal.aborted
   }
 
-  /** The service's time when the channel opened; undefined if it was refused or remained silent. */
-  get greeted(): Promise<TimeAnswer | undefined> {
+  /** Undefined if the channel was refused or remained silent. */
+  get greeted(): Promise<Greeting | undefined> {
     return this.#greeted.promise
   }
 
@@ -64,16 +70,16 @@ export class Channel {
     this.activity.ring()
   }
 
-  #greet(serverTime: number): void {
+  #greet({ timestamp: serverTime, epoch }: Messages['ConnectedMessage']): void {
     this.#isGreeted = true
-    this.#greeted.resolve({ serverTime, sentAt: this.#openedAt, heardAt: this.#heardAt })
+    this.#greeted.resolve({ time: { serverTime, sentAt: this.#openedAt, heardAt: this.#heardAt }, epoch })
   }
 
   #hear(data: unknown): void {
     if (!this.isOpen) return
     this.#heardAt = this.#clock.now()
     const message = readMessage(data)
-    if (message?.type === 'connected') this.#greet(message.timestamp)
+    if (message?.type === 'connected') this.#greet(message)
     if (message?.type === 'ping') this.#socket.send(JSON.stringify({ type: 'pong' } satisfies Messages['PongMessage']))
     if (message?.type !== 'sync') return
     this.#received.push({ event: message.event, stamp: message.stamp })

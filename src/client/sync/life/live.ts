@@ -1,6 +1,6 @@
 import { pullAll } from '../exchange/pull.ts'
 import { pushAll } from '../exchange/push.ts'
-import { isIncomplete, type StampedEvent, takeMessages } from '../exchange/take.ts'
+import { type StampedEvent, takeMessages } from '../exchange/take.ts'
 import { correctClock } from '../store/service-clock.ts'
 import { Channel } from './channel.ts'
 import type { Engine } from './engine.ts'
@@ -15,35 +15,40 @@ export async function stayLive(engine: Engine, signal: AbortSignal): Promise<boo
   disconnected.reset()
   disconnected.rung.then(() => channel.close())
   try {
-    const time = await channel.greeted
-    if (time === undefined) return false
-    await replica.commit([], 'remote', (draft) => correctClock(draft, time))
+    const greeting = await channel.greeted
+    if (greeting === undefined) return false
+    await replica.commit([], 'remote', (draft) => correctClock(draft, greeting.time))
     status.set('online')
-    await follow(engine, channel, since, signal)
+    await follow(engine, channel, greeting.epoch, since, signal)
     return true
   } finally {
     channel.close()
   }
 }
 
-async function follow(engine: Engine, channel: Channel, since: number, signal: AbortSignal): Promise<void> {
+async function follow(
+  engine: Engine,
+  channel: Channel,
+  epoch: string,
+  since: number,
+  signal: AbortSignal,
+): Promise<void> {
   const { tabs, outbox, replica } = engine
   let cursor = since
   while (channel.isOpen) {
     channel.activity.reset()
     outbox.reset()
-    const from = cursor
-    await tabs.exclusively('exchange', () => catchUp(engine, channel, { opened: since, since: from }, signal), signal)
+    const position = { epoch, since: cursor }
+    await tabs.exclusively('exchange', () => catchUp(engine, channel, position, signal), signal)
     // It falls when the browser has emptied the store, but the channel goes on from where it was.
     cursor = Math.max(cursor, replica.meta.cursor)
     await Promise.race([channel.activity.rung, outbox.rung])
   }
 }
 
+/** The cursor from which the channel's next messages continue, and the history of the service that it belongs to. */
 interface Position {
-  /** The cursor at which the channel was opened: a message from before it means that the service was restored. */
-  opened: number
-  /** The cursor from which the channel's next messages continue. */
+  epoch: string
   since: number
 }
 
@@ -58,13 +63,13 @@ async function catchUp(engine: Engine, channel: Channel, position: Position, sig
 async function takeAndPush(
   engine: Engine,
   messages: readonly StampedEvent[],
-  { opened, since }: Position,
+  { epoch, since }: Position,
   signal: AbortSignal,
 ): Promise<void> {
   const { meta } = engine.replica
-  if (messages.length > 0 || meta.cursor < since || isIncomplete(meta)) {
-    const isOlder = messages.some(({ stamp }) => stamp <= opened)
-    const outcome = isOlder ? 'doubt' : await takeMessages(engine, messages, since, signal)
+  const isRestored = epoch !== meta.epoch
+  if (isRestored || messages.length > 0 || meta.cursor < since || meta.isIncomplete) {
+    const outcome = isRestored ? 'doubt' : await takeMessages(engine, messages, since, signal)
     if (outcome === 'doubt') await pullAll(engine, signal)
     else await engine.deletions.settle()
   }

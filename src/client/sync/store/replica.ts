@@ -34,8 +34,6 @@ export class Replica {
   /** Those of them whose last edit the service refused. */
   readonly quarantined = new Set<string>()
   readonly held = new Set<string>()
-  /** Ids with a change of this device that the service has accepted but not sent back yet. */
-  readonly unconfirmed = new Set<string>()
   /** Ids with conflicts that nobody has resolved. */
   readonly conflicted = new Set<string>()
   meta: Readonly<Meta>
@@ -141,8 +139,8 @@ export class Replica {
 
   /** Clears this copy in memory; the store stays as it is. */
   forget(): void {
-    const { rows, live, waiting, quarantined, held, unconfirmed, conflicted } = this
-    for (const all of [rows, live, waiting, quarantined, held, unconfirmed, conflicted]) all.clear()
+    const { rows, live, waiting, quarantined, held, conflicted } = this
+    for (const all of [rows, live, waiting, quarantined, held, conflicted]) all.clear()
     this.meta = newMeta(this.#parts.userId)
   }
 
@@ -253,7 +251,6 @@ export class Replica {
       keep(this.waiting, row.id, row.waiting.length > 0)
       keep(this.quarantined, row.id, isQuarantined(row))
       keep(this.held, row.id, row.held !== null)
-      keep(this.unconfirmed, row.id, row.version?.confirmed === false)
       keep(this.conflicted, row.id, row.conflicts.length > 0)
       const isSame = before.data_hash === after.data_hash
       if (!isSame || before.timestamp !== after.timestamp) touched.push(row.id)
@@ -292,5 +289,5 @@ function newMeta(userId: string): Meta {
 
 /** Everything is pulled again, into a store that the browser has emptied. */
 function fromStart(meta: Readonly<Meta>): Meta {
-  return { ...meta, cursor: 0, generation: uuidv7(), withdrawn: {} }
+  return { ...meta, cursor: 0, generation: uuidv7(), isIncomplete: true, withdrawn: {} }
 }

@@ -36,7 +36,7 @@ export async function completed({ meta, rows: stored }: Stored): Promise<Stored>
 }
 
 export function blankMeta(userId: string): Meta {
-  return { userId, cursor: 0, clockOffset: 0, lastTick: 0, lastSync: 0, guarding: false, pulled: 0, witness: '' }
+  return { userId, cursor: 0, clockOffset: 0, lastTick: 0, lastSync: 0, guarding: false }
 }
 
 /** Whether the row's last edit was refused, so that nothing of it is sent. */
@@ -55,8 +55,8 @@ export function latestTimestamp({ version, held, unreadable }: Row, changes: rea
 }
 
 export function versionOf({ change, bookmark }: Waiting): Version {
-  const { id, timestamp, device_id, operation, data_hash = null } = change
-  return { event_id: id, timestamp, device_id, operation, data_hash, bookmark, confirmed: false }
+  const { id, timestamp, device_id, operation, data_hash = null, base } = change
+  return { event_id: id, timestamp, device_id, operation, data_hash, bookmark, confirmed: false, base }
 }
 
 /** Applies a held delete. */

@@ -17,6 +17,10 @@ export interface Version {
   confirmed: boolean
   /** Of an edit made here: the fields that it changed, named as in `Conflict`. */
   changed?: readonly string[] | undefined
+  /** Of an edit made here that is not confirmed: the cursor up to which its maker had seen the service's changes. */
+  base?: number | undefined
+  /** What it, or a version before it, has replaced unseen, as the service told. */
+  overwritten?: components['schemas']['SyncEvent']['overwritten'] | undefined
 }
 
 /** Why the service did not take a change. It stored nothing of it. */
@@ -82,10 +86,10 @@ export interface Meta {
   readonly withdrawn?: Readonly<Record<string, string>>
   /** The sequence number (Unix ms) up to which the service's changes have been applied. */
   cursor: number
-  /** The sequence number (Unix ms) of the last change that a pull brought; the realtime channel does not move it. 0: none. */
-  pulled: number
-  /** The entity of a change that the service had at `pulled` or later, and must still have; empty if none is known. */
-  witness: string
+  /** The history of the service that the cursor belongs to: it is another one after a restore. Undefined: not known yet. */
+  epoch?: string
+  /** Whether the browser has emptied the store, and not everything was pulled again. What is known is then newer than the cursor. */
+  isIncomplete?: boolean
   /** What to add to this device's time to get the service's (ms). */
   clockOffset: number
   /** This device's time when it was last compared with the service's (Unix ms). Stores of version 1.1 lack it. */
