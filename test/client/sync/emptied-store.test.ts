@@ -190,6 +190,21 @@ t.test(
   },
 )
 
+t.test(
+  'signing out in a tab that was opened after the store was emptied asks about edits of the first one',
+  async (t) => {
+    const { person, userId, a } = await synced(t)
+    a.network.fate = down
+    await a.sync.put(bookmark('p', 'waits'))
+    await empty(userId)
+    const other = person.device('a', { store: indexedDbStore(userId) })
+    other.network.fate = down
+    await other.sync.start()
+    await until(() => shown(other).p === 'waits')
+    await t.rejects(other.sync.signOut(), new UnsentChangesError(1))
+  },
+)
+
 t.test('what another tab removes once it has filled the emptied store does not come back', async (t) => {
   const { person, userId, a } = await synced(t)
   a.network.fate = down

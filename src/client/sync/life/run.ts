@@ -130,8 +130,9 @@ export class Run {
   #hear(message: TabMessage): void {
     if (!this.#loaded || this.#ended.signal.aborted) return
     const { replica, status, tabs } = this.#engine
-    if (message.type === 'rows') {
-      const { ids, origin, conflicts } = message
+    // A tab that has just been opened knows nothing of what is left in this one alone, if the browser has emptied the store.
+    if (message.type === 'rows' || message.type === 'hello') {
+      const { ids, origin, conflicts } = message.type === 'rows' ? message : nothingNew
       replica.reload(ids, origin, conflicts).catch((error) => {
         if (!this.#ended.signal.aborted) status.fail(error)
       })
@@ -167,6 +168,8 @@ export class Run {
     for (const key of [keys.recordKey, keys.hashKey, keys.exportKey]) key.fill(0)
   }
 }
+
+const nothingNew = { ids: [], origin: 'remote', conflicts: [] } as const
 
 /** Browsers report when the network is lost and restored; Node does not. */
 function followNetwork({ network, disconnected, status }: Engine, signal: AbortSignal): void {
