@@ -1,4 +1,5 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { rmSync } from 'node:fs'
+import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { startPostgres } from '../servers/postgres.ts'
@@ -27,6 +28,7 @@ export interface Bench {
   raw: Worker
   /** A file or a `postgres:` URL for the raw driver. */
   rawDatabase: string
+  /** For files. It is removed at the end. */
   folder: string
   services: Services
   /** The number for a complete run, or the one that shows that the row works. */
@@ -44,17 +46,19 @@ export interface Bench {
 export async function openBench(options: Options, opened: AsyncDisposableStack): Promise<Bench> {
   const keep = <Part extends { close(): Promise<void> }>(part: Part): Part => opened.adopt(part, (it) => it.close())
   const folder = await mkdtemp(join(tmpdir(), 'ebs-bench-'))
-  opened.defer(() => rm(folder, { recursive: true, force: true }))
+  // Gigabytes, which must not stay when somebody presses Ctrl-C.
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }))
+  process.once('SIGINT', () => process.exit(130))
   const postgresUrl = options.postgres ? keep(await startPostgres()).url : undefined
   const rawDatabase = postgresUrl === undefined ? join(folder, 'raw.db') : await createDatabase(postgresUrl, 'raw')
   const [load, raw] = [keep(await startWorker()), keep(await startWorker())]
-  const services = openServices(undefined, postgresUrl, opened)
+  const services = openServices(undefined, postgresUrl, folder)
   const { before } = options
   const ours = {
     service: services,
-    ...(before !== undefined && { before: openServices(join(resolve(before), 'src/main.ts'), postgresUrl, opened) }),
+    ...(before !== undefined && { before: openServices(join(resolve(before), 'src/main.ts'), postgresUrl, folder) }),
   }
-  const peers = options.peers ? await findPeers() : {}
+  const peers = options.peers ? await findPeers(folder) : {}
   const startShared = (contender: Contender) => contender.prepare().then(startOn).then(keep)
   const ourServers = once(() => forEach(ours, startShared))
   const peerServers = once(() => forEach(peers, startShared))

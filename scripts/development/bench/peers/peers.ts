@@ -2,19 +2,16 @@ import type { Contender } from '../servers/server.ts'
 import { preparePocketbase } from './pocketbase.ts'
 import { preparePouchdb } from './pouchdb.ts'
 
-const peers: Record<string, Contender> = {
-  PocketBase: { prepare: preparePocketbase },
-  'PouchDB server': { prepare: preparePouchdb },
-}
+const peers = { PocketBase: preparePocketbase, 'PouchDB server': preparePouchdb }
 
-/** Those that can be built or installed here. */
-export async function findPeers(): Promise<Record<string, Contender>> {
+/** Those that can be built or installed here. Their data is in folders of `root`. */
+export async function findPeers(root: string): Promise<Record<string, Contender>> {
   const found: Record<string, Contender> = {}
-  for (const [name, peer] of Object.entries(peers)) {
+  for (const [name, prepare] of Object.entries(peers)) {
     try {
-      const { remove } = await peer.prepare()
+      const { remove } = await prepare(root)
       await remove()
-      found[name] = peer
+      found[name] = { prepare: () => prepare(root) }
     } catch (error) {
       console.error(`${name} is left out: ${(error as Error).message}`)
     }

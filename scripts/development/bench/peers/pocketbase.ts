@@ -1,7 +1,6 @@
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { freePort } from '../../servers/free-port.ts'
@@ -53,9 +52,9 @@ const bookmarks = {
 }
 const settings = { batch: { enabled: true, maxRequests: 10_000, timeout: 60 }, logs: { maxDays: 0 } }
 
-export async function preparePocketbase(): Promise<Prepared> {
+export async function preparePocketbase(root: string): Promise<Prepared> {
   const binary = await findBinary()
-  const folder = await mkdtemp(join(tmpdir(), 'ebs-pocketbase-'))
+  const folder = await mkdtemp(join(root, 'pocketbase-'))
   await run(binary, ['superuser', 'upsert', email, password, '--dir', folder])
   const restart = () => start(binary, folder)
   const server = await restart()

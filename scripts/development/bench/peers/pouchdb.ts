@@ -1,7 +1,6 @@
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { access, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { freePort } from '../../servers/free-port.ts'
@@ -22,9 +21,9 @@ const options = { mode: 'minimumForPouchDB', inMemoryConfig: true, logPath: fold
 express().use(pouchdb(PouchDB.defaults({ prefix: folder + '/' }), options)).listen(Number(port), '127.0.0.1')
 `
 
-export async function preparePouchdb(): Promise<Prepared> {
+export async function preparePouchdb(root: string): Promise<Prepared> {
   const main = await findProgram()
-  const folder = await mkdtemp(join(tmpdir(), 'ebs-pouchdb-'))
+  const folder = await mkdtemp(join(root, 'pouchdb-'))
   return { restart: () => start(main, folder), remove: () => rm(folder, { recursive: true, force: true }) }
 }
 

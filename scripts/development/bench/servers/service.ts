@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
 import { cp, mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { freePort } from '../../servers/free-port.ts'
 import { runService } from '../../servers/service.ts'
@@ -46,12 +45,8 @@ const settings = {
   SECRET_KEY: secretKey,
 }
 
-/** The service that `entry` starts, each on a copy of an empty database that it has made itself. */
-export function openServices(
-  entry: string | undefined,
-  postgresUrl: string | undefined,
-  opened: AsyncDisposableStack,
-): Services {
+/** The service that `entry` starts, each on a copy of an empty database that it has made itself, in a folder of `root`. */
+export function openServices(entry: string | undefined, postgresUrl: string | undefined, root: string): Services {
   let template: Promise<Place> | undefined
   return { prepare }
 
@@ -86,7 +81,6 @@ export function openServices(
 
   async function makeTemplate(): Promise<Place> {
     const place = await newPlace()
-    opened.defer(() => rm(place.folder, { recursive: true, force: true }))
     const { stop } = await run(place.env)
     await stop()
     return place
@@ -100,7 +94,7 @@ export function openServices(
   }
 
   async function newPlace(from?: Place): Promise<Place> {
-    const folder = await mkdtemp(join(tmpdir(), 'ebs-bench-'))
+    const folder = await mkdtemp(join(root, 'service-'))
     const env = { ...settings, DATA_DIR: folder }
     if (postgresUrl !== undefined) {
       const name = `bench-${randomBytes(6).toString('hex')}`
