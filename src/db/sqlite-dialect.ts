@@ -20,10 +20,15 @@ export class ServiceDialect extends SqliteDialect {
     this.#reader = reader
   }
 
-  /** SQLite has one writer, whose transaction is the lock: the clauses that lock rows on Postgres are left out. */
   override createQueryCompiler() {
     return new (class extends SqliteQueryCompiler {
+      /** SQLite has one writer, whose transaction is the lock: the clauses that lock rows on Postgres are left out. */
       protected override visitSelectModifier() {}
+
+      /** For a bare `?`, SQLite prepares a join again whenever it runs, in case another plan suits the value. */
+      protected override getCurrentParameterPlaceholder() {
+        return '+?'
+      }
     })()
   }
 

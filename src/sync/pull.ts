@@ -2,10 +2,11 @@ import { demandLogin } from '../auth/signed-in.ts'
 import type { Schemas } from '../contract/schemas.ts'
 import { listChangePage, partLimits } from '../db/changes.ts'
 import type { Database } from '../db/database.ts'
-import { findDevice, saveCursor } from '../db/devices.ts'
-import { hasPulledWinner, settleDevice } from '../db/rejections.ts'
+import { saveCursor } from '../db/devices.ts'
+import { type Progress, readProgress } from '../db/progress.ts'
+import { settleDevice } from '../db/rejections.ts'
 import { bytesOf } from '../db/rows.ts'
-import { findCounters, lockUser } from '../db/users.ts'
+import { lockUser } from '../db/users.ts'
 import { continueFrom } from '../protocol/cursor.ts'
 import { type Device, unknownDevice } from './device.ts'
 import { toSyncEvent } from './event.ts'
@@ -31,11 +32,13 @@ export async function* pull(
 ): AsyncGenerator<Schemas['PullResponse'], Schemas['PullResponse']> {
   const { database } = parts
   // What is written from now on is left to the next pull: a change of an entity that was sent would come twice.
-  const { last_stamp, epoch } = await findCounters(database.db, device.userId)
+  const progress = await readProgress(database.db, device.userId, device.deviceId)
+  const { last_stamp, epoch } = progress
   let [cursor, left, bytesLeft] = [continueFrom(since, last_stamp), limit, maxBytes]
   for (;;) {
     const limits = { rows: Math.min(left + 1, partLimits.rows), bytes: Math.min(bytesLeft, partLimits.bytes) }
-    const rows = await listChangePage(database.db, device.userId, cursor, limits, last_stamp)
+    const isBehind = cursor < last_stamp
+    const rows = isBehind ? await listChangePage(database.db, device.userId, cursor, limits, last_stamp) : []
     const bytes = bytesOf(rows)
     const sent = rows.slice(0, left)
     cursor = sent.at(-1)?.stamp ?? cursor
@@ -49,7 +52,7 @@ export async function* pull(
       continue
     }
     if (left === limit) cursor = last_stamp
-    if (device.deviceId !== unknownDevice) await keepCursor(parts, device, cursor)
+    if (device.deviceId !== unknownDevice) await keepCursor(parts, device, progress, cursor)
     parts.metrics.countPull(limit - left)
     return { changes, last_sync_timestamp: cursor, has_more, epoch }
   }
@@ -59,16 +62,18 @@ export async function* pull(
 async function keepCursor(
   { database, clock }: PullParts,
   { userId, loginId, deviceId }: Device,
+  before: Progress,
   cursor: number,
 ): Promise<void> {
   const now = clock()
-  const known = await findDevice(database.db, userId, deviceId)
-  const settles = await hasPulledWinner(database.db, userId, deviceId, cursor)
-  const fresh = known !== undefined && known.cursor === cursor && Math.abs(now - known.last_sync) < cursorAgeMs
-  if (fresh && !settles) return
+  const isKnown = before.last_sync !== null
+  const isFresh = before.cursor === cursor && Math.abs(now - (before.last_sync ?? 0)) < cursorAgeMs
+  // A device that has pulled the winner over its change knows that it lost.
+  const settles = before.first_winner !== null && before.first_winner <= cursor
+  if (isFresh && !settles) return
   await database.write(async (trx) => {
     // A push writes the same rows under the user's lock; without it, the two could lock in opposite orders.
-    if (!known || settles) await lockUser(trx, userId)
+    if (!isKnown || settles) await lockUser(trx, userId)
     await demandLogin(trx, loginId)
     if (settles) await settleDevice(trx, userId, deviceId, cursor)
     await saveCursor(trx, { user_id: userId, device_id: deviceId, cursor, last_sync: now })

@@ -91,7 +91,9 @@ async function replace(
   })
   await saveRecords(database, trx, rows)
   await database.removeCiphertexts(trx, user.id, replacements.flatMap(replacedData))
-  await database.settleEntities(trx, user.id, rows)
+  // Only what is stored can have beaten a change.
+  const known = replacements.flatMap(({ entity, stored }) => (stored ? [entity] : []))
+  await database.settleEntities(trx, user.id, known)
   const added = addedUsage(replacements)
   await saveCounters(trx, {
     id: user.id,

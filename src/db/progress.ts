@@ -1,0 +1,38 @@
+import type { Db } from './database.ts'
+import { type Placeholders, query } from './query.ts'
+
+/** How far a device has come, and how far there is to go: all that a pull must know when there is nothing new. */
+export interface Progress {
+  /** The user's newest sequence number, and the epoch that it belongs to. */
+  last_stamp: number
+  epoch: string
+  /** As in `devices`; null if the device is not known. */
+  cursor: number | null
+  last_sync: number | null
+  /** The first winner over one of the device's rejected changes. */
+  first_winner: number | null
+}
+
+export async function readProgress(db: Db, userId: string, deviceId: string): Promise<Progress> {
+  return progress.one(db, { userId, deviceId })
+}
+
+const progress = query((db, { userId, deviceId }: Placeholders<{ userId: string; deviceId: string }>) =>
+  db
+    .selectFrom('users')
+    .leftJoin('devices', (join) =>
+      join.onRef('devices.user_id', '=', 'users.id').on('devices.device_id', '=', deviceId),
+    )
+    .select(({ selectFrom }) => [
+      'last_stamp',
+      selectFrom('epoch').select('epoch.id').$asScalar().$notNull().as('epoch'),
+      'cursor',
+      'last_sync',
+      selectFrom('rejections')
+        .select(({ fn }) => fn.min('winner_stamp').as('first'))
+        .where('rejections.user_id', '=', userId)
+        .where('rejections.device_id', '=', deviceId)
+        .as('first_winner'),
+    ])
+    .where('users.id', '=', userId),
+)
