@@ -76,6 +76,7 @@ t.test('Push, pull and status reach the rows that they need by an index, and no 
     await during(() => ada.call('POST', '/api/v1/sync/pull', device)),
     [
       'ciphertexts (user_id=? AND stamp=?)',
+      'index of rejections (user_id=? AND device_id=?)',
       `index of rejections ${entity}`,
       'records (user_id=? AND stamp>? AND stamp<?)',
       'rejections (user_id=? AND device_id=? AND winner_stamp<?)',

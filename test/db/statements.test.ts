@@ -1,0 +1,114 @@
+import Sqlite from 'better-sqlite3'
+import pg from 'pg'
+import t, { type Test } from 'tap'
+import { buildApp } from '../support/app.ts'
+import { change } from '../support/changes.ts'
+import { isPostgres } from '../support/database-url.ts'
+
+/** What the database was given: each statement that it prepared, and each that it ran. */
+interface Given {
+  prepared: number
+  run: number
+}
+
+const counted = isPostgres ? countPostgres(t) : countSqlite(t)
+const { user, context } = await buildApp(t)
+// On Postgres, it has a connection of its own, and sends what it is given in its own time.
+context.pulse.publishChange = () => {}
+const ada = await user('ada')
+const content = { encrypted_data: 'data', data_hash: 'hash' }
+const device = { headers: { 'x-device-id': 'device-a' } }
+let made = 0
+const id = () => `made-${++made}`
+
+const push = (...changes: object[]) => ada.call('POST', '/api/v1/sync/push', { body: { changes }, ...device })
+const pull = (since: number, request = {}) => ada.call('POST', '/api/v1/sync/pull', { body: { since }, ...request })
+const several = <T>(of: () => T) => Array.from({ length: 100 }, of)
+
+const kept = several(() => ({ entity_id: id() }))
+await push(change({ entity_id: 'kept' }), ...kept.map(change))
+const last = (await pull(0, device)).body.last_sync_timestamp
+
+/** Each request, and how many statements it takes: with one more, somebody has to say why. */
+const operations: [name: string, send: () => Promise<unknown>, sqlite: number, postgres: number][] = [
+  ['pull of nothing new', () => pull(last), 2, 2],
+  ['pull of nothing new, by a device', () => pull(last, device), 2, 2],
+  ['pull of everything', () => pull(0), 3, 3],
+  ['get', () => ada.call('GET', '/api/v1/bookmarks/kept'), 2, 2],
+  ['list', () => ada.call('GET', '/api/v1/bookmarks'), 3, 3],
+  ['status', () => ada.call('GET', '/api/v1/sync/status', device), 4, 4],
+  ['create', () => ada.call('POST', '/api/v1/bookmarks', { body: content }), 11, 9],
+  ['update', () => ada.call('PUT', '/api/v1/bookmarks/kept', { body: content }), 13, 11],
+  ['push of 1', () => push(change({ entity_id: id() })), 12, 10],
+  ['push of 100', () => push(...several(() => change({ entity_id: id() }))), 309, 10],
+  ['push of 100 updates', () => push(...kept.map((key) => change({ ...key, timestamp: Date.now() }))), 410, 12],
+  [
+    'import of 100',
+    () => ada.call('POST', '/api/v1/sync/import', { body: { bookmarks: several(() => ({ id: id(), ...content })) } }),
+    308,
+    9,
+  ],
+]
+
+t.test('What requests ask of the database: nothing is prepared anew, and no more is run than is known', async (t) => {
+  const asked: Record<string, Given> = {}
+  for (const [name, send] of operations) asked[name] = await fewestOf(send)
+  const expected = operations.map(([name, , sqlite, postgres]) => [
+    name,
+    { prepared: 0, run: isPostgres ? postgres : sqlite },
+  ])
+  t.same(asked, Object.fromEntries(expected))
+})
+
+/** After a first request. What the service does by itself meanwhile would only add to a count. */
+async function fewestOf(send: () => Promise<unknown>): Promise<Given> {
+  await send()
+  const all: Given[] = []
+  for (let times = 0; times < 3; times++) {
+    const before = { ...counted }
+    await send()
+    all.push({ prepared: counted.prepared - before.prepared, run: counted.run - before.run })
+  }
+  const fewest = (count: keyof Given) => Math.min(...all.map((given) => given[count]))
+  return { prepared: fewest('prepared'), run: fewest('run') }
+}
+
+function countSqlite(t: Test): Given {
+  const given = { prepared: 0, run: 0 }
+  const { prepare } = Sqlite.prototype
+  t.teardown(() => {
+    Sqlite.prototype.prepare = prepare
+  })
+  Sqlite.prototype.prepare = function (this: Sqlite.Database, sql: string) {
+    given.prepared++
+    const statement = prepare.call(this, sql)
+    for (const method of ['all', 'get', 'run'] as const) {
+      const run = statement[method] as (...values: unknown[]) => never
+      statement[method] = (...values: unknown[]) => {
+        given.run++
+        return run.apply(statement, values)
+      }
+    }
+    return statement
+  } as typeof prepare
+  return given
+}
+
+/** What a connection sends: `query` is a statement without values, such as `begin`, which is never prepared. */
+function countPostgres(t: Test): Given {
+  const given = { prepared: 0, run: 0 }
+  const connection = pg.Connection.prototype
+  const { parse, bind, query } = connection
+  t.teardown(() => Object.assign(connection, { parse, bind, query }))
+  const counting = <Send extends (...values: never[]) => unknown>(send: Send, count: keyof Given) =>
+    function (this: pg.Connection, ...values: Parameters<Send>) {
+      given[count]++
+      return send.apply(this, values)
+    }
+  Object.assign(connection, {
+    parse: counting(parse, 'prepared'),
+    bind: counting(bind, 'run'),
+    query: counting(query, 'run'),
+  })
+  return given
+}
