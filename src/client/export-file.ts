@@ -4,7 +4,7 @@ import { openChunks } from './export-file/chunks.ts'
 import type { ExportFile } from './export-file/cut.ts'
 import { ExportJson } from './export-file/json.ts'
 import type { Keys } from './keys.ts'
-import { decryptBookmark, type StoredRecord } from './record.ts'
+import { decryptBookmarkAside, type StoredRecord } from './record.ts'
 
 /** What opens an export file. */
 export interface ExportKeys {
@@ -49,7 +49,7 @@ export async function* streamExport(
 ): AsyncGenerator<PlaintextBookmark, ExportSummary, undefined> {
   const json = new ExportJson()
   for await (const chunk of openChunks(file, exportKey)) {
-    for (const element of json.push(chunk)) yield decryptBookmark(keys, asRecord(element))
+    for (const element of json.push(chunk)) yield decryptBookmarkAside(keys, asRecord(element))
   }
   return json.end()
 }

@@ -1,0 +1,26 @@
+type Bytes = Uint8Array<ArrayBuffer>
+
+interface Decipher {
+  setAAD(associatedData: Uint8Array, options: { plaintextLength: number }): void
+  setAuthTag(tag: Uint8Array): void
+  update(ciphertext: Uint8Array): Bytes
+  /** @throws the tag does not match */
+  final(): void
+}
+
+export interface NodeCrypto {
+  hash(algorithm: 'sha256', bytes: Bytes, as: 'buffer'): Uint8Array
+  createDecipheriv(
+    cipher: 'chacha20-poly1305',
+    key: Uint8Array,
+    nonce: Uint8Array,
+    options: { authTagLength: number },
+  ): Decipher
+}
+
+interface NodePlatform {
+  process?: { getBuiltinModule?(name: 'node:crypto'): NodeCrypto }
+}
+
+/** Node's own module, loaded so that bundlers for browsers do not include it. Undefined elsewhere. */
+export const nodeCrypto = (globalThis as NodePlatform).process?.getBuiltinModule?.('node:crypto')
