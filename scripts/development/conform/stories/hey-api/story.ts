@@ -5,8 +5,11 @@ import {
   type Change,
   createBookmark,
   createExport,
+  deleteBookmark,
   downloadExport,
   getBookmark,
+  getSession,
+  getSyncStatus,
   importBookmarks,
   listBookmarks,
   listExports,
@@ -90,6 +93,15 @@ assert.equal(finished.bookmark_count, 3)
 const { data: file } = await downloadExport({ path: { id: finished.id }, throwOnError, parseAs: 'blob' })
 assert.equal(file.size, finished.size_bytes)
 assert.equal(await file.slice(0, 5).text(), 'EBSX\u0001')
+
+// Delete, and look at the status and the session.
+const { data: deleted } = await deleteBookmark({ path: { id: 'three' }, throwOnError })
+assert.equal(deleted.success, true)
+const { data: status } = await getSyncStatus({ throwOnError })
+assert.equal(status.total_bookmarks, 2)
+assert.ok(status.last_sync >= now - 60_000)
+const { data: session } = await getSession({ throwOnError })
+assert.deepEqual([session.authenticated, session.user.user_id], [true, status.user_id])
 
 // An error.
 const { response, error } = await getBookmark({ path: { id: 'nothing' } })

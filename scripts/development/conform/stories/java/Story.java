@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.openapitools.client.ApiClient;
 import org.openapitools.client.ApiException;
+import org.openapitools.client.api.AuthApi;
 import org.openapitools.client.api.BookmarksApi;
 import org.openapitools.client.api.ExportsApi;
 import org.openapitools.client.api.SyncApi;
@@ -73,6 +74,14 @@ class Story {
     try (InputStream stream = Files.newInputStream(file.toPath())) {
       is(new String(stream.readNBytes(5)), "EBSX\u0001");
     }
+
+    // Delete, and look at the status and the session.
+    is(bookmarks.deleteBookmark("three", laptop).getSuccess(), true);
+    var status = sync.getSyncStatus(laptop);
+    is(status.getTotalBookmarks(), 2);
+    is(status.getLastSync() >= now - 60_000, true);
+    var user = new AuthApi(service).getSession().getUser();
+    is(user.getUserId(), status.getUserId());
 
     // An error.
     try {

@@ -1,4 +1,5 @@
 import okhttp3.OkHttpClient
+import org.openapitools.client.apis.AuthApi
 import org.openapitools.client.apis.BookmarksApi
 import org.openapitools.client.apis.ExportsApi
 import org.openapitools.client.apis.SyncApi
@@ -66,6 +67,13 @@ fun main() {
     val file = exports.downloadExport(export.id)
     require(file.length() == export.sizeBytes)
     require(file.inputStream().use { String(it.readNBytes(5)) } == "EBSX\u0001")
+
+    // Delete, and look at the status and the session.
+    require(bookmarks.deleteBookmark("three", laptop).success)
+    val status = sync.getSyncStatus(laptop)
+    require(status.totalBookmarks.toInt() == 2)
+    require(status.lastSync >= now - 60_000)
+    require(AuthApi(baseUrl, http).getSession().user.userId == status.userId)
 
     // An error.
     val error = runCatching { bookmarks.getBookmark("nothing") }.exceptionOrNull() as ClientException

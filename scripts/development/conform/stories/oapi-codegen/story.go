@@ -97,6 +97,18 @@ func main() {
 	is(len(file.Body), *finished.SizeBytes)
 	is(string(file.Body[:5]), "EBSX\x01")
 
+	// Delete, and look at the status and the session.
+	deleted, err := service.DeleteBookmarkWithResponse(ctx, "three", &api.DeleteBookmarkParams{XDeviceId: &laptop})
+	must(err)
+	is(deleted.JSON200.Success, true)
+	status, err := service.GetSyncStatusWithResponse(ctx, &api.GetSyncStatusParams{XDeviceId: &laptop})
+	must(err)
+	is(status.JSON200.TotalBookmarks, 2)
+	is(status.JSON200.LastSync >= now-60_000, true)
+	session, err := service.GetSessionWithResponse(ctx)
+	must(err)
+	is(session.JSON200.User.UserId, status.JSON200.UserId)
+
 	// An error.
 	nothing, err := service.GetBookmarkWithResponse(ctx, "nothing")
 	must(err)

@@ -4,9 +4,10 @@ import os
 import time
 
 from client import Client
-from client.api.bookmarks import create_bookmark, get_bookmark, list_bookmarks
+from client.api.auth import get_session
+from client.api.bookmarks import create_bookmark, delete_bookmark, get_bookmark, list_bookmarks
 from client.api.exports import create_export, download_export, list_exports
-from client.api.sync import import_bookmarks, pull_changes, push_changes
+from client.api.sync import get_sync_status, import_bookmarks, pull_changes, push_changes
 from client.models import Change, EntityType, ExportStatus, ImportBookmark, ImportRequest
 from client.models import NewBookmark, Operation, PullRequest, PushRequest
 
@@ -62,6 +63,12 @@ assert export.bookmark_count == 3
 file = download_export.sync(export.id, client=service).payload.read()
 assert len(file) == export.size_bytes
 assert file[:5] == b"EBSX\x01"
+
+# Delete, and look at the status and the session.
+assert delete_bookmark.sync("three", **laptop).success
+status = get_sync_status.sync(**laptop)
+assert status.total_bookmarks == 2 and status.last_sync >= now - 60_000
+assert get_session.sync(client=service).user.user_id == status.user_id
 
 # An error.
 nothing = get_bookmark.sync_detailed("nothing", client=service)

@@ -5,8 +5,11 @@ import {
   type Change,
   createBookmark,
   createExport,
+  deleteBookmark,
   downloadExport,
   getBookmark,
+  getSession,
+  getSyncStatus,
   importBookmarks,
   listBookmarks,
   listExports,
@@ -90,6 +93,18 @@ const file = await downloadExport(finished.id)
 assert(file.status === 200)
 assert.equal(file.data.size, finished.size_bytes)
 assert.equal(await file.data.slice(0, 5).text(), 'EBSX\u0001')
+
+// Delete, and look at the status and the session.
+const deleted = await deleteBookmark('three')
+assert(deleted.status === 200)
+assert.equal(deleted.data.success, true)
+const status = await getSyncStatus()
+assert(status.status === 200)
+assert.equal(status.data.total_bookmarks, 2)
+assert(status.data.last_sync >= now - 60_000)
+const session = await getSession()
+assert(session.status === 200)
+assert.deepEqual([session.data.authenticated, session.data.user.user_id], [true, status.data.user_id])
 
 // An error.
 const nothing = await getBookmark('nothing')

@@ -1,12 +1,22 @@
 /** The story of ../README.md with the client that openapi-generator's typescript-fetch generates. */
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { BookmarksApi, type Change, Configuration, ExportsApi, ResponseError, SyncApi, type SyncEvent } from './client'
+import {
+  AuthApi,
+  BookmarksApi,
+  type Change,
+  Configuration,
+  ExportsApi,
+  ResponseError,
+  SyncApi,
+  type SyncEvent,
+} from './client'
 
 const configuration = new Configuration({
   basePath: process.env.BASE_URL ?? '',
   headers: { cookie: `service_session=${process.env.SESSION}` },
 })
+const auth = new AuthApi(configuration)
 const bookmarks = new BookmarksApi(configuration)
 const sync = new SyncApi(configuration)
 const exports = new ExportsApi(configuration)
@@ -82,6 +92,15 @@ assert.equal(finished.bookmarkCount, 3)
 const file = await exports.downloadExport({ id: finished.id })
 assert.equal(file.size, finished.sizeBytes)
 assert.equal(await file.slice(0, 5).text(), 'EBSX\u0001')
+
+// Delete, and look at the status and the session.
+const deleted = await bookmarks.deleteBookmark({ id: 'three', xDeviceId })
+assert.equal(deleted.success, true)
+const status = await sync.getSyncStatus({ xDeviceId })
+assert.equal(status.totalBookmarks, 2)
+assert(status.lastSync >= now - 60_000)
+const session = await auth.getSession()
+assert.deepEqual([session.authenticated, session.user.userId], [true, status.userId])
 
 // An error.
 const error = await bookmarks.getBookmark({ id: 'nothing' }).catch((reason: unknown) => reason)

@@ -1,7 +1,7 @@
 //! The story of ../../README.md with the client that openapi-generator's rust generates.
 
 use client::apis::configuration::Configuration;
-use client::apis::{bookmarks_api, exports_api, sync_api, Error};
+use client::apis::{auth_api, bookmarks_api, exports_api, sync_api, Error};
 use client::models::*;
 use reqwest::header::{HeaderMap, COOKIE};
 use std::io::Read;
@@ -77,6 +77,13 @@ fn main() -> Outcome<()> {
     exports_api::download_export(&service, &export.id, None, None)?.read_to_end(&mut file)?;
     assert_eq!(Some(file.len() as i64), export.size_bytes);
     assert_eq!(&file[..5], b"EBSX\x01");
+
+    // Delete, and look at the status and the session.
+    assert!(bookmarks_api::delete_bookmark(&service, "three", LAPTOP)?.success);
+    let status = sync_api::get_sync_status(&service, LAPTOP)?;
+    assert_eq!(status.total_bookmarks, 2);
+    assert!(status.last_sync >= now - 60_000);
+    assert_eq!(auth_api::get_session(&service)?.user.user_id, status.user_id);
 
     // An error.
     match bookmarks_api::get_bookmark(&service, "nothing") {
