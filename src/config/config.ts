@@ -26,6 +26,7 @@ export function readConfig(env: Env) {
     adminPort: optional(env, 'ADMIN_PORT') === undefined ? undefined : integer(env, 'ADMIN_PORT', 0, 1, 65535),
     dataDir,
     databaseUrl: databaseUrl(env, dataDir),
+    databasePoolSize: integer(env, 'DATABASE_POOL_SIZE', 20, 5, 1000),
     exportsDir: text(env, 'EXPORTS_DIR', join(dataDir, 'exports')),
     s3: s3(env),
     secretKeys: secretKeys(env, environment),

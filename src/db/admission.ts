@@ -1,8 +1,8 @@
 import { ServiceError } from '../contract/errors.ts'
 import { createFairQueue } from './fair-queue.ts'
 
-/** Of the pool's 20 connections. The others are for reads, which wait for nobody's lock, and for the service itself. */
-const maxWrites = 12
+/** Of the pool's connections. The others are for reads, which wait for nobody's lock, and for the service itself. */
+const writesShare = 0.6
 /** One that commits, and one that gets the lock after it. More would only hold connections that others could use. */
 const maxWritesOfOwner = 2
 /** By then, callers have given up or will soon. */
@@ -15,7 +15,8 @@ export interface Admission {
 }
 
 /** Writes wait here for their turn, not in the pool: there, those that wait for one row's lock would hold all of it. */
-export function createAdmission(): Admission {
+export function createAdmission(connections: number): Admission {
+  const maxWrites = Math.floor(connections * writesShare)
   const queue = createFairQueue<{ begin(): boolean }>()
   const writing = new Map<string, number>()
   let writes = 0

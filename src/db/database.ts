@@ -22,6 +22,8 @@ export interface Database {
   write<T>(work: (trx: Trx) => Promise<T>, owner?: string): Promise<T>
   /** Runs `work`, unless another instance is running what has the same name. */
   exclusively(name: string, work: () => Promise<void>): Promise<void>
+  /** Writes something that nobody reads, apart from what waits for a connection. Resolves to the database's time (Unix ms). */
+  probe(): Promise<number>
   /** The database's clock (Unix ms) as part of a query: all instances share it, even if their own clocks differ. */
   now: RawBuilder<number>
   /** The stored versions of the given entities, in the same order; undefined for unknown ones. */

@@ -7,10 +7,10 @@ import { migrationsWith } from './migrations/index.ts'
 import { openPostgres } from './postgres.ts'
 import { openSqlite } from './sqlite.ts'
 
-/** The only place where the dialect is chosen. */
-export async function openDatabase(url: string, log: FastifyBaseLogger): Promise<Database> {
+/** The only place where the dialect is chosen. `poolSize` is for Postgres. */
+export async function openDatabase(url: string, log: FastifyBaseLogger, poolSize = 20): Promise<Database> {
   const isSqlite = url.startsWith('sqlite:')
-  const database = isSqlite ? await openSqlite(url.slice('sqlite:'.length)) : openPostgres(url, log)
+  const database = isSqlite ? await openSqlite(url.slice('sqlite:'.length)) : openPostgres(url, log, poolSize)
   try {
     await migrate(database.db, migrationsWith(isSqlite ? 'text' : 'text collate "C"'))
     await beginEpochOfCopy(database)

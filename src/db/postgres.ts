@@ -5,10 +5,10 @@ import { ConfigError } from '../config/values.ts'
 import { createAdmission } from './admission.ts'
 import { postgresBatches } from './batches-postgres.ts'
 import type { Database } from './database.ts'
+import { beat } from './heartbeat.ts'
 import { preparedName } from './query.ts'
 import type { Schema } from './schema.ts'
 
-const connections = 20
 const int8 = 20
 /** A deadlock or a conflict between transactions: the database has rolled back, so the write is retried. */
 const transient = new Set(['40001', '40P01'])
@@ -16,27 +16,16 @@ const attempts = 3
 /** Settings of synchronous_commit with which a commit is on disk, and on that of the synchronous standbys, if any. */
 const durable = new Set(['on', 'remote_apply'])
 
-export function openPostgres(url: string, log: FastifyBaseLogger): Database {
-  const pool = new pg.Pool({
-    connectionString: url,
-    max: connections,
-    connectionTimeoutMillis: 5_000,
-    statement_timeout: 30_000,
-    idle_in_transaction_session_timeout: 15_000,
-    keepAlive: true,
-    application_name: 'encrypted-bookmark-sync',
-    types: { getTypeParser: readNumbers },
-    onConnect: ensureDurable,
-  })
-  // A broken connection is replaced, and its query fails. Without listeners, idle or in use, it would end the process.
-  pool.on('error', (err) => log.warn({ err }, 'a database connection was lost'))
-  pool.on('connect', (client) => {
-    client.on('error', () => {})
-    keepPrepared(client)
-  })
+export function openPostgres(url: string, log: FastifyBaseLogger, connections = 20): Database {
+  const pool = openPool(url, log, { max: connections, query_timeout: 35_000 })
   const db = new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) })
+  // A probe waits neither for connections in use nor for one that hears nothing any more.
+  const probing = new Kysely<Schema>({
+    dialect: new PostgresDialect({ pool: openPool(url, log, { max: 1, query_timeout: 5_000 }) }),
+  })
+  const now = sql<number>`(extract(epoch from clock_timestamp()) * 1000)::bigint`
 
-  const admission = createAdmission()
+  const admission = createAdmission(connections)
 
   const transact: Database['write'] = async (work) => {
     for (let attempt = 1; ; attempt += 1) {
@@ -66,7 +55,8 @@ export function openPostgres(url: string, log: FastifyBaseLogger): Database {
           await sql`select pg_advisory_unlock(${key})`.execute(connection)
         }
       }),
-    now: sql`(extract(epoch from clock_timestamp()) * 1000)::bigint`,
+    probe: () => beat(probing, now),
+    now,
     ...postgresBatches,
     isUnavailable,
     load: () => ({
@@ -74,18 +64,56 @@ export function openPostgres(url: string, log: FastifyBaseLogger): Database {
       idle: pool.idleCount,
       waiting: pool.waitingCount + admission.waiting(),
     }),
-    close: () => db.destroy(),
+    async close() {
+      await probing.destroy()
+      await db.destroy()
+    },
   }
 }
 
-/** From its first use on, a connection keeps each query of db/query.ts prepared. */
-function keepPrepared(client: pg.PoolClient): void {
-  const query = client.query.bind(client) as (text: unknown, ...rest: unknown[]) => unknown
-  const prepared = (text: unknown, ...rest: unknown[]) => {
+/** The limits on the server end what takes too long; `query_timeout` is for a connection over which nothing comes any more. */
+function openPool(url: string, log: FastifyBaseLogger, size: Pick<pg.PoolConfig, 'max' | 'query_timeout'>): pg.Pool {
+  const pool = new pg.Pool({
+    ...size,
+    connectionString: url,
+    connectionTimeoutMillis: 5_000,
+    statement_timeout: 30_000,
+    lock_timeout: 15_000,
+    idle_in_transaction_session_timeout: 15_000,
+    keepAlive: true,
+    application_name: 'encrypted-bookmark-sync',
+    types: { getTypeParser: readNumbers },
+    onConnect: ensureDurable,
+  })
+  // A broken connection is replaced, and its query fails. Without listeners, idle or in use, it would end the process.
+  pool.on('error', (err) => log.warn({ err }, 'a database connection was lost'))
+  pool.on('connect', (client) => {
+    client.on('error', () => {})
+    prepareClient(client)
+  })
+  return pool
+}
+
+/** From its first use on, a connection keeps each query of db/query.ts prepared. After a failure for good it is closed. */
+function prepareClient(client: pg.PoolClient): void {
+  const query = client.query.bind(client) as (text: unknown, ...rest: unknown[]) => Promise<unknown>
+  const prepared = async (text: unknown, ...rest: unknown[]) => {
     const name = typeof text === 'string' ? preparedName(text) : undefined
-    return query(name === undefined ? text : { name, text }, ...rest)
+    try {
+      return await query(name === undefined ? text : { name, text }, ...rest)
+    } catch (error) {
+      if (isLasting(error)) void client.end().catch(() => {})
+      throw error
+    }
   }
   client.query = prepared as typeof client.query
+}
+
+const readOnly = '25006'
+
+/** The server became a standby, which the next connection may not reach, or the connection is dead. */
+function isLasting(error: unknown): boolean {
+  return (error as { code?: string }).code === readOnly || (error as Error).message === 'Query read timeout'
 }
 
 /** The server, the role or the URL may have set that a commit does not wait for the disk. */
@@ -103,14 +131,19 @@ function readNumbers(oid: number, format?: 'text' | 'binary') {
   return oid === int8 ? Number : pg.types.getTypeParser(oid, format as 'text')
 }
 
-/** No connection, a broken one, a database that is starting, stopping or full, or a statement that took too long. */
+/** No connection, a broken one, a database that is starting, stopping, full or read-only, or a statement that took too long. */
 function isUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const { code = '' } = error as NodeJS.ErrnoException
-  if (/^(08|53|57|58|25P0|40)/.test(code) || /^E(CONN|TIMEDOUT|PIPE|HOST|NET|AI_AGAIN)|^ENOTFOUND/.test(code))
+  if (
+    /^(08|53|57|58|25P0|25006|40|55P03)/.test(code) ||
+    /^E(CONN|TIMEDOUT|PIPE|HOST|NET|AI_AGAIN)|^ENOTFOUND/.test(code)
+  )
     return true
   return (
     code === '' &&
-    /connection (terminated|ended|error)|timeout exceeded when trying to connect|client was closed/i.test(error.message)
+    /connection (terminated|ended|error)|timeout exceeded when trying to connect|query read timeout|client was closed|connection has been discarded/i.test(
+      error.message,
+    )
   )
 }

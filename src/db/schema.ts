@@ -14,6 +14,7 @@ export interface Schema {
   exports: ExportsTable
   keyrings: KeyringsTable
   epoch: EpochTable
+  heartbeat: HeartbeatTable
 }
 
 interface UsersTable {
@@ -145,4 +146,10 @@ interface EpochTable {
   id: string
   /** 1 in a copy that nothing has been started on yet: its first start begins a new epoch. */
   restored: Generated<number>
+}
+
+/** One row. */
+interface HeartbeatTable {
+  /** When an instance last probed the database, by its clock (Unix ms). */
+  at: number
 }

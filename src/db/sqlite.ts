@@ -6,6 +6,7 @@ import { ConfigError } from '../config/values.ts'
 import { sqliteBatches } from './batches-sqlite.ts'
 import type { Database } from './database.ts'
 import { groupCommit } from './group-commit.ts'
+import { beat } from './heartbeat.ts'
 import type { Schema } from './schema.ts'
 import { type Connection, ServiceDialect } from './sqlite-dialect.ts'
 
@@ -18,12 +19,15 @@ export async function openSqlite(path: string): Promise<Database> {
   const reader = memoized(openReader(path))
   const db = new Kysely<Schema>({ dialect: new ServiceDialect(memoized(sqlite), reader) })
   const bulk = new Kysely<Schema>({ dialect: new SqliteDialect({ database: reader }) })
+  const now = sql<number>`cast(unixepoch('subsec') * 1000 as integer)`
+  const commits = groupCommit(db)
   return {
     db,
     bulk,
-    ...groupCommit(db),
+    ...commits,
+    probe: () => commits.write((trx) => beat(trx, now)),
     exclusively: (_, work) => work(),
-    now: sql`cast(unixepoch('subsec') * 1000 as integer)`,
+    now,
     ...sqliteBatches,
     isUnavailable: (error) =>
       error instanceof Sqlite.SqliteError &&

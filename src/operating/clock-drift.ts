@@ -5,17 +5,23 @@ import type { Database } from '../db/database.ts'
 /** Machines that synchronize their clocks differ by far less. Beyond this, what expires would be removed too early. */
 export const maxDriftMs = 60_000
 
-type Clocked = Pick<Database, 'db' | 'now'>
-
 /** How far this machine's clock is ahead of the database's, which all instances share. */
-export async function readDriftMs({ db, now }: Clocked): Promise<number> {
+export async function readDriftMs({ db, now }: Pick<Database, 'db' | 'now'>): Promise<number> {
+  return measureDriftMs(async () => {
+    const { rows } = await sql<{ at: number }>`select ${now} as at`.execute(db)
+    return Number(rows[0]?.at)
+  })
+}
+
+/** @param readTime resolves to the database's time (Unix ms) */
+export async function measureDriftMs(readTime: () => Promise<number>): Promise<number> {
   const askedAt = Date.now()
-  const { rows } = await sql<{ at: number }>`select ${now} as at`.execute(db)
-  return Math.round((askedAt + Date.now()) / 2 - Number(rows[0]?.at))
+  const there = await readTime()
+  return Math.round((askedAt + Date.now()) / 2 - there)
 }
 
 /** A wrong clock at the start would end everybody's sessions, or remove them. */
-export async function demandSameTime(database: Clocked): Promise<void> {
+export async function demandSameTime(database: Pick<Database, 'db' | 'now'>): Promise<void> {
   const driftMs = await readDriftMs(database)
   if (Math.abs(driftMs) > maxDriftMs) {
     throw new ConfigError(`DATABASE_URL: ${describeDrift(driftMs)}; synchronize both clocks`)

@@ -4,7 +4,7 @@ import type { Schemas } from '../contract/schemas.ts'
 import type { Database } from '../db/database.ts'
 import type { ObjectStore } from '../objects/store.ts'
 import type { Provider } from '../provider/provider.ts'
-import { describeDrift, maxDriftMs, readDriftMs } from './clock-drift.ts'
+import { describeDrift, maxDriftMs, measureDriftMs } from './clock-drift.ts'
 
 type Status = Schemas['Health']['status']
 type Component = 'database' | 'objects' | 'provider'
@@ -22,14 +22,14 @@ export interface Health {
 }
 
 interface Parts {
-  database: Pick<Database, 'db' | 'now'>
+  database: Pick<Database, 'probe'>
   objects: Pick<ObjectStore, 'probe'>
   provider: Pick<Provider, 'probe'>
   log: FastifyBaseLogger
 }
 
 /** Load balancers depend on the database's state, so it is probed often; the others are probed over the network. */
-const everyMs: Record<Component, number> = { database: 1_000, objects: 30_000, provider: 30_000 }
+const everyMs: Record<Component, number> = { database: 2_000, objects: 30_000, provider: 30_000 }
 const whileFailingMs = 2_000
 const names: Record<Component, string> = {
   database: 'the database',
@@ -46,7 +46,7 @@ export function startHealth({ database, objects, provider, log }: Parts): Health
 
   async function probeDatabase(): Promise<void> {
     const before = driftMs
-    driftMs = await readDriftMs(database)
+    driftMs = await measureDriftMs(() => database.probe())
     const [was, is] = [before, driftMs].map((drift) => Math.abs(drift) > maxDriftMs)
     if (is && !was) log.error(`${describeDrift(driftMs)}: synchronize both clocks; until then nothing is swept`)
     if (was && !is) log.info('the clocks of this machine and the database agree again')

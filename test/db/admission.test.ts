@@ -5,7 +5,7 @@ import { createAdmission } from '../../src/db/admission.ts'
 t.test('A write that waits 10 s for its turn is refused at once, and its turn passes on', async (t) => {
   mock.timers.enable({ apis: ['setTimeout'] })
   t.teardown(() => mock.timers.reset())
-  const { run } = createAdmission()
+  const { run } = createAdmission(20)
   const stuck = Promise.withResolvers<void>()
   const done: string[] = []
   const write = (owner: string, name: string, until = Promise.resolve()) =>

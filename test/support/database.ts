@@ -62,20 +62,22 @@ export function diskError(): Error {
 
 /** Makes every query fail from now on; returns a function that repairs it. */
 export function breakDatabase({ database }: Context, error: () => Error = diskError): () => void {
-  const { db, write } = database
+  const { db, write, probe } = database
   const fail = () => {
     throw error()
   }
   database.db = new Proxy(db, { get: () => fail })
   database.write = async () => fail()
-  return () => Object.assign(database, { db, write })
+  database.probe = async () => fail()
+  return () => Object.assign(database, { db, write, probe })
 }
 
 /** Makes every transaction fail from now on; stored data can still be read. */
 export function breakWrites({ database }: Context, error: () => Error = diskError): () => void {
-  const { write } = database
+  const { write, probe } = database
   database.write = () => Promise.reject(error())
-  return () => Object.assign(database, { write })
+  database.probe = () => Promise.reject(error())
+  return () => Object.assign(database, { write, probe })
 }
 
 /** Makes every query outside a transaction fail from now on if it begins with this table. */

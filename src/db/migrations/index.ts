@@ -7,6 +7,7 @@ import { rejections } from './0005-rejections.ts'
 import { sweeps } from './0006-sweeps.ts'
 import { signIns } from './0007-sign-ins.ts'
 import { epoch } from './0008-epoch.ts'
+import { heartbeat } from './0009-heartbeat.ts'
 
 /** Applied in order of their names; a released one never changes. `text` is a column type that compares by bytes. */
 export function migrationsWith(text: Text): Record<string, Migration> {
@@ -19,5 +20,6 @@ export function migrationsWith(text: Text): Record<string, Migration> {
     '0006-sweeps': sweeps,
     '0007-sign-ins': signIns(text),
     '0008-epoch': epoch(text),
+    '0009-heartbeat': heartbeat,
   }
 }
