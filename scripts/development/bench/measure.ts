@@ -3,11 +3,11 @@ import { parseArgs } from 'node:util'
 import { openBench } from './open.ts'
 import { aboutRun, printResult, writeReport } from './report.ts'
 import { playRow, type Result } from './rounds.ts'
+import type { Line, Row } from './row.ts'
 import { rows } from './rows.ts'
 
 const results = fileURLToPath(new URL('../../../dist/bench/', import.meta.url))
 const usage = `usage: npm run bench -- [ROW…] [OPTION…]
-rows: ${Object.keys(rows).join(', ')}
   --postgres       on a Postgres that is started for it, instead of SQLite
   --rounds N       how often each is measured, 5 unless told
   --peers          measures PocketBase and the PouchDB server, too, where Go and npm can get them
@@ -15,7 +15,16 @@ rows: ${Object.keys(rows).join(', ')}
   --quick          small numbers, which show that a row works
   --strict         status 1 if a target is missed
   --out FOLDER     where bench.json and bench.md are written, dist/bench unless told
-npm run bench -- page | first-sync | hostile: see the README`
+npm run bench -- page | first-sync | hostile: see the README
+
+rows, and the limit that each is compared with:
+${Object.entries(rows).map(describe).join('\n')}`
+
+function describe([name, { lines }]: [string, Row]): string {
+  const [first, ...others] = Object.values(lines) as [Line, ...Line[]]
+  const more = others.length === 0 ? '' : `, and ${others.length} more`
+  return `  ${name.padEnd(19)}${first.work}${more}\n${' '.repeat(21)}(${first.limit})`
+}
 
 /** Measures all rows, or the named ones. Returns the exit status. */
 export async function measureRows(args: string[]): Promise<number> {

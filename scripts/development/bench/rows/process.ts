@@ -14,7 +14,7 @@ export const memory: Row = {
   lines: {
     idle: { work: 'memory of the process, idle', limit: bareApp, unit: 'MiB', target: { figureAtMost: 100 } },
     peak: {
-      work: 'the same at its highest, during pushes, pulls and creates',
+      work: 'memory of the process, at its highest during pushes, pulls and creates',
       limit: 'none, as the bound is in MiB',
       unit: 'MiB',
       target: { figureAtMost: 200 },

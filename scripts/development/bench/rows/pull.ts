@@ -1,4 +1,4 @@
-import type { Row } from '../row.ts'
+import type { Line, Row } from '../row.ts'
 import { startBareApp } from '../servers/bare.ts'
 import type { Server } from '../servers/server.ts'
 import type { Account } from '../worker/apis/api.ts'
@@ -33,20 +33,28 @@ export const pull: Row = {
   },
 }
 
-export const emptyPull = pullOfNothing('empty-pull', 'pull of nothing new, 32 connections', 0.33, {})
-export const emptyPullDevice = pullOfNothing('empty-pull-device', 'the same with a device id', 0.28, {
-  'x-device-id': 'phone',
+export const emptyPull = pullOfNothing('empty-pull', {
+  work: 'pull of nothing new, 32 connections',
+  target: { atLeast: 0.33 },
+})
+export const emptyPullDevice = pullOfNothing('empty-pull-device', {
+  work: 'pull of nothing new with a device id, 32 connections',
+  target: { atLeast: 0.28 },
+  device: { 'x-device-id': 'phone' },
 })
 
-function pullOfNothing(line: string, work: string, atLeast: number, headers: Record<string, string>): Row {
+function pullOfNothing(
+  line: string,
+  { device, ...about }: Pick<Line, 'work' | 'target'> & { device?: Record<string, string> },
+): Row {
   return {
-    lines: { [line]: { work, limit: bareRoute, unit: 'requests/s', target: { atLeast } } },
+    lines: { [line]: { limit: bareRoute, unit: 'requests/s', ...about } },
     async open(bench, opened) {
       const bare = opened.adopt(await startBareApp(bench.rawDatabase), (it) => it.close())
       const times = { connections: 32, ms: bench.size(2_000, 200) }
       const measure = async (server: Server) => {
         const account = await server.newUser()
-        const own = { ...account, headers: { ...account.headers, ...headers } }
+        const own = { ...account, headers: { ...account.headers, ...device } }
         return { [line]: await bench.load.run('pullNothing', own, times) }
       }
       return { ...(await bench.onServers(measure)), limit: () => measure(bare) }
