@@ -96,7 +96,7 @@ export interface components {
             type: "error";
             /**
              * @description A sentence. For a rejected change, it names the entity.
-             * @example bookmark 0199f6a0-1c00-7000-8000-000000000002: The version of 1763700000123 by phone-2c is newer
+             * @example bookmark 0199f6a0-1c00-7000-8000-000000000002: Last write wins: the version of 1763700000123 by phone-2c is newer
              */
             error: string;
         };
@@ -133,7 +133,7 @@ export interface components {
             /**
              * Format: int64
              * @description When it was made (Unix ms).
-             * @example 1763700000100
+             * @example 1763699999000
              */
             timestamp: number;
         };
@@ -182,7 +182,7 @@ export interface components {
             data_hash?: string;
             /**
              * @description Whether this event resolved a conflict.
-             * @example false
+             * @example true
              */
             conflict_resolved: boolean;
             /**
@@ -195,7 +195,7 @@ export interface components {
              * @example [
              *       {
              *         "device_id": "phone-2c",
-             *         "timestamp": 1763700000100
+             *         "timestamp": 1763699999000
              *       }
              *     ]
              */

@@ -706,7 +706,7 @@ export interface components {
             data_hash?: string;
             /**
              * @description Whether this event resolved a conflict.
-             * @example false
+             * @example true
              */
             conflict_resolved: boolean;
             /**
@@ -719,7 +719,7 @@ export interface components {
              * @example [
              *       {
              *         "device_id": "phone-2c",
-             *         "timestamp": 1763700000100
+             *         "timestamp": 1763699999000
              *       }
              *     ]
              */
@@ -738,7 +738,7 @@ export interface components {
             /**
              * Format: int64
              * @description When it was made (Unix ms).
-             * @example 1763700000100
+             * @example 1763699999000
              */
             timestamp: number;
         };
@@ -751,7 +751,7 @@ export interface components {
             entity_id: string;
             /**
              * @description Names the rule and the winner's time and device.
-             * @example The version of 1763700000123 by phone-2c is newer
+             * @example Last write wins: the version of 1763700000123 by phone-2c is newer
              */
             reason: string;
             resolution: components["schemas"]["Resolution"];

@@ -4,6 +4,7 @@ import cookie from '@fastify/cookie'
 import files from '@fastify/static'
 import websocket from '@fastify/websocket'
 import fastify, { type FastifyInstance, LogController } from 'fastify'
+import { maxMessageBytes } from '../generated/channel.ts'
 import type { Context } from './context.ts'
 import { registerArrivals } from './http/arrivals.ts'
 import { bindOperations } from './http/bind.ts'
@@ -53,7 +54,7 @@ export async function createApp(context: Context): Promise<FastifyInstance> {
   app.addHook('preClose', async () => context.health.drain())
   // Comes first: a request that a hook refuses must already be known as an upgrade, or its socket stays open.
   await app.register(websocket, {
-    options: { maxPayload: mebibyte / 2, perMessageDeflate: false },
+    options: { maxPayload: maxMessageBytes, perMessageDeflate: false },
     // The library has already answered a client's protocol violation with its close code.
     errorHandler: (err, _socket, request) => request.log.debug({ err }, 'a socket failed'),
     preClose: (done) => void hub.close().then(() => app.websocketServer.close(() => done())),

@@ -50,6 +50,26 @@ t.test('No keyword promises that text which is opaque to the service can be deco
   t.notMatch(JSON.stringify([openapi, asyncapi]), /contentEncoding|contentMediaType|"format":"byte"/)
 })
 
+t.test("The realtime document's examples agree with themselves and with each other", async (t) => {
+  const { sync, change, error } = asyncapi.components.messages
+  const events = sync.examples.map(({ payload }) => payload.event)
+  const disagreeing = events.filter((event) => {
+    const { operation, conflict_resolved, resolution_strategy } = event
+    const isOverwriting = 'overwritten' in event
+    const hasData = 'encrypted_data' in event
+    return (
+      conflict_resolved !== (resolution_strategy !== null) ||
+      isOverwriting !== (resolution_strategy === 'last_write_wins') ||
+      hasData === (operation === 'delete')
+    )
+  })
+  t.same(disagreeing, [])
+  const [{ payload: sent }] = change.examples as [(typeof change.examples)[0]]
+  const [{ payload: refused }] = error.examples as [(typeof error.examples)[0]]
+  t.ok(refused.error.startsWith(`${sent.event.entity_type} ${sent.event.entity_id}: `))
+  t.ok(Number(/of (\d+) by/.exec(refused.error)?.[1]) > sent.event.timestamp)
+})
+
 t.test('Each error text stands once in the contract, and nowhere in the service', async (t) => {
   const texts = Object.values(errors).map(([, text]) => text)
   const contract = readFileSync(new URL('openapi.yaml', root), 'utf8')

@@ -42,6 +42,26 @@ export function errorList(contract: Contract): string {
     .join('')
 }
 
+interface Channel {
+  'x-close-codes': Record<string, { code: number }>
+  'x-max-message-bytes': number
+  'x-ping-seconds': number
+  'x-silence-seconds': number
+}
+
+/** The limits of the realtime channel, and the codes with which the service closes it. */
+export function channelList({ channels }: { channels: { realtime: Channel } }): string {
+  const { realtime } = channels
+  const codes = Object.entries(realtime['x-close-codes']).map(([name, { code }]) => `${name}: ${code}`)
+  return [
+    `export const closeCodes = { ${codes.join(', ')} } as const`,
+    `export const maxMessageBytes = ${realtime['x-max-message-bytes']}`,
+    `export const pingSeconds = ${realtime['x-ping-seconds']}`,
+    `export const silenceSeconds = ${realtime['x-silence-seconds']}`,
+    '',
+  ].join('\n')
+}
+
 /** The path of each operation: a constant each, so that a bundle contains only what it uses. */
 export function pathList(contract: Contract): string {
   const operations = operationsOf(contract)

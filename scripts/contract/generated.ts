@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { bundle, createConfig } from '@redocly/openapi-core'
 import openapiTS, { astToString, type OpenAPI3, type OpenAPITSOptions } from 'openapi-typescript'
-import { errorList, limitList, operationList, pathList } from './constants.ts'
+import { channelList, errorList, limitList, operationList, pathList } from './constants.ts'
 import { type Contract, operationsOf } from './openapi.ts'
 import { withTexts } from './texts.ts'
 
@@ -18,6 +18,7 @@ export async function generatedFiles(root: URL): Promise<Record<string, string>>
     'generated/openapi.ts': await types(withDefaultsFilledIn(withTexts(openapi))),
     'generated/client.ts': await types(withTexts(openapi), { defaultNonNullable: false }),
     'generated/asyncapi.ts': await types(messagesAsOpenApi(asyncapi)),
+    'generated/channel.ts': banner + channelList(asyncapi as unknown as Parameters<typeof channelList>[0]),
     'generated/operations.ts': banner + operationList(openapi),
     'generated/errors.ts': banner + errorList(openapi),
     'generated/limits.ts': banner + limitList(openapi),

@@ -1,13 +1,13 @@
 import type { WebSocket } from 'ws'
+import { closeCodes, silenceSeconds } from '../../generated/channel.ts'
 import type { ServerMessage } from '../contract/schemas.ts'
 import { Acknowledgements } from './acknowledgements.ts'
 
-export const closeCodes = { stopping: 1001, signedOut: 4401, silent: 4408 } as const
-
 /** A socket with this many unsent bytes is sent nothing more until it has drained. */
 const maxUnsentBytes = 1024 * 1024
-/** Checks are 5 s apart: a socket is closed at the first check 60 s after its client last sent or read anything. */
-const maxQuietChecks = 12
+export const checkEveryMs = 5000
+/** A socket is closed at the first check after this time since its client last sent or read anything. */
+const maxQuietChecks = (silenceSeconds * 1000) / checkEveryMs
 const lingerMs = 1000
 
 export interface Peer {
@@ -95,7 +95,7 @@ export class Connection {
     this.#silentChecks = 0
   }
 
-  /** Called every 5 s. While the socket is paused, its silence does not count, because we are not reading. */
+  /** Called at each check. While the socket is paused, its silence does not count, because we are not reading. */
   check(): void {
     const unsent = this.#socket.bufferedAmount
     this.#stuckChecks = this.stalled && unsent >= this.#unsentBytes ? this.#stuckChecks + 1 : 0
@@ -104,7 +104,7 @@ export class Connection {
     if (this.#silentChecks > maxQuietChecks || this.#stuckChecks > maxQuietChecks) this.close(closeCodes.silent)
   }
 
-  close(code: (typeof closeCodes)[keyof typeof closeCodes]): void {
+  close(code: (typeof closeCodes)['stopping' | 'signedOut' | 'silent']): void {
     if (this.closing) return
     this.#socket.resume()
     this.#socket.close(code)

@@ -1,11 +1,12 @@
 import { setImmediate as eventLoopTurn } from 'node:timers/promises'
+import { closeCodes } from '../../generated/channel.ts'
 import { type ChangeRow, listChangePage } from '../db/changes.ts'
 import type { Database } from '../db/database.ts'
 import { findAliveLogins } from '../db/logins.ts'
 import { findCounters } from '../db/users.ts'
 import { continueFrom } from '../protocol/cursor.ts'
 import { toSyncEvent } from '../sync/event.ts'
-import { type Connection, closeCodes } from './connection.ts'
+import type { Connection } from './connection.ts'
 
 const pageLimits = { rows: 256, bytes: 1024 * 1024 }
 /** Between two turns of the event loop, so many messages are sent, or so many bytes: both take some milliseconds. */

@@ -1,12 +1,12 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { WebSocket } from 'ws'
+import { closeCodes, pingSeconds } from '../../generated/channel.ts'
 import type { Pulse } from '../pulse/pulse.ts'
-import { Connection, closeCodes, type Peer } from './connection.ts'
+import { Connection, checkEveryMs, type Peer } from './connection.ts'
 import { type Audience, createAudience, type DeliveryParts, deliver } from './delivery.ts'
 import { createTurns } from './turns.ts'
 
-const checkEveryMs = 5000
-const pingEveryMs = 20_000
+const pingEveryMs = pingSeconds * 1000
 /** Makes up for lost pulses, and finds sessions that have ended. */
 const sweepEveryMs = 30_000
 /** Each holds one page of changes in memory. */

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import t, { type Test } from 'tap'
 import type { WebSocket } from 'ws'
+import { closeCodes } from '../../generated/channel.ts'
 import { buildApp, type TestApp, type TestUser } from '../support/app.ts'
 import { change, pullAll } from '../support/changes.ts'
 import { until } from '../support/until.ts'
@@ -251,9 +252,17 @@ t.test('The largest possible change passes', async (t) => {
 t.test('A message over 512 KiB closes the socket with 1009', async (t) => {
   const { app, ada, device } = await open(t)
   device.socket.send(`{"type":"ping","x":"${'x'.repeat(524_288)}"}`)
-  t.equal(await device.closeCode, 1009)
+  t.equal(await device.closeCode, closeCodes.tooLarge)
   await until(() => app.context.hub.socketsOf(ada.userId) === 0)
   t.same((await pullAll(ada)).changes, [])
+})
+
+t.test('What is no WebSocket frame closes the socket with 1002, and what is no UTF-8 with 1007', async (t) => {
+  const [unmasked, garbled] = [(await open(t)).device, (await open(t)).device]
+  const { _socket: raw } = unmasked.socket as unknown as { _socket: Socket }
+  raw.write(Buffer.from([0x81, 0x01, 0x41]))
+  garbled.socket.send(Buffer.from([0xff, 0xfe]), { binary: false })
+  t.same(await Promise.all([unmasked.closeCode, garbled.closeCode]), [closeCodes.protocolError, closeCodes.notText])
 })
 
 t.test("Each message counts against the user's rate", async (t) => {

@@ -5,6 +5,7 @@ interface Message {
   summary: string
   description?: string
   payload: object
+  examples: { name: string; summary?: string; payload: object }[]
 }
 
 const messageNamed: Record<string, Message> = asyncapi.components.messages
@@ -19,7 +20,7 @@ export function realtimeReference(): object {
   const { query, headers } = channels.realtime.bindings.ws
   return {
     openapi: '3.1.0',
-    info,
+    info: { ...info, description: `${info.description}\n${closeCodes()}` },
     tags: [
       {
         name: opening,
@@ -51,6 +52,12 @@ export function realtimeReference(): object {
   }
 }
 
+function closeCodes(): string {
+  const codes = Object.values(asyncapi.channels.realtime['x-close-codes'])
+  const rows = codes.map(({ code, meaning, remedy }) => `| ${code} | ${meaning} | ${remedy} |\n`)
+  return `| close code | meaning | what to do |\n|---|---|---|\n${rows.join('')}`
+}
+
 function parameters(place: string, { properties }: { properties: object }): object[] {
   return Object.entries(properties).map(([name, { description, ...schema }]: [string, { description?: string }]) => ({
     name,
@@ -60,12 +67,20 @@ function parameters(place: string, { properties }: { properties: object }): obje
   }))
 }
 
-function event(name: string, tag: string, { title, summary, description, payload }: Message): object {
+function event(name: string, tag: string, { title, summary, description, payload, examples }: Message): object {
   return {
     operationId: name,
     tags: [tag],
     summary: `${name}: ${title.toLowerCase()}`,
     description: [summary, description].filter(Boolean).join('\n\n'),
-    requestBody: { required: true, content: { 'application/json': { schema: payload } } },
+    requestBody: {
+      required: true,
+      content: {
+        'application/json': {
+          schema: payload,
+          examples: Object.fromEntries(examples.map(({ name, summary, payload: value }) => [name, { summary, value }])),
+        },
+      },
+    },
   }
 }

@@ -46,6 +46,18 @@ export const asyncapiViolations: Violation[] = [
     at: '#/components/messages/connected/payload',
   },
   {
+    name: 'a message without an example',
+    put: [['components', 'messages', 'ping', 'examples'], []],
+    rule: 'house/examples',
+    at: '#/components/messages/ping',
+  },
+  {
+    name: 'an example of a message that is not valid',
+    put: [['components', 'messages', 'change', 'examples', 0, 'payload', 'event', 'encrypted_data']],
+    rule: 'house/examples',
+    at: '#/components/messages/change/examples/0',
+  },
+  {
     name: 'a query parameter of the upgrade without an example',
     put: [[...upgrade, 'query', 'properties', 'since', 'examples']],
     rule: 'house/examples',

@@ -25,10 +25,26 @@ export function examples() {
     MediaType: field('schema'),
     Parameter: field('schema'),
     Header: field('schema'),
-    Message: field('payload'),
+    Message(node: Record<string, unknown>, context: Context) {
+      field('payload')(node, context)
+      checkMessages(node, context)
+    },
     WsChannelBinding(node: Record<string, unknown>, context: Context) {
       for (const name of ['query', 'headers']) field(name)(node, context)
     },
+  }
+}
+
+/** A message is shown as a whole, so that its fields agree with each other. */
+function checkMessages(node: Record<string, unknown>, context: Context): void {
+  const { schema, location } = placed(node.payload as Referable<Schema>, context.location.child(['payload']), context)
+  const whole = withoutRefs(schema, location, context) as object
+  const shown = (node.examples ?? []) as { payload?: unknown }[]
+  if (shown.length === 0) context.report({ message: 'There is no example.', location: context.location.key() })
+  for (const [index, { payload }] of shown.entries()) {
+    if (ajv.validate(whole, payload)) continue
+    const at = context.location.child(['examples', index])
+    context.report({ message: `The example is not valid: ${ajv.errorsText()}.`, location: at })
   }
 }
 
