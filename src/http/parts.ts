@@ -1,19 +1,25 @@
 import { Readable } from 'node:stream'
+import type { PartSerializers } from './serializers.ts'
 
 /** A connection waits for its client after each slice of this many bytes or more. */
 const sliceBytes = 64 * 1024
 /** What is sent at once: at most a slice. */
 export const maxSliceBytes = 2 * sliceBytes
 
-/** Sends a text and what comes after it, which is asked for only when everything before has left. */
-export function inSlices(first: string, next: () => Promise<string | undefined> = async () => undefined): Readable {
-  let rest = Buffer.from(first)
+/** Sends texts and what comes after them, which is asked for only when everything before has left. */
+export function inSlices(first: string[], next: () => Promise<string[] | undefined> = async () => undefined): Readable {
+  let texts = first
+  let rest = Buffer.alloc(0)
 
   async function takeSlice(): Promise<Buffer | null> {
     while (rest.length === 0) {
-      const text = await next()
-      if (text === undefined) return null
-      rest = Buffer.from(text)
+      const text = texts.shift()
+      if (text !== undefined) rest = Buffer.from(text)
+      else {
+        const more = await next()
+        if (more === undefined) return null
+        texts = more
+      }
     }
     // Not even the last slice is shorter: the connection would not wait for it, and the next text would come too early.
     const end = rest.length <= maxSliceBytes ? rest.length : sliceBytes
@@ -35,18 +41,23 @@ export function inSlices(first: string, next: () => Promise<string | undefined> 
 }
 
 /**
- * Makes the JSON of a body from its parts, which differ in the elements of an array: the pieces of text that together are
- * one body with all elements. In the contract the array comes first, so everything else is known at the end.
+ * Makes the JSON of a body from its parts, which differ in the elements of an array: texts of a slice or more that
+ * together are one body with all elements. In the contract the array comes first, so everything else is known at the end.
  */
-export function createJoin(serialize: (part: object) => string) {
-  let isFirst = true
-  return ({ value: part, done }: IteratorResult<object, object>): string => {
-    const array = Object.entries(part).find(([, value]) => Array.isArray(value))?.[0] ?? ''
-    const opening = `{"${array}":[`
-    const end = serialize({ ...part, [array]: [] }).slice(opening.length)
-    const elements = serialize(part).slice(opening.length, -end.length)
-    const begin = isFirst ? opening : elements && ','
-    isFirst = false
-    return begin + elements + (done ? end : '')
+export function createJoin({ array, serialize, serializeElement }: PartSerializers) {
+  const opening = `{"${array}":[`
+  let text = opening
+  let isEmpty = true
+  return ({ value: part, done }: IteratorResult<object, object>): string[] => {
+    const texts: string[] = []
+    for (const element of (part as Record<string, object[]>)[array] ?? []) {
+      text += isEmpty ? serializeElement(element) : `,${serializeElement(element)}`
+      isEmpty = false
+      if (text.length < sliceBytes) continue
+      texts.push(text)
+      text = ''
+    }
+    if (done) texts.push(text + serialize({ ...part, [array]: [] }).slice(opening.length))
+    return texts
   }
 }

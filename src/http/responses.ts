@@ -6,6 +6,7 @@ import type { Budget, Hold } from './budget.ts'
 import { createJoin, inSlices, maxSliceBytes } from './parts.ts'
 import { limitPerOwner } from './per-owner.ts'
 import { createRefusal } from './pressure.ts'
+import { createSerializers } from './serializers.ts'
 
 export interface ResponseParts {
   responses: Pick<Budget, 'hasRoom' | 'hold'>
@@ -37,6 +38,7 @@ const readsOfOne = 4
 export function createResponder({ responses, log }: ResponseParts): Respond {
   const refuse = createRefusal(log, 'too many bytes of responses in memory: refusing some requests')
   const inTurn = limitPerOwner(readsOfOne)
+  const serializersOf = createSerializers()
 
   return async ({ status, headers = {}, cookies = [], body, parts }, request, reply) => {
     reply.code(status as number)
@@ -54,7 +56,7 @@ export function createResponder({ responses, log }: ResponseParts): Respond {
     const isRefusable = ['GET', 'HEAD'].includes(request.method) && text.length > maxSliceBytes
     if (!isRefusable) hold.insist(text.length)
     else if (!hold.add(text.length)) throw refuse()
-    return toPayload(text, reply)
+    return toPayload([text], text.length, reply)
   }
 
   /** Reads the first part, which is usually everything. */
@@ -62,16 +64,18 @@ export function createResponder({ responses, log }: ResponseParts): Respond {
     if (!responses.hasRoom(ownerOf(request), partBytes)) throw refuse()
     const first = await parts.next()
     const hold = holdUntilSent(responses, request, reply)
+    const join = createJoin(serializersOf(reply))
     if (first.done) {
-      const text = toJson(first.value, reply)
-      if (!hold.add(text.length)) throw refuse()
-      return toPayload(text, reply)
+      const texts = join(first)
+      const length = texts.reduce((sum, text) => sum + text.length, 0)
+      if (!hold.add(length)) throw refuse()
+      return toPayload(texts, length, reply)
     }
     if (!hold.add(partBytes)) throw refuse()
     reply.type(json)
     // If a part fails, it is too late for a status: the connection ends before the JSON does.
     const next = () => inTurn(ownerOf(request), () => parts.next())
-    return sendParts(first, next, reply).once('error', (err) => request.log.error({ err }, 'a response failed midway'))
+    return sendParts(first, next, join).once('error', (err) => request.log.error({ err }, 'a response failed midway'))
   }
 }
 
@@ -85,9 +89,8 @@ function unread<Payload>(payload: Payload): Payload | Readable {
 function sendParts(
   first: IteratorYieldResult<object>,
   next: () => Promise<IteratorResult<object, object>>,
-  reply: FastifyReply,
+  join: ReturnType<typeof createJoin>,
 ): Readable {
-  const join = createJoin((part) => toJson(part, reply))
   let isOver = false
   return inSlices(join(first), async () => {
     if (isOver) return undefined
@@ -126,9 +129,12 @@ function toJson(body: object, reply: FastifyReply): string {
   )
 }
 
-function toPayload(text: string, reply: FastifyReply): string | Readable {
+function toPayload(texts: string[], length: number, reply: FastifyReply): string | Readable {
   reply.type(json)
-  if (text.length <= maxSliceBytes) return text
-  reply.header('content-length', Buffer.byteLength(text))
-  return inSlices(text)
+  if (length <= maxSliceBytes) return texts.join('')
+  reply.header(
+    'content-length',
+    texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0),
+  )
+  return inSlices(texts)
 }
