@@ -8,9 +8,11 @@ const folder = new URL('dist/client/', root)
 
 const entryPoints = {
   '.': 'index',
+  './calls': 'calls',
   './crypto': 'crypto',
   './bookmark-file': 'bookmark-file',
   './react': 'react',
+  './worker': 'worker',
   './node': 'node',
   './testing': 'testing',
 }

@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
-import { build, type Plugin } from 'esbuild'
+import { build, type Metafile, type OutputFile, type Plugin } from 'esbuild'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const budgets = JSON.parse(await readFile(new URL('../../size-budget.json', import.meta.url), 'utf8')) as Budget[]
@@ -11,8 +11,8 @@ interface Budget {
   what: string
   /** The app's code, which imports the package from `client/`. */
   code: string
-  /** Instead of what loads with the code, everything that it imports when it needs it. */
-  loads?: 'on demand'
+  /** Instead of what loads with the code: the file of this module, which loads when it is needed. */
+  file?: string
   /** The limit for all of that, minified and compressed with gzip. */
   maxBytes: number
 }
@@ -28,8 +28,8 @@ if (isOver) {
   process.exitCode = 1
 }
 
-async function sizeOf({ code, loads }: Budget): Promise<number> {
-  const { outputFiles } = await build({
+async function sizeOf({ code, file }: Budget): Promise<number> {
+  const { outputFiles, metafile } = await build({
     stdin: { contents: code.replaceAll('client/', './src/client/'), resolveDir: root, loader: 'ts' },
     plugins: [withoutSideEffects()],
     outdir: 'size',
@@ -41,11 +41,23 @@ async function sizeOf({ code, loads }: Budget): Promise<number> {
     // The app brings it.
     external: ['react'],
     write: false,
+    metafile: true,
   })
-  const entry = outputFiles.find(({ path }) => path.endsWith('stdin.js'))
-  const isStatic = (path: string) => entry?.text.match(new RegExp(`(from|import)"./${path.split('/').at(-1)}"`))
-  const counted = outputFiles.filter((file) => (file === entry || !!isStatic(file.path)) === (loads === undefined))
-  return counted.reduce((sum, { contents }) => sum + gzipSync(contents, { level: 9 }).length, 0)
+  const bytesOf = ({ path, contents }: OutputFile) =>
+    counted.some((name) => path.endsWith(name)) ? gzipSync(contents, { level: 9 }).length : 0
+  const counted = file
+    ? Object.keys(metafile.outputs).filter((path) => path.startsWith(`size/${file}-`))
+    : loadedWith('size/stdin.js', metafile)
+  return outputFiles.reduce((sum, output) => sum + bytesOf(output), 0)
+}
+
+/** The file, and those that it imports without waiting until it needs them. */
+function loadedWith(path: string, { outputs }: Metafile): string[] {
+  const loaded = new Set([path])
+  for (const one of loaded) {
+    for (const { kind, path } of outputs[one]?.imports ?? []) if (kind === 'import-statement') loaded.add(path)
+  }
+  return [...loaded]
 }
 
 /** What the built package says of its modules in `package.json`. */

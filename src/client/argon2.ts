@@ -1,5 +1,6 @@
 import { utf8ToBytes } from '@noble/hashes/utils.js'
 import { KeyringError } from './errors.ts'
+import { onDemand } from './on-demand.ts'
 
 /** Parameters of Argon2id (RFC 9106). */
 export interface KdfParameters {
@@ -32,7 +33,7 @@ export function checkKdfParameters(parameters: KdfParameters): void {
  */
 export async function stretchPassphrase(passphrase: string, salt: Uint8Array, parameters: KdfParameters) {
   if (passphrase === '') throw new KeyringError('empty-passphrase', 'The passphrase is empty')
-  const { argon2id } = await import('./argon2id.ts')
+  const { argon2id } = await onDemand(import('./argon2id.ts'))
   return argon2id({
     password: utf8ToBytes(passphrase.normalize('NFKC')),
     salt,

@@ -4,7 +4,8 @@ import { openChunks } from './export-file/chunks.ts'
 import type { ExportFile } from './export-file/cut.ts'
 import { ExportJson } from './export-file/json.ts'
 import type { Keys } from './keys.ts'
-import { decryptBookmarkAside, type StoredRecord } from './record.ts'
+import { decryptBookmarkAside } from './record/open.ts'
+import type { StoredRecord } from './record.ts'
 
 /** What opens an export file. */
 export interface ExportKeys {

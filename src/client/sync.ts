@@ -2,13 +2,8 @@ import { assertId } from '../protocol/ids.ts'
 import type { Client } from './api.ts'
 import type { OpenedExport, PlaintextBookmark } from './bookmark.ts'
 import type { Keys } from './keys.ts'
-import {
-  type ImportOptions,
-  type ImportReport,
-  importList,
-  type RestoreOptions,
-  restoreList,
-} from './sync/edits/import.ts'
+import { listHeld } from './sync/edits/held-deletions.ts'
+import type { ImportOptions, ImportReport, RestoreOptions } from './sync/edits/import.ts'
 import { moveBookmark, type Place } from './sync/edits/move.ts'
 import { type PutOptions, putBookmarks } from './sync/edits/put.ts'
 import { dropRefused, listRefused, type Quarantined, retryRefused } from './sync/edits/quarantine.ts'
@@ -18,6 +13,7 @@ import { clientTransport, type OpenWebSocket, type Transport } from './sync/exch
 import { createEngine } from './sync/life/engine.ts'
 import { Run } from './sync/life/run.ts'
 import { type SignOutOptions, signOut } from './sync/life/sign-out.ts'
+import { type LoadDeferred, loadDeferred as loadDeferredFile } from './sync/load-deferred.ts'
 import type { SearchOptions } from './sync/search/search.ts'
 import type { Conflict, SyncEvents, SyncStatus } from './sync/store/emitter.ts'
 import type { Store } from './sync/store/store.ts'
@@ -233,7 +229,17 @@ export function createSync({ client, webSocket, ...options }: SyncOptions): Sync
 /** Like `createSync`, over any transport. */
 export function createSyncOver(
   transport: Transport,
-  { keys, userId, deviceId, store, tabs, clock, random, signal }: Omit<SyncOptions, 'client' | 'webSocket'>,
+  {
+    keys,
+    userId,
+    deviceId,
+    store,
+    tabs,
+    clock,
+    random,
+    signal,
+    loadDeferred = loadDeferredFile,
+  }: Omit<SyncOptions, 'client' | 'webSocket'> & { loadDeferred?: LoadDeferred },
 ): Sync {
   assertId(userId, 'userId')
   assertId(deviceId, 'deviceId')
@@ -246,9 +252,10 @@ export function createSyncOver(
     tabs: tabs ?? (store.shared ? createTabs(userId) : aloneInStore()),
     clock: clock ?? systemClock,
     random: random ?? Math.random,
+    loadDeferred,
   })
   const run = new Run(engine)
-  const { replica, status, emitter, deletions, selections, tree, search } = engine
+  const { replica, status, emitter, selections, tree, search } = engine
   if (signal?.aborted) run.stop()
   else signal?.addEventListener('abort', () => run.stop(), { once: true })
   const reader: SyncReader = {
@@ -272,13 +279,13 @@ export function createSyncOver(
     remove: (ids) => run.edit(() => removeBookmarks(engine, [ids].flat())),
     move: (id, place) => run.edit(() => moveBookmark(engine, id, place)),
     importBookmarks: (bookmarks, options = {}) =>
-      run.edit((signal) => importList(engine, bookmarks, { ...options, signal }), options.signal),
+      run.editWith(({ importList }, signal) => importList(engine, bookmarks, { ...options, signal }), options.signal),
     restoreExport: (opened, options = {}) =>
-      run.edit((signal) => restoreList(engine, opened, { ...options, signal }), options.signal),
+      run.editWith(({ restoreList }, signal) => restoreList(engine, opened, { ...options, signal }), options.signal),
     resolve: (id, choice) => run.edit(() => resolveConflicts(engine, id, choice)),
-    heldDeletions: () => deletions.list(),
-    approveDeletions: (shown) => run.edit(() => deletions.approve(shown)),
-    rejectDeletions: () => run.edit(() => deletions.reject()),
+    heldDeletions: () => listHeld(replica),
+    approveDeletions: (shown) => run.editWith((deferred) => deferred.approveDeletions(engine, shown)),
+    rejectDeletions: () => run.editWith((deferred) => deferred.rejectDeletions(engine)),
     quarantined: () => listRefused(replica),
     retryQuarantined: (ids) => run.edit(() => retryRefused(engine, ids === undefined ? undefined : [ids].flat())),
     dropQuarantined: (ids) => run.edit(() => dropRefused(engine, [ids].flat())),

@@ -3,8 +3,9 @@ import * as nodeCrypto from 'node:crypto'
 import { xchacha20poly1305 } from '@noble/ciphers/chacha.js'
 import fc from 'fast-check'
 import t from 'tap'
-import { open as openByLibrary, seal } from '../../src/client/aead/library.ts'
 import { openWith } from '../../src/client/aead/node.ts'
+import { open as openByLibrary } from '../../src/client/aead/open.ts'
+import { seal } from '../../src/client/aead/seal.ts'
 import type { NodeCrypto } from '../../src/client/node-crypto.ts'
 
 const bytes = (maxLength: number) => fc.uint8Array({ maxLength })

@@ -194,23 +194,28 @@ import { writeBookmarkFile } from 'encrypted-bookmark-sync-client/bookmark-file'
 import { useBookmark } from 'encrypted-bookmark-sync-client/react'
 import { openDevice } from 'encrypted-bookmark-sync-client/node'
 import { storeCases } from 'encrypted-bookmark-sync-client/testing'
+import { createClient as createCalls } from 'encrypted-bookmark-sync-client/calls'
+import { createSync as createWorkerSync } from 'encrypted-bookmark-sync-client/worker'
 const keys = deriveKeys(new Uint8Array(32))
 const bookmark = { id: 'one', title: 'A title', source: 'bookmarks' }
 const opened = decryptBookmark(keys, { id: 'one', ...encryptBookmark(keys, bookmark) })
 const client = createClient({ baseUrl: 'http://127.0.0.1:9', deviceId: 'd' })
 createSync({ client, keys, userId: 'u', deviceId: 'd', store: memoryStore() })
-if (typeof openDevice !== 'function') throw new Error('/node')
+createWorkerSync({ client, keys, userId: 'u', deviceId: 'd', store: memoryStore() })
+if (typeof openDevice !== 'function' || createCalls !== createClient) throw new Error('/node, /calls')
 await Promise.all(storeCases.slice(0, 1).map(({ run }) => run(() => memoryStore())))
 console.log(opened.title, writeBookmarkFile([bookmark]).match('<DL><p>')[0], useBookmark.name)
 `
 
 const everyType = `
 import * as client from 'encrypted-bookmark-sync-client'
+import * as calls from 'encrypted-bookmark-sync-client/calls'
 import * as crypto from 'encrypted-bookmark-sync-client/crypto'
 import * as files from 'encrypted-bookmark-sync-client/bookmark-file'
 import * as node from 'encrypted-bookmark-sync-client/node'
 import * as testing from 'encrypted-bookmark-sync-client/testing'
-console.log(client, crypto, files, node, testing)
+import * as worker from 'encrypted-bookmark-sync-client/worker'
+console.log(client, calls, crypto, files, node, testing, worker)
 const known: client.PlaintextBookmark = { id: 'one', title: 'A title', source: 'bookmarks', extra: { colour: 'red' } }
 // @ts-expect-error: it is dateAdded
 export const misspelt: client.PlaintextBookmark = { ...known, dateadded: '2026-11-22' }

@@ -2,7 +2,8 @@ import fc from 'fast-check'
 import { generateKeyBetween } from 'fractional-indexing'
 import t from 'tap'
 import type { PlaintextBookmark } from '../../src/client/bookmark.ts'
-import { buildTree, placeBetween, type TreeNode } from '../../src/client/tree.ts'
+import { placeBetween } from '../../src/client/sync/edits/positions.ts'
+import { buildTree, type TreeNode } from '../../src/client/tree.ts'
 import { depth } from '../support/depth.ts'
 
 type Fields = Partial<PlaintextBookmark>

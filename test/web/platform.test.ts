@@ -6,7 +6,8 @@ import type { Browser, Page } from 'playwright-core'
 import t from 'tap'
 import type { base64ToBytes, bytesToBase64 } from '../../src/client/base64.ts'
 import { deriveKeys } from '../../src/client/keys.ts'
-import { type decryptBookmarkAside, encryptBookmark } from '../../src/client/record.ts'
+import type { decryptBookmarkAside } from '../../src/client/record/open.ts'
+import { encryptBookmark } from '../../src/client/record.ts'
 import { openChromium } from './fixture.ts'
 
 declare const base64: { base64ToBytes: typeof base64ToBytes; bytesToBase64: typeof bytesToBase64 }
@@ -43,7 +44,7 @@ else {
     ['http://app.example/', false],
   ] as const) {
     t.test(`a record's hash is checked on ${url}, by the browser where it can`, async (t) => {
-      const page = await open(browser, url, 'record')
+      const page = await open(browser, url, 'record', 'record/open')
       t.equal(await page.evaluate(() => crypto.subtle !== undefined), isSecure)
       const keys = deriveKeys(randomBytes(32))
       const bookmark = { id: 'a', title: 'Example', source: 'bookmarks' as const }
@@ -63,11 +64,11 @@ else {
 }
 
 /** A page at this URL, with a module of the client under this name. */
-async function open(browser: Browser, url: string, name: 'base64' | 'record'): Promise<Page> {
+async function open(browser: Browser, url: string, name: 'base64' | 'record', file = name as string): Promise<Page> {
   const page = await browser.newPage()
   await page.route(url, (route) => route.fulfill({ contentType: 'text/html', body: '<!doctype html>' }))
   await page.goto(url)
-  const source = fileURLToPath(new URL(`../../src/client/${name}.ts`, import.meta.url))
+  const source = fileURLToPath(new URL(`../../src/client/${file}.ts`, import.meta.url))
   const bundled = { bundle: true, format: 'iife', globalName: name, write: false } as const
   const { outputFiles } = await build({ entryPoints: [source], ...bundled })
   await page.addScriptTag({ content: outputFiles[0]?.text ?? '' })

@@ -1,8 +1,8 @@
 import { hchacha } from '@noble/ciphers/chacha.js'
 import type { NodeCrypto } from '../node-crypto.ts'
-import type { open } from './library.ts'
+import { TAG_BYTES } from './form.ts'
+import type { open } from './open.ts'
 
-const TAG_BYTES = 16
 /** `expand 32-byte k`, as in RFC 8439, section 2.3. */
 const constants = Uint32Array.of(0x61707865, 0x3320646e, 0x79622d32, 0x6b206574)
 

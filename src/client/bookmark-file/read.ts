@@ -1,7 +1,7 @@
 import { Parser } from 'htmlparser2'
-import { v7 as uuidv7 } from 'uuid'
 import type { PlaintextBookmark } from '../bookmark.ts'
 import { BookmarkFileError } from '../errors.ts'
+import { uuidv7 } from '../uuid.ts'
 import { type Attributes, readAttributes } from './attributes.ts'
 import { positionAt } from './position.ts'
 

@@ -1,5 +1,7 @@
 import type { PlaintextBookmark } from '../../../src/client/bookmark.ts'
 import type { Keys } from '../../../src/client/keys.ts'
+import * as deferred from '../../../src/client/sync/deferred.ts'
+import type { LoadDeferred } from '../../../src/client/sync/load-deferred.ts'
 import type { SyncEvents, SyncState } from '../../../src/client/sync/store/emitter.ts'
 import { memoryStore } from '../../../src/client/sync/store/memory.ts'
 import type { Store } from '../../../src/client/sync/store/store.ts'
@@ -37,10 +39,13 @@ export interface DeviceOptions {
   tabs?: Tabs
   network?: Network
   random?: () => number
+  /** Default: the file is there at once. */
+  loadDeferred?: LoadDeferred
 }
 
 export function openDevice(options: DeviceOptions): Device {
   const { user, world, id, skew, store = memoryStore(), tabs, random = () => 0.5 } = options
+  const { loadDeferred = async () => deferred } = options
   const keys = copyOf(options.keys)
   const network = options.network ?? new Network(user, id)
   const sync = createSyncOver(network, {
@@ -51,6 +56,7 @@ export function openDevice(options: DeviceOptions): Device {
     tabs,
     clock: options.clock ?? world.clock(skew),
     random,
+    loadDeferred,
   })
   const device: Device = { id, sync, network, store, keys, changes: [], conflicts: [], errors: [], states: [] }
   sync.on('change', (event) => device.changes.push(event))

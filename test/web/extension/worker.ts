@@ -1,12 +1,12 @@
 import {
   createClient,
-  createSync,
   deriveKeys,
   indexedDbStore,
   loadMasterKey,
   type Sync,
   unwrap,
 } from '../../../src/client/index.ts'
+import { createSync } from '../../../src/client/worker.ts'
 import type { Question, WorkerState } from './messages.ts'
 import type { ExtensionPlatform } from './platform.ts'
 import { baseUrl, deviceId } from './service.ts'

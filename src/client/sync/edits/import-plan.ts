@@ -2,8 +2,9 @@ import { generateNKeysBetween } from 'fractional-indexing'
 import type { PlaintextBookmark } from '../../bookmark.ts'
 import { arrange, type Contents, kindOf } from '../../bookmark-file/tree.ts'
 import { paced } from '../../timing/paced.ts'
-import { isPosition, type TreeNode } from '../../tree.ts'
+import type { TreeNode } from '../../tree.ts'
 import { emptyPlace, indexPaths, type PathIndex, type Place } from './path-index.ts'
+import { isPosition } from './positions.ts'
 
 /** Where imported bookmarks go, and which of them. */
 export interface ImportRules {

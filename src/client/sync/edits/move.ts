@@ -1,8 +1,9 @@
 import type { PlaintextBookmark } from '../../bookmark.ts'
-import { placeBetween, type TreeNode } from '../../tree.ts'
+import type { TreeNode } from '../../tree.ts'
 import type { Draft } from '../store/draft.ts'
 import { viewOf } from '../store/row.ts'
 import { applyEdit } from './edit.ts'
+import { placeBetween } from './positions.ts'
 import type { EditParts } from './queue.ts'
 import { type SealedEdit, sealAgain, sealAll } from './seal.ts'
 

@@ -1,7 +1,7 @@
 import { generateKeyBetween } from 'fractional-indexing'
 import type { PlaintextBookmark } from '../../bookmark.ts'
-import { isPosition } from '../../tree.ts'
 import type { Replica } from '../store/replica.ts'
+import { isPosition } from './positions.ts'
 
 /** The last position in each folder; null if it has bookmarks without one. The key `undefined` stands for the top level. */
 type Ends = Map<string | undefined, string | null>

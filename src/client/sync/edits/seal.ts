@@ -1,7 +1,7 @@
 import type { PlaintextBookmark } from '../../bookmark.ts'
 import type { Keys } from '../../keys.ts'
 import { differingFields } from '../../merge.ts'
-import { encryptBookmark } from '../../record.ts'
+import { sealRecord } from '../../record/seal.ts'
 import { paced } from '../../timing/paced.ts'
 import type { Edit } from './edit.ts'
 
@@ -18,7 +18,7 @@ export async function sealAll(keys: Keys, bookmarks: readonly PlaintextBookmark[
 export function sealOne(keys: Keys, bookmark: PlaintextBookmark): SealedEdit {
   // A copy as the other devices will read it, which later changes to the app's own object do not affect.
   const copy = JSON.parse(JSON.stringify(bookmark)) as PlaintextBookmark
-  return { id: copy.id, bookmark: copy, sealed: encryptBookmark(keys, copy) }
+  return { id: copy.id, bookmark: copy, sealed: sealRecord(keys, copy, 'bookmark') }
 }
 
 /** Like `sealOne`, but uses an earlier result if that is the same bookmark. */

@@ -1,7 +1,7 @@
 import { compareVersions } from '../../../protocol/versions.ts'
 import { RecordError } from '../../errors.ts'
 import type { Keys } from '../../keys.ts'
-import { decryptBookmarkAside } from '../../record.ts'
+import { decryptBookmarkAside } from '../../record/open.ts'
 import { paced } from '../../timing/paced.ts'
 import type { Replica } from '../store/replica.ts'
 import { versionOf } from '../store/row.ts'

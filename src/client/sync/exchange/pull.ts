@@ -1,17 +1,15 @@
-import type { Deletions } from '../edits/deletions.ts'
+import { type DeletionParts, settleDeletions } from '../edits/deletions.ts'
 import { correctedNow } from '../store/service-clock.ts'
 import { type RestoreParts, restore } from './restore.ts'
 import { takePage } from './take.ts'
 
-export interface PullParts extends RestoreParts {
-  deletions: Deletions
-}
+export type PullParts = RestoreParts & DeletionParts
 
 /** Pulls everything new, or all there is if the service was restored from a backup. */
 export async function pullAll(parts: PullParts, signal: AbortSignal): Promise<void> {
   const isWhole = await pullNew(parts, signal)
   if (!isWhole) await restore(parts, signal)
-  await parts.deletions.settle()
+  await settleDeletions(parts)
 }
 
 /**

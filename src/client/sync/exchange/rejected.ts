@@ -1,6 +1,6 @@
-import { v7 as uuidv7 } from 'uuid'
 import { isFarAhead } from '../../../protocol/far-ahead.ts'
 import { SignedOutError } from '../../errors.ts'
+import { uuidv7 } from '../../uuid.ts'
 import { fieldsLost } from '../store/conflicts.ts'
 import { latestTimestamp, viewOf } from '../store/row.ts'
 import type { Row, Waiting } from '../store/store.ts'

@@ -1,4 +1,4 @@
-import { v7 as uuidv7 } from 'uuid'
+import { uuidv7 } from '../../uuid.ts'
 import { type SealedEdit, sealAll } from '../edits/seal.ts'
 import type { Emitter } from '../store/emitter.ts'
 import { correctedNow } from '../store/service-clock.ts'

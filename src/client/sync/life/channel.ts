@@ -1,9 +1,9 @@
 import type { components } from '../../../../generated/asyncapi.ts'
 import { Alarm } from '../../timing/alarm.ts'
 import type { Clock } from '../../timing/clock.ts'
+import type { TimeAnswer } from '../exchange/correct-clock.ts'
 import type { StampedEvent } from '../exchange/take.ts'
 import type { RealtimeSocket } from '../exchange/transport.ts'
-import type { TimeAnswer } from '../store/service-clock.ts'
 
 type Messages = components['schemas']
 type ServerMessage = Messages[`${'Connected' | 'Sync' | 'Ping' | 'Pong' | 'Error'}Message`]

@@ -1,14 +1,14 @@
 import type { Keys } from '../../keys.ts'
 import { Alarm } from '../../timing/alarm.ts'
 import type { Clock } from '../../timing/clock.ts'
-import { Deletions } from '../edits/deletions.ts'
 import type { EditParts } from '../edits/queue.ts'
 import { withDeadlines } from '../exchange/deadlines.ts'
 import type { ExchangeParts } from '../exchange/exchange.ts'
 import { Outbox } from '../exchange/outbox.ts'
 import { Progress } from '../exchange/progress.ts'
 import type { Transport } from '../exchange/transport.ts'
-import { Search } from '../search/search.ts'
+import type { LoadDeferred } from '../load-deferred.ts'
+import { SearchOnDemand } from '../search/on-demand.ts'
 import { Emitter } from '../store/emitter.ts'
 import { Replica } from '../store/replica.ts'
 import type { Store } from '../store/store.ts'
@@ -27,6 +27,7 @@ interface EngineOptions {
   clock: Clock
   /** Returns a number from 0 up to, but not including, 1. */
   random: () => number
+  loadDeferred: LoadDeferred
 }
 
 /** All parts of a sync. Functions that use only some of them say so in their parameter's type. */
@@ -35,8 +36,9 @@ export interface Engine extends EditParts, ExchangeParts {
   readonly status: StatusBoard
   readonly selections: Selections
   readonly tree: TreeCache
-  readonly search: Search
+  readonly search: SearchOnDemand
   readonly random: () => number
+  readonly loadDeferred: LoadDeferred
   /** Rings when trying the network again is worthwhile. */
   readonly network: Alarm
   /** Rings when the platform reports that there is no network. */
@@ -59,14 +61,14 @@ export function createEngine({ store, ...options }: EngineOptions): Engine {
     ...options,
     transport: withDeadlines(options.transport, clock),
     replica,
-    deletions: new Deletions({ ...options, replica }),
+    recentDeletes: [],
     outbox,
     progress: new Progress((progress) => status.show(progress)),
     emitter,
     status,
     selections,
     tree,
-    search: new Search(replica, emitter),
+    search: new SearchOnDemand(replica, emitter, options.loadDeferred),
     network: new Alarm(),
     disconnected: new Alarm(),
   }

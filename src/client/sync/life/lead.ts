@@ -1,3 +1,4 @@
+import { pause } from '../../timing/pause.ts'
 import { exchange } from '../exchange/exchange.ts'
 import type { Engine } from './engine.ts'
 import { stayLive } from './live.ts'
@@ -13,7 +14,6 @@ const goodMs = 60_000
 export async function lead(engine: Engine, signal: AbortSignal): Promise<void> {
   const { clock, random, status, progress, network, outbox } = engine
   const backoff = new Backoff(random)
-  if (status.state !== 'online') status.set('connecting')
   let refusals = 0
   let handshakeAt = 0
   while (!signal.aborted) {
@@ -28,25 +28,18 @@ export async function lead(engine: Engine, signal: AbortSignal): Promise<void> {
       if (refusals > 0) status.set('polling')
       if (clock.now() - startedAt >= goodMs) backoff.reset()
       if (refusals < mostRefusals) {
-        await pause(engine, backoff.next(), [network.rung, outbox.rung], signal)
+        await pause(clock, backoff.next(), [network.rung, outbox.rung], signal)
       } else {
         if (startedAt >= handshakeAt) handshakeAt = startedAt + handshakeAgainMs
-        await pause(engine, pollMs * (0.75 + random() / 2), [network.rung, outbox.rung], signal)
+        await pause(clock, pollMs * (0.75 + random() / 2), [network.rung, outbox.rung], signal)
       }
     } catch (error) {
       const isHopeless = signal.aborted || !status.fail(error)
       progress.end()
       if (isHopeless) return
-      await pause(engine, backoff.next(), [network.rung], signal)
+      await pause(clock, backoff.next(), [network.rung], signal)
     }
   }
-}
-
-async function pause({ clock }: Engine, ms: number, alarms: Promise<void>[], signal: AbortSignal): Promise<void> {
-  const over = new AbortController()
-  const elapsed = clock.sleep(ms, AbortSignal.any([signal, over.signal])).catch(() => {})
-  await Promise.race([elapsed, ...alarms])
-  over.abort('over')
 }
 
 const firstMs = 1000

@@ -1,7 +1,8 @@
+import { settleDeletions } from '../edits/deletions.ts'
+import { correctClock } from '../exchange/correct-clock.ts'
 import { pullAll } from '../exchange/pull.ts'
 import { pushAll } from '../exchange/push.ts'
 import { type StampedEvent, takeMessages } from '../exchange/take.ts'
-import { correctClock } from '../store/service-clock.ts'
 import { Channel } from './channel.ts'
 import type { Engine } from './engine.ts'
 
@@ -71,7 +72,7 @@ async function takeAndPush(
   if (isRestored || messages.length > 0 || meta.cursor < since || meta.isIncomplete) {
     const outcome = isRestored ? 'doubt' : await takeMessages(engine, messages, since, signal)
     if (outcome === 'doubt') await pullAll(engine, signal)
-    else await engine.deletions.settle()
+    else await settleDeletions(engine)
   }
   await pushAll(engine, signal)
 }

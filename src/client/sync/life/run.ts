@@ -1,8 +1,11 @@
 import { abortable } from '../../timing/clock.ts'
-import { exchange } from '../exchange/exchange.ts'
+import { pause } from '../../timing/pause.ts'
+import type { Deferred } from '../load-deferred.ts'
 import type { TabMessage } from '../store/tabs.ts'
 import type { Engine } from './engine.ts'
-import { lead } from './lead.ts'
+
+/** After this, the sync's second file is asked for again. */
+const fileAgainMs = 10_000
 
 /** Starts and stops the engine in this tab. */
 export class Run {
@@ -33,6 +36,8 @@ export class Run {
 
   /** Leads as soon as no other tab does. Call it again after the session has ended. */
   async start(): Promise<void> {
+    // Meanwhile, the store is read.
+    this.#engine.loadDeferred().catch(() => {})
     await this.load()
     this.#engine.outbox.reopen()
     this.#leading ??= this.#lead().finally(() => {
@@ -50,6 +55,13 @@ export class Run {
     return edit.finally(() => this.#edits.delete(edit))
   }
 
+  /** Like `edit`, with what is in the sync's second file. */
+  editWith<T>(work: (deferred: Deferred, signal: AbortSignal) => Promise<T>, caller?: AbortSignal): Promise<T> {
+    const loadAndWork = async (signal: AbortSignal) =>
+      work(await abortable(this.#engine.loadDeferred(), signal), signal)
+    return this.edit(loadAndWork, caller)
+  }
+
   /** Waits until the edits under way have ended, and admits no others until the returned function is called. */
   async quiesce(): Promise<() => void> {
     this.#admitsEdits = false
@@ -61,10 +73,11 @@ export class Run {
 
   async syncNow(caller: AbortSignal | undefined): Promise<void> {
     await this.load()
-    const { outbox, status, progress, network } = this.#engine
+    const { outbox, status, progress, network, loadDeferred } = this.#engine
     const signal = this.#signalFor(caller)
     outbox.reopen()
     try {
+      const { exchange } = await abortable(loadDeferred(), signal)
       await abortable(exchange(this.#engine, signal), signal)
     } catch (error) {
       if (!signal.aborted && this.#isLeader !== false) status.fail(error)
@@ -115,6 +128,7 @@ export class Run {
       this.#isLeader = true
       // A sleeping tab may have missed messages of other tabs.
       await this.#engine.replica.load()
+      const { lead } = await this.#untilDeferredLoaded()
       await lead(this.#engine, signal)
     }
     await this.#engine.tabs
@@ -125,6 +139,23 @@ export class Run {
       .finally(() => {
         this.#isLeader = null
       })
+  }
+
+  /** A page may have come from a cache without a network. */
+  async #untilDeferredLoaded() {
+    const { signal } = this.#ended
+    const { clock, network, status, loadDeferred } = this.#engine
+    for (;;) {
+      network.reset()
+      if (status.state !== 'online') status.set('connecting')
+      try {
+        return await abortable(loadDeferred(), signal)
+      } catch (error) {
+        signal.throwIfAborted()
+        status.fail(error)
+      }
+      await pause(clock, fileAgainMs, [network.rung], signal)
+    }
   }
 
   #hear(message: TabMessage): void {

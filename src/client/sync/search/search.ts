@@ -26,6 +26,7 @@ export class Search {
 
   constructor({ live }: Replica, emitter: Emitter) {
     this.#live = live
+    for (const id of live.keys()) this.#stale.add(id)
     emitter.on('change', ({ ids }) => {
       for (const id of ids) this.#stale.add(id)
     })

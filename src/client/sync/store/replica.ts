@@ -1,7 +1,7 @@
-import { v7 as uuidv7 } from 'uuid'
 import type { PlaintextBookmark } from '../../bookmark.ts'
 import { UnsentChangesError } from '../../errors.ts'
 import { paced } from '../../timing/paced.ts'
+import { uuidv7 } from '../../uuid.ts'
 import { Draft } from './draft.ts'
 import type { Conflict, Emitter, SyncEvents } from './emitter.ts'
 import { rejoinRow } from './rejoin.ts'

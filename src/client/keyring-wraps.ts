@@ -1,0 +1,99 @@
+import { utf8ToBytes } from '@noble/hashes/utils.js'
+import { idForm, isId } from '../protocol/ids.ts'
+import { NONCE_BYTES } from './aead/form.ts'
+import { seal } from './aead/seal.ts'
+import { open } from './aead.ts'
+import { KDF_PARAMETERS, type KdfParameters, stretchPassphrase } from './argon2.ts'
+import { bytesToBase64 } from './base64.ts'
+import { WrongKeyError } from './errors.ts'
+import { hkdfSha256 } from './hkdf.ts'
+import type { Credentials, NewKeyring } from './keyring.ts'
+import { FORMAT, formatKeyring, type Keyring, parseKeyring, type Wrap } from './keyring-format.ts'
+import { formatRecoveryCode, parseRecoveryCode } from './recovery-code.ts'
+
+export async function createKeyring(owner: { userId: string; passphrase: string }): Promise<NewKeyring> {
+  const masterKey = randomBytes(32)
+  const { recovery, recoveryCode } = wrapUnderNewCode(masterKey, owner.userId)
+  const passphrase = await wrapUnderPassphrase(masterKey, owner.userId, owner.passphrase)
+  return { keyring: formatKeyring({ passphrase, recovery }), masterKey, recoveryCode }
+}
+
+export async function openKeyring(keyring: string, credentials: Credentials): Promise<Uint8Array> {
+  return unwrap(parseKeyring(keyring), credentials)
+}
+
+export async function changePassphrase(keyring: string, current: Credentials, newPassphrase: string): Promise<string> {
+  const parsed = parseKeyring(keyring)
+  const masterKey = await unwrap(parsed, current)
+  const passphrase = await wrapUnderPassphrase(masterKey, current.userId, newPassphrase)
+  return formatKeyring({ passphrase, recovery: parsed.recovery })
+}
+
+export async function newRecoveryCode(
+  keyring: string,
+  current: Credentials,
+): Promise<Pick<NewKeyring, 'keyring' | 'recoveryCode'>> {
+  const parsed = parseKeyring(keyring)
+  const masterKey = await unwrap(parsed, current)
+  const { recovery, recoveryCode } = wrapUnderNewCode(masterKey, current.userId)
+  return { keyring: formatKeyring({ ...parsed, recovery }), recoveryCode }
+}
+
+async function unwrap({ passphrase, recovery }: Keyring, credentials: Credentials): Promise<Uint8Array> {
+  if ('recoveryCode' in credentials) {
+    const key = recoveryKey(parseRecoveryCode(credentials.recoveryCode))
+    const masterKey = open(key, recovery.nonce, recoveryBinding(credentials.userId), recovery.wrappedKey)
+    if (masterKey === undefined) throw doesNotOpen('wrong-recovery-code', 'recovery code')
+    return masterKey
+  }
+  const associatedData = passphraseBinding(credentials.userId, passphrase.parameters, passphrase.salt)
+  const key = await stretchPassphrase(credentials.passphrase, passphrase.salt, passphrase.parameters)
+  const masterKey = open(key, passphrase.nonce, associatedData, passphrase.wrappedKey)
+  if (masterKey === undefined) throw doesNotOpen('wrong-passphrase', 'passphrase')
+  return masterKey
+}
+
+function wrapUnderNewCode(masterKey: Uint8Array, userId: string): { recovery: Wrap; recoveryCode: string } {
+  const code = randomBytes(16)
+  const recovery = wrap(masterKey, recoveryKey(code), recoveryBinding(userId))
+  return { recovery, recoveryCode: formatRecoveryCode(code) }
+}
+
+async function wrapUnderPassphrase(masterKey: Uint8Array, userId: string, passphrase: string) {
+  const parameters = KDF_PARAMETERS
+  const salt = randomBytes(16)
+  const associatedData = passphraseBinding(userId, parameters, salt)
+  const key = await stretchPassphrase(passphrase, salt, parameters)
+  return { parameters, salt, ...wrap(masterKey, key, associatedData) }
+}
+
+function wrap(masterKey: Uint8Array, key: Uint8Array, associatedData: Uint8Array): Wrap {
+  const nonce = randomBytes(NONCE_BYTES)
+  return { nonce, wrappedKey: seal(key, nonce, associatedData, masterKey) }
+}
+
+function recoveryKey(code: Uint8Array): Uint8Array {
+  return hkdfSha256(code, 'ebs/recovery/1')
+}
+
+function recoveryBinding(userId: string): Uint8Array {
+  return binding(userId, 'hkdf-sha256')
+}
+
+function passphraseBinding(userId: string, parameters: KdfParameters, salt: Uint8Array): Uint8Array {
+  const { kdf, memory_kib, iterations, parallelism } = parameters
+  return binding(userId, kdf, memory_kib, iterations, parallelism, bytesToBase64(salt))
+}
+
+function binding(userId: string, ...kdf: (string | number)[]): Uint8Array {
+  if (!isId(userId)) throw new TypeError(`userId must be ${idForm}`)
+  return utf8ToBytes([FORMAT, userId, ...kdf].join('\0'))
+}
+
+function doesNotOpen(fault: 'wrong-passphrase' | 'wrong-recovery-code', what: string): WrongKeyError {
+  return new WrongKeyError(fault, `Wrong ${what}, or the keyring was altered or belongs to another user`)
+}
+
+function randomBytes(length: number): Uint8Array {
+  return crypto.getRandomValues(new Uint8Array(length))
+}

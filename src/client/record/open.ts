@@ -1,0 +1,71 @@
+import { bytesToHex } from '@noble/hashes/utils.js'
+import { NONCE_BYTES, TAG_BYTES } from '../aead/form.ts'
+import { open } from '../aead.ts'
+import { base64ToBytes } from '../base64.ts'
+import type { EntityType, PlaintextBookmark } from '../bookmark.ts'
+import { RecordError } from '../errors.ts'
+import type { Keys } from '../keys.ts'
+import { sha256Aside } from '../sha256.ts'
+import { bindTo, SALT_BYTES, type StoredRecord, VERSION } from './form.ts'
+
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+/** Like `decryptBookmark`, but faster for many records: the platform computes the hash, in browsers in parallel. */
+export async function decryptBookmarkAside(
+  keys: Keys,
+  record: StoredRecord,
+  entityType: EntityType = 'bookmark',
+): Promise<PlaintextBookmark> {
+  const plaintext = openRecord(keys, record, entityType)
+  return readBookmark(record, plaintext, new Uint8Array(await sha256Aside(plaintext)))
+}
+
+/** The plaintext: salt and padded JSON. */
+export function openRecord(keys: Keys, record: StoredRecord, entityType: EntityType): Uint8Array<ArrayBuffer> {
+  const associatedData = bindTo(entityType, record.id)
+  const { nonce, sealed } = parseEnvelope(record)
+  const plaintext = open(keys.recordKey, nonce, associatedData, sealed)
+  if (plaintext === undefined) {
+    const reasons = 'it was altered, belongs to another id or entity type, or was encrypted under another key'
+    throw new RecordError('altered', `Record ${record.id} cannot be decrypted as ${entityType}: ${reasons}`)
+  }
+  return plaintext
+}
+
+function parseEnvelope({ id, encrypted_data }: StoredRecord): { nonce: Uint8Array; sealed: Uint8Array } {
+  const bytes = base64ToBytes(encrypted_data)
+  if (bytes === undefined) throw new RecordError('malformed', `Record ${id} has encrypted_data that is not base64`)
+  if (bytes.length > 0 && bytes[0] !== VERSION) {
+    throw new RecordError('unknown-version', `Record ${id} has version ${bytes[0]}, which this client does not know`)
+  }
+  // A copy, because the cipher needs aligned words.
+  const nonce = bytes.slice(1, 1 + NONCE_BYTES)
+  const sealed = bytes.subarray(1 + NONCE_BYTES)
+  if (sealed.length < SALT_BYTES + TAG_BYTES) throw new RecordError('malformed', `Record ${id} is too short`)
+  return { nonce, sealed }
+}
+
+/** @param hash of the plaintext */
+export function readBookmark(
+  { id, data_hash }: StoredRecord,
+  plaintext: Uint8Array,
+  hash: Uint8Array,
+): PlaintextBookmark {
+  if (bytesToHex(hash) !== data_hash) {
+    throw new RecordError('altered-hash', `Record ${id} has a data_hash that is not the hash of its content`)
+  }
+  const bookmark = parseJson(plaintext.subarray(SALT_BYTES))
+  if (typeof bookmark !== 'object' || bookmark === null || !('id' in bookmark)) {
+    throw new RecordError('malformed', `Record ${id} does not contain a bookmark`)
+  }
+  if (bookmark.id !== id) throw new RecordError('other-id', `Record ${id} contains a bookmark with another id`)
+  return bookmark as PlaintextBookmark
+}
+
+function parseJson(json: Uint8Array): unknown {
+  try {
+    return JSON.parse(decoder.decode(json))
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,59 @@
+import { hmac } from '@noble/hashes/hmac.js'
+import { sha256 } from '@noble/hashes/sha2.js'
+import { bytesToHex, concatBytes, utf8ToBytes } from '@noble/hashes/utils.js'
+import * as limits from '../../../generated/limits.ts'
+import { NONCE_BYTES, TAG_BYTES } from '../aead/form.ts'
+import { seal } from '../aead/seal.ts'
+import { bytesToBase64 } from '../base64.ts'
+import type { EntityType, PlaintextBookmark } from '../bookmark.ts'
+import { RecordError } from '../errors.ts'
+import type { Keys } from '../keys.ts'
+import { bindTo, SALT_BYTES, type SealedRecord, VERSION } from './form.ts'
+
+const PADDING = 256
+/** The longest padded JSON whose record still fits: 196,352 bytes. */
+const MAX_JSON =
+  Math.floor(((limits.EncryptedData.maxLength / 4) * 3 - 1 - NONCE_BYTES - TAG_BYTES - SALT_BYTES) / PADDING) * PADDING
+
+/** As `encryptBookmark`. */
+export function sealRecord(keys: Keys, bookmark: PlaintextBookmark, entityType: EntityType): SealedRecord {
+  assertNotErased(keys)
+  const associatedData = bindTo(entityType, bookmark.id)
+  const json = paddedJson(bookmark)
+  const plaintext = concatBytes(hmac(sha256, keys.hashKey, json), json)
+  const nonce = crypto.getRandomValues(new Uint8Array(NONCE_BYTES))
+  const sealed = seal(keys.recordKey, nonce, associatedData, plaintext)
+  return {
+    encrypted_data: bytesToBase64(concatBytes(Uint8Array.of(VERSION), nonce, sealed)),
+    data_hash: bytesToHex(sha256(plaintext)),
+  }
+}
+
+/** The length of `encrypted_data` once the bookmark is sealed. */
+export function sealedLength(bookmark: PlaintextBookmark): number {
+  const { length } = utf8ToBytes(JSON.stringify(bookmark))
+  const bytes = 1 + NONCE_BYTES + SALT_BYTES + Math.ceil(length / PADDING) * PADDING + TAG_BYTES
+  return Math.ceil(bytes / 3) * 4
+}
+
+/** A record under a key of zeros could be read by anybody. */
+function assertNotErased({ recordKey }: Keys): void {
+  if (recordKey.every((byte) => byte === 0)) throw new TypeError('The keys were erased when the user signed out')
+}
+
+function paddedJson(bookmark: PlaintextBookmark): Uint8Array {
+  const json = utf8ToBytes(JSON.stringify(bookmark, sortKeys))
+  const padded = new Uint8Array(Math.ceil(json.length / PADDING) * PADDING).fill(0x20)
+  if (padded.length > MAX_JSON) {
+    const sizes = `its JSON has ${json.length} bytes; the limit is ${MAX_JSON}`
+    throw new RecordError('too-large', `Bookmark ${bookmark.id} is too large: ${sizes}`)
+  }
+  padded.set(json)
+  return padded
+}
+
+// Two devices that build the same bookmark in different ways must get the same data_hash.
+function sortKeys(_key: string, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+}

@@ -1,0 +1,6 @@
+/** The second file of the sync: `start` loads it while the page already shows and edits the stored bookmarks. */
+export { approveDeletions, rejectDeletions } from './edits/deletions.ts'
+export { importList, restoreList } from './edits/import.ts'
+export { exchange } from './exchange/exchange.ts'
+export { lead } from './life/lead.ts'
+export { Search } from './search/search.ts'

@@ -1,0 +1,12 @@
+/**
+ * `encrypted-bookmark-sync-client/worker`: the sync for service workers, such as a browser extension's. They can load nothing
+ * after their start, so everything comes with it.
+ */
+import * as deferred from './sync/deferred.ts'
+import { clientTransport } from './sync/exchange/transport.ts'
+import { createSyncOver, type Sync, type SyncOptions } from './sync.ts'
+
+/** As `createSync` of the package's main entry point. */
+export function createSync({ client, webSocket, ...options }: SyncOptions): Sync {
+  return createSyncOver(clientTransport(client, webSocket), { ...options, loadDeferred: async () => deferred })
+}
