@@ -122,7 +122,7 @@ t.test('Other errors are {error: sentence}, with nothing else in the body', asyn
   const others: [status: number, error: string, answer: [number, unknown]][] = [
     [404, 'Not found', await ask('GET', '/nowhere')],
     [404, 'Not found', await ask('GET', '/api/v1')],
-    [404, 'Not found', await ask('DELETE', '/api/v1/bookmarks')],
+    [405, 'Method not allowed', await ask('DELETE', '/api/v1/bookmarks')],
     [403, 'Forbidden origin', await ask('POST', '/api/v1/bookmarks', { headers: { origin: 'https://evil.example' } })],
     [409, 'Bookmark already exists', await ask('POST', '/api/v1/bookmarks', { body: { id: 'b1', ...content } })],
     [413, 'Request body too large', await ask('POST', '/api/v1/bookmarks', { body: 'x'.repeat(1_048_577) })],
