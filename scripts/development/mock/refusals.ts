@@ -1,8 +1,11 @@
+import { BookmarkExists, KeyringChanged, QuotaExceeded, Unavailable } from '../../../generated/errors.ts'
 import { operations } from '../../../generated/operations.ts'
 import { type Answer, type Call, type Forward, fieldsOf, isCallOf, isObject, replaced } from './call.ts'
 
+type Refusal = readonly [status: number, text: string]
+
 /** The call does not reach its operation. The health report's answer provides the other headers. */
-export async function refuse(status: number, error: string, { headers }: Call, forward: Forward): Promise<Answer> {
+export async function refuse([status, error]: Refusal, { headers }: Call, forward: Forward): Promise<Answer> {
   const { origin } = headers
   const { path: url, method } = operations.getHealth
   const own = origin === undefined ? {} : { origin }
@@ -12,8 +15,8 @@ export async function refuse(status: number, error: string, { headers }: Call, f
 }
 
 export async function refuseDuplicates(call: Call, forward: Forward): Promise<Answer> {
-  if (isCallOf('createBookmark', call)) return refuse(409, 'Bookmark already exists', call, forward)
-  if (isCallOf('setKeyring', call)) return refuse(409, 'Keyring was changed', call, forward)
+  if (isCallOf('createBookmark', call)) return refuse(BookmarkExists, call, forward)
+  if (isCallOf('setKeyring', call)) return refuse(KeyringChanged, call, forward)
   return forward(call)
 }
 
@@ -21,7 +24,7 @@ const storing = ['createBookmark', 'updateBookmark', 'pushChanges', 'importBookm
 
 export async function refuseStoring(call: Call, forward: Forward): Promise<Answer> {
   const stores = storing.some((operation) => isCallOf(operation, call)) && !pushesOnlyDeletes(call)
-  return stores ? refuse(413, 'Storage quota exceeded', call, forward) : forward(call)
+  return stores ? refuse(QuotaExceeded, call, forward) : forward(call)
 }
 
 function pushesOnlyDeletes(call: Call): boolean {
@@ -30,5 +33,5 @@ function pushesOnlyDeletes(call: Call): boolean {
 }
 
 export async function refuseSockets(call: Call, forward: Forward): Promise<Answer> {
-  return isCallOf('openRealtime', call) ? refuse(503, 'Service unavailable', call, forward) : forward(call)
+  return isCallOf('openRealtime', call) ? refuse(Unavailable, call, forward) : forward(call)
 }

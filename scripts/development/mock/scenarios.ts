@@ -1,4 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { closeCodes } from '../../../generated/channel.ts'
+import { ExportNotReady, TooManyRequests, Unavailable } from '../../../generated/errors.ts'
 import { type Answer, type Call, type Forward, fieldsOf, isCallOf, replaced, withBody } from './call.ts'
 import { refuse, refuseDuplicates, refuseSockets, refuseStoring } from './refusals.ts'
 import { withRival } from './rival.ts'
@@ -29,19 +31,22 @@ export const scenarios: Record<string, Scenario> = {
   '413': { does: 'what stores more finds the quota used up', answer: refuseStoring },
   '429': {
     does: 'every call is one too many',
-    answer: (call, forward) => refuse(429, 'Too many requests', call, forward),
+    answer: (call, forward) => refuse(TooManyRequests, call, forward),
   },
   '503': {
     does: 'the service is not available',
-    answer: (call, forward) => refuse(503, 'Service unavailable', call, forward),
+    answer: (call, forward) => refuse(Unavailable, call, forward),
   },
   'socket-refused': { does: 'no realtime socket opens', answer: refuseSockets },
   'socket-drop': { does: 'the realtime socket breaks off after 2 s', connect: drop },
   'socket-silence': { does: 'the realtime socket opens, and nothing more is heard', connect: silence },
-  'socket-signed-out': { does: 'the realtime socket is closed after 2 s: signed out (4401)', connect: closeWith(4401) },
+  'socket-signed-out': {
+    does: 'the realtime socket is closed after 2 s: signed out (4401)',
+    connect: closeWith(closeCodes.signedOut),
+  },
   'socket-stopping': {
     does: 'the realtime socket is closed after 2 s: the service stops (1001)',
-    connect: closeWith(1001),
+    connect: closeWith(closeCodes.stopping),
   },
 }
 
@@ -87,7 +92,7 @@ async function signedOut(call: Call, forward: Forward): Promise<Answer> {
 async function exportsAre(status: 'processing' | 'failed', call: Call, forward: Forward): Promise<Answer> {
   const answer = await forward(call)
   if (answer.status >= 300) return answer
-  if (isCallOf('downloadExport', call)) return replaced(answer, 400, { error: 'Export not ready for download' })
+  if (isCallOf('downloadExport', call)) return refuse(ExportNotReady, call, forward)
   if (!isCallOf('listExports', call)) return answer
   const { exports } = JSON.parse(answer.body.toString()) as { exports: object[] }
   const unfinished = { status, size_bytes: null, bookmark_count: null, expires_at: null }

@@ -76,7 +76,7 @@ function isLeftAlone(call: Call): boolean {
 function scenarioCalled(wanted: string): Scenario {
   const known = Object.hasOwn(scenarios, wanted) ? scenarios[wanted] : undefined
   const error = `${name} is one of: ${Object.keys(scenarios).join(', ')}`
-  return known ?? { does: error, answer: (call, forward) => refuse(400, error, call, forward) }
+  return known ?? { does: error, answer: (call, forward) => refuse([400, error], call, forward) }
 }
 
 async function play(scenario: Scenario | undefined, call: Call, forward: Forward): Promise<Answer> {
