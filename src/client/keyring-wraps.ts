@@ -7,9 +7,27 @@ import { KDF_PARAMETERS, type KdfParameters, stretchPassphrase } from './argon2.
 import { bytesToBase64 } from './base64.ts'
 import { WrongKeyError } from './errors.ts'
 import { hkdfSha256 } from './hkdf.ts'
-import type { Credentials, NewKeyring } from './keyring.ts'
 import { FORMAT, formatKeyring, type Keyring, parseKeyring, type Wrap } from './keyring-format.ts'
 import { formatRecoveryCode, parseRecoveryCode } from './recovery-code.ts'
+
+/** What opens a user's keyring. `userId` is the service's `user_id`; the keyring is bound to it. */
+export type Credentials = { userId: string } & ({ passphrase: string } | { recoveryCode: string })
+
+/** A new user's keyring. */
+export interface NewKeyring {
+  /**
+   * JSON to store with the service as `keyring`, at most 16,384 characters. Reveals nothing without the passphrase or the
+   * recovery code.
+   */
+  keyring: string
+  /** 32 random bytes, for `deriveKeys`. Must never leave the device. */
+  masterKey: Uint8Array
+  /**
+   * 128 random bits for the user to print, in nine groups of three characters. Show it before storing the keyring: it
+   * cannot be recovered from it.
+   */
+  recoveryCode: string
+}
 
 export async function createKeyring(owner: { userId: string; passphrase: string }): Promise<NewKeyring> {
   const masterKey = randomBytes(32)

@@ -1,23 +1,7 @@
+import type { Credentials, NewKeyring } from './keyring-wraps.ts'
 import { onDemand } from './on-demand.ts'
 
-/** What opens a user's keyring. `userId` is the service's `user_id`; the keyring is bound to it. */
-export type Credentials = { userId: string } & ({ passphrase: string } | { recoveryCode: string })
-
-/** A new user's keyring. */
-export interface NewKeyring {
-  /**
-   * JSON to store with the service as `keyring`, at most 16,384 characters. Reveals nothing without the passphrase or the
-   * recovery code.
-   */
-  keyring: string
-  /** 32 random bytes, for `deriveKeys`. Must never leave the device. */
-  masterKey: Uint8Array
-  /**
-   * 128 random bits for the user to print, in nine groups of three characters. Show it before storing the keyring: it
-   * cannot be recovered from it.
-   */
-  recoveryCode: string
-}
+export type { Credentials, NewKeyring } from './keyring-wraps.ts'
 
 /**
  * Generates a random master key and wraps it twice: under Argon2id (RFC 9106: 64 MiB, 3 passes, 1 lane, 16-byte random

@@ -252,9 +252,9 @@ export function createSyncOver(
     tabs: tabs ?? (store.shared ? createTabs(userId) : aloneInStore()),
     clock: clock ?? systemClock,
     random: random ?? Math.random,
-    loadDeferred,
+    loadSearch: loadDeferred,
   })
-  const run = new Run(engine)
+  const run = new Run(engine, loadDeferred)
   const { replica, status, emitter, selections, tree, search } = engine
   if (signal?.aborted) run.stop()
   else signal?.addEventListener('abort', () => run.stop(), { once: true })

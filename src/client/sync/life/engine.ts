@@ -7,8 +7,7 @@ import type { ExchangeParts } from '../exchange/exchange.ts'
 import { Outbox } from '../exchange/outbox.ts'
 import { Progress } from '../exchange/progress.ts'
 import type { Transport } from '../exchange/transport.ts'
-import type { LoadDeferred } from '../load-deferred.ts'
-import { SearchOnDemand } from '../search/on-demand.ts'
+import { type LoadSearch, SearchOnDemand } from '../search/on-demand.ts'
 import { Emitter } from '../store/emitter.ts'
 import { Replica } from '../store/replica.ts'
 import type { Store } from '../store/store.ts'
@@ -27,7 +26,7 @@ interface EngineOptions {
   clock: Clock
   /** Returns a number from 0 up to, but not including, 1. */
   random: () => number
-  loadDeferred: LoadDeferred
+  loadSearch: LoadSearch
 }
 
 /** All parts of a sync. Functions that use only some of them say so in their parameter's type. */
@@ -38,14 +37,13 @@ export interface Engine extends EditParts, ExchangeParts {
   readonly tree: TreeCache
   readonly search: SearchOnDemand
   readonly random: () => number
-  readonly loadDeferred: LoadDeferred
   /** Rings when trying the network again is worthwhile. */
   readonly network: Alarm
   /** Rings when the platform reports that there is no network. */
   readonly disconnected: Alarm
 }
 
-export function createEngine({ store, ...options }: EngineOptions): Engine {
+export function createEngine({ store, loadSearch, ...options }: EngineOptions): Engine {
   const { userId, tabs, clock } = options
   const emitter = new Emitter()
   const outbox = new Outbox()
@@ -68,7 +66,7 @@ export function createEngine({ store, ...options }: EngineOptions): Engine {
     status,
     selections,
     tree,
-    search: new SearchOnDemand(replica, emitter, options.loadDeferred),
+    search: new SearchOnDemand(replica, emitter, loadSearch),
     network: new Alarm(),
     disconnected: new Alarm(),
   }

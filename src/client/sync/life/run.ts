@@ -1,6 +1,6 @@
 import { abortable } from '../../timing/clock.ts'
 import { pause } from '../../timing/pause.ts'
-import type { Deferred } from '../load-deferred.ts'
+import type { Deferred, LoadDeferred } from '../load-deferred.ts'
 import type { TabMessage } from '../store/tabs.ts'
 import type { Engine } from './engine.ts'
 
@@ -10,6 +10,7 @@ const fileAgainMs = 10_000
 /** Starts and stops the engine in this tab. */
 export class Run {
   readonly #engine: Engine
+  readonly #loadDeferred: LoadDeferred
   readonly #ended = new AbortController()
   /** The edits under way. */
   readonly #edits = new Set<Promise<unknown>>()
@@ -19,8 +20,9 @@ export class Run {
   /** Null: this tab is not started; false: it is waiting while another tab leads. */
   #isLeader: boolean | null = null
 
-  constructor(engine: Engine) {
+  constructor(engine: Engine, loadDeferred: LoadDeferred) {
     this.#engine = engine
+    this.#loadDeferred = loadDeferred
     engine.tabs.listen((message) => this.#hear(message))
   }
 
@@ -37,7 +39,7 @@ export class Run {
   /** Leads as soon as no other tab does. Call it again after the session has ended. */
   async start(): Promise<void> {
     // Meanwhile, the store is read.
-    this.#engine.loadDeferred().catch(() => {})
+    this.#loadDeferred().catch(() => {})
     await this.load()
     this.#engine.outbox.reopen()
     this.#leading ??= this.#lead().finally(() => {
@@ -57,8 +59,7 @@ export class Run {
 
   /** Like `edit`, with what is in the sync's second file. */
   editWith<T>(work: (deferred: Deferred, signal: AbortSignal) => Promise<T>, caller?: AbortSignal): Promise<T> {
-    const loadAndWork = async (signal: AbortSignal) =>
-      work(await abortable(this.#engine.loadDeferred(), signal), signal)
+    const loadAndWork = async (signal: AbortSignal) => work(await abortable(this.#loadDeferred(), signal), signal)
     return this.edit(loadAndWork, caller)
   }
 
@@ -73,11 +74,11 @@ export class Run {
 
   async syncNow(caller: AbortSignal | undefined): Promise<void> {
     await this.load()
-    const { outbox, status, progress, network, loadDeferred } = this.#engine
+    const { outbox, status, progress, network } = this.#engine
     const signal = this.#signalFor(caller)
     outbox.reopen()
     try {
-      const { exchange } = await abortable(loadDeferred(), signal)
+      const { exchange } = await abortable(this.#loadDeferred(), signal)
       await abortable(exchange(this.#engine, signal), signal)
     } catch (error) {
       if (!signal.aborted && this.#isLeader !== false) status.fail(error)
@@ -144,12 +145,12 @@ export class Run {
   /** A page may have come from a cache without a network. */
   async #untilDeferredLoaded() {
     const { signal } = this.#ended
-    const { clock, network, status, loadDeferred } = this.#engine
+    const { clock, network, status } = this.#engine
     for (;;) {
       network.reset()
       if (status.state !== 'online') status.set('connecting')
       try {
-        return await abortable(loadDeferred(), signal)
+        return await abortable(this.#loadDeferred(), signal)
       } catch (error) {
         signal.throwIfAborted()
         status.fail(error)
