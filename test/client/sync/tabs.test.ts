@@ -36,8 +36,9 @@ t.test('two tabs of a browser', async (t) => {
     const { person, open } = await browser(t)
     const [one, two] = [open(), open()]
     await Promise.all([one, two].map(({ device }) => device.sync.start()))
+    await one.device.sync.put(bookmark('x', 'original'))
     const edits = Array.from({ length: 20 }, (_, index) => {
-      return (index % 2 ? one : two).device.sync.put(bookmark('x', `edit ${index}`))
+      return (index % 2 ? one : two).device.sync.update('x', () => ({ title: `edit ${index}` }))
     })
     await Promise.all(edits)
     await until(() => [one, two].every(({ device }) => device.sync.status().waiting === 0))
@@ -46,6 +47,27 @@ t.test('two tabs of a browser', async (t) => {
     t.same([shown(one.device), shown(two.device)], [{ x }, { x }])
     t.same([one.device.conflicts, two.device.conflicts], [[], []])
   })
+
+  t.test(
+    'both change the same field at once: what is replaced unseen is told, but not what one tab has replaced itself',
+    async (t) => {
+      const { person, open } = await browser(t)
+      const [one, two] = [open().device, open().device]
+      await Promise.all([one.sync.start(), two.sync.start()])
+      await one.sync.put(bookmark('x', 'original', { description: '' }))
+      await until(() => 'x' in shown(two))
+      const saw = one.sync.get('x') as PlaintextBookmark
+      await Promise.all([one.sync.put({ ...saw, title: 'by one' }), two.sync.put({ ...saw, title: 'by two' })])
+      await until(() => shown(one).x === shown(two).x && one.sync.conflicts().length > 0)
+      const [mine, theirs] = shown(one).x === 'by two' ? ['by one', 'by two'] : ['by two', 'by one']
+      const conflict = { fields: ['title'], mine: { title: mine }, theirs: { title: theirs } }
+      t.match([one.sync.conflicts(), two.sync.conflicts()], [[conflict], [conflict]])
+      await Promise.all(['first', 'second'].map((description) => two.sync.update('x', { description })))
+      t.same([two.sync.conflicts().length, two.sync.get('x')?.description], [1, 'second'])
+      await one.sync.syncNow()
+      t.same(await person.stored(), { x: theirs })
+    },
+  )
 
   t.test('the same file is imported in both at once: its bookmarks come once', async (t) => {
     const { open } = await browser(t)

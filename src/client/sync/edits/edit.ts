@@ -17,6 +17,8 @@ export type Edit = { id: string } & (
 export interface Author {
   userId: string
   deviceId: string
+  /** Of the tab, as long as it is open. */
+  tabId: string
   clock: Clock
 }
 
@@ -64,7 +66,7 @@ function editRow(row: Row, edit: Edit, context: EditContext): Row {
 }
 
 function toWaiting(row: Row, edit: Edit, context: EditContext): Waiting {
-  const { userId, deviceId, tick, cursor, above = 0 } = context
+  const { userId, deviceId, tabId, tick, cursor, above = 0 } = context
   const last = row.waiting.at(-1)
   const change = {
     id: uuidv7(),
@@ -76,7 +78,7 @@ function toWaiting(row: Row, edit: Edit, context: EditContext): Waiting {
     base: baseOf(row, cursor),
   }
   const overwrites = context.overwrites || last?.overwrites
-  const state = { sent: false, ...(overwrites && { overwrites }) }
+  const state = { sent: false, madeIn: tabId, ...(overwrites && { overwrites }) }
   if (edit.bookmark === null) return { change: { ...change, operation: 'delete' }, bookmark: null, ...state }
   const there = row.waiting.findLast(({ sent }) => sent) ?? releaseHeld(row).version
   const operation = there?.bookmark ? 'update' : 'create'

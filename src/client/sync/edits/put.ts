@@ -64,7 +64,10 @@ function putOne(parts: EditParts, draft: Draft, edit: SealedEdit, sight: Sight):
   applyOver(parts, draft, row, sealAgain(parts.keys, bookmark, edit), sight, lost)
 }
 
-/** Applies an edit that replaces what its maker had not seen in the fields `lost`, and tells whoever made that. */
+/**
+ * Applies an edit that replaces what its maker had not seen in the fields `lost`, and tells whoever made that: another
+ * device by way of the service, another tab by a conflict that is kept here. What this tab has asked for, its user knows.
+ */
 export function applyOver(
   parts: EditParts,
   draft: Draft,
@@ -76,6 +79,8 @@ export function applyOver(
   const now = draft.meta.cursor
   const overwrites = cursor !== undefined && cursor < now && (isEarlier || lost.length > 0)
   applyEdit(draft, row, edit, parts, { cursor: overwrites ? cursor : now, overwrites })
-  if (cursor !== undefined || lost.length === 0) return
+  const last = row.waiting.at(-1)
+  const isKnown = last ? last.madeIn === parts.tabId : overwrites && row.version?.device_id !== parts.deviceId
+  if (lost.length === 0 || (isKnown && cursor !== undefined)) return
   draft.lose(draft.get(row.id), { fields: lost, mine: viewOf(row).bookmark, theirs: edit.bookmark })
 }

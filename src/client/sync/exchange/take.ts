@@ -1,6 +1,5 @@
 import { RecordError, RollbackError, SignedOutError } from '../../errors.ts'
-import type { Clock } from '../../timing/clock.ts'
-import { applyEdit } from '../edits/edit.ts'
+import { type Author, applyEdit } from '../edits/edit.ts'
 import { sealOne } from '../edits/seal.ts'
 import type { Draft } from '../store/draft.ts'
 import type { Meta, Row, Version } from '../store/store.ts'
@@ -8,10 +7,7 @@ import { lostWhole, type MergedEdit, mergeUnreadable, mergeVersion } from './mer
 import { type OpenedEvent, type OpenParts, openEvents } from './open-events.ts'
 import type { SyncEvent } from './transport.ts'
 
-export interface TakeParts extends OpenParts {
-  userId: string
-  deviceId: string
-  clock: Clock
+export interface TakeParts extends OpenParts, Author {
   /** While everything is pulled from a restored service: by id, what it has in an older version than this device. */
   older?: Map<string, Version> | undefined
 }

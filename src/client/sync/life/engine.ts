@@ -1,3 +1,4 @@
+import { v7 as uuidv7 } from 'uuid'
 import type { Keys } from '../../keys.ts'
 import { Alarm } from '../../timing/alarm.ts'
 import type { Clock } from '../../timing/clock.ts'
@@ -45,6 +46,7 @@ export interface Engine extends EditParts, ExchangeParts {
 
 export function createEngine({ store, loadSearch, ...options }: EngineOptions): Engine {
   const { userId, tabs, clock } = options
+  const tabId = uuidv7()
   const emitter = new Emitter()
   const outbox = new Outbox()
   const selections = new Selections(emitter)
@@ -57,6 +59,7 @@ export function createEngine({ store, loadSearch, ...options }: EngineOptions): 
   const status = new StatusBoard(replica, emitter, tabs)
   return {
     ...options,
+    tabId,
     transport: withDeadlines(options.transport, clock),
     replica,
     recentDeletes: [],
