@@ -91,6 +91,33 @@ t.test('A store of an earlier version of this package, which knows no epoch, tak
   t.same(await person.stored(), { x: 'lost', y: 'y', z: 'z' })
 })
 
+t.test('What is deleted before it could be sent again stays deleted, though other devices have it', async (t) => {
+  const { a, b, person, restore } = await restorable(t)
+  await a.sync.put(bookmark('new', 'new'))
+  await sync(a, b)
+  await restore()
+  let removing = Promise.resolve()
+  a.sync.on('restored', () => {
+    removing = a.sync.remove('new')
+  })
+  await sync(a, b, a)
+  await removing
+  const expected = { x: 'x', y: 'y', z: 'z' }
+  t.same([shown(a), shown(b), await person.stored()], [expected, expected, expected])
+})
+
+t.test('An edit of what is lost comes after it, also if that was made with a clock far ahead', async (t) => {
+  const person = await people.person(t)
+  const putBack = await backUp(people.app, person.user.userId)
+  const [a, b] = [person.device('a', { skew: 3 * 3_600_000 }), person.device('b')]
+  await a.sync.put(bookmark('x', 'x'))
+  await sync(a, b, a)
+  await a.sync.remove('x')
+  await putBack()
+  await sync(a, b, a)
+  t.same([shown(a), shown(b), await person.stored()], [{}, {}, {}])
+})
+
 t.test('A device that was behind takes from the others what the service lost', async (t) => {
   const { a, b, person, restore } = await restorable(t)
   await a.sync.put(bookmark('x', 'later'))

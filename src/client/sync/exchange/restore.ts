@@ -44,10 +44,13 @@ export async function restore(parts: RestoreParts, signal: AbortSignal): Promise
       const edit = sealed.get(id)
       if (row.waiting.length > 0) {
         const waiting = row.waiting.map((one) => ({ ...rebased(one, Math.min(one.change.base, seen)), ...state }))
-        draft.set({ ...bare(row, older), waiting })
+        draft.set({ ...bare(row, older), waiting: waiting.map(asSent) })
       } else if (edit || !version.bookmark) {
         again.push(row)
-        draft.set({ ...bare(row, older), waiting: [{ ...toWaiting(parts, id, version, edit, seen), ...state }] })
+        draft.set({
+          ...bare(row, older),
+          waiting: [asSent({ ...toWaiting(parts, id, version, edit, seen), ...state })],
+        })
       }
     }
     draft.setMeta({ cursor, epoch, isIncomplete: false, lastSync: correctedNow(clock, draft.meta) })
@@ -86,6 +89,11 @@ function seenBy(version: Version, instead: Version | undefined): number {
 
 function rebased(waiting: Waiting, base: number): Waiting {
   return { ...waiting, change: { ...waiting.change, base } }
+}
+
+/** Other devices may know what is lost: so nothing of it is taken back unsent, or is to get another timestamp. */
+function asSent(waiting: Waiting): Waiting {
+  return { ...waiting, sent: true }
 }
 
 /** The row as the service has it. A delete that it has lost comes again from the device that made it. */
