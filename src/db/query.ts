@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import type { Statement } from 'better-sqlite3'
 import {
   type Compilable,
   type Kysely,
@@ -25,8 +26,9 @@ export interface Query<Values, Row> {
   one(db: Db, values: Values): Promise<Row>
   /** Resolves to the number of rows that it has written. */
   run(db: Db, values: Values): Promise<number>
-  /** The first row for each of the values, one after the other: for SQLite, which needs neither a promise nor a trip for each. */
+  /** The first row for each of the values. For SQLite, which needs neither a round trip nor a promise for each. */
   firstOfEach(trx: Trx, list: Values[]): Promise<(Row | undefined)[]>
+  /** For SQLite, too. */
   runEach(trx: Trx, list: Values[]): Promise<void>
 }
 
@@ -53,7 +55,8 @@ export function query<Values, Row>(
     const { adapter } = db.getExecutor()
     let found = compiled.get(adapter)
     if (!found) {
-      found = build(db, placeholders as Placeholders<Values>).compile(db) as Compiled
+      const isSqlite = adapter instanceof SqliteAdapter
+      found = { ...build(db, placeholders as Placeholders<Values>).compile(db), isSqlite }
       names.set(found.sql, createHash('sha256').update(found.sql).digest('base64url'))
       compiled.set(adapter, found)
     }
@@ -64,27 +67,26 @@ export function query<Values, Row>(
   function execute(db: Db, values: Values, method: 'all' | 'get' | 'run'): Result<Row> | Promise<Result<Row>> {
     const { adapter, plugins } = db.getExecutor()
     const found = compile(db)
-    const parameters = found.parameters.map((parameter) => {
-      if (!(parameter instanceof Placeholder)) return parameter
-      const value: unknown = values[parameter.name as keyof Values]
-      return Array.isArray(value) && adapter instanceof SqliteAdapter ? JSON.stringify(value) : value
-    })
+    const parameters = bind(found, values)
     const isDirect = adapter instanceof SynchronousAdapter && plugins.length === 0
-    if (isDirect) return adapter.execute<Row>(db, method, found.sql, parameters)
-    return db.executeQuery<Row>({ ...found, parameters })
+    if (!isDirect) return db.executeQuery<Row>({ ...found, parameters })
+    return runAtOnce<Row>(adapter.statement(db, found.sql), method, parameters)
   }
 
   async function first(db: Db, values: Values): Promise<Row | undefined> {
     return (await execute(db, values, 'get')).rows[0]
   }
 
-  async function forEach(trx: Trx, list: Values[], method: 'get' | 'run', done: (row: Row | undefined) => void) {
+  async function forEach(trx: Trx, list: Values[], work: (statement: Statement, parameters: unknown[]) => void) {
+    const { adapter } = trx.getExecutor()
+    if (!(adapter instanceof SynchronousAdapter)) throw new Error('only SQLite runs statements one by one')
+    const found = compile(trx)
+    const statement = adapter.statement(trx, found.sql)
     const pause = createPause()
     for (const values of list) {
       const turn = pause()
       if (turn) await turn
-      const result = execute(trx, values, method)
-      done((result instanceof Promise ? await result : result).rows[0])
+      work(statement, bind(found, values))
     }
   }
 
@@ -103,11 +105,26 @@ export function query<Values, Row>(
     },
     async firstOfEach(trx, list) {
       const rows: (Row | undefined)[] = []
-      await forEach(trx, list, 'get', (row) => rows.push(row))
+      await forEach(trx, list, (statement, parameters) => rows.push(statement.get(parameters) as Row | undefined))
       return rows
     },
-    runEach: (trx, list) => forEach(trx, list, 'run', () => {}),
+    runEach: (trx, list) => forEach(trx, list, (statement, parameters) => statement.run(parameters)),
   }
+}
+
+function bind<Values>({ parameters, isSqlite }: Compiled, values: Values): unknown[] {
+  return parameters.map((parameter) => {
+    if (!(parameter instanceof Placeholder)) return parameter
+    const value: unknown = values[parameter.name as keyof Values]
+    return isSqlite && Array.isArray(value) ? JSON.stringify(value) : value
+  })
+}
+
+function runAtOnce<Row>(statement: Statement, method: 'all' | 'get' | 'run', parameters: unknown[]): Result<Row> {
+  if (method === 'all') return { rows: statement.all(parameters) as Row[] }
+  if (method === 'run') return { rows: [], numAffectedRows: statement.run(parameters).changes }
+  const row = statement.get(parameters) as Row | undefined
+  return { rows: row === undefined ? [] : [row] }
 }
 
 /** Whether a column has one of the texts of a list, of any length. SQLite gets lists as JSON. */
@@ -126,6 +143,7 @@ export function preparedName(text: string): string | undefined {
 const names = new Map<string, string>()
 
 interface Compiled {
+  isSqlite: boolean
   sql: string
   parameters: readonly unknown[]
   query: RootOperationNode

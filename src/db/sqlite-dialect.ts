@@ -52,14 +52,10 @@ export class SynchronousAdapter extends SqliteAdapter {
     return true
   }
 
-  /** Runs a statement at once: the driver is synchronous, so a transaction has the connection to itself meanwhile. */
-  execute<Row>(db: Kysely<Schema>, method: 'all' | 'get' | 'run', sql: string, parameters: unknown[]) {
+  /** The driver is synchronous: whoever runs the statement at once has its connection to itself. */
+  statement(db: Kysely<Schema>, sql: string): Sqlite.Statement {
     const isOpen = this.#connection.inTransaction
     if (db.isTransaction && !isOpen) throw new Error('the transaction has ended')
-    const statement = (isOpen && !db.isTransaction ? this.#reader : this.#connection).prepare(sql)
-    if (method === 'all') return { rows: statement.all(parameters) as Row[] }
-    if (method === 'run' && !statement.reader) return { rows: [], numAffectedRows: statement.run(parameters).changes }
-    const row = statement.get(parameters) as Row | undefined
-    return { rows: row === undefined ? [] : [row], numAffectedRows: 0 }
+    return (isOpen && !db.isTransaction ? this.#reader : this.#connection).prepare(sql)
   }
 }
