@@ -1,7 +1,7 @@
 import { setImmediate as eventLoopTurn } from 'node:timers/promises'
 
-/** Far below what a person notices, and long enough that the turns between cost nothing. */
-const maxHeldMs = 25
+/** A request has a few turns of the loop: even together, they are below what a person notices. */
+const maxHeldMs = 10
 
 /** For long loops: awaiting what it returns lets the event loop turn, once the loop has held it for long enough. */
 export function createPause(): () => Promise<void> | undefined {
