@@ -23,7 +23,10 @@ export type RawRow = (string | number | null)[]
 export interface RawStore {
   /** Writes them in one transaction, which is durable when this resolves. */
   write(rows: RawRow[]): Promise<void>
+  /** Its changes after a sequence number. */
   page(user: string, after: number, limit: number): Promise<object[]>
+  /** The same, with what an export contains of a bookmark. */
+  bookmarks(user: string, after: number, limit: number): Promise<object[]>
   close(): Promise<void>
 }
 
@@ -36,8 +39,18 @@ export const createTable = `CREATE TABLE IF NOT EXISTS records (
 )`
 export const upsert = (source: string) =>
   `INSERT INTO records (${names}) ${source} ON CONFLICT (user_id, entity_id) DO UPDATE SET ${replaced}`
-export const selectPage = (parameters: [string, string, string]) =>
-  `SELECT ${names} FROM records WHERE user_id = ${parameters[0]} AND stamp > ${parameters[1]} ORDER BY stamp LIMIT ${parameters[2]}`
+export const selectPage = (parameters: Parameters) => selectAfter(`${names}`, parameters)
+export const selectBookmarks = (parameters: Parameters) =>
+  selectAfter(
+    'entity_id AS id, encrypted_data, data_hash, timestamp AS created_at, timestamp AS updated_at',
+    parameters,
+  )
+
+type Parameters = [user: string, after: string, limit: string]
+
+function selectAfter(selected: string, [user, after, limit]: Parameters): string {
+  return `SELECT ${selected} FROM records WHERE user_id = ${user} AND stamp > ${after} ORDER BY stamp LIMIT ${limit}`
+}
 
 export function toRow(user: string, record: BenchRecord, stamp: number): RawRow {
   const { id, timestamp, encrypted_data, data_hash } = record

@@ -16,9 +16,9 @@ export async function exportAll(account: Account, bookmarks: number): Promise<nu
     )
     for (; ; await sleep(everyMs)) {
       const { exports }: Schemas['ExportList'] = JSON.parse(await server.text(get(account, listExports.path)))
-      const status = exports.find(({ id }) => id === created.id)?.status
-      if (status === 'failed') throw new Error('The export has failed')
-      if (status === 'completed') return
+      const { status, bookmark_count } = exports.find(({ id }) => id === created.id) ?? created
+      if (status === 'completed' && bookmark_count === bookmarks) return
+      if (status === 'completed' || status === 'failed') throw new Error(`${status}, with ${bookmark_count} bookmarks`)
     }
   })
   const { exports }: Schemas['ExportList'] = JSON.parse(await server.text(get(account, listExports.path)))

@@ -41,7 +41,7 @@ export async function rawPull(place: string, records: number): Promise<number> {
   return records / seconds
 }
 
-/** The same, encrypted and written to a file. */
+/** The same with what an export contains, encrypted and written to a file. */
 export async function rawExport(place: string, file: string, records: number): Promise<number> {
   const store = await openRaw(place, 1)
   const user = 'export'
@@ -49,7 +49,7 @@ export async function rawExport(place: string, file: string, records: number): P
   const seconds = await secondsOf(async () => {
     const output = await open(file, 'w')
     for (let after = 0; after < records; after += pageLength) {
-      const text = Buffer.from(JSON.stringify(await store.page(user, after, pageLength)))
+      const text = Buffer.from(JSON.stringify(await store.bookmarks(user, after, pageLength)))
       for (let from = 0; from < text.length; from += chunkBytes) {
         const cipher = createCipheriv('chacha20-poly1305', randomBytes(32), randomBytes(12), { authTagLength: 16 })
         await output.write(cipher.update(text.subarray(from, from + chunkBytes)))
