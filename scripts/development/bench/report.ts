@@ -38,15 +38,18 @@ export async function writeReport(folder: string, about: About, results: Result[
 function markdown({ date, database, node, cores, rounds }: About, results: Result[]): string {
   const contenders = new Set(results.flatMap(({ medians }) => Object.keys(medians)))
   const others = [...contenders].filter((name) => name !== 'service' && name !== 'limit')
-  const header = ['work', 'limit', ...others, 'this service', 'of the limit', 'target']
+  const header = ['work', 'limit', 'this service', ...others, 'target']
   const lines = results.map(({ work, unit, target, met, medians, ratios }) => [
     `${work}, ${unit}`,
-    ...['limit', ...others, 'service'].map((contender) => figure(medians[contender])),
-    ratioOf(ratios.service),
+    figure(medians.limit),
+    ...['service', ...others].map((name) => {
+      const ratio = ratioOf(ratios[name])
+      return ratio === '' ? figure(medians[name]) : `${figure(medians[name])} (${ratio})`
+    }),
     target === null ? '' : `${target}${met === false ? ' (missed)' : ''}`,
   ])
   const table = [header, header.map(() => '---'), ...lines].map((cells) => `| ${cells.join(' | ')} |`).join('\n')
-  return `${date.slice(0, 10)}, ${database}, Node ${node}, ${cores} cores, medians of ${rounds} rounds:\n\n${table}\n`
+  return `${date.slice(0, 10)}, ${database}, Node ${node}, ${cores} cores, medians of ${rounds} rounds, in brackets what they are of the limit:\n\n${table}\n`
 }
 
 function ratioOf(ratio: number | undefined): string {
