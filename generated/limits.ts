@@ -12,3 +12,6 @@ export const PushRequest = {"changes":{"maxItems":10000}} as const
 export const ImportRequest = {"bookmarks":{"maxItems":10000}} as const
 export const ExportKey = {"key":{"minLength":44,"maxLength":44,"pattern":"^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$"}} as const
 export const Keyring = {"keyring":{"minLength":1,"maxLength":16384,"pattern":"^[ -~]+$"},"revision":{"minimum":1,"maximum":9007199254740991}} as const
+
+/** Of a user. */
+export const quotas = {"storedBytes":2147483648,"storedRecords":1000000,"requestsPerMinute":1200,"devices":1000,"logins":1000,"socketsPerInstance":256,"exportsUnfinished":3,"exportsKept":10,"exportBytes":4294967296} as const

@@ -21,14 +21,14 @@ function securityOf(security: Operation['security']): string {
 const limits = ['minLength', 'maxLength', 'pattern', 'minItems', 'maxItems', 'minimum', 'maximum']
 
 /** The limits of each named schema and its properties: a constant each, so that a bundle contains only what it uses. */
-export function limitList({ components }: Contract): string {
+export function limitList({ components, 'x-limits': limits = {} }: Contract): string {
   const lines = Object.entries(components?.schemas ?? {}).flatMap(([name, schema]) => {
     const properties = Object.entries(schema.properties ?? {}).map(([key, value]) => [key, limitsOf(value)] as const)
     const limited = properties.filter(([, value]) => Object.keys(value).length > 0)
     const constant = { ...limitsOf(schema), ...Object.fromEntries(limited) }
     return Object.keys(constant).length > 0 ? [`export const ${name} = ${JSON.stringify(constant)} as const`] : []
   })
-  return `${lines.join('\n')}\n`
+  return `${lines.join('\n')}\n\n/** Of a user. */\nexport const quotas = ${JSON.stringify(limits)} as const\n`
 }
 
 function limitsOf(schema: Referable<Schema>): Record<string, unknown> {
@@ -43,21 +43,21 @@ export function errorList(contract: Contract): string {
 }
 
 interface Channel {
-  'x-close-codes': Record<string, { code: number }>
-  'x-max-message-bytes': number
-  'x-ping-seconds': number
-  'x-silence-seconds': number
+  'x-close-codes'?: Record<string, { code: number }>
+  'x-max-message-bytes'?: number
+  'x-ping-seconds'?: number
+  'x-silence-seconds'?: number
 }
 
 /** The limits of the realtime channel, and the codes with which the service closes it. */
-export function channelList({ channels }: { channels: { realtime: Channel } }): string {
-  const { realtime } = channels
-  const codes = Object.entries(realtime['x-close-codes']).map(([name, { code }]) => `${name}: ${code}`)
+export function channelList({ channels }: { channels: Record<string, Channel> }): string {
+  const [channel = {}] = Object.values(channels)
+  const codes = Object.entries(channel['x-close-codes'] ?? {}).map(([name, { code }]) => `${name}: ${code}`)
   return [
     `export const closeCodes = { ${codes.join(', ')} } as const`,
-    `export const maxMessageBytes = ${realtime['x-max-message-bytes']}`,
-    `export const pingSeconds = ${realtime['x-ping-seconds']}`,
-    `export const silenceSeconds = ${realtime['x-silence-seconds']}`,
+    `export const maxMessageBytes = ${channel['x-max-message-bytes']}`,
+    `export const pingSeconds = ${channel['x-ping-seconds']}`,
+    `export const silenceSeconds = ${channel['x-silence-seconds']}`,
     '',
   ].join('\n')
 }

@@ -1,7 +1,7 @@
 import type { OpenAPIV3_1 } from 'openapi-types'
 
 /** A contract in one document. Of asyncapi.yaml only `info` and `components.schemas` have this shape. */
-export type Contract = OpenAPIV3_1.Document<Extensions>
+export type Contract = OpenAPIV3_1.Document<Extensions> & { 'x-limits'?: Record<string, number> }
 
 /** The fields that operations of this project have, or may have, beyond those that OpenAPI requires. */
 interface Extensions {

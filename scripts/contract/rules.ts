@@ -2,6 +2,7 @@
  * The plugin of redocly.yaml: rules that `redocly lint` lacks, and verdicts that `redocly diff` lacks or gives differently.
  * redocly.yaml turns them on, and says which version bump a change requires.
  */
+import { tagChanged, unwrapAllOf, writeOnlyAdded } from './rules/diff/generators.ts'
 import { clientNameAdded, clientNameRemoved } from './rules/diff/names.ts'
 import {
   bodyLimitLowered,
@@ -41,6 +42,7 @@ const diff = {
   'harmless-changed': harmlessChanged,
   'request-property-removed': requestPropertyRemoved,
   'words-changed': wordsChanged,
+  'write-only-added': writeOnlyAdded,
 }
 
 export default function contractRules(): object {
@@ -57,7 +59,10 @@ export default function contractRules(): object {
       },
       async3: { ...lint, 'titled-schemas': titledSchemas },
     },
-    decorators: { async3: { 'operations-name-their-channel': operationsNameTheirChannel } },
+    decorators: {
+      oas3: { 'unwrap-all-of': unwrapAllOf },
+      async3: { 'operations-name-their-channel': operationsNameTheirChannel, 'unwrap-all-of': unwrapAllOf },
+    },
     diff: {
       oas3: {
         ...diff,
@@ -68,6 +73,7 @@ export default function contractRules(): object {
         'request-body-demanded': requestBodyDemanded,
         'security-tightened': securityTightened,
         'success-added': successAdded,
+        'tag-changed': tagChanged,
       },
       async3: { ...diff, 'connection-tightened': connectionTightened },
     },

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { quotas } from '../../generated/limits.ts'
 import { identityProvider } from './identity-provider.ts'
 import { secretKeys } from './secrets.ts'
 import { databaseUrl, s3 } from './storage.ts'
@@ -38,10 +39,10 @@ export function readConfig(env: Env) {
     secureCookies: publicUrl.startsWith('https://'),
     trustProxy: trustProxy(env),
     serveDemo: oneOf(env, 'SERVE_DEMO', ['true', 'false'], `${environment === 'development'}`) === 'true',
-    maxUserBytes: integer(env, 'MAX_USER_BYTES', 2 * 1024 ** 3, 1, Number.MAX_SAFE_INTEGER),
-    maxUserRecords: integer(env, 'MAX_USER_RECORDS', 1_000_000, 1, Number.MAX_SAFE_INTEGER),
-    maxUserExportBytes: integer(env, 'MAX_USER_EXPORT_BYTES', 4 * 1024 ** 3, 1, Number.MAX_SAFE_INTEGER),
-    rateLimitPerMinute: integer(env, 'RATE_LIMIT_PER_MINUTE', 1200, 1, 1_000_000_000),
+    maxUserBytes: integer(env, 'MAX_USER_BYTES', quotas.storedBytes, 1, Number.MAX_SAFE_INTEGER),
+    maxUserRecords: integer(env, 'MAX_USER_RECORDS', quotas.storedRecords, 1, Number.MAX_SAFE_INTEGER),
+    maxUserExportBytes: integer(env, 'MAX_USER_EXPORT_BYTES', quotas.exportBytes, 1, Number.MAX_SAFE_INTEGER),
+    rateLimitPerMinute: integer(env, 'RATE_LIMIT_PER_MINUTE', quotas.requestsPerMinute, 1, 1_000_000_000),
     drainSeconds: integer(env, 'DRAIN_SECONDS', 0, 0, 3600),
     logLevel: oneOf(env, 'LOG_LEVEL', logLevels, 'info'),
   })

@@ -1,3 +1,4 @@
+import { quotas } from '../../generated/limits.ts'
 import type { Db, Trx } from './database.ts'
 import { type Placeholders, query } from './query.ts'
 import type { Schema } from './schema.ts'
@@ -6,7 +7,7 @@ import { lockUser } from './users.ts'
 export type Device = Schema['devices']
 
 /** Per user. */
-const maxDevices = 1000
+const { devices: maxDevices } = quotas
 
 export async function findDevice(db: Db, userId: string, deviceId: string): Promise<Device | undefined> {
   return device.first(db, { userId, deviceId })

@@ -1,7 +1,8 @@
+import { quotas } from '../../generated/limits.ts'
 import type { Trx } from './database.ts'
 
 /** Per user. */
-const maxLogins = 1000
+const { logins: maxLogins } = quotas
 /** Session tokens per login. */
 const maxSessions = 1000
 

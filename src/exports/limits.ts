@@ -1,10 +1,10 @@
+import { quotas } from '../../generated/limits.ts'
 import { ServiceError } from '../contract/errors.ts'
 import type { Trx } from '../db/database.ts'
 import { deleteExport, type ExportRow, listExports } from '../db/exports.ts'
 import type { LockedUser } from '../db/users.ts'
 
-const maxUnfinished = 3
-const maxKept = 10
+const { exportsUnfinished: maxUnfinished, exportsKept: maxKept } = quotas
 /** What a file holds of a bookmark beside its ciphertext: a UUID, a SHA-256, the dates and the names of the fields. */
 const bytesPerBookmark = 200
 

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { WebSocket } from '@fastify/websocket'
 import type { FastifyReply, FastifyRequest, preHandlerHookHandler } from 'fastify'
+import { quotas } from '../../generated/limits.ts'
 import type { operations as contract } from '../../generated/openapi.ts'
 import { operations } from '../../generated/operations.ts'
 import { ServiceError } from '../contract/errors.ts'
@@ -18,7 +19,7 @@ export interface RealtimeParts extends SocketParts {
 type Parameters = contract['openRealtime']['parameters']
 type Check = (request: FastifyRequest) => Promise<void>
 
-const maxSocketsOfOne = 256
+const { socketsPerInstance: maxSocketsOfOne } = quotas
 /** A socket whose client has disappeared silently is closed within 65 s. */
 const retryAfterSeconds = '60'
 

@@ -5,6 +5,7 @@ import t from 'tap'
 import { compareContracts } from '../../scripts/contract/review/compare.ts'
 import { isDeep } from '../support/depth.ts'
 import { additions } from './changes/additions.ts'
+import { channelDataChanges, dataChanges } from './changes/data.ts'
 import { nameAndTextChanges } from './changes/names-and-texts.ts'
 import { realtimeChanges } from './changes/realtime.ts'
 import { requestChanges } from './changes/requests.ts'
@@ -15,8 +16,15 @@ import { contract } from './contract.ts'
 import { emptyFolder } from './folder.ts'
 
 const changes = {
-  'openapi.yaml': [...responseChanges, ...requestChanges, ...nameAndTextChanges, ...additions, ...wordings],
-  'asyncapi.yaml': realtimeChanges,
+  'openapi.yaml': [
+    ...responseChanges,
+    ...requestChanges,
+    ...nameAndTextChanges,
+    ...additions,
+    ...wordings,
+    ...dataChanges,
+  ],
+  'asyncapi.yaml': [...realtimeChanges, ...channelDataChanges],
 }
 
 for (const [file, cases] of Object.entries(changes)) {

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { contractsIn, type Documents, isSame, readBoth } from './base.ts'
 import { type ClientChange, compareClients } from './client-changes.ts'
 import { clientTypes } from './client-types.ts'
+import { compareData } from './data.ts'
 import { compareErrorTexts } from './error-texts.ts'
 import { listFindings } from './findings.ts'
 import { type Finding, highest, type Impact } from './impact.ts'
@@ -42,6 +43,7 @@ async function compare(base: URL, revision: URL, documents: Documents): Promise<
   const source = await readFile(new URL(file, revision), 'utf8')
   const findings = [
     ...(await listFindings(base, revision, file)),
+    ...compareData(before, after).map((change) => ({ ...change, file })),
     ...texts.map(({ calls, ...change }) => ({ ...change, file, line: lineOf(source, calls[0]), place: list(calls) })),
   ]
   return findings.length > 0 ? findings : [whole(file, 'patch', 'Only examples or the order changed.')]

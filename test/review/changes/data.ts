@@ -1,0 +1,80 @@
+import type { Case } from './case.ts'
+
+/** What openapi.yaml says as data: limits and cookies; and what only generators of clients notice. */
+export const dataChanges: Case[] = [
+  {
+    name: 'a lower quota',
+    edits: [['userBytes: 1000000', 'userBytes: 500000']],
+    verdict: 'major',
+    says: /`userBytes` changed from `1000000` to `500000`/,
+  },
+  {
+    name: 'a higher limit',
+    edits: [['notesPerPage: 100', 'notesPerPage: 200']],
+    verdict: 'minor',
+    says: /`notesPerPage` changed/,
+  },
+  {
+    name: 'another attribute of the cookie',
+    edits: [['sameSite: Lax', 'sameSite: Strict']],
+    verdict: 'major',
+    says: /`sameSite` changed from `Lax` to `Strict`/,
+  },
+  {
+    name: 'a cookie that lives longer',
+    edits: [['maxAge: 3600', 'maxAge: 7200']],
+    verdict: 'minor',
+    says: /`maxAge` changed/,
+  },
+  {
+    name: 'an operation with another tag',
+    edits: [['operationId: getStatus\n      tags: [notes]', 'operationId: getStatus\n      tags: [status]']],
+    verdict: 'major',
+    says: /first tag of `getStatus` changed from `notes` to `status`/,
+  },
+  {
+    name: 'an operation with one more tag',
+    edits: [['operationId: getStatus\n      tags: [notes]', 'operationId: getStatus\n      tags: [notes, status]']],
+    verdict: 'patch',
+    says: /`tags` of `getStatus`/,
+  },
+  {
+    name: 'a field of a response that is writeOnly',
+    edits: [['state: { type: string,', 'state: { writeOnly: true, type: string,']],
+    verdict: 'major',
+    says: /`state` is now `writeOnly`/,
+  },
+  {
+    name: 'allOf around one $ref',
+    edits: [
+      [
+        'place: { $ref: "#/components/schemas/Place" }',
+        'place: { description: Where., allOf: [{ $ref: "#/components/schemas/Place" }] }',
+      ],
+    ],
+    verdict: 'patch',
+    says: /./,
+  },
+]
+
+/** What asyncapi.yaml says as data. */
+export const channelDataChanges: Case[] = [
+  {
+    name: 'another close code',
+    edits: [['signedOut: { code: 4401 }', 'signedOut: { code: 4403 }']],
+    verdict: 'major',
+    says: /`close code 4401` is gone/,
+  },
+  {
+    name: 'a new close code',
+    edits: [['signedOut: { code: 4401 }', 'signedOut: { code: 4401 }, silent: { code: 4408 }']],
+    verdict: 'minor',
+    says: /`close code 4408` is new/,
+  },
+  {
+    name: 'a smaller message',
+    edits: [['x-max-message-bytes: 65536', 'x-max-message-bytes: 1024']],
+    verdict: 'major',
+    says: /`x-max-message-bytes` changed from `65536` to `1024`/,
+  },
+]
