@@ -77,7 +77,7 @@ export async function createApp(context: Context): Promise<FastifyInstance> {
   await app.register(files, fileOptions)
   await registerWebApp(app, config)
   await registerDocuments(app)
-  await bindOperations(app, context, {
+  bindOperations(app, context, {
     ...authOperations,
     ...bookmarkOperations,
     ...syncOperations,

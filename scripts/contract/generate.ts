@@ -5,6 +5,7 @@
  *   generated/openapi.ts, asyncapi.ts       their types, as a handler sees them: defaults are filled in
  *   generated/client.ts                     the types of openapi.yaml as a caller sees them
  *   generated/operations.ts                 the operationIds, with method, path and security
+ *   generated/routes.json                   the operations as routes of Fastify
  *   generated/channel.ts                    the realtime channel's close codes and limits
  *   generated/errors.ts                     the errors: name, status and text
  *   generated/limits.ts, paths.ts           the limits of the schemas and the operations' paths, for the client's bundle

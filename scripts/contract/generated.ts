@@ -4,6 +4,7 @@ import { bundle, createConfig } from '@redocly/openapi-core'
 import openapiTS, { astToString, type OpenAPI3, type OpenAPITSOptions } from 'openapi-typescript'
 import { channelList, errorList, limitList, operationList, pathList } from './constants.ts'
 import { type Contract, operationsOf } from './openapi.ts'
+import { routeList } from './routes.ts'
 import { withTexts } from './texts.ts'
 
 const banner = '// Written by `npm run generate`. Do not edit.\n'
@@ -21,6 +22,7 @@ export async function generatedFiles(root: URL): Promise<Record<string, string>>
     'generated/channel.ts': banner + channelList(asyncapi as unknown as Parameters<typeof channelList>[0]),
     'generated/operations.ts': banner + operationList(openapi),
     'generated/errors.ts': banner + errorList(openapi),
+    'generated/routes.json': await routeList(openapi),
     'generated/limits.ts': banner + limitList(openapi),
     'generated/paths.ts': banner + pathList(openapi),
   }

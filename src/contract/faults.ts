@@ -12,8 +12,8 @@ interface Shape {
 }
 
 /** Names the first faulty part and what it should be, such as `limit must be an integer from 1 to 1000`. */
-export function describeFault(errors: ErrorObject[] | null | undefined): string {
-  const error = errors?.[0]
+export function describeFault(errors: ErrorObject[]): string {
+  const error = errors[0]
   if (!error) return 'Malformed request'
   if (error.keyword === 'required') return `${nameOf(error, error.params.missingProperty)} is required`
   if (error.keyword === 'pattern' && ['.', '..'].includes(String(error.data)))

@@ -1,4 +1,4 @@
-import { Ajv, type ValidateFunction } from 'ajv'
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import openapi from '../../generated/openapi.json' with { type: 'json' }
 import { quickenLengths } from './lengths.ts'
 
@@ -13,12 +13,26 @@ export const ajv = new Ajv({
   coerceTypes: false,
   allErrors: false,
   formats,
+  // `npm run check` does that.
+  validateSchema: false,
 })
 
 quickenLengths(ajv)
 ajv.addSchema(openapi, 'openapi.json')
 
-/** A validator for one of the contract's schemas. */
-export function compileSchema<T>(name: keyof typeof openapi.components.schemas): ValidateFunction<T> {
-  return ajv.compile<T>({ $ref: `openapi.json#/components/schemas/${name}` })
+/** What is wrong with a value; undefined if nothing is. */
+export type FindFaults = (value: unknown) => ErrorObject[] | undefined
+
+/** For a schema. It is compiled when it is first used, because to compile them all takes longer than the rest of a start. */
+export function faultFinder(schema: object): FindFaults {
+  let validate: ValidateFunction | undefined
+  return (value) => {
+    validate ??= ajv.compile(schema)
+    return validate(value) ? undefined : (validate.errors ?? [])
+  }
+}
+
+/** For one of the contract's schemas. */
+export function faultFinderOf(name: keyof typeof openapi.components.schemas): FindFaults {
+  return faultFinder({ $ref: `openapi.json#/components/schemas/${name}` })
 }

@@ -1,8 +1,8 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
-import openapiGlue from 'fastify-openapi-glue'
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import type { OpenAPIV3_1 } from 'openapi-types'
 import openapi from '../../generated/openapi.json' with { type: 'json' }
 import { operations } from '../../generated/operations.ts'
+import routes from '../../generated/routes.json' with { type: 'json' }
 import type { OperationId } from '../contract/schemas.ts'
 import type { Handler, HttpOperationId, OperationRequest, Operations } from '../operations/operation.ts'
 import { checkMediaType, demandBody } from './bodies.ts'
@@ -16,11 +16,11 @@ type BindingParts = BodyParts & RealtimeParts & ResponseParts & SecurityParts
 type Operation = OpenAPIV3_1.OperationObject<{ 'x-body-limit'?: number }>
 
 /** Binds each operation of the contract to the handler with its name. */
-export async function bindOperations<Parts extends BindingParts>(
+export function bindOperations<Parts extends BindingParts>(
   app: FastifyInstance,
   parts: Parts,
   handlers: Operations<HttpOperationId, Parts>,
-): Promise<void> {
+): void {
   const secure = createSecurity(parts)
   const hold = holdBodies(app, parts)
   const respond = createResponder(parts)
@@ -45,10 +45,9 @@ export async function bindOperations<Parts extends BindingParts>(
     }
   }
   app.decorateRequest('session', undefined)
-  await app.register(openapiGlue, {
-    specification: structuredClone(openapi),
-    operationResolver: (operationId: string) => route(operationId as OperationId) as unknown as RouteHandlerMethod,
-  })
+  // Fastify completes the schemas that it is given.
+  for (const { method, url, schema } of structuredClone(routes))
+    app.route({ method, url, schema, ...route(schema.operationId as OperationId) } as RouteOptions)
 }
 
 function assertBound(handlers: object): void {

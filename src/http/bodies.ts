@@ -17,10 +17,6 @@ export function registerBodies(app: FastifyInstance): void {
       throw new InvalidBody('body must be JSON', { cause })
     }
   })
-  // The export file's type is for responses only, but the binding warns about types in the contract without a parser.
-  app.addContentTypeParser('application/octet-stream', (_request, _payload, done) =>
-    done(new ServiceError('UnsupportedMediaType')),
-  )
 }
 
 /** Runs before the body is read (that of a GET or HEAD never is): a media type that is not in the contract would skip validation. */

@@ -1,7 +1,7 @@
 import type { ErrorObject } from 'ajv'
 import type { FastifySchemaCompiler } from 'fastify'
 import { describeFault } from '../contract/faults.ts'
-import { ajv } from '../contract/validators.ts'
+import { faultFinder } from '../contract/validators.ts'
 import { createPause } from '../event-loop.ts'
 
 /** A part of the request violates the contract; `validationContext` (set by Fastify) says which part. */
@@ -36,11 +36,12 @@ type Values = Record<string, unknown>
 export const validatorCompiler: FastifySchemaCompiler<PartSchema> = ({ schema, httpPart }) => {
   const hasArrays = Object.values(schema.properties ?? {}).some(({ items }) => items)
   if (httpPart === 'body' && hasArrays) return compileInSteps(schema) as ReturnType<FastifySchemaCompiler<PartSchema>>
-  const validate = ajv.compile(schema)
+  const findFaults = faultFinder(schema)
   const integers = Object.entries(schema.properties ?? {}).filter(([, { type }]) => type === 'integer')
   return (data: Values) => {
     if (httpPart !== 'body') for (const [name] of integers) data[name] = readInteger(data[name])
-    return validate(data) ? true : { error: invalid(validate.errors) }
+    const faults = findFaults(data)
+    return faults ? { error: invalid(faults) } : true
   }
 }
 
@@ -48,17 +49,20 @@ export const validatorCompiler: FastifySchemaCompiler<PartSchema> = ({ schema, h
 function compileInSteps(schema: PartSchema) {
   const properties = Object.entries(schema.properties ?? {})
   const arrays = properties.flatMap(([name, { items, 'x-strict-fields': fields }]) =>
-    items ? [{ name, validate: ajv.compile(fields ? withOnly(fields, items) : items) }] : [],
+    items ? [{ name, findFaults: faultFinder(fields ? withOnly(fields, items) : items) }] : [],
   )
   const withoutItems = properties.map(([name, { items: _items, ...property }]) => [name, property])
-  const validateRest = ajv.compile({ ...schema, properties: Object.fromEntries(withoutItems) })
+  const findOtherFaults = faultFinder({ ...schema, properties: Object.fromEntries(withoutItems) })
   return async (body: Values) => {
-    if (!validateRest(body)) throw invalid(validateRest.errors)
+    const others = findOtherFaults(body)
+    if (others) throw invalid(others)
     const pause = createPause()
-    for (const { name, validate } of arrays) {
+    for (const { name, findFaults } of arrays) {
       for (const [index, element] of ((body[name] ?? []) as unknown[]).entries()) {
-        if (!validate(element)) throw invalid(validate.errors, `/${name}/${index}`)
-        await pause()
+        const faults = findFaults(element)
+        if (faults) throw invalid(faults, `/${name}/${index}`)
+        const turn = pause()
+        if (turn) await turn
       }
     }
   }
@@ -69,9 +73,9 @@ function withOnly(fields: string[], { type, properties = {} }: Items): object {
   return { type, required: fields, properties: Object.fromEntries(strict) }
 }
 
-function invalid(errors: ErrorObject[] | null | undefined, at = ''): InvalidRequest {
+function invalid(errors: ErrorObject[], at = ''): InvalidRequest {
   return new InvalidRequest(
-    describeFault(errors?.map((error) => ({ ...error, instancePath: `${at}${error.instancePath}` }))),
+    describeFault(errors.map((error) => ({ ...error, instancePath: `${at}${error.instancePath}` }))),
   )
 }
 

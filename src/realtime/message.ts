@@ -1,13 +1,12 @@
-import type { ValidateFunction } from 'ajv'
 import asyncapi from '../../generated/asyncapi.json' with { type: 'json' }
 import { ServiceError } from '../contract/errors.ts'
 import { describeFault } from '../contract/faults.ts'
 import type { ClientMessage } from '../contract/schemas.ts'
-import { ajv } from '../contract/validators.ts'
+import { ajv, type FindFaults, faultFinder } from '../contract/validators.ts'
 
 ajv.addSchema(asyncapi, 'asyncapi.json')
 
-const validators = new Map<unknown, ValidateFunction<ClientMessage>>([
+const validators = new Map<unknown, FindFaults>([
   ['sync', compile('ChangeMessage')],
   ['ping', compile('PingMessage')],
   ['pong', compile('PongMessage')],
@@ -17,14 +16,15 @@ const validators = new Map<unknown, ValidateFunction<ClientMessage>>([
 export function readMessage(data: Buffer, isBinary: boolean): ClientMessage {
   if (isBinary) throw malformed('it is binary')
   const message = parse(data)
-  const validate = validators.get(message?.type)
-  if (!validate) throw malformed(`type must be one of: ${[...validators.keys()].join(', ')}`)
-  if (!validate(message)) throw malformed(describeFault(validate.errors))
-  return message
+  const findFaults = validators.get(message?.type)
+  if (!findFaults) throw malformed(`type must be one of: ${[...validators.keys()].join(', ')}`)
+  const faults = findFaults(message)
+  if (faults) throw malformed(describeFault(faults))
+  return message as ClientMessage
 }
 
-function compile(name: keyof typeof asyncapi.components.schemas): ValidateFunction<ClientMessage> {
-  return ajv.compile<ClientMessage>({ $ref: `asyncapi.json#/components/schemas/${name}` })
+function compile(name: keyof typeof asyncapi.components.schemas): FindFaults {
+  return faultFinder({ $ref: `asyncapi.json#/components/schemas/${name}` })
 }
 
 function parse(data: Buffer): { type?: unknown } | null {

@@ -2,7 +2,7 @@ import { v7 as uuidv7 } from 'uuid'
 import { BookmarkExists } from '../../generated/errors.ts'
 import { describeFault } from '../contract/faults.ts'
 import type { Schemas } from '../contract/schemas.ts'
-import { compileSchema } from '../contract/validators.ts'
+import { faultFinderOf } from '../contract/validators.ts'
 import type { StoredVersion } from '../db/rows.ts'
 import { createPause } from '../event-loop.ts'
 import { decide } from '../protocol/decide.ts'
@@ -20,7 +20,7 @@ export interface ImportParts extends WriteParts {
   metrics: { countImport(bookmarks: number): void }
 }
 
-const isImportBookmark = compileSchema<ImportBookmark>('ImportBookmark')
+const faultsOfBookmark = faultFinderOf('ImportBookmark')
 const [, inUse] = BookmarkExists
 
 /** Imports what it can in one transaction, and reports the elements that fail, each with the reason. */
@@ -57,7 +57,8 @@ async function findFaults(candidates: Candidate[], now: number): Promise<Map<Can
   const seen = new Set<string>()
   const faults = new Map<Candidate, string>()
   for (const candidate of candidates) {
-    await pause()
+    const turn = pause()
+    if (turn) await turn
     const fault = findFault(candidate, now) ?? (seen.has(candidate.id) ? inUse : undefined)
     if (fault) faults.set(candidate, fault)
     else seen.add(candidate.id)
@@ -72,7 +73,8 @@ function findFault(candidate: Candidate & Partial<ImportBookmark>, now: number):
     return typeof seconds === 'number' && isFarAhead(seconds * 1000, now)
   })
   if (ahead) return `${ahead} is not in seconds`
-  return isImportBookmark(candidate) ? undefined : describeFault(isImportBookmark.errors)
+  const faults = faultsOfBookmark(candidate)
+  return faults && describeFault(faults)
 }
 
 /** Restores a deleted bookmark, which is what backups are for: the import is made newer than the deletion. */

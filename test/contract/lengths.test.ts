@@ -1,16 +1,15 @@
 import t from 'tap'
-import { compileSchema } from '../../src/contract/validators.ts'
+import { faultFinderOf } from '../../src/contract/validators.ts'
 
 t.test('Lengths are counted in characters, not in UTF-16 code units', async (t) => {
-  const validateLogin = compileSchema('LoginRequest')
-  const validateId = compileSchema('Id')
-  const isLogin = (character: string, count: number) => validateLogin({ returnTo: character.repeat(count) })
+  const [loginFaults, idFaults] = [faultFinderOf('LoginRequest'), faultFinderOf('Id')]
+  const isLogin = (character: string, count: number) => loginFaults({ returnTo: character.repeat(count) }) === undefined
   t.same(
     ['x', 'é', '😀', '\ud800'].map((character) => [isLogin(character, 2048), isLogin(character, 2049)]),
     Array(4).fill([true, false]),
   )
   t.same(
-    ['', 'x', 'x'.repeat(128), 'x'.repeat(129)].map((id) => validateId(id)),
+    ['', 'x', 'x'.repeat(128), 'x'.repeat(129)].map((id) => idFaults(id) === undefined),
     [false, true, true, false],
   )
 })

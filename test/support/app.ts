@@ -14,9 +14,6 @@ import { type Context, openContext } from '../../src/context.ts'
 import { type Answered, checkAnswer } from './contract.ts'
 import { databaseUrl } from './database-url.ts'
 import { makeMigrated } from './migrated.ts'
-import { keepCompiledSchema } from './openapi-schema.ts'
-
-keepCompiledSchema()
 
 /** The service with its own folder and without a port; it closes itself at the end of the test. */
 export interface TestApp {

@@ -1,4 +1,4 @@
-/** Valid OpenAPI that fastify-openapi-glue, through which the service reads the contract, does not handle. */
+/** Valid OpenAPI that fastify-openapi-glue, which makes the routes of the contract, does not handle. */
 import type { Referable, Schema } from '../../openapi.ts'
 import { type Context, placed } from './visit.ts'
 

@@ -1,0 +1,28 @@
+import fastify, { type RouteOptions } from 'fastify'
+import openapiGlue from 'fastify-openapi-glue'
+import type { Contract } from './openapi.ts'
+
+/** What only documents a schema. */
+const annotations = new Set(['description', 'summary', 'title', 'examples', 'tags'])
+
+/** The operations as Fastify's routes, one a line: the service needs neither the contract's parser nor its check. */
+export async function routeList(contract: Contract): Promise<string> {
+  const routes: Pick<RouteOptions, 'method' | 'url' | 'schema'>[] = []
+  const app = fastify({ exposeHeadRoutes: false })
+  app.addHook('onRoute', ({ method, url, schema }) => {
+    routes.push({ method, url, ...(schema && { schema }) })
+  })
+  app.addContentTypeParser('application/octet-stream', (_request, _payload, done) => done(null))
+  await app.register(openapiGlue, {
+    specification: structuredClone(contract),
+    operationResolver: () => async () => {},
+  })
+  const lines = routes.map((route) => JSON.stringify(route, withoutAnnotations))
+  await app.close()
+  return `[\n${lines.join(',\n')}\n]\n`
+}
+
+/** A property may have the same name; then its value is a schema. */
+function withoutAnnotations(key: string, value: unknown): unknown {
+  return annotations.has(key) && (typeof value === 'string' || Array.isArray(value)) ? undefined : value
+}
