@@ -110,10 +110,15 @@ function prepareClient(client: pg.PoolClient): void {
 }
 
 const readOnly = '25006'
+const notPrepared = '26000'
 
-/** The server became a standby, which the next connection may not reach, or the connection is dead. */
+/**
+ * The server became a standby, which the next connection may not reach, or has forgotten what was prepared, or the
+ * connection is dead.
+ */
 function isLasting(error: unknown): boolean {
-  return (error as { code?: string }).code === readOnly || (error as Error).message === 'Query read timeout'
+  const { code = '', message } = error as Error & { code?: string }
+  return [readOnly, notPrepared].includes(code) || message === 'Query read timeout'
 }
 
 /** The server, the role or the URL may have set that a commit does not wait for the disk. */
@@ -136,7 +141,7 @@ function isUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const { code = '' } = error as NodeJS.ErrnoException
   if (
-    /^(08|53|57|58|25P0|25006|40|55P03)/.test(code) ||
+    /^(08|53|57|58|25P0|25006|26000|40|55P03)/.test(code) ||
     /^E(CONN|TIMEDOUT|PIPE|HOST|NET|AI_AGAIN)|^ENOTFOUND/.test(code)
   )
     return true

@@ -1,0 +1,49 @@
+import { sql } from 'kysely'
+import t from 'tap'
+import { buildApp, type TestUser } from '../support/app.ts'
+import { change } from '../support/changes.ts'
+import { isPostgres } from '../support/database-url.ts'
+
+if (!isPostgres) t.comment('`npm test` runs this file on Postgres')
+else {
+  const { user, context } = await buildApp(t)
+  const { db } = context.database
+  const ada = await user('ada')
+
+  t.test(
+    'A newer version adds columns to every table: this one goes on with the statements that it has prepared',
+    async (t) => {
+      t.same(await statuses(ada), succeeded)
+      for (const { name } of await db.introspection.getTables())
+        await sql`alter table ${sql.table(name)} add column added_later text`.execute(db)
+      t.same(await statuses(ada), succeeded)
+    },
+  )
+
+  t.test('A connection whose prepared statements are gone is replaced', async (t) => {
+    t.same(await statuses(ada), succeeded)
+    await sql`deallocate all`.execute(db)
+    const [first] = await statuses(ada)
+    t.equal(first, 503, 'the session could not be looked up')
+    t.same(await statuses(ada), succeeded)
+  })
+}
+
+const succeeded = [200, 200, 200, 200, 200]
+
+/** Of requests of all kinds, one after the other, so that they share a connection. */
+async function statuses(user: TestUser): Promise<number[]> {
+  const requests: [method: string, path: string, body?: object][] = [
+    ['GET', '/api/v1/bookmarks'],
+    ['POST', '/api/v1/sync/push', { changes: [change({ entity_id: 'x', timestamp: Date.now() })] }],
+    ['POST', '/api/v1/sync/pull', {}],
+    ['PUT', '/api/v1/bookmarks/x', { encrypted_data: 'data', data_hash: 'hash' }],
+    ['GET', '/api/v1/sync/status'],
+  ]
+  const found = []
+  for (const [method, path, body] of requests) {
+    const headers = { 'x-device-id': 'device-a' }
+    found.push((await user.call(method, path, { headers, ...(body && { body }) })).status)
+  }
+  return found
+}
