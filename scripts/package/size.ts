@@ -11,7 +11,7 @@ interface Budget {
   what: string
   /** The app's code, which imports the package from `client/`. */
   code: string
-  /** Instead of what loads with the code: the file of this module, which loads when it is needed. */
+  /** Instead of what loads with the code: what loads once this module is needed. */
   file?: string
   /** The limit for all of that, minified and compressed with gzip. */
   maxBytes: number
@@ -45,9 +45,9 @@ async function sizeOf({ code, file }: Budget): Promise<number> {
   })
   const bytesOf = ({ path, contents }: OutputFile) =>
     counted.some((name) => path.endsWith(name)) ? gzipSync(contents, { level: 9 }).length : 0
-  const counted = file
-    ? Object.keys(metafile.outputs).filter((path) => path.startsWith(`size/${file}-`))
-    : loadedWith('size/stdin.js', metafile)
+  const first = loadedWith('size/stdin.js', metafile)
+  const later = Object.keys(metafile.outputs).find((path) => path.startsWith(`size/${file}-`))
+  const counted = later ? loadedWith(later, metafile).filter((path) => !first.includes(path)) : first
   return outputFiles.reduce((sum, output) => sum + bytesOf(output), 0)
 }
 
