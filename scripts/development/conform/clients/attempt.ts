@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { isProgram } from '../../servers/program.ts'
+import { cacheFolder, isProgram } from '../../servers/program.ts'
 import { signInAs } from '../identities.ts'
-import type { Command, Tool } from './tool.ts'
+import type { Tool } from './tool.ts'
 
 type Verdict = 'yes' | 'no' | 'not run'
 
@@ -30,16 +30,18 @@ export async function attempt(name: string, tool: Tool, service: URL, env = proc
   const missing = await missingPrograms(tool.needs, env)
   if (missing.length > 0) return { builds: 'not run', story, complaint: `there is no ${missing.join(', ')}` }
   const folder = await mkdtemp(join(tmpdir(), `ebs-${name}-`))
+  const PATH = [join(root, 'node_modules/.bin'), env.PATH].join(delimiter)
+  const own = { ...env, PATH, PROJECT: root, CACHE: cacheFolder(env) }
   try {
     for (const contract of ['openapi.yaml', 'asyncapi.yaml']) await cp(join(root, contract), join(folder, contract))
     if (tool.story) await cp(join(stories, name), folder, { recursive: true })
     for (const command of [...tool.generate, ...tool.build]) {
-      const complaint = await complaintOf(command, folder, env)
+      const complaint = await complaintOf(command, folder, own)
       if (complaint !== undefined) return { builds: 'no', story, complaint }
     }
     if (!tool.story) return { builds: 'yes', story: 'none' }
     const { session: SESSION } = await signInAs(service, name)
-    const complaint = await complaintOf(tool.story, folder, { ...env, BASE_URL: service.origin, SESSION })
+    const complaint = await complaintOf(tool.story, folder, { ...own, BASE_URL: service.origin, SESSION })
     return complaint === undefined ? { builds: 'yes', story: 'yes' } : { builds: 'yes', story: 'no', complaint }
   } finally {
     await rm(folder, { recursive: true, force: true })
@@ -55,12 +57,12 @@ async function missingPrograms(needs: string[], env: NodeJS.ProcessEnv): Promise
 }
 
 /** Runs a command; returns what it printed if it failed. */
-async function complaintOf([program, ...args]: Command, cwd: string, env: NodeJS.ProcessEnv) {
+async function complaintOf(command: string, cwd: string, env: NodeJS.ProcessEnv): Promise<string | undefined> {
   try {
-    await run(program, args, { cwd, env, timeout: commandTimeoutMs, maxBuffer: 64 * 1024 * 1024 })
+    await run('sh', ['-c', command], { cwd, env, timeout: commandTimeoutMs, maxBuffer: 64 * 1024 * 1024 })
     return undefined
   } catch (error) {
     const { stdout = '', stderr = '', message } = error as Error & { stdout?: string; stderr?: string }
-    return `${[program, ...args].join(' ')}\n${stdout}${stderr}`.trim() || message
+    return `${command}\n${`${stdout}${stderr}`.trim() || message}`
   }
 }

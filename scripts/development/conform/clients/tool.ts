@@ -1,14 +1,15 @@
-export type Command = readonly [program: string, ...args: string[]]
-
-/** A generator of clients. Its commands run in a folder that holds the contract and the story of the same name. */
+/**
+ * A generator of clients. Its shell commands run in a folder that holds the contract and the story of the same name;
+ * PROJECT is the project's folder, whose tools are in PATH, CACHE a folder that outlives the run.
+ */
 export interface Tool {
   name: string
   version: string
   language: string
   /** Programs that the machine must have. */
   needs: string[]
-  generate: Command[]
-  build: Command[]
+  generate: string[]
+  build: string[]
   /** Left out where the generated code makes no calls. */
-  story?: Command
+  story?: string
 }
