@@ -1,0 +1,52 @@
+import { createHook } from 'node:async_hooks'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import t, { type Test } from 'tap'
+import { buildApp, type TestUser } from '../support/app.ts'
+
+const requests = 50
+
+/** How many promises the process makes for one of many requests on one connection. The client makes none. */
+async function countPromises(t: Test, origin: string, request: string): Promise<number> {
+  const socket = connect(Number(new URL(origin).port), '127.0.0.1')
+  t.teardown(() => socket.destroy())
+  const finished = Promise.withResolvers<void>()
+  let [promises, sent, isCounting] = [0, 0, false]
+  const hook = createHook({
+    init(_id, type) {
+      if (isCounting && type === 'PROMISE') promises++
+    },
+  }).enable()
+  t.teardown(() => hook.disable())
+  const sendNext = () => {
+    sent++
+    // The first ones compile validators and queries.
+    isCounting = sent > requests
+    if (sent > 2 * requests) finished.resolve()
+    else socket.write(request)
+  }
+  socket.on('data', (response) => {
+    if (!response.includes('HTTP/1.1 200 ')) finished.reject(new Error(String(response)))
+    sendNext()
+  })
+  await once(socket, 'connect')
+  sendNext()
+  await finished.promise
+  isCounting = false
+  return promises / requests
+}
+
+function post({ cookie }: TestUser, path: string, body: string): string {
+  const head = [`POST ${path} HTTP/1.1`, 'Host: x', `Cookie: ${cookie}`, 'Content-Type: application/json']
+  return [...head, `Content-Length: ${body.length}`, '', body].join('\r\n')
+}
+
+t.test('A request makes few promises, whatever it passes on its way', async (t) => {
+  const { user, listen } = await buildApp(t, { RATE_LIMIT_PER_MINUTE: '100000' })
+  const [origin, ada] = [await listen(), await user('ada')]
+  const health = await countPromises(t, origin, 'GET /api/v1/health HTTP/1.1\r\nHost: x\r\n\r\n')
+  const pull = await countPromises(t, origin, post(ada, '/api/v1/sync/pull', '{}'))
+  t.comment(`${health} for a report, ${pull} for a pull of nothing`)
+  t.ok(health <= 10, `${health} for a report`)
+  t.ok(pull <= 50, `${pull} for a pull of nothing`)
+})
