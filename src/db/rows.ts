@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { CiphertextsTable, RecordsTable, Schema } from './schema.ts'
-import { columnsOf, table } from './upsert.ts'
+import { table } from './upsert.ts'
 
 /** A record with its ciphertext. */
 export interface Row extends RecordsTable {
@@ -35,8 +35,6 @@ export const records = table<RecordsTable>('records', ['user_id', 'entity_type',
   bytes: 'bigint',
   data_stamp: 'bigint',
 })
-
-export const recordColumns = columnsOf(records.columns)
 
 export const ciphertexts = table<Ciphertext>('ciphertexts', ['user_id', 'stamp'], {
   user_id: 'text',
