@@ -37,6 +37,7 @@ export async function openSide(env: Record<string, string>) {
   const exports = holdExports(app)
   const stored = await openStored(app)
   if (env.DATABASE_URL?.startsWith('sqlite:')) await sql`pragma synchronous = off`.execute(app.context.database.db)
+  const epoch = await app.context.database.db.selectFrom('epoch').select('id').executeTakeFirstOrThrow()
   let names = createNames()
   const logins = new Map<string, Login>()
   const cursors = new Map<Person, number>()
@@ -122,6 +123,7 @@ export async function openSide(env: Record<string, string>) {
       }
       await stored.removeUsers()
       names = createNames()
+      names.hide(epoch.id)
       logins.clear()
       cursors.clear()
       app.setClock(start)

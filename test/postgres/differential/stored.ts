@@ -3,7 +3,9 @@ import type { TestApp } from '../../support/app.ts'
 
 /** All that a side has stored, as lines that can be compared with another's. */
 export async function openStored({ context: { database, objects } }: TestApp) {
-  const tables = (await database.db.introspection.getTables()).map(({ name }) => name).sort()
+  const all = (await database.db.introspection.getTables()).map(({ name }) => name)
+  // It is not the script's.
+  const tables = all.filter((name) => name !== 'heartbeat').sort()
 
   async function readTable(table: string): Promise<string[]> {
     const { rows } = await sql<Record<string, unknown>>`select * from ${sql.table(table)}`.execute(database.db)
