@@ -46,7 +46,7 @@ export function withTexts(contract: Contract): Contract {
 }
 
 /** The listed texts of an error response. */
-export function textsOf(contract: Contract, { examples = {} }: Media): string[] {
+function textsOf(contract: Contract, { examples = {} }: Media): string[] {
   return Object.values(examples).flatMap((example) =>
     '$ref' in example ? resolve<Example>(contract, example).value.error : [],
   )
