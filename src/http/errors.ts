@@ -20,15 +20,17 @@ interface ErrorParts {
 
 /** Every error becomes the contract's `{error}`. It names the caller's faults; ours are logged instead. */
 export function registerErrors(app: FastifyInstance, parts: ErrorParts): void {
-  app.setErrorHandler((error: FastifyError, request, reply) =>
-    answer(fromRequest(error, request, parts), request, reply),
-  )
   const methodsOf = collectMethods(app)
-  app.setNotFoundHandler((request, reply) => {
-    const allow = methodsOf(request.url).join(', ')
-    const error = allow ? new ServiceError('MethodNotAllowed', { headers: { allow } }) : new ServiceError('NotFound')
-    return answer(error, request, reply)
+  const unmatched = ({ url }: FastifyRequest) => {
+    const allow = methodsOf(url).join(', ')
+    return allow ? new ServiceError('MethodNotAllowed', { headers: { allow } }) : new ServiceError('NotFound')
+  }
+  app.setErrorHandler((error: FastifyError, request, reply) => {
+    const found = fromRequest(error, request, parts)
+    // Fastify demands a content type of some methods, whatever the path.
+    return answer(request.is404 && found.code === 'BadRequest' ? unmatched(request) : found, request, reply)
   })
+  app.setNotFoundHandler((request, reply) => answer(unmatched(request), request, reply))
 }
 
 function answer(error: ServiceError, request: FastifyRequest, reply: FastifyReply): FastifyReply {

@@ -5,7 +5,7 @@ import { buildApp } from '../support/app.ts'
 import { change } from '../support/changes.ts'
 import { createdExport } from '../support/exports.ts'
 
-const methods = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH']
+const methods = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'QUERY']
 
 const app = await buildApp(t)
 const ada = await app.user('ada')
