@@ -79,6 +79,25 @@ export const edits = {
     follow(device, tab, 'update', updated, (outcome) => answer(outcome))
   },
 
+  /** Gives a new tag, or takes one off. */
+  tag(run, device, tab) {
+    const { ledger, dice } = run
+    const id = anId(run, tab)
+    if (id === undefined) return
+    const added = run.unique('tag')
+    const isRemoval = dice.happens(0.4)
+    run.note(`${id} ${added}`)
+    let answer = (_: 'kept' | 'refused') => {}
+    const updated = tab.sync.update(id, (current) => {
+      const { tags = [] } = current
+      const patch = { tags: isRemoval && tags.length > 0 ? tags.slice(1) : [...tags, added] }
+      answer('refused')
+      answer = ledger.begin(device.id, id, patch, current)
+      return patch
+    })
+    follow(device, tab, 'tag', updated, (outcome) => answer(outcome))
+  },
+
   /** As two forms and a drag would, each made on what was shown before. */
   async together(run, device, tab) {
     await editable(device)
@@ -116,7 +135,7 @@ export const edits = {
 /** What `mine` puts back: also that a field was not there. */
 function withMine({ mine, fields }: SyncEvents['conflict'], saw: PlaintextBookmark | undefined) {
   if (!mine) return null
-  const names = saw && fields.length > 0 ? fields : (['title', 'url', 'description', 'parentId'] as const)
+  const names = saw && fields.length > 0 ? fields : (['title', 'url', 'description', 'parentId', 'tags'] as const)
   return Object.fromEntries(names.map((name) => [name, mine[name as keyof PlaintextBookmark]]))
 }
 

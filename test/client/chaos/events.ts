@@ -35,6 +35,7 @@ export const weights = {
   refuse: 1,
   accept: 2,
   update: 14,
+  tag: 7,
   together: 5,
   resolve: 3,
   retryRefused: 2,

@@ -2,8 +2,9 @@ import type { PlaintextBookmark } from '../../../src/client/bookmark.ts'
 import type { SyncEvents } from '../../../src/client/sync/store/emitter.ts'
 
 const fields = ['title', 'url', 'description', 'parentId'] as const
-type Field = (typeof fields)[number]
-type Content = Record<Field, string | null>
+/** Each tag is a field of its own. */
+type Field = (typeof fields)[number] | `tag ${string}`
+type Content = Partial<Record<Field, string | null>>
 
 /** One field that somebody set, or a delete, as its caller saw it. All values but those of `parentId` are unique. */
 interface Entry {
@@ -32,6 +33,8 @@ export class Ledger {
   /** Bookmarks that were put back as they had been, so that their values occur twice. */
   readonly #repeated = new Set<string>()
   readonly #wrong: unknown[] = []
+  /** All that were ever given. */
+  readonly #tags = new Set<Field>()
 
   /** Somebody calls for an edit: `patch` null is a delete. Returns what to call with its outcome. */
   begin(
@@ -47,12 +50,10 @@ export class Ledger {
       saw: saw ? contentOf(saw) : null,
       outcome: 'open' as const,
     }
-    const isNew = (field: Field) => (patch?.[field] ?? null) !== (common.saw?.[field] ?? null)
     const entries: Entry[] = patch
-      ? fields
-          .filter((field) => field in patch && isNew(field))
-          .map((field) => ({ ...common, field, value: patch[field] ?? null }))
+      ? changes(patch, common.saw ?? {}).map((change) => ({ ...common, ...change }))
       : [{ ...common, field: null, value: null }]
+    for (const { field } of entries) if (field && isTag(field)) this.#tags.add(field)
     this.#entries.push(...entries)
     return (outcome) => {
       for (const entry of entries) entry.outcome = outcome
@@ -61,12 +62,12 @@ export class Ledger {
 
   /** A version reached the service. */
   arrive(id: string, bookmark: PlaintextBookmark | null): void {
-    for (const key of keysOf(id, bookmark)) this.#arrived.add(key)
+    for (const key of this.#keysOf(id, bookmark)) this.#arrived.add(key)
   }
 
   /** A device was told that an edit lost. */
   tell({ id, mine, theirs }: SyncEvents['conflict']): void {
-    for (const key of keysOf(id, mine)) this.#told.add(key)
+    for (const key of this.#keysOf(id, mine)) this.#told.add(key)
     if (!mine || !theirs || mine.position !== theirs.position) return
     if (this.#isMadeOn(id, contentOf(mine), contentOf(theirs))) this.#wrong.push({ id, mine, theirs })
   }
@@ -127,12 +128,18 @@ export class Ledger {
     return counted.filter((entry) => entry.outcome === 'kept' && !accounted.has(entry))
   }
 
+  #keysOf(id: string, bookmark: PlaintextBookmark | null): string[] {
+    if (!bookmark) return [keyOf({ id, field: null, value: null })]
+    const content = contentOf(bookmark)
+    return [...fields, ...this.#tags].map((field) => keyOf({ id, field, value: content[field] ?? null }))
+  }
+
   /** A delete is there if nothing remains of what was deleted, or if there was nothing to be deleted for others. */
   #isThere(entry: Entry, bookmark: PlaintextBookmark | undefined): boolean {
     const { field, value, saw } = entry
     if (!bookmark) return field === null
     const final = contentOf(bookmark)
-    if (field) return final[field] === value
+    if (field) return (final[field] ?? null) === value
     return unique.every((name) => saw?.[name] == null || saw[name] !== final[name])
   }
 
@@ -140,12 +147,12 @@ export class Ledger {
   #isMadeOn(id: string, mine: Content, theirs: Content): boolean {
     if (this.#repeated.has(id)) return false
     const own = this.#entries.filter((entry) => entry.id === id)
-    // Several may move it into the same folder, without having seen each other.
-    if (own.some(({ field }) => field === 'parentId')) return false
+    // Several may move it into the same folder, or give it tags, without having seen each other.
+    if (own.some(({ field }) => field === 'parentId' || (field && isTag(field)))) return false
     const descends = (field: Field): boolean => {
       const seen = new Set<string | null>()
-      for (let value = mine[field]; !seen.has(value); ) {
-        if (value === theirs[field]) return true
+      for (let value = mine[field] ?? null; !seen.has(value); ) {
+        if (value === (theirs[field] ?? null)) return true
         seen.add(value)
         value = own.find((entry) => entry.field === field && entry.value === value)?.saw?.[field] ?? null
       }
@@ -161,20 +168,27 @@ const unique = ['title', 'url', 'description'] as const
 /** Whether the maker of `later` had seen the other edit. */
 function follows(later: Entry, { order, field, value }: Entry): boolean {
   if (field === null) return later.field !== null && later.saw === null && later.order > order
-  return (later.field === null || later.field === field) && later.saw?.[field] === value
+  return (later.field === null || later.field === field) && later.saw !== null && (later.saw[field] ?? null) === value
 }
 
-function contentOf(bookmark: PlaintextBookmark): Content {
-  const { title, url = null, description = null, parentId = null } = bookmark
-  return { title, url, description, parentId } as Content
+function contentOf(bookmark: Partial<PlaintextBookmark>): Content {
+  const { title = null, url = null, description = null, parentId = null, tags = [] } = bookmark
+  return { title, url, description, parentId, ...Object.fromEntries(tags.map((tag) => [`tag ${tag}`, tag])) }
 }
 
 function keyOf({ id, field, value }: Pick<Entry, 'id' | 'field' | 'value'>): string {
   return JSON.stringify([id, field, value])
 }
 
-function keysOf(id: string, bookmark: PlaintextBookmark | null): string[] {
-  if (!bookmark) return [keyOf({ id, field: null, value: null })]
-  const content = contentOf(bookmark)
-  return fields.map((field) => keyOf({ id, field, value: content[field] }))
+/** The fields that the patch changes. */
+function changes(patch: Partial<PlaintextBookmark>, saw: Content): { field: Field; value: string | null }[] {
+  const given = contentOf(patch)
+  const named = fields.filter((field) => field in patch)
+  const tags = 'tags' in patch ? ([...Object.keys(given), ...Object.keys(saw)] as Field[]).filter(isTag) : []
+  const all = [...new Set([...named, ...tags])].map((field) => ({ field, value: given[field] ?? null }))
+  return all.filter(({ field, value }) => value !== (saw[field] ?? null))
+}
+
+function isTag(field: Field): boolean {
+  return field.startsWith('tag ')
 }
