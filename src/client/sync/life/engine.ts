@@ -1,7 +1,7 @@
-import { v7 as uuidv7 } from 'uuid'
 import type { Keys } from '../../keys.ts'
 import { Alarm } from '../../timing/alarm.ts'
 import type { Clock } from '../../timing/clock.ts'
+import { uuidv7 } from '../../uuid.ts'
 import type { EditParts } from '../edits/queue.ts'
 import { withDeadlines } from '../exchange/deadlines.ts'
 import type { ExchangeParts } from '../exchange/exchange.ts'
