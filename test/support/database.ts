@@ -1,5 +1,5 @@
 import Sqlite from 'better-sqlite3'
-import { type KyselyPlugin, sql } from 'kysely'
+import { type KyselyPlugin, PostgresAdapter, SqliteAdapter, sql } from 'kysely'
 import type { Context } from '../../src/context.ts'
 import { isPostgres } from './database-url.ts'
 
@@ -87,15 +87,21 @@ export function breakWrites({ database }: Context, error: () => Error = diskErro
 /** Makes every query outside a transaction fail from now on if it begins with this table. */
 export function breakTable({ database }: Context, table: string, error: () => Error = diskError): () => void {
   const { db } = database
-  database.db = new Proxy(db, {
-    get(target, property) {
-      const value: unknown = Reflect.get(target, property)
-      if (typeof value !== 'function') return value
-      return (...args: unknown[]) => {
-        if (args[0] === table) throw error()
-        return value.apply(target, args)
-      }
-    },
-  })
+  // Another adapter, so that kept queries (src/db/query.ts) are built again.
+  const adapter = isPostgres ? new PostgresAdapter() : new SqliteAdapter()
+  const intercept = <T extends object>(part: T): T =>
+    new Proxy(part, {
+      get(target, property) {
+        const value: unknown = Reflect.get(target, property)
+        if (property === 'adapter') return adapter
+        if (typeof value !== 'function') return value
+        return (...args: unknown[]) => {
+          if (args[0] === table) throw error()
+          const result: unknown = value.apply(target, args)
+          return property === 'getExecutor' ? intercept(result as object) : result
+        }
+      },
+    })
+  database.db = intercept(db)
   return () => Object.assign(database, { db })
 }
