@@ -82,7 +82,10 @@ function readText(
     if (error) stop(error)
     else chunks.push(chunk)
   })
-  payload.once('end', () => resolve(Buffer.concat(chunks.splice(0)).toString()))
+  payload.once('end', () => {
+    arrival.end()
+    resolve(Buffer.concat(chunks.splice(0)).toString())
+  })
   payload.once('error', (cause) => stop(new ServiceError('BadRequest', { cause })))
   payload.once('close', () => arrival.end())
   return promise
