@@ -54,6 +54,7 @@ else {
       await page.locator('[role=search] [role=menuitem], [data-role="search:results"] li').first().waitFor()
 
       await page.getByRole('link', { name: 'Realtime', exact: true }).click()
+      await page.waitForURL(/realtime\.html/)
       await page.locator('#reference h1').first().waitFor()
       const messages = messageIds()
       const ids = await page.locator('[id^="tag/"]').evaluateAll((elements) => elements.map(({ id }) => id))
