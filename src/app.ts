@@ -9,6 +9,7 @@ import type { Context } from './context.ts'
 import { registerArrivals } from './http/arrivals.ts'
 import { bindOperations } from './http/bind.ts'
 import { registerBodies } from './http/bodies.ts'
+import { limitConnections } from './http/connections.ts'
 import { registerCosts } from './http/costs.ts'
 import { fileOptions, registerDocuments } from './http/documents.ts'
 import { answerClientError, refuseMalformedRequest, registerErrors } from './http/errors.ts'
@@ -61,6 +62,7 @@ export async function createApp(context: Context): Promise<FastifyInstance> {
   })
   app.addHook('preClose', async () => closeConnectionsAsTheyIdle(app.server))
   endConnectionsWhileDraining(app.server, context.health)
+  limitConnections(app.server, log)
   closeStalledConnections(app.server)
   registerErrors(app, context)
   registerRequests(app, context.metrics)
