@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { copyFile, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { build } from 'esbuild'
+import { build, type Metafile } from 'esbuild'
 import t from 'tap'
 import packageJson from '../package.json' with { type: 'json' }
 import { folder } from './support/service.ts'
@@ -12,8 +12,31 @@ const root = new URL('../', import.meta.url)
 const started = ['src/main.ts', 'src/commands/backup.ts', 'src/commands/reseal.ts']
 
 t.test('The service imports each dependency, and nothing but dependencies', async (t) => {
+  const files = Object.entries(await importsFrom(started))
+    // Only imported in development.
+    .filter(([path]) => !path.startsWith('src/provider/development/'))
+  const imports = files.flatMap(([, file]) => packagesOf(file.imports))
+  t.same([...new Set(imports)].sort(), Object.keys(packageJson.dependencies).sort())
+})
+
+t.test('A start loads no client of a provider, bucket or database before it is needed', async (t) => {
+  const files = await importsFrom(['src/start.ts'])
+  const loaded = new Set(['src/start.ts'])
+  const atOnce = (path: string) => files[path]?.imports.filter(({ kind }) => kind !== 'dynamic-import') ?? []
+  for (const one of loaded) for (const { path, external } of atOnce(one)) if (!external) loaded.add(path)
+  const packages = new Set([...loaded].flatMap((path) => packagesOf(atOnce(path))))
+  const later = ['better-sqlite3', 'minio', 'oidc-provider', 'pg', 'undici']
+  t.same(
+    later.filter((name) => packages.has(name)),
+    [],
+  )
+  t.ok(packages.has('fastify'))
+})
+
+/** What each module imports that these load at once or later. */
+async function importsFrom(entryPoints: string[]): Promise<Metafile['inputs']> {
   const { metafile } = await build({
-    entryPoints: started,
+    entryPoints,
     absWorkingDir: fileURLToPath(root),
     outdir: 'none',
     write: false,
@@ -23,14 +46,14 @@ t.test('The service imports each dependency, and nothing but dependencies', asyn
     platform: 'node',
     packages: 'external',
   })
-  const imports = Object.entries(metafile.inputs)
-    // Only imported in development.
-    .filter(([path]) => !path.startsWith('src/provider/development/'))
-    .flatMap(([, file]) => file.imports)
+  return metafile.inputs
+}
+
+function packagesOf(imports: Metafile['inputs'][string]['imports']) {
+  return imports
     .filter(({ external, path }) => external && !path.startsWith('node:'))
     .map(({ path }) => /^(@[^/]+\/)?[^/]+/.exec(path)?.[0])
-  t.same([...new Set(imports)].sort(), Object.keys(packageJson.dependencies).sort())
-})
+}
 
 t.test('Without the development dependencies, `npm start` builds nothing and goes on', async (t) => {
   const cwd = await folder(t)

@@ -4,13 +4,11 @@ import { ConfigError } from '../config/values.ts'
 import type { Database, Db } from './database.ts'
 import { beginEpochOfCopy } from './epoch.ts'
 import { migrationsWith } from './migrations/index.ts'
-import { openPostgres } from './postgres.ts'
-import { openSqlite } from './sqlite.ts'
 
-/** The only place where the dialect is chosen. `poolSize` is for Postgres. */
+/** The only place where the dialect is chosen. Its driver alone is loaded. `poolSize` is for Postgres. */
 export async function openDatabase(url: string, log: FastifyBaseLogger, poolSize = 20): Promise<Database> {
   const isSqlite = url.startsWith('sqlite:')
-  const database = isSqlite ? await openSqlite(url.slice('sqlite:'.length)) : openPostgres(url, log, poolSize)
+  const database = isSqlite ? await openFile(url.slice('sqlite:'.length)) : await openServer(url, log, poolSize)
   try {
     await migrate(database.db, migrationsWith(isSqlite ? 'text' : 'text collate "C"'))
     await beginEpochOfCopy(database)
@@ -20,6 +18,16 @@ export async function openDatabase(url: string, log: FastifyBaseLogger, poolSize
     throw new ConfigError(`DATABASE_URL: the database cannot be used (${(error as Error).message})`, { cause: error })
   }
   return database
+}
+
+async function openFile(path: string): Promise<Database> {
+  const { openSqlite } = await import('./sqlite.ts')
+  return openSqlite(path)
+}
+
+async function openServer(url: string, log: FastifyBaseLogger, poolSize: number): Promise<Database> {
+  const { openPostgres } = await import('./postgres.ts')
+  return openPostgres(url, log, poolSize)
 }
 
 async function migrate(db: Db, migrations: Record<string, Migration>): Promise<void> {

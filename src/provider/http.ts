@@ -1,4 +1,3 @@
-import { Agent, type Dispatcher, fetch as undiciFetch } from 'undici'
 import { ProviderUnavailableError } from './errors.ts'
 
 const TIMEOUT_MS = 5_000
@@ -19,15 +18,29 @@ interface ProviderRequest {
 
 /** The only way to the provider: at most 5 s and 1 MiB per call, including the unpacked body; follows no redirects. */
 export function openProviderHttp(): ProviderHttp {
-  const agent = new Agent({ connect: { timeout: CONNECT_TIMEOUT_MS } })
+  let opening: Promise<Opened> | undefined
   return {
-    fetch: (url, options) => call(agent, url, options),
-    close: () => agent.close(),
+    async fetch(url, options) {
+      opening ??= openAgent()
+      return call(await opening, url, options)
+    },
+    async close() {
+      const opened = await opening
+      await opened?.dispatcher.close()
+    },
   }
 }
 
+type Opened = Awaited<ReturnType<typeof openAgent>>
+
+/** The library takes as long to load as the rest of the service, which starts without it. */
+async function openAgent() {
+  const { Agent, fetch } = await import('undici')
+  return { fetch, dispatcher: new Agent({ connect: { timeout: CONNECT_TIMEOUT_MS } }) }
+}
+
 async function call(
-  dispatcher: Dispatcher,
+  { fetch, dispatcher }: Opened,
   url: string,
   { method, headers, body }: ProviderRequest,
 ): Promise<Response> {
@@ -40,7 +53,7 @@ async function call(
   const request = { method, headers, body: body ?? null, redirect: 'manual', signal, dispatcher } as const
   let status: number | undefined
   try {
-    const response = await undiciFetch(url, request)
+    const response = await fetch(url, request)
     status = response.status
     if ((status >= 300 && status < 400) || status === 429 || status >= 500) {
       await response.body?.cancel()

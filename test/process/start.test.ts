@@ -1,8 +1,8 @@
-import { readdir, stat } from 'node:fs/promises'
+import { readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import { freePort } from '../../scripts/development/servers/free-port.ts'
-import { buildApp } from '../support/app.ts'
+import { buildApp, unusedProvider } from '../support/app.ts'
 import { folder, run, serving } from '../support/service.ts'
 import { signInAt } from '../support/sign-in.ts'
 import { until } from '../support/until.ts'
@@ -41,6 +41,29 @@ t.test('In an empty folder, with nothing configured, it creates what it needs an
   const again = await buildApp(t, {}, { dataDir: join(cwd, 'data') })
   const { body } = await again.call('GET', '/api/v1/auth/session', { headers: { cookie } })
   t.match(body, { authenticated: true, user: { name: 'Ada' } }, 'the next start goes on with the same data')
+})
+
+t.test('What it has compiled is kept for the next start, where nobody else can write', async (t) => {
+  const cwd = await folder(t)
+  const kept = join(cwd, 'data/compile-cache')
+  // Instead of the cache that all tests share.
+  const env = { NODE_COMPILE_CACHE: '', SERVE_DEMO: 'false', ...unusedProvider }
+  const start = async () => {
+    const service = run(t, { ...env, PORT: String(await freePort()) }, { cwd })
+    await serving(service)
+    await service.kill('SIGTERM')
+    t.equal(service.stderr(), '')
+  }
+  await start()
+  const [version = ''] = await readdir(kept)
+  const files = await readdir(join(kept, version))
+  t.ok(files.length > 0)
+  t.same([(await stat(kept)).mode & 0o777, (await stat(join(kept, version))).mode & 0o777], [0o700, 0o700])
+
+  await rm(kept, { recursive: true })
+  await writeFile(kept, '')
+  await start()
+  t.equal((await stat(kept)).size, 0, 'without a place for it, it starts, too')
 })
 
 /** Follows the printed instructions: POST login, open the authorizationUrl, type a name. */

@@ -1,0 +1,84 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { FastifyInstance } from 'fastify'
+import { pino } from 'pino'
+import { createApp } from './app.ts'
+import { type Config, readConfig } from './config/config.ts'
+import { ConfigError } from './config/values.ts'
+import { openContext } from './context.ts'
+import { createAdminApp } from './http/admin.ts'
+
+/** Time for requests in flight. Slower clients are cut off, so that there is still time to release leases. */
+const finishWithinMs = 5_000
+/** After this long the process exits, whatever is left. */
+const stopWithinMs = 9_000
+
+/** Runs the service in this process. A fault of its configuration is one line on stderr. */
+export async function start(): Promise<void> {
+  try {
+    await serve()
+  } catch (error) {
+    console.error(error instanceof ConfigError ? error.message : error)
+    process.exit(1)
+  }
+}
+
+async function serve(): Promise<void> {
+  const config = readConfig(process.env)
+  const log = pino({ level: config.logLevel })
+  const context = await openContext(config, { log })
+  const app = await createApp(context)
+  const admin = config.adminPort === undefined ? undefined : createAdminApp(context)
+
+  const drained = new AbortController()
+  let stopping = false
+  const stop = async (signal: string) => {
+    // A second signal ends the draining.
+    if (context.health.isDraining() || signal === 'SIGINT') drained.abort()
+    if (stopping) return
+    stopping = true
+    context.health.drain()
+    log.info({ signal, seconds: config.drainSeconds }, 'draining')
+    await sleep(config.drainSeconds * 1000, undefined, { signal: drained.signal }).catch(() => {})
+    log.info('stopping')
+    setTimeout(() => app.server.closeAllConnections(), finishWithinMs).unref()
+    setTimeout(() => process.exit(1), stopWithinMs).unref()
+    await app.close()
+    await admin?.close()
+    await context.close()
+    process.exit(0)
+  }
+  process.on('SIGTERM', stop)
+  process.on('SIGINT', stop)
+
+  try {
+    await listen(app, '', config.host, config.port)
+    if (admin) await listen(admin, 'ADMIN_', config.adminHost, config.adminPort as number)
+  } catch (error) {
+    await app.close()
+    await context.close()
+    throw error
+  }
+  announce(config)
+}
+
+async function listen(app: FastifyInstance, prefix: '' | 'ADMIN_', host: string, port: number): Promise<void> {
+  try {
+    await app.listen({ host, port })
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    if (code === undefined) throw error
+    if (code === 'EADDRINUSE') throw new ConfigError(`${prefix}PORT: port ${port} on ${host} is in use`)
+    if (code === 'EACCES') throw new ConfigError(`${prefix}PORT: port ${port} on ${host} is not allowed (${message})`)
+    throw new ConfigError(`${prefix}HOST: cannot listen on ${host} (${message})`)
+  }
+}
+
+function announce({ publicUrl, environment, identityProvider, adminHost, adminPort }: Config): void {
+  const signIn = identityProvider
+    ? `POST ${publicUrl}/api/v1/auth/login, then open the returned authorizationUrl`
+    : `POST ${publicUrl}/api/v1/auth/login, open the returned authorizationUrl, and enter any name`
+  const admin = adminPort === undefined ? '' : `  metrics  port ${adminPort} on ${adminHost}\n`
+  console.log(
+    `encrypted-bookmark-sync (${environment})\n  address  ${publicUrl}\n  docs     ${publicUrl}/docs\n${admin}  sign in  ${signIn}`,
+  )
+}
