@@ -56,7 +56,7 @@ export async function openContext(config: Config, { log, clock = Date.now }: Con
     await demandSameTime(database)
     const objects = keep(await openObjectStore(config))
     const provider = keep(await openIdentityProvider(config))
-    const pulse = keep(await openPulse(config.databaseUrl, log))
+    const pulse = keep(await openPulse(config, log))
     const limits = createLimits(config)
     const base = { config, log, clock, database, seal, limits, ...createBudgets(), provider, objects, pulse }
     const hub = keep(createHub(base))

@@ -158,6 +158,7 @@ t.test('TRUST_PROXY: a number of hops, or networks', async (t) => {
 const faults: [variable: string, ...values: string[]][] = [
   ['NODE_ENV', 'test', 'Production'],
   ['HOST', 'two words', 'http://localhost'],
+  ['PULSE_DATABASE_URL', 'mysql://db', 'postgres://for-sqlite'],
   ['PORT', '-1', '65536', '3000.5', '1e3', '0x50', 'http'],
   ['ADMIN_PORT', '0', '65536', '9.5', 'none'],
   ['ADMIN_HOST', 'two words', 'http://localhost'],
@@ -217,6 +218,7 @@ t.test('Secrets from files: the same as from the variables, without the line end
   const secrets = {
     SECRET_KEY: `${key(1)},${key(2)}`,
     DATABASE_URL: 'postgres://ebs:secret@db/ebs',
+    PULSE_DATABASE_URL: 'postgres://ebs:secret@direct/ebs',
     OIDC_CLIENT_SECRET: 'secret',
     S3_ACCESS_KEY: 'access',
     S3_SECRET_KEY: 'secret',

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { quotas } from '../../generated/limits.ts'
 import { identityProvider } from './identity-provider.ts'
 import { secretKeys } from './secrets.ts'
-import { databaseUrl, s3 } from './storage.ts'
+import { databaseUrl, pulseDatabaseUrl, s3 } from './storage.ts'
 import { type Env, integer, oneOf, optional, origin, text } from './values.ts'
 import { cookieDomain, corsOrigins, hostName, publicOrigin, trustProxy } from './web.ts'
 
@@ -18,6 +18,7 @@ export function readConfig(env: Env) {
   const port = integer(env, 'PORT', 3000, 0, 65535)
   const publicUrl = publicOrigin(env, environment, `http://${host.includes(':') ? `[${host}]` : host}:${port}`)
   const dataDir = text(env, 'DATA_DIR', './data')
+  const storedIn = databaseUrl(env, dataDir)
   return Object.freeze({
     environment,
     host,
@@ -26,7 +27,8 @@ export function readConfig(env: Env) {
     adminHost: hostName(env, 'ADMIN_HOST'),
     adminPort: optional(env, 'ADMIN_PORT') === undefined ? undefined : integer(env, 'ADMIN_PORT', 0, 1, 65535),
     dataDir,
-    databaseUrl: databaseUrl(env, dataDir),
+    databaseUrl: storedIn,
+    pulseDatabaseUrl: pulseDatabaseUrl(env, storedIn),
     databasePoolSize: integer(env, 'DATABASE_POOL_SIZE', 20, 5, 1000),
     exportsDir: text(env, 'EXPORTS_DIR', join(dataDir, 'exports')),
     s3: s3(env),

@@ -9,6 +9,15 @@ export function databaseUrl(env: Env, dataDir: string): string {
   return value
 }
 
+/** Where LISTEN works: over a pooler that hands out connections by transaction it hears nothing. */
+export function pulseDatabaseUrl(env: Env, databaseUrl: string): string {
+  const value = secret(env, 'PULSE_DATABASE_URL')
+  if (value === undefined) return databaseUrl
+  if (!/^postgres(ql)?:\/\/./.test(value)) throw new ConfigError('PULSE_DATABASE_URL must begin with postgres://')
+  if (databaseUrl.startsWith('sqlite:')) throw new ConfigError('PULSE_DATABASE_URL is for Postgres only')
+  return value
+}
+
 /** Undefined if exports are stored in EXPORTS_DIR. S3 accepts the caller's keys (SSE-C) over https only. */
 export function s3(env: Env) {
   const credentials = ['S3_ACCESS_KEY', 'S3_ACCESS_KEY_FILE', 'S3_SECRET_KEY', 'S3_SECRET_KEY_FILE']

@@ -4,6 +4,7 @@ import packageJson from '../../package.json' with { type: 'json' }
 import type { Database } from '../db/database.ts'
 import { createExportCount } from '../exports/count.ts'
 import type { ExportWorker } from '../exports/worker.ts'
+import type { Pulse } from '../pulse/pulse.ts'
 import type { Hub } from '../realtime/hub.ts'
 import type { Health } from './health.ts'
 import type { Metrics } from './metrics.ts'
@@ -20,6 +21,7 @@ export interface GaugeParts {
   health: Pick<Health, 'components' | 'clockDriftMs'>
   limits: { refusals(): Record<string, number> }
   exportWorker: Pick<ExportWorker, 'outcomes'>
+  pulse: Pick<Pulse, 'isUp'>
   clock: () => number
   log: FastifyBaseLogger
 }
@@ -97,6 +99,9 @@ export function exposeGauges(parts: GaugeParts): Registry {
     const { database, objects, provider } = health.components()
     return { database: Number(database), objects: Number(objects), provider: Number(provider) }
   })
+  gauge('ebs_pulse_up', 'Whether pulses of other instances arrive, by which sockets learn of changes', () =>
+    Number(parts.pulse.isUp()),
+  )
   gauge(
     'ebs_clock_drift_seconds',
     "How far this machine's clock is ahead of the database's",

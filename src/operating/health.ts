@@ -4,6 +4,7 @@ import type { Schemas } from '../contract/schemas.ts'
 import type { Database } from '../db/database.ts'
 import type { ObjectStore } from '../objects/store.ts'
 import type { Provider } from '../provider/provider.ts'
+import type { Pulse } from '../pulse/pulse.ts'
 import { describeDrift, maxDriftMs, measureDriftMs } from './clock-drift.ts'
 
 type Status = Schemas['Health']['status']
@@ -25,6 +26,7 @@ interface Parts {
   database: Pick<Database, 'probe'>
   objects: Pick<ObjectStore, 'probe'>
   provider: Pick<Provider, 'probe'>
+  pulse: Pick<Pulse, 'isUp'>
   log: FastifyBaseLogger
 }
 
@@ -38,7 +40,7 @@ const names: Record<Component, string> = {
 }
 
 /** Probes in the background, so that a report costs nothing. Healthy until the first result. */
-export function startHealth({ database, objects, provider, log }: Parts): Health {
+export function startHealth({ database, objects, provider, pulse, log }: Parts): Health {
   const answers = { database: true, objects: true, provider: true }
   const stopping = new AbortController()
   let draining = false
@@ -73,7 +75,7 @@ export function startHealth({ database, objects, provider, log }: Parts): Health
     watch('provider', () => provider.probe()),
   ])
   return {
-    status: () => toStatus(answers),
+    status: () => (pulse.isUp() ? toStatus(answers) : 'unhealthy'),
     components: () => ({ ...answers }),
     clockDriftMs: () => driftMs,
     drain() {

@@ -13,6 +13,7 @@ export function createLocalPulse(): Pulse {
     subscribe(subscriber) {
       subscribers.add(subscriber)
     },
+    isUp: () => true,
     async close() {
       subscribers.clear()
     },

@@ -7,10 +7,15 @@ import type { Pulse, Subscriber } from './pulse.ts'
 
 const channel = 'ebs_pulse'
 const coalesceMs = 20
+const unheard =
+  'a pulse to itself did not arrive: behind a pooler, PULSE_DATABASE_URL must name a direct connection to the database'
 /** A payload holds up to 8,000 bytes; each item is a letter and an id of 36 characters. */
 const idsAtOnce = 150
 const longestPauseMs = 2_000
 const aliveEveryMs = 5_000
+/** Every so many of these checks, a pulse to itself shows that pulses arrive: over a pooler, LISTEN hears nothing. */
+const checksPerEcho = 6
+const echoWithinMs = 5_000
 
 /**
  * Reaches all instances by LISTEN and NOTIFY, on its own connection: a NOTIFY inside a write's transaction would take a
@@ -23,6 +28,8 @@ export function createPostgresPulse(url: string, log: FastifyBaseLogger): Pulse 
   const waiting = new Set<string>()
   const stopping = new AbortController()
   let connection: pg.Client | undefined
+  let isUp = true
+  let heard = (_nonce: string) => {}
   let flushing: Promise<void> | undefined
 
   function announce(item: string): void {
@@ -50,7 +57,10 @@ export function createPostgresPulse(url: string, log: FastifyBaseLogger): Pulse 
 
   function receive({ payload = '' }: pg.Notification): void {
     const [sender, ...items] = payload.split(' ')
-    if (sender === instance) return
+    if (sender === instance) {
+      heard(items[0] ?? '')
+      return
+    }
     for (const item of items) {
       const id = item.slice(1)
       for (const subscriber of subscribers) item[0] === 'c' ? subscriber.changed(id) : subscriber.ended(id)
@@ -73,6 +83,9 @@ export function createPostgresPulse(url: string, log: FastifyBaseLogger): Pulse 
       try {
         await client.connect()
         await client.query(`LISTEN ${channel}`)
+        await hearItself(client)
+        if (!isUp) log.info('pulses arrive again')
+        isUp = true
         connection = client
         for (const subscriber of subscribers) subscriber.missed()
         if (waiting.size > 0) flushing ??= flush()
@@ -81,6 +94,7 @@ export function createPostgresPulse(url: string, log: FastifyBaseLogger): Pulse 
       } catch (err) {
         log.warn({ err }, 'pulses cannot be received, retrying')
       }
+      isUp = stopping.signal.aborted
       connection = undefined
       client.removeAllListeners('notification')
       await client.end().catch(() => {})
@@ -89,9 +103,23 @@ export function createPostgresPulse(url: string, log: FastifyBaseLogger): Pulse 
   }
 
   async function stayAlive(client: pg.Client): Promise<void> {
-    while (!stopping.signal.aborted) {
+    for (let check = 1; !stopping.signal.aborted; check++) {
       await sleep(aliveEveryMs, undefined, { signal: stopping.signal, ref: false }).catch(() => {})
-      if (!stopping.signal.aborted) await client.query('SELECT 1')
+      if (stopping.signal.aborted) return
+      if (check % checksPerEcho === 0) await hearItself(client)
+      else await client.query('SELECT 1')
+    }
+  }
+
+  async function hearItself(client: pg.Client): Promise<void> {
+    const nonce = randomUUID()
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    heard = (arrived) => arrived === nonce && resolve()
+    const late = setTimeout(() => reject(new Error(unheard)), echoWithinMs)
+    try {
+      await Promise.all([promise, client.query('SELECT pg_notify($1, $2)', [channel, `${instance} ${nonce}`])])
+    } finally {
+      clearTimeout(late)
     }
   }
 
@@ -109,6 +137,7 @@ export function createPostgresPulse(url: string, log: FastifyBaseLogger): Pulse 
       local.subscribe(subscriber)
       subscribers.add(subscriber)
     },
+    isUp: () => isUp,
     async close() {
       await flushing
       stopping.abort()

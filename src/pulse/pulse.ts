@@ -5,6 +5,8 @@ export interface Pulse {
   /** The login ended: its sockets must be closed. */
   publishEnd(loginId: string): void
   subscribe(subscriber: Subscriber): void
+  /** Whether pulses of other instances arrive here. */
+  isUp(): boolean
   close(): Promise<void>
 }
 

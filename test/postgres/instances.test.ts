@@ -133,6 +133,27 @@ else {
     t.equal(link.breakAt, undefined, 'it did break')
   })
 
+  t.test(
+    'An instance that hears no pulses, as over a pooler, is not ready, and its log says what to set',
+    async (t) => {
+      const [one] = await instances(t, 1)
+      const { databaseUrl } = one.context.config
+      let hears = false
+      const link = await startLink(t, new URL(databaseUrl), (data) =>
+        hears ? data : Buffer.from(data.toString('latin1').replace('LISTEN ebs_pulse', 'LISTEN ebs_other'), 'latin1'),
+      )
+      const two = await buildApp(t, { PULSE_DATABASE_URL: link }, { dataDir: one.dataDir })
+      const readiness = async () => (await two.app.inject('/readyz')).statusCode
+      await until(async () => (await readiness()) === 503)
+      t.ok(two.log.some((line) => line.includes('PULSE_DATABASE_URL must name a direct connection')))
+      t.equal((await two.call('GET', '/api/v1/health')).body.status, 'unhealthy')
+      t.not(one.context.health.status(), 'unhealthy', 'the other one hears')
+      hears = true
+      await until(async () => (await readiness()) === 200)
+      t.ok(two.log.some((line) => line.includes('pulses arrive again')))
+    },
+  )
+
   t.test('Five instances start at once on an empty database', async (t) => {
     const { dataDir, close } = await buildApp(t)
     await close()

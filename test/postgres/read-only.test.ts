@@ -24,10 +24,10 @@ else {
     await admin.query(
       'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
     )
-    await until(async () => (await readiness()) === 503)
+    await until(() => !context.health.components().database)
+    t.equal(await readiness(), 503)
     const refused = await push('meanwhile')
     t.match([refused.status, refused.headers['retry-after']], [503, /^\d+$/])
-    t.equal(context.health.components().database, false)
 
     await admin.query('SET default_transaction_read_only = off')
     await admin.query(`ALTER DATABASE ${name} SET default_transaction_read_only = off`)
