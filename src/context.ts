@@ -52,7 +52,7 @@ export async function openContext(config: Config, { log, clock = Date.now }: Con
   try {
     const secretKeys = config.secretKeys ?? [await loadDevelopmentSecret(config.dataDir)]
     const seal = createSeal(secretKeys)
-    const database = keep(await openDatabase(config.databaseUrl, log, config.databasePoolSize))
+    const database = keep(await openDatabase(config.databaseUrl, log, config.databaseServer))
     await demandSameTime(database)
     const objects = keep(await openObjectStore(config))
     const provider = keep(await openIdentityProvider(config))

@@ -29,7 +29,10 @@ export function readConfig(env: Env) {
     dataDir,
     databaseUrl: storedIn,
     pulseDatabaseUrl: pulseDatabaseUrl(env, storedIn),
-    databasePoolSize: integer(env, 'DATABASE_POOL_SIZE', 20, 5, 1000),
+    databaseServer: {
+      poolSize: integer(env, 'DATABASE_POOL_SIZE', 20, 5, 1000),
+      waitMs: integer(env, 'START_TIMEOUT', 60, 0, 3600) * 1000,
+    },
     exportsDir: text(env, 'EXPORTS_DIR', join(dataDir, 'exports')),
     s3: s3(env),
     secretKeys: secretKeys(env, environment),

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
 import { type Migration, Migrator } from 'kysely/migration'
 import { ConfigError } from '../config/values.ts'
@@ -5,19 +6,52 @@ import type { Database, Db } from './database.ts'
 import { beginEpochOfCopy } from './epoch.ts'
 import { migrationsWith } from './migrations/index.ts'
 
-/** The only place where the dialect is chosen. Its driver alone is loaded. `poolSize` is for Postgres. */
-export async function openDatabase(url: string, log: FastifyBaseLogger, poolSize = 20): Promise<Database> {
+const retryMs = 1000
+
+interface ServerOptions {
+  /** Connections of the pool. */
+  poolSize?: number
+  /** How long to wait for a server that is not there yet, or still starting. */
+  waitMs?: number
+}
+
+/** The only place where the dialect is chosen. Its driver alone is loaded. The options are for Postgres. */
+export async function openDatabase(
+  url: string,
+  log: FastifyBaseLogger,
+  { poolSize = 20, waitMs = 0 }: ServerOptions = {},
+): Promise<Database> {
   const isSqlite = url.startsWith('sqlite:')
   const database = isSqlite ? await openFile(url.slice('sqlite:'.length)) : await openServer(url, log, poolSize)
   try {
-    await migrate(database.db, migrationsWith(isSqlite ? 'text' : 'text collate "C"'))
-    await beginEpochOfCopy(database)
+    await whenAvailable(database, log, isSqlite ? 0 : waitMs, async () => {
+      await migrate(database.db, migrationsWith(isSqlite ? 'text' : 'text collate "C"'))
+      await beginEpochOfCopy(database)
+    })
   } catch (error) {
     await database.close()
     if (error instanceof ConfigError) throw error
     throw new ConfigError(`DATABASE_URL: the database cannot be used (${(error as Error).message})`, { cause: error })
   }
   return database
+}
+
+/** Tries again while the database is not available. */
+async function whenAvailable(
+  { isUnavailable }: Database,
+  log: FastifyBaseLogger,
+  waitMs: number,
+  work: () => Promise<void>,
+): Promise<void> {
+  for (const until = performance.now() + waitMs; ; await sleep(retryMs)) {
+    try {
+      return await work()
+    } catch (err) {
+      const { cause = err } = err as Error
+      if (!isUnavailable(cause) || performance.now() > until) throw err
+      log.warn({ err }, 'waiting for the database')
+    }
+  }
 }
 
 async function openFile(path: string): Promise<Database> {

@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
+import { freePort } from '../../scripts/development/servers/free-port.ts'
 import { startPostgres } from '../../scripts/development/servers/postgres.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
 import { pullAll } from '../support/changes.ts'
 import { depth } from '../support/depth.ts'
 import { relyingParty, startMock } from '../support/relying-party.ts'
-import { folder, type Service } from '../support/service.ts'
+import { folder, run, type Service } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { startLoad } from './load.ts'
 import { follow, servedBy, startInstances } from './processes.ts'
@@ -70,6 +71,15 @@ t.test(
     await postgres.stop()
     const exits = await Promise.all(instances.map(({ kill }) => kill('SIGTERM')))
     t.same(new Set(exits.map(({ code }) => code)), new Set([0]), 'without a database an instance stops cleanly, too')
+
+    const waiting = startInstances(t, 1, dataDir, { ...env, LOG_LEVEL: 'warn' })
+    const impatient = run(t, { ...env, DATA_DIR: dataDir, START_TIMEOUT: '0', PORT: String(await freePort()) })
+    t.equal((await impatient.exited).code, 1)
+    t.match(impatient.stderr(), /^DATABASE_URL: the database cannot be used \(.+\)\n$/)
+    await postgres.start()
+    const [started] = await waiting
+    t.match(started?.stdout(), /waiting for the database/, 'an instance waits for it')
+    t.equal((await started?.call('GET', '/readyz'))?.status, 200)
   },
 )
 
