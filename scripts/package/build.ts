@@ -4,14 +4,16 @@
  *   client   dist/client, the package that frontend teams install
  *   web      dist/web, the demo app
  *   docs     dist/docs, the documentation, for `/docs` and any static host
+ *   service  dist/service, the service as production runs it, with dist/web and dist/docs as they are
  */
 import { copyFile, rm } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { buildDocs } from '../contract/documents.ts'
 import { buildClient } from './client.ts'
+import { buildService } from './service.ts'
 
-const parts = { client: buildClient, web: buildWeb, docs: buildDocs }
+const parts = { client: buildClient, web: buildWeb, docs: buildDocs, service: buildService }
 
 const named = process.argv.slice(2)
 const unknown = named.find((name) => !(name in parts))

@@ -1,11 +1,7 @@
-import { readdir } from 'node:fs/promises'
 import { extname } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import type { FastifyStaticOptions } from '@fastify/static'
 import type { FastifyInstance } from 'fastify'
-
-const repository = fileURLToPath(new URL('../../', import.meta.url))
-const folder = fileURLToPath(new URL('../../dist/docs/', import.meta.url))
+import { builtFiles, contractFolder, docsFolder } from './built.ts'
 
 /** Types for which the plugin would send outdated names. */
 const types: Record<string, string> = {
@@ -45,18 +41,12 @@ const pagePolicy = [
 /** Serves the contract as written and the documents that `npm run build` made from it; all assets are local. */
 export async function registerDocuments(app: FastifyInstance): Promise<void> {
   for (const name of ['openapi.yaml', 'asyncapi.yaml'])
-    app.get(`/${name}`, (_request, reply) => reply.sendFile(name, repository))
-  const names = await builtFiles(folder)
+    app.get(`/${name}`, (_request, reply) => reply.sendFile(name, contractFolder))
+  const names = await builtFiles(docsFolder)
   if (names.length === 0) return sayWhatToRun(app)
   // The documents link to each other by relative paths.
   app.get('/docs', (_request, reply) => reply.redirect('/docs/'))
   for (const name of names) serve(app, name)
-}
-
-/** The names of the built files. Each file gets its own route, so that no other file on the disk can be requested. */
-export async function builtFiles(folder: string): Promise<string[]> {
-  const entries = await readdir(folder, { withFileTypes: true }).catch(() => [])
-  return entries.filter((entry) => entry.isFile() && !entry.name.startsWith('.')).map(({ name }) => name)
 }
 
 function serve(app: FastifyInstance, name: string): void {
@@ -67,7 +57,7 @@ function serve(app: FastifyInstance, name: string): void {
   }
   const page = isPage ? [`/docs/${name === 'index.html' ? '' : name.slice(0, -5)}`] : []
   for (const path of [`/docs/${name}`, ...page])
-    app.get(path, (_request, reply) => reply.headers(headers).sendFile(name, folder))
+    app.get(path, (_request, reply) => reply.headers(headers).sendFile(name, docsFolder))
 }
 
 /** The service also works without the documents. */

@@ -1,7 +1,6 @@
-import { fileURLToPath } from 'node:url'
 import type { FastifyInstance } from 'fastify'
 import { ConfigError } from '../config/values.ts'
-import { builtFiles } from './documents.ts'
+import { builtFiles, webFolder } from './built.ts'
 
 interface WebAppConfig {
   serveDemo: boolean
@@ -39,14 +38,13 @@ export async function registerWebApp(app: FastifyInstance, config: WebAppConfig)
 
 /** Serves the demo app at `/`. A failed sign-in returns to `/login?error=`, where the app shows the reason. */
 async function registerDemo(app: FastifyInstance): Promise<void> {
-  const folder = fileURLToPath(new URL('../../dist/web/', import.meta.url))
-  const names = new Set(await builtFiles(folder))
+  const names = new Set(await builtFiles(webFolder))
   if (!names.delete('index.html')) throw new ConfigError('SERVE_DEMO: the demo app is not built; run `npm run build`')
   const pageHeaders = { 'content-security-policy': pagePolicy, 'x-frame-options': 'SAMEORIGIN' }
   for (const path of ['/', '/login'])
-    app.get(path, (_request, reply) => reply.headers(pageHeaders).sendFile('index.html', folder))
+    app.get(path, (_request, reply) => reply.headers(pageHeaders).sendFile('index.html', webFolder))
   for (const name of names)
-    app.get(`/demo/${name}`, (_request, reply) => reply.header('cache-control', 'no-cache').sendFile(name, folder))
+    app.get(`/demo/${name}`, (_request, reply) => reply.header('cache-control', 'no-cache').sendFile(name, webFolder))
 }
 
 function registerPlainPages(app: FastifyInstance): void {

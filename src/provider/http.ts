@@ -1,8 +1,7 @@
+import type { ProviderAgent } from './agent.ts'
 import { ProviderUnavailableError } from './errors.ts'
 
 const TIMEOUT_MS = 5_000
-/** Shorter, so that a provider that cannot be connected to is known not to have received anything. */
-const CONNECT_TIMEOUT_MS = 3_000
 const MAX_BYTES = 1_048_576
 
 export interface ProviderHttp {
@@ -18,42 +17,35 @@ interface ProviderRequest {
 
 /** The only way to the provider: at most 5 s and 1 MiB per call, including the unpacked body; follows no redirects. */
 export function openProviderHttp(): ProviderHttp {
-  let opening: Promise<Opened> | undefined
+  let agent: Promise<ProviderAgent> | undefined
   return {
     async fetch(url, options) {
-      opening ??= openAgent()
-      return call(await opening, url, options)
+      agent ??= loadAgent()
+      return call(await agent, url, options)
     },
     async close() {
-      const opened = await opening
-      await opened?.dispatcher.close()
+      await (await agent)?.close()
     },
   }
 }
 
-type Opened = Awaited<ReturnType<typeof openAgent>>
-
-/** The library takes as long to load as the rest of the service, which starts without it. */
-async function openAgent() {
-  const { Agent, fetch } = await import('undici')
-  return { fetch, dispatcher: new Agent({ connect: { timeout: CONNECT_TIMEOUT_MS } }) }
+/** The library takes as long to load as half of the service, which starts without it. */
+async function loadAgent(): Promise<ProviderAgent> {
+  const { openAgent } = await import('./agent.ts')
+  return openAgent()
 }
 
-async function call(
-  { fetch, dispatcher }: Opened,
-  url: string,
-  { method, headers, body }: ProviderRequest,
-): Promise<Response> {
+async function call(agent: ProviderAgent, url: string, { method, headers, body }: ProviderRequest): Promise<Response> {
   const { origin, pathname } = new URL(url)
   const fail = (fault: string, mayHaveActed: boolean, cause?: unknown) => {
     const message = `OpenID provider: ${method} ${origin}${pathname} ${fault}`
     return Object.assign(new ProviderUnavailableError(message, { cause }), { mayHaveActed })
   }
   const signal = AbortSignal.timeout(TIMEOUT_MS)
-  const request = { method, headers, body: body ?? null, redirect: 'manual', signal, dispatcher } as const
+  const request = { method, headers, body: body ?? null, redirect: 'manual', signal } as const
   let status: number | undefined
   try {
-    const response = await fetch(url, request)
+    const response = await agent.fetch(url, request)
     status = response.status
     if ((status >= 300 && status < 400) || status === 429 || status >= 500) {
       await response.body?.cancel()

@@ -39,12 +39,14 @@ export interface RunOptions {
   cwd?: string
   /** A command that runs the process, such as `strace`. */
   under?: string[]
+  /** Instead of `src/main.ts`. */
+  entry?: string
 }
 
 /** Runs the service with only these environment variables: without a test runner's NODE_OPTIONS or the machine's settings. */
-export function run(t: Test, env: Record<string, string>, { cwd, under = [] }: RunOptions = {}): Run {
+export function run(t: Test, env: Record<string, string>, { cwd, under = [], entry = main }: RunOptions = {}): Run {
   const { PATH = '', HOME = '' } = process.env
-  const [command = '', ...args] = [...under, process.execPath, main]
+  const [command = '', ...args] = [...under, process.execPath, entry]
   const child = spawn(command, args, {
     cwd,
     env: { PATH, HOME, ...compileCache, ...env },

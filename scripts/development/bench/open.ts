@@ -2,6 +2,8 @@ import { rmSync } from 'node:fs'
 import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { buildService, serviceFolder } from '../../package/service.ts'
 import { startPostgres } from '../servers/postgres.ts'
 import type { Contenders, Measure } from './contenders.ts'
 import { createDatabase } from './data/database.ts'
@@ -52,7 +54,8 @@ export async function openBench(options: Options, opened: AsyncDisposableStack):
   const postgresUrl = options.postgres ? keep(await startPostgres()).url : undefined
   const rawDatabase = postgresUrl === undefined ? join(folder, 'raw.db') : await createDatabase(postgresUrl, 'raw')
   const [load, raw] = [keep(await startWorker()), keep(await startWorker())]
-  const services = openServices(undefined, postgresUrl, folder)
+  await buildService()
+  const services = openServices(fileURLToPath(new URL('main.mjs', serviceFolder)), postgresUrl, folder)
   const { before } = options
   const ours = {
     service: services,

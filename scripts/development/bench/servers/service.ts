@@ -46,7 +46,7 @@ const settings = {
 }
 
 /** The service that `entry` starts, each on a copy of an empty database that it has made itself, in a folder of `root`. */
-export function openServices(entry: string | undefined, postgresUrl: string | undefined, root: string): Services {
+export function openServices(entry: string, postgresUrl: string | undefined, root: string): Services {
   let template: Promise<Place> | undefined
   return { prepare }
 

@@ -1,0 +1,68 @@
+import { copyFile, cp, mkdir, rm, writeFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+import packageJson from '../../package.json' with { type: 'json' }
+
+const root = new URL('../../', import.meta.url)
+export const serviceFolder = new URL('dist/service/', root)
+
+const entryPoints = {
+  main: 'src/main.ts',
+  backup: 'src/commands/backup.ts',
+  restored: 'src/commands/restored.ts',
+  reseal: 'src/commands/reseal.ts',
+}
+/** Modules of CommonJS in the bundle load Node's own by this function, which an ES module does not have. */
+const require =
+  "import { createRequire as createBundleRequire } from 'node:module'; const require = createBundleRequire(import.meta.url);"
+
+/**
+ * Bundles the service and its commands, with copies of what was built for `/docs` and of the demo app. It starts with Node
+ * and the driver of SQLite, whose native code cannot be bundled. Clients that few need are files that load when needed.
+ */
+export async function buildService(folder = serviceFolder): Promise<void> {
+  await rm(folder, { recursive: true, force: true })
+  await build({
+    absWorkingDir: fileURLToPath(root),
+    entryPoints,
+    outdir: fileURLToPath(folder),
+    outExtension: { '.js': '.mjs' },
+    bundle: true,
+    splitting: true,
+    platform: 'node',
+    format: 'esm',
+    target: 'node24',
+    // Names stay as they are, because logs show those of classes and functions.
+    minifySyntax: true,
+    minifyWhitespace: true,
+    keepNames: true,
+    banner: { js: require },
+    // Sign-ins of development need the repository's dependencies.
+    external: ['better-sqlite3', 'oidc-provider'],
+    logLevel: 'warning',
+  })
+  for (const name of ['openapi.yaml', 'asyncapi.yaml', 'LICENSE'])
+    await copyFile(new URL(name, root), new URL(name, folder))
+  for (const name of ['docs/', 'web/']) await copyBuilt(new URL(`dist/${name}`, root), new URL(name, folder))
+  await writeFile(new URL('package.json', folder), `${JSON.stringify(describe(), null, 2)}\n`)
+}
+
+async function copyBuilt(from: URL, to: URL): Promise<void> {
+  await mkdir(from, { recursive: true })
+  await cp(from, to, { recursive: true })
+}
+
+function describe(): object {
+  const { name, version, license, engines, dependencies } = packageJson
+  const driver = 'better-sqlite3'
+  return {
+    name,
+    version,
+    license,
+    private: true,
+    type: 'module',
+    engines,
+    allowScripts: { [driver]: packageJson.allowScripts[driver] },
+    dependencies: { [driver]: dependencies[driver] },
+  }
+}
