@@ -38,7 +38,8 @@ function findParents(bookmarks: readonly PlaintextBookmark[]): Parents {
 
 function cutCycles(parents: Parents): void {
   const settled = new Set<PlaintextBookmark>()
-  for (const start of parents.keys()) {
+  for (const [start, parent] of parents) {
+    if (!parent || settled.has(parent)) continue
     const trail = new Set<PlaintextBookmark>()
     let at: PlaintextBookmark | undefined = start
     while (at && !settled.has(at) && !trail.has(at)) {

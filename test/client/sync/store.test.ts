@@ -83,7 +83,7 @@ t.test('a store of version 1, which kept each row by itself, keeps its rows', as
     database.createObjectStore('meta')
   })
   const transaction = database.transaction(['rows', 'meta'], 'readwrite')
-  const rows = Array.from({ length: 120 }, (_, index) => known(`row-${1000 + index}`))
+  const rows = Array.from({ length: 1200 }, (_, index) => known(`row-${1000 + index}`))
   for (const row of rows) transaction.objectStore('rows').put(row)
   transaction.objectStore('meta').put(meta, 'meta')
   await new Promise((resolve) => {
@@ -92,7 +92,14 @@ t.test('a store of version 1, which kept each row by itself, keeps its rows', as
   database.close()
   const store = indexedDbStore('hal')
   t.teardown(() => store.wipe())
+  const found = t.capture(IDBObjectStore.prototype, 'getAll', IDBObjectStore.prototype.getAll)
   t.same(await store.load(), { meta, rows })
+  const lengths = found().map((call) => ('returned' in call ? call.returned.result.length : 0))
+  t.same(
+    lengths.filter((length) => length > 500),
+    [],
+    'rows that the page gets in one turn',
+  )
 })
 
 t.test('thousands of rows take few requests, and thousands of edits leave little behind', async (t) => {

@@ -5,7 +5,7 @@
 import t from 'tap'
 import type { PlaintextBookmark } from '../../../src/client/bookmark.ts'
 import { memoryStore } from '../../../src/client/sync/store/memory.ts'
-import type { Row, Store } from '../../../src/client/sync/store/store.ts'
+import type { Row, Store, Stored } from '../../../src/client/sync/store/store.ts'
 import { bookmark, type Device } from './device.ts'
 import { openPeople } from './person.ts'
 
@@ -44,6 +44,24 @@ t.test(
   },
 )
 
+t.test('when the browser has emptied the store, the page gets its turns while it is filled again', async (t) => {
+  const person = await people.person(t)
+  const store = memoryStore()
+  const list = Array.from({ length: count }, (_, index) => bookmark(`b${index}`, String(index)))
+  const before = person.device('a', { store })
+  await before.sync.importBookmarks(list)
+  await before.sync.syncNow()
+  await before.sync.stop()
+  const emptied = emptying(store)
+  const { sync, network } = person.device('a', { store: emptied.store })
+  network.fate = () => new Promise(() => {})
+  await sync.start()
+  emptied.now()
+  const found = await mostInATurn({ sync }, () => sync.put(bookmark('new', 'made then')))
+  t.equal(sync.bookmarks().size, count + 1)
+  t.ok(found <= most, `${found} pieces of work in one turn`)
+})
+
 let readings = 0
 
 /** Counts how often an edit reads the clock. */
@@ -72,6 +90,31 @@ function readCounting(store: Store): Store {
   return { ...store, load }
 }
 
+/** From `now` on, another tab has filled the store again. Counts how often a version's time is looked at. */
+function emptying(store: Store): { store: Store; now(): void } {
+  let generation: string | undefined
+  const read = async (reading: Promise<Stored>) => {
+    const { meta, rows } = await reading
+    return { meta: meta && { ...meta, ...(generation && { generation }) }, rows: rows.map(timeCounting) }
+  }
+  return {
+    store: { ...store, load: () => read(store.load()), read: (ids) => read(store.read(ids)) },
+    now() {
+      generation = 'another'
+    },
+  }
+}
+
+function timeCounting(row: Row): Row {
+  if (!row.version) return row
+  const { timestamp } = row.version
+  const get = () => {
+    readings++
+    return timestamp
+  }
+  return { ...row, version: Object.defineProperty({ ...row.version }, 'timestamp', { enumerable: true, get }) }
+}
+
 function folderCounting(bookmark: PlaintextBookmark): PlaintextBookmark {
   const { parentId } = bookmark
   return Object.defineProperty({ ...bookmark }, 'parentId', {
@@ -84,7 +127,7 @@ function folderCounting(bookmark: PlaintextBookmark): PlaintextBookmark {
 }
 
 /** The most work that was done between two turns of the event loop: rows read, edits stamped, bookmarks that appeared. */
-async function mostInATurn({ sync }: Device, work: () => Promise<unknown>): Promise<number> {
+async function mostInATurn({ sync }: Pick<Device, 'sync'>, work: () => Promise<unknown>): Promise<number> {
   const { now } = performance
   let time = 0
   performance.now = () => (time += stepMs)

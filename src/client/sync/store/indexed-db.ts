@@ -1,6 +1,6 @@
 import { deleteDatabase, endOf, openDatabase, resultOf } from '../../database.ts'
 import { StorageFullError } from '../../errors.ts'
-import { RowLog } from './row-log.ts'
+import { RowLog, sliceRows } from './row-log.ts'
 import { type Meta, type Row, type Store, type Stored, StoreEmptiedError } from './store.ts'
 
 /** Version 1 stored each row by itself. */
@@ -84,13 +84,13 @@ export function indexedDbStore(userId: string): Store {
 }
 
 async function upgrade(database: IDBDatabase, transaction: IDBTransaction, before: number): Promise<void> {
-  let rows: Row[] = []
+  const old = new RowLog()
   if (before === 0) database.createObjectStore('meta')
   else {
-    rows = await resultOf(transaction.objectStore('rows').getAll())
+    await old.catchUp(transaction.objectStore('rows'), sliceRows)
     database.deleteObjectStore('rows')
   }
-  await new RowLog().append(database.createObjectStore('rows', { autoIncrement: true }), rows)
+  await new RowLog().append(database.createObjectStore('rows', { autoIncrement: true }), [...old.rows.values()])
 }
 
 function readMeta(transaction: IDBTransaction): Promise<Meta | undefined> {

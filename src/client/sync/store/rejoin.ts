@@ -5,19 +5,24 @@ import type { Conflict } from './emitter.ts'
 import { isBlank, versionOf, viewOf } from './row.ts'
 import type { Meta, Row, Waiting } from './store.ts'
 
+export interface Joined {
+  row: Row
+  conflict?: Conflict
+}
+
 /**
  * A row of this tab's copy, and the stored one after the browser has emptied the store and another tab has filled it again:
- * what either knows remains. Returns undefined if the stored row has it all. An edit that this decides against is kept as a
+ * what either knows remains. Returns nothing if the stored row has it all. An edit that this decides against is kept as a
  * conflict and reported.
  */
 export function rejoinRow(
   copy: Row,
   stored: Row | undefined,
   { withdrawn = {} }: Pick<Meta, 'withdrawn'> = {},
-): { row: Row; conflict?: Conflict } | undefined {
+): Joined[] {
   const isWithdrawn = copy.waiting.length > 0 && copy.waiting.at(-1)?.change.id === withdrawn[copy.id]
   const own = isWithdrawn ? { ...copy, waiting: [] } : copy
-  if (!stored) return isBlank(own) ? undefined : { row: own }
+  if (!stored) return isBlank(own) ? [] : [{ row: own }]
   const isOwnNewer = own.version && (!stored.version || compareVersions(own.version, stored.version) > 0)
   const version = isOwnNewer ? own.version : stored.version
   const isKept = (waiting: Waiting) => !version || compareVersions(versionOf(waiting), version) > 0
@@ -27,8 +32,8 @@ export function rejoinRow(
   const missing = own.conflicts.filter(isMissing)
   const row = { ...stored, version, waiting, conflicts: [...stored.conflicts, ...missing] }
   const conflict = kept.length > 0 ? undefined : conflictOf(own, row)
-  if (conflict) return { row: keepConflict(row, conflict), conflict }
-  return isOwnNewer || kept.length > 0 || missing.length > 0 ? { row } : undefined
+  if (conflict) return [{ row: keepConflict(row, conflict), conflict }]
+  return isOwnNewer || kept.length > 0 || missing.length > 0 ? [{ row }] : []
 }
 
 /** What the last edit of this copy lost, if it is not part of the row. */

@@ -4,7 +4,7 @@ import { paced } from '../../timing/paced.ts'
 import { uuidv7 } from '../../uuid.ts'
 import { Draft } from './draft.ts'
 import type { Conflict, Emitter, SyncEvents } from './emitter.ts'
-import { rejoinRow } from './rejoin.ts'
+import { type Joined, rejoinRow } from './rejoin.ts'
 import { blankMeta, blankRow, completed, isBlank, isQuarantined, viewOf } from './row.ts'
 import { type Meta, type Row, type Store, type Stored, StoreEmptiedError } from './store.ts'
 import type { Tabs } from './tabs.ts'
@@ -92,11 +92,7 @@ export class Replica {
   async reload(ids: readonly string[], origin: Origin, conflicts: readonly Conflict[] = []): Promise<void> {
     const { store, onEdit } = this.#parts
     const read = () => store.read(ids)
-    const seen = await this.#withStored(read, ({ meta, rows }) => {
-      const found = new Set(rows.map(({ id }) => id))
-      const gone = ids.filter((id) => !found.has(id)).map(blankRow)
-      return this.#adopt([...rows, ...gone], meta)
-    })
+    const seen = await this.#withStored(read, ({ meta, rows }) => this.#adopt(rows, meta, ids))
     this.#tell(seen, origin, { conflicts })
     if (origin === 'local') onEdit()
   }
@@ -113,7 +109,7 @@ export class Replica {
       const stored = await completed(await store.load())
       const isEmptied = this.#isEmptied(stored.meta)
       // If the browser has emptied the store, this copy holds what there was.
-      const { rows } = isEmptied ? this.#join(stored) : stored
+      const { rows } = isEmptied ? await this.#join(stored) : stored
       const meta = isEmptied ? this.meta : stored.meta
       const changed = meta ? await this.#adoptAll({ meta, rows }) : []
       if (discardUnsent || this.waiting.size === 0) {
@@ -200,7 +196,7 @@ export class Replica {
     const report = await this.#inTurn(async () => {
       const { meta, rows } = await completed(await store.load())
       if (!this.#isEmptied(meta)) return undefined
-      const joined = this.#join({ meta, rows })
+      const joined = await this.#join({ meta, rows })
       const next = await this.#write(joined.changed, meta ?? fromStart(this.meta))
       return { ...joined, seen: await this.#adoptAll({ meta: next, rows: joined.rows }) }
     })
@@ -211,10 +207,12 @@ export class Replica {
     onEdit()
   }
 
-  /** The stored rows, and those of this copy that they lack. */
-  #join({ meta, rows: stored }: Stored): { rows: Row[]; changed: Row[]; conflicts: Conflict[] } {
+  /** The stored rows, and those of this copy that they lack. The copy stays as it is meanwhile: the store is this tab's. */
+  async #join({ meta, rows: stored }: Stored): Promise<{ rows: Row[]; changed: Row[]; conflicts: Conflict[] }> {
     const rows = new Map(stored.map((row) => [row.id, row]))
-    const joined = [...this.rows.values()].flatMap((own) => rejoinRow(own, rows.get(own.id), meta) ?? [])
+    const joined: Joined[] = []
+    const join = (own: Row) => joined.push(...rejoinRow(own, rows.get(own.id), meta))
+    await paced(this.rows.values(), join, this.#closed.signal)
     for (const { row } of joined) rows.set(row.id, row)
     const conflicts = joined.flatMap(({ conflict }) => conflict ?? [])
     return { rows: [...rows.values()], changed: joined.map(({ row }) => row), conflicts }
@@ -223,14 +221,7 @@ export class Replica {
   async #adoptAll({ meta, rows }: Stored & { meta: Meta }): Promise<string[]> {
     const { userId } = this.#parts
     if (meta.userId !== userId) throw new Error(`The store is another user's: ${meta.userId}`)
-    const stored = new Set<string>()
-    await paced(rows, ({ id }) => stored.add(id), this.#closed.signal)
-    const gone: Row[] = []
-    const addGone = (id: string) => {
-      if (!stored.has(id)) gone.push(blankRow(id))
-    }
-    await paced(this.rows.keys(), addGone, this.#closed.signal)
-    const changed = await this.#adopt([...rows, ...gone], meta)
+    const changed = await this.#adopt(rows, meta, this.rows.keys())
     // By number: comparing thousands of event ids would block the page.
     const times = [...this.waiting].map((id) => ({ id, time: this.rows.get(id)?.waiting[0]?.change.timestamp ?? 0 }))
     times.sort((one, other) => one.time - other.time)
@@ -239,11 +230,17 @@ export class Replica {
     return changed
   }
 
-  /** Returns the ids of bookmarks that now look different to the user. They appear before the cursor that covers them. */
-  async #adopt(rows: readonly Row[], meta: Meta): Promise<string[]> {
+  /**
+   * Returns the ids of bookmarks that now look different to the user. They appear before the cursor that covers them.
+   *
+   * @param ids those of which no row is given are gone
+   */
+  async #adopt(rows: readonly Row[], meta: Meta, ids: Iterable<string> = []): Promise<string[]> {
+    const gone = new Set(ids)
     const changed: string[] = []
     const touched: string[] = []
     const adoptRow = (row: Row) => {
+      gone.delete(row.id)
       const before = viewOf(this.rows.get(row.id))
       const after = viewOf(row)
       if (isBlank(row)) this.rows.delete(row.id)
@@ -260,6 +257,7 @@ export class Replica {
       changed.push(row.id)
     }
     await paced(rows, adoptRow, this.#closed.signal)
+    await paced([...gone].map(blankRow), adoptRow, this.#closed.signal)
     await this.#parts.tree.update(this, touched, this.#closed.signal)
     this.meta = meta
     return changed

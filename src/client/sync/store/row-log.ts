@@ -2,13 +2,18 @@ import { resultOf } from '../../database.ts'
 import { isBlank } from './row.ts'
 import type { Row } from './store.ts'
 
-/** Rows that were written together; of removed ones, the ids. A later pack overrides those before it. */
-type Pack = (Row | string)[]
+/**
+ * Rows that were written together; of removed ones, the ids. A later pack overrides those before it. Version 1 stored each
+ * row by itself, by its id.
+ */
+type Pack = (Row | string)[] | Row
 
 /** A request takes about as long as the content of this many rows. */
 const packRows = 50
 /** As much as is read or written without a turn of the page in between. */
 const slicePacks = 10
+/** As many rows that are stored by themselves. */
+export const sliceRows = 500
 /** Room for overridden packs, beside as many as hold the rows, before all are written anew. */
 const sparePacks = 200
 
@@ -23,17 +28,17 @@ export class RowLog {
   #packs = 0
 
   /** Reads what was written since. */
-  async catchUp(store: IDBObjectStore): Promise<void> {
+  async catchUp(store: IDBObjectStore, slice = slicePacks): Promise<void> {
     // If it is gone, so are all that were read: written anew by another tab, or removed by the browser.
     if (this.#last > 0 && (await resultOf(store.getKey(this.#last))) === undefined) this.reset()
     for (;;) {
       const range = IDBKeyRange.lowerBound(this.#last, true)
       const [keys, packs] = await Promise.all([
-        resultOf(store.getAllKeys(range, slicePacks)),
-        resultOf<Pack[]>(store.getAll(range, slicePacks)),
+        resultOf(store.getAllKeys(range, slice)),
+        resultOf<Pack[]>(store.getAll(range, slice)),
       ])
       this.#take(packs, keys.at(-1) as number | undefined)
-      if (keys.length < slicePacks) return
+      if (keys.length < slice) return
     }
   }
 
@@ -60,8 +65,7 @@ export class RowLog {
   }
 
   #with(rows: readonly Row[]): Row[] {
-    const all = new Map(this.rows)
-    for (const row of rows) all.set(row.id, row)
+    const all = new Map([...this.rows.values(), ...rows].map((row) => [row.id, row]))
     return [...all.values()].filter((row) => !isBlank(row))
   }
 
