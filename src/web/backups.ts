@@ -1,4 +1,4 @@
-import { readBookmarkFile, writeBookmarkFile } from '../client/bookmark-file.ts'
+import { readBookmarkFileAsync, writeBookmarkFile } from '../client/bookmark-file.ts'
 import { type Client, createBackup, type Keys, openBackup, type Sync } from '../client/index.ts'
 import { button, element, tell } from './dom.ts'
 
@@ -33,7 +33,7 @@ export function backupTools(parts: BackupParts): HTMLElement {
 }
 
 async function importFile({ sync }: BackupParts, file: File, progress: HTMLProgressElement): Promise<void> {
-  const bookmarks = readBookmarkFile(await file.text())
+  const bookmarks = await readBookmarkFileAsync(await file.text())
   const { imported, existing, failed } = await shown(progress, (onProgress) =>
     sync.importBookmarks(bookmarks, { onProgress }),
   )
