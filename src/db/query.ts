@@ -78,6 +78,7 @@ export function query<Values, Row>(
   }
 
   async function forEach(trx: Trx, list: Values[], work: (statement: Statement, parameters: unknown[]) => void) {
+    if (list.length === 0) return
     const { adapter } = trx.getExecutor()
     if (!(adapter instanceof SynchronousAdapter)) throw new Error('only SQLite runs statements one by one')
     const found = compile(trx)
