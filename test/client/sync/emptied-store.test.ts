@@ -65,6 +65,23 @@ t.test('what the channel says again to an emptied store is no step back', async 
   t.equal(a.sync.seen(), person.world.time, 'everything was pulled again')
 })
 
+t.test('an edit of a held bookmark, made then, is told to the one who had deleted it', async (t) => {
+  const { person, userId, a } = await synced(t)
+  const b = person.device('b')
+  await b.sync.put(['u', 'v', 'w'].map((id) => bookmark(id, id)))
+  await b.sync.syncNow()
+  await a.sync.syncNow()
+  await b.sync.remove(['q', 'r', 's', 't', 'u', 'v', 'w'])
+  await b.sync.syncNow()
+  await a.sync.syncNow()
+  t.match(a.sync.status(), { heldDeletions: { count: 7 } })
+  await empty(userId)
+  await a.sync.update('q', { title: 'kept' })
+  await a.sync.syncNow()
+  await b.sync.syncNow()
+  t.match(b.conflicts, [{ id: 'q', mine: null, theirs: { title: 'kept' } }])
+})
+
 t.test('edits that wait survive the emptied store, and so does one that is made then', async (t) => {
   const { person, userId, a } = await synced(t)
   a.network.fate = down

@@ -77,8 +77,9 @@ function toWaiting(row: Row, edit: Edit, context: EditContext): Waiting {
     device_id: deviceId,
     base: baseOf(row, cursor),
   }
-  const overwrites = context.overwrites || last?.overwrites
-  const state = { sent: false, madeIn: tabId, ...(overwrites && { overwrites }) }
+  // Whoever made the delete that is held here is told, too.
+  const overwrites = context.overwrites || last?.overwrites || row.held
+  const state = { sent: false, madeIn: tabId, ...(overwrites && { overwrites: true }) }
   if (edit.bookmark === null) return { change: { ...change, operation: 'delete' }, bookmark: null, ...state }
   const there = row.waiting.findLast(({ sent }) => sent) ?? releaseHeld(row).version
   const operation = there?.bookmark ? 'update' : 'create'
