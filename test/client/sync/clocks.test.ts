@@ -48,6 +48,20 @@ t.test('a clock that is still hours ahead at the contact is found out before its
   t.same([shown(a), shown(b)], [{ x: 'by b' }, { x: 'by b' }])
 })
 
+t.test('a clock put hours ahead during a push is found out before the edits made then are sent', async (t) => {
+  const { person, clock, a } = await pair(t)
+  await a.sync.put(bookmark('x', 'one'))
+  a.network.fate = async ({ name, send }) => {
+    const answer = await send()
+    if (name !== 'push' || clock.skew > 0) return answer
+    clock.skew = 6 * hourMs
+    await a.sync.put(bookmark('y', 'two'))
+    return answer
+  }
+  await a.sync.syncNow()
+  t.same(await errorsOfTime(person, ['y']), [0])
+})
+
 t.test('an answer that comes late does not shift the clock', async (t) => {
   const { person, a } = await pair(t)
   await a.sync.put(bookmark('x', 'one'))

@@ -6,6 +6,8 @@ import type { Meta } from '../store/store.ts'
 const toleranceMs = 1000
 /** A clock that seems to have gone this far since it was compared, or backwards, may have been changed. */
 const trustMs = 3_600_000
+/** No answer takes this long: the clock was put forward meanwhile, or the device slept. */
+const unbelievableMs = 600_000
 
 /** A response of the service that tells its time, and this device's time when it was asked for and when it came (Unix ms). */
 export interface TimeAnswer {
@@ -25,6 +27,7 @@ export function isClockTrusted(clock: Clock, { clockCheckedAt = 0 }: Readonly<Me
  * request and the answer, so a late answer shifts nothing. Readings then rise from the new time.
  */
 export function correctClock(draft: Draft, { serverTime, sentAt, heardAt }: TimeAnswer): void {
+  if (heardAt - sentAt > unbelievableMs) return
   const { clockOffset: known, clockCheckedAt = 0 } = draft.meta
   const [least, most] = [serverTime - heardAt, serverTime - sentAt]
   if (known < least - toleranceMs || known > most + toleranceMs) {

@@ -28,11 +28,11 @@ export async function pushAll(parts: PushParts, signal: AbortSignal): Promise<vo
   const { outbox } = parts
   if (outbox.isRefused) return
   if (outbox.takeQuotaTry()) await retryOverQuota(parts)
-  await compareClocks(parts, signal)
   parts.progress.expect(parts.replica.waiting.size - parts.replica.quarantined.size)
   const refusals = new Refusals()
   try {
     for (;;) {
+      await compareClocks(parts, signal)
       const batch = nextBatch(parts)
       if (batch.length === 0 || !(await pushBatch(parts, batch, refusals, signal))) return
     }
