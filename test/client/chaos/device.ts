@@ -27,6 +27,7 @@ export interface Parts {
   ledger: Ledger
   /** Decides what devices, disks and connections meet. */
   dice: Dice
+  onSend(body: PushBody): void
   onPush(body: PushBody): void
   /** The service's. */
   epoch(): string
@@ -63,7 +64,7 @@ export class Device {
   #said: { socket: TestSocket; message: object }[] = []
 
   constructor(parts: Parts, id: string, { skewMs, isShared }: { skewMs: number; isShared: boolean }) {
-    const { app, world, dice, onPush, epoch } = parts
+    const { app, world, dice, onSend, onPush, epoch } = parts
     this.#parts = parts
     this.id = id
     this.skewMs = skewMs
@@ -73,6 +74,7 @@ export class Device {
       app,
       world,
       dice,
+      onSend,
       onPush,
       epoch,
       cookies: new Map(),

@@ -1,9 +1,11 @@
 import type { PlaintextBookmark } from '../../../src/client/bookmark.ts'
 import type { SyncEvents } from '../../../src/client/sync/store/emitter.ts'
-import type { Sync } from '../../../src/client/sync.ts'
 import { settled } from '../sync/turns.ts'
 import type { Device, Tab } from './device.ts'
 import type { Happening } from './events.ts'
+import { follow } from './follow.ts'
+import { importFile } from './imports.ts'
+import { newerOf, withNewer } from './newer.ts'
 import type { Run } from './run.ts'
 
 /** Ids that several devices may give to a bookmark of their own. */
@@ -34,19 +36,7 @@ export const edits = {
     follow(device, tab, 'move', tab.sync.move(id, { parentId, before }), answer)
   },
 
-  async remove(run, device, tab) {
-    await editable(device)
-    const { dice, ledger } = run
-    const shown = [...tab.sync.bookmarks().keys()]
-    const count = dice.happens(0.2) ? shown.length : 1
-    const from = dice.below(shown.length || 1)
-    const chosen = shown.slice(from, from + count)
-    run.note(chosen.join(' '))
-    const answers = chosen.map((id) => ledger.begin(device.id, id, null, tab.sync.get(id)))
-    follow(device, tab, 'remove', tab.sync.remove(chosen), (outcome) => {
-      for (const answer of answers) answer(outcome)
-    })
-  },
+  remove: (run, device, tab) => removeSome(run, device, tab, run.dice.happens(0.2) ? Number.POSITIVE_INFINITY : 1),
 
   importMany(run, device, tab) {
     const { dice, ledger } = run
@@ -63,6 +53,9 @@ export const edits = {
       if (outcome === 'refused') for (const answer of answers.values()) answer(outcome)
     })
   },
+
+  importFile,
+
   /** Fields, as the bookmark is once nothing else edits it. */
   update(run, device, tab) {
     const { ledger } = run
@@ -108,9 +101,10 @@ export const edits = {
     run.note(id)
     const other = dice.pick(device.tabs)
     const { title, description } = newContent(run)
-    follow(device, tab, 'put', tab.sync.put({ ...saw, title }), ledger.begin(device.id, id, { title }, saw))
-    const described = other.sync.put({ ...saw, description })
-    follow(device, other, 'put', described, ledger.begin(device.id, id, { description }, saw))
+    const titled = { title, ...withNewer({ ...newerOf(saw), two: run.unique('n') }) }
+    const described = { description, ...withNewer({ ...newerOf(saw), three: run.unique('n') }) }
+    follow(device, tab, 'put', tab.sync.put({ ...saw, ...titled }), ledger.begin(device.id, id, titled, saw))
+    follow(device, other, 'put', other.sync.put({ ...saw, ...described }), ledger.begin(device.id, id, described, saw))
     const moved = tab.sync.move(id, {})
     follow(device, tab, 'move', moved, ledger.begin(device.id, id, { parentId: undefined } as never, saw))
   },
@@ -132,35 +126,31 @@ export const edits = {
   },
 } satisfies Record<string, Happening>
 
+/** Deletes up to that many. */
+export async function removeSome(run: Run, device: Device, tab: Tab, most: number): Promise<void> {
+  await editable(device)
+  const { dice, ledger } = run
+  const shown = [...tab.sync.bookmarks().keys()]
+  const from = dice.below(shown.length || 1)
+  const chosen = shown.slice(from, from + most)
+  run.note(chosen.join(' '))
+  const answers = chosen.map((id) => ledger.begin(device.id, id, null, tab.sync.get(id)))
+  follow(device, tab, 'remove', tab.sync.remove(chosen), (outcome) => {
+    for (const answer of answers) answer(outcome)
+  })
+}
+
 /** What `mine` puts back: also that a field was not there. */
 function withMine({ mine, fields }: SyncEvents['conflict'], saw: PlaintextBookmark | undefined) {
   if (!mine) return null
-  const names = saw && fields.length > 0 ? fields : (['title', 'url', 'description', 'parentId', 'tags'] as const)
+  const names =
+    saw && fields.length > 0 ? fields : (['title', 'url', 'description', 'parentId', 'tags', 'newer'] as const)
   return Object.fromEntries(names.map((name) => [name, mine[name as keyof PlaintextBookmark]]))
 }
 
 /** `put` takes whole bookmarks: two at once, in two tabs, would be made on the same one. */
 export async function editable({ open, tabs }: Device): Promise<void> {
   if (open.size > 0 || tabs.length > 1) await settled()
-}
-
-/** The user approves the deletes that they are shown. */
-export function approveShown(sync: Sync): Promise<void> {
-  return sync.approveDeletions(sync.status().heldDeletions?.count ?? 0)
-}
-
-function follow(
-  device: Device,
-  tab: Tab,
-  what: string,
-  edit: Promise<unknown>,
-  answer: (outcome: 'kept' | 'refused') => void,
-): void {
-  edit.then(
-    () => answer('kept'),
-    () => answer('refused'),
-  )
-  device.call(what, tab, edit)
 }
 
 function anId({ dice }: Run, { sync }: Tab): string | undefined {
@@ -173,11 +163,13 @@ function aPatch(run: Run, tab: Tab, saw: PlaintextBookmark | undefined): Partial
   if (!saw) return newContent(run)
   if (dice.happens(0.2)) return { parentId: anId(run, tab) ?? 'a' }
   const { title, url, description } = newContent(run)
+  if (dice.happens(0.15)) return withNewer({ ...newerOf(saw), [dice.pick(['two', 'three'])]: run.unique('n') })
   return dice.pick([{ title }, { title }, { description }, { title, description }, ...(url ? [{ url }] : [])])
 }
 
 /** A third are folders. */
 function newContent(run: Run): { title: string; description: string; url?: string } {
+  const newer = withNewer({ one: run.unique('n') }) as object
   const url = run.dice.happens(0.33) ? {} : { url: `https://example.org/${run.unique('u')}` }
-  return { title: run.unique('t'), description: run.unique('d'), ...url }
+  return { title: run.unique('t'), description: run.unique('d'), ...url, ...newer }
 }

@@ -1,8 +1,8 @@
 import type { PlaintextBookmark } from '../../../src/client/bookmark.ts'
 import type { TreeNode } from '../../../src/client/tree.ts'
 import { settled } from '../sync/turns.ts'
+import { approveShown } from './deletions.ts'
 import type { Device } from './device.ts'
-import { approveShown } from './edits.ts'
 import type { Run } from './run.ts'
 
 /** After a quiet time on a good network all devices show what the service holds, and every edit is accounted for. */
@@ -20,8 +20,6 @@ async function quietTime(run: Run): Promise<void> {
   const { devices, world } = run
   for (const device of devices) {
     device.disk.isFull = false
-    device.line.isOverQuota = false
-    device.line.refused.clear()
     device.line.weather = 'good'
     for (const { wire } of [...device.tabs, ...device.left]) {
       wire.release()
@@ -34,6 +32,7 @@ async function quietTime(run: Run): Promise<void> {
   }
   for (const device of devices) if (device.session !== 'in') await device.signIn()
   await world.pass(stepMs)
+  for (const device of devices) await liftRefusals(run, device)
   // The second time each hears of what the others had to send the first time.
   for (const { tabs } of [...devices, ...devices]) {
     for (const { sync } of tabs.slice(0, 1)) {
@@ -42,12 +41,30 @@ async function quietTime(run: Run): Promise<void> {
       await finish(run, 'approveDeletions', approveShown(sync))
     }
   }
-  await settled()
+  // A tab that leads may have to wait until it tries again.
+  await world.pass(longestWaitMs)
   for (const { id, open } of devices)
     for (const { what } of open.values()) run.fail(`${id}: ${what} is never answered`, '')
 }
 
+/** While the service still refuses some, all other changes are sent. */
+async function liftRefusals(run: Run, { id, line, tabs: [tab] }: Device): Promise<void> {
+  const { isOverQuota, refused } = line
+  if (tab && (isOverQuota || refused.size > 0)) {
+    await finish(run, 'retry', tab.sync.retryQuarantined())
+    await finish(run, 'syncNow', tab.sync.syncNow())
+    const kept = tab.sync.quarantined()
+    const wrong = kept.filter((one) => !refused.has(one.id) && !(isOverQuota && one.bookmark))
+    if (wrong.length > 0) run.fail(`${id} takes as refused what was not`, wrong)
+    const { waiting } = tab.sync.status()
+    if (waiting > kept.length) run.fail(`${id} sends nothing beside what is refused`, tab.sync.status())
+  }
+  line.isOverQuota = false
+  refused.clear()
+}
+
 const stepMs = 20_000
+const longestWaitMs = 60_000
 /** Longer than the service may take to answer. */
 const patienceMs = 240_000
 
@@ -66,8 +83,9 @@ async function finish(run: Run, what: string, promise: Promise<unknown>): Promis
 function checkDevice(run: Run, device: Device, final: Map<string, PlaintextBookmark>): void {
   const expected = text(sorted(final))
   for (const { sync } of device.tabs) {
-    const { waiting } = sync.status()
+    const { waiting, state, reason } = sync.status()
     if (waiting > 0) run.fail(`${device.id} still waits`, sync.status())
+    if (reason || !['online', 'polling'].includes(state)) run.fail(`${device.id} says otherwise`, sync.status())
     if (text(sorted(sync.bookmarks())) !== expected)
       run.fail(`${device.id} shows something else`, differences(sync.bookmarks(), final))
     if (count(sync.tree()) !== final.size) run.fail(`${device.id}: a bookmark cannot be reached`, sync.tree())
@@ -84,7 +102,7 @@ function differences(here: ReadonlyMap<string, unknown>, there: ReadonlyMap<stri
 }
 
 function sorted(bookmarks: ReadonlyMap<string, Readonly<PlaintextBookmark>>): unknown {
-  return [...bookmarks].map(([id, bookmark]) => [id, Object.entries(bookmark).sort(byName)] as const).sort(byName)
+  return [...bookmarks].sort(byName)
 }
 
 function byName([one]: readonly [string, unknown], [other]: readonly [string, unknown]): number {
@@ -99,6 +117,11 @@ function count(nodes: TreeNode[]): number {
   return nodes.reduce((sum, { children }) => sum + 1 + count(children), 0)
 }
 
+/** Objects that differ in the order of their keys only are the same. */
 function text(value: unknown): string {
-  return JSON.stringify(value)
+  return JSON.stringify(value, (_, one) => (isObject(one) ? Object.fromEntries(Object.entries(one).sort(byName)) : one))
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,6 +1,7 @@
 import { settled, turns } from '../sync/turns.ts'
+import { approveLate } from './deletions.ts'
 import type { Device, Tab } from './device.ts'
-import { approveShown, editable, edits } from './edits.ts'
+import { editable, edits } from './edits.ts'
 import type { Run } from './run.ts'
 import { type Weather, weathers } from './wire.ts'
 
@@ -10,6 +11,7 @@ export const weights = {
   move: 8,
   remove: 7,
   importMany: 3,
+  importFile: 5,
   hear: 20,
   hearAgain: 3,
   release: 8,
@@ -122,7 +124,7 @@ export const events: Record<EventName, Happening> = {
     line.weather = dice.pick(Object.keys(weathers).filter((name) => name !== 'good') as Weather[])
   },
 
-  approve: (_, device, tab) => device.call('approve', tab, approveShown(tab.sync)),
+  approve: approveLate,
   async reject({ ledger }, device, tab) {
     await editable(device)
     if (!tab.sync.status().heldDeletions) return

@@ -1,9 +1,10 @@
 import type { PlaintextBookmark } from '../../../src/client/bookmark.ts'
 import type { SyncEvents } from '../../../src/client/sync/store/emitter.ts'
+import { newerOf } from './newer.ts'
 
 const fields = ['title', 'url', 'description', 'parentId'] as const
-/** Each tag is a field of its own. */
-type Field = (typeof fields)[number] | `tag ${string}`
+/** Each tag is a field of its own, and so is what is inside the field that only newer versions know. */
+type Field = (typeof fields)[number] | `tag ${string}` | `newer ${string}`
 type Content = Partial<Record<Field, string | null>>
 
 /** One field that somebody set, or a delete, as its caller saw it. All values but those of `parentId` are unique. */
@@ -33,8 +34,8 @@ export class Ledger {
   /** Bookmarks that were put back as they had been, so that their values occur twice. */
   readonly #repeated = new Set<string>()
   readonly #wrong: unknown[] = []
-  /** All that were ever given. */
-  readonly #tags = new Set<Field>()
+  /** All members that were ever given. */
+  readonly #members = new Set<Field>()
 
   /** Somebody calls for an edit: `patch` null is a delete. Returns what to call with its outcome. */
   begin(
@@ -53,7 +54,7 @@ export class Ledger {
     const entries: Entry[] = patch
       ? changes(patch, common.saw ?? {}).map((change) => ({ ...common, ...change }))
       : [{ ...common, field: null, value: null }]
-    for (const { field } of entries) if (field && isTag(field)) this.#tags.add(field)
+    for (const { field } of entries) if (field && isMember(field)) this.#members.add(field)
     this.#entries.push(...entries)
     return (outcome) => {
       for (const entry of entries) entry.outcome = outcome
@@ -131,7 +132,7 @@ export class Ledger {
   #keysOf(id: string, bookmark: PlaintextBookmark | null): string[] {
     if (!bookmark) return [keyOf({ id, field: null, value: null })]
     const content = contentOf(bookmark)
-    return [...fields, ...this.#tags].map((field) => keyOf({ id, field, value: content[field] ?? null }))
+    return [...fields, ...this.#members].map((field) => keyOf({ id, field, value: content[field] ?? null }))
   }
 
   /** A delete is there if nothing remains of what was deleted, or if there was nothing to be deleted for others. */
@@ -148,7 +149,7 @@ export class Ledger {
     if (this.#repeated.has(id)) return false
     const own = this.#entries.filter((entry) => entry.id === id)
     // Several may move it into the same folder, or give it tags, without having seen each other.
-    if (own.some(({ field }) => field === 'parentId' || (field && isTag(field)))) return false
+    if (own.some(({ field }) => field === 'parentId' || (field && isMember(field) && field !== ownMember))) return false
     const descends = (field: Field): boolean => {
       const seen = new Set<string | null>()
       for (let value = mine[field] ?? null; !seen.has(value); ) {
@@ -162,6 +163,9 @@ export class Ledger {
   }
 }
 
+/** Comes with each new bookmark, and no edit changes it by itself. */
+const ownMember = 'newer one'
+
 /** Fields whose values are unique. */
 const unique = ['title', 'url', 'description'] as const
 
@@ -173,7 +177,9 @@ function follows(later: Entry, { order, field, value }: Entry): boolean {
 
 function contentOf(bookmark: Partial<PlaintextBookmark>): Content {
   const { title = null, url = null, description = null, parentId = null, tags = [] } = bookmark
-  return { title, url, description, parentId, ...Object.fromEntries(tags.map((tag) => [`tag ${tag}`, tag])) }
+  const newer = Object.entries(newerOf(bookmark)).map(([name, value]) => [`newer ${name}`, value])
+  const members = Object.fromEntries([...tags.map((tag) => [`tag ${tag}`, tag]), ...newer])
+  return { title, url, description, parentId, ...members }
 }
 
 function keyOf({ id, field, value }: Pick<Entry, 'id' | 'field' | 'value'>): string {
@@ -184,11 +190,13 @@ function keyOf({ id, field, value }: Pick<Entry, 'id' | 'field' | 'value'>): str
 function changes(patch: Partial<PlaintextBookmark>, saw: Content): { field: Field; value: string | null }[] {
   const given = contentOf(patch)
   const named = fields.filter((field) => field in patch)
-  const tags = 'tags' in patch ? ([...Object.keys(given), ...Object.keys(saw)] as Field[]).filter(isTag) : []
-  const all = [...new Set([...named, ...tags])].map((field) => ({ field, value: given[field] ?? null }))
+  const isGiven = (field: Field) => (field.startsWith('tag ') ? 'tags' in patch : isMember(field) && 'newer' in patch)
+  const members = ([...Object.keys(given), ...Object.keys(saw)] as Field[]).filter(isGiven)
+  const all = [...new Set([...named, ...members])].map((field) => ({ field, value: given[field] ?? null }))
   return all.filter(({ field, value }) => value !== (saw[field] ?? null))
 }
 
-function isTag(field: Field): boolean {
-  return field.startsWith('tag ')
+/** Whether it is a part of a field. */
+function isMember(field: Field): boolean {
+  return field.startsWith('tag ') || field.startsWith('newer ')
 }

@@ -34,6 +34,8 @@ export class Run {
   #restore: (() => Promise<string>) | undefined
   /** The service's. */
   #epoch: string
+  /** Bookmarks that a wrong clock stamped before there were any: later edits of them have higher stamps still. */
+  readonly #ahead = new Set<string>()
 
   constructor(app: TestApp, user: TestUser, name: string, seed: number, epoch: string) {
     this.#app = app
@@ -50,6 +52,9 @@ export class Run {
       world,
       ledger,
       dice: new Dice(~seed),
+      onSend: ({ changes }: PushBody) => {
+        for (const change of changes) this.#checkStamp(change)
+      },
       onPush: ({ changes }: PushBody) => {
         for (const change of changes) this.#arrive(change)
       },
@@ -123,6 +128,15 @@ export class Run {
       this.fail('A record was sealed with another key', id)
     }
   }
+
+  /** Far ahead of the service's time, an edit would beat later ones for hours. */
+  #checkStamp({ entity_id: id, device_id, timestamp, base }: PushBody['changes'][number]): void {
+    const now = this.world.time
+    if (timestamp < now + hourMs + 60_000) return
+    // Before the service had anything, there was nobody to win over.
+    if (base === 0) this.#ahead.add(id)
+    if (!this.#ahead.has(id)) this.fail(`${device_id} has sent an edit from the future`, { id, timestamp, now })
+  }
 }
 
 /** One run, the same for the same seed; what went wrong in it, or nothing. */
@@ -140,6 +154,6 @@ function open({
   entity_id: id,
   encrypted_data = '',
   data_hash = '',
-}: Omit<PushBody['changes'][number], 'id' | 'operation' | 'device_id'>) {
+}: Pick<PushBody['changes'][number], 'entity_id' | 'encrypted_data' | 'data_hash'>) {
   return decryptBookmark(keys, { id, encrypted_data, data_hash })
 }

@@ -32,6 +32,8 @@ export interface Line {
   readonly refused: Set<string>
   /** The service's. */
   epoch(): string
+  /** Told the body of each push before anything becomes of it. */
+  onSend(body: PushBody): void
   /** Told the body of each push that the service has taken. */
   onPush(body: PushBody): void
 }
@@ -42,6 +44,8 @@ export interface PushBody {
     entity_id: string
     device_id: string
     operation: string
+    timestamp: number
+    base: number
     encrypted_data?: string
     data_hash?: string
   }[]
@@ -67,10 +71,11 @@ export class Wire {
   }
 
   readonly fetch: SendRequest = async (request) => {
-    const { dice, weather, cookies } = this.#line
+    const { dice, weather, cookies, onSend } = this.#line
     // The browser adds them when it sends, whenever the request arrives.
     request.headers.set('cookie', [...cookies].map(([name, value]) => `${name}=${value}`).join('; '))
     const body = request.body ? await counted(() => request.text()) : undefined
+    if (request.url.endsWith('/sync/push')) onSend(JSON.parse(body ?? ''))
     const fate = dice.draw<Fate>({ ...noFate, ...weathers[weather] })
     if (this.#isDead) return never()
     const answer = abortable(this.#meet(fate, request, body), request.signal)
