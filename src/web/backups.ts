@@ -1,4 +1,4 @@
-import { readBookmarkFileAsync, writeBookmarkFile } from '../client/bookmark-file.ts'
+import { readBookmarkFileAsync, writeBookmarkFileAsync } from '../client/bookmark-file.ts'
 import { type Client, createBackup, type Keys, openBackup, type Sync } from '../client/index.ts'
 import { button, element, tell } from './dom.ts'
 
@@ -21,8 +21,8 @@ export function backupTools(parts: BackupParts): HTMLElement {
       'div',
       { className: 'bar' },
       fileButton('Import a bookmark file', '.htm,.html', (file) => importFile(parts, file, progress)),
-      button('Save as a bookmark file', () =>
-        save(writeBookmarkFile([...parts.sync.bookmarks().values()]), 'bookmarks.html', 'text/html'),
+      button('Save as a bookmark file', async () =>
+        save(await writeBookmarkFileAsync([...parts.sync.bookmarks().values()]), 'bookmarks.html', 'text/html'),
       ),
       button('Create a backup', () => makeBackup(parts, list, progress)),
       fileButton('Restore a backup', '.dat', (file) => restore(parts, file)),

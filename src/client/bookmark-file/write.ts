@@ -1,4 +1,5 @@
 import type { PlaintextBookmark } from '../bookmark.ts'
+import { paced } from '../timing/paced.ts'
 import { writeAttributes } from './attributes.ts'
 import { arrange, kindOf } from './tree.ts'
 
@@ -21,8 +22,22 @@ const HEAD = `<!DOCTYPE NETSCAPE-Bookmark-file-1>
  * not a folder or is inside the bookmark itself.
  */
 export function writeBookmarkFile(bookmarks: readonly PlaintextBookmark[]): string {
-  const contents = arrange(bookmarks)
+  return toFile([...writeLines(bookmarks)])
+}
+
+/** Like `writeBookmarkFile`, but lets the page respond to its user meanwhile. */
+export async function writeBookmarkFileAsync(bookmarks: readonly PlaintextBookmark[]): Promise<string> {
   const lines: string[] = []
+  await paced(writeLines(bookmarks), (line) => lines.push(line))
+  return toFile(lines)
+}
+
+function toFile(lines: readonly string[]): string {
+  return `${HEAD}${lines.join('')}</DL><p>\n`
+}
+
+function* writeLines(bookmarks: readonly PlaintextBookmark[]): Generator<string> {
+  const contents = arrange(bookmarks)
   // A stack, which also holds the ends of lists: folders may be nested deeper than recursive calls can be.
   const pending: (PlaintextBookmark | typeof END)[] = reversed(contents.get(undefined))
   let depth = 1
@@ -30,20 +45,19 @@ export function writeBookmarkFile(bookmarks: readonly PlaintextBookmark[]): stri
     if (next === END) depth--
     const indent = indentation(depth)
     if (next === END) {
-      lines.push(`${indent}</DL><p>\n`)
+      yield `${indent}</DL><p>\n`
       continue
     }
-    lines.push(`${indent}${writeItem(next)}\n`)
-    if (next.description) lines.push(`${indent}<DD>${escapeText(next.description)}\n`)
+    yield `${indent}${writeItem(next)}\n`
+    if (next.description) yield `${indent}<DD>${escapeText(next.description)}\n`
     if (kindOf(next) !== 'folder') continue
-    lines.push(`${indent}<DL><p>\n`)
+    yield `${indent}<DL><p>\n`
     pending.push(END)
     for (const child of reversed(contents.get(next))) pending.push(child)
     // A folder that occurs twice gets its contents only once.
     contents.delete(next)
     depth++
   }
-  return `${HEAD}${lines.join('')}</DL><p>\n`
 }
 
 const END = Symbol('end of a list')
