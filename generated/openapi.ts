@@ -39,8 +39,8 @@ export interface paths {
          *     If the return URL is on the loopback interface and the browser has no sign-in in progress for it, another program on
          *     the user's machine has started it: the redirect leads there, with the query of this request, and nobody is signed in.
          *
-         *     A failure redirects to `/login?error=<message>`; the message is one of `Login expired or was started in another
-         *     browser`, `Login was refused by the identity provider`, `Identity provider is not available`, `Login failed`.
+         *     A failure redirects to `/login?error=<message>`; the message is one of `x-login-failures`, which the guide to errors
+         *     lists.
          */
         get: operations["completeLogin"];
         put?: never;

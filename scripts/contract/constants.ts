@@ -1,5 +1,5 @@
 import { type Contract, type Located, type Operation, operationsOf, type Referable, type Schema } from './openapi.ts'
-import { listedErrors } from './texts.ts'
+import { listedErrors, loginFailuresOf } from './texts.ts'
 
 /** A TypeScript module of the operationIds, with method, path and security. */
 export function operationList(contract: Contract): string {
@@ -40,6 +40,11 @@ export function errorList(contract: Contract): string {
   return listedErrors(contract)
     .map(({ code, status, text }) => `export const ${code} = [${status}, ${JSON.stringify(text)}] as const\n`)
     .join('')
+}
+
+/** The messages of a failed sign-in, by name. */
+export function loginFailureList(contract: Contract): string {
+  return `export const loginFailures = ${JSON.stringify(loginFailuresOf(contract))} as const\n`
 }
 
 interface Channel {

@@ -8,6 +8,7 @@
  *   generated/routes.json                   the operations as routes of Fastify
  *   generated/channel.ts                    the realtime channel's close codes and limits
  *   generated/errors.ts                     the errors: name, status and text
+ *   generated/login-failures.ts             the messages of a failed sign-in
  *   generated/limits.ts, paths.ts           the limits of the schemas and the operations' paths, for the client's bundle
  */
 import { mkdir, writeFile } from 'node:fs/promises'

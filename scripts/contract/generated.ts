@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { bundle, createConfig } from '@redocly/openapi-core'
 import openapiTS, { astToString, type OpenAPI3, type OpenAPITSOptions } from 'openapi-typescript'
-import { channelList, errorList, limitList, operationList, pathList } from './constants.ts'
+import { channelList, errorList, limitList, loginFailureList, operationList, pathList } from './constants.ts'
 import { type Contract, operationsOf } from './openapi.ts'
 import { routeList } from './routes.ts'
 import { withTexts } from './texts.ts'
@@ -22,6 +22,7 @@ export async function generatedFiles(root: URL): Promise<Record<string, string>>
     'generated/channel.ts': banner + channelList(asyncapi as unknown as Parameters<typeof channelList>[0]),
     'generated/operations.ts': banner + operationList(openapi),
     'generated/errors.ts': banner + errorList(openapi),
+    'generated/login-failures.ts': banner + loginFailureList(openapi),
     'generated/routes.json': await routeList(openapi),
     'generated/limits.ts': banner + limitList(openapi),
     'generated/paths.ts': banner + pathList(openapi),

@@ -10,6 +10,8 @@ interface Extensions {
   'x-invalid'?: string
   /** Which one an id gets that cannot exist. */
   'x-not-found'?: string
+  /** The messages with which a sign-in can fail, by name. */
+  'x-login-failures'?: Record<string, string>
 }
 
 export type Operation = OpenAPIV3_1.OperationObject<Extensions>

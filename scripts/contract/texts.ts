@@ -22,6 +22,11 @@ export function listedErrors({ components }: Contract): ListedError[] {
   )
 }
 
+/** The messages of a failed sign-in, by name. */
+export function loginFailuresOf(contract: Contract): Record<string, string> {
+  return Object.assign({}, ...operationsOf(contract).map((operation) => operation['x-login-failures'] ?? {}))
+}
+
 /**
  * The contract with the texts of each error response as an enum, for those who check them or derive types from them. The
  * contract itself has one schema for all errors, because generated clients would make a class of each list of texts, and

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify'
+import { loginFailures } from '../../generated/login-failures.ts'
 import { ConfigError } from '../config/values.ts'
 import { builtFiles, webFolder } from './built.ts'
 
@@ -7,14 +8,6 @@ interface WebAppConfig {
   environment: string
   publicUrl: string
 }
-
-/** The fixed messages of a failed sign-in, as listed in the contract's completeLogin; no other text is ever shown. */
-const loginFailures = [
-  'Login expired or was started in another browser',
-  'Login was refused by the identity provider',
-  'Identity provider is not available',
-  'Login failed',
-]
 
 /** Argon2id is WebAssembly. The page frames itself as a second device; nobody else may frame it. */
 const pagePolicy = [
@@ -51,7 +44,8 @@ function registerPlainPages(app: FastifyInstance): void {
   app.get('/', (_request, reply) => reply.redirect('/docs'))
   app.get('/login', (request, reply) => {
     const { error } = request.query as { error?: unknown }
-    const failure = loginFailures.find((message) => message === error) ?? 'Not signed in'
+    // No other text is ever shown.
+    const failure = Object.values(loginFailures).find((message) => message === error) ?? 'Not signed in'
     return reply.type('text/plain; charset=utf-8').send(`${failure}. Start again with POST /api/v1/auth/login.\n`)
   })
 }

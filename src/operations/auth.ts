@@ -1,3 +1,4 @@
+import { loginFailures } from '../../generated/login-failures.ts'
 import { type AttemptParts, findAttempts, startAttempt } from '../auth/attempts.ts'
 import { clearedCookies, hasCookie, loginCookieName, refreshCookie, sessionCookie } from '../auth/cookies.ts'
 import { type RefreshParts, refreshLogin } from '../auth/refresh.ts'
@@ -117,9 +118,8 @@ function isWrong(error: unknown): boolean {
 
 /** The contract lists these texts; none of the provider's own text reaches the page. */
 function failureMessage(error: unknown): string {
-  if (error instanceof UnknownAttemptError || error instanceof UsedAttemptError)
-    return 'Login expired or was started in another browser'
-  if (error instanceof ProviderRefusedError) return 'Login was refused by the identity provider'
-  if (error instanceof ProviderUnavailableError) return 'Identity provider is not available'
-  return 'Login failed'
+  if (error instanceof UnknownAttemptError || error instanceof UsedAttemptError) return loginFailures.expired
+  if (error instanceof ProviderRefusedError) return loginFailures.refused
+  if (error instanceof ProviderUnavailableError) return loginFailures.unavailable
+  return loginFailures.failed
 }

@@ -1,5 +1,5 @@
 import { type Contract, operationsOf, resolve } from '../openapi.ts'
-import { listedErrors } from '../texts.ts'
+import { listedErrors, loginFailuresOf } from '../texts.ts'
 
 /** The contract's errors as rows of a table: those with the same status and the same remedy share one. */
 export function errorRows(contract: Contract): string {
@@ -9,6 +9,13 @@ export function errorRows(contract: Contract): string {
       const texts = errors.map(({ text }) => `\`${text}\``).join(', ')
       return `| ${errors[0]?.status} | ${texts} | ${errors[0]?.remedy} |\n`
     })
+    .join('')
+}
+
+/** The messages of a failed sign-in as a list. */
+export function loginFailureLines(contract: Contract): string {
+  return Object.values(loginFailuresOf(contract))
+    .map((message) => `- \`${message}\`\n`)
     .join('')
 }
 

@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { type Contract, operationsOf } from '../openapi.ts'
-import { errorRows } from './errors.ts'
+import { errorRows, loginFailureLines } from './errors.ts'
 
 /** In reading order. */
 const order = [
@@ -32,7 +32,10 @@ export async function readGuides(folder: URL, contract: Contract): Promise<strin
   const guides = await Promise.all(
     order.map(async (name) => {
       const text = await readFile(new URL(`${name}.md`, folder), 'utf8')
-      return { name, text: text.replace('<!-- the errors of openapi.yaml -->\n', errorRows(contract)) }
+      const withErrors = text
+        .replace('<!-- the errors of openapi.yaml -->\n', errorRows(contract))
+        .replace('<!-- the sign-in failures of openapi.yaml -->\n', loginFailureLines(contract))
+      return { name, text: withErrors }
     }),
   )
   const anchors = new Map(guides.flatMap(headings))

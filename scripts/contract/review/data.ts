@@ -14,6 +14,7 @@ const judges: Record<string, Judge> = {
   'x-limits': (was, is) => (Number(is) < Number(was) ? 'major' : 'minor'),
   'x-cookie': (was, is, name) => (name === 'maxAge' && Number(is) > Number(was) ? 'minor' : 'major'),
   'x-close-codes': () => 'major',
+  'x-login-failures': () => 'major',
   'x-strict-fields': (was) => (was === undefined ? 'major' : 'minor'),
   'x-max-message-bytes': (was, is) => (Number(is) < Number(was) ? 'major' : 'minor'),
   'x-silence-seconds': (was, is) => (Number(is) < Number(was) ? 'major' : 'minor'),
