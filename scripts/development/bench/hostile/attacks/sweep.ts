@@ -7,7 +7,12 @@ const dayMs = 24 * hourMs
 const [logins, tokensOfOne, devices, rejections] = [40_000, 3, 60_000, 60_000]
 const batch = 1_000
 
-/** Imported before the service: two hours pass when it gets a signal, and the timers of an hour are due. */
+/** Less than the difference to the database's clock at which the service would sweep nothing. */
+const passedMs = 50_000
+/** Later than the sweep at the start, and passed when the signal comes. */
+const soonMs = 60_000
+
+/** Imported before the service: time passes when it gets a signal, and the timers of an hour are due. */
 const clock = `
 const due = []
 for (const name of ['setInterval', 'setTimeout']) {
@@ -21,7 +26,7 @@ const now = Date.now
 let passed = 0
 Date.now = () => now() + passed
 process.once('SIGUSR2', () => {
-  passed = ${2 * hourMs}
+  passed = ${passedMs}
   for (const call of due) call()
 })
 `
@@ -30,10 +35,10 @@ process.once('SIGUSR2', () => {
 export const sweep: Attack = {
   settings: { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(clock)}` },
   async seed(context, attacker) {
-    const anHourAhead = Date.now() + hourMs
-    await storeLogins(context, attacker, anHourAhead)
-    await storeDevices(context, attacker, anHourAhead)
-    await storeRejections(context, attacker, anHourAhead)
+    const soon = Date.now() + soonMs
+    await storeLogins(context, attacker, soon)
+    await storeDevices(context, attacker, soon)
+    await storeRejections(context, attacker, soon)
   },
   async run({ pid }) {
     process.kill(pid, 'SIGUSR2')
