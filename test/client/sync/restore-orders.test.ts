@@ -118,6 +118,26 @@ t.test('An edit of what is lost comes after it, also if that was made with a clo
   t.same([shown(a), shown(b), await person.stored()], [{}, {}, {}])
 })
 
+t.test(
+  'An edit that is overwritten is told, also if its device has edited another field since the backup',
+  async (t) => {
+    const { a, b, person } = await restorable(t)
+    const seen = b.sync.seen()
+    await person.world.pass(1_000)
+    await a.sync.update('x', { title: 'by a' })
+    await sync(a)
+    const putBack = await backUp(people.app, person.user.userId)
+    await a.sync.update('x', { description: 'by a, after the backup' })
+    await sync(a, b)
+    await b.sync.put({ ...bookmark('x', 'by b'), description: 'by a, after the backup' }, { seen })
+    await person.world.pass(60_000)
+    await putBack()
+    await sync(b, a, b)
+    t.match(a.conflicts, [{ id: 'x', fields: ['title'], mine: { title: 'by a' }, theirs: { title: 'by b' } }])
+    t.same([shown(a).x, shown(b).x, (await person.stored()).x], ['by b', 'by b', 'by b'])
+  },
+)
+
 t.test('A device that was behind takes from the others what the service lost', async (t) => {
   const { a, b, person, restore } = await restorable(t)
   await a.sync.put(bookmark('x', 'later'))

@@ -95,7 +95,8 @@ function takeEvent(
 ): Version | undefined {
   const row = draft.get(event.entity_id)
   const { deviceId, older } = parts
-  const overwrites = (mine: Version) => namesOverwritten(event, mine) || (older !== undefined && 'perhaps')
+  const overwrites = (mine: Version) =>
+    namesOverwritten(event, mine) || (older !== undefined && (namesEarlier(event, mine) || 'perhaps'))
   const isFirstPull = draft.meta.lastSync === 0
   const descendsFrom = (mine: Version) => !older && certainlyDescends(event, mine)
   const merged = mergeVersion(row, version, { deviceId, ...cursors, isFirstPull, overwrites, descendsFrom })
@@ -137,6 +138,16 @@ function reportRollback(draft: Draft, { event, version }: OpenedEvent, known: Ve
 /** Whether the event, or one before it, replaced this version by a device that had not seen it. */
 function namesOverwritten({ overwritten = [] }: SyncEvent, { device_id, timestamp }: Version): boolean {
   return overwritten.some((one) => one.device_id === device_id && one.timestamp === timestamp)
+}
+
+/**
+ * Whether it, or one before it, replaced unseen what this version was made on: a restored service had an earlier version of
+ * the same device instead of this one.
+ */
+function namesEarlier(event: SyncEvent, { device_id, timestamp, overwritten: known = [] }: Version): boolean {
+  const isNew = (one: { timestamp: number }) => !known.some((other) => other.timestamp === one.timestamp)
+  const earlier = (event.overwritten ?? []).filter((one) => one.device_id === device_id && one.timestamp < timestamp)
+  return earlier.some(isNew)
 }
 
 /**
