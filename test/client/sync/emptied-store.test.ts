@@ -256,24 +256,13 @@ t.test('another tab fills the emptied store: conflicts that nobody has resolved 
 t.test('the browser empties the store in the middle of an edit: the rest is stored again', async (t) => {
   const person = await people.person(t)
   const { userId } = person.user
-  const store = indexedDbStore(userId)
-  let isArmed = false
-  const a = person.device('a', {
-    store: {
-      ...store,
-      async read(ids) {
-        const stored = await store.read(ids)
-        if (isArmed) await empty(userId)
-        isArmed = false
-        return stored
-      },
-    },
-  })
+  const { store, arm } = emptiedInTheMiddle(userId)
+  const a = person.device('a', { store })
   await a.sync.put(five)
   await a.sync.syncNow()
   a.network.fate = down
   await a.sync.put(bookmark('p', 'waits'))
-  isArmed = true
+  arm()
   await a.sync.put(bookmark('q', 'made then'))
   await a.sync.stop()
   const reloaded = person.device('a', { store: indexedDbStore(userId) })
@@ -281,6 +270,47 @@ t.test('the browser empties the store in the middle of an edit: the rest is stor
   t.same(await person.stored(), { ...titles, p: 'waits', q: 'made then' })
   t.same(shown(reloaded), await person.stored())
 })
+
+t.test(
+  'the browser empties the store while an unsent bookmark is removed: another tab does not bring it back',
+  async (t) => {
+    const person = await people.person(t)
+    const { userId } = person.user
+    const { store, arm } = emptiedInTheMiddle(userId)
+    const a = person.device('a', { store })
+    a.network.fate = down
+    await a.sync.put(bookmark('z', 'never sent'))
+    const other = person.device('a', { store: indexedDbStore(userId) })
+    other.network.fate = down
+    await other.sync.put(bookmark('y', 'by the other'))
+    await until(() => 'y' in shown(a))
+    arm()
+    await a.sync.remove('z')
+    await other.sync.put(bookmark('x', 'made then'))
+    a.network.fate = up
+    await a.sync.syncNow()
+    const expected = { x: 'made then', y: 'by the other' }
+    t.same([shown(a), shown(other), await person.stored()], Array(3).fill(expected))
+  },
+)
+
+/** A store that, once armed, is emptied after the next read. */
+function emptiedInTheMiddle(userId: string) {
+  const store = indexedDbStore(userId)
+  let isArmed = false
+  const read: Store['read'] = async (ids) => {
+    const stored = await store.read(ids)
+    if (isArmed) await empty(userId)
+    isArmed = false
+    return stored
+  }
+  return {
+    store: { ...store, read },
+    arm() {
+      isArmed = true
+    },
+  }
+}
 
 /** A device that keeps five bookmarks in IndexedDB, and has sent them. */
 async function synced(t: Test) {

@@ -7,6 +7,8 @@ import type { Meta, Row } from './store.ts'
 export class Draft {
   readonly conflicts: Conflict[] = []
   readonly errors: SyncEvents['error'][] = []
+  /** The meta's, and the unsent edits that are taken back by this. */
+  readonly withdrawn: Record<string, string>
   #meta: Meta
   readonly #rows: Map<string, Row>
   readonly #changed = new Map<string, Row>()
@@ -14,6 +16,7 @@ export class Draft {
 
   constructor(meta: Meta, rows: readonly Row[]) {
     this.#meta = meta
+    this.withdrawn = { ...meta.withdrawn }
     this.#rows = new Map(rows.map((row) => [row.id, row]))
   }
 
@@ -34,7 +37,9 @@ export class Draft {
   }
 
   set(row: Row): void {
-    this.#noteWithdrawn(this.get(row.id), row)
+    const before = this.get(row.id)
+    const last = before.waiting.at(-1)
+    if (last && row.waiting.length === 0 && row.version === before.version) this.withdrawn[row.id] = last.change.id
     this.#changed.set(row.id, withoutEnded(row))
   }
 
@@ -43,13 +48,6 @@ export class Draft {
     const conflict = { id: row.id, ...lost }
     this.conflicts.push(conflict)
     this.set(keepConflict(row, conflict))
-  }
-
-  #noteWithdrawn({ id, version, waiting }: Row, after: Row): void {
-    const { withdrawn } = this.#meta
-    const last = waiting.at(-1)
-    if (!withdrawn || !last || after.waiting.length > 0 || after.version !== version) return
-    this.setMeta({ withdrawn: { ...withdrawn, [id]: last.change.id } })
   }
 
   setMeta(fields: Partial<Omit<Meta, 'userId'>>): void {

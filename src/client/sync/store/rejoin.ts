@@ -15,12 +15,8 @@ export interface Joined {
  * what either knows remains. Returns nothing if the stored row has it all. An edit that this decides against is kept as a
  * conflict and reported.
  */
-export function rejoinRow(
-  copy: Row,
-  stored: Row | undefined,
-  { withdrawn = {} }: Pick<Meta, 'withdrawn'> = {},
-): Joined[] {
-  const isWithdrawn = copy.waiting.length > 0 && copy.waiting.at(-1)?.change.id === withdrawn[copy.id]
+export function rejoinRow(copy: Row, stored: Row | undefined, meta: Meta | undefined): Joined[] {
+  const isWithdrawn = copy.waiting.at(-1)?.change.id === meta?.withdrawn?.[copy.id]
   const own = isWithdrawn ? { ...copy, waiting: [] } : copy
   if (!stored) return isBlank(own) ? [] : [{ row: own }]
   const isOwnNewer = own.version && (!stored.version || compareVersions(own.version, stored.version) > 0)

@@ -76,7 +76,7 @@ export class Replica {
     return this.#withStored(read, async ({ meta, rows }) => {
       const draft = new Draft(meta, rows)
       const result = await work(draft)
-      const stored = draft.isChanged ? await this.#write(draft.changedRows, draft.meta) : draft.meta
+      const stored = draft.isChanged ? await this.#write(draft.changedRows, draft.meta, draft.withdrawn) : draft.meta
       const seen = await this.#adopt(draft.changedRows, stored)
       if (draft.isChanged) {
         const changed = draft.changedRows.map(({ id }) => id)
@@ -166,15 +166,15 @@ export class Replica {
   }
 
   /** Returns the meta as it was stored. If the browser has just emptied the store, the rest of this copy is stored, too. */
-  async #write(rows: readonly Row[], meta: Meta): Promise<Meta> {
+  async #write(rows: readonly Row[], meta: Meta, withdrawn = meta.withdrawn ?? {}): Promise<Meta> {
     const { store } = this.#parts
-    let stored = meta
+    let stored: Meta = meta.withdrawn ? { ...meta, withdrawn } : meta
     try {
-      await store.write(rows, meta)
+      await store.write(rows, stored)
     } catch (error) {
       if (!(error instanceof StoreEmptiedError)) throw error
       const all = new Map([...this.rows.values(), ...rows].map((row) => [row.id, row]))
-      stored = fromStart(meta)
+      stored = fromStart({ ...meta, withdrawn })
       await store.write([...all.values()], stored)
     }
     this.#wasStored = true
@@ -287,5 +287,5 @@ function newMeta(userId: string): Meta {
 
 /** Everything is pulled again, into a store that the browser has emptied. */
 function fromStart(meta: Readonly<Meta>): Meta {
-  return { ...meta, cursor: 0, generation: uuidv7(), isIncomplete: true, withdrawn: {} }
+  return { withdrawn: {}, ...meta, generation: uuidv7(), cursor: 0, isIncomplete: true }
 }
