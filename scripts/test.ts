@@ -19,6 +19,9 @@ import { startServers } from './test/servers.ts'
 /** Far more than any process needs, so that no test fails because the machine is busy. */
 const limitMs = { quick: 1_800_000, deep: 14_400_000 }
 
+// Each process has a limit of its own; building and starting the servers may take long on a busy machine.
+t.setTimeout(0)
+
 const { values, positionals: named } = parseArgs({ options: { deep: { type: 'boolean' } }, allowPositionals: true })
 const depth = values.deep ? 'deep' : 'quick'
 const { processes, recorded } = await planTests(named, depth)
@@ -43,7 +46,6 @@ await using servers = await startServers({
 })
 await built
 const report = new Report()
-t.setTimeout(0)
 // Many tests mostly wait: for a process to stop, a socket to close, a store to answer.
 t.jobs = availableParallelism() * 2
 t.pipe(createWriteStream(output))
