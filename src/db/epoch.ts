@@ -6,6 +6,9 @@ import type { Database, Db } from './database.ts'
 const raisedBy = 86_400_000
 const usersAtOnce = 1000
 
+/** As part of a query: sequence numbers are read together with the epoch that they belong to. */
+export const currentEpoch = sql<string>`(select id from epoch)`.as('epoch')
+
 /** A copy that `npm run backup` has made becomes a history of its own with its first start. */
 export async function beginEpochOfCopy(database: Pick<Database, 'db' | 'write'>): Promise<void> {
   const { restored } = await database.db.selectFrom('epoch').select('restored').executeTakeFirstOrThrow()

@@ -19,7 +19,7 @@ interface ServerOptions {
 export async function openDatabase(
   url: string,
   log: FastifyBaseLogger,
-  { poolSize = 20, waitMs = 0 }: ServerOptions = {},
+  { poolSize, waitMs = 0 }: ServerOptions = {},
 ): Promise<Database> {
   const isSqlite = url.startsWith('sqlite:')
   const database = isSqlite ? await openFile(url.slice('sqlite:'.length)) : await openServer(url, log, poolSize)
@@ -59,7 +59,7 @@ async function openFile(path: string): Promise<Database> {
   return openSqlite(path)
 }
 
-async function openServer(url: string, log: FastifyBaseLogger, poolSize: number): Promise<Database> {
+async function openServer(url: string, log: FastifyBaseLogger, poolSize?: number): Promise<Database> {
   const { openPostgres } = await import('./postgres.ts')
   return openPostgres(url, log, poolSize)
 }

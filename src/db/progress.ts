@@ -1,4 +1,5 @@
 import type { Db } from './database.ts'
+import { currentEpoch } from './epoch.ts'
 import { type Placeholders, query } from './query.ts'
 
 /** How far a device has come, and how far there is to go: all that a pull must know when there is nothing new. */
@@ -25,7 +26,7 @@ const progress = query((db, { userId, deviceId }: Placeholders<{ userId: string;
     )
     .select(({ selectFrom }) => [
       'last_stamp',
-      selectFrom('epoch').select('epoch.id').$asScalar().$notNull().as('epoch'),
+      currentEpoch,
       'cursor',
       'last_sync',
       selectFrom('rejections')

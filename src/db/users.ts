@@ -1,5 +1,6 @@
 import type { RawBuilder } from 'kysely'
 import type { Db, Trx } from './database.ts'
+import { currentEpoch } from './epoch.ts'
 import { type Placeholders, query } from './query.ts'
 import type { Schema } from './schema.ts'
 
@@ -61,11 +62,7 @@ export async function findCounters(db: Db, id: string): Promise<LockedUser> {
 const countersOf = query((db, { id }: Placeholders<{ id: string }>) => selectCounters(db, id))
 
 function selectCounters(db: Db, id: RawBuilder<string>) {
-  return db
-    .selectFrom('users')
-    .select(counters)
-    .select(({ selectFrom }) => selectFrom('epoch').select('epoch.id').$asScalar().$notNull().as('epoch'))
-    .where('id', '=', id)
+  return db.selectFrom('users').select(counters).select(currentEpoch).where('id', '=', id)
 }
 
 export async function findExportKey(db: Db, id: string): Promise<string> {

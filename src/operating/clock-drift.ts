@@ -3,7 +3,11 @@ import { ConfigError } from '../config/values.ts'
 import type { Database } from '../db/database.ts'
 
 /** Machines that synchronize their clocks differ by far less. Beyond this, what expires would be removed too early. */
-export const maxDriftMs = 60_000
+const maxDriftMs = 60_000
+
+export function isTooFar(driftMs: number): boolean {
+  return Math.abs(driftMs) > maxDriftMs
+}
 
 /** How far this machine's clock is ahead of the database's, which all instances share. */
 export async function readDriftMs({ db, now }: Pick<Database, 'db' | 'now'>): Promise<number> {
@@ -23,7 +27,7 @@ export async function measureDriftMs(readTime: () => Promise<number>): Promise<n
 /** A wrong clock at the start would end everybody's sessions, or remove them. */
 export async function demandSameTime(database: Pick<Database, 'db' | 'now'>): Promise<void> {
   const driftMs = await readDriftMs(database)
-  if (Math.abs(driftMs) > maxDriftMs) {
+  if (isTooFar(driftMs)) {
     throw new ConfigError(`DATABASE_URL: ${describeDrift(driftMs)}; synchronize both clocks`)
   }
 }

@@ -5,7 +5,7 @@ import type { Database } from '../db/database.ts'
 import type { ObjectStore } from '../objects/store.ts'
 import type { Provider } from '../provider/provider.ts'
 import type { Pulse } from '../pulse/pulse.ts'
-import { describeDrift, maxDriftMs, measureDriftMs } from './clock-drift.ts'
+import { describeDrift, isTooFar, measureDriftMs } from './clock-drift.ts'
 
 type Status = Schemas['Health']['status']
 type Component = 'database' | 'objects' | 'provider'
@@ -47,9 +47,9 @@ export function startHealth({ database, objects, provider, pulse, log }: Parts):
   let driftMs = 0
 
   async function probeDatabase(): Promise<void> {
-    const before = driftMs
+    const was = isTooFar(driftMs)
     driftMs = await measureDriftMs(() => database.probe())
-    const [was, is] = [before, driftMs].map((drift) => Math.abs(drift) > maxDriftMs)
+    const is = isTooFar(driftMs)
     if (is && !was) log.error(`${describeDrift(driftMs)}: synchronize both clocks; until then nothing is swept`)
     if (was && !is) log.info('the clocks of this machine and the database agree again')
   }

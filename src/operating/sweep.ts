@@ -1,7 +1,7 @@
 import type { Database } from '../db/database.ts'
 import { rowSweeps } from '../db/sweep.ts'
 import { type ExportSweepParts, exportSweeps } from '../exports/sweep.ts'
-import { describeDrift, maxDriftMs, readDriftMs } from './clock-drift.ts'
+import { describeDrift, isTooFar, readDriftMs } from './clock-drift.ts'
 
 const hourMs = 3_600_000
 const sweeps = { ...rowSweeps, ...exportSweeps }
@@ -16,7 +16,7 @@ export function startSweeps(parts: SweepParts): { close(): Promise<void> } {
 
   async function sweepAll(): Promise<void> {
     const driftMs = await readDriftMs(parts.database)
-    if (Math.abs(driftMs) > maxDriftMs) throw new Error(describeDrift(driftMs))
+    if (isTooFar(driftMs)) throw new Error(describeDrift(driftMs))
     // One that fails leaves the others to do their work.
     for (const [name, sweep] of Object.entries(sweeps)) {
       await sweep(parts, stop.signal).catch((err) => parts.log.error({ err, sweep: name }, 'a sweep failed'))
