@@ -1,7 +1,7 @@
 import type { RawBuilder } from 'kysely'
 import type { Db, Trx } from './database.ts'
 import { currentEpoch } from './epoch.ts'
-import { type Placeholders, query } from './query.ts'
+import { isOneOf, type Placeholders, query } from './query.ts'
 import type { Schema } from './schema.ts'
 
 /** A user's counters. Each is updated in the transaction of the write that changes it. */
@@ -64,6 +64,19 @@ const countersOf = query((db, { id }: Placeholders<{ id: string }>) => selectCou
 function selectCounters(db: Db, id: RawBuilder<string>) {
   return db.selectFrom('users').select(counters).select(currentEpoch).where('id', '=', id)
 }
+
+/** Of those of the users who exist. */
+export async function findLastStamps(db: Db, ids: string[]): Promise<Map<string, number>> {
+  const rows = await lastStamps.all(db, { ids })
+  return new Map(rows.map(({ id, last_stamp }) => [id, last_stamp]))
+}
+
+const lastStamps = query((db, { ids }: Placeholders<{ ids: string[] }>) =>
+  db
+    .selectFrom('users')
+    .select(['id', 'last_stamp'])
+    .where(isOneOf(db, 'id', ids)),
+)
 
 export async function findExportKey(db: Db, id: string): Promise<string> {
   const user = await db.selectFrom('users').select('export_key_sealed').where('id', '=', id).executeTakeFirstOrThrow()

@@ -24,10 +24,12 @@ export interface Audience {
   news: number
   /** The cursor at which the next page begins its search for a socket that is behind. */
   next: number
+  /** The user's last sequence number at the last sweep. */
+  swept: number
 }
 
 export function createAudience(): Audience {
-  return { connections: new Set(), news: 0, next: 0 }
+  return { connections: new Set(), news: 0, next: 0, swept: 0 }
 }
 
 /**
@@ -83,7 +85,10 @@ async function greet(parts: DeliveryParts, userId: string, connections: Readonly
 }
 
 /** Checks the logins after reading what will be sent, so that a login that has just ended receives none of it. */
-async function keepAlive<T extends Connection>({ database, clock }: DeliveryParts, connections: T[]): Promise<T[]> {
+export async function keepAlive<T extends Connection>(
+  { database, clock }: DeliveryParts,
+  connections: T[],
+): Promise<T[]> {
   const loginIds = new Set(connections.map(({ peer }) => peer.loginId))
   const alive = await findAliveLogins(database.db, [...loginIds], clock())
   return connections.filter((connection) => {

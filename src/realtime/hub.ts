@@ -4,11 +4,10 @@ import { closeCodes, pingSeconds } from '../../generated/channel.ts'
 import type { Pulse } from '../pulse/pulse.ts'
 import { Connection, checkEveryMs, type Peer } from './connection.ts'
 import { type Audience, createAudience, type DeliveryParts, deliver } from './delivery.ts'
+import { type Pace, sweep, sweepEveryMs } from './sweep.ts'
 import { createTurns } from './turns.ts'
 
 const pingEveryMs = pingSeconds * 1000
-/** Makes up for lost pulses, and finds sessions that have ended. */
-const sweepEveryMs = 30_000
 /** Each holds one page of changes in memory. */
 const readers = 4
 
@@ -36,7 +35,7 @@ export function createHub({ log, clock, database, pulse }: HubParts): Hub {
   const users = new Map<string, Audience>()
   const failed = new Set<string>()
   const unfinished = new Set<Promise<void>>()
-  let stopping = false
+  const stop = new AbortController()
 
   const turns = createTurns<string>(readers, async (userId) => {
     try {
@@ -44,10 +43,24 @@ export function createHub({ log, clock, database, pulse }: HubParts): Hub {
       const more = audience !== undefined && (await deliver({ clock, database }, userId, audience))
       if (more) turns.add(userId)
     } catch (err) {
-      if (failed.size === 0) log.error({ err }, 'changes could not be read, retrying')
+      reportFirst(err)
       failed.add(userId)
     }
   })
+
+  let sweepFailed = false
+  const sweeps = createTurns<Pace>(2, async (pace) => {
+    try {
+      await sweep({ clock, database }, users, { pace, announce, stop: stop.signal })
+    } catch (err) {
+      reportFirst(err)
+      sweepFailed = true
+    }
+  })
+
+  function reportFirst(err: unknown): void {
+    if (failed.size === 0 && !sweepFailed) log.error({ err }, 'changes could not be read, retrying')
+  }
 
   function announce(userId: string): void {
     const audience = users.get(userId)
@@ -60,6 +73,8 @@ export function createHub({ log, clock, database, pulse }: HubParts): Hub {
     const again = [...failed]
     failed.clear()
     for (const userId of again) turns.add(userId)
+    if (sweepFailed) sweeps.add('at once')
+    sweepFailed = false
   }
 
   function* connections(): Generator<Connection> {
@@ -75,9 +90,7 @@ export function createHub({ log, clock, database, pulse }: HubParts): Hub {
     every(pingEveryMs, () => {
       for (const connection of connections()) connection.ping()
     }),
-    every(sweepEveryMs, () => {
-      for (const userId of users.keys()) announce(userId)
-    }),
+    every(sweepEveryMs, () => sweeps.add('spaced')),
   ]
   pulse.subscribe({
     changed: announce,
@@ -86,9 +99,7 @@ export function createHub({ log, clock, database, pulse }: HubParts): Hub {
         if (connection.peer.loginId === loginId) connection.close(closeCodes.signedOut)
       }
     },
-    missed() {
-      for (const userId of users.keys()) announce(userId)
-    },
+    missed: () => sweeps.add('at once'),
   })
 
   async function follow(connection: Connection): Promise<void> {
@@ -108,7 +119,7 @@ export function createHub({ log, clock, database, pulse }: HubParts): Hub {
       const connection = new Connection(socket, peer, () => turns.add(peer.userId))
       const life = follow(connection).finally(() => unfinished.delete(life))
       unfinished.add(life)
-      if (stopping) connection.close(closeCodes.stopping)
+      if (stop.signal.aborted) connection.close(closeCodes.stopping)
       else turns.add(peer.userId)
       return connection
     },
@@ -116,10 +127,10 @@ export function createHub({ log, clock, database, pulse }: HubParts): Hub {
     socketsOf: (userId) => users.get(userId)?.connections.size ?? 0,
     unsentBytes: () => [...connections()].reduce((sum, { unsentBytes }) => sum + unsentBytes, 0),
     async close() {
-      stopping = true
+      stop.abort()
       for (const timer of timers) clearInterval(timer)
       for (const connection of connections()) connection.close(closeCodes.stopping)
-      await Promise.all([turns.close(), ...unfinished])
+      await Promise.all([sweeps.close(), turns.close(), ...unfinished])
     },
   }
 }

@@ -61,11 +61,13 @@ export function openRealtime(socket: WebSocket, request: RealtimeRequest, parts:
 
   async function answer({ data, isBinary }: Received): Promise<void> {
     await request.countMessage()
+    const message = readMessage(data, isBinary)
+    // Neither reads nor writes anything, and is all that an idle client sends: it costs the database nothing.
+    if (message.type === 'ping') connection.send({ type: 'pong' })
+    if (message.type !== 'sync') return
     const isAlive = await isLoginAlive(parts.database.db, session.loginId, parts.clock())
     if (!isAlive) return connection.close(closeCodes.signedOut)
-    const message = readMessage(data, isBinary)
-    if (message.type === 'ping') connection.send({ type: 'pong' })
-    if (message.type === 'sync') await pushChange(connection, message.event, parts)
+    await pushChange(connection, message.event, parts)
   }
 
   async function report(error: unknown): Promise<void> {
