@@ -54,7 +54,7 @@ export async function openContext(config: Config, { log, clock = Date.now }: Con
     const seal = createSeal(secretKeys)
     const database = keep(await openDatabase(config.databaseUrl, log, config.databaseServer))
     await demandSameTime(database)
-    const objects = keep(await openObjectStore(config))
+    const objects = keep(await openObjectStore(config, log))
     const provider = keep(await openIdentityProvider(config))
     const pulse = keep(await openPulse(config, log))
     const limits = createLimits(config)

@@ -2,9 +2,11 @@ import { type FileHandle, mkdir, open, opendir, rename, rm } from 'node:fs/promi
 import { join } from 'node:path'
 import { ConfigError } from '../config/values.ts'
 import { assertObjectKey, isObjectKey } from './object-key.ts'
-import { ObjectNotFoundError, type ObjectStore } from './store.ts'
+import { ObjectNotFoundError, type ObjectStore, ObjectStoreUnavailableError } from './store.ts'
 
 const unfinished = '.part'
+/** A disk that is full or fails, and a mounted folder whose server is away. */
+const passing = /^(ENOSPC|EDQUOT|EIO|ESTALE|ETIMEDOUT|EHOSTDOWN|ENOTCONN)$/
 
 /** Each object is a file, written under a temporary name and renamed once it is on disk. */
 export async function openFolderStore(dir: string): Promise<ObjectStore> {
@@ -12,7 +14,9 @@ export async function openFolderStore(dir: string): Promise<ObjectStore> {
     await mkdir(dir, { recursive: true, mode: 0o700 })
     await checkWritable(dir)
   } catch (error) {
-    throw new ConfigError(`EXPORTS_DIR: ${dir} cannot be written (${(error as Error).message})`)
+    const { code = '', message } = error as NodeJS.ErrnoException
+    const fault = `EXPORTS_DIR: ${dir} cannot be written (${message})`
+    throw passing.test(code) ? new ObjectStoreUnavailableError(fault, { cause: error }) : new ConfigError(fault)
   }
   return {
     async put(key, _exportKey, content, signal) {

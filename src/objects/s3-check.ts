@@ -5,6 +5,7 @@ import { text } from 'node:stream/consumers'
 import { type Client, S3Error } from 'minio'
 import { ConfigError } from '../config/values.ts'
 import { createClient, customerKeyHeaders, type S3Config } from './s3-client.ts'
+import { ObjectStoreUnavailableError } from './store.ts'
 
 const required =
   'exports are encrypted with customer-provided keys (SSE-C), which the bucket must allow. ' +
@@ -16,15 +17,33 @@ const faults = {
   'S3_ACCESS_KEY, S3_SECRET_KEY': /^SignatureDoesNotMatch$/,
   S3_REGION: /^AuthorizationHeaderMalformed$/,
   S3_CA_FILE: /SELF_SIGNED_CERT|UNABLE_TO_(VERIFY|GET_ISSUER)/,
-  S3_ENDPOINT: /^(AccountProblem|ExpiredToken|QuotaExceeded|RequestTimeTooSkewed)$/,
+  S3_ENDPOINT: /^(AccountProblem|ExpiredToken|QuotaExceeded|RequestTimeTooSkewed|EPROTO|ERR_(SSL|TLS)_.*)$/,
 }
+/** Refusals that end without a change of the configuration. */
+const passing = /^(AccountProblem|QuotaExceeded)$/
 
 export function faultOf(error: unknown): string | undefined {
-  const { code, cause } = error as { code?: string; cause?: { code?: string } }
-  return Object.entries(faults).find(([, codes]) => codes.test(String(cause?.code ?? code)))?.[0]
+  return Object.entries(faults).find(([, codes]) => codes.test(codeOf(error)))?.[0]
 }
 
-/** Connects to a bucket, after checking that it is writable and refuses objects to anyone without their key. */
+function codeOf(error: unknown): string {
+  const { code, cause } = error as { code?: string; cause?: { code?: string } }
+  return String(cause?.code ?? code)
+}
+
+/**
+ * A store that does not answer, is busy or full is away, which ends by itself. Any other refusal, and a server that is no
+ * store or not trusted, is a fault of the configuration.
+ */
+function isAway(error: unknown): boolean {
+  if (passing.test(codeOf(error))) return true
+  return error instanceof ObjectStoreUnavailableError && faultOf(error) === undefined
+}
+
+/**
+ * Connects to a bucket, after checking that it is writable and refuses objects to anyone without their key.
+ * @throws ConfigError, or ObjectStoreUnavailableError if the store is away
+ */
 export async function connectS3(config: S3Config) {
   const { endpoint, bucket, caFile } = config
   let agent: Agent | undefined
@@ -41,7 +60,8 @@ export async function connectS3(config: S3Config) {
   } catch (error) {
     agent?.destroy()
     const at = agent ? `${faultOf(error) ?? 'S3_ENDPOINT'}: ${endpoint}, bucket ${bucket}` : `S3_CA_FILE: ${caFile}`
-    throw new ConfigError(`${at}: ${(error as Error).message}`)
+    const message = `${at}: ${(error as Error).message}`
+    throw isAway(error) ? new ObjectStoreUnavailableError(message, { cause: error }) : new ConfigError(message)
   }
 }
 

@@ -9,6 +9,8 @@ export type S3Config = NonNullable<Config['s3']>
 
 /** The limit for connecting, and for silence until the response begins. Reading an object's body has no limit. */
 const silentMs = 10_000
+/** Says what the store cannot do, not that it is in trouble. */
+const notImplemented = 501
 
 /** A client whose requests never hang, and reject with `ObjectStoreUnavailableError` or an `S3Error` safe to log. */
 export function createClient(config: S3Config, via: Pick<https.RequestOptions, 'agent' | 'signal'>): Client {
@@ -16,7 +18,8 @@ export function createClient(config: S3Config, via: Pick<https.RequestOptions, '
   const request = (options: https.RequestOptions, onResponse: (response: IncomingMessage) => void) => {
     const sent = https.request({ ...options, ...via, timeout: silentMs }, (response) => {
       const { statusCode = 500 } = response
-      if (statusCode < 500 && ![408, 429, 499].includes(statusCode)) return onResponse(response)
+      const isAnswer = statusCode < 500 || statusCode === notImplemented
+      if (isAnswer && ![408, 429, 499].includes(statusCode)) return onResponse(response)
       response.resume()
       sent.emit('error', new ObjectStoreUnavailableError(`the object store responded with status ${statusCode}`))
     })

@@ -14,6 +14,8 @@ export interface Health {
   status(): Status
   /** Whether the last probe reached each component. */
   components(): Record<Component, boolean>
+  /** What keeps the status from being healthy. */
+  down(): (Component | 'pulse')[]
   /** How far this machine's clock was ahead of the database's at the last probe. */
   clockDriftMs(): number
   /** From now on, no new requests are wanted. */
@@ -46,6 +48,12 @@ export function startHealth({ database, objects, provider, pulse, log }: Parts):
   let draining = false
   let driftMs = 0
 
+  function down() {
+    const { database, objects, provider } = answers
+    const up = { database, pulse: pulse.isUp(), objects, provider }
+    return (Object.keys(up) as (keyof typeof up)[]).filter((name) => !up[name])
+  }
+
   async function probeDatabase(): Promise<void> {
     const was = isTooFar(driftMs)
     driftMs = await measureDriftMs(() => database.probe())
@@ -75,8 +83,9 @@ export function startHealth({ database, objects, provider, pulse, log }: Parts):
     watch('provider', () => provider.probe()),
   ])
   return {
-    status: () => (pulse.isUp() ? toStatus(answers) : 'unhealthy'),
+    status: () => toStatus(down()),
     components: () => ({ ...answers }),
+    down,
     clockDriftMs: () => driftMs,
     drain() {
       draining = true
@@ -89,7 +98,7 @@ export function startHealth({ database, objects, provider, pulse, log }: Parts):
   }
 }
 
-function toStatus({ database, objects, provider }: Record<Component, boolean>): Status {
-  if (!database) return 'unhealthy'
-  return objects && provider ? 'healthy' : 'degraded'
+function toStatus(down: (Component | 'pulse')[]): Status {
+  if (down.length === 0) return 'healthy'
+  return down.includes('database') || down.includes('pulse') ? 'unhealthy' : 'degraded'
 }

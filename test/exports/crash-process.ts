@@ -14,7 +14,7 @@ export type Point = 'before the file' | 'within the file' | 'after the file'
 const pieces = Number(process.env.HANG_AFTER)
 const points: Record<string, Point> = JSON.parse(process.env.HANG ?? '{}')
 const config = readConfig(process.env)
-const objects = await openObjectStore(config)
+const objects = await openObjectStore(config, silent)
 
 const puts: Record<Point, ObjectStore['put']> = {
   'before the file': hang,

@@ -36,7 +36,7 @@ t.test('Without a database: not ready, but alive, which requires nothing', async
   t.teardown(() => Promise.all(listeners.map((listener) => listener.close())))
   for (const listener of listeners) {
     const ready = await listener.inject('/readyz')
-    t.same([ready.statusCode, ready.json()], [503, { status: 'unhealthy' }])
+    t.same([ready.statusCode, ready.json()], [503, { status: 'unhealthy', down: ['database', 'provider'] }])
     t.equal((await listener.inject('/livez')).statusCode, 200)
   }
   repair()

@@ -4,9 +4,10 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { readConfig } from '../../src/config/config.ts'
 import { openObjectStore } from '../../src/objects/open.ts'
 import { exportId } from '../exports/fixture.ts'
+import { silent } from '../support/log.ts'
 
 const total = Number(process.argv[2])
-const store = await openObjectStore(readConfig(process.env))
+const store = await openObjectStore(readConfig(process.env), silent)
 const piece = randomBytes(65_568)
 const before = process.memoryUsage.rss()
 let most = before

@@ -6,13 +6,14 @@ import { makeCertificate } from '../../scripts/development/servers/certificate.t
 import { readConfig } from '../../src/config/config.ts'
 import { ConfigError } from '../../src/config/values.ts'
 import { openObjectStore } from '../../src/objects/open.ts'
+import { silent } from '../support/log.ts'
 import { sharedMinio } from '../support/minio.ts'
 import { createFakeS3, refusal, startTlsServer } from '../support/s3-servers.ts'
 
 const minio = await sharedMinio(t)
 
 async function refused(t: Test, env: Record<string, string>, beginning: string): Promise<string> {
-  const error = await openObjectStore(readConfig(env)).then(
+  const error = await openObjectStore(readConfig(env), silent).then(
     (store) => store.close(),
     (error) => error,
   )
@@ -48,7 +49,7 @@ t.test(
     if (typeof minio === 'string') return
     const env = await minio.createBucket()
     const other = await makeCertificate(t.testdir())
-    const { close } = await openObjectStore(readConfig(env))
+    const { close } = await openObjectStore(readConfig(env), silent)
     await close()
     await refused(t, { ...env, S3_BUCKET: 'nobodys' }, 'S3_BUCKET: ')
     await refused(t, { ...env, S3_BUCKET: 'nobodys', S3_REGION: 'us-east-1' }, 'S3_BUCKET: ')
@@ -57,10 +58,32 @@ t.test(
     await refused(t, { ...env, S3_SECRET_KEY: 'guessed!' }, 'S3_ACCESS_KEY, S3_SECRET_KEY: ')
     await refused(t, { ...env, S3_CA_FILE: other.caFile }, 'S3_CA_FILE: ')
     await refused(t, { ...env, S3_CA_FILE: '' }, 'S3_CA_FILE: ')
-    await refused(t, { ...env, S3_ENDPOINT: 'https://localhost:9' }, 'S3_ENDPOINT: ')
-    await refused(t, { ...env, S3_ENDPOINT: 'https://nowhere.invalid' }, 'S3_ENDPOINT: ')
   },
 )
+
+t.test('a store that does not answer, is in trouble or full is waited for', async (t) => {
+  const refusals = [refusal('SlowDown', 'Busy'), refusal('QuotaExceeded', 'Full')]
+  const env = await startTlsServer(t, (_request, response) =>
+    response.writeHead(refusals.length > 1 ? 503 : 403).end(refusals.shift()),
+  )
+  for (const S3_ENDPOINT of [env.S3_ENDPOINT, env.S3_ENDPOINT, 'https://localhost:9', 'https://nowhere.invalid']) {
+    const store = await openObjectStore(readConfig({ ...env, S3_ENDPOINT }), silent)
+    const message = new RegExp(`^S3_ENDPOINT: ${S3_ENDPOINT}, bucket exports: `)
+    await t.rejects(store.probe(), { name: 'ObjectStoreUnavailableError', message })
+    await store.close()
+  }
+  t.same(refusals, [])
+})
+
+t.test('a store that has not implemented the keys is refused', async (t) => {
+  const store = createFakeS3({ ssec: 'kept' })
+  const env = await startTlsServer(t, (request, response) => {
+    const isKeyed = Object.keys(request.headers).some((name) => name.includes('customer-key'))
+    if (isKeyed) response.writeHead(501).end(refusal('NotImplemented', 'A header is not implemented'))
+    else store(request, response)
+  })
+  t.match(await refused(t, env, 'S3_ENDPOINT: '), /NotImplemented.*SSE-C/)
+})
 
 t.test('a region that is not the bucket’s names S3_REGION', async (t) => {
   const env = await startTlsServer(t, (_request, response) =>
@@ -95,7 +118,7 @@ t.test('a refusal that quotes the request does not bring the keys into the messa
     const quoted = `<CanonicalRequest>x-amz-server-side-encryption-customer-key:${key}</CanonicalRequest>`
     response.writeHead(403).end(refusal('SignatureDoesNotMatch', 'The signature does not match', quoted))
   })
-  const error = await openObjectStore(readConfig({ ...env, S3_REGION: 'us-east-1' })).catch((error) => error)
+  const error = await openObjectStore(readConfig({ ...env, S3_REGION: 'us-east-1' }), silent).catch((error) => error)
   t.match(error.message, /^S3_ACCESS_KEY, S3_SECRET_KEY: /)
   t.not(keys.length, 0)
   for (const key of keys) t.notMatch(JSON.stringify(allOf(error)), key)

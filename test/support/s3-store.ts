@@ -7,9 +7,10 @@ import type { S3Environment } from '../../scripts/development/servers/minio.ts'
 import { readConfig } from '../../src/config/config.ts'
 import { openObjectStore } from '../../src/objects/open.ts'
 import type { ObjectStore, StoredObject } from '../../src/objects/store.ts'
+import { silent } from './log.ts'
 
 export async function openS3(t: Test, env: Record<string, string>): Promise<ObjectStore> {
-  const store = await openObjectStore(readConfig(env))
+  const store = await openObjectStore(readConfig(env), silent)
   t.teardown(() => store.close())
   return store
 }

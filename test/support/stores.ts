@@ -6,6 +6,7 @@ import type { S3Environment } from '../../scripts/development/servers/minio.ts'
 import { readConfig } from '../../src/config/config.ts'
 import { openObjectStore } from '../../src/objects/open.ts'
 import type { ObjectStore } from '../../src/objects/store.ts'
+import { silent } from './log.ts'
 import { type SharedMinio, sharedMinio } from './minio.ts'
 import { openClient } from './s3-store.ts'
 
@@ -68,7 +69,7 @@ function openable(store: Omit<TestStore, 'open'>): TestStore {
 }
 
 async function openForTest(t: Test, env: Environment): Promise<ObjectStore> {
-  const store = await openObjectStore(readConfig(env))
+  const store = await openObjectStore(readConfig(env), silent)
   t.teardown(() => store.close())
   return store
 }
