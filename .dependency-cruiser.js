@@ -9,7 +9,7 @@ const order = {
   server: [
     ...['protocol', 'event-loop.ts', 'contract', 'config', 'seal', 'db', 'pulse', 'provider', 'auth', 'sync'],
     ...['objects', 'exports', 'realtime', 'operating', 'operations', 'http', 'commands'],
-    ...['context.ts', 'app.ts', 'start.ts', 'main.ts'],
+    ...['context.ts', 'app.ts', 'printed.ts', 'start.ts', 'main.ts'],
   ],
 }
 

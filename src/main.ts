@@ -1,6 +1,8 @@
 import { enableCompileCache, flushCompileCache } from 'node:module'
 import { join } from 'node:path'
+import { printFaultsOfProcess } from './printed.ts'
 
+printFaultsOfProcess()
 // Only the service's own user may read what it writes.
 process.umask(0o077)
 // The next start need not compile the same again. What is kept runs as code, so it is where only that user may write.

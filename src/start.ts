@@ -1,11 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
-import { pino } from 'pino'
+import { type Logger, pino } from 'pino'
+import packageJson from '../package.json' with { type: 'json' }
 import { createApp } from './app.ts'
 import { type Config, readConfig } from './config/config.ts'
 import { ConfigError } from './config/values.ts'
 import { openContext } from './context.ts'
 import { createAdminApp } from './http/admin.ts'
+import { isReadByPeople, printFault } from './printed.ts'
 
 /** Time for requests in flight. Slower clients are cut off, so that there is still time to release leases. */
 const finishWithinMs = 5_000
@@ -17,7 +19,7 @@ export async function start(): Promise<void> {
   try {
     await serve()
   } catch (error) {
-    console.error(error instanceof ConfigError ? error.message : error)
+    printFault('fatal', error instanceof ConfigError ? error.message : (error as Error))
     process.exit(1)
   }
 }
@@ -58,7 +60,7 @@ async function serve(): Promise<void> {
     await context.close()
     throw error
   }
-  announce(config)
+  announce(config, log)
 }
 
 async function listen(app: FastifyInstance, prefix: '' | 'ADMIN_', host: string, port: number): Promise<void> {
@@ -73,7 +75,12 @@ async function listen(app: FastifyInstance, prefix: '' | 'ADMIN_', host: string,
   }
 }
 
-function announce({ publicUrl, environment, identityProvider, adminHost, adminPort }: Config): void {
+function announce(config: Config, log: Logger): void {
+  const { publicUrl, environment, identityProvider, adminHost, adminPort } = config
+  if (!isReadByPeople()) {
+    log.info({ version: packageJson.version, environment, address: publicUrl }, 'serving')
+    return
+  }
   const signIn = identityProvider
     ? `POST ${publicUrl}/api/v1/auth/login, then open the returned authorizationUrl`
     : `POST ${publicUrl}/api/v1/auth/login, open the returned authorizationUrl, and enter any name`

@@ -98,13 +98,13 @@ export async function startService(
   }
 }
 
-/** Resolves once the process has printed how to sign in. */
+/** Resolves once the process has printed how to sign in, or in production that it is serving. */
 export async function serving({ stdout, stderr, exited }: Run): Promise<void> {
   let gone = false
   exited.then(() => {
     gone = true
   })
-  while (!stdout().includes('sign in')) {
+  while (!/sign in|"msg":"serving"/.test(stdout())) {
     if (gone) throw new Error(`the service did not start: ${stderr() || stdout()}`)
     await new Promise((resolve) => setTimeout(resolve, 5))
   }

@@ -1,0 +1,35 @@
+import { hostname } from 'node:os'
+
+/** The numbers of pino's levels, which the log has. */
+const levels = { warn: 40, fatal: 60 }
+
+/** In development, a person reads what is printed; elsewhere a program does, which expects nothing but lines of JSON. */
+export function isReadByPeople(): boolean {
+  return (process.env.NODE_ENV?.trim() || 'development') === 'development'
+}
+
+/** Prints what has no place in the log: what happens before there is one, and what ends the process. */
+export function printFault(level: keyof typeof levels, fault: string | Error): void {
+  if (isReadByPeople()) {
+    console.error(fault)
+    return
+  }
+  const about = typeof fault === 'string' ? { msg: fault } : { err: describe(fault), msg: fault.message }
+  const line = { level: levels[level], time: Date.now(), pid: process.pid, hostname: hostname(), ...about }
+  process.stderr.write(`${JSON.stringify(line)}\n`)
+}
+
+/** Node itself would print warnings, and the error that ends the process, as text. */
+export function printFaultsOfProcess(): void {
+  if (isReadByPeople()) return
+  process.removeAllListeners('warning')
+  process.on('warning', (warning) => printFault('warn', warning))
+  process.on('uncaughtException', (error) => {
+    printFault('fatal', error)
+    process.exit(1)
+  })
+}
+
+function describe({ name, message, stack, cause }: Error): object {
+  return { type: name, message, stack, ...(cause instanceof Error && { cause: describe(cause) }) }
+}
