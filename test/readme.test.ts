@@ -37,7 +37,9 @@ t.test('Its defaults are those that apply', async (t) => {
 })
 
 t.test('Every file, folder and command that it names exists', async (t) => {
-  const paths = [...readme.matchAll(/`((?:src|test|scripts|generated)\/[\w./-]*)`/g)].map(([, path = '']) => path)
+  const paths = [...readme.matchAll(/`((?:src|test|scripts|generated|deploy)\/[\w./-]*)`/g)].map(
+    ([, path = '']) => path,
+  )
   t.ok(paths.length > 20, `${paths.length} paths`)
   t.same(
     paths.filter((path) => !existsSync(new URL(path, root))),

@@ -26,6 +26,8 @@ export interface Device {
 export interface DeviceOptions {
   deviceId?: string
   since?: number
+  /** The certificate of the origin, if it is the test's own. */
+  ca?: Buffer
 }
 
 /** Opens the channel as the user's device; `connected` is the first message to come, and it is taken. */
@@ -35,10 +37,10 @@ export async function openDevice(
   user: Pick<TestUser, 'userId' | 'cookie'>,
   options: DeviceOptions = {},
 ): Promise<Device> {
-  const { deviceId = 'device-b', since } = options
+  const { deviceId = 'device-b', since, ca } = options
   const query = since === undefined ? '' : `?since=${since}`
   const headers = { cookie: user.cookie, 'x-user-id': user.userId, 'x-device-id': deviceId }
-  const socket = new WebSocket(realtimeUrl(origin) + query, { headers } satisfies ClientOptions)
+  const socket = new WebSocket(realtimeUrl(origin) + query, { headers, ...(ca && { ca }) } satisfies ClientOptions)
   t.teardown(() => socket.terminate())
   socket.once('upgrade', ({ statusCode = 0, headers }) => {
     checkAnswer('GET', operations.openRealtime.path, statusCode, headers, Buffer.alloc(0))

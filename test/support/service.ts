@@ -76,7 +76,7 @@ export async function startService(
   env: Record<string, string> = {},
   options: RunOptions = {},
 ): Promise<Service> {
-  const port = await freePort()
+  const port = env.PORT ?? (await freePort())
   const origin = `http://127.0.0.1:${port}`
   const settings = {
     DATA_DIR: dataDir,
@@ -88,7 +88,7 @@ export async function startService(
   }
   const started = run(t, settings, options)
   await serving(started)
-  const call: Service['call'] = (method, path, request) => send(origin, method, path, request)
+  const call = callsTo(origin)
   return {
     ...started,
     origin,
@@ -110,24 +110,22 @@ export async function serving({ stdout, stderr, exited }: Run): Promise<void> {
   }
 }
 
-async function send(
-  origin: string,
-  method: string,
-  path: string,
-  { body, headers = {}, payload }: CallOptions = {},
-): Promise<Answered> {
-  const json = body === undefined ? {} : { 'content-type': 'application/json' }
-  const content = body === undefined ? (payload as string | undefined) : JSON.stringify(body)
-  const response = await fetch(origin + path, {
-    method,
-    redirect: 'manual',
-    headers: { ...json, ...headers },
-    ...(content !== undefined && { body: content }),
-  })
-  const raw = Buffer.from(await response.arrayBuffer())
-  const cookies = response.headers.getSetCookie()
-  const received = { ...Object.fromEntries(response.headers), ...(cookies.length > 0 && { 'set-cookie': cookies }) }
-  return checkAnswer(method, path, response.status, received, raw, content)
+/** Sends requests there and checks the responses against openapi.yaml. */
+export function callsTo(origin: string, send: typeof fetch = fetch): Service['call'] {
+  return async (method, path, { body, headers = {}, payload } = {}) => {
+    const json = body === undefined ? {} : { 'content-type': 'application/json' }
+    const content = body === undefined ? (payload as string | undefined) : JSON.stringify(body)
+    const response = await send(origin + path, {
+      method,
+      redirect: 'manual',
+      headers: { ...json, ...headers },
+      ...(content !== undefined && { body: content }),
+    })
+    const raw = Buffer.from(await response.arrayBuffer())
+    const cookies = response.headers.getSetCookie()
+    const received = { ...Object.fromEntries(response.headers), ...(cookies.length > 0 && { 'set-cookie': cookies }) }
+    return checkAnswer(method, path, response.status, received, raw, content)
+  }
 }
 
 /** Creates users with sessions in a folder that no service is using; returns them in the order of their names. */

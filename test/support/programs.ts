@@ -1,0 +1,15 @@
+import { delimiter, join } from 'node:path'
+import { isProgram } from '../../scripts/development/servers/program.ts'
+
+/** Where the machine has the program, or undefined, which says so; in CI it must be there. */
+export async function findProgram(name: string): Promise<string | undefined> {
+  // Servers are where only the superuser's PATH leads.
+  for (const folder of [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin']) {
+    const path = join(folder, name)
+    if (await isProgram(path)) return path
+  }
+  const missing = `${name} is not installed`
+  if (process.env.CI) throw new Error(missing)
+  console.error(`\nNOT TESTED: ${missing}\n`)
+  return undefined
+}
