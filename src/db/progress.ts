@@ -2,17 +2,28 @@ import type { Db } from './database.ts'
 import { currentEpoch } from './epoch.ts'
 import { type Placeholders, query } from './query.ts'
 
-/** How far a device has come, and how far there is to go: all that a pull must know when there is nothing new. */
-export interface Progress {
-  /** The user's newest sequence number, and the epoch that it belongs to. */
+/** The user's newest sequence number, and the epoch that it belongs to: all that a pull must know if nothing is new. */
+export interface End {
   last_stamp: number
   epoch: string
+}
+
+/** How far a device has come, and how far there is to go. */
+export interface Progress extends End {
   /** As in `devices`; null if the device is not known. */
   cursor: number | null
   last_sync: number | null
   /** The first winner over one of the device's rejected changes. */
   first_winner: number | null
 }
+
+export async function readEnd(db: Db, userId: string): Promise<End> {
+  return end.one(db, { userId })
+}
+
+const end = query((db, { userId }: Placeholders<{ userId: string }>) =>
+  db.selectFrom('users').select(['last_stamp', currentEpoch]).where('id', '=', userId),
+)
 
 export async function readProgress(db: Db, userId: string, deviceId: string): Promise<Progress> {
   return progress.one(db, { userId, deviceId })

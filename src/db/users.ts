@@ -36,6 +36,11 @@ export async function saveUser(trx: Trx, user: NewUser): Promise<string> {
   return id
 }
 
+export async function findProfile(db: Db, id: string): Promise<Profile | undefined> {
+  const profile = db.selectFrom('users').select(['email', 'name', 'avatar_url', 'email_verified'])
+  return profile.where('id', '=', id).executeTakeFirst()
+}
+
 /**
  * Every write to a user's records holds this lock until its commit, so that sequence numbers become visible in the
  * order in which they are given. This kind of lock does not wait for rows that only refer to the user.

@@ -6,6 +6,8 @@ import { isProgram, parseReturnTo, redirectTarget } from '../auth/return-to.ts'
 import { type SignInParts, signIn, UsedAttemptError } from '../auth/sign-in.ts'
 import { type SignOutParts, signOut } from '../auth/sign-out.ts'
 import { ServiceError } from '../contract/errors.ts'
+import type { Database } from '../db/database.ts'
+import { findProfile } from '../db/users.ts'
 import { type Provider, ProviderRefusedError, ProviderUnavailableError } from '../provider/provider.ts'
 import type { OperationRequest, Operations } from './operation.ts'
 
@@ -16,6 +18,7 @@ type Parts = AttemptParts &
   SignInParts &
   SignOutParts &
   RefreshParts & {
+    database: Pick<Database, 'db' | 'write'>
     config: { origins: ReadonlySet<string>; appUrl: string | undefined }
     provider: Pick<Provider, 'authorizationUrl' | 'exchangeCode'>
     limits: Record<
@@ -73,10 +76,11 @@ export const authOperations: Operations<
     return { status: 200, body: { success: true }, cookies: clearedCookies(parts.config) }
   },
 
-  async getSession({ session }) {
-    if (!session) return { status: 401, body: { authenticated: false } }
-    const { userId: user_id, email, name, avatar_url, email_verified } = session
-    const user = { user_id, email, name, avatar_url, email_verified: email_verified === 1 }
+  async getSession({ session }, { database }) {
+    const profile = session && (await findProfile(database.db, session.userId))
+    if (!profile) return { status: 401, body: { authenticated: false } }
+    const { email, name, avatar_url, email_verified } = profile
+    const user = { user_id: session.userId, email, name, avatar_url, email_verified: email_verified === 1 }
     return { status: 200, body: { authenticated: true, user } }
   },
 

@@ -22,7 +22,7 @@ export const syncOperations: Operations<'getSyncStatus' | 'pullChanges' | 'pushC
   },
 
   async pullChanges({ session, headers, body: { since, limit } }, parts) {
-    return { status: 200, parts: pull(parts, deviceOf(session, headers), since, limit) }
+    return { status: 200, ...(await pull(parts, deviceOf(session, headers), since, limit)) }
   },
 
   async pushChanges({ session, headers, body }, parts) {

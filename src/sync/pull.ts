@@ -1,9 +1,9 @@
 import { demandLogin } from '../auth/signed-in.ts'
 import type { Schemas } from '../contract/schemas.ts'
 import { listChangePage, partLimits } from '../db/changes.ts'
-import type { Database } from '../db/database.ts'
+import type { Database, Db } from '../db/database.ts'
 import { saveCursor } from '../db/devices.ts'
-import { type Progress, readProgress } from '../db/progress.ts'
+import { type End, type Progress, readEnd, readProgress } from '../db/progress.ts'
 import { settleDevice } from '../db/rejections.ts'
 import { bytesOf } from '../db/rows.ts'
 import { lockUser } from '../db/users.ts'
@@ -14,6 +14,8 @@ import { toSyncEvent } from './event.ts'
 const maxBytes = 8 * 1024 * 1024
 const cursorAgeMs = 60_000
 
+type PullResponse = Schemas['PullResponse']
+
 export interface PullParts {
   database: Pick<Database, 'db' | 'write'>
   clock: () => number
@@ -22,23 +24,46 @@ export interface PullParts {
 
 /**
  * The changes after `since` in order of sequence numbers, at most `limit` and about 8 MiB of them, in parts. Each part is
- * a response of its own up to there; the last one is returned, once the device's cursor is stored.
+ * a response of its own up to there; the last one is returned, once the device's cursor is stored. If there are none, which
+ * is what most pulls find, the response needs no parts.
  */
-export async function* pull(
+export async function pull(
   parts: PullParts,
   device: Device,
   since: number,
   limit: number,
-): AsyncGenerator<Schemas['PullResponse'], Schemas['PullResponse']> {
-  const { database } = parts
+): Promise<{ body: PullResponse } | { parts: AsyncGenerator<PullResponse, PullResponse> }> {
+  const { db } = parts.database
+  const { userId, deviceId } = device
   // What is written from now on is left to the next pull: a change of an entity that was sent would come twice.
-  const progress = await readProgress(database.db, device.userId, device.deviceId)
-  const { last_stamp, epoch } = progress
-  let [cursor, left, bytesLeft] = [continueFrom(since, last_stamp), limit, maxBytes]
+  const progress = deviceId === unknownDevice ? undefined : await readProgress(db, userId, deviceId)
+  const end = progress ?? (await readEnd(db, userId))
+  const finish = async (sent: number, cursor: number) => {
+    if (progress) await keepCursor(parts, device, progress, cursor)
+    parts.metrics.countPull(sent)
+  }
+  const from = continueFrom(since, end.last_stamp)
+  if (from < end.last_stamp) return { parts: readParts(db, userId, { ...end, from, limit, finish }) }
+  await finish(0, from)
+  return { body: { changes: [], last_sync_timestamp: from, has_more: false, epoch: end.epoch } }
+}
+
+interface Range extends End {
+  from: number
+  limit: number
+  finish(sent: number, cursor: number): Promise<void>
+}
+
+async function* readParts(
+  db: Db,
+  userId: string,
+  { from, limit, last_stamp, epoch, finish }: Range,
+): AsyncGenerator<PullResponse, PullResponse> {
+  let [cursor, left, bytesLeft] = [from, limit, maxBytes]
   for (;;) {
     const limits = { rows: Math.min(left + 1, partLimits.rows), bytes: Math.min(bytesLeft, partLimits.bytes) }
     const isBehind = cursor < last_stamp
-    const rows = isBehind ? await listChangePage(database.db, device.userId, cursor, limits, last_stamp) : []
+    const rows = isBehind ? await listChangePage(db, userId, cursor, limits, last_stamp) : []
     const bytes = bytesOf(rows)
     const sent = rows.slice(0, left)
     cursor = sent.at(-1)?.stamp ?? cursor
@@ -52,8 +77,7 @@ export async function* pull(
       continue
     }
     if (left === limit) cursor = last_stamp
-    if (device.deviceId !== unknownDevice) await keepCursor(parts, device, progress, cursor)
-    parts.metrics.countPull(limit - left)
+    await finish(limit - left, cursor)
     return { changes, last_sync_timestamp: cursor, has_more, epoch }
   }
 }
