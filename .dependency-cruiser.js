@@ -7,7 +7,19 @@
 const order = {
   browser: ['protocol', 'client', 'web'],
   server: [
-    ...['protocol', 'event-loop.ts', 'contract', 'config', 'seal', 'db', 'pulse', 'provider', 'auth', 'sync'],
+    ...[
+      'protocol',
+      'event-loop.ts',
+      'tracing',
+      'contract',
+      'config',
+      'seal',
+      'db',
+      'pulse',
+      'provider',
+      'auth',
+      'sync',
+    ],
     ...['objects', 'exports', 'realtime', 'operating', 'operations', 'http', 'commands'],
     ...['context.ts', 'app.ts', 'printed.ts', 'start.ts', 'main.ts'],
   ],

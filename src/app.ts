@@ -65,7 +65,7 @@ export async function createApp(context: Context): Promise<FastifyInstance> {
   limitConnections(app.server, log)
   closeStalledConnections(app.server)
   registerErrors(app, context)
-  registerRequests(app, context.metrics)
+  registerRequests(app, context)
   registerCosts(app, context.limits)
   registerArrivals(app)
   registerResponseHeaders(app, config)

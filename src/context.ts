@@ -19,6 +19,8 @@ import type { Pulse } from './pulse/pulse.ts'
 import { createHub, type Hub } from './realtime/hub.ts'
 import { createSeal, type Seal } from './seal/seal.ts'
 import { loadDevelopmentSecret } from './seal/secret.ts'
+import type { Tracing } from './tracing/trace.ts'
+import { openTracing } from './tracing/tracing.ts'
 
 /** All parts of the service. Each names what it needs of the others as a type of its own; none imports this one. */
 export interface Context extends Budgets {
@@ -29,6 +31,7 @@ export interface Context extends Budgets {
   database: Database
   seal: Seal
   limits: Limits
+  tracing: Tracing
   metrics: Metrics
   provider: Provider
   objects: ObjectStore
@@ -50,6 +53,7 @@ export async function openContext(config: Config, { log, clock = Date.now }: Con
   const opened = new AsyncDisposableStack()
   const keep = <T extends { close(): Promise<void> }>(part: T): T => opened.adopt(part, (it) => it.close())
   try {
+    const tracing = keep(await openTracing(config, log))
     const secretKeys = config.secretKeys ?? [await loadDevelopmentSecret(config.dataDir)]
     const seal = createSeal(secretKeys)
     const database = keep(await openDatabase(config.databaseUrl, log, config.databaseServer))
@@ -58,7 +62,7 @@ export async function openContext(config: Config, { log, clock = Date.now }: Con
     const provider = keep(await openIdentityProvider(config))
     const pulse = keep(await openPulse(config, log))
     const limits = createLimits(config)
-    const base = { config, log, clock, database, seal, limits, ...createBudgets(), provider, objects, pulse }
+    const base = { config, log, clock, tracing, database, seal, limits, ...createBudgets(), provider, objects, pulse }
     const hub = keep(createHub(base))
     const exportWorker = keep(startExportWorker(base))
     const activeDownloads = keep(followDownloads(base))

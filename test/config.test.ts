@@ -145,6 +145,21 @@ t.test('CORS_ORIGIN and APP_URL: exact origins, web and extension', async (t) =>
   t.equal(config.appUrl, 'https://web.example')
 })
 
+t.test("Traces are exported if OpenTelemetry's own variables say so", async (t) => {
+  const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318' }
+  const environments: Env[] = [
+    {},
+    endpoint,
+    { OTEL_TRACES_EXPORTER: 'otlp' },
+    { ...endpoint, OTEL_TRACES_EXPORTER: 'none' },
+    { ...endpoint, OTEL_SDK_DISABLED: 'true' },
+  ]
+  t.same(
+    environments.map((env) => readConfig(env).exportTraces),
+    [false, true, true, false, false],
+  )
+})
+
 t.test('TRUST_PROXY: a number of hops, or networks', async (t) => {
   const { trustProxy } = readConfig({ TRUST_PROXY: '2' })
   t.same(
@@ -187,6 +202,8 @@ const faults: [variable: string, ...values: string[]][] = [
   ['MAX_USER_EXPORT_BYTES', '0', '-1', '1.5', '4GiB'],
   ['RATE_LIMIT_PER_MINUTE', '0', '-5', '1.5', 'many'],
   ['LOG_LEVEL', 'loud', 'INFO'],
+  ['LOG_ADDRESSES', 'some', 'Full'],
+  ['OTEL_TRACES_EXPORTER', 'zipkin'],
 ]
 
 t.test('Each fault names its variable', async (t) => {

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { buildApp } from './support/app.ts'
 import { openBrowser } from './support/browser.ts'
 import { change } from './support/changes.ts'
 import { breakWrites } from './support/database.ts'
@@ -63,4 +64,18 @@ t.test('No secret, cookie, token, code, state, query or ciphertext appears in th
     t.notOk(text.includes(value), `${name} is not logged`)
     t.notOk(text.includes(encodeURIComponent(value)), `${name} is not logged in its encoded form`)
   }
+})
+
+t.test('A request is logged with the network of its caller, with the address, or with neither', async (t) => {
+  const callers = ['203.0.113.77', '::ffff:203.0.113.77', '2001:db8:1:2:3:4:5:6', 'fe80::1%eth0']
+  const logged = async (env: Record<string, string>) => {
+    const { call, log, close } = await buildApp(t, env)
+    for (const from of callers) await call('GET', '/api/v1/health', { from })
+    await close()
+    const lines = log.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'request')
+    return lines.map(({ address }) => address)
+  }
+  t.same(await logged({}), ['203.0.113.0/24', '203.0.113.0/24', '2001:db8:1:2::/64', 'fe80::/64'])
+  t.same(await logged({ LOG_ADDRESSES: 'full' }), callers)
+  t.same(await logged({ LOG_ADDRESSES: 'none' }), [undefined, undefined, undefined, undefined])
 })

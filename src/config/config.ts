@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { quotas } from '../../generated/limits.ts'
 import { identityProvider } from './identity-provider.ts'
+import { logging } from './log.ts'
 import { secretKeys } from './secrets.ts'
 import { databaseUrl, pulseDatabaseUrl, s3 } from './storage.ts'
 import { type Env, integer, oneOf, optional, origin, text } from './values.ts'
@@ -9,7 +10,6 @@ import { cookieDomain, corsOrigins, hostName, publicOrigin, trustProxy } from '.
 export type Config = ReturnType<typeof readConfig>
 
 const environments = ['development', 'staging', 'production'] as const
-const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']
 
 /** Reads the environment once. The README's configuration table lists every variable. */
 export function readConfig(env: Env) {
@@ -49,6 +49,6 @@ export function readConfig(env: Env) {
     maxUserExportBytes: integer(env, 'MAX_USER_EXPORT_BYTES', quotas.exportBytes, 1, Number.MAX_SAFE_INTEGER),
     rateLimitPerMinute: integer(env, 'RATE_LIMIT_PER_MINUTE', quotas.requestsPerMinute, 1, 1_000_000_000),
     drainSeconds: integer(env, 'DRAIN_SECONDS', 0, 0, 3600),
-    logLevel: oneOf(env, 'LOG_LEVEL', logLevels, 'info'),
+    ...logging(env),
   })
 }

@@ -5,6 +5,7 @@ import { operations } from '../../generated/operations.ts'
 import routes from '../../generated/routes.json' with { type: 'json' }
 import type { OperationId } from '../contract/schemas.ts'
 import type { Handler, HttpOperationId, OperationRequest, Operations } from '../operations/operation.ts'
+import { within } from '../tracing/trace.ts'
 import { checkMediaType, demandBody } from './bodies.ts'
 import { type BodyParts, holdBodies } from './body-reader.ts'
 import { bindRealtime, type RealtimeParts } from './realtime.ts'
@@ -81,7 +82,7 @@ function isDownload(responses: OpenAPIV3_1.ResponsesObject): boolean {
 
 function handle<Op extends HttpOperationId, Parts>(handler: Handler<Op, Parts>, parts: Parts, respond: Respond) {
   return async (request: FastifyRequest, reply: FastifyReply) => {
-    const work = handler(toOperationRequest<Op>(request), parts)
+    const work = within(request.trace, () => handler(toOperationRequest<Op>(request), parts))
     request.work = work
     return respond(await work, request, reply)
   }

@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import https from 'node:https'
 import { Client, type ClientOptions, S3Error } from 'minio'
 import type { Config } from '../config/config.ts'
+import { beginCall } from '../tracing/trace.ts'
 import { ObjectStoreUnavailableError } from './store.ts'
 
 export type S3Config = NonNullable<Config['s3']>
@@ -16,13 +17,17 @@ const notImplemented = 501
 export function createClient(config: S3Config, via: Pick<https.RequestOptions, 'agent' | 'signal'>): Client {
   const { hostname, port } = new URL(config.endpoint)
   const request = (options: https.RequestOptions, onResponse: (response: IncomingMessage) => void) => {
-    const sent = https.request({ ...options, ...via, timeout: silentMs }, (response) => {
-      const { statusCode = 500 } = response
+    const trace = beginCall(`object store ${options.method}`)
+    const headers = { ...options.headers, ...trace?.headers }
+    let statusCode = 500
+    const sent = https.request({ ...options, headers, ...via, timeout: silentMs }, (response) => {
+      statusCode = response.statusCode ?? 500
       const isAnswer = statusCode < 500 || statusCode === notImplemented
       if (isAnswer && ![408, 429, 499].includes(statusCode)) return onResponse(response)
       response.resume()
       sent.emit('error', new ObjectStoreUnavailableError(`the object store responded with status ${statusCode}`))
     })
+    sent.once('close', () => trace?.end(statusCode >= 500))
     return sent.on('timeout', () => sent.destroy(new ObjectStoreUnavailableError('the object store did not respond')))
   }
   const client = new Client({

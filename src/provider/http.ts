@@ -1,3 +1,4 @@
+import { beginCall } from '../tracing/trace.ts'
 import type { ProviderAgent } from './agent.ts'
 import { ProviderUnavailableError } from './errors.ts'
 
@@ -42,7 +43,9 @@ async function call(agent: ProviderAgent, url: string, { method, headers, body }
     return Object.assign(new ProviderUnavailableError(message, { cause }), { mayHaveActed })
   }
   const signal = AbortSignal.timeout(TIMEOUT_MS)
-  const request = { method, headers, body: body ?? null, redirect: 'manual', signal } as const
+  const trace = beginCall(`provider ${method}`)
+  const sent = trace ? { ...headers, ...trace.headers } : headers
+  const request = { method, headers: sent, body: body ?? null, redirect: 'manual', signal } as const
   let status: number | undefined
   try {
     const response = await agent.fetch(url, request)
@@ -58,6 +61,8 @@ async function call(agent: ProviderAgent, url: string, { method, headers, body }
     if (error instanceof ProviderUnavailableError) throw error
     const mayHaveActed = status === undefined ? !wasNeverSent(error) : status < 300
     throw fail(signal.aborted ? `did not complete its response within ${TIMEOUT_MS} ms` : 'failed', mayHaveActed, error)
+  } finally {
+    trace?.end(status === undefined || status >= 500)
   }
 }
 

@@ -46,7 +46,12 @@ export interface MockProvider {
   /** Each response of an endpoint waits for this. */
   before: (endpoint: MockEndpoint) => Promise<void> | void
   /** The requests received so far. */
-  requests: { endpoint: MockEndpoint; authorization: string | undefined; form: URLSearchParams }[]
+  requests: {
+    endpoint: MockEndpoint
+    authorization: string | undefined
+    traceparent: string | undefined
+    form: URLSearchParams
+  }[]
   /** From now on signs with a new key and no longer publishes the old one. Codes not exchanged yet are lost. */
   changeKey(): Promise<void>
   close(): Promise<void>
@@ -103,7 +108,8 @@ async function answer(mock: MockProvider, service: OAuth2Service, request: Incom
   if (endpoint === undefined) return service.requestHandler(request, response)
   const body = await text(request)
   const form = new URLSearchParams(body)
-  mock.requests.push({ endpoint, authorization: request.headers.authorization, form })
+  const { authorization, traceparent } = request.headers as Record<string, string | undefined>
+  mock.requests.push({ endpoint, authorization, traceparent, form })
   await mock.before(endpoint)
   const fault = mock.faults.get(endpoint)
   if (fault !== undefined) return FAULTS[fault](response)
