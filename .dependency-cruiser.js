@@ -20,7 +20,7 @@ const order = {
       'auth',
       'sync',
     ],
-    ...['objects', 'exports', 'realtime', 'operating', 'operations', 'http', 'commands'],
+    ...['objects', 'backup', 'exports', 'realtime', 'operating', 'operations', 'http', 'commands'],
     ...['context.ts', 'app.ts', 'printed.ts', 'start.ts', 'main.ts'],
   ],
 }

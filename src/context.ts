@@ -1,4 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify'
+import { openBackups } from './backup/open.ts'
+import type { Backups } from './backup/schedule.ts'
 import type { Config } from './config/config.ts'
 import type { Database } from './db/database.ts'
 import { openDatabase } from './db/open.ts'
@@ -40,6 +42,8 @@ export interface Context extends Budgets {
   exportWorker: ExportWorker
   activeDownloads: ActiveDownloads
   health: Health
+  /** Undefined if none are scheduled. */
+  backups: Backups | undefined
   /** Closes everything in the reverse order of opening. */
   close(): Promise<void>
 }
@@ -68,6 +72,8 @@ export async function openContext(config: Config, { log, clock = Date.now }: Con
     const activeDownloads = keep(followDownloads(base))
     const health = keep(startHealth(base))
     keep(startSweeps(base))
+    const backups = openBackups(config, secretKeys, log)
+    if (backups) keep(backups)
     return {
       ...base,
       metrics: createMetrics(),
@@ -75,6 +81,7 @@ export async function openContext(config: Config, { log, clock = Date.now }: Con
       exportWorker,
       activeDownloads,
       health,
+      backups,
       close: () => opened.disposeAsync(),
     }
   } catch (error) {

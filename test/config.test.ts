@@ -293,3 +293,21 @@ function faultOf(env: Env): string | undefined {
     return (error as Error).message
   }
 }
+
+t.test('Backups: of SQLite, in a folder or the bucket', async (t) => {
+  const s3 = { S3_ENDPOINT: 'https://s3.example', S3_BUCKET: 'exports', S3_ACCESS_KEY: 'a', S3_SECRET_KEY: 's' }
+  const day = { everyMs: 86_400_000, keep: 7, inBucket: false, dir: 'data/backups' }
+  t.same(readConfig({ BACKUP_EVERY: '1d' }).backup, day)
+  t.same(readConfig({ BACKUP_EVERY: '90m', BACKUP_TO: '/b' }).backup, { ...day, everyMs: 5_400_000, dir: '/b' })
+  t.same(readConfig({ ...s3, BACKUP_EVERY: '24h', BACKUP_TO: 's3' }).backup, { ...day, inBucket: true })
+  const faults: [Env, RegExp][] = [
+    ...['1', '0h', '1.5d', '25d', 'daily'].map((BACKUP_EVERY): [Env, RegExp] => [
+      { BACKUP_EVERY },
+      /^BACKUP_EVERY must be a number of minutes, hours or days up to 24d, like 12h$/,
+    ]),
+    [{ BACKUP_EVERY: '1d', DATABASE_URL: 'postgres://a@b/c' }, /^BACKUP_EVERY is for SQLite; for Postgres, /],
+    [{ BACKUP_KEEP: '0' }, /^BACKUP_KEEP must be/],
+    [{ BACKUP_TO: 's3' }, /^BACKUP_TO is s3, so S3_ENDPOINT is required$/],
+  ]
+  for (const [env, message] of faults) t.throws(() => readConfig(env), { name: 'ConfigError', message })
+})

@@ -9,6 +9,8 @@ export const serviceFolder = new URL('dist/service/', root)
 const entryPoints = {
   main: 'src/main.ts',
   backup: 'src/commands/backup.ts',
+  'backup-process': 'src/backup/process.ts',
+  restore: 'src/commands/restore.ts',
   restored: 'src/commands/restored.ts',
   reseal: 'src/commands/reseal.ts',
 }

@@ -3,10 +3,9 @@
  * checks the copy. The folder is a DATA_DIR. The exit status is 0 only when the copy is complete and on disk.
  */
 import { join, resolve } from 'node:path'
+import { makeBackup } from '../backup/make.ts'
+import { sourceOf } from '../backup/source.ts'
 import { type Config, readConfig } from '../config/config.ts'
-import { copyDatabase, openCopy } from './backup/database.ts'
-import { copyExports } from './backup/exports.ts'
-import { makeFolder } from './backup/folder.ts'
 
 try {
   await run(process.argv.slice(2))
@@ -21,29 +20,12 @@ async function run([folder, ...others]: string[]): Promise<void> {
   const config = readConfig(process.env)
   if (!config.databaseUrl.startsWith('sqlite:')) throw new Error(postgresAdvice(config, folder))
   const path = resolve(folder)
-  const { rows, leftOut } = await makeFolder(path, (unfinished) => fill(config, unfinished))
+  const { rows, leftOut } = await makeBackup(sourceOf(config), path)
   for (const [id, reason] of leftOut) console.log(`left out: the export ${id}, ${reason}`)
   const counts = Object.entries(rows).map(([table, count]) => `${table} ${count}`)
   console.log(`${path}\n  checked  ${counts.join(', ')}\n  restore  DATA_DIR=${path} npm start (on a copy of it)`)
   if (config.s3) console.log(bucketAdvice(config.s3.bucket))
   console.log(secretAdvice(config))
-}
-
-/** Copies the database first: the files it refers to already exist. One that disappears later belongs to a deleted export. */
-async function fill({ databaseUrl, s3, exportsDir }: Config, folder: string) {
-  const from = databaseUrl.slice('sqlite:'.length)
-  const path = join(folder, 'bookmarks.db')
-  await copyDatabase(from, path)
-  const copy = openCopy(path, from)
-  try {
-    const leftOut = s3
-      ? new Map<string, string>()
-      : await copyExports(copy.listExports(), exportsDir, join(folder, 'exports'))
-    for (const id of leftOut.keys()) copy.removeExport(id)
-    return { rows: copy.check(), leftOut }
-  } finally {
-    copy.close()
-  }
 }
 
 /** How to back up what this command does not. It does not print DATABASE_URL, which may contain a password. */

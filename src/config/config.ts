@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { quotas } from '../../generated/limits.ts'
+import { backup } from './backup.ts'
 import { identityProvider } from './identity-provider.ts'
 import { logging } from './log.ts'
 import { secretKeys } from './secrets.ts'
@@ -19,6 +20,7 @@ export function readConfig(env: Env) {
   const publicUrl = publicOrigin(env, environment, `http://${host.includes(':') ? `[${host}]` : host}:${port}`)
   const dataDir = text(env, 'DATA_DIR', './data')
   const storedIn = databaseUrl(env, dataDir)
+  const bucket = s3(env)
   return Object.freeze({
     environment,
     host,
@@ -34,7 +36,8 @@ export function readConfig(env: Env) {
       waitMs: integer(env, 'START_TIMEOUT', 60, 0, 3600) * 1000,
     },
     exportsDir: text(env, 'EXPORTS_DIR', join(dataDir, 'exports')),
-    s3: s3(env),
+    s3: bucket,
+    backup: backup(env, { dataDir, databaseUrl: storedIn, s3: bucket }),
     secretKeys: secretKeys(env, environment),
     identityProvider: identityProvider(env, environment),
     developmentProviderPort: integer(env, 'DEV_IDP_PORT', 3001, 0, 65535),

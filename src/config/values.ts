@@ -29,6 +29,21 @@ export function integer(env: Env, name: string, fallback: number, min: number, m
   return number
 }
 
+const unitMs = { m: 60_000, h: 3_600_000, d: 86_400_000 }
+/** What a timer can wait. */
+const longestMs = 2 ** 31 - 1
+
+/** A whole number of minutes, hours or days: `30m`, `12h`, `1d`. Returns milliseconds. */
+export function duration(env: Env, name: string): number | undefined {
+  const value = optional(env, name)
+  if (value === undefined) return undefined
+  const [, count, unit] = /^([1-9]\d{0,4})([mhd])$/.exec(value) ?? []
+  const ms = Number(count) * unitMs[unit as keyof typeof unitMs]
+  if (!(ms <= longestMs))
+    throw new ConfigError(`${name} must be a number of minutes, hours or days up to 24d, like 12h`)
+  return ms
+}
+
 export function oneOf<T extends string>(env: Env, name: string, values: readonly T[], fallback: T): T {
   const value = text(env, name, fallback) as T
   if (!values.includes(value)) throw new ConfigError(`${name} must be one of: ${values.join(', ')}`)

@@ -43,7 +43,7 @@ export async function openSqlite(path: string): Promise<Database> {
 }
 
 /** A second process on the same file would not get the first one's pulses, so an operating-system lock keeps it out. */
-function lockDatabase(path: string): Sqlite.Database {
+export function lockDatabase(path: string): Sqlite.Database {
   try {
     mkdirSync(dirname(path), { recursive: true })
     const lock = new Sqlite(`${path}.lock`, { timeout: 0 })

@@ -13,12 +13,20 @@ export function attemptOf(objectKey: string): Attempt {
   return { id, fence: Number(fence) }
 }
 
-/** Whether the name is a key made by `objectKeyOf`: the store may also hold objects of others. */
+/** What a store of one kind of object calls them: it may also hold objects of others. */
+export interface KeyForm {
+  prefix: string
+  matches(name: string): boolean
+}
+
+export const exportObjects: KeyForm = { prefix: '', matches: isObjectKey }
+
+/** Whether the name is a key made by `objectKeyOf`. */
 export function isObjectKey(name: string): boolean {
   return /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}\.\d+$/.test(name)
 }
 
 /** Only the server makes keys; this check keeps a mistake there from reaching outside the store. */
-export function assertObjectKey(key: string): void {
-  if (!isObjectKey(key)) throw new TypeError(`${JSON.stringify(key)} is not an object key`)
+export function assertObjectKey(key: string, { matches } = exportObjects): void {
+  if (!matches(key)) throw new TypeError(`${JSON.stringify(key)} is not an object key`)
 }

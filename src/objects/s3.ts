@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { S3Error } from 'minio'
-import { assertObjectKey, isObjectKey } from './object-key.ts'
+import { assertObjectKey, exportObjects } from './object-key.ts'
 import { connectS3, faultOf } from './s3-check.ts'
 import { customerKeyHeaders, type S3Config } from './s3-client.ts'
 import { ObjectNotFoundError, type ObjectStore, ObjectStoreUnavailableError } from './store.ts'
@@ -9,12 +9,12 @@ import { ObjectNotFoundError, type ObjectStore, ObjectStoreUnavailableError } fr
 const partBytes = 8 * 1024 * 1024
 
 /** A bucket with SSE-C: the store keeps no key, so neither its disks nor its credentials reveal an export. */
-export async function openS3Store(config: S3Config): Promise<ObjectStore> {
+export async function openS3Store(config: S3Config, form = exportObjects): Promise<ObjectStore> {
   const { bucket, connect, close } = await connectS3(config)
   const client = connect()
   const store: ObjectStore = {
     async put(key, exportKey, content, signal) {
-      assertObjectKey(key)
+      assertObjectKey(key, form)
       return upload(key, exportKey, content, signal).catch(async (error) => {
         // If the response was lost, the store may have the whole object. If removing it fails, the sweep will.
         await store.remove(key).catch(() => {})
@@ -24,7 +24,7 @@ export async function openS3Store(config: S3Config): Promise<ObjectStore> {
     },
 
     async get(key, exportKey, range) {
-      assertObjectKey(key)
+      assertObjectKey(key, form)
       // The client's own `getObject` would put the customer key into the URL, and so into logs.
       const headers = { ...customerKeyHeaders(exportKey), ...(range && { range: `bytes=${range.start}-${range.end}` }) }
       const request = { method: 'GET', bucketName: bucket, objectName: key, headers }
@@ -38,7 +38,7 @@ export async function openS3Store(config: S3Config): Promise<ObjectStore> {
     },
 
     async remove(key) {
-      assertObjectKey(key)
+      assertObjectKey(key, form)
       for await (const upload of listUploads(key)) {
         if (upload.key !== key) continue
         await client.abortMultipartUpload(bucket, key, upload.uploadId).catch((error) => {
@@ -50,11 +50,11 @@ export async function openS3Store(config: S3Config): Promise<ObjectStore> {
 
     async *list() {
       for (let token: string | undefined = ''; token !== undefined; ) {
-        const page = await client.listObjectsV2Query(bucket, '', token, '', 1000, '')
-        for (const { name = '' } of page.objects) if (isObjectKey(name)) yield name
+        const page = await client.listObjectsV2Query(bucket, form.prefix, token, '', 1000, '')
+        for (const { name = '' } of page.objects) if (form.matches(name)) yield name
         token = page.isTruncated ? page.nextContinuationToken : undefined
       }
-      for await (const { key } of listUploads('')) if (isObjectKey(key)) yield key
+      for await (const { key } of listUploads(form.prefix)) if (form.matches(key)) yield key
     },
 
     async probe() {

@@ -1,6 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { Counter, collectDefaultMetrics, Gauge, type Registry } from 'prom-client'
 import packageJson from '../../package.json' with { type: 'json' }
+import type { Backups } from '../backup/schedule.ts'
 import type { Database } from '../db/database.ts'
 import { createExportCount } from '../exports/count.ts'
 import type { ExportWorker } from '../exports/worker.ts'
@@ -22,6 +23,7 @@ export interface GaugeParts {
   limits: { refusals(): Record<string, number> }
   exportWorker: Pick<ExportWorker, 'outcomes'>
   pulse: Pick<Pulse, 'isUp'>
+  backups: Pick<Backups, 'lastSuccess' | 'failures'> | undefined
   clock: () => number
   log: FastifyBaseLogger
 }
@@ -107,7 +109,30 @@ export function exposeGauges(parts: GaugeParts): Registry {
     "How far this machine's clock is ahead of the database's",
     () => health.clockDriftMs() / 1000,
   )
+  exposeBackups(parts, registers)
   gauges('ebs_build_info', 'The running version', 'version', () => ({ [packageJson.version]: 1 }))
   collectDefaultMetrics({ register: metrics.registry })
   return metrics.registry
+}
+
+/** Only where backups are scheduled, so that an alert on their age means something. */
+function exposeBackups({ backups }: Pick<GaugeParts, 'backups'>, registers: Registry[]): void {
+  if (!backups) return
+  new Gauge({
+    name: 'ebs_backup_last_success_seconds',
+    help: 'The moment of the newest complete backup (Unix time); 0 if there is none',
+    registers,
+    collect() {
+      this.set(backups.lastSuccess() / 1000)
+    },
+  })
+  new Counter({
+    name: 'ebs_backup_failures_total',
+    help: 'Scheduled backups that failed in this process',
+    registers,
+    collect() {
+      this.reset()
+      this.inc(backups.failures())
+    },
+  })
 }

@@ -1,6 +1,6 @@
 /** The bundle of `npm run build`, away from the repository, with the driver of SQLite as its only package. */
 import { randomUUID } from 'node:crypto'
-import { cp } from 'node:fs/promises'
+import { cp, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import t from 'tap'
@@ -9,42 +9,48 @@ import { openBrowser } from '../support/browser.ts'
 import { change as makeChange } from '../support/changes.ts'
 import { relyingParty, startMock } from '../support/relying-party.ts'
 import { folder, startService } from '../support/service.ts'
+import { until } from '../support/until.ts'
 
 const packages = fileURLToPath(new URL('../../node_modules/', import.meta.url))
 const driver = 'better-sqlite3'
 
-t.test('The bundle starts without the repository, signs in, takes a push and serves the documents', async (t) => {
-  const cwd = await folder(t)
-  await buildService(pathToFileURL(`${cwd}/`))
-  await cp(join(packages, driver), join(cwd, 'node_modules', driver), {
-    recursive: true,
-    filter: (path) => !/\/(deps|src)$/.test(path),
-  })
-  const { issuer } = await startMock(t)
-  const settings = {
-    // The cache that all tests share would keep each of these bundles.
-    NODE_COMPILE_CACHE: '',
-    OIDC_ISSUER: issuer,
-    OIDC_CLIENT_ID: relyingParty.clientId,
-    OIDC_CLIENT_SECRET: relyingParty.clientSecret,
-  }
-  const service = await startService(t, join(cwd, 'data'), settings, { cwd, entry: join(cwd, 'main.mjs') })
-  const health = await service.call('GET', '/api/v1/health')
-  t.match(health.body, { status: 'healthy' })
+t.test(
+  'The bundle starts without the repository, signs in, takes a push, makes a backup and serves the documents',
+  async (t) => {
+    const cwd = await folder(t)
+    await buildService(pathToFileURL(`${cwd}/`))
+    await cp(join(packages, driver), join(cwd, 'node_modules', driver), {
+      recursive: true,
+      filter: (path) => !/\/(deps|src)$/.test(path),
+    })
+    const { issuer } = await startMock(t)
+    const settings = {
+      // The cache that all tests share would keep each of these bundles.
+      NODE_COMPILE_CACHE: '',
+      OIDC_ISSUER: issuer,
+      OIDC_CLIENT_ID: relyingParty.clientId,
+      OIDC_CLIENT_SECRET: relyingParty.clientSecret,
+      BACKUP_EVERY: '1d',
+    }
+    const service = await startService(t, join(cwd, 'data'), settings, { cwd, entry: join(cwd, 'main.mjs') })
+    const health = await service.call('GET', '/api/v1/health')
+    t.match(health.body, { status: 'healthy' })
 
-  const browser = openBrowser(service.call)
-  await browser.signIn('Ada')
-  const change = makeChange({ entity_id: randomUUID() })
-  const pushed = await browser.call('POST', '/api/v1/sync/push', { body: { changes: [change] } })
-  t.match(pushed.body, { accepted: 1 })
-  const pulled = await browser.call('POST', '/api/v1/sync/pull')
-  t.match(pulled.body, { changes: [{ entity_id: change.entity_id, encrypted_data: change.encrypted_data }] })
+    const browser = openBrowser(service.call)
+    await browser.signIn('Ada')
+    const change = makeChange({ entity_id: randomUUID() })
+    const pushed = await browser.call('POST', '/api/v1/sync/push', { body: { changes: [change] } })
+    t.match(pushed.body, { accepted: 1 })
+    const pulled = await browser.call('POST', '/api/v1/sync/pull')
+    t.match(pulled.body, { changes: [{ entity_id: change.entity_id, encrypted_data: change.encrypted_data }] })
 
-  const pages = await Promise.all(['/docs/', '/openapi.yaml'].map((path) => fetch(service.origin + path)))
-  t.same(
-    pages.map(({ status }) => status),
-    [200, 200],
-  )
-  t.same(await service.kill('SIGTERM'), { code: 0, signal: null })
-  t.equal(service.stderr(), '')
-})
+    const pages = await Promise.all(['/docs/', '/openapi.yaml'].map((path) => fetch(service.origin + path)))
+    t.same(
+      pages.map(({ status }) => status),
+      [200, 200],
+    )
+    await until(async () => (await readdir(join(cwd, 'data/backups'))).some((name) => name.endsWith('Z')))
+    t.same(await service.kill('SIGTERM'), { code: 0, signal: null })
+    t.equal(service.stderr(), '')
+  },
+)

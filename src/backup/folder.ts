@@ -22,10 +22,10 @@ export async function makeFolder<T>(path: string, fill: (unfinished: string) => 
   }
   try {
     const result = await fill(unfinished)
-    for (const name of await readdir(unfinished, { recursive: true })) await sync(join(unfinished, name))
-    await sync(unfinished)
+    for (const name of await readdir(unfinished, { recursive: true })) await syncPath(join(unfinished, name))
+    await syncPath(unfinished)
     await rename(unfinished, path)
-    await sync(dirname(path))
+    await syncPath(dirname(path))
     return result
   } catch (error) {
     await rm(unfinished, { recursive: true, force: true })
@@ -34,7 +34,7 @@ export async function makeFolder<T>(path: string, fill: (unfinished: string) => 
 }
 
 /** Syncs a file or a folder. Without a sync of its folder, a power failure could undo a rename. */
-async function sync(path: string): Promise<void> {
+export async function syncPath(path: string): Promise<void> {
   await using opened = await open(path)
   await opened.sync()
 }

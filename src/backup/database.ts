@@ -1,6 +1,6 @@
 import Sqlite from 'better-sqlite3'
-import { ConfigError } from '../../config/values.ts'
-import { migrationsWith } from '../../db/migrations/index.ts'
+import { ConfigError } from '../config/values.ts'
+import { migrationsWith } from '../db/migrations/index.ts'
 
 /** Enough to be fast, few enough to handle a signal in between. */
 const pagesAtOnce = 1000
@@ -9,24 +9,24 @@ const pagesAtOnce = 1000
  * Copies the database as it is at one moment, while the service keeps writing. The read transaction preserves that moment:
  * without it, each write of the service would restart the copy. Meanwhile the write-ahead log cannot shrink.
  */
-export async function copyDatabase(from: string, to: string): Promise<void> {
-  const source = openSource(from)
+export async function copyDatabase(from: string, to: string, subject = `DATABASE_URL: ${from}`): Promise<void> {
+  const source = openSource(from, subject)
   try {
     source.exec('begin')
     source.prepare('select 1 from sqlite_schema').get()
     await source.backup(to, { progress: () => pagesAtOnce })
   } catch (error) {
-    throw explained(error, from)
+    throw explained(error, subject)
   } finally {
     source.close()
   }
 }
 
-function openSource(path: string): Sqlite.Database {
+function openSource(path: string, subject: string): Sqlite.Database {
   try {
     return new Sqlite(path, { readonly: true, fileMustExist: true })
   } catch (error) {
-    throw new ConfigError(`DATABASE_URL: ${path} cannot be opened (${(error as Error).message})`)
+    throw new ConfigError(`${subject} cannot be opened (${(error as Error).message})`)
   }
 }
 
@@ -37,8 +37,10 @@ export interface StoredExport {
   size_bytes: number
 }
 
-/** A copy of the database `from` that nobody else uses. */
+/** A copy of a database that nobody else uses. */
 export interface Copy {
+  /** Whether the first start on it begins a new epoch: a version before there were epochs cannot be told to. */
+  beginsEpoch: boolean
   listExports(): StoredExport[]
   removeExport(id: string): void
   /** Throws unless it is intact and this version can start on it. Returns the number of rows of each table. */
@@ -46,23 +48,24 @@ export interface Copy {
   close(): void
 }
 
-export function openCopy(path: string, from: string): Copy {
+export function openCopy(path: string, subject: string): Copy {
   const copy = new Sqlite(path, { fileMustExist: true })
   const explaining = <T>(read: () => T): T => {
     try {
       return read()
     } catch (error) {
-      throw explained(error, from)
+      throw explained(error, subject)
     }
   }
-  explaining(() => {
-    checkVersion(copy, from)
-    if (copy.prepare("select 1 from sqlite_schema where name = 'epoch'").get())
-      copy.exec('update epoch set restored = 1')
-    // So that it is one file, without a log. The service turns WAL on again when it starts.
-    copy.pragma('journal_mode = DELETE')
+  const beginsEpoch = explaining(() => {
+    checkVersion(copy, subject)
+    const hasEpoch = copy.prepare("select 1 from sqlite_schema where name = 'epoch'").get() !== undefined
+    if (hasEpoch) copy.exec('update epoch set restored = 1')
+    becomeOneFile(copy)
+    return hasEpoch
   })
   return {
+    beginsEpoch,
     listExports: () =>
       explaining(() =>
         copy
@@ -72,30 +75,35 @@ export function openCopy(path: string, from: string): Copy {
     removeExport(id) {
       copy.prepare('delete from exports where id = ?').run(id)
     },
-    check: () => explaining(() => checkWhole(copy, from)),
+    check: () => explaining(() => checkWhole(copy, subject)),
     close: () => copy.close(),
   }
 }
 
-function checkVersion(copy: Sqlite.Database, from: string): void {
+/** Without a log. The service turns WAL on again when it starts. */
+export function becomeOneFile(sqlite: Sqlite.Database): void {
+  sqlite.pragma('journal_mode = DELETE')
+}
+
+function checkVersion(copy: Sqlite.Database, subject: string): void {
   const ours = copy.prepare("select 1 from sqlite_schema where name = 'kysely_migration'").get()
-  if (!ours) throw new ConfigError(`DATABASE_URL: ${from} is no database of this service`)
+  if (!ours) throw new ConfigError(`${subject} is no database of this service`)
   const known = Object.keys(migrationsWith('text'))
   const names = copy.prepare<[], string>('select name from kysely_migration').pluck().all()
   const newer = names.filter((name) => !known.includes(name))
   if (newer.length > 0) {
     throw new ConfigError(
-      `DATABASE_URL: ${from} was made by a newer version (${newer.join(', ')}); take the command from that one`,
+      `${subject} was made by a newer version (${newer.join(', ')}); take the command from that one`,
     )
   }
 }
 
-function checkWhole(copy: Sqlite.Database, from: string): Record<string, number> {
+function checkWhole(copy: Sqlite.Database, subject: string): Record<string, number> {
   const fault = String(copy.pragma('integrity_check(1)', { simple: true }))
-  if (fault !== 'ok') throw new ConfigError(`DATABASE_URL: ${from} is damaged (${fault.replaceAll(/\s+/g, ' ')})`)
+  if (fault !== 'ok') throw new ConfigError(`${subject} is damaged (${fault.replaceAll(/\s+/g, ' ')})`)
   const [orphan] = copy.pragma('foreign_key_check') as { table: string; parent: string }[]
   if (orphan) {
-    throw new ConfigError(`DATABASE_URL: ${from} is damaged (${orphan.table} refers to ${orphan.parent} that are gone)`)
+    throw new ConfigError(`${subject} is damaged (${orphan.table} refers to ${orphan.parent} that are gone)`)
   }
   const tables = copy.prepare<[], string>(
     `select name from sqlite_schema where type = 'table' and name not like 'sqlite!_%' escape '!'
@@ -110,8 +118,8 @@ function checkWhole(copy: Sqlite.Database, from: string): Record<string, number>
   )
 }
 
-function explained(error: unknown, from: string): unknown {
+function explained(error: unknown, subject: string): unknown {
   if (!(error instanceof Sqlite.SqliteError)) return error
   const isDamaged = /^SQLITE_(NOTADB|CORRUPT)/.test(error.code)
-  return new ConfigError(`DATABASE_URL: ${from} ${isDamaged ? 'is damaged' : 'cannot be copied'} (${error.message})`)
+  return new ConfigError(`${subject} ${isDamaged ? 'is damaged' : 'cannot be copied'} (${error.message})`)
 }

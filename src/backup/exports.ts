@@ -1,18 +1,22 @@
 import { constants, copyFile, mkdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { ConfigError } from '../../config/values.ts'
-import { assertObjectKey } from '../../objects/object-key.ts'
+import { ConfigError } from '../config/values.ts'
+import { assertObjectKey } from '../objects/object-key.ts'
 import type { StoredExport } from './database.ts'
 
 /** Copies the files of the exports. Returns those that do not match the database, each with the reason. */
-export async function copyExports(exports: StoredExport[], from: string, to: string): Promise<Map<string, string>> {
+export async function copyExports(
+  exports: StoredExport[],
+  from: string,
+  to: string,
+): Promise<[id: string, reason: string][]> {
   await mkdir(to)
-  const leftOut = new Map<string, string>()
+  const leftOut: [id: string, reason: string][] = []
   if (exports.length === 0) return leftOut
   await checkFolder(from)
   for (const stored of exports) {
     const fault = await copyExport(stored, from, to)
-    if (fault) leftOut.set(stored.id, fault)
+    if (fault) leftOut.push([stored.id, fault])
   }
   return leftOut
 }

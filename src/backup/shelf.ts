@@ -1,0 +1,59 @@
+import { mkdir, readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { ConfigError } from '../config/values.ts'
+import { isUnfinished, momentOf } from './names.ts'
+
+/** Where complete backups are kept. */
+export interface Shelf {
+  /** The names of the backups, oldest first. */
+  list(): Promise<string[]>
+  /** Makes a backup of this name. It is listed once it is complete. An abort leaves none. */
+  add(name: string, signal: AbortSignal): Promise<{ leftOut: number }>
+  remove(name: string): Promise<void>
+}
+
+type Make = (path: string, signal: AbortSignal) => Promise<{ leftOut: unknown[] }>
+
+/** Each backup is a folder in this one. */
+export function folderShelf(dir: string, make: Make): Shelf {
+  return {
+    list: () => listBackups(dir),
+    async add(name, signal) {
+      await prepare(dir)
+      try {
+        const { leftOut } = await make(join(dir, name), signal)
+        return { leftOut: leftOut.length }
+      } finally {
+        await removeUnfinished(dir)
+      }
+    },
+    remove: (name) => rm(join(dir, name), { recursive: true, force: true }),
+  }
+}
+
+/** The names of the complete backups in a folder, oldest first. */
+export async function listBackups(dir: string): Promise<string[]> {
+  return (await namesIn(dir)).filter((name) => momentOf(name) !== undefined).sort()
+}
+
+async function namesIn(dir: string): Promise<string[]> {
+  return readdir(dir).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return []
+    throw new ConfigError(`BACKUP_TO: ${dir} cannot be read (${error.message})`)
+  })
+}
+
+async function prepare(dir: string): Promise<void> {
+  try {
+    await mkdir(dir, { recursive: true, mode: 0o700 })
+  } catch (error) {
+    throw new ConfigError(`BACKUP_TO: ${dir} cannot be written (${(error as Error).message})`)
+  }
+  // What a killed process left would otherwise fill the disk.
+  await removeUnfinished(dir)
+}
+
+async function removeUnfinished(dir: string): Promise<void> {
+  for (const name of (await namesIn(dir)).filter(isUnfinished))
+    await rm(join(dir, name), { recursive: true, force: true })
+}

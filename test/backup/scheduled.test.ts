@@ -1,0 +1,92 @@
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { openAdmin } from '../support/admin.ts'
+import { buildApp } from '../support/app.ts'
+import { change, pullAll } from '../support/changes.ts'
+import { runCommand } from '../support/command.ts'
+import { sharedMinio } from '../support/minio.ts'
+import { openClient } from '../support/s3-store.ts'
+import { folder } from '../support/service.ts'
+import { until } from '../support/until.ts'
+
+/** A folder of data with one change. */
+async function seed(t: Test, env: Record<string, string> = {}) {
+  const dataDir = await folder(t)
+  const { user, close } = await buildApp(t, env, { dataDir })
+  const ada = await user('ada')
+  await ada.call('POST', '/api/v1/sync/push', { body: { changes: [change({ entity_id: 'saved' })] } })
+  await close()
+  return { dataDir, ada }
+}
+
+function find(log: string[], msg: string): object | undefined {
+  return log.map((line) => JSON.parse(line)).find((line) => line.msg === msg)
+}
+
+t.test(
+  'BACKUP_EVERY makes backups in a folder; an unfinished one is none, and a failure is counted and logged',
+  async (t) => {
+    const { dataDir, ada } = await seed(t)
+    const dir = join(await folder(t), 'backups')
+    const unfinished = join(dir, '2026-01-01T00-00-00-000Z.unfinished-abc')
+    await mkdir(join(dir, 'of somebody else'), { recursive: true })
+    await mkdir(unfinished)
+    await writeFile(join(unfinished, 'bookmarks.db'), 'half')
+    const started = Date.now() / 1000
+    const app = await buildApp(t, { BACKUP_EVERY: '1h', BACKUP_KEEP: '1', BACKUP_TO: dir }, { dataDir })
+    const { scrapeUntil } = openAdmin(t, app)
+    const metrics = await scrapeUntil((metrics) => Number(metrics.value('ebs_backup_last_success_seconds')) > 0)
+    t.ok(Number(metrics.value('ebs_backup_last_success_seconds')) >= Math.floor(started))
+    t.equal(metrics.value('ebs_backup_failures_total'), 0)
+    const [name = '', ...others] = (await readdir(dir)).sort()
+    t.match(name, /^\d{4}-\d\d-\d\dT[\d-]+Z$/)
+    t.same(others, ['of somebody else'], 'what a killed process left is removed, and nothing else')
+    t.match(find(app.log, 'made a backup'), { level: 30, backup: name })
+    await app.close()
+
+    const restored = await buildApp(t, {}, { dataDir: join(dir, name) })
+    t.match((await pullAll(restored.as(ada))).changes, [{ entity_id: 'saved' }])
+    await restored.close()
+
+    await rm(dir, { recursive: true })
+    await writeFile(dir, 'a file is in the way')
+    const failing = await buildApp(t, { BACKUP_EVERY: '1h', BACKUP_TO: dir }, { dataDir })
+    const { scrapeUntil: scrapeFailing } = openAdmin(t, failing)
+    const failed = await scrapeFailing((metrics) => Number(metrics.value('ebs_backup_failures_total')) === 1)
+    t.equal(failed.value('ebs_backup_last_success_seconds'), 0)
+    t.match(find(failing.log, 'a backup failed'), { level: 50, err: { message: /^BACKUP_TO: / } })
+    t.equal((await failing.call('GET', '/api/v1/health')).status, 200)
+  },
+)
+
+t.test('BACKUP_TO=s3 sends them to the bucket, which cannot read them; npm run restore fetches one', async (t) => {
+  const minio = await sharedMinio(t)
+  if (typeof minio === 'string') return t.plan(0, minio)
+  const [own, other] = [Buffer.alloc(32, 1).toString('base64'), Buffer.alloc(32, 2).toString('base64')]
+  const { dataDir, ada } = await seed(t, { SECRET_KEY: own })
+  const store = await minio.createBucket()
+  const env = { ...store, BACKUP_EVERY: '1d', BACKUP_TO: 's3', BACKUP_KEEP: '1' }
+  const client = await openClient(store)
+  const list = async () => {
+    const { objects } = await client.listObjectsV2Query(store.S3_BUCKET, '', '', '', 1000, '')
+    return objects.map(({ name = '' }) => name)
+  }
+  await client.putObject(store.S3_BUCKET, 'backups/2026-01-01T00-00-00-000Z.db', 'an old one')
+  const app = await buildApp(t, { ...env, SECRET_KEY: own }, { dataDir })
+  const { scrapeUntil } = openAdmin(t, app)
+  await scrapeUntil((metrics) => Number(metrics.value('ebs_backup_last_success_seconds')) > 1_780_000_000)
+  await until(async () => (await list()).length === 1)
+  const [name = ''] = await list()
+  t.match(name, /^backups\/\d{4}-.*Z\.db$/)
+  await t.rejects(client.getObject(store.S3_BUCKET, name), 'the store has no key')
+  t.same(await readdir(join(dataDir, 'backups')), [], 'nothing stays on the disk')
+  await app.close()
+
+  const empty = await folder(t)
+  const restore = (SECRET_KEY: string) => runCommand(t, 'restore', ['latest'], { ...env, DATA_DIR: empty, SECRET_KEY })
+  t.match(await restore(other), { code: 1, stderr: /^SECRET_KEY: none of its keys opens the backup 2/ })
+  t.match(await restore(`${other},${own}`), { code: 0, stderr: '' })
+  const restored = await buildApp(t, { SECRET_KEY: own }, { dataDir: empty })
+  t.match((await pullAll(restored.as(ada))).changes, [{ entity_id: 'saved' }])
+})

@@ -1,0 +1,141 @@
+import { existsSync } from 'node:fs'
+import { cp, open, readdir, readFile, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { buildApp, type TestUser } from '../support/app.ts'
+import { change, pullAll } from '../support/changes.ts'
+import { runCommand, startCommand } from '../support/command.ts'
+import { depth, isDeep } from '../support/depth.ts'
+import { createdExport } from '../support/exports.ts'
+import { folder } from '../support/service.ts'
+
+const seeded = await seed(t)
+
+async function push(user: TestUser, entity_id: string): Promise<void> {
+  const { status } = await user.call('POST', '/api/v1/sync/push', { body: { changes: [change({ entity_id })] } })
+  if (status !== 200) throw new Error(`the push got ${status}`)
+}
+
+async function pull(user: TestUser) {
+  const { changes } = await pullAll(user)
+  const { epoch } = (await user.call('GET', '/api/v1/sync/status')).body
+  return { ids: changes.map(({ entity_id }) => entity_id), epoch: epoch as string }
+}
+
+/** A backup, and the data of the service after it went on for a while. */
+async function seed(t: Test) {
+  const dataDir = await folder(t)
+  const backup = join(await folder(t), 'backup')
+  const { user, close } = await buildApp(t, {}, { dataDir })
+  const ada = await user('ada')
+  await push(ada, 'kept')
+  const exported = await createdExport(ada)
+  const { code, stderr } = await runCommand(t, 'backup', [backup], { DATA_DIR: dataDir })
+  if (code !== 0) throw new Error(stderr)
+  await push(ada, 'lost')
+  const { epoch } = await pull(ada)
+  await close()
+  return { dataDir, backup, ada, epoch, exported }
+}
+
+async function copyOf(t: Test, path: string): Promise<string> {
+  const copy = await folder(t)
+  await cp(path, copy, { recursive: true })
+  return copy
+}
+
+t.test(
+  'A backup takes the place of the database, with its exports and a new epoch; what was there is kept',
+  async (t) => {
+    const { backup, ada, epoch, exported } = seeded
+    const dataDir = await copyOf(t, seeded.dataDir)
+    await rm(join(dataDir, 'exports', `${exported.id}.1`))
+    const before = await readdir(backup, { recursive: true })
+    const { code, stdout, stderr } = await runCommand(t, 'restore', [backup], { DATA_DIR: dataDir })
+    t.same([code, stderr], [0, ''])
+    t.match(stdout, `${dataDir}/bookmarks.db is now ${backup}\n  checked  ciphertexts 1, `)
+    t.same(await readdir(backup, { recursive: true }), before, 'nothing is written to the backup')
+
+    const restored = await buildApp(t, {}, { dataDir })
+    const found = await pull(restored.as(ada))
+    t.same(found.ids, ['kept'])
+    t.not(found.epoch, epoch)
+    t.match(stdout, `epoch    ${found.epoch}:`)
+    t.equal((await restored.as(ada).call('GET', `/api/v1/exports/${exported.id}`)).status, 200)
+    await restored.close()
+
+    const [, kept = ''] = /before {3}(\S+)/.exec(stdout) ?? []
+    const old = await folder(t)
+    await cp(kept, join(old, 'bookmarks.db'))
+    await cp(join(dataDir, 'secret.key'), join(old, 'secret.key'))
+    const app = await buildApp(t, {}, { dataDir: old })
+    t.same(await pull(app.as(ada)), { ids: ['kept', 'lost'], epoch }, 'the old file is the whole database')
+    t.same(
+      (await readdir(dataDir)).filter((name) => name.includes('restoring')),
+      [],
+      'nothing else is left',
+    )
+  },
+)
+
+/** As a disk may. */
+async function damage(path: string): Promise<void> {
+  await using file = await open(path, 'r+')
+  const { size } = await file.stat()
+  await file.write(Buffer.alloc(64, 0xa5), 0, 64, Math.floor(size / 4096 / 2) * 4096)
+}
+
+t.test('What cannot be restored: one line that says why, exit 1, and the database stays as it is', async (t) => {
+  const { backup } = seeded
+  const dataDir = await copyOf(t, seeded.dataDir)
+  const damaged = await copyOf(t, backup)
+  await damage(join(damaged, 'bookmarks.db'))
+  const otherKey = { SECRET_KEY: Buffer.alloc(32, 7).toString('base64') }
+  const faults: [what: string, args: string[], env: Record<string, string>, line: RegExp][] = [
+    ['a damaged backup', [damaged], {}, /^\S+ is damaged \(/],
+    [
+      'another key',
+      [backup],
+      otherKey,
+      /^SECRET_KEY: of 2 sealed values in \S+, 2 open under none of its keys; append/,
+    ],
+  ]
+  const more: typeof faults = [
+    ['no backup', [], {}, /^Usage: npm run restore -- BACKUP/],
+    ['a folder that is none', [join(dataDir, 'exports')], {}, /^\S+exports cannot be opened/],
+    ['no scheduled backup', ['latest'], {}, /^BACKUP_TO: there is no backup/],
+    ['no key', [backup], { DATA_DIR: join(dataDir, 'new') }, /^SECRET_KEY is required here/],
+    ['Postgres', [backup], { DATABASE_URL: 'postgres://a:hidden@127.0.0.1:1/b' }, /^DATABASE_URL: Postgres is/],
+  ]
+  if (isDeep) faults.push(...more)
+  const before = await readFile(join(dataDir, 'bookmarks.db'))
+  const seen: Record<string, unknown> = {}
+  for (const [what, args, env] of faults)
+    seen[what] = await runCommand(t, 'restore', args, { DATA_DIR: dataDir, ...env })
+  t.match(seen, Object.fromEntries(faults.map(([what, , , stderr]) => [what, { code: 1, stdout: /^$/, stderr }])))
+  t.notMatch(JSON.stringify(seen), /hidden/)
+  t.ok(before.equals(await readFile(join(dataDir, 'bookmarks.db'))))
+  t.notOk((await readdir(dataDir)).some((name) => /restoring-|before-/.test(name)))
+})
+
+t.test('It refuses while the service runs', async (t) => {
+  const dataDir = await copyOf(t, seeded.dataDir)
+  const { as } = await buildApp(t, {}, { dataDir })
+  const { code, stderr } = await runCommand(t, 'restore', [seeded.backup], { DATA_DIR: dataDir })
+  t.same([code, stderr], [1, `DATABASE_URL: ${dataDir}/bookmarks.db is in use by another process\n`])
+  t.same((await pull(as(seeded.ada))).ids, ['kept', 'lost'])
+})
+
+t.test('Killed at any moment, it leaves the whole database of before, or the whole backup', async (t) => {
+  for (let round = 0; round < depth(0, 12); round += 1) {
+    const dataDir = await copyOf(t, seeded.dataDir)
+    const command = startCommand(t, 'restore', [seeded.backup], { DATA_DIR: dataDir })
+    setTimeout(() => command.kill('SIGKILL'), 150 + 60 * round)
+    await command.result
+    t.ok(existsSync(join(dataDir, 'bookmarks.db')))
+    const app = await buildApp(t, {}, { dataDir })
+    const { ids } = await pull(app.as(seeded.ada))
+    t.ok(['kept', 'kept,lost'].includes(ids.join()), ids.join())
+    await app.close()
+  }
+})
