@@ -22,7 +22,6 @@ import { registerResponseHeaders } from './http/response-headers.ts'
 import { closeStalledConnections } from './http/stalls.ts'
 import { validatorCompiler } from './http/validation.ts'
 import { registerWebApp } from './http/web-app.ts'
-import type { Health } from './operating/health.ts'
 import { accountOperations } from './operations/account.ts'
 import { authOperations } from './operations/auth.ts'
 import { bookmarkOperations } from './operations/bookmarks.ts'
@@ -61,7 +60,7 @@ export async function createApp(context: Context): Promise<FastifyInstance> {
     preClose: (done) => void hub.close().then(() => app.websocketServer.close(() => done())),
   })
   app.addHook('preClose', async () => closeConnectionsAsTheyIdle(app.server))
-  endConnectionsWhileDraining(app.server, context.health)
+  endConnectionsOnceClosed(app.server)
   limitConnections(app.server, log)
   closeStalledConnections(app.server)
   registerErrors(app, context)
@@ -96,9 +95,9 @@ function closeConnectionsAsTheyIdle(server: Server): void {
   server.once('close', () => clearInterval(timer))
 }
 
-/** So that no proxy sends a request over a kept connection at the moment in which the port closes. */
-function endConnectionsWhileDraining(server: Server, health: Pick<Health, 'isDraining'>): void {
+/** So that no proxy keeps a connection that is about to be closed. */
+function endConnectionsOnceClosed(server: Server): void {
   server.on('request', (_request, response) => {
-    if (health.isDraining()) response.shouldKeepAlive = false
+    if (!server.listening) response.shouldKeepAlive = false
   })
 }

@@ -7,8 +7,11 @@ import { type Config, readConfig } from './config/config.ts'
 import { ConfigError } from './config/values.ts'
 import { openContext } from './context.ts'
 import { createAdminApp } from './http/admin.ts'
+import { refuseConnections } from './http/connections.ts'
 import { isReadByPeople, printFault } from './printed.ts'
 
+/** A proxy that drains sends at most one more request over each connection that it has kept, and learns from the response. */
+const lastRequestsMs = 1_000
 /** Time for requests in flight. Slower clients are cut off, so that there is still time to release leases. */
 const finishWithinMs = 5_000
 /** After this long the process exits, whatever is left. */
@@ -40,7 +43,10 @@ async function serve(): Promise<void> {
     stopping = true
     context.health.drain()
     log.info({ signal, seconds: config.drainSeconds }, 'draining')
-    await sleep(config.drainSeconds * 1000, undefined, { signal: drained.signal }).catch(() => {})
+    const pause = (ms: number) => sleep(ms, undefined, { signal: drained.signal }).catch(() => {})
+    await pause(config.drainSeconds * 1000)
+    refuseConnections(app.server)
+    if (config.drainSeconds > 0) await pause(lastRequestsMs)
     log.info('stopping')
     setTimeout(() => app.server.closeAllConnections(), finishWithinMs).unref()
     setTimeout(() => process.exit(1), stopWithinMs).unref()

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import type { Server } from 'node:net'
+import { Server } from 'node:net'
 import type { FastifyBaseLogger } from 'fastify'
 import { createRefusal } from './pressure.ts'
 
@@ -15,6 +15,14 @@ export function limitConnections(server: Server, log: FastifyBaseLogger): void {
   if (descriptors === undefined) return
   server.maxConnections = Math.max(16, descriptors - reserved)
   server.on('drop', createRefusal(log, `more than ${server.maxConnections} connections: refusing some`))
+}
+
+/**
+ * Refuses new connections, which a proxy then makes to another instance, and serves the open ones: those of HTTP end with
+ * their next response. Closing them while they are idle, as the server of HTTP does, would meet a request on its way.
+ */
+export function refuseConnections(server: Server): void {
+  Server.prototype.close.call(server)
 }
 
 /** Undefined where there is no limit, or no such file. */

@@ -40,27 +40,24 @@ t.test('SIGTERM with open sockets, running pushes and a running export', async (
   t.match(row, { attempts: 1, fence: 2 }, 'the job was given back: the next start finishes it in its first attempt')
 })
 
-t.test(
-  'While it drains it serves, but says that it is not ready and ends connections; a second signal ends that',
-  async (t) => {
-    const dataDir = await folder(t)
-    const [ada] = (await signInBefore(t, dataDir, ['ada'])) as [TestUser]
-    const service = await startService(t, dataDir, { DRAIN_SECONDS: '3600' })
-    const user = service.as(ada)
-    t.equal((await service.call('GET', '/api/v1/health')).headers.connection, 'keep-alive')
-    const exited = service.kill('SIGTERM')
-    await until(async () => (await fetch(`${service.origin}/readyz`)).status === 503)
-    const { status, body, headers } = await user.call('POST', '/api/v1/sync/push', {
-      body: { changes: [change({ entity_id: 'late' })] },
-    })
-    t.match([status, body, headers.connection], [200, { accepted: 1 }, 'close'])
-    const device = await openDevice(t, service.origin, user)
-    t.notOk(service.stdout().includes('"stopping"'))
-    service.kill('SIGTERM')
-    t.same(await exited, { code: 0, signal: null })
-    t.equal(await device.closeCode, 1001)
-  },
-)
+t.test('While it drains it serves as ever, but says that it is not ready; a second signal ends that', async (t) => {
+  const dataDir = await folder(t)
+  const [ada] = (await signInBefore(t, dataDir, ['ada'])) as [TestUser]
+  const service = await startService(t, dataDir, { DRAIN_SECONDS: '3600' })
+  const user = service.as(ada)
+  t.equal((await service.call('GET', '/api/v1/health')).headers.connection, 'keep-alive')
+  const exited = service.kill('SIGTERM')
+  await until(async () => (await fetch(`${service.origin}/readyz`)).status === 503)
+  const { status, body, headers } = await user.call('POST', '/api/v1/sync/push', {
+    body: { changes: [change({ entity_id: 'late' })] },
+  })
+  t.match([status, body, headers.connection], [200, { accepted: 1 }, 'keep-alive'])
+  const device = await openDevice(t, service.origin, user)
+  t.notOk(service.stdout().includes('"stopping"'))
+  service.kill('SIGTERM')
+  t.same(await exited, { code: 0, signal: null })
+  t.equal(await device.closeCode, 1001)
+})
 
 const noUploads = '<ListMultipartUploadsResult><IsTruncated>false</IsTruncated></ListMultipartUploadsResult>'
 

@@ -14,7 +14,7 @@ import { findProgram } from './programs.ts'
 import { folder } from './service.ts'
 
 /** The proxies of deploy/, with their files as they are, apart from the address, the certificate and the instances. */
-export interface Proxy {
+export interface RunningProxy {
   origin: string
   /** The certificate of the origin. */
   ca: Buffer
@@ -26,7 +26,7 @@ const nginxFile = new URL('../../deploy/nginx/bookmarks.conf', import.meta.url)
 const caddyFile = fileURLToPath(new URL('../../deploy/caddy/Caddyfile', import.meta.url))
 
 /** Undefined if there is no nginx. The instances are hosts and ports. */
-export async function startNginx(t: Test, instances: string[]): Promise<Proxy | undefined> {
+export async function startNginx(t: Test, instances: string[]): Promise<RunningProxy | undefined> {
   const program = await findProgram('nginx')
   if (!program) return undefined
   const [dir, port] = [await folder(t), await freePort()]
@@ -50,7 +50,7 @@ export async function startNginx(t: Test, instances: string[]): Promise<Proxy | 
 }
 
 /** Undefined if there is no Caddy. It makes its own certificate. */
-export async function startCaddy(t: Test, instances: string[]): Promise<Proxy | undefined> {
+export async function startCaddy(t: Test, instances: string[]): Promise<RunningProxy | undefined> {
   const program = await findProgram('caddy')
   if (!program) return undefined
   const [dir, port] = [await folder(t), await freePort()]
@@ -88,7 +88,7 @@ async function runProxy(t: Test, command: [string, ...string[]], port: number, e
   t.teardown(() => server.stop())
 }
 
-async function proxyAt(t: Test, port: number, caFile: string): Promise<Proxy> {
+async function proxyAt(t: Test, port: number, caFile: string): Promise<RunningProxy> {
   const ca = await readFile(caFile)
   // Over HTTP/2 this client loses a response that comes before its request is sent.
   const dispatcher = new Agent({ connect: { ca }, allowH2: false })
