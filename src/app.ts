@@ -55,8 +55,6 @@ export async function createApp(context: Context): Promise<FastifyInstance> {
   // Comes first: a request that a hook refuses must already be known as an upgrade, or its socket stays open.
   await app.register(websocket, {
     options: { maxPayload: maxMessageBytes, perMessageDeflate: false },
-    // The library has already answered a client's protocol violation with its close code.
-    errorHandler: (err, _socket, request) => request.log.debug({ err }, 'a socket failed'),
     preClose: (done) => void hub.close().then(() => app.websocketServer.close(() => done())),
   })
   app.addHook('preClose', async () => closeConnectionsAsTheyIdle(app.server))

@@ -8,11 +8,9 @@ import { ServiceError } from '../contract/errors.ts'
 import type { Session } from '../db/logins.ts'
 import type { Hub } from '../realtime/hub.ts'
 import { openRealtime, type SocketParts } from '../realtime/socket.ts'
-import type { Limits } from './limits.ts'
 
 export interface RealtimeParts extends SocketParts {
   hub: Pick<Hub, 'open' | 'socketsOf'>
-  limits: Pick<Limits, 'countUser'>
   metrics: SocketParts['metrics'] & { countUpgrade(): void }
 }
 
@@ -27,23 +25,29 @@ const retryAfterSeconds = '60'
 export function bindRealtime(parts: RealtimeParts, secure: Check) {
   return {
     onRequest: [secure, demandUpgrade],
-    preHandler: [checkIds, checkCount(parts)],
+    preHandler: [checkIds, checkCount(parts), detach],
     handler: async (_request: FastifyRequest, _reply: FastifyReply) => {
       throw upgradeRequired()
     },
     wsHandler(socket: WebSocket, request: FastifyRequest): void {
-      const { limits, metrics } = parts
-      metrics.countUpgrade()
-      const session = request.session as Session
+      parts.metrics.countUpgrade()
+      const { userId, loginId } = request.session as Session
       const { since } = request.query as NonNullable<Parameters['query']>
-      const countMessage = async () => limits.countUser(session.userId)
-      openRealtime(
-        socket,
-        { session, deviceId: readIds(request).deviceId as string, since, log: request.log, countMessage },
-        parts,
-      )
+      const deviceId = readIds(request).deviceId as string
+      // The library's listener keeps the request for as long as the socket is open. The hub has its own.
+      socket.removeAllListeners('error')
+      openRealtime(socket, { userId, loginId, deviceId, since }, parts)
     },
   }
+}
+
+/**
+ * From here on the connection is the socket's. It would keep the response, and with it the request and all that waits for
+ * its end, for as long as the socket is open: several times what an idle socket itself takes.
+ */
+const detach: preHandlerHookHandler = ({ raw }, reply, next) => {
+  reply.raw.detachSocket(raw.socket)
+  next()
 }
 
 /** Nothing else on this server is ever upgraded. */

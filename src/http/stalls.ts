@@ -14,12 +14,16 @@ interface Progress {
 /** Closes a connection whose client takes nothing of a response: it would hold what is to be sent for as long as it likes. */
 export function closeStalledConnections(server: Server): void {
   const connections = new Map<Socket, Progress>()
+  /** One function for all: idle connections are many. */
+  function forget(this: Socket): void {
+    connections.delete(this)
+  }
   server.on('connection', (socket: Socket) => {
     connections.set(socket, { taken: 0, stalledChecks: 0 })
-    socket.once('close', () => connections.delete(socket))
+    socket.on('close', forget)
   })
   // A WebSocket has its own check (realtime/connection.ts).
-  server.on('upgrade', ({ socket }) => connections.delete(socket))
+  server.on('upgrade', ({ socket }) => forget.call(socket.off('close', forget)))
   server.once('listening', () => {
     const timer = setInterval(() => {
       for (const [socket, progress] of connections) check(socket, progress)

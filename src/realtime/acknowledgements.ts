@@ -10,7 +10,8 @@ const maxAwaited = 1000
  * by entity, because a newer change of an entity also acknowledges an older one.
  */
 export class Acknowledgements {
-  readonly #awaited = new Set<string>()
+  /** Most sockets never send a change. */
+  #awaited: Set<string> | undefined
   #pushing: { key: string; deliveredStamp: number | undefined } | undefined
 
   /** Whether the next change in order of sequence numbers is an acknowledgement; if so, it counts as delivered. */
@@ -18,7 +19,7 @@ export class Acknowledgements {
     const key = entityKey(row)
     const isPushing = this.#pushing?.key === key
     if (this.#pushing && isPushing) this.#pushing.deliveredStamp = row.stamp
-    return this.#awaited.delete(key) || isPushing
+    return this.#awaited?.delete(key) || isPushing
   }
 
   /**
@@ -33,6 +34,7 @@ export class Acknowledgements {
     push: () => Promise<ChangeRow | undefined>,
     cursor: () => number,
   ): Promise<ChangeRow | undefined> {
+    this.#awaited ??= new Set()
     if (this.#awaited.size >= maxAwaited) throw new ServiceError('TooManyRequests')
     const pushing = { key: entityKey(entity), deliveredStamp: undefined as number | undefined }
     this.#pushing = pushing

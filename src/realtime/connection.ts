@@ -18,7 +18,14 @@ export interface Peer {
   since: number | undefined
 }
 
-/** The sending half of a socket, and the check whether its client is still alive. */
+/** What the hub does when a socket has room again, fails or has ended. All sockets share it. */
+export interface ConnectionEvents {
+  drained(connection: Connection): void
+  failed(error: Error): void
+  ended(connection: Connection): void
+}
+
+/** The sending half of a socket, and the check whether its client is still alive. Most are idle, so it holds little. */
 export class Connection {
   readonly peer: Peer
   readonly acknowledgements = new Acknowledgements()
@@ -26,26 +33,27 @@ export class Connection {
   cursor: number | undefined
   /** The audience's `news` up to which this socket was sent everything. */
   newsSent = -1
-  /** The work on the client's messages. */
-  work: Promise<void> = Promise.resolve()
+  /** The work on the client's messages, while there is any. */
+  work: Promise<void> | undefined
   closing = false
   readonly #socket: WebSocket
-  readonly #onDrained: () => void
-  readonly #greeted = Promise.withResolvers<void>()
-  readonly #ended = Promise.withResolvers<void>()
-  #draining: PromiseWithResolvers<void> | undefined
+  readonly #events: ConnectionEvents
+  #ended = false
+  /** Resolves at the next change of what somebody waits for. */
+  #change: PromiseWithResolvers<void> | undefined
+  #stalled = false
   #unsentBytes = 0
   #stuckChecks = 0
   #silentChecks = 0
 
-  constructor(socket: WebSocket, peer: Peer, onDrained: () => void) {
+  constructor(socket: WebSocket, peer: Peer, events: ConnectionEvents) {
     this.#socket = socket
     this.peer = peer
-    this.#onDrained = onDrained
-    for (const event of ['message', 'ping', 'pong']) socket.on(event, () => this.#heard())
+    this.#events = events
+    const heard = () => this.heard()
+    socket.on('ping', heard).on('pong', heard)
     socket.on('close', () => this.#end())
-    // By now the library has answered a protocol violation with its close code.
-    socket.on('error', () => this.#linger())
+    socket.on('error', (error) => this.#fail(error))
   }
 
   get open(): boolean {
@@ -53,27 +61,27 @@ export class Connection {
   }
 
   get stalled(): boolean {
-    return this.#draining !== undefined
+    return this.#stalled
   }
 
   /** Resolves once the socket can be sent something, or never will be. */
   async ready(): Promise<void> {
-    await this.#greeted.promise
-    await this.#draining?.promise
+    const isReady = () => this.closing || this.#ended || (this.cursor !== undefined && !this.#stalled)
+    while (!isReady()) await this.#changed()
   }
 
   get unsentBytes(): number {
     return this.#socket.bufferedAmount
   }
 
-  get ended(): Promise<void> {
-    return this.#ended.promise
+  async ended(): Promise<void> {
+    while (!this.#ended) await this.#changed()
   }
 
   greet(cursor: number, timestamp: number, epoch: string): void {
     this.cursor = cursor
     this.send({ type: 'connected', deviceId: this.peer.deviceId, timestamp, epoch })
-    this.#greeted.resolve()
+    this.#tell()
   }
 
   send(message: ServerMessage): void {
@@ -84,14 +92,15 @@ export class Connection {
   sendText(message: Buffer): void {
     if (!this.open) return
     this.#socket.send(message, { binary: false }, this.#sent)
-    if (this.#socket.bufferedAmount >= maxUnsentBytes) this.#draining ??= Promise.withResolvers()
+    if (this.#socket.bufferedAmount >= maxUnsentBytes) this.#stalled = true
   }
 
   ping(): void {
     if (this.cursor !== undefined && !this.stalled) this.send({ type: 'ping' })
   }
 
-  #heard(): void {
+  /** The client has sent something. */
+  heard(): void {
     this.#silentChecks = 0
   }
 
@@ -112,29 +121,39 @@ export class Connection {
   }
 
   #sent = (): void => {
-    const draining = this.#draining
-    if (!draining || this.#socket.bufferedAmount >= maxUnsentBytes / 2) return
-    this.#draining = undefined
-    draining.resolve()
-    this.#onDrained()
+    if (!this.#stalled || this.#socket.bufferedAmount >= maxUnsentBytes / 2) return
+    this.#stalled = false
+    this.#tell()
+    this.#events.drained(this)
   }
 
   /** The peer has a second to answer the close frame. */
   #linger(): void {
     this.closing = true
-    this.#settle()
+    this.#tell()
     const timer = setTimeout(() => this.#socket.terminate(), lingerMs).unref()
     this.#socket.once('close', () => clearTimeout(timer))
   }
 
-  #end(): void {
-    this.#settle()
-    this.#ended.resolve()
+  /** By now the library has answered a protocol violation with its close code. */
+  #fail(error: Error): void {
+    this.#events.failed(error)
+    this.#linger()
   }
 
-  /** Nobody must wait for a socket that has ended. */
-  #settle(): void {
-    this.#greeted.resolve()
-    this.#draining?.resolve()
+  #end(): void {
+    this.#ended = true
+    this.#tell()
+    this.#events.ended(this)
+  }
+
+  #changed(): Promise<void> {
+    this.#change ??= Promise.withResolvers()
+    return this.#change.promise
+  }
+
+  #tell(): void {
+    this.#change?.resolve()
+    this.#change = undefined
   }
 }

@@ -2,7 +2,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { WebSocket } from 'ws'
 import { closeCodes, pingSeconds } from '../../generated/channel.ts'
 import type { Pulse } from '../pulse/pulse.ts'
-import { Connection, checkEveryMs, type Peer } from './connection.ts'
+import { Connection, type ConnectionEvents, checkEveryMs, type Peer } from './connection.ts'
 import { type Audience, createAudience, type DeliveryParts, deliver } from './delivery.ts'
 import { type Pace, sweep, sweepEveryMs } from './sweep.ts'
 import { createTurns } from './turns.ts'
@@ -102,23 +102,30 @@ export function createHub({ log, clock, database, pulse }: HubParts): Hub {
     missed: () => sweeps.add('at once'),
   })
 
-  async function follow(connection: Connection): Promise<void> {
-    const { userId } = connection.peer
-    const audience = users.get(userId) ?? createAudience()
-    const { connections } = audience
-    users.set(userId, audience)
-    connections.add(connection)
-    await connection.ended
-    connections.delete(connection)
-    if (connections.size === 0) users.delete(userId)
-    await connection.work
+  const events: ConnectionEvents = {
+    drained: ({ peer }) => turns.add(peer.userId),
+    failed: (err) => log.debug({ err }, 'a socket failed'),
+    ended(connection) {
+      const { userId } = connection.peer
+      const connections = users.get(userId)?.connections
+      connections?.delete(connection)
+      if (connections?.size === 0) users.delete(userId)
+      if (connection.work) finish(connection.work)
+    },
+  }
+
+  /** The messages of a socket that has ended are still processed. */
+  function finish(work: Promise<void>): void {
+    unfinished.add(work)
+    work.finally(() => unfinished.delete(work))
   }
 
   return {
     open(socket, peer) {
-      const connection = new Connection(socket, peer, () => turns.add(peer.userId))
-      const life = follow(connection).finally(() => unfinished.delete(life))
-      unfinished.add(life)
+      const connection = new Connection(socket, peer, events)
+      const audience = users.get(peer.userId) ?? createAudience()
+      audience.connections.add(connection)
+      users.set(peer.userId, audience)
       if (stop.signal.aborted) connection.close(closeCodes.stopping)
       else turns.add(peer.userId)
       return connection
@@ -129,8 +136,10 @@ export function createHub({ log, clock, database, pulse }: HubParts): Hub {
     async close() {
       stop.abort()
       for (const timer of timers) clearInterval(timer)
-      for (const connection of connections()) connection.close(closeCodes.stopping)
-      await Promise.all([sweeps.close(), turns.close(), ...unfinished])
+      const open = [...connections()]
+      for (const connection of open) connection.close(closeCodes.stopping)
+      await Promise.all([sweeps.close(), turns.close(), ...open.map((connection) => connection.ended())])
+      await Promise.all(unfinished)
     },
   }
 }

@@ -6,27 +6,21 @@ import { ServiceError, toServiceError } from '../contract/errors.ts'
 import type { Schemas, ServerMessage } from '../contract/schemas.ts'
 import { findChange } from '../db/changes.ts'
 import type { Database } from '../db/database.ts'
-import { isLoginAlive, type Session } from '../db/logins.ts'
+import { isLoginAlive } from '../db/logins.ts'
 import { type PushParts, push } from '../sync/push.ts'
-import type { Connection } from './connection.ts'
+import type { Connection, Peer } from './connection.ts'
 import { toMessage } from './delivery.ts'
 import type { Hub } from './hub.ts'
 import { readMessage } from './message.ts'
 
 const restMs = 1000
 
-export interface RealtimeRequest {
-  session: Session
-  deviceId: string
-  since: number | undefined
-  log: FastifyBaseLogger
-  /** Throws TooManyRequests if the user has exceeded the rate limit. */
-  countMessage(): Promise<void>
-}
-
 export interface SocketParts extends PushParts {
   database: PushParts['database'] & Pick<Database, 'db' | 'isUnavailable'>
   hub: Pick<Hub, 'open'>
+  /** Throws TooManyRequests if the user has exceeded the rate limit. */
+  limits: { countUser(userId: string): void }
+  log: FastifyBaseLogger
 }
 
 interface Received {
@@ -35,52 +29,62 @@ interface Received {
 }
 
 /** Serves an upgraded socket: the hub sends to it, and its client's messages are handled here, one at a time. */
-export function openRealtime(socket: WebSocket, request: RealtimeRequest, parts: SocketParts): void {
-  const { session, deviceId, since } = request
-  const connection = parts.hub.open(socket, { userId: session.userId, loginId: session.loginId, deviceId, since })
+export function openRealtime(socket: WebSocket, peer: Peer, parts: SocketParts): void {
+  const connection = parts.hub.open(socket, peer)
   const received: Received[] = []
-  let working = false
+  socket.on('message', (data: Buffer, isBinary) => {
+    connection.heard()
+    received.push({ data, isBinary })
+    connection.work ??= work(socket, connection, received, parts)
+  })
+}
 
-  function receive(message: Received): void {
-    received.push(message)
-    if (!working) connection.work = work()
-  }
-
-  /** The socket is paused meanwhile, so only messages that arrived in one piece can be waiting here. */
-  async function work(): Promise<void> {
-    working = true
-    socket.pause()
-    for (let message = received.shift(); message; message = received.shift()) {
-      await connection.ready()
-      if (connection.closing) break
-      await answer(message).catch(report)
+/** The socket is paused meanwhile, so only messages that arrived in one piece can be waiting here. */
+async function work(
+  socket: WebSocket,
+  connection: Connection,
+  received: Received[],
+  parts: SocketParts,
+): Promise<void> {
+  socket.pause()
+  for (let message = received.shift(); message; message = received.shift()) {
+    await connection.ready()
+    if (connection.closing) break
+    try {
+      await answer(message, connection, parts)
+    } catch (error) {
+      const isTooMany = report(error, connection, parts)
+      if (!isTooMany) continue
+      received.length = 0
+      await Promise.race([sleep(restMs, undefined, { ref: false }), connection.ended()])
     }
-    socket.resume()
-    working = false
   }
+  socket.resume()
+  connection.work = undefined
+}
 
-  async function answer({ data, isBinary }: Received): Promise<void> {
-    await request.countMessage()
-    const message = readMessage(data, isBinary)
-    // Neither reads nor writes anything, and is all that an idle client sends: it costs the database nothing.
-    if (message.type === 'ping') connection.send({ type: 'pong' })
-    if (message.type !== 'sync') return
-    const isAlive = await isLoginAlive(parts.database.db, session.loginId, parts.clock())
-    if (!isAlive) return connection.close(closeCodes.signedOut)
-    await pushChange(connection, message.event, parts)
+async function answer({ data, isBinary }: Received, connection: Connection, parts: SocketParts): Promise<void> {
+  const { userId, loginId } = connection.peer
+  parts.limits.countUser(userId)
+  const message = readMessage(data, isBinary)
+  // Neither reads nor writes anything, and is all that an idle client sends: it costs the database nothing.
+  if (message.type === 'ping') connection.send({ type: 'pong' })
+  if (message.type !== 'sync') return
+  const isAlive = await isLoginAlive(parts.database.db, loginId, parts.clock())
+  if (!isAlive) return connection.close(closeCodes.signedOut)
+  await pushChange(connection, message.event, parts)
+}
+
+/** Returns whether the user has exceeded the rate limit. */
+function report(error: unknown, connection: Connection, { database, log }: SocketParts): boolean {
+  const { code, statusCode, message, cause } = toServiceError(error, database.isUnavailable)
+  if (code === 'InvalidSession') {
+    connection.close(closeCodes.signedOut)
+    return false
   }
-
-  async function report(error: unknown): Promise<void> {
-    const { code, statusCode, message, cause } = toServiceError(error, parts.database.isUnavailable)
-    if (code === 'InvalidSession') return connection.close(closeCodes.signedOut)
-    if (statusCode >= 500) request.log.error({ err: cause ?? error }, message)
-    connection.send({ type: 'error', error: message })
-    if (code !== 'TooManyRequests') return
-    received.length = 0
-    await Promise.race([sleep(restMs, undefined, { ref: false }), connection.ended])
-  }
-
-  socket.on('message', (data: Buffer, isBinary) => receive({ data, isBinary }))
+  if (statusCode >= 500) log.error({ err: cause ?? error, user: connection.peer.userId }, message)
+  connection.send({ type: 'error', error: message })
+  return code === 'TooManyRequests'
 }
 
 /** A push of one change. It is acknowledged by the entity's newest change, which no pulse announces for a retry. */

@@ -1,3 +1,5 @@
+import { ServerResponse } from 'node:http'
+import { queryObjects } from 'node:v8'
 import type { KyselyPlugin } from 'kysely'
 import t from 'tap'
 import type { WebSocket } from 'ws'
@@ -25,6 +27,8 @@ t.test(
       }
     }
     t.equal(context.hub.sockets(), all)
+    const responses = queryObjects(ServerResponse, { format: 'count' })
+    t.ok(responses < all / 2, `no socket keeps its request and response in memory: ${responses} are there`)
 
     const push = (user: TestUser, entity_id: string) =>
       user.call('POST', '/api/v1/sync/push', { body: { changes: [change({ entity_id, device_id: 'elsewhere' })] } })
