@@ -66,7 +66,20 @@ export async function openContext(config: Config, { log, clock = Date.now }: Con
     const provider = keep(await openIdentityProvider(config))
     const pulse = keep(await openPulse(config, log))
     const limits = createLimits(config)
-    const base = { config, log, clock, tracing, database, seal, limits, ...createBudgets(), provider, objects, pulse }
+    const base = {
+      config,
+      log,
+      clock,
+      tracing,
+      database,
+      seal,
+      limits,
+      ...createBudgets(),
+      metrics: createMetrics(),
+      provider,
+      objects,
+      pulse,
+    }
     const hub = keep(createHub(base))
     const exportWorker = keep(startExportWorker(base))
     const activeDownloads = keep(followDownloads(base))
@@ -76,7 +89,6 @@ export async function openContext(config: Config, { log, clock = Date.now }: Con
     if (backups) keep(backups)
     return {
       ...base,
-      metrics: createMetrics(),
       hub,
       exportWorker,
       activeDownloads,

@@ -1,4 +1,5 @@
 import type { Kysely, RawBuilder, Transaction } from 'kysely'
+import type { QueryTimes } from './query-times.ts'
 import type { EntityKey, StoredVersion } from './rows.ts'
 import type { Schema } from './schema.ts'
 import type { Table } from './upsert.ts'
@@ -38,5 +39,6 @@ export interface Database {
   isUnavailable(error: unknown): boolean
   /** Connections in use and free, and what waits for one; on SQLite, the writes that wait for the current commit. */
   load(): Record<'busy' | 'idle' | 'waiting', number>
+  queries(): Readonly<QueryTimes>
   close(): Promise<void>
 }

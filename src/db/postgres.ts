@@ -7,6 +7,7 @@ import { postgresBatches } from './batches-postgres.ts'
 import type { Database } from './database.ts'
 import { beat } from './heartbeat.ts'
 import { preparedName } from './query.ts'
+import { addQueries, createQueryTimes, type QueryTimes } from './query-times.ts'
 import type { Schema } from './schema.ts'
 
 const int8 = 20
@@ -17,11 +18,12 @@ const attempts = 3
 const durable = new Set(['on', 'remote_apply'])
 
 export function openPostgres(url: string, log: FastifyBaseLogger, connections = 20): Database {
-  const pool = openPool(url, log, { max: connections, query_timeout: 35_000 })
+  const times = createQueryTimes()
+  const pool = openPool(url, log, times, { max: connections, query_timeout: 35_000 })
   const db = new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) })
   // A probe waits neither for connections in use nor for one that hears nothing any more.
   const probing = new Kysely<Schema>({
-    dialect: new PostgresDialect({ pool: openPool(url, log, { max: 1, query_timeout: 5_000 }) }),
+    dialect: new PostgresDialect({ pool: openPool(url, log, times, { max: 1, query_timeout: 5_000 }) }),
   })
   const now = sql<number>`(extract(epoch from clock_timestamp()) * 1000)::bigint`
 
@@ -64,6 +66,7 @@ export function openPostgres(url: string, log: FastifyBaseLogger, connections = 
       idle: pool.idleCount,
       waiting: pool.waitingCount + admission.waiting(),
     }),
+    queries: () => times,
     async close() {
       await probing.destroy()
       await db.destroy()
@@ -72,7 +75,12 @@ export function openPostgres(url: string, log: FastifyBaseLogger, connections = 
 }
 
 /** The limits on the server end what takes too long; `query_timeout` is for a connection over which nothing comes any more. */
-function openPool(url: string, log: FastifyBaseLogger, size: Pick<pg.PoolConfig, 'max' | 'query_timeout'>): pg.Pool {
+function openPool(
+  url: string,
+  log: FastifyBaseLogger,
+  times: QueryTimes,
+  size: Pick<pg.PoolConfig, 'max' | 'query_timeout'>,
+): pg.Pool {
   const pool = new pg.Pool({
     ...size,
     connectionString: url,
@@ -89,18 +97,21 @@ function openPool(url: string, log: FastifyBaseLogger, size: Pick<pg.PoolConfig,
   pool.on('error', (err) => log.warn({ err }, 'a database connection was lost'))
   pool.on('connect', (client) => {
     client.on('error', () => {})
-    prepareClient(client)
+    prepareClient(client, times)
   })
   return pool
 }
 
 /** From its first use on, a connection keeps each query of db/query.ts prepared. After a failure for good it is closed. */
-function prepareClient(client: pg.PoolClient): void {
+function prepareClient(client: pg.PoolClient, times: QueryTimes): void {
   const query = client.query.bind(client) as (text: unknown, ...rest: unknown[]) => Promise<unknown>
   const prepared = async (text: unknown, ...rest: unknown[]) => {
     const name = typeof text === 'string' ? preparedName(text) : undefined
+    const began = performance.now()
     try {
-      return await query(name === undefined ? text : { name, text }, ...rest)
+      const result = await query(name === undefined ? text : { name, text }, ...rest)
+      addQueries(times, 1, began)
+      return result
     } catch (error) {
       if (isLasting(error)) void client.end().catch(() => {})
       throw error

@@ -10,6 +10,7 @@ import {
   type Transaction,
 } from 'kysely'
 import { createPause } from '../event-loop.ts'
+import { addQueries } from './query-times.ts'
 import type { Schema } from './schema.ts'
 import { SynchronousAdapter } from './sqlite-dialect.ts'
 
@@ -70,7 +71,11 @@ export function query<Values, Row>(
     const parameters = bind(found, values)
     const isDirect = adapter instanceof SynchronousAdapter && plugins.length === 0
     if (!isDirect) return db.executeQuery<Row>({ ...found, parameters })
-    return runAtOnce<Row>(adapter.statement(db, found.sql), method, parameters)
+    const statement = adapter.statement(db, found.sql)
+    const began = performance.now()
+    const result = runAtOnce<Row>(statement, method, parameters)
+    addQueries(adapter.times, 1, began)
+    return result
   }
 
   async function first(db: Db, values: Values): Promise<Row | undefined> {
@@ -84,11 +89,17 @@ export function query<Values, Row>(
     const found = compile(trx)
     const statement = adapter.statement(trx, found.sql)
     const pause = createPause()
+    let began = performance.now()
     for (const values of list) {
       const turn = pause()
-      if (turn) await turn
+      if (turn) {
+        addQueries(adapter.times, 0, began)
+        await turn
+        began = performance.now()
+      }
       work(statement, bind(found, values))
     }
+    addQueries(adapter.times, list.length, began)
   }
 
   return {

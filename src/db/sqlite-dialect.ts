@@ -1,5 +1,6 @@
 import type Sqlite from 'better-sqlite3'
-import { type Kysely, SqliteAdapter, SqliteDialect, SqliteQueryCompiler } from 'kysely'
+import { type Kysely, SqliteAdapter, type SqliteDatabase, SqliteDialect, SqliteQueryCompiler } from 'kysely'
+import { addQueries, type QueryTimes } from './query-times.ts'
 import type { Schema } from './schema.ts'
 
 /** Keeps what it has prepared. */
@@ -12,12 +13,14 @@ export interface Connection {
 export class ServiceDialect extends SqliteDialect {
   readonly #connection: Connection
   readonly #reader: Connection
+  readonly #times: QueryTimes
 
   /** Reads that are not part of the transaction in progress go to `reader`, which sees what is committed. */
-  constructor(connection: Connection, reader: Connection) {
-    super({ database: connection })
+  constructor(connection: Connection, reader: Connection, times: QueryTimes) {
+    super({ database: timed(connection, times) })
     this.#connection = connection
     this.#reader = reader
+    this.#times = times
   }
 
   override createQueryCompiler() {
@@ -33,18 +36,21 @@ export class ServiceDialect extends SqliteDialect {
   }
 
   override createAdapter() {
-    return new SynchronousAdapter(this.#connection, this.#reader)
+    return new SynchronousAdapter(this.#connection, this.#reader, this.#times)
   }
 }
 
 export class SynchronousAdapter extends SqliteAdapter {
   readonly #connection: Connection
   readonly #reader: Connection
+  /** For whoever runs a statement. */
+  readonly times: QueryTimes
 
-  constructor(connection: Connection, reader: Connection) {
+  constructor(connection: Connection, reader: Connection, times: QueryTimes) {
     super()
     this.#connection = connection
     this.#reader = reader
+    this.times = times
   }
 
   /** A start that is interrupted in a migration leaves nothing of it behind. */
@@ -57,5 +63,27 @@ export class SynchronousAdapter extends SqliteAdapter {
     const isOpen = this.#connection.inTransaction
     if (db.isTransaction && !isOpen) throw new Error('the transaction has ended')
     return (isOpen && !db.isTransaction ? this.#reader : this.#connection).prepare(sql)
+  }
+}
+
+/** For Kysely's driver, which runs what it prepares at once. */
+export function timed(connection: Connection, times: QueryTimes): SqliteDatabase {
+  return {
+    close: () => connection.close(),
+    prepare(sql) {
+      const statement = connection.prepare(sql)
+      const measured = <T>(run: () => T): T => {
+        const began = performance.now()
+        const result = run()
+        addQueries(times, 1, began)
+        return result
+      }
+      return {
+        reader: statement.reader,
+        all: (parameters) => measured(() => statement.all(parameters)),
+        run: (parameters) => measured(() => statement.run(parameters)),
+        iterate: (parameters) => statement.iterate(parameters) as IterableIterator<unknown>,
+      }
+    },
   }
 }

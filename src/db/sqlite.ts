@@ -7,8 +7,9 @@ import { sqliteBatches } from './batches-sqlite.ts'
 import type { Database } from './database.ts'
 import { groupCommit } from './group-commit.ts'
 import { beat } from './heartbeat.ts'
+import { createQueryTimes } from './query-times.ts'
 import type { Schema } from './schema.ts'
-import { type Connection, ServiceDialect } from './sqlite-dialect.ts'
+import { type Connection, ServiceDialect, timed } from './sqlite-dialect.ts'
 
 const maxStatements = 200
 const maxJournalBytes = 64 * 1024 * 1024
@@ -17,14 +18,16 @@ export async function openSqlite(path: string): Promise<Database> {
   const lock = lockDatabase(path)
   const sqlite = openFile(path, lock)
   const reader = memoized(openReader(path))
-  const db = new Kysely<Schema>({ dialect: new ServiceDialect(memoized(sqlite), reader) })
-  const bulk = new Kysely<Schema>({ dialect: new SqliteDialect({ database: reader }) })
+  const times = createQueryTimes()
+  const db = new Kysely<Schema>({ dialect: new ServiceDialect(memoized(sqlite), reader, times) })
+  const bulk = new Kysely<Schema>({ dialect: new SqliteDialect({ database: timed(reader, times) }) })
   const now = sql<number>`cast(unixepoch('subsec') * 1000 as integer)`
   const commits = groupCommit(db)
   return {
     db,
     bulk,
     ...commits,
+    queries: () => times,
     probe: () => commits.write((trx) => beat(trx, now)),
     exclusively: (_, work) => work(),
     now,

@@ -13,7 +13,7 @@ interface Parts {
   clock: () => number
 }
 
-/** Each deletes what is too old, oldest first, until nothing is left or it is stopped. */
+/** Each deletes what is too old, oldest first, until nothing is left or it is stopped. Resolves to the number of rows. */
 export const rowSweeps = {
   tokens: inBatches(deleteTokens),
   /** Not seen for 400 days. */
@@ -27,10 +27,12 @@ export const rowSweeps = {
 }
 
 function inBatches(deleteBatch: (trx: Trx, now: number) => Promise<number>) {
-  return async ({ database, clock }: Parts, stop: AbortSignal): Promise<void> => {
+  return async ({ database, clock }: Parts, stop: AbortSignal): Promise<number> => {
     const now = clock()
-    for (let deleted = batchRows; deleted >= batchRows && !stop.aborted; )
+    let total = 0
+    for (let deleted = batchRows; deleted >= batchRows && !stop.aborted; total += deleted)
       deleted = await database.write((trx) => deleteBatch(trx, now))
+    return total
   }
 }
 

@@ -14,32 +14,34 @@ export interface ExportSweepParts {
 
 export const keptMs = 7 * 24 * 60 * 60 * 1000
 
-/** Each removes what it finds until nothing is left or it is stopped. */
+/** Each removes what it finds until nothing is left or it is stopped. Resolves to how many it has removed. */
 export const exportSweeps = { 'expired exports': removeExpired, 'failed exports': removeFailed, orphans: removeOrphans }
 
-async function removeExpired(parts: ExportSweepParts, stop: AbortSignal): Promise<void> {
+async function removeExpired(parts: ExportSweepParts, stop: AbortSignal): Promise<number> {
   const now = parts.clock()
-  await removeAll(parts, stop, (offset) => listExpired(parts.database.db, now, offset))
+  return removeAll(parts, stop, (offset) => listExpired(parts.database.db, now, offset))
 }
 
-async function removeFailed(parts: ExportSweepParts, stop: AbortSignal): Promise<void> {
+async function removeFailed(parts: ExportSweepParts, stop: AbortSignal): Promise<number> {
   const end = parts.clock() - keptMs
-  await removeAll(parts, stop, (offset) => listFailed(parts.database.db, end, offset))
+  return removeAll(parts, stop, (offset) => listFailed(parts.database.db, end, offset))
 }
 
 async function removeAll(
   parts: ExportSweepParts,
   stop: AbortSignal,
   list: (offset: number) => Promise<OutdatedExport[]>,
-): Promise<void> {
+): Promise<number> {
   // What could not be removed would be listed again and again, so it is passed over until the next sweep.
-  let kept = 0
+  let [kept, removed] = [0, 0]
   for (let rows = await list(0); rows.length > 0; rows = await list(kept)) {
     for (const row of rows) {
-      if (stop.aborted) return
-      if (!(await remove(parts, row))) kept++
+      if (stop.aborted) return removed
+      if (await remove(parts, row)) removed++
+      else kept++
     }
   }
+  return removed
 }
 
 async function remove(
@@ -58,11 +60,14 @@ async function remove(
 }
 
 /** An attempt is in the database before its object is begun, so an object without a current attempt is an orphan. */
-async function removeOrphans({ database, objects, log }: ExportSweepParts, stop: AbortSignal): Promise<void> {
+async function removeOrphans({ database, objects, log }: ExportSweepParts, stop: AbortSignal): Promise<number> {
+  let removed = 0
   for await (const key of objects.list()) {
-    if (stop.aborted) return
+    if (stop.aborted) break
     if (await isCurrent(database.db, attemptOf(key))) continue
     await objects.remove(key)
+    removed++
     log.info({ object: key }, 'removed an object that belongs to no export')
   }
+  return removed
 }

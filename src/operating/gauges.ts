@@ -3,6 +3,7 @@ import { Counter, collectDefaultMetrics, Gauge, type Registry } from 'prom-clien
 import packageJson from '../../package.json' with { type: 'json' }
 import type { Backups } from '../backup/schedule.ts'
 import type { Database } from '../db/database.ts'
+import { newestMigration } from '../db/migrations/index.ts'
 import { createExportCount } from '../exports/count.ts'
 import type { ExportWorker } from '../exports/worker.ts'
 import type { Pulse } from '../pulse/pulse.ts'
@@ -17,12 +18,12 @@ export interface GaugeParts {
   bodies: { held(): number }
   responses: { held(): number }
   downloads: { held(): number }
-  database: Pick<Database, 'db' | 'load'>
+  database: Pick<Database, 'db' | 'load' | 'queries'>
   hub: Pick<Hub, 'sockets' | 'unsentBytes'>
   health: Pick<Health, 'components' | 'clockDriftMs'>
   limits: { refusals(): Record<string, number> }
   exportWorker: Pick<ExportWorker, 'outcomes'>
-  pulse: Pick<Pulse, 'isUp'>
+  pulse: Pick<Pulse, 'isUp' | 'counts'>
   backups: Pick<Backups, 'lastSuccess' | 'failures'> | undefined
   clock: () => number
   log: FastifyBaseLogger
@@ -71,6 +72,18 @@ export function exposeGauges(parts: GaugeParts): Registry {
     })
   }
 
+  function counter(name: string, help: string, read: () => number): void {
+    new Counter({
+      name,
+      help,
+      registers,
+      collect() {
+        this.reset()
+        this.inc(read())
+      },
+    })
+  }
+
   counters('ebs_rate_limit_refusals_total', 'Requests and socket messages that got 429, by limit', 'limit', () =>
     limits.refusals(),
   )
@@ -110,7 +123,19 @@ export function exposeGauges(parts: GaugeParts): Registry {
     () => health.clockDriftMs() / 1000,
   )
   exposeBackups(parts, registers)
-  gauges('ebs_build_info', 'The running version', 'version', () => ({ [packageJson.version]: 1 }))
+  counter('ebs_database_queries_total', 'Queries that the database has answered', () => database.queries().count)
+  counter(
+    'ebs_database_query_seconds_total',
+    'How long the database took for them, without the wait for a connection',
+    () => database.queries().ms / 1000,
+  )
+  counters('ebs_pulses_total', 'Pulses between instances, by direction', 'direction', () => parts.pulse.counts())
+  new Gauge({
+    name: 'ebs_build_info',
+    help: 'The version of the service, of Node and of the schema',
+    labelNames: ['version', 'node', 'schema'],
+    registers,
+  }).set({ version: packageJson.version, node: process.version, schema: newestMigration }, 1)
   collectDefaultMetrics({ register: metrics.registry })
   return metrics.registry
 }

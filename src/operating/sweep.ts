@@ -2,12 +2,14 @@ import type { Database } from '../db/database.ts'
 import { rowSweeps } from '../db/sweep.ts'
 import { type ExportSweepParts, exportSweeps } from '../exports/sweep.ts'
 import { describeDrift, isTooFar, readDriftMs } from './clock-drift.ts'
+import type { Metrics } from './metrics.ts'
 
 const hourMs = 3_600_000
 const sweeps = { ...rowSweeps, ...exportSweeps }
 
 export interface SweepParts extends ExportSweepParts {
   database: ExportSweepParts['database'] & Pick<Database, 'exclusively' | 'now'>
+  metrics: Pick<Metrics, 'countSweep' | 'countFailedSweep'>
 }
 
 /** Removes what has expired, at the start and then hourly, on one instance at a time. */
@@ -19,7 +21,16 @@ export function startSweeps(parts: SweepParts): { close(): Promise<void> } {
     if (isTooFar(driftMs)) throw new Error(describeDrift(driftMs))
     // One that fails leaves the others to do their work.
     for (const [name, sweep] of Object.entries(sweeps)) {
-      await sweep(parts, stop.signal).catch((err) => parts.log.error({ err, sweep: name }, 'a sweep failed'))
+      await count(name, sweep(parts, stop.signal))
+    }
+  }
+
+  async function count(name: string, sweep: Promise<number>): Promise<void> {
+    try {
+      parts.metrics.countSweep(name, await sweep)
+    } catch (err) {
+      parts.log.error({ err, sweep: name }, 'a sweep failed')
+      parts.metrics.countFailedSweep(name)
     }
   }
 
@@ -29,6 +40,7 @@ export function startSweeps(parts: SweepParts): { close(): Promise<void> } {
       .catch((err) => parts.log.error({ err }, 'the sweeps could not be run'))
   }
 
+  for (const name of Object.keys(sweeps)) parts.metrics.countSweep(name, 0)
   let running = run()
   const timer = setInterval(() => {
     running = running.then(run)

@@ -21,6 +21,7 @@ type Parts = AttemptParts &
     database: Pick<Database, 'db' | 'write'>
     config: { origins: ReadonlySet<string>; appUrl: string | undefined }
     provider: Pick<Provider, 'authorizationUrl' | 'exchangeCode'>
+    metrics: { countSignIn(outcome: keyof typeof loginFailures | 'completed'): void }
     limits: Record<
       'checkFailedSignIns' | 'countFailedSignIn' | 'countStart' | 'countWrongCookie',
       (address: string) => void
@@ -47,13 +48,14 @@ export const authOperations: Operations<
   },
 
   async completeLogin(request, parts) {
-    const { config, limits } = parts
+    const { config, limits, metrics } = parts
     const isPresent = hasCookie(request.cookie, loginCookieName(config))
     // Each of these may cost a call to the provider.
     if (isPresent) limits.checkFailedSignIns(request.address)
     try {
       const { returnTo, tokens } = await complete(request, parts)
       if (tokens === undefined) return { status: 302, headers: { location: returnTo } }
+      metrics.countSignIn('completed')
       return {
         status: 302,
         headers: { location: redirectTarget(returnTo, config.appUrl) },
@@ -62,7 +64,9 @@ export const authOperations: Operations<
     } catch (error) {
       request.log.warn({ err: error }, 'a sign-in failed')
       if (isPresent && isWrong(error)) limits.countFailedSignIn(request.address)
-      const location = redirectTarget(`/login?error=${encodeURIComponent(failureMessage(error))}`, config.appUrl)
+      const failure = failureOf(error)
+      metrics.countSignIn(failure)
+      const location = redirectTarget(`/login?error=${encodeURIComponent(loginFailures[failure])}`, config.appUrl)
       return { status: 302, headers: { location } }
     }
   },
@@ -120,10 +124,10 @@ function isWrong(error: unknown): boolean {
   return [UnknownAttemptError, UsedAttemptError, ProviderRefusedError].some((wrong) => error instanceof wrong)
 }
 
-/** The contract lists these texts; none of the provider's own text reaches the page. */
-function failureMessage(error: unknown): string {
-  if (error instanceof UnknownAttemptError || error instanceof UsedAttemptError) return loginFailures.expired
-  if (error instanceof ProviderRefusedError) return loginFailures.refused
-  if (error instanceof ProviderUnavailableError) return loginFailures.unavailable
-  return loginFailures.failed
+/** The contract lists a text for each; none of the provider's own text reaches the page. */
+function failureOf(error: unknown): keyof typeof loginFailures {
+  if (error instanceof UnknownAttemptError || error instanceof UsedAttemptError) return 'expired'
+  if (error instanceof ProviderRefusedError) return 'refused'
+  if (error instanceof ProviderUnavailableError) return 'unavailable'
+  return 'failed'
 }

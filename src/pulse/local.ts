@@ -3,17 +3,21 @@ import type { Pulse, Subscriber } from './pulse.ts'
 /** Reaches subscribers in this process only. */
 export function createLocalPulse(): Pulse {
   const subscribers = new Set<Subscriber>()
+  let sent = 0
   return {
     publishChange(userId) {
+      sent++
       for (const subscriber of subscribers) subscriber.changed(userId)
     },
     publishEnd(loginId) {
+      sent++
       for (const subscriber of subscribers) subscriber.ended(loginId)
     },
     subscribe(subscriber) {
       subscribers.add(subscriber)
     },
     isUp: () => true,
+    counts: () => ({ sent, received: 0 }),
     async close() {
       subscribers.clear()
     },

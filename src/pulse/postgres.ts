@@ -16,6 +16,8 @@ const aliveEveryMs = 5_000
 /** Every so many of these checks, a pulse to itself shows that pulses arrive: over a pooler, LISTEN hears nothing. */
 const checksPerEcho = 6
 const echoWithinMs = 5_000
+/** Begins what an instance sends to itself, which the others pass over. */
+const echo = 'n'
 
 /**
  * Reaches all instances by LISTEN and NOTIFY, on its own connection: a NOTIFY inside a write's transaction would take a
@@ -29,6 +31,7 @@ export function createPostgresPulse(url: string, log: FastifyBaseLogger): Pulse 
   const stopping = new AbortController()
   let connection: pg.Client | undefined
   let isUp = true
+  let received = 0
   let heard = (_nonce: string) => {}
   let flushing: Promise<void> | undefined
 
@@ -61,6 +64,8 @@ export function createPostgresPulse(url: string, log: FastifyBaseLogger): Pulse 
       heard(items[0] ?? '')
       return
     }
+    if (items[0]?.startsWith(echo)) return
+    received += items.length
     for (const item of items) {
       const id = item.slice(1)
       for (const subscriber of subscribers) item[0] === 'c' ? subscriber.changed(id) : subscriber.ended(id)
@@ -112,7 +117,7 @@ export function createPostgresPulse(url: string, log: FastifyBaseLogger): Pulse 
   }
 
   async function hearItself(client: pg.Client): Promise<void> {
-    const nonce = randomUUID()
+    const nonce = `${echo}${randomUUID()}`
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     heard = (arrived) => arrived === nonce && resolve()
     const late = setTimeout(() => reject(new Error(unheard)), echoWithinMs)
@@ -138,6 +143,7 @@ export function createPostgresPulse(url: string, log: FastifyBaseLogger): Pulse 
       subscribers.add(subscriber)
     },
     isUp: () => isUp,
+    counts: () => ({ ...local.counts(), received }),
     async close() {
       await flushing
       stopping.abort()

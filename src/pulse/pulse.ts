@@ -7,6 +7,8 @@ export interface Pulse {
   subscribe(subscriber: Subscriber): void
   /** Whether pulses of other instances arrive here. */
   isUp(): boolean
+  /** How many were sent and received since the start. What is received comes from other instances. */
+  counts(): Record<'sent' | 'received', number>
   close(): Promise<void>
 }
 

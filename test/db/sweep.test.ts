@@ -7,7 +7,9 @@ import { sql } from 'kysely'
 import t from 'tap'
 import { v7 as uuidv7 } from 'uuid'
 import type { Database } from '../../src/db/database.ts'
+import { createMetrics } from '../../src/operating/metrics.ts'
 import { startSweeps } from '../../src/operating/sweep.ts'
+import { openAdmin } from '../support/admin.ts'
 import { buildApp } from '../support/app.ts'
 import { change, pullAll } from '../support/changes.ts'
 import { countRows } from '../support/database.ts'
@@ -159,14 +161,20 @@ t.test('A sweep that fails leaves the others to do their work, and the log names
   await writeFile(orphan, '')
 
   const parts = { ...first.context, clock: () => start + 401 * dayMs }
-  const sweeps = startSweeps(parts)
+  const metrics = createMetrics()
+  const sweeps = startSweeps({ ...parts, metrics })
   t.teardown(() => sweeps.close())
   await until(() => !existsSync(orphan))
+  await sweeps.close()
   const { tokens, logins, rejections, devices } = await countRows(first.context)
   t.same([tokens, logins, rejections, devices], [undefined, undefined, undefined, 2])
   const errors = first.log.map((line) => JSON.parse(line)).filter(({ level }) => level >= 50)
   t.match(errors, [{ msg: 'a sweep failed', sweep: 'devices', err: { message: 'not today' } }])
   t.equal(errors.length, 1)
+  const { scrape } = openAdmin(t, { context: { ...first.context, metrics } })
+  const exposed = await scrape()
+  t.match(exposed.byLabel('ebs_swept_total'), { tokens: 2, rejections: 1, orphans: 1, 'expired exports': 0 })
+  t.match(exposed.byLabel('ebs_sweep_failures_total'), { tokens: 0, devices: 1 })
 })
 
 async function seedTokens(database: Database, login_id: string, count: number): Promise<void> {

@@ -12,9 +12,11 @@ import type { Exposition } from '../support/exposition.ts'
 
 const methods = ['GET', 'POST', 'PUT', 'DELETE', 'HEAD', 'OPTIONS', 'PATCH', 'TRACE', 'PROPFIND']
 
+const sweeps = [...['tokens', 'devices', 'rejections', 'nonces'], ...['expired exports', 'failed exports', 'orphans']]
+
 /** The possible values of each of our labels, besides a request's operation and status. */
 const allowed: Record<string, readonly string[]> = {
-  ebs_http_request_duration_seconds: [...Object.keys(operations), 'none'],
+  ebs_http_request_duration_seconds: [...Object.keys(operations), 'none', '2xx', '3xx', '4xx', '5xx'],
   ebs_http_requests_abandoned_total: [...Object.keys(operations), 'none'],
   ebs_sync_changes: ['pushChanges', 'pullChanges', 'importBookmarks'],
   ebs_sync_conflicts_total: ['rejected', 'overwritten'],
@@ -22,6 +24,10 @@ const allowed: Record<string, readonly string[]> = {
   ebs_export_attempts_total: ['completed', 'failed', 'postponed', 'dropped'],
   ebs_exports: ['pending', 'processing', 'failed'],
   ebs_database_connections: ['busy', 'idle'],
+  ebs_sign_ins_total: ['completed', 'expired', 'refused', 'unavailable', 'failed'],
+  ebs_swept_total: sweeps,
+  ebs_sweep_failures_total: sweeps,
+  ebs_pulses_total: ['sent', 'received'],
   ebs_component_up: ['database', 'objects', 'provider'],
 }
 

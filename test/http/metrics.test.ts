@@ -2,10 +2,14 @@ import { readFile } from 'node:fs/promises'
 import { request as httpRequest } from 'node:http'
 import t from 'tap'
 import packageJson from '../../package.json' with { type: 'json' }
+import { migrationsWith } from '../../src/db/migrations/index.ts'
 import { openDevice } from '../realtime/device.ts'
 import { openAdmin } from '../support/admin.ts'
 import { buildApp } from '../support/app.ts'
+import { openBrowser } from '../support/browser.ts'
 import { change } from '../support/changes.ts'
+import { buildWithMock } from '../support/mock-service.ts'
+import { signInAt } from '../support/sign-in.ts'
 
 const bookmarks = '/api/v1/bookmarks'
 const content = { encrypted_data: 'data', data_hash: 'hash' }
@@ -35,9 +39,12 @@ t.test('Requests are counted by operation and status, each once, with how long t
   t.equal(counted('listBookmarks', 401), 1)
   t.equal(counted('none', 404), 1, 'what is not in the contract')
   t.equal(counted('none', 200), 1)
-  const count = (operation: string) => metrics.value('ebs_http_request_duration_seconds_count', { operation })
-  t.same([count('createBookmark'), count('getBookmark'), count('none')], [5, 3, 2])
-  t.ok(Number(metrics.value('ebs_http_request_duration_seconds_sum', { operation: 'createBookmark' })) > 0)
+  const timed = (part: string, operation: string, status: string) =>
+    metrics.value(`ebs_http_request_duration_seconds_${part}`, { operation, class: status })
+  t.same([timed('count', 'createBookmark', '2xx'), timed('count', 'createBookmark', '4xx')], [2, 3])
+  t.same([timed('count', 'getBookmark', '2xx'), timed('count', 'getBookmark', '4xx')], [2, 1])
+  t.same([timed('count', 'none', '2xx'), timed('count', 'none', '4xx')], [1, 1])
+  t.ok(Number(timed('sum', 'createBookmark', '2xx')) > 0)
   t.same(metrics.byLabel('ebs_http_requests_abandoned_total'), {}, 'each got its response')
 })
 
@@ -133,6 +140,53 @@ t.test('Sockets: how many, opened, what waits in them, and pushes over them', as
   t.same(left.byLabel('ebs_http_requests_abandoned_total'), {}, 'a socket that ends is not an abandoned request')
 })
 
+t.test('Sign-ins that come back from the provider, by outcome', async (t) => {
+  const app = await buildWithMock(t)
+  const { scrape } = openAdmin(t, app)
+  const none = { completed: 0, expired: 0, refused: 0, unavailable: 0, failed: 0 }
+  t.same((await scrape()).byLabel('ebs_sign_ins_total'), none)
+  const browser = openBrowser(app.call)
+  const callback = await signInAt(await browser.startLogin(), 'Ada')
+  await browser.comeBack(callback)
+  await openBrowser(app.call).comeBack(callback)
+  const signIn = () => openBrowser(app.call).signIn('Ada')
+  app.mock.tokenErrors.push('invalid_grant')
+  await signIn()
+  app.mock.faults.set('token', 'error')
+  await signIn()
+  app.mock.faults.clear()
+  const outcomes = { ...none, completed: 1, expired: 1, refused: 1, unavailable: 1 }
+  t.same((await scrape()).byLabel('ebs_sign_ins_total'), outcomes)
+})
+
+t.test('Queries of the database, and pulses', async (t) => {
+  const app = await buildApp(t)
+  const { scrape } = openAdmin(t, app)
+  const ada = await app.user('ada')
+  const read = async () => {
+    const metrics = await scrape()
+    const [queries, seconds] = ['queries', 'query_seconds'].map((name) => metrics.value(`ebs_database_${name}_total`))
+    return { queries: Number(queries), seconds: Number(seconds), pulses: metrics.byLabel('ebs_pulses_total') }
+  }
+  const before = await read()
+  const reads = 100
+  for (let sent = 0; sent < reads; sent++) await ada.call('GET', `${bookmarks}/none`)
+  const after = await read()
+  const perRead = (after.queries - before.queries) / reads
+  t.ok(perRead >= 2 && perRead < 3, `${perRead} for a request: its session, the bookmark, at times a probe`)
+  await ada.call('POST', bookmarks, { body: content })
+  const written = await read()
+  t.ok(written.queries - after.queries > 5, `${written.queries - after.queries} for a write`)
+  t.ok(written.seconds > before.seconds)
+  t.same(
+    [before.pulses, written.pulses],
+    [
+      { sent: 0, received: 0 },
+      { sent: 1, received: 0 },
+    ],
+  )
+})
+
 t.test('Refusals of the rate limits', async (t) => {
   const app = await buildApp(t, { RATE_LIMIT_PER_MINUTE: '20' })
   const { scrape } = openAdmin(t, app)
@@ -149,7 +203,8 @@ t.test('Version, process and event loop are reported; two services in a process 
   const [first, second] = [openAdmin(t, one), openAdmin(t, other)]
   await one.call('GET', '/api/v1/health')
   const metrics = await first.scrape()
-  t.same(metrics.byLabel('ebs_build_info'), { [packageJson.version]: 1 })
+  const schema = Object.keys(migrationsWith('text')).toSorted().at(-1) ?? ''
+  t.equal(metrics.value('ebs_build_info', { version: packageJson.version, node: process.version, schema }), 1)
   for (const name of ['process_resident_memory_bytes', 'process_cpu_seconds_total', 'nodejs_eventloop_lag_p99_seconds'])
     t.ok(Number.isFinite(metrics.value(name)), name)
   t.equal(metrics.byLabel('ebs_http_requests_total')['getHealth,200'], 1)

@@ -2,6 +2,7 @@ import { Readable } from 'node:stream'
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import { openDevice } from '../realtime/device.ts'
+import { openAdmin } from '../support/admin.ts'
 import { buildApp, type TestApp } from '../support/app.ts'
 import { change } from '../support/changes.ts'
 import { isPostgres } from '../support/database-url.ts'
@@ -62,6 +63,13 @@ else {
       await ada.call('POST', '/api/v1/sync/push', { body: { changes: [change({ entity_id: name })] } })
     }
     for (const device of devices) t.same(await device.takeEntities('z'), ['x', 'y', 'z'])
+    const metrics = await Promise.all([one, ...others].map((app) => openAdmin(t, app).scrape()))
+    const [mine, ...theirs] = metrics.map((exposed) => exposed.byLabel('ebs_pulses_total'))
+    t.same(mine, { sent: 3, received: 0 })
+    t.ok(
+      theirs.every(({ sent, received = 0 }) => sent === 0 && received >= 1 && received <= 3),
+      'of one user, several may arrive as one',
+    )
   })
 
   t.test('Signed out on one instance: refused on the next, and the socket on a third is closed', async (t) => {

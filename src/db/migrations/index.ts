@@ -23,3 +23,6 @@ export function migrationsWith(text: Text): Record<string, Migration> {
     '0009-heartbeat': heartbeat,
   }
 }
+
+/** The schema that this version brings a database to. */
+export const newestMigration = Object.keys(migrationsWith('text')).sort().at(-1) as string
