@@ -1,9 +1,12 @@
 /** Devices whose clocks are wrong for a while. */
 import t, { type Test } from 'tap'
+import { memoryStore } from '../../../src/client/sync/store/memory.ts'
+import { type Store, StoreEmptiedError } from '../../../src/client/sync/store/store.ts'
 import type { Clock } from '../../../src/client/timing/clock.ts'
 import { pullAll } from '../../support/changes.ts'
 import { bookmark } from './device.ts'
 import { openPeople, type Person, shown } from './person.ts'
+import { until } from './turns.ts'
 
 const people = await openPeople()
 const hourMs = 3_600_000
@@ -62,6 +65,42 @@ t.test('a clock put hours ahead during a push is found out before the edits made
   t.same(await errorsOfTime(person, ['y']), [0])
 })
 
+t.test('a clock put hours ahead after the first edit of all is found out before the next one is sent', async (t) => {
+  const person = await people.person(t)
+  const clock = settable(person)
+  const a = person.device('a', { clock })
+  await a.sync.start()
+  await until(() => a.network.socket?.isOpen === true)
+  a.network.socket?.greet(person.world.time)
+  await a.sync.put(bookmark('x', 'one'))
+  await until(() => a.sync.status().waiting === 0)
+  clock.skew = 6 * hourMs
+  await a.sync.put(bookmark('y', 'two'))
+  await until(() => a.sync.status().waiting === 0)
+  t.same(await errorsOfTime(person, ['y']), [0])
+})
+
+t.test(
+  'a clock hours ahead is found out before an edit is sent from a store that the browser has just emptied',
+  async (t) => {
+    const person = await people.person(t)
+    const clock = settable(person)
+    const { store, arm } = emptiedAtWrite()
+    const [a, b] = [person.device('a', { clock, store }), person.device('b')]
+    await b.sync.put(bookmark('x', 'original'))
+    for (const { sync } of [b, a]) await sync.syncNow()
+    clock.skew = 6 * hourMs
+    await a.sync.put(bookmark('x', 'by a'))
+    a.network.fate = async ({ name, send }) => {
+      const answer = await send()
+      if (name === 'pull') arm()
+      return answer
+    }
+    await a.sync.syncNow()
+    t.same(await errorsOfTime(person, ['x']), [0])
+  },
+)
+
 t.test('an answer that comes late does not shift the clock', async (t) => {
   const { person, a } = await pair(t)
   await a.sync.put(bookmark('x', 'one'))
@@ -92,12 +131,35 @@ t.test('a late greeting of the channel does not shift the clock either', async (
 /** Two devices that both have x; the clock of `a` can be set. */
 async function pair(t: Test) {
   const person = await people.person(t)
-  const real = person.world.clock()
-  const clock: Clock & { skew: number } = { ...real, skew: 0, now: () => real.now() + clock.skew }
+  const clock = settable(person)
   const [a, b] = [person.device('a', { clock }), person.device('b')]
   await b.sync.put(bookmark('x', 'original'))
   for (const { sync } of [b, a]) await sync.syncNow()
   return { person, clock, a, b }
+}
+
+/** A clock whose error can be set. */
+function settable({ world }: Person): Clock & { skew: number } {
+  const real = world.clock()
+  const clock = { ...real, skew: 0, now: () => real.now() + clock.skew }
+  return clock
+}
+
+/** A store that, once armed, is found empty by the next write. */
+function emptiedAtWrite() {
+  const store = memoryStore()
+  let isArmed = false
+  const write: Store['write'] = async (rows, meta) => {
+    if (!isArmed) return store.write(rows, meta)
+    isArmed = false
+    throw new StoreEmptiedError()
+  }
+  return {
+    store: { ...store, write },
+    arm() {
+      isArmed = true
+    },
+  }
 }
 
 /** By how many seconds the newest changes of these bookmarks differ from the service's time. */

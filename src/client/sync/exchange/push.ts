@@ -44,11 +44,12 @@ export async function pushAll(parts: PushParts, signal: AbortSignal): Promise<vo
 
 /**
  * Asks for the service's time, by a push of nothing, before edits are sent that a clock far ahead may have stamped: once
- * accepted, they would win for as long as it is ahead. Before the first pull there is nobody to win over.
+ * accepted, they would win for as long as it is ahead. Before the first push of all there is nobody to win over.
  */
 async function compareClocks({ replica, transport, clock }: PushParts, signal: AbortSignal): Promise<void> {
   const { meta, rows, waiting } = replica
-  if (meta.cursor === 0 || isClockTrusted(clock, meta)) return
+  const isFirst = meta.cursor === 0 && !meta.isIncomplete && meta.clockCheckedAt === undefined
+  if (isFirst || isClockTrusted(clock, meta)) return
   // The service's time was once at least that; but after a restore, its cursors are ahead of its clock for a while.
   const past = meta.cursor > correctedNow(clock, meta) ? 0 : meta.cursor
   const isLate = (id: string) => rows.get(id)?.waiting.some(({ change }) => change.timestamp > past + longMs)
