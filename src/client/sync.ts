@@ -164,7 +164,7 @@ export interface Sync {
    */
   resolve(id: string, choice: 'mine' | 'theirs'): Promise<void>
 
-  /** The bookmarks of `status().heldDeletions`, those first that were deleted first. */
+  /** The bookmarks of `status().heldDeletions`, those first whose deletes came first. */
   heldDeletions(): Readonly<PlaintextBookmark>[]
   /**
    * Confirms `status().heldDeletions`: applies the other devices' deletes on this device. Pass what the user was shown,
@@ -284,7 +284,10 @@ export function createSyncOver(
       run.editWith(({ restoreList }, signal) => restoreList(engine, opened, { ...options, signal }), options.signal),
     resolve: (id, choice) => run.edit(() => resolveConflicts(engine, id, choice)),
     heldDeletions: () => listHeld(replica),
-    approveDeletions: (shown) => run.editWith((deferred) => deferred.approveDeletions(engine, shown)),
+    approveDeletions(shown) {
+      const held = listHeld(replica)
+      return run.editWith((deferred) => deferred.approveDeletions(engine, shown, held))
+    },
     rejectDeletions: () => run.editWith((deferred) => deferred.rejectDeletions(engine)),
     quarantined: () => listRefused(replica),
     retryQuarantined: (ids) => run.edit(() => retryRefused(engine, ids === undefined ? undefined : [ids].flat())),

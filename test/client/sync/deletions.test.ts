@@ -1,4 +1,5 @@
 import t, { type Test } from 'tap'
+import * as deferred from '../../../src/client/sync/deferred.ts'
 import { listChangePage } from '../../../src/db/changes.ts'
 import { toSyncEvent } from '../../../src/sync/event.ts'
 import { bookmark, type Device } from './device.ts'
@@ -132,6 +133,31 @@ for (const [where, makeDisk] of Object.entries(disks)) {
     })
   })
 }
+
+t.test('a yes by number is for what was shown at the call, though one of those is edited meanwhile', async (t) => {
+  const person = await people.person(t)
+  const loadDeferred = async () => {
+    await turns(20)
+    return deferred
+  }
+  const [a, b] = [person.device('a'), person.device('b', { loadDeferred })]
+  await a.sync.put(numbered(20))
+  for (const { sync } of [a, b]) await sync.syncNow()
+  for (const [from, to] of [
+    [0, 8],
+    [8, 10],
+  ] as const) {
+    await a.sync.remove(ids(from, to))
+    for (const { sync } of [a, b]) await sync.syncNow()
+  }
+  t.match(b.sync.status(), { heldDeletions: { count: 10 } })
+  await Promise.all([b.sync.approveDeletions(8), b.sync.update('b3', { title: 'kept' })])
+  const kept = numbered(20).filter(({ id }) => b.sync.get(id))
+  t.same(
+    kept.map(({ id }) => id),
+    ['b3', ...ids(8, 20)],
+  )
+})
 
 t.test('a burst on the realtime channel counts as one, over a minute', async (t) => {
   const person = await people.person(t)

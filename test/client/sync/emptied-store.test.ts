@@ -82,6 +82,27 @@ t.test('an edit of a held bookmark, made then, is told to the one who had delete
   t.match(b.conflicts, [{ id: 'q', mine: null, theirs: { title: 'kept' } }])
 })
 
+t.test('deletes that come then are held behind those that the user was shown before', async (t) => {
+  const { person, userId, a } = await synced(t)
+  const b = person.device('b')
+  const many = Array.from({ length: 10 }, (_, index) => bookmark(`b${index}`, `${index}`))
+  await b.sync.put(many)
+  for (const { sync } of [b, a]) await sync.syncNow()
+  const shownFirst = many.slice(2).map(({ id }) => id)
+  await b.sync.remove(shownFirst)
+  for (const { sync } of [b, a]) await sync.syncNow()
+  t.match(a.sync.status(), { heldDeletions: { count: 8 } })
+  await empty(userId)
+  await b.sync.remove(['b0', 'b1'])
+  for (const { sync } of [b, a]) await sync.syncNow()
+  await a.sync.stop()
+  const reloaded = person.device('a', { store: indexedDbStore(userId) })
+  reloaded.network.fate = down
+  await reloaded.sync.start()
+  const held = reloaded.sync.heldDeletions().map(({ id }) => id)
+  t.same([held.slice(0, 8).sort(), held.slice(8).sort()], [shownFirst, ['b0', 'b1']])
+})
+
 t.test('edits that wait survive the emptied store, and so does one that is made then', async (t) => {
   const { person, userId, a } = await synced(t)
   a.network.fate = down

@@ -1,9 +1,9 @@
+import type { PlaintextBookmark } from '../../bookmark.ts'
 import { paced } from '../../timing/paced.ts'
 import type { Replica } from '../store/replica.ts'
 import { releaseHeld, viewOf } from '../store/row.ts'
 import { correctedNow } from '../store/service-clock.ts'
 import { applyEdit } from './edit.ts'
-import { heldInOrder } from './held-deletions.ts'
 import type { EditParts } from './queue.ts'
 import { sealAll } from './seal.ts'
 
@@ -36,12 +36,18 @@ export async function settleDeletions({ replica, clock, recentDeletes }: Deletio
 /**
  * The user approves the deletes that they were shown: these ids, or this many of those that came first. What has come
  * since stays held.
+ *
+ * @param held all that were held when the user approved, those first that came first
  */
-export async function approveDeletions({ replica }: EditParts, shown: number | readonly string[]): Promise<void> {
+export async function approveDeletions(
+  { replica }: EditParts,
+  shown: number | readonly string[],
+  held: readonly PlaintextBookmark[],
+): Promise<void> {
   if (typeof shown === 'number' ? !Number.isSafeInteger(shown) || shown < 0 : !Array.isArray(shown)) {
     throw new RangeError(`Deletes are approved by their ids or their number, not by ${shown}`)
   }
-  await applyHeld(replica, typeof shown === 'number' ? heldInOrder(replica).slice(0, shown) : shown)
+  await applyHeld(replica, typeof shown === 'number' ? held.slice(0, shown).map(({ id }) => id) : shown)
 }
 
 /** The user rejects: each bookmark is restored by an edit on top of its delete. */

@@ -2,6 +2,7 @@ import { RecordError, RollbackError, SignedOutError } from '../../errors.ts'
 import { type Author, applyEdit } from '../edits/edit.ts'
 import { sealOne } from '../edits/seal.ts'
 import type { Draft } from '../store/draft.ts'
+import type { Replica } from '../store/replica.ts'
 import type { Meta, Row, Version } from '../store/store.ts'
 import { lostWhole, type MergedEdit, mergeUnreadable, mergeVersion } from './merge.ts'
 import { type OpenedEvent, type OpenParts, openEvents } from './open-events.ts'
@@ -32,8 +33,8 @@ export async function takePage(
   const opened = await openEvents(parts, checked(parts, events), signal)
   const ids = opened.map(({ event }) => event.entity_id)
   return parts.replica.commit(ids, 'remote', (draft) => {
-    const base = draft.meta.cursor
-    if (base < since) return 'doubt'
+    if (draft.meta.cursor < since) return 'doubt'
+    const base = Math.max(draft.meta.cursor, afterHeld(parts.replica))
     for (const one of opened) {
       const older = takeEvent(parts, draft, one, { base, cursor: meta.cursor })
       if (older) reportRollback(draft, one, older)
@@ -73,6 +74,14 @@ export async function takeMessages(
     }
     return 'taken'
   })
+}
+
+/**
+ * A cursor between the deletes that are held and those that are new: after the browser has emptied the store, the meta's is
+ * lower.
+ */
+function afterHeld({ held, rows }: Replica): number {
+  return [...held].reduce((after, id) => Math.max(after, (rows.get(id)?.held?.base ?? 0) + 1), 0)
 }
 
 /** Entities of other kinds belong to other clients. */
