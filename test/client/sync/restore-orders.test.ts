@@ -1,11 +1,13 @@
 /** The service goes back to a backup, at any moment, under devices that know more than it does. */
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
+import { OfflineError } from '../../../src/client/errors.ts'
 import { memoryStore } from '../../../src/client/sync/store/memory.ts'
 import type { Meta } from '../../../src/client/sync/store/store.ts'
 import { depth } from '../../support/depth.ts'
 import { backUp } from '../chaos/backup.ts'
 import { bookmark, type Device } from './device.ts'
+import { down, up } from './network.ts'
 import { openPeople, type Person, shown } from './person.ts'
 import { until } from './turns.ts'
 
@@ -138,6 +140,28 @@ t.test(
   },
 )
 
+t.test(
+  'A bookmark made elsewhere under the id of a lost one was not seen by its maker: the loser is told',
+  async (t) => {
+    const { a, b, c, person } = await madeUnderOneId(t)
+    await c.sync.update('new', { description: 'by c, too' })
+    await sync(c, a, c, b)
+    const expected = { title: 'by a', description: 'by c, too' }
+    t.match([a.sync.get('new'), b.sync.get('new'), c.sync.get('new')], Array(3).fill(expected))
+    t.match(c.conflicts, [{ id: 'new', fields: ['title'], mine: { title: 'by c' }, theirs: { title: 'by a' } }])
+    t.equal((await person.stored()).new, 'by a')
+  },
+)
+
+t.test('So it is after a second restore, before the lost one was sent again', async (t) => {
+  const { a, c, person, putBack } = await madeUnderOneId(t)
+  await person.world.pass(60_000)
+  await putBack()
+  await sync(c, a, c)
+  t.match(c.conflicts, [{ id: 'new', mine: { title: 'by c' }, theirs: { title: 'by a' } }])
+  t.same([shown(a).new, shown(c).new, (await person.stored()).new], ['by a', 'by a', 'by a'])
+})
+
 t.test('A device that was behind takes from the others what the service lost', async (t) => {
   const { a, b, person, restore } = await restorable(t)
   await a.sync.put(bookmark('x', 'later'))
@@ -227,6 +251,25 @@ async function restorable(t: Test, count = 0) {
       await putBack()
     },
   }
+}
+
+/**
+ * Two devices had a bookmark that the service has lost. A third device has made another one under its id before, and sent it
+ * since. The first one knows of that, but has not been able to send its own again.
+ */
+async function madeUnderOneId(t: Test) {
+  const { a, b, person, putBack, restore } = await restorable(t)
+  const c = person.device('c')
+  await c.sync.put(bookmark('new', 'by c'))
+  await person.world.pass(1_000)
+  await a.sync.put(bookmark('new', 'by a'))
+  await sync(a, b, a)
+  await restore()
+  await sync(c)
+  a.network.fate = async (call) => (call.name === 'push' ? down(call) : up(call))
+  await t.rejects(a.sync.syncNow(), OfflineError)
+  a.network.fate = up
+  return { person, putBack, a, b, c }
 }
 
 async function sync(...devices: Device[]): Promise<void> {

@@ -18,10 +18,11 @@ export interface RestoreParts extends TakeParts {
 export async function restore(parts: RestoreParts, signal: AbortSignal): Promise<void> {
   const { replica, keys, clock, emitter } = parts
   const before = replica.meta.cursor
-  const { there, older, cursor, epoch } = await pullFromStart(parts, signal)
+  const found = await pullFromStart(parts, before, signal)
+  const { older, cursor, epoch } = found
   // Up to here, everything that the service has is known; later changes come from devices that may not know ours.
   const base = Math.min(before, cursor)
-  const isLost = ({ id, version }: Row) => version !== null && (!there.has(id) || older.has(id))
+  const isLost = ({ id, version }: Row) => version !== null && (!found.ids.has(id) || older.has(id))
   const lost = [...replica.rows.values()].filter(isLost)
   const contents = lost.flatMap(({ version, waiting }) => (waiting.length > 0 ? [] : (version?.bookmark ?? [])))
   const sealed = new Map((await sealAll(keys, contents)).map((edit) => [edit.id, edit]))
@@ -29,28 +30,14 @@ export async function restore(parts: RestoreParts, signal: AbortSignal): Promise
   const ids = [...new Set([...lost.map(({ id }) => id), ...replica.waiting])]
   const pushed = await replica.commit(ids, 'remote', (draft) => {
     const again: Row[] = []
-    for (const id of ids) {
-      const row = draft.get(id)
+    for (const row of ids.map((id) => draft.get(id))) {
       if (!isLost(row)) {
-        draft.set({
-          ...row,
-          waiting: row.waiting.map((one) => rebased(one, one.overwrites ? Math.min(one.change.base, base) : cursor)),
-        })
-        continue
-      }
-      const version = row.version as Version
-      const seen = Math.min(base, seenBy(version, older.get(id)))
-      const state = seen < base ? { overwrites: true } : {}
-      const edit = sealed.get(id)
-      if (row.waiting.length > 0) {
-        const waiting = row.waiting.map((one) => ({ ...rebased(one, Math.min(one.change.base, seen)), ...state }))
-        draft.set({ ...bare(row, older), waiting: waiting.map(asSent) })
-      } else if (edit || !version.bookmark) {
+        draft.set(onTopOfAll(row, base, cursor))
+      } else if (row.waiting.length > 0) {
+        draft.set(withSentEdits(row, found, base))
+      } else if (sealed.has(row.id) || !row.version?.bookmark) {
+        draft.set(withLostVersion(parts, row, sealed.get(row.id), found, base))
         again.push(row)
-        draft.set({
-          ...bare(row, older),
-          waiting: [asSent({ ...toWaiting(parts, id, version, edit, seen), ...state })],
-        })
       }
     }
     draft.setMeta({ cursor, epoch, isIncomplete: false, lastSync: correctedNow(clock, draft.meta) })
@@ -60,31 +47,88 @@ export async function restore(parts: RestoreParts, signal: AbortSignal): Promise
   if (pushed.length > 0) emitter.emit('restored', { kept, pushed: pushed.length })
 }
 
-async function pullFromStart(parts: RestoreParts, signal: AbortSignal) {
-  const { transport, replica } = parts
-  const there = new Set<string>()
+/** What a restored service has. */
+interface Found {
+  ids: ReadonlySet<string>
+  /** By id, what it has in an older version than this device. */
+  older: ReadonlyMap<string, Version>
+  /** What it has taken since the last change that this device had seen of it. */
+  unseen: ReadonlySet<string>
+  cursor: number
+  epoch: string
+}
+
+async function pullFromStart(parts: RestoreParts, before: number, signal: AbortSignal): Promise<Found> {
+  const ids = new Set<string>()
   const older = new Map<string, Version>()
-  let page: PullResponse | undefined
-  while (!page || page.has_more) {
-    const { last_sync_timestamp: since, epoch } = page ?? { last_sync_timestamp: 0 }
-    page = await transport.pull({ since }, { signal })
-    signal.throwIfAborted()
+  const unseen = new Set<string>()
+  const found: Found = { ids, older, unseen, cursor: 0, epoch: '' }
+  // The old cursor and epoch stay until all is there, so that after an interruption the restore is noticed again.
+  const take = ({ changes }: PullResponse) =>
+    takePage({ ...parts, older }, changes, 0, { cursor: parts.replica.meta.cursor }, signal)
+  for await (const page of pagesSince(parts, 0, signal)) {
     // Restored once more meanwhile.
-    if (page.epoch !== (epoch ?? page.epoch)) return pullFromStart(parts, signal)
-    // The old cursor and epoch stay until all is there, so that after an interruption the restore is noticed again.
-    await takePage({ ...parts, older }, page.changes, 0, { cursor: replica.meta.cursor }, signal)
-    for (const { entity_type, entity_id } of page.changes) if (entity_type === 'bookmark') there.add(entity_id)
+    if (page.epoch !== (found.epoch || page.epoch)) return pullFromStart(parts, before, signal)
+    await take(page)
+    for (const id of idsOf(page)) ids.add(id)
+    found.cursor = page.last_sync_timestamp
+    found.epoch = page.epoch
   }
-  return { there, older, cursor: page.last_sync_timestamp, epoch: page.epoch }
+  if (before >= found.cursor) return found
+  for await (const page of pagesSince(parts, before, signal)) {
+    if (page.epoch !== found.epoch) return pullFromStart(parts, before, signal)
+    for (const id of idsOf(page)) unseen.add(id)
+  }
+  return found
+}
+
+async function* pagesSince(
+  { transport }: RestoreParts,
+  from: number,
+  signal: AbortSignal,
+): AsyncGenerator<PullResponse> {
+  for (let since = from, hasMore = true; hasMore; ) {
+    const page = await transport.pull({ since }, { signal })
+    signal.throwIfAborted()
+    yield page
+    since = page.last_sync_timestamp
+    hasMore = page.has_more
+  }
+}
+
+function idsOf({ changes }: PullResponse): string[] {
+  return changes.flatMap(({ entity_type, entity_id }) => (entity_type === 'bookmark' ? entity_id : []))
+}
+
+/** The service still has the version: whoever made what waits had seen all that there is. */
+function onTopOfAll(row: Row, base: number, cursor: number): Row {
+  const seen = ({ overwrites, change }: Waiting) => (overwrites ? Math.min(change.base, base) : cursor)
+  return { ...row, waiting: row.waiting.map((one) => rebased(one, seen(one))) }
+}
+
+/** The service has lost the version, but edits wait that were made on top of it. */
+function withSentEdits(row: Row, found: Found, base: number): Row {
+  const { seen, state } = sightOf(row, found, base)
+  const waiting = row.waiting.map((one) => ({ ...rebased(one, Math.min(one.change.base, seen)), ...state }))
+  return { ...bare(row, found), waiting: waiting.map(asSent) }
+}
+
+/** The service has lost the version: it is sent again. */
+function withLostVersion(parts: TakeParts, row: Row, edit: SealedEdit | undefined, found: Found, base: number): Row {
+  const { seen, state } = sightOf(row, found, base)
+  const again = toWaiting(parts, row.id, row.version as Version, edit, seen)
+  return { ...bare(row, found), waiting: [asSent({ ...again, ...state })] }
 }
 
 /**
  * Up to where the maker of a version that the service has lost had seen its changes, judging by what it has instead: what
  * was replaced unseen, its device is to be told of.
  */
-function seenBy(version: Version, instead: Version | undefined): number {
-  if (version.base !== undefined) return version.base
-  return instead && !certainlyDescends(version, instead) ? 0 : Number.POSITIVE_INFINITY
+function sightOf({ id, version }: Row, { older, unseen }: Found, base: number) {
+  const instead = older.get(id)
+  const isMadeOnIt = !instead || unseen.has(id) || certainlyDescends(version as Version, instead)
+  const seen = Math.min(base, version?.base ?? (isMadeOnIt ? base : 0))
+  return { seen, state: seen < base || unseen.has(id) ? { overwrites: true } : {} }
 }
 
 function rebased(waiting: Waiting, base: number): Waiting {
@@ -97,7 +141,7 @@ function asSent(waiting: Waiting): Waiting {
 }
 
 /** The row as the service has it. A delete that it has lost comes again from the device that made it. */
-function bare(row: Row, older: ReadonlyMap<string, Version>): Row {
+function bare(row: Row, { older }: Found): Row {
   const version = older.get(row.id)
   return {
     ...row,
