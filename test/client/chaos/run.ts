@@ -34,8 +34,6 @@ export class Run {
   #restore: (() => Promise<string>) | undefined
   /** The service's. */
   #epoch: string
-  /** From then on an edit may come from the future: what waits when a device notices a restore keeps its stamp. */
-  #isRestored = false
   /** Bookmarks that a wrong clock stamped before there were any: later edits of them have higher stamps still. */
   readonly #ahead = new Set<string>()
 
@@ -90,7 +88,6 @@ export class Run {
   /** The operator puts the service back to where it was at the last backup. */
   async restore(): Promise<void> {
     if (!this.#restore) return
-    this.#isRestored = true
     // Nobody restores a service in less, so its clock is later than all that it has forgotten.
     await this.world.pass(60_000)
     for (const { tabs } of this.devices) for (const { wire } of tabs) wire.socket?.close()
@@ -135,7 +132,7 @@ export class Run {
   /** Far ahead of the service's time, an edit would beat later ones for hours. */
   #checkStamp({ entity_id: id, device_id, timestamp, base }: PushBody['changes'][number]): void {
     const now = this.world.time
-    if (this.#isRestored || timestamp < now + hourMs + 60_000) return
+    if (timestamp < now + hourMs + 60_000) return
     // Before the service had anything, there was nobody to win over.
     if (base === 0) this.#ahead.add(id)
     if (!this.#ahead.has(id)) this.fail(`${device_id} has sent an edit from the future`, { id, timestamp, now })

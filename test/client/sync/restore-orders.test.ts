@@ -1,9 +1,10 @@
 /** The service goes back to a backup, at any moment, under devices that know more than it does. */
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
-import { OfflineError } from '../../../src/client/errors.ts'
+import { ApiError, OfflineError } from '../../../src/client/errors.ts'
 import { memoryStore } from '../../../src/client/sync/store/memory.ts'
 import type { Meta } from '../../../src/client/sync/store/store.ts'
+import { pullAll } from '../../support/changes.ts'
 import { depth } from '../../support/depth.ts'
 import { backUp } from '../chaos/backup.ts'
 import { bookmark, type Device } from './device.ts'
@@ -107,6 +108,46 @@ t.test('What is deleted before it could be sent again stays deleted, though othe
   const expected = { x: 'x', y: 'y', z: 'z' }
   t.same([shown(a), shown(b), await person.stored()], [expected, expected, expected])
 })
+
+t.test('An edit that waits at a restore gets the right time, if it was made with a clock hours ahead', async (t) => {
+  const { a, b, person, restore } = await restorable(t)
+  await a.sync.put(bookmark('x', 'lost'))
+  await sync(a, b)
+  await person.world.pass(7_200_000)
+  const real = person.world.clock()
+  const aheadMs = 6 * 3_600_000
+  await b.sync.stop()
+  const later = person.device('b', { store: b.store, clock: { ...real, now: () => real.now() + aheadMs } })
+  await later.sync.put(bookmark('x', 'made then'))
+  await restore()
+  await sync(later, a)
+  const [{ timestamp } = { timestamp: 0 }] = (await pullAll(person.user)).changes.slice(-1)
+  t.equal(Math.round((timestamp - person.world.time) / 1000), 0)
+  t.same([shown(a).x, shown(later).x, (await person.stored()).x], Array(3).fill('made then'))
+})
+
+t.test(
+  'What is lost, and is deleted after an edit that the service had refused, stays deleted on all devices',
+  async (t) => {
+    const { a, b, person, restore } = await restorable(t)
+    await a.sync.put(bookmark('new', 'lost'))
+    await sync(a, b)
+    b.network.fate = async (call) => {
+      if (call.name === 'push') throw new ApiError(400, 'Validation failed')
+      return call.send()
+    }
+    await b.sync.update('new', { title: 'refused' })
+    await sync(b)
+    t.match(b.sync.quarantined(), [{ id: 'new' }])
+    b.network.fate = up
+    await restore()
+    await sync(b)
+    await b.sync.remove('new')
+    await sync(b, a, b)
+    const expected = { x: 'x', y: 'y', z: 'z' }
+    t.same([shown(a), shown(b), await person.stored()], [expected, expected, expected])
+  },
+)
 
 t.test('An edit of what is lost comes after it, also if that was made with a clock far ahead', async (t) => {
   const person = await people.person(t)

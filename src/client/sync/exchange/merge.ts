@@ -67,7 +67,7 @@ function mergeWaiting(row: Row, last: Waiting, version: Version, circumstances: 
   const mine = versionOf(last)
   const isLater = compareVersions(mine, version) > 0
   const winning = row.waiting.filter((one) => compareVersions(versionOf(one), version) > 0)
-  const kept = { ...row, version, waiting: winning, held: null, unreadable: null }
+  const kept = { ...row, version, waiting: winning, held: null, unreadable: unreadableAfter(row, version) }
   if (isLater && version.device_id === circumstances.deviceId) {
     // Waiting edits were made on top of those that this device made before, as far as it remembers them.
     return { kind: 'taken', row: kept, lost: circumstances.isFirstPull ? forgottenTo(mine, version) : undefined }
@@ -96,7 +96,7 @@ function mergeWaiting(row: Row, last: Waiting, version: Version, circumstances: 
 
 /** The row with the version instead of all pending edits. A delete of a visible bookmark is held until their number is known. */
 function taking(row: Row, version: Version, { base }: Circumstances): Row {
-  const without = { ...row, waiting: [], unreadable: null }
+  const without = { ...row, waiting: [], unreadable: unreadableAfter(row, version) }
   const isHeld = version.bookmark === null && viewOf(without).bookmark !== null
   return isHeld ? { ...without, held: { ...version, base } } : { ...without, version, held: null }
 }
@@ -139,9 +139,14 @@ export function lostWhole(row: Row, { bookmark: theirs }: Version): Lost {
   return { fields: fieldsLost(mine, theirs), mine }
 }
 
-/** Records a version that cannot be decrypted. What was there stays, and a later edit gets a higher timestamp. */
+/** Records a version whose content is not known. What was there stays, and a later edit gets a higher timestamp. */
 export function mergeUnreadable(row: Row, event: Pick<Version, 'event_id' | 'timestamp'>, base: number): Row {
   return { ...row, unreadable: { event_id: event.event_id, timestamp: event.timestamp, base } }
+}
+
+/** What remains of it once the version is known. */
+export function unreadableAfter({ unreadable }: Row, { timestamp }: Version): Row['unreadable'] {
+  return unreadable && unreadable.timestamp > timestamp ? unreadable : null
 }
 
 /** Removes the first pending change, which has become this version. */
@@ -149,10 +154,15 @@ export function settleFirst(row: Row, version: Version): Row {
   const waiting = row.waiting.slice(1)
   const known = newestOf(row)
   if (known && compareVersions(known, version) > 0) return { ...row, waiting }
-  const unreadable = row.unreadable && row.unreadable.timestamp > version.timestamp ? row.unreadable : null
   const before = row.version?.bookmark
   const changed = before && version.bookmark ? differingFields(before, version.bookmark) : undefined
-  return { ...row, version: { ...version, ...(changed && { changed }) }, waiting, held: null, unreadable }
+  return {
+    ...row,
+    version: { ...version, ...(changed && { changed }) },
+    waiting,
+    held: null,
+    unreadable: unreadableAfter(row, version),
+  }
 }
 
 /** Whoever made the pending edits had seen this version, even if it has a new sequence number (after a restore). */

@@ -3,6 +3,7 @@ import { type SealedEdit, sealAll } from '../edits/seal.ts'
 import type { Emitter } from '../store/emitter.ts'
 import { correctedNow } from '../store/service-clock.ts'
 import type { Row, Version, Waiting } from '../store/store.ts'
+import { mergeUnreadable, unreadableAfter } from './merge.ts'
 import { certainlyDescends, type TakeParts, takePage } from './take.ts'
 import type { PullResponse, Transport } from './transport.ts'
 
@@ -34,7 +35,7 @@ export async function restore(parts: RestoreParts, signal: AbortSignal): Promise
       if (!isLost(row)) {
         draft.set(onTopOfAll(row, base, cursor))
       } else if (row.waiting.length > 0) {
-        draft.set(withSentEdits(row, found, base))
+        draft.set(withEdits(row, found, base))
       } else if (sealed.has(row.id) || !row.version?.bookmark) {
         draft.set(withLostVersion(parts, row, sealed.get(row.id), found, base))
         again.push(row)
@@ -106,18 +107,19 @@ function onTopOfAll(row: Row, base: number, cursor: number): Row {
   return { ...row, waiting: row.waiting.map((one) => rebased(one, seen(one))) }
 }
 
-/** The service has lost the version, but edits wait that were made on top of it. */
-function withSentEdits(row: Row, found: Found, base: number): Row {
+/** The service has lost the version, but edits wait that were made on top of it. Other devices may know it. */
+function withEdits(row: Row, found: Found, base: number): Row {
   const { seen, state } = sightOf(row, found, base)
   const waiting = row.waiting.map((one) => ({ ...rebased(one, Math.min(one.change.base, seen)), ...state }))
-  return { ...bare(row, found), waiting: waiting.map(asSent) }
+  const lost = mergeUnreadable(row, row.version as Version, seen).unreadable
+  return { ...bare(row, found), waiting, unreadable: unreadableAfter(row, row.version as Version) ?? lost }
 }
 
 /** The service has lost the version: it is sent again. */
 function withLostVersion(parts: TakeParts, row: Row, edit: SealedEdit | undefined, found: Found, base: number): Row {
   const { seen, state } = sightOf(row, found, base)
   const again = toWaiting(parts, row.id, row.version as Version, edit, seen)
-  return { ...bare(row, found), waiting: [asSent({ ...again, ...state })] }
+  return { ...bare(row, found), waiting: [{ ...again, ...state }] }
 }
 
 /**
@@ -135,11 +137,6 @@ function rebased(waiting: Waiting, base: number): Waiting {
   return { ...waiting, change: { ...waiting.change, base } }
 }
 
-/** Other devices may know what is lost: so nothing of it is taken back unsent, or is to get another timestamp. */
-function asSent(waiting: Waiting): Waiting {
-  return { ...waiting, sent: true }
-}
-
 /** The row as the service has it. A delete that it has lost comes again from the device that made it. */
 function bare(row: Row, { older }: Found): Row {
   const version = older.get(row.id)
@@ -151,6 +148,7 @@ function bare(row: Row, { older }: Found): Row {
   }
 }
 
+/** Other devices may know it: so it counts as sent, and is not taken back or given another timestamp. */
 function toWaiting(
   { userId, deviceId }: TakeParts,
   id: string,
@@ -168,8 +166,8 @@ function toWaiting(
     operation,
     base,
   }
-  if (!edit) return { change, bookmark: null, sent: false }
+  if (!edit) return { change, bookmark: null, sent: true }
   // Another client may write the same bookmark in other bytes: then it cannot be the same event.
   const own = edit.sealed.data_hash === data_hash ? {} : { id: uuidv7(), timestamp: timestamp + 1, device_id: deviceId }
-  return { change: { ...change, ...edit.sealed, ...own }, bookmark, sent: false }
+  return { change: { ...change, ...edit.sealed, ...own }, bookmark, sent: true }
 }
