@@ -24,6 +24,12 @@ interface Entry {
   excuse?: string
 }
 
+/** Who made a version, and when. */
+interface Made {
+  device_id: string
+  timestamp: number
+}
+
 /** Every edit of a run, as the callers of the methods know it. */
 export class Ledger {
   readonly #entries: Entry[] = []
@@ -31,6 +37,10 @@ export class Ledger {
   readonly #arrived = new Set<string>()
   /** Fields that a device was told of in a conflict, as the loser's. */
   readonly #told = new Set<string>()
+  /** By `versionKey`, versions that devices have sent, and how often the device had signed out before. */
+  readonly #sent = new Map<string, { open: () => PlaintextBookmark | null; signOuts: number }>()
+  /** By device. */
+  readonly #signOuts = new Map<string, number>()
   /** Bookmarks that were put back as they had been, so that their values occur twice. */
   readonly #repeated = new Set<string>()
   readonly #wrong: unknown[] = []
@@ -59,6 +69,22 @@ export class Ledger {
     return (outcome) => {
       for (const entry of entries) entry.outcome = outcome
     }
+  }
+
+  /** A device, or another one after a restore, sends a version. */
+  send(id: string, made: Made, open: () => PlaintextBookmark | null): void {
+    const key = versionKey(id, made)
+    if (!this.#sent.has(key)) this.#sent.set(key, { open, signOuts: this.#signOutsOf(made) })
+  }
+
+  /**
+   * The service tells the device that made a version that somebody replaced it unseen. A device that has signed out since
+   * holds it no more: then nobody can be told, not even of what that version had kept of other devices' edits.
+   */
+  overwrite(id: string, made: Made): void {
+    const { open, signOuts } = this.#sent.get(versionKey(id, made)) ?? {}
+    if (!open || signOuts === this.#signOutsOf(made)) return
+    for (const key of this.#keysOf(id, open())) this.#told.add(key)
   }
 
   /** A version reached the service. */
@@ -102,6 +128,7 @@ export class Ledger {
    * that had not arrived.
    */
   signOut(device: string): string[] {
+    this.#signOuts.set(device, this.#signOutsOf({ device_id: device }) + 1)
     const own = this.#entries.filter((entry) => entry.device === device)
     const hasArrived = ({ id, saw }: Entry) =>
       unique.some((field) => this.#arrived.has(keyOf({ id, field, value: saw?.[field] ?? null })))
@@ -113,6 +140,10 @@ export class Ledger {
   /** What is wrong in the end: edits that are unaccounted for, and conflicts between an edit and what it was made on. */
   faults(final: ReadonlyMap<string, PlaintextBookmark>): unknown[] {
     return [...this.#unaccounted((entry) => this.#isThere(entry, final.get(entry.id))), ...this.#wrong]
+  }
+
+  #signOutsOf({ device_id }: Pick<Made, 'device_id'>): number {
+    return this.#signOuts.get(device_id) ?? 0
   }
 
   #unaccounted(isThere: (entry: Entry) => boolean): Entry[] {
@@ -180,6 +211,10 @@ function contentOf(bookmark: Partial<PlaintextBookmark>): Content {
   const newer = Object.entries(newerOf(bookmark)).map(([name, value]) => [`newer ${name}`, value])
   const members = Object.fromEntries([...tags.map((tag) => [`tag ${tag}`, tag]), ...newer])
   return { title, url, description, parentId, ...members }
+}
+
+function versionKey(id: string, { device_id, timestamp }: Made): string {
+  return JSON.stringify([id, device_id, timestamp])
 }
 
 function keyOf({ id, field, value }: Pick<Entry, 'id' | 'field' | 'value'>): string {

@@ -53,7 +53,10 @@ export class Run {
       ledger,
       dice: new Dice(~seed),
       onSend: ({ changes }: PushBody) => {
-        for (const change of changes) this.#checkStamp(change)
+        for (const change of changes) {
+          this.#checkStamp(change)
+          ledger.send(change.entity_id, change, () => contentOf(change))
+        }
       },
       onPush: ({ changes }: PushBody) => {
         for (const change of changes) this.#arrive(change)
@@ -113,17 +116,20 @@ export class Run {
     return this.dice.happens(0.4) ? 0 : Math.round((this.dice.roll() * 12 - 6) * hourMs)
   }
 
-  /** The live bookmarks that the service holds. */
+  /** The live bookmarks that the service holds; the ledger hears what it tells of those that were replaced. */
   async readService(): Promise<Map<string, PlaintextBookmark>> {
     const { changes } = await pullAll(this.user)
+    for (const { entity_id, overwritten = [] } of changes) {
+      for (const made of overwritten) this.ledger.overwrite(entity_id, made)
+    }
     const live = changes.filter(({ operation }) => operation !== 'delete')
     return new Map(live.map((event) => [event.entity_id, open(event)]))
   }
 
   #arrive(change: PushBody['changes'][number]): void {
-    const { entity_id: id, operation } = change
+    const { entity_id: id } = change
     try {
-      this.ledger.arrive(id, operation === 'delete' ? null : open(change))
+      this.ledger.arrive(id, contentOf(change))
     } catch {
       this.fail('A record was sealed with another key', id)
     }
@@ -148,6 +154,10 @@ export async function runChaos(app: TestApp, seed: number): Promise<{ failures: 
   if (run.failures.length === 0) await checkEnd(run)
   for (const device of run.devices) device.crash()
   return run
+}
+
+function contentOf(change: PushBody['changes'][number]): PlaintextBookmark | null {
+  return change.operation === 'delete' ? null : open(change)
 }
 
 function open({
