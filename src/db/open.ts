@@ -5,6 +5,7 @@ import { ConfigError } from '../config/values.ts'
 import type { Database, Db } from './database.ts'
 import { beginEpochOfCopy } from './epoch.ts'
 import { migrationsWith } from './migrations/index.ts'
+import { rememberTrouble } from './trouble.ts'
 
 const retryMs = 1000
 
@@ -33,7 +34,7 @@ export async function openDatabase(
     if (error instanceof ConfigError) throw error
     throw new ConfigError(`DATABASE_URL: the database cannot be used (${(error as Error).message})`, { cause: error })
   }
-  return database
+  return rememberTrouble(database)
 }
 
 /** Tries again while the database is not available. */

@@ -147,12 +147,12 @@ function readNumbers(oid: number, format?: 'text' | 'binary') {
   return oid === int8 ? Number : pg.types.getTypeParser(oid, format as 'text')
 }
 
-/** No connection, a broken one, a database that is starting, stopping, full or read-only, or a statement that took too long. */
+/** No connection, a broken one, a database that is starting, stopping, full, read-only or damaged, or a statement that took too long. */
 function isUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const { code = '' } = error as NodeJS.ErrnoException
   if (
-    /^(08|53|57|58|25P0|25006|26000|40|55P03)/.test(code) ||
+    /^(08|53|57|58|25P0|25006|26000|40|55P03|XX00[12])/.test(code) ||
     /^E(CONN|TIMEDOUT|PIPE|HOST|NET|AI_AGAIN)|^ENOTFOUND/.test(code)
   )
     return true
