@@ -36,7 +36,7 @@ export function bindRealtime(parts: RealtimeParts, secure: Check) {
       const deviceId = readIds(request).deviceId as string
       // The library's listener keeps the request for as long as the socket is open. The hub has its own.
       socket.removeAllListeners('error')
-      openRealtime(socket, { userId, loginId, deviceId, since }, parts)
+      openRealtime(socket, request.raw.socket, { userId, loginId, deviceId, since }, parts)
     },
   }
 }

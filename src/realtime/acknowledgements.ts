@@ -16,6 +16,7 @@ export class Acknowledgements {
 
   /** Whether the next change in order of sequence numbers is an acknowledgement; if so, it counts as delivered. */
   take(row: ChangeRow): boolean {
+    if (!this.#awaited && !this.#pushing) return false
     const key = entityKey(row)
     const isPushing = this.#pushing?.key === key
     if (this.#pushing && isPushing) this.#pushing.deliveredStamp = row.stamp

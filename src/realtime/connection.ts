@@ -1,7 +1,9 @@
+import type { Writable } from 'node:stream'
 import type { WebSocket } from 'ws'
 import { closeCodes, silenceSeconds } from '../../generated/channel.ts'
 import type { ServerMessage } from '../contract/schemas.ts'
 import { Acknowledgements } from './acknowledgements.ts'
+import { toFrame } from './frame.ts'
 
 /** A socket with this many unsent bytes is sent nothing more until it has drained. */
 const maxUnsentBytes = 1024 * 1024
@@ -9,6 +11,7 @@ export const checkEveryMs = 5000
 /** A socket is closed at the first check after this time since its client last sent or read anything. */
 const maxQuietChecks = (silenceSeconds * 1000) / checkEveryMs
 const lingerMs = 1000
+const ping = toFrame(JSON.stringify({ type: 'ping' } satisfies ServerMessage))
 
 export interface Peer {
   userId: string
@@ -37,6 +40,7 @@ export class Connection {
   work: Promise<void> | undefined
   closing = false
   readonly #socket: WebSocket
+  readonly #stream: Writable
   readonly #events: ConnectionEvents
   #ended = false
   /** Resolves at the next change of what somebody waits for. */
@@ -46,8 +50,10 @@ export class Connection {
   #stuckChecks = 0
   #silentChecks = 0
 
-  constructor(socket: WebSocket, peer: Peer, events: ConnectionEvents) {
+  /** `stream` is the one below the socket. */
+  constructor(socket: WebSocket, stream: Writable, peer: Peer, events: ConnectionEvents) {
     this.#socket = socket
+    this.#stream = stream
     this.peer = peer
     this.#events = events
     const heard = () => this.heard()
@@ -85,18 +91,18 @@ export class Connection {
   }
 
   send(message: ServerMessage): void {
-    this.sendText(Buffer.from(JSON.stringify(message)))
+    this.sendFrame(toFrame(JSON.stringify(message)))
   }
 
-  /** Never waits. One buffer can go to many sockets, because nothing is copied. */
-  sendText(message: Buffer): void {
+  /** Never waits. One frame goes to many sockets as it is: the library would make each its own, in two buffers. */
+  sendFrame(frame: Buffer): void {
     if (!this.open) return
-    this.#socket.send(message, { binary: false }, this.#sent)
+    this.#stream.write(frame, this.#sent)
     if (this.#socket.bufferedAmount >= maxUnsentBytes) this.#stalled = true
   }
 
   ping(): void {
-    if (this.cursor !== undefined && !this.stalled) this.send({ type: 'ping' })
+    if (this.cursor !== undefined && !this.stalled) this.sendFrame(ping)
   }
 
   /** The client has sent something. */

@@ -7,6 +7,7 @@ import { findCounters } from '../db/users.ts'
 import { continueFrom } from '../protocol/cursor.ts'
 import { toSyncEvent } from '../sync/event.ts'
 import type { Connection } from './connection.ts'
+import { toFrame } from './frame.ts'
 
 const pageLimits = { rows: 256, bytes: 1024 * 1024 }
 /** Between two turns of the event loop, so many messages are sent, or so many bytes: both take some milliseconds. */
@@ -116,8 +117,9 @@ async function readPage({ database }: DeliveryParts, userId: string, cursor: num
   return { changes, end: more ? (rows.at(-1)?.stamp ?? cursor) : Number.POSITIVE_INFINITY, bytes, more }
 }
 
+/** As a frame. */
 export function toMessage(row: ChangeRow): Buffer {
-  return Buffer.from(JSON.stringify({ type: 'sync', event: toSyncEvent(row), stamp: row.stamp }))
+  return toFrame(JSON.stringify({ type: 'sync', event: toSyncEvent(row), stamp: row.stamp }))
 }
 
 /** Never waits, so that one slow socket does not delay the others. Returns whether the socket was sent everything. */
@@ -125,7 +127,7 @@ function sendPage(connection: Ready, page: Page): boolean {
   for (const { row, message } of page.changes) {
     if (row.stamp <= connection.cursor) continue
     if (connection.stalled) return false
-    if (isFor(connection, row)) connection.sendText(message())
+    if (isFor(connection, row)) connection.sendFrame(message())
     connection.cursor = row.stamp
   }
   return !page.more

@@ -1,3 +1,4 @@
+import type { Writable } from 'node:stream'
 import type { FastifyBaseLogger } from 'fastify'
 import type { WebSocket } from 'ws'
 import { closeCodes, pingSeconds } from '../../generated/channel.ts'
@@ -13,7 +14,7 @@ const readers = 4
 
 export interface Hub {
   /** Greets the socket, replays the changes that it missed, and sends it all later ones. */
-  open(socket: WebSocket, peer: Peer): Connection
+  open(socket: WebSocket, stream: Writable, peer: Peer): Connection
   sockets(): number
   socketsOf(userId: string): number
   /** Bytes in all sockets that wait for slow readers. */
@@ -121,8 +122,8 @@ export function createHub({ log, clock, database, pulse }: HubParts): Hub {
   }
 
   return {
-    open(socket, peer) {
-      const connection = new Connection(socket, peer, events)
+    open(socket, stream, peer) {
+      const connection = new Connection(socket, stream, peer, events)
       const audience = users.get(peer.userId) ?? createAudience()
       audience.connections.add(connection)
       users.set(peer.userId, audience)

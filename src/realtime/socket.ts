@@ -1,3 +1,4 @@
+import type { Writable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
 import type { WebSocket } from 'ws'
@@ -29,8 +30,8 @@ interface Received {
 }
 
 /** Serves an upgraded socket: the hub sends to it, and its client's messages are handled here, one at a time. */
-export function openRealtime(socket: WebSocket, peer: Peer, parts: SocketParts): void {
-  const connection = parts.hub.open(socket, peer)
+export function openRealtime(socket: WebSocket, stream: Writable, peer: Peer, parts: SocketParts): void {
+  const connection = parts.hub.open(socket, stream, peer)
   const received: Received[] = []
   socket.on('message', (data: Buffer, isBinary) => {
     connection.heard()
@@ -91,7 +92,7 @@ function report(error: unknown, connection: Connection, { database, log }: Socke
 async function pushChange(connection: Connection, event: Schemas['Change'], parts: SocketParts): Promise<void> {
   const push = () => writeChange(connection, event, parts)
   const row = await connection.acknowledgements.acknowledge(event, push, () => connection.cursor ?? 0)
-  if (row) connection.sendText(toMessage(row))
+  if (row) connection.sendFrame(toMessage(row))
 }
 
 /**

@@ -1,4 +1,5 @@
 import { ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import { queryObjects } from 'node:v8'
 import type { KyselyPlugin } from 'kysely'
 import t from 'tap'
@@ -18,6 +19,8 @@ t.test(
     const app = await buildApp(t)
     const { context } = app
     const origin = await app.listen()
+    const streams: Socket[] = []
+    app.app.server.on('connection', (stream: Socket) => streams.push(stream))
     const users = await Promise.all(names.map(app.user))
     const devices = new Map<TestUser, Device[]>(users.map((user) => [user, []]))
     for (const [user, own] of devices) {
@@ -58,12 +61,11 @@ t.test(
     context.pulse.publishChange = () => {}
     for (const user of users) await push(user, 'y')
     queries = 0
-    const sockets = [...(app.app.websocketServer.clients as Set<WebSocket>)]
-    const sent = sockets.map((socket) => t.capture(socket, 'send', socket.send))
+    const sent = streams.map((stream) => t.capture(stream, 'write', stream.write))
     for (const { userId } of users) publish(userId)
     await Promise.all([...devices.values()].flat().map((device) => device.nextSync()))
     t.equal(queries, 2 * users.length, 'the page and the logins were read, once')
-    const buffers = sent.flatMap((calls) => calls().map(({ args: [message] }) => message))
+    const buffers = sent.flatMap((calls) => calls().map(({ args: [frame] }) => frame))
     t.equal(buffers.length, all)
     t.equal(new Set(buffers).size, users.length, 'the same bytes for all')
 

@@ -1,3 +1,4 @@
+import { Socket } from 'node:net'
 import t, { type Test } from 'tap'
 import { WebSocket } from 'ws'
 import { buildApp, type TestApp, type TestUser } from '../support/app.ts'
@@ -84,15 +85,19 @@ async function replay(t: Test, origin: string, user: TestUser, since: number, la
   })
 }
 
-/** The messages that are sent to sockets from now on, and their bytes. */
+/** The messages that the service sends from now on, and their bytes. */
 function countSent(t: Test): [messages: PerTurn, bytes: PerTurn] {
   const [messages, bytes] = [countPerTurn(t), countPerTurn(t)]
-  const { send } = WebSocket.prototype
-  t.teardown(() => Object.assign(WebSocket.prototype, { send }))
-  WebSocket.prototype.send = function (this: WebSocket, ...args: [data: unknown]) {
-    messages.add(1)
-    bytes.add((args[0] as Buffer | string).length)
-    return send.apply(this, args as never)
+  const { write } = Socket.prototype
+  t.teardown(() => Object.assign(Socket.prototype, { write }))
+  Socket.prototype.write = function (this: Socket, ...args: [data: unknown]) {
+    const [data] = args
+    // A frame with text that is not masked, as only a server sends it.
+    if (Buffer.isBuffer(data) && data[0] === 0x81 && (data[1] as number) < 0x80) {
+      messages.add(1)
+      bytes.add(data.length)
+    }
+    return write.apply(this, args as never)
   }
   return [messages, bytes]
 }
