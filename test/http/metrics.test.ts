@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises'
 import { request as httpRequest } from 'node:http'
 import t from 'tap'
 import packageJson from '../../package.json' with { type: 'json' }
@@ -209,15 +208,4 @@ t.test('Version, process and event loop are reported; two services in a process 
     t.ok(Number.isFinite(metrics.value(name)), name)
   t.equal(metrics.byLabel('ebs_http_requests_total')['getHealth,200'], 1)
   t.same((await second.scrape()).byLabel('ebs_http_requests_total'), {})
-})
-
-t.test('The metrics that the README names are there', async (t) => {
-  const { families } = await openAdmin(t, await buildApp(t)).scrape()
-  const readme = await readFile(new URL('../../README.md', import.meta.url), 'utf8')
-  const named = [...readme.matchAll(/\bebs_[a-z_]+/g)].map(([name]) => name.replace(/_bucket$/, ''))
-  t.ok(named.length >= 4, `${named.length} names`)
-  t.same(
-    named.filter((name) => !families.has(name)),
-    [],
-  )
 })
