@@ -10,6 +10,7 @@ const entryPoints = {
   main: 'src/main.ts',
   backup: 'src/commands/backup.ts',
   'backup-process': 'src/backup/process.ts',
+  migrate: 'src/commands/migrate.ts',
   restore: 'src/commands/restore.ts',
   restored: 'src/commands/restored.ts',
   reseal: 'src/commands/reseal.ts',

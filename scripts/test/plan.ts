@@ -24,7 +24,7 @@ const onPostgres = [
   'test/realtime/{broadcast,closing,since}.test.ts',
   'test/commands/restored.test.ts',
   'test/auth/{attempts,login-limits,lease,refresh,sign-out}.test.ts',
-  'test/db/{*-migration,statements}.test.ts',
+  'test/db/{*-migration,statements,upgrade}.test.ts',
   'test/hostile/ids.test.ts',
 ]
 /** With --deep, everything that reaches data through the service does. */

@@ -1,6 +1,6 @@
 import Sqlite from 'better-sqlite3'
 import { ConfigError } from '../config/values.ts'
-import { migrationsWith } from '../db/migrations/index.ts'
+import { knownMigrations } from '../db/migrate.ts'
 
 /** Enough to be fast, few enough to handle a signal in between. */
 const pagesAtOnce = 1000
@@ -88,7 +88,7 @@ export function becomeOneFile(sqlite: Sqlite.Database): void {
 function checkVersion(copy: Sqlite.Database, subject: string): void {
   const ours = copy.prepare("select 1 from sqlite_schema where name = 'kysely_migration'").get()
   if (!ours) throw new ConfigError(`${subject} is no database of this service`)
-  const known = Object.keys(migrationsWith('text'))
+  const known = knownMigrations()
   const names = copy.prepare<[], string>('select name from kysely_migration').pluck().all()
   const newer = names.filter((name) => !known.includes(name))
   if (newer.length > 0) {

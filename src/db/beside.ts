@@ -3,8 +3,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import { Kysely, SqliteDialect } from 'kysely'
 import { ConfigError } from '../config/values.ts'
 import type { Database, Db } from './database.ts'
-import { migrationsWith } from './migrations/index.ts'
-import { appliedMigrations } from './open.ts'
+import { appliedMigrations, knownMigrations } from './migrate.ts'
 import { openPostgres } from './postgres.ts'
 import type { Schema } from './schema.ts'
 
@@ -49,10 +48,10 @@ function openFile(path: string): Sqlite.Database {
 }
 
 async function checkSchema(db: Db): Promise<void> {
-  const applied = await appliedMigrations(db)
-  if (applied.length === 0) throw new ConfigError('DATABASE_URL: the database does not belong to this service')
-  const known = Object.keys(migrationsWith('text'))
-  if (applied.toSorted().join() !== known.toSorted().join()) {
+  const { required, all } = await appliedMigrations(db)
+  if (required.length === 0) throw new ConfigError('DATABASE_URL: the database does not belong to this service')
+  const known = knownMigrations()
+  if (known.some((name) => !all.has(name)) || required.some((name) => !known.includes(name))) {
     throw new ConfigError('DATABASE_URL: the database has another version; run the command of that version')
   }
 }

@@ -21,6 +21,10 @@ export interface Database {
    * holds few connections. Without an owner, it is a write that the service makes for itself.
    */
   write<T>(work: (trx: Trx) => Promise<T>, owner?: string): Promise<T>
+  /** A server, which other instances may be using, too; not a file of this process. */
+  isServer: boolean
+  /** Runs what may take as long as it takes, such as a migration, apart from what serves requests. */
+  maintain<T>(work: (db: Db) => Promise<T>): Promise<T>
   /** Runs `work`, unless another instance is running what has the same name. */
   exclusively(name: string, work: () => Promise<void>): Promise<void>
   /** Writes something that nobody reads, apart from what waits for a connection. Resolves to the database's time (Unix ms). */

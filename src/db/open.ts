@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
-import { type Migration, Migrator } from 'kysely/migration'
 import { ConfigError } from '../config/values.ts'
-import type { Database, Db } from './database.ts'
+import type { Database } from './database.ts'
 import { beginEpochOfCopy } from './epoch.ts'
-import { migrationsWith } from './migrations/index.ts'
+import { migrate } from './migrate.ts'
 import { rememberTrouble } from './trouble.ts'
 
 const retryMs = 1000
@@ -26,7 +25,7 @@ export async function openDatabase(
   const database = isSqlite ? await openFile(url.slice('sqlite:'.length)) : await openServer(url, log, poolSize)
   try {
     await whenAvailable(database, log, isSqlite ? 0 : waitMs, async () => {
-      await migrate(database.db, migrationsWith(isSqlite ? 'text' : 'text collate "C"'))
+      await migrate(database)
       await beginEpochOfCopy(database)
     })
   } catch (error) {
@@ -63,30 +62,4 @@ async function openFile(path: string): Promise<Database> {
 async function openServer(url: string, log: FastifyBaseLogger, poolSize?: number): Promise<Database> {
   const { openPostgres } = await import('./postgres.ts')
   return openPostgres(url, log, poolSize)
-}
-
-async function migrate(db: Db, migrations: Record<string, Migration>): Promise<void> {
-  const migrator = new Migrator({ db, provider: { getMigrations: async () => migrations } })
-  const known = new Set(Object.keys(migrations))
-  const newer = (await appliedMigrations(db)).filter((name) => !known.has(name))
-  if (newer.length > 0) {
-    throw new ConfigError(`DATABASE_URL: the database has a newer version (${newer.join(', ')}); start that version`)
-  }
-  const { error } = await migrator.migrateToLatest()
-  if (error) {
-    throw new ConfigError(`DATABASE_URL: the database cannot be migrated (${(error as Error).message})`, {
-      cause: error,
-    })
-  }
-}
-
-export async function appliedMigrations(db: Db): Promise<string[]> {
-  const tables = await db.introspection.getTables({ withInternalKyselyTables: true })
-  if (!tables.some((table) => table.name === 'kysely_migration')) return []
-  const rows = await db
-    .withTables<{ kysely_migration: { name: string } }>()
-    .selectFrom('kysely_migration')
-    .select('name')
-    .execute()
-  return rows.map((row) => row.name)
 }

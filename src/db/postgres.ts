@@ -43,6 +43,16 @@ export function openPostgres(url: string, log: FastifyBaseLogger, connections = 
     bulk: db,
     // The service's own writes are few, and must not wait for users: leases would run out.
     write: (work, owner) => (owner === undefined ? transact(work) : admission.run(owner, () => transact(work))),
+    isServer: true,
+    async maintain(work) {
+      const pool = openPool(url, log, times, { max: 1, query_timeout: 0, statement_timeout: 0, lock_timeout: 0 })
+      const maintaining = new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) })
+      try {
+        return await work(maintaining)
+      } finally {
+        await maintaining.destroy()
+      }
+    },
     /** The lock belongs to its connection, so it ends with it, however this process may end. */
     exclusively: (name, work) =>
       db.connection().execute(async (connection) => {
@@ -74,19 +84,16 @@ export function openPostgres(url: string, log: FastifyBaseLogger, connections = 
   }
 }
 
+type Limits = Pick<pg.PoolConfig, 'max' | 'query_timeout' | 'statement_timeout' | 'lock_timeout'>
+
 /** The limits on the server end what takes too long; `query_timeout` is for a connection over which nothing comes any more. */
-function openPool(
-  url: string,
-  log: FastifyBaseLogger,
-  times: QueryTimes,
-  size: Pick<pg.PoolConfig, 'max' | 'query_timeout'>,
-): pg.Pool {
+function openPool(url: string, log: FastifyBaseLogger, times: QueryTimes, limits: Limits): pg.Pool {
   const pool = new pg.Pool({
-    ...size,
     connectionString: url,
     connectionTimeoutMillis: 5_000,
     statement_timeout: 30_000,
     lock_timeout: 15_000,
+    ...limits,
     idle_in_transaction_session_timeout: 15_000,
     keepAlive: true,
     application_name: 'encrypted-bookmark-sync',

@@ -15,6 +15,7 @@ export interface Schema {
   keyrings: KeyringsTable
   epoch: EpochTable
   heartbeat: HeartbeatTable
+  expansions: ExpansionsTable
 }
 
 interface UsersTable {
@@ -152,4 +153,9 @@ interface EpochTable {
 interface HeartbeatTable {
   /** When an instance last probed the database, by its clock (Unix ms). */
   at: number
+}
+
+/** Those of migrations/index.ts that are applied. */
+interface ExpansionsTable {
+  name: string
 }

@@ -29,6 +29,8 @@ export async function openSqlite(path: string): Promise<Database> {
     ...commits,
     queries: () => times,
     probe: () => commits.write((trx) => beat(trx, now)),
+    isServer: false,
+    maintain: (work) => work(db),
     exclusively: (_, work) => work(),
     now,
     ...sqliteBatches,

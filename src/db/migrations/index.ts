@@ -8,8 +8,12 @@ import { sweeps } from './0006-sweeps.ts'
 import { signIns } from './0007-sign-ins.ts'
 import { epoch } from './0008-epoch.ts'
 import { heartbeat } from './0009-heartbeat.ts'
+import { autovacuum } from './0010-autovacuum.ts'
 
-/** Applied in order of their names; a released one never changes. `text` is a column type that compares by bytes. */
+/**
+ * What made the schema until 2.0.0, while no instance ran. None is added, and none changes. `text` is a column type that
+ * compares by bytes.
+ */
 export function migrationsWith(text: Text): Record<string, Migration> {
   return {
     '0001-initial': initial(text),
@@ -24,5 +28,16 @@ export function migrationsWith(text: Text): Record<string, Migration> {
   }
 }
 
+/**
+ * What instances add while others run that do not know of it (docs/operating/upgrading.md): new tables, new columns with a
+ * default or without a value, settings. Each is done in a moment, however large the tables are, and changes no row and no
+ * index of a table that is there. A released one never changes.
+ */
+export function expansionsWith(text: Text): Record<string, Migration> {
+  return {
+    '0010-autovacuum': autovacuum(text),
+  }
+}
+
 /** The schema that this version brings a database to. */
-export const newestMigration = Object.keys(migrationsWith('text')).sort().at(-1) as string
+export const newestMigration = Object.keys(expansionsWith('text')).sort().at(-1) as string

@@ -1,0 +1,208 @@
+/** What the migrations of this version do to instances of the previous release, which go on while they run. */
+import t, { type Test } from 'tap'
+import { expand } from '../../src/db/migrate.ts'
+import { openDatabase } from '../../src/db/open.ts'
+import { runCommand } from '../support/command.ts'
+import { isPostgres } from '../support/database-url.ts'
+import { silent } from '../support/log.ts'
+import { until } from '../support/until.ts'
+import { type Connection, makeReleased, readSession } from './releases/released.ts'
+import { replay } from './releases/replay.ts'
+
+const release = '2.0.0'
+const session = await readSession(release)
+
+/** Sends one session after another until it is stopped, as an old instance. */
+function keepWriting(connection: Connection) {
+  const result = { sessions: 0, wrong: [] as unknown[] }
+  let stopped = false
+  const running = (async () => {
+    while (!stopped) {
+      result.wrong.push(...(await replay(connection, session).catch((error) => [error])))
+      result.sessions += 1
+      if (result.wrong.length > 0) return
+    }
+  })()
+  return {
+    result,
+    async stop() {
+      stopped = true
+      await running
+    },
+  }
+}
+
+async function migrateNow(url: string): Promise<void> {
+  await (await openDatabase(url, silent)).close()
+}
+
+t.test('Instances of the previous release get the same answers before, during and after the migrations', async (t) => {
+  const { url, connect } = await makeReleased(t, release)
+  // SQLite has one instance at a time, to which one may go back.
+  if (!isPostgres) {
+    const before = await connect()
+    t.same(await replay(before, session), [])
+    await before.close()
+    await migrateNow(url)
+    t.same(await replay(await connect(), session), [])
+    return
+  }
+  const writers = [keepWriting(await connect()), keepWriting(await connect())]
+  const sessions = () => Math.min(...writers.map(({ result }) => result.sessions))
+  const failed = () => writers.some(({ result }) => result.wrong.length > 0)
+  await until(() => sessions() >= 1 || failed())
+  await migrateNow(url)
+  const done = sessions()
+  await until(() => sessions() >= done + 2 || failed())
+  await Promise.all(writers.map(({ stop }) => stop()))
+  t.same(
+    writers.flatMap(({ result }) => result.wrong),
+    [],
+  )
+})
+
+t.test(
+  'An instance of the previous release starts on the migrated database: what it must know is what it knows',
+  async (t) => {
+    const { url, connect } = await makeReleased(t, release)
+    const required = async (connection: Connection) => connection.run('select name from kysely_migration order by name')
+    const old = await connect()
+    const before = await required(old)
+    await old.close()
+    await migrateNow(url)
+    t.same(await required(await connect()), before)
+  },
+)
+
+t.test(
+  'Expansions leave rows, files and indexes of the tables as they are, and old columns; new ones need no value',
+  async (t) => {
+    const { url, connect } = await makeReleased(t, release)
+    const old = await connect()
+    const [before, columnsBefore] = [await stateOf(old), await columnsOf(old)]
+    await old.close()
+    await migrateNow(url)
+    const connection = await connect()
+    const [after, columns] = [await stateOf(connection), await columnsOf(connection)]
+    const wasThere = (row: Column) => columnsBefore.some(({ table }) => table === row.table)
+    t.same(after.slice(0, before.length), before)
+    t.same(
+      columnsBefore.filter((row) => !columns.some((it) => JSON.stringify(it) === JSON.stringify(row))),
+      [],
+      'columns that are gone or different',
+    )
+    const added = columns.filter(
+      (row) => wasThere(row) && !columnsBefore.some(({ table, name }) => table === row.table && name === row.name),
+    )
+    t.same(
+      added.filter(({ needed }) => needed),
+      [],
+    )
+  },
+)
+
+/** On Postgres, where others are using them: the files of the tables and indexes, and who wrote each row last. */
+async function stateOf(connection: Connection): Promise<unknown[]> {
+  if (!isPostgres) return []
+  const tables = (await columnsOf(connection)).map(({ table }) => table)
+  const old = [...new Set(tables)].filter((name) => released.has(name))
+  const list = old.map((name) => `'${name}'`).join()
+  const files = await connection.run(`select c.relname, pg_relation_filenode(c.oid) as file from pg_class c
+    left join pg_index i on i.indexrelid = c.oid left join pg_class t on t.oid = i.indrelid
+    where c.relkind in ('r', 'i') and coalesce(t.relname, c.relname) in (${list}) order by c.relname`)
+  const rows: unknown[] = []
+  for (const name of old) {
+    rows.push(await connection.run(`select '${name}' as name, ctid::text, xmin::text from ${name} order by ctid`))
+  }
+  return [files, ...rows]
+}
+
+const released = new Set(
+  'ciphertexts devices epoch exports heartbeat keyrings kysely_migration logins records rejections tokens used_nonces users'.split(
+    ' ',
+  ),
+)
+
+interface Column {
+  table: string
+  name: string
+  type: string
+  needed: number | boolean
+}
+
+async function columnsOf(connection: Connection): Promise<Column[]> {
+  const rows = isPostgres
+    ? await connection.run(`select table_name as table, column_name as name, data_type as type,
+        is_nullable = 'NO' and column_default is null as needed
+        from information_schema.columns where table_schema = 'public' order by 1, 2`)
+    : await connection.run(`select m.name as "table", p.name, p.type, p."notnull" and p.dflt_value is null as needed
+        from sqlite_schema m, pragma_table_info(m.name) p where m.type = 'table' order by 1, 2`)
+  return rows as Column[]
+}
+
+t.test(
+  'A migration that cannot have its table soon gives up, so that requests do not wait behind it',
+  { skip: !isPostgres },
+  async (t: Test) => {
+    const { url, connect } = await makeReleased(t, release)
+    const reader = await connect()
+    await reader.run('begin')
+    await reader.run('select count(*) from records')
+    const database = await openDatabase(url, silent)
+    t.teardown(() => database.close())
+    const expansions = {
+      '9999-later': {
+        up: (trx: Parameters<typeof expand>[0]) =>
+          trx.schema.alterTable('records').addColumn('later', 'text').execute(),
+      },
+    }
+    const migrate = () => database.maintain((db) => expand(db, expansions, true))
+    const writer = keepWriting(await connect())
+    await t.rejects(migrate(), { code: '55P03' })
+    const { sessions } = writer.result
+    await until(() => writer.result.sessions > sessions)
+    await reader.run('commit')
+    await migrate()
+    await writer.stop()
+    t.same(writer.result.wrong, [])
+  },
+)
+
+t.test('Postgres cleans up the large tables early', { skip: !isPostgres }, async (t) => {
+  const { url, connect } = await makeReleased(t, release)
+  await migrateNow(url)
+  const rows = await (await connect()).run(
+    `select relname, reloptions from pg_class where reloptions is not null and relkind = 'r' order by relname`,
+  )
+  const reloptions = [
+    'autovacuum_vacuum_scale_factor=0.02',
+    'autovacuum_vacuum_threshold=1000',
+    'autovacuum_vacuum_insert_scale_factor=0.05',
+    'autovacuum_vacuum_insert_threshold=10000',
+    'autovacuum_analyze_scale_factor=0.02',
+    'autovacuum_analyze_threshold=1000',
+  ]
+  t.match(rows, [
+    { relname: 'ciphertexts', reloptions },
+    { relname: 'records', reloptions },
+  ])
+})
+
+t.test(
+  'npm run migrate brings a database to the schema of this version, beside a writer; again it does nothing',
+  async (t) => {
+    const { url, connect } = await makeReleased(t, release)
+    const writer = isPostgres ? keepWriting(await connect()) : undefined
+    const { code, stdout, stderr } = await runCommand(t, 'migrate', [], { DATABASE_URL: url, LOG_LEVEL: 'warn' })
+    t.same([code, stderr], [0, ''])
+    t.match(stdout, /^the database has the schema of this version \(\d{4}-[a-z-]+\)\n$/)
+    await writer?.stop()
+    t.same(writer?.result.wrong ?? [], [])
+    const connection = await connect()
+    const applied = () => connection.run('select name from expansions order by name')
+    const names = await applied()
+    await migrateNow(url)
+    t.same(await applied(), names)
+    t.ok(names.length > 0)
+  },
+)
