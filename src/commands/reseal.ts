@@ -16,11 +16,11 @@ try {
 }
 
 async function run(): Promise<void> {
-  const { databaseUrl, secretKeys } = readConfig(process.env)
+  const { pulseDatabaseUrl, secretKeys } = readConfig(process.env)
   if (!secretKeys) {
     throw new ConfigError('SECRET_KEY is required here: the new key, then the old one (of development: secret.key)')
   }
-  const database = await openBeside(databaseUrl, pino({ level: 'silent' }))
+  const database = await openBeside(pulseDatabaseUrl, pino({ level: 'silent' }))
   try {
     const { resealed, current, unreadable } = await reseal(database, secretKeys)
     for (const { table, id } of unreadable) console.error(`${table} ${id}: opens under no key of SECRET_KEY`)

@@ -17,8 +17,8 @@ try {
 
 async function run(unexpected: string[]): Promise<void> {
   if (unexpected.length > 0) throw new Error('Usage: npm run restored')
-  const { databaseUrl } = readConfig(process.env)
-  const database = await openDatabase(databaseUrl, pino({ level: 'silent' }))
+  const { pulseDatabaseUrl } = readConfig(process.env)
+  const database = await openDatabase(pulseDatabaseUrl, pino({ level: 'silent' }))
   try {
     console.log(`epoch ${await beginEpoch(database)}: devices will send again what this database has lost`)
   } finally {

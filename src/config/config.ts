@@ -20,6 +20,7 @@ export function readConfig(env: Env) {
   const publicUrl = publicOrigin(env, environment, `http://${host.includes(':') ? `[${host}]` : host}:${port}`)
   const dataDir = text(env, 'DATA_DIR', './data')
   const storedIn = databaseUrl(env, dataDir)
+  const directUrl = pulseDatabaseUrl(env, storedIn)
   const bucket = s3(env)
   return Object.freeze({
     environment,
@@ -30,8 +31,9 @@ export function readConfig(env: Env) {
     adminPort: optional(env, 'ADMIN_PORT') === undefined ? undefined : integer(env, 'ADMIN_PORT', 0, 1, 65535),
     dataDir,
     databaseUrl: storedIn,
-    pulseDatabaseUrl: pulseDatabaseUrl(env, storedIn),
+    pulseDatabaseUrl: directUrl,
     databaseServer: {
+      directUrl,
       poolSize: integer(env, 'DATABASE_POOL_SIZE', 20, 5, 1000),
       waitMs: integer(env, 'START_TIMEOUT', 60, 0, 3600) * 1000,
     },

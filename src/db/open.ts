@@ -4,13 +4,12 @@ import { ConfigError } from '../config/values.ts'
 import type { Database } from './database.ts'
 import { beginEpochOfCopy } from './epoch.ts'
 import { migrate } from './migrate.ts'
+import type { PostgresOptions } from './postgres.ts'
 import { rememberTrouble } from './trouble.ts'
 
 const retryMs = 1000
 
-interface ServerOptions {
-  /** Connections of the pool. */
-  poolSize?: number
+interface ServerOptions extends PostgresOptions {
   /** How long to wait for a server that is not there yet, or still starting. */
   waitMs?: number
 }
@@ -19,10 +18,10 @@ interface ServerOptions {
 export async function openDatabase(
   url: string,
   log: FastifyBaseLogger,
-  { poolSize, waitMs = 0 }: ServerOptions = {},
+  { waitMs = 0, ...server }: ServerOptions = {},
 ): Promise<Database> {
   const isSqlite = url.startsWith('sqlite:')
-  const database = isSqlite ? await openFile(url.slice('sqlite:'.length)) : await openServer(url, log, poolSize)
+  const database = isSqlite ? await openFile(url.slice('sqlite:'.length)) : await openServer(url, log, server)
   try {
     await whenAvailable(database, log, isSqlite ? 0 : waitMs, async () => {
       await migrate(database)
@@ -31,7 +30,9 @@ export async function openDatabase(
   } catch (error) {
     await database.close()
     if (error instanceof ConfigError) throw error
-    throw new ConfigError(`DATABASE_URL: the database cannot be used (${(error as Error).message})`, { cause: error })
+    const { message } = error as Error
+    const hint = message.includes('unsupported startup parameter') ? ': for a pooler, set PULSE_DATABASE_URL, too' : ''
+    throw new ConfigError(`DATABASE_URL: the database cannot be used (${message})${hint}`, { cause: error })
   }
   return rememberTrouble(database)
 }
@@ -59,7 +60,7 @@ async function openFile(path: string): Promise<Database> {
   return openSqlite(path)
 }
 
-async function openServer(url: string, log: FastifyBaseLogger, poolSize?: number): Promise<Database> {
+async function openServer(url: string, log: FastifyBaseLogger, server: ServerOptions): Promise<Database> {
   const { openPostgres } = await import('./postgres.ts')
-  return openPostgres(url, log, poolSize)
+  return openPostgres(url, log, server)
 }
