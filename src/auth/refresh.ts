@@ -5,6 +5,7 @@ import {
   dropProviderToken,
   endLogin,
   holdLogin,
+  type LoginKey,
   leaseProviderToken,
   releaseProviderToken,
   type Session,
@@ -37,25 +38,27 @@ export interface RefreshParts {
 type Lease = NonNullable<Awaited<ReturnType<typeof leaseProviderToken>>>
 
 /** Issues a new session token, unless the provider (asked at most once a minute) has ended the login. */
-export async function refreshLogin(parts: RefreshParts, { loginId }: Session): Promise<string> {
+export async function refreshLogin(parts: RefreshParts, { userId, loginId }: Session): Promise<string> {
   const { database, clock } = parts
-  const lease = await database.write((trx) => leaseProviderToken(trx, loginId, clock(), database.now), loginId)
-  if (lease) await askProvider(parts, loginId, lease)
+  const login = { userId, loginId }
+  const lease = await database.write((trx) => leaseProviderToken(trx, login, clock(), database.now), loginId)
+  if (lease) await askProvider(parts, login, lease)
   const now = clock()
   return database.write(async (trx) => {
-    const login = await holdLogin(trx, loginId)
-    if (!login) throw new ServiceError('RefreshFailed')
-    await shortenSessions(trx, loginId, now - graceMs, now + graceMs)
-    await dropOldestSessions(trx, loginId)
-    return issueToken(trx, 'session', loginId, now, login.ends_at)
+    const held = await holdLogin(trx, login)
+    if (!held) throw new ServiceError('RefreshFailed')
+    await shortenSessions(trx, login, now - graceMs, now + graceMs)
+    await dropOldestSessions(trx, login)
+    return issueToken(trx, 'session', login, now, held.ends_at)
   }, loginId)
 }
 
 /** No lock or transaction is held during the call: the lease keeps other requests from using the same token. */
-async function askProvider(parts: RefreshParts, loginId: string, lease: Lease): Promise<void> {
+async function askProvider(parts: RefreshParts, login: LoginKey, lease: Lease): Promise<void> {
+  const { userId, loginId } = login
   const { database, provider, seal, clock, pulse } = parts
-  const binding = { purpose: 'provider-token', userId: lease.userId, rowId: loginId } as const
-  const stopAsking = () => database.write((trx) => dropProviderToken(trx, loginId, clock() + uncheckedMs), loginId)
+  const binding = { purpose: 'provider-token', userId, rowId: loginId } as const
+  const stopAsking = () => database.write((trx) => dropProviderToken(trx, login, clock() + uncheckedMs), loginId)
   const opened = seal.open(lease.sealed, binding)
   if (opened === null) return stopAsking()
   const token = Buffer.from(opened).toString()
@@ -63,16 +66,16 @@ async function askProvider(parts: RefreshParts, loginId: string, lease: Lease): 
     if (error instanceof InvalidGrantError) return error
     const isProviders = error instanceof ProviderUnavailableError || error instanceof ProviderRefusedError
     const unanswered = lease.unanswered || !isProviders || error.mayHaveActed
-    await database.write((trx) => releaseProviderToken(trx, loginId, unanswered), loginId)
+    await database.write((trx) => releaseProviderToken(trx, login, unanswered), loginId)
     throw new ServiceError('Unavailable', { cause: error, headers: { 'retry-after': '10' } })
   })
   if (!(answer instanceof InvalidGrantError)) {
     const sealed = seal.seal(Buffer.from(answer.refreshToken ?? token), binding)
-    return database.write((trx) => saveProviderAnswer(trx, loginId, sealed, clock()), loginId)
+    return database.write((trx) => saveProviderAnswer(trx, login, sealed, clock()), loginId)
   }
   // A token that never reached us may have replaced this one, so the refusal does not mean that the login ended.
   if (lease.unanswered) return stopAsking()
-  await database.write((trx) => endLogin(trx, loginId), loginId)
+  await database.write((trx) => endLogin(trx, login), loginId)
   pulse.publishEnd(loginId)
   throw new ServiceError('RefreshFailed', { cause: answer })
 }

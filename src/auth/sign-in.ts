@@ -46,8 +46,8 @@ export async function signIn(
     await saveLogin(trx, { id: loginId, user_id: userId, provider_token_sealed, checked_at: now, created_at: now })
     return {
       ended: await endOldestLogins(trx, userId, loginId),
-      session: await issueToken(trx, 'session', loginId, now),
-      refresh: await issueToken(trx, 'refresh', loginId, now),
+      session: await issueToken(trx, 'session', { userId, loginId }, now),
+      refresh: await issueToken(trx, 'refresh', { userId, loginId }, now),
     }
   }, `${identity.issuer} ${identity.subject}`)
   for (const loginId of ended) pulse.publishEnd(loginId)

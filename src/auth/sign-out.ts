@@ -1,6 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { Database } from '../db/database.ts'
-import { endLogin } from '../db/logins.ts'
+import { endLogin, type LoginKey } from '../db/logins.ts'
 import type { Provider } from '../provider/provider.ts'
 import type { Pulse } from '../pulse/pulse.ts'
 import type { Seal } from '../seal/seal.ts'
@@ -30,14 +30,14 @@ export async function signOut(
     findLoginsOf(database.db, kind, cookieValues(cookieHeader, `service_${kind}`), clock()),
   )
   // In one order, so that two that sign out the same logins do not wait for each other.
-  const loginIds = [...new Set((await Promise.all(found)).flat())].sort()
-  if (loginIds.length === 0) return false
+  const logins = sortedById((await Promise.all(found)).flat())
+  if (logins.length === 0) return false
   const ended = await database.write(async (trx) => {
-    const logins = []
-    for (const loginId of loginIds) logins.push(await endLogin(trx, loginId))
-    return logins.filter((login) => login !== undefined)
-  }, loginIds[0])
-  for (const loginId of loginIds) pulse.publishEnd(loginId)
+    const rows = []
+    for (const login of logins) rows.push(await endLogin(trx, login))
+    return rows.filter((row) => row !== undefined)
+  }, logins[0]?.loginId)
+  for (const { loginId } of logins) pulse.publishEnd(loginId)
   for (const { id, user_id, provider_token_sealed } of ended) {
     if (provider_token_sealed === null) continue
     const token = seal.open(provider_token_sealed, { purpose: 'provider-token', userId: user_id, rowId: id })
@@ -48,4 +48,9 @@ export async function signOut(
         .catch((err) => log.warn({ err }, 'the provider did not revoke its token'))
   }
   return true
+}
+
+function sortedById(logins: LoginKey[]): LoginKey[] {
+  const byId = new Map(logins.map((login) => [login.loginId, login]))
+  return [...byId.values()].sort((one, other) => (one.loginId < other.loginId ? -1 : 1))
 }

@@ -1,6 +1,6 @@
 import { ServiceError } from '../contract/errors.ts'
 import type { Trx } from '../db/database.ts'
-import { holdLogin } from '../db/logins.ts'
+import { holdLogin, type LoginKey } from '../db/logins.ts'
 
 /**
  * Every write of a session asks this in its own transaction: the session was checked before the body arrived, and may have
@@ -8,6 +8,6 @@ import { holdLogin } from '../db/logins.ts'
  *
  * @throws ServiceError InvalidSession
  */
-export async function demandLogin(trx: Trx, loginId: string): Promise<void> {
-  if (!(await holdLogin(trx, loginId))) throw new ServiceError('InvalidSession')
+export async function demandLogin(trx: Trx, login: LoginKey): Promise<void> {
+  if (!(await holdLogin(trx, login))) throw new ServiceError('InvalidSession')
 }

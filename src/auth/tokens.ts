@@ -1,11 +1,14 @@
 import { hash as digest, randomBytes } from 'node:crypto'
+import { parse } from 'uuid'
 import type { Db, Trx } from '../db/database.ts'
-import { findLogins, findSession, type Session, saveToken } from '../db/logins.ts'
+import { findLogins, findSession, type LoginKey, type Session, saveToken } from '../db/logins.ts'
 import { refreshSeconds, sessionSeconds } from './cookies.ts'
 
 export type TokenKind = 'session' | 'refresh'
 
 const lifetimes = { session: sessionSeconds * 1000, refresh: refreshSeconds * 1000 }
+const idBytes = 16
+const secretBytes = 16
 
 /** Looks up tokens without a cache, so that signing out takes effect at once. Undefined if none of them is valid. */
 export async function findSessionOf(
@@ -14,28 +17,32 @@ export async function findSessionOf(
   tokens: string[],
   now: number,
 ): Promise<Session | undefined> {
-  const hashes = hashesOf(tokens)
-  return hashes.length === 0 ? undefined : findSession(db, kind, hashes, now)
+  const possible = tokens.filter(isPossible)
+  return possible.length === 0 ? undefined : findSession(db, { kind, now, ...namesOf(possible) })
 }
 
-/** The ids of all logins that valid ones among the tokens belong to. */
-export async function findLoginsOf(db: Db, kind: TokenKind, tokens: string[], now: number): Promise<string[]> {
-  const hashes = hashesOf(tokens)
-  return hashes.length === 0 ? [] : findLogins(db, kind, hashes, now)
+/** All logins that valid ones among the tokens belong to. */
+export async function findLoginsOf(db: Db, kind: TokenKind, tokens: string[], now: number): Promise<LoginKey[]> {
+  const possible = tokens.filter(isPossible)
+  return possible.length === 0 ? [] : findLogins(db, { kind, now, ...namesOf(possible) })
 }
 
-/** A token is 32 random bytes in base64url; the database holds only its SHA-256. It does not outlive `endsAt`. */
+/**
+ * A token is its user's id and 128 random bits, in base64url, so that it is looked up where the user's rows are. The
+ * database holds only its SHA-256. It does not outlive `endsAt`.
+ */
 export async function issueToken(
   trx: Trx,
   kind: TokenKind,
-  loginId: string,
+  { userId, loginId }: LoginKey,
   now: number,
   endsAt: number | null = null,
 ): Promise<string> {
-  const token = randomBytes(32).toString('base64url')
+  const token = Buffer.concat([parse(userId), randomBytes(secretBytes)]).toString('base64url')
   await saveToken(trx, {
     hash: hash(token),
     kind,
+    user_id: userId,
     login_id: loginId,
     issued_at: now,
     expires_at: Math.min(now + lifetimes[kind], endsAt ?? Number.POSITIVE_INFINITY),
@@ -43,8 +50,18 @@ export async function issueToken(
   return token
 }
 
-function hashesOf(tokens: string[]): string[] {
-  return tokens.filter((token) => /^[\w-]{43}$/.test(token)).map(hash)
+function isPossible(token: string): boolean {
+  return /^[\w-]{43}$/.test(token)
+}
+
+function namesOf(tokens: string[]) {
+  return { hashes: tokens.map(hash), userIds: [...new Set(tokens.map(userOf))] }
+}
+
+/** Of a token of an older version, which is random as a whole, this is nobody. */
+function userOf(token: string): string {
+  const hex = Buffer.from(token, 'base64url').subarray(0, idBytes).toString('hex')
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
 }
 
 function hash(token: string): string {

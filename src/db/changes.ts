@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Db } from './database.ts'
 import { type Placeholders, query } from './query.ts'
-import { ciphertext, type EntityKey, type Row } from './rows.ts'
+import { ciphertextOf, type EntityKey, type Row } from './rows.ts'
 
 /** An entity's newest change, as devices get it. */
 export type ChangeRow = Pick<Row, (typeof changeColumns)[number] | 'encrypted_data'>
@@ -69,7 +69,7 @@ const changePage = query((db, { userId, since, rows, bytes, last }: Placeholders
   return db
     .selectFrom('records')
     .select(changeColumns)
-    .select(ciphertext)
+    .select(ciphertextOf(userId))
     .where('user_id', '=', userId)
     .where('stamp', '>', since)
     .where('stamp', '<=', end)
@@ -89,7 +89,7 @@ const change = query((db, { userId, entity_type, entity_id }: Placeholders<Entit
   db
     .selectFrom('records')
     .select(changeColumns)
-    .select(ciphertext)
+    .select(ciphertextOf(userId))
     .where('user_id', '=', userId)
     .where('entity_type', '=', entity_type)
     .where('entity_id', '=', entity_id),

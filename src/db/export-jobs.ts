@@ -6,6 +6,8 @@ import type { Schema } from './schema.ts'
 const leaseMs = 15_000
 const retryMs = 5_000
 const maxAttempts = 3
+/** More than the workers that may be looking for a job at the same moment. */
+const claimedAtOnce = 20
 /** What a sweep lists at a time. */
 const listLength = 100
 
@@ -18,32 +20,38 @@ export interface Attempt {
   fence: number
 }
 
-export type Job = Attempt & Pick<ExportRow, 'user_id' | 'key_sealed'> & { attempts: number }
+type HeldAttempt = Attempt & Pick<ExportRow, 'user_id'>
+export type Job = HeldAttempt & Pick<ExportRow, 'key_sealed'> & { attempts: number }
+
+const unfinished = ['pending', 'processing'] as const
 
 /**
  * Claims the oldest job that is waiting for a worker. An export is `processing` from the start, and `pending` after an
- * unsuccessful attempt; `lease_until` then says when it may be tried again.
+ * unsuccessful attempt; `lease_until` then says when it may be tried again. The jobs are those of all users, so none of
+ * them is locked until it is claimed; of two workers who find the same one, the second goes on to the next.
  */
 export async function claimExport(trx: Trx, now: Now): Promise<Job | undefined> {
   const waiting = await trx
     .selectFrom('exports')
     .select(['id', 'user_id', 'key_sealed', 'fence', 'attempts'])
-    .where('status', 'in', ['pending', 'processing'])
+    .where('status', 'in', unfinished)
     .where(isLeaseOver(now))
     .orderBy('created_at')
     .orderBy('id')
-    .limit(1)
-    .forNoKeyUpdate()
-    .skipLocked()
-    .executeTakeFirst()
-  if (!waiting) return undefined
-  const job = { ...waiting, fence: waiting.fence + 1, attempts: waiting.attempts + 1 }
-  await trx
-    .updateTable('exports')
-    .set({ status: 'processing', fence: job.fence, attempts: job.attempts, lease_until: after(now, leaseMs) })
-    .where('id', '=', job.id)
+    .limit(claimedAtOnce)
     .execute()
-  return job
+  for (const found of waiting) {
+    const job = { ...found, fence: found.fence + 1, attempts: found.attempts + 1 }
+    const claim = trx
+      .updateTable('exports')
+      .where('user_id', '=', found.user_id)
+      .where('id', '=', found.id)
+      .where('fence', '=', found.fence)
+      .where('status', 'in', unfinished)
+      .set({ status: 'processing', fence: job.fence, attempts: job.attempts, lease_until: after(now, leaseMs) })
+    if (await changed(claim)) return job
+  }
+  return undefined
 }
 
 /** Makes jobs whose worker died wait for another one, or fail if they have no attempts left. */
@@ -64,29 +72,29 @@ function after(now: Now, ms: number): RawBuilder<number> {
 }
 
 /** Each of the following functions is for the worker that holds the job, and returns whether it still does. */
-export async function renewLease(trx: Trx, attempt: Attempt, now: Now): Promise<boolean> {
+export async function renewLease(trx: Trx, attempt: HeldAttempt, now: Now): Promise<boolean> {
   return changed(held(trx, attempt).set({ lease_until: after(now, leaseMs) }))
 }
 
 export async function completeExport(
   trx: Trx,
-  attempt: Attempt,
+  attempt: HeldAttempt,
   file: Pick<ExportRow, 'size_bytes' | 'bookmark_count' | 'object_key' | 'expires_at'>,
 ): Promise<boolean> {
   return changed(held(trx, attempt).set({ ...file, status: 'completed', lease_until: 0 }))
 }
 
 /** The attempt does not count: it was interrupted. */
-export async function releaseExport(trx: Trx, attempt: Attempt): Promise<boolean> {
+export async function releaseExport(trx: Trx, attempt: HeldAttempt): Promise<boolean> {
   return giveBack(trx, attempt, 0)
 }
 
 /** The attempt does not count: it failed for a reason that has nothing to do with the export. */
-export async function postponeExport(trx: Trx, attempt: Attempt, now: Now): Promise<boolean> {
+export async function postponeExport(trx: Trx, attempt: HeldAttempt, now: Now): Promise<boolean> {
   return giveBack(trx, attempt, after(now, retryMs))
 }
 
-async function giveBack(trx: Trx, attempt: Attempt, lease_until: number | RawBuilder<number>): Promise<boolean> {
+async function giveBack(trx: Trx, attempt: HeldAttempt, lease_until: number | RawBuilder<number>): Promise<boolean> {
   const uncounted = ({ eb }: ExpressionBuilder<Schema, 'exports'>) => eb('attempts', '-', 1)
   return changed(held(trx, attempt).set({ status: 'pending', lease_until, attempts: uncounted }))
 }
@@ -96,8 +104,13 @@ export async function failAttempt(trx: Trx, job: Job, now: Now): Promise<boolean
   return changed(held(trx, job).set({ status: next, lease_until: after(now, retryMs * job.attempts) }))
 }
 
-function held(trx: Trx, { id, fence }: Attempt) {
-  return trx.updateTable('exports').where('id', '=', id).where('fence', '=', fence).where('status', '=', 'processing')
+function held(trx: Trx, { user_id, id, fence }: HeldAttempt) {
+  return trx
+    .updateTable('exports')
+    .where('user_id', '=', user_id)
+    .where('id', '=', id)
+    .where('fence', '=', fence)
+    .where('status', '=', 'processing')
 }
 
 async function changed(query: ReturnType<typeof held>): Promise<boolean> {

@@ -1,5 +1,6 @@
 import { quotas } from '../../generated/limits.ts'
 import type { Trx } from './database.ts'
+import type { LoginKey } from './logins.ts'
 
 /** Per user. */
 const { logins: maxLogins } = quotas
@@ -24,14 +25,20 @@ export async function endOldestLogins(trx: Trx, userId: string, newId: string): 
 }
 
 /** Makes room for another session token of the login by deleting the oldest ones. */
-export async function dropOldestSessions(trx: Trx, loginId: string): Promise<void> {
-  const sessions = trx.selectFrom('tokens').select('hash').where('login_id', '=', loginId).where('kind', '=', 'session')
+export async function dropOldestSessions(trx: Trx, { userId, loginId }: LoginKey): Promise<void> {
+  const sessions = trx
+    .selectFrom('tokens')
+    .select('hash')
+    .where('user_id', '=', userId)
+    .where('login_id', '=', loginId)
+    .where('kind', '=', 'session')
   const kept = sessions
     .orderBy('issued_at', 'desc')
     .orderBy('hash')
     .limit(maxSessions - 1)
   await trx
     .deleteFrom('tokens')
+    .where('user_id', '=', userId)
     .where('login_id', '=', loginId)
     .where('kind', '=', 'session')
     .where('hash', 'not in', kept)

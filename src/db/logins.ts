@@ -5,11 +5,14 @@ import type { Schema } from './schema.ts'
 
 type TokenRow = Schema['tokens']
 
-/** The login that a token belongs to, and its user: one query per request. */
-export interface Session {
-  loginId: string
+/** A login is where its user's other rows are, so it is never looked up without the user. */
+export interface LoginKey {
   userId: string
+  loginId: string
 }
+
+/** The login that a token belongs to: one query per request. */
+export type Session = LoginKey
 
 interface Tokens {
   kind: TokenRow['kind']
@@ -17,45 +20,55 @@ interface Tokens {
   now: number
 }
 
-export async function findSession(
-  db: Db,
-  kind: TokenRow['kind'],
-  hashes: string[],
-  now: number,
-): Promise<Session | undefined> {
-  const [hash = ''] = hashes
+interface TokensOfUsers extends Tokens {
+  /** Whom the tokens name. */
+  userIds: string[]
+}
+
+export async function findSession(db: Db, tokens: TokensOfUsers): Promise<Session | undefined> {
+  const { kind, hashes, userIds, now } = tokens
+  const [[hash = ''], [userId = '']] = [hashes, userIds]
   // Nearly all requests have one token. A list costs SQLite more than the rest of the query.
-  return hashes.length === 1 ? sessionOf.first(db, { kind, hash, now }) : sessionOfAny.first(db, { kind, hashes, now })
+  const found = hashes.length === 1 ? sessionOf.first(db, { kind, userId, hash, now }) : sessionOfAny.first(db, tokens)
+  return (await found) ?? sessionOfUnnamed.first(db, tokens)
 }
 
 const sessionOf = query(
-  (db, { kind, hash, now }: Placeholders<Pick<TokenRow, 'kind' | 'hash'> & Pick<Tokens, 'now'>>) =>
-    selectSession(db, { kind, now }).where('tokens.hash', '=', hash),
+  (db, { userId, hash, kind, now }: Placeholders<Omit<Tokens, 'hashes'> & { userId: string; hash: string }>) =>
+    selectSession(db, { kind, now }).where('user_id', '=', userId).where('hash', '=', hash),
 )
 
-const sessionOfAny = query((db, { kind, hashes, now }: Placeholders<Tokens>) =>
-  selectSession(db, { kind, now }).where(isOneOf(db, 'tokens.hash', hashes)),
+const sessionOfAny = query((db, { userIds, hashes, ...tokens }: Placeholders<TokensOfUsers>) =>
+  selectSession(db, tokens)
+    .where(isOneOf(db, 'user_id', userIds))
+    .where(isOneOf(db, 'hash', hashes)),
+)
+
+/** A token of an older version names nobody. It is valid for 30 days, and so is the need for this query. */
+const sessionOfUnnamed = query((db, { hashes, kind, now }: Placeholders<Tokens>) =>
+  selectSession(db, { kind, now }).where(isOneOf(db, 'hash', hashes)),
 )
 
 function selectSession(db: Db, { kind, now }: Pick<Placeholders<Tokens>, 'kind' | 'now'>) {
   return db
     .selectFrom('tokens')
-    .innerJoin('logins', 'logins.id', 'tokens.login_id')
-    .select(['logins.id as loginId', 'logins.user_id as userId'])
-    .where('tokens.kind', '=', kind)
-    .where('tokens.expires_at', '>', now)
-}
-
-export async function findLogins(db: Db, kind: TokenRow['kind'], hashes: string[], now: number): Promise<string[]> {
-  const rows = await db
-    .selectFrom('tokens')
-    .select('login_id')
-    .distinct()
-    .where('hash', 'in', hashes)
+    .select(['login_id as loginId', 'user_id as userId'])
     .where('kind', '=', kind)
     .where('expires_at', '>', now)
-    .execute()
-  return rows.map((row) => row.login_id)
+}
+
+/** Of all of the tokens that are valid. */
+export async function findLogins(db: Db, { kind, hashes, userIds, now }: TokensOfUsers): Promise<LoginKey[]> {
+  const valid = db
+    .selectFrom('tokens')
+    .select(['hash', 'user_id as userId', 'login_id as loginId'])
+    .where('kind', '=', kind)
+    .where('expires_at', '>', now)
+  const named = await valid.where('user_id', 'in', userIds).where('hash', 'in', hashes).execute()
+  const found = new Set(named.map(({ hash }) => hash))
+  const others = hashes.filter((hash) => !found.has(hash))
+  const unnamed = others.length === 0 ? [] : await valid.where('hash', 'in', others).execute()
+  return [...named, ...unnamed]
 }
 
 export async function saveLogin(
@@ -70,10 +83,16 @@ export async function saveToken(trx: Trx, token: TokenRow): Promise<void> {
 }
 
 /** Makes the login's session tokens that were issued before `issuedBefore` expire at `end`, if not sooner. */
-export async function shortenSessions(trx: Trx, loginId: string, issuedBefore: number, end: number): Promise<void> {
+export async function shortenSessions(
+  trx: Trx,
+  { userId, loginId }: LoginKey,
+  issuedBefore: number,
+  end: number,
+): Promise<void> {
   await trx
     .updateTable('tokens')
     .set({ expires_at: end })
+    .where('user_id', '=', userId)
     .where('login_id', '=', loginId)
     .where('kind', '=', 'session')
     .where('issued_at', '<', issuedBefore)
@@ -82,38 +101,48 @@ export async function shortenSessions(trx: Trx, loginId: string, issuedBefore: n
 }
 
 /** Ends a login and deletes its tokens. Returns the provider's token, so that it can be revoked. */
-export async function endLogin(trx: Trx, loginId: string) {
+export async function endLogin(trx: Trx, { userId, loginId }: LoginKey) {
   return trx
     .deleteFrom('logins')
+    .where('user_id', '=', userId)
     .where('id', '=', loginId)
     .returning(['id', 'user_id', 'provider_token_sealed'])
     .executeTakeFirst()
 }
 
-export async function isLoginAlive(db: Db, loginId: string, now: number): Promise<boolean> {
-  return (await findAliveLogins(db, [loginId], now)).size > 0
+export async function isLoginAlive(db: Db, login: LoginKey, now: number): Promise<boolean> {
+  return (await findAliveLogins(db, [login], now)).size > 0
 }
 
 /** Keeps the login from ending before the transaction does, so that no write follows a sign-out. Undefined if it has. */
-export async function holdLogin(trx: Trx, loginId: string) {
-  return heldLogin.first(trx, { loginId })
+export async function holdLogin(trx: Trx, { userId, loginId }: LoginKey) {
+  return heldLogin.first(trx, { userId, loginId })
 }
 
-const heldLogin = query((db, { loginId }: Placeholders<{ loginId: string }>) =>
-  db.selectFrom('logins').select('ends_at').where('id', '=', loginId).forKeyShare(),
+const heldLogin = query((db, { userId, loginId }: Placeholders<LoginKey>) =>
+  db.selectFrom('logins').select('ends_at').where('user_id', '=', userId).where('id', '=', loginId).forKeyShare(),
 )
 
 /** Which of the logins are alive. */
-export async function findAliveLogins(db: Db, loginIds: string[], now: number): Promise<Set<string>> {
-  const rows = await aliveLogins.all(db, { loginIds, now })
+export async function findAliveLogins(db: Db, logins: LoginKey[], now: number): Promise<Set<string>> {
+  const userIds = [...new Set(logins.map(({ userId }) => userId))]
+  const loginIds = [...new Set(logins.map(({ loginId }) => loginId))]
+  const rows = await aliveLogins.all(db, { userIds, loginIds, now })
   return new Set(rows.map((row) => row.login_id))
 }
 
-const aliveLogins = query((db, { loginIds, now }: Placeholders<{ loginIds: string[]; now: number }>) =>
+interface LoginsOfUsers {
+  userIds: string[]
+  loginIds: string[]
+  now: number
+}
+
+const aliveLogins = query((db, { userIds, loginIds, now }: Placeholders<LoginsOfUsers>) =>
   db
     .selectFrom('tokens')
     .select('login_id')
     .distinct()
+    .where(isOneOf(db, 'user_id', userIds))
     .where(isOneOf(db, 'login_id', loginIds))
     .where('expires_at', '>', now),
 )
@@ -122,54 +151,51 @@ const aliveLogins = query((db, { loginIds, now }: Placeholders<{ loginIds: strin
  * Leases the right to refresh this login at the provider, for 10 s by the database's clock, which all instances share.
  * Undefined if another request has it, if the provider was asked within the last minute, or if it issued no token.
  */
-export async function leaseProviderToken(trx: Trx, loginId: string, now: number, databaseNow: Database['now']) {
-  const login = await trx
+export async function leaseProviderToken(trx: Trx, login: LoginKey, now: number, databaseNow: Database['now']) {
+  const found = await trx
     .selectFrom('logins')
     .innerJoin('users', 'users.id', 'logins.user_id')
-    .select(['logins.user_id', 'logins.provider_token_sealed', 'logins.unanswered', 'users.subject'])
-    .where('logins.id', '=', loginId)
+    .select(['logins.provider_token_sealed', 'logins.unanswered', 'users.subject'])
+    .where('logins.user_id', '=', login.userId)
+    .where('logins.id', '=', login.loginId)
     .where('logins.provider_token_sealed', 'is not', null)
     .where('logins.asking_until', '<=', databaseNow)
     .where('logins.checked_at', '<=', now - 60_000)
     .forNoKeyUpdate('logins')
     .executeTakeFirst()
-  if (!login?.provider_token_sealed) return undefined
-  await trx
-    .updateTable('logins')
+  if (!found?.provider_token_sealed) return undefined
+  await updateLogin(trx, login)
     .set({ asking_until: sql`${databaseNow} + 10000`, unanswered: 1 })
-    .where('id', '=', loginId)
     .execute()
-  return {
-    userId: login.user_id,
-    sealed: login.provider_token_sealed,
-    subject: login.subject,
-    unanswered: login.unanswered === 1,
-  }
+  return { sealed: found.provider_token_sealed, subject: found.subject, unanswered: found.unanswered === 1 }
 }
 
 /** Stores the provider's response and releases the lease. */
-export async function saveProviderAnswer(trx: Trx, loginId: string, sealed: string, checkedAt: number): Promise<void> {
-  await trx
-    .updateTable('logins')
-    .set({ provider_token_sealed: sealed, checked_at: checkedAt, asking_until: 0, unanswered: 0 })
-    .where('id', '=', loginId)
-    .execute()
+export async function saveProviderAnswer(trx: Trx, login: LoginKey, sealed: string, checkedAt: number): Promise<void> {
+  const answered = { provider_token_sealed: sealed, checked_at: checkedAt, asking_until: 0, unanswered: 0 }
+  await updateLogin(trx, login).set(answered).execute()
 }
 
 /** Releases the lease without a new token. `unanswered`: the provider may have issued one that did not reach us. */
-export async function releaseProviderToken(trx: Trx, loginId: string, unanswered: boolean): Promise<void> {
-  const released = { asking_until: 0, unanswered: Number(unanswered) }
-  await trx.updateTable('logins').set(released).where('id', '=', loginId).execute()
+export async function releaseProviderToken(trx: Trx, login: LoginKey, unanswered: boolean): Promise<void> {
+  await updateLogin(trx, login)
+    .set({ asking_until: 0, unanswered: Number(unanswered) })
+    .execute()
 }
 
 /** From now on the provider is not asked about the login, which ends at `end` at the latest. */
-export async function dropProviderToken(trx: Trx, loginId: string, end: number): Promise<void> {
+export async function dropProviderToken(trx: Trx, login: LoginKey, end: number): Promise<void> {
   const dropped = { provider_token_sealed: null, asking_until: 0, unanswered: 0, ends_at: end }
-  await trx.updateTable('logins').set(dropped).where('id', '=', loginId).execute()
+  await updateLogin(trx, login).set(dropped).execute()
   await trx
     .updateTable('tokens')
     .set({ expires_at: end })
-    .where('login_id', '=', loginId)
+    .where('user_id', '=', login.userId)
+    .where('login_id', '=', login.loginId)
     .where('expires_at', '>', end)
     .execute()
+}
+
+function updateLogin(trx: Trx, { userId, loginId }: LoginKey) {
+  return trx.updateTable('logins').where('user_id', '=', userId).where('id', '=', loginId)
 }

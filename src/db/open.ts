@@ -5,6 +5,7 @@ import type { Database } from './database.ts'
 import { beginEpochOfCopy } from './epoch.ts'
 import { migrate } from './migrate.ts'
 import type { PostgresOptions } from './postgres.ts'
+import { nameUsersOfTokens } from './token-users.ts'
 import { rememberTrouble } from './trouble.ts'
 
 const retryMs = 1000
@@ -25,6 +26,7 @@ export async function openDatabase(
   try {
     await whenAvailable(database, log, isSqlite ? 0 : waitMs, async () => {
       await migrate(database)
+      await nameUsersOfTokens(database)
       await beginEpochOfCopy(database)
     })
   } catch (error) {

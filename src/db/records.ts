@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import type { PageLimits } from './changes.ts'
 import type { Database, Db, Trx } from './database.ts'
 import { type Placeholders, query } from './query.ts'
-import { type Ciphertext, ciphertext, ciphertexts, type Row, records } from './rows.ts'
+import { type Ciphertext, ciphertextOf, ciphertexts, type Row, records } from './rows.ts'
 
 /** A bookmark, as REST and exports have it. */
 export type BookmarkRow = Pick<Row, (typeof bookmarkColumns)[number] | 'encrypted_data'>
@@ -20,7 +20,7 @@ export async function findBookmark(db: Db, userId: string, id: string): Promise<
 }
 
 const bookmark = query((db, { userId, id }: Placeholders<{ userId: string; id: string }>) =>
-  liveBookmarks(db, userId).select(bookmarkColumns).select(ciphertext).where('entity_id', '=', id),
+  liveBookmarks(db, userId).select(bookmarkColumns).select(ciphertextOf(userId)).where('entity_id', '=', id),
 )
 
 /** Where in the newest-first list a page begins: after that many bookmarks, or after the last one of the page before. */
@@ -42,13 +42,14 @@ interface Page extends PageLimits {
 }
 
 const newest = query((db, { userId, skip, rows, bytes }: Placeholders<Page & { skip: number }>) =>
-  newestFirst(db, liveBookmarks(db, userId).offset(skip).limit(rows), bytes),
+  newestFirst(db, userId, liveBookmarks(db, userId).offset(skip).limit(rows), bytes),
 )
 
 const newestAfter = query(
   (db, { userId, created_at, entity_id, rows, bytes }: Placeholders<Page & Pick<Row, 'created_at' | 'entity_id'>>) =>
     newestFirst(
       db,
+      userId,
       liveBookmarks(db, userId)
         .where(sql<boolean>`(created_at, entity_id) < (${created_at}, ${entity_id})`)
         .limit(rows),
@@ -56,9 +57,14 @@ const newestAfter = query(
     ),
 )
 
-function newestFirst(db: Db, page: ReturnType<typeof liveBookmarks>, bytes: RawBuilder<number>) {
+function newestFirst(
+  db: Db,
+  userId: RawBuilder<string>,
+  page: ReturnType<typeof liveBookmarks>,
+  bytes: RawBuilder<number>,
+) {
   const rows = page
-    .select([...bookmarkColumns, 'user_id', 'bytes', 'data_stamp'])
+    .select([...bookmarkColumns, 'bytes', 'data_stamp'])
     .orderBy('created_at', 'desc')
     .orderBy('entity_id', 'desc')
   const sums = db
@@ -68,7 +74,7 @@ function newestFirst(db: Db, page: ReturnType<typeof liveBookmarks>, bytes: RawB
   return db
     .selectFrom(sums.as('records'))
     .select(bookmarkColumns)
-    .select(ciphertext)
+    .select(ciphertextOf(userId))
     .where('before', '<', bytes)
     .orderBy('created_at', 'desc')
     .orderBy('entity_id', 'desc')
@@ -82,7 +88,7 @@ export async function listById(db: Db, userId: string, after: string, limit: num
 const nextById = query((db, { userId, after, limit }: Placeholders<{ userId: string; after: string; limit: number }>) =>
   liveBookmarks(db, userId)
     .select(bookmarkColumns)
-    .select(ciphertext)
+    .select(ciphertextOf(userId))
     .where('entity_id', '>', after)
     .orderBy('entity_id')
     .limit(limit),

@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { CiphertextsTable, RecordsTable, Schema } from './schema.ts'
 import { table } from './upsert.ts'
 
@@ -71,11 +71,13 @@ export const versionColumns = [
   'data_stamp',
 ] as const satisfies (keyof RecordsTable)[]
 
-/** In a query for records: the ciphertext of each that is returned and not deleted. */
-export const ciphertext = sql<string | null>`case when deleted_at is null then (
-  select encrypted_data from ciphertexts
-  where ciphertexts.user_id = records.user_id and ciphertexts.stamp = records.data_stamp
-) end`.as('encrypted_data')
+/** In a query for a user's records: the ciphertext of each that is returned and not deleted. */
+export function ciphertextOf(userId: RawBuilder<string>) {
+  return sql<string | null>`case when deleted_at is null then (
+    select encrypted_data from ciphertexts
+    where ciphertexts.user_id = ${userId} and ciphertexts.stamp = records.data_stamp
+  ) end`.as('encrypted_data')
+}
 
 /** What the rows hold of ciphertext, which is ASCII. */
 export function bytesOf(rows: Pick<Row, 'encrypted_data'>[]): number {

@@ -4,6 +4,7 @@ import type { Schemas } from '../contract/schemas.ts'
 /** One schema for every database. Times are Unix ms; booleans are 0 or 1; *_sealed is sealed by seal/seal.ts. */
 export interface Schema {
   users: UsersTable
+  identities: IdentitiesTable
   logins: LoginsTable
   tokens: TokensTable
   used_nonces: UsedNoncesTable
@@ -37,6 +38,13 @@ interface UsersTable {
   created_at: number
 }
 
+/** Who signs in as which user: the one thing that is looked up before the user is known. */
+interface IdentitiesTable {
+  issuer: string
+  subject: string
+  user_id: string
+}
+
 interface LoginsTable {
   id: string
   user_id: string
@@ -62,6 +70,7 @@ interface TokensTable {
   /** SHA-256 of the token, base64url. */
   hash: string
   kind: 'session' | 'refresh'
+  user_id: string
   login_id: string
   issued_at: number
   expires_at: number

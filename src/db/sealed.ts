@@ -39,12 +39,12 @@ export async function listSealed(
 /** Replaces the value only if it is still the one that was read. Returns whether it was. */
 export async function replaceSealed(
   trx: Trx,
-  { table, column }: SealedColumn,
-  { id, sealed }: SealedValue,
+  { table, userId: user, column }: SealedColumn,
+  { id, userId, sealed }: SealedValue,
   replacement: string,
 ): Promise<boolean> {
   const { numAffectedRows } = await sql`
     update ${sql.table(table)} set ${sql.ref(column)} = ${replacement}
-    where id = ${id} and ${sql.ref(column)} = ${sealed}`.execute(trx)
+    where ${sql.ref(user)} = ${userId} and id = ${id} and ${sql.ref(column)} = ${sealed}`.execute(trx)
   return numAffectedRows === 1n
 }

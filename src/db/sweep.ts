@@ -43,15 +43,24 @@ async function deleteTokens(trx: Trx, now: number): Promise<number> {
     .deleteFrom('tokens')
     .where('hash', 'in', oldest.limit(batchRows))
     .where('expires_at', '<=', now)
-    .returning('login_id')
+    .returning(['user_id', 'login_id'])
     .execute()
+  const userIds = [...new Set(deleted.map(({ user_id }) => user_id))]
   const loginIds = [...new Set(deleted.map(({ login_id }) => login_id))]
   if (loginIds.length > 0) {
     await trx
       .deleteFrom('logins')
+      .where('user_id', 'in', userIds)
       .where('id', 'in', loginIds)
       .where(({ not, exists, selectFrom }) =>
-        not(exists(selectFrom('tokens').select('hash').whereRef('tokens.login_id', '=', 'logins.id'))),
+        not(
+          exists(
+            selectFrom('tokens')
+              .select('hash')
+              .whereRef('tokens.user_id', '=', 'logins.user_id')
+              .whereRef('tokens.login_id', '=', 'logins.id'),
+          ),
+        ),
       )
       .execute()
   }

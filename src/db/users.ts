@@ -21,18 +21,41 @@ type Profile = Pick<NewUser, 'email' | 'name' | 'avatar_url' | 'email_verified'>
 
 /** Creates the user at the first sign-in; later ones update the profile and keep the rest. Returns the user's id. */
 export async function saveUser(trx: Trx, user: NewUser): Promise<string> {
-  const profile: Profile = {
-    email: user.email,
-    name: user.name,
-    avatar_url: user.avatar_url,
-    email_verified: user.email_verified,
-  }
-  const { id } = await trx
+  const { user_id } = await trx
+    .insertInto('identities')
+    .values({ issuer: user.issuer, subject: user.subject, user_id: user.id })
+    // Also locks it: of two first sign-ins at once, the second finds the first one's user.
+    .onConflict((conflict) => conflict.columns(['issuer', 'subject']).doUpdateSet({ issuer: user.issuer }))
+    .returning('user_id')
+    .executeTakeFirstOrThrow()
+  const id = user_id === user.id ? await addUser(trx, user) : user_id
+  if (id === user.id) return id
+  const { email, name, avatar_url, email_verified }: Profile = user
+  await trx.updateTable('users').set({ email, name, avatar_url, email_verified }).where('id', '=', id).execute()
+  return id
+}
+
+/** Returns the id of the user who is there: an older version created users without an identity. */
+async function addUser(trx: Trx, user: NewUser): Promise<string> {
+  const { issuer, subject } = user
+  const added = await trx
     .insertInto('users')
     .values(user)
-    .onConflict((conflict) => conflict.columns(['issuer', 'subject']).doUpdateSet(profile))
-    .returning('id')
+    .onConflict((conflict) => conflict.doNothing())
+    .executeTakeFirst()
+  if (added.numInsertedOrUpdatedRows === 1n) return user.id
+  const { id } = await trx
+    .selectFrom('users')
+    .select('id')
+    .where('issuer', '=', issuer)
+    .where('subject', '=', subject)
     .executeTakeFirstOrThrow()
+  await trx
+    .updateTable('identities')
+    .set({ user_id: id })
+    .where('issuer', '=', issuer)
+    .where('subject', '=', subject)
+    .execute()
   return id
 }
 

@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream'
 import type { FastifyBaseLogger } from 'fastify'
 import { ServiceError } from '../contract/errors.ts'
 import type { Database } from '../db/database.ts'
-import { findAliveLogins } from '../db/logins.ts'
+import { findAliveLogins, isLoginAlive, type LoginKey } from '../db/logins.ts'
 import type { Pulse } from '../pulse/pulse.ts'
 
 /** Makes up for lost pulses, and finds sessions that have expired. */
@@ -11,7 +11,7 @@ const sweepEveryMs = 30_000
 /** The downloads that this process is sending. Each ends with its login. */
 export interface ActiveDownloads {
   /** Destroys `body` when the login ends. Throws InvalidSession if it already has. */
-  follow(loginId: string, body: Readable): Promise<void>
+  follow(login: LoginKey, body: Readable): Promise<void>
   close(): Promise<void>
 }
 
@@ -23,18 +23,18 @@ interface Parts {
 }
 
 export function followDownloads({ log, clock, database, pulse }: Parts): ActiveDownloads {
-  const followed = new Map<string, Set<Readable>>()
+  const followed = new Map<string, { login: LoginKey; bodies: Set<Readable> }>()
 
   /** Destroying the body of a response that has begun cuts the connection. */
   function end(loginId: string): void {
-    for (const body of followed.get(loginId) ?? []) body.destroy(new ServiceError('InvalidSession'))
+    for (const body of followed.get(loginId)?.bodies ?? []) body.destroy(new ServiceError('InvalidSession'))
   }
 
   async function endDead(): Promise<void> {
-    const loginIds = [...followed.keys()]
-    if (loginIds.length === 0) return
-    const alive = await findAliveLogins(database.db, loginIds, clock())
-    for (const loginId of loginIds) if (!alive.has(loginId)) end(loginId)
+    const logins = [...followed.values()].map(({ login }) => login)
+    if (logins.length === 0) return
+    const alive = await findAliveLogins(database.db, logins, clock())
+    for (const { loginId } of logins) if (!alive.has(loginId)) end(loginId)
   }
 
   function check(): void {
@@ -45,9 +45,10 @@ export function followDownloads({ log, clock, database, pulse }: Parts): ActiveD
   pulse.subscribe({ changed() {}, ended: end, missed: check })
 
   return {
-    async follow(loginId, body) {
-      const bodies = followed.get(loginId) ?? new Set()
-      followed.set(loginId, bodies.add(body))
+    async follow(login, body) {
+      const { loginId } = login
+      const bodies = followed.get(loginId)?.bodies ?? new Set()
+      followed.set(loginId, { login, bodies: bodies.add(body) })
       // It may be destroyed before anything else listens.
       body.on('error', () => {})
       body.once('close', () => {
@@ -55,8 +56,7 @@ export function followDownloads({ log, clock, database, pulse }: Parts): ActiveD
         if (bodies.size === 0) followed.delete(loginId)
       })
       // Only now: a login that ended before was announced to nobody.
-      const alive = await findAliveLogins(database.db, [loginId], clock())
-      if (alive.has(loginId)) return
+      if (await isLoginAlive(database.db, login, clock())) return
       body.destroy()
       throw new ServiceError('InvalidSession')
     },

@@ -28,7 +28,7 @@ export const accountOperations: Operations<'getExportKey' | 'setExportKey' | 'ge
   async setExportKey({ session: { userId, loginId }, body }, { database, seal }) {
     const sealed = sealExportKey(seal, userId, userId, Buffer.from(body.key, 'base64'))
     await database.write(async (trx) => {
-      await demandLogin(trx, loginId)
+      await demandLogin(trx, { userId, loginId })
       await saveExportKey(trx, userId, sealed)
     }, userId)
     return { status: 200, body: { success: true } }
@@ -43,7 +43,7 @@ export const accountOperations: Operations<'getExportKey' | 'setExportKey' | 'ge
 
   async setKeyring({ session: { userId, loginId }, body: { keyring, revision } }, { database }) {
     const saved = await database.write(async (trx) => {
-      await demandLogin(trx, loginId)
+      await demandLogin(trx, { userId, loginId })
       return saveKeyring(trx, { user_id: userId, keyring, revision })
     }, userId)
     if (!saved) throw new ServiceError('KeyringChanged')

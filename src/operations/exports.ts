@@ -34,7 +34,7 @@ export const exportOperations: Operations<'listExports' | 'createExport' | 'down
     const id = uuidv7()
     const row = await database.write(async (trx) => {
       const user = await lockUser(trx, userId)
-      await demandLogin(trx, loginId)
+      await demandLogin(trx, { userId, loginId })
       await makeRoom(trx, user, config, clock())
       const key = openExportKey(seal, userId, userId, await findExportKey(trx, userId))
       const key_sealed = sealExportKey(seal, userId, id, key)
@@ -56,7 +56,7 @@ export const exportOperations: Operations<'listExports' | 'createExport' | 'down
       throw new ServiceError('RangeNotSatisfiable', { headers: { 'content-range': `bytes */${size}` } })
     }
     const body = await openFile(parts, row, range)
-    await parts.activeDownloads.follow(loginId, body)
+    await parts.activeDownloads.follow({ userId, loginId }, body)
     const described = {
       'content-disposition': `attachment; filename="bookmarks-${new Date(row.created_at).toISOString().slice(0, 10)}.dat"`,
       'content-type': 'application/octet-stream',
@@ -73,7 +73,7 @@ export const exportOperations: Operations<'listExports' | 'createExport' | 'down
   async deleteExport({ session: { userId, loginId }, params: { id } }, { database, clock, objects, exportWorker }) {
     const row = await findExport(database.db, userId, id, clock())
     if (!row) throw new ServiceError('ExportNotFound')
-    await database.write((trx) => demandLogin(trx, loginId), loginId)
+    await database.write((trx) => demandLogin(trx, { userId, loginId }), loginId)
     // The file goes first: if that fails, the row is still there for another try.
     if (row.object_key !== null) await fromStore(objects.remove(row.object_key))
     const deleted = await database.write((trx) => deleteExport(trx, userId, id), userId)

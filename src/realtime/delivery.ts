@@ -90,8 +90,8 @@ export async function keepAlive<T extends Connection>(
   { database, clock }: DeliveryParts,
   connections: T[],
 ): Promise<T[]> {
-  const loginIds = new Set(connections.map(({ peer }) => peer.loginId))
-  const alive = await findAliveLogins(database.db, [...loginIds], clock())
+  const logins = connections.map(({ peer }) => peer)
+  const alive = await findAliveLogins(database.db, logins, clock())
   return connections.filter((connection) => {
     if (!alive.has(connection.peer.loginId)) connection.close(closeCodes.signedOut)
     return connection.open

@@ -65,13 +65,12 @@ async function work(
 }
 
 async function answer({ data, isBinary }: Received, connection: Connection, parts: SocketParts): Promise<void> {
-  const { userId, loginId } = connection.peer
-  parts.limits.countUser(userId)
+  parts.limits.countUser(connection.peer.userId)
   const message = readMessage(data, isBinary)
   // Neither reads nor writes anything, and is all that an idle client sends: it costs the database nothing.
   if (message.type === 'ping') connection.send({ type: 'pong' })
   if (message.type !== 'sync') return
-  const isAlive = await isLoginAlive(parts.database.db, loginId, parts.clock())
+  const isAlive = await isLoginAlive(parts.database.db, connection.peer, parts.clock())
   if (!isAlive) return connection.close(closeCodes.signedOut)
   await pushChange(connection, message.event, parts)
 }

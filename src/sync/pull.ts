@@ -98,7 +98,7 @@ async function keepCursor(
   await database.write(async (trx) => {
     // A push writes the same rows under the user's lock; without it, the two could lock in opposite orders.
     if (!isKnown || settles) await lockUser(trx, userId)
-    await demandLogin(trx, loginId)
+    await demandLogin(trx, { userId, loginId })
     if (settles) await settleDevice(trx, userId, deviceId, cursor)
     await saveCursor(trx, { user_id: userId, device_id: deviceId, cursor, last_sync: now })
   }, userId)

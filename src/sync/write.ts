@@ -51,7 +51,7 @@ export async function writeRecords<Change extends EntityKey & MadeBy, Decided ex
   const entities = [...Map.groupBy(changes, entityKey).values()] as [Change, ...Change[]][]
   const written = await database.write(async (trx) => {
     const user = await lockUser(trx, userId)
-    await demandLogin(trx, loginId)
+    await demandLogin(trx, { userId, loginId })
     const keys = entities.map(([first]) => first)
     const stored = await database.findVersions(trx, userId, keys)
     const seenUpTo = await readSeen(trx, user, entities, stored)

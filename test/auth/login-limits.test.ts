@@ -17,6 +17,7 @@ async function addLogins({ database: { db } }: Context, { userId }: TestUser, co
   const tokens = logins.map(({ id, created_at }) => ({
     hash: `hash-${id}`,
     kind: 'refresh' as const,
+    user_id: userId,
     login_id: id,
     issued_at: created_at,
     expires_at: created_at + 3_600_000,
@@ -77,6 +78,7 @@ t.test(`A login has at most ${limit} session tokens: another one ends the oldest
   const tokens = Array.from({ length: limit }, (_, index) => ({
     hash: `hash-${index}`,
     kind: 'session' as const,
+    user_id: ada.userId,
     login_id: ada.loginId,
     issued_at: Date.now() - index,
     expires_at: soon,

@@ -101,9 +101,9 @@ t.test('A download ends with its login', async (t) => {
     })
     const [ending, lasting] = [await loginOf(), await loginOf()]
     const [body, other] = [new Readable({ read() {} }), new Readable({ read() {} })]
-    await downloads.follow(ending.loginId, body)
-    await downloads.follow(lasting.loginId, other)
-    await context.database.write((trx) => endLogin(trx, ending.loginId))
+    await downloads.follow(ending, body)
+    await downloads.follow(lasting, other)
+    await context.database.write((trx) => endLogin(trx, ending))
     mock.timers.tick(30_000)
     await until(() => body.destroyed)
     t.notOk(other.destroyed)

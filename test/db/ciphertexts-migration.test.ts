@@ -5,8 +5,7 @@ import { openDatabase } from '../../src/db/open.ts'
 import type { Schema } from '../../src/db/schema.ts'
 import { isPostgres } from '../support/database-url.ts'
 import { silent } from '../support/log.ts'
-import { addUser } from './fixture.ts'
-import { addOldRecord, makeOldDatabase, type OldRecord, oldRecord } from './old-database.ts'
+import { addOldRecord, addOldUser, makeOldDatabase, type OldRecord, oldRecord } from './old-database.ts'
 
 const largest = 'x'.repeat(262_144)
 const overwritten = JSON.stringify([{ device_id: 'e', timestamp: 2 }])
@@ -26,7 +25,7 @@ const old: OldRecord[] = [
 async function fill(t: Test): Promise<{ url: string; users: unknown[] }> {
   const { url, db } = await makeOldDatabase(t, '0003-overwritten')
   await db.transaction().execute(async (trx) => {
-    for (const user of ['ada', 'bob', 'cyd', 'dan']) await addUser(trx, user)
+    for (const user of ['ada', 'bob', 'cyd', 'dan']) await addOldUser(trx, user)
     for (const record of old) await addOldRecord(trx, { overwritten: null, ...record })
     await trx
       .updateTable('users')

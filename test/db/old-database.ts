@@ -28,6 +28,15 @@ export async function makeOldDatabase(t: Test, migration: string): Promise<{ url
   return { url, db }
 }
 
+/** A version without identities stores no more. */
+export async function addOldUser(trx: Trx, id: string): Promise<void> {
+  const profile = { email: '', name: '', avatar_url: '', email_verified: 0, export_key_sealed: '', created_at: 1 }
+  await trx
+    .insertInto('users')
+    .values({ id, issuer: 'http://test', subject: id, ...profile })
+    .execute()
+}
+
 /** What a row of `records` was while it held its own ciphertext. */
 export type OldRecord = Omit<Row, 'bytes' | 'data_stamp' | 'overwritten'> & Partial<Pick<Row, 'overwritten'>>
 

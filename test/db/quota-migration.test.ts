@@ -1,8 +1,7 @@
 import t from 'tap'
 import { openDatabase } from '../../src/db/open.ts'
 import { silent } from '../support/log.ts'
-import { addUser } from './fixture.ts'
-import { addOldRecord, makeOldDatabase, oldRecord } from './old-database.ts'
+import { addOldRecord, addOldUser, makeOldDatabase, oldRecord } from './old-database.ts'
 
 /** More than the migration counts at once. */
 const users = 250
@@ -11,7 +10,7 @@ t.test('What users stored under the previous version is counted', async (t) => {
   const { url, db } = await makeOldDatabase(t, '0001-initial')
   const id = (index: number) => `user-${index}`
   await db.transaction().execute(async (trx) => {
-    for (let index = 0; index < users; index += 1) await addUser(trx, id(index))
+    for (let index = 0; index < users; index += 1) await addOldUser(trx, id(index))
     const record = (user: number, entity: string, fields: Parameters<typeof oldRecord>[2]) =>
       addOldRecord(trx, oldRecord(id(user), entity, fields))
     for (let user = 0; user < users - 1; user += 1) await record(user, 'a', { encrypted_data: 'x'.repeat(user + 1) })

@@ -7,6 +7,7 @@ import { sql } from 'kysely'
 import t from 'tap'
 import { v7 as uuidv7 } from 'uuid'
 import type { Database } from '../../src/db/database.ts'
+import type { LoginKey } from '../../src/db/logins.ts'
 import { createMetrics } from '../../src/operating/metrics.ts'
 import { startSweeps } from '../../src/operating/sweep.ts'
 import { openAdmin } from '../support/admin.ts'
@@ -91,7 +92,7 @@ t.test(
     const { user, context } = await buildApp(t)
     const { database } = context
     const ada = await user('ada')
-    await seedTokens(database, ada.loginId, 1200)
+    await seedTokens(database, ada, 1200)
     const events: string[] = []
     const write = database.write
     database.write = async (work, owner) => {
@@ -118,7 +119,7 @@ t.test('What is removed is found by an index', async (t) => {
     return prepare.call(this, statement)
   } as typeof prepare
   const { user, context, dataDir } = await buildApp(t)
-  await seedTokens(context.database, (await user('ada')).loginId, 1)
+  await seedTokens(context.database, await user('ada'), 1)
   await sweepRows(context.database, Date.now())
   await sweepExports(context)
 
@@ -177,13 +178,13 @@ t.test('A sweep that fails leaves the others to do their work, and the log names
   t.match(exposed.byLabel('ebs_sweep_failures_total'), { tokens: 0, devices: 1 })
 })
 
-async function seedTokens(database: Database, login_id: string, count: number): Promise<void> {
+async function seedTokens(database: Database, { userId, loginId }: LoginKey, count: number): Promise<void> {
   const rows = Array.from({ length: count }, (_, index) => ({ hash: `expired-${index}`, expires_at: index }))
   await database.write(async (trx) => {
     for (const row of rows)
       await trx
         .insertInto('tokens')
-        .values({ ...row, kind: 'session', login_id, issued_at: 0 })
+        .values({ ...row, kind: 'session', user_id: userId, login_id: loginId, issued_at: 0 })
         .execute()
   })
 }

@@ -61,7 +61,7 @@ t.test('Signing out closes every socket of the login with 4401, and no other', a
 
 t.test('Once a login has ended elsewhere, its socket receives no more changes', async (t) => {
   const { app, name, ada, device } = await open(t)
-  await app.context.database.write((trx) => endLogin(trx, ada.loginId))
+  await app.context.database.write((trx) => endLogin(trx, ada))
   await push(await app.user(name), 'secret')
   t.equal(await device.closeCode, 4401)
   t.same(device.messages, [])
@@ -69,7 +69,7 @@ t.test('Once a login has ended elsewhere, its socket receives no more changes', 
 
 t.test('Once a login has ended elsewhere, its socket writes nothing more', async (t) => {
   const { app, ada, device } = await open(t)
-  await app.context.database.write((trx) => endLogin(trx, ada.loginId))
+  await app.context.database.write((trx) => endLogin(trx, ada))
   for (let n = 0; n < 3; n++) device.send({ type: 'sync', event: change({ entity_id: `x${n}` }) })
   t.equal(await device.closeCode, 4401)
   const records = app.context.database.db.selectFrom('records').where('user_id', '=', ada.userId)
@@ -82,7 +82,7 @@ t.test('If a login ends while its socket is opening, the socket is not greeted',
   const { countUser } = limits
   t.teardown(() => Object.assign(limits, { countUser }))
   // Counted after the session was looked up, before the upgrade.
-  limits.countUser = async () => void (await database.write((trx) => endLogin(trx, ada.loginId)))
+  limits.countUser = async () => void (await database.write((trx) => endLogin(trx, ada)))
   await t.rejects(openDevice(t, origin, ada), { message: 'closed with 4401' })
 })
 

@@ -9,6 +9,7 @@ import { signIns } from './0007-sign-ins.ts'
 import { epoch } from './0008-epoch.ts'
 import { heartbeat } from './0009-heartbeat.ts'
 import { autovacuum } from './0010-autovacuum.ts'
+import { shards } from './0011-shards.ts'
 
 /**
  * What made the schema until 2.0.0, while no instance ran. None is added, and none changes. `text` is a column type that
@@ -36,6 +37,7 @@ export function migrationsWith(text: Text): Record<string, Migration> {
 export function expansionsWith(text: Text): Record<string, Migration> {
   return {
     '0010-autovacuum': autovacuum(text),
+    '0011-shards': shards(text),
   }
 }
 

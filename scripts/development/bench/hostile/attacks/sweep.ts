@@ -62,7 +62,7 @@ async function storeLogins({ database }: Context, { userId: user_id }: Person, e
       await trx.insertInto('logins').values(rows).execute()
       await trx
         .insertInto('tokens')
-        .values(tokens.map((token) => ({ ...token, issued_at: 0, expires_at })))
+        .values(tokens.map((token) => ({ ...token, user_id, issued_at: 0, expires_at })))
         .execute()
     })
   }

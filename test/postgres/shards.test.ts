@@ -1,0 +1,172 @@
+import { readFile } from 'node:fs/promises'
+import pg from 'pg'
+import t, { type Test } from 'tap'
+import { reseal } from '../../src/commands/reseal/reseal.ts'
+import { listSealed, sealedColumns } from '../../src/db/sealed.ts'
+import { openDevice } from '../realtime/device.ts'
+import { openAdmin } from '../support/admin.ts'
+import { buildApp, type TestApp } from '../support/app.ts'
+import { change } from '../support/changes.ts'
+import { isPostgres } from '../support/database-url.ts'
+import { createdExport } from '../support/exports.ts'
+import { holdIntervals } from '../support/intervals.ts'
+import { sweepExports, sweepRows } from '../support/sweeps.ts'
+import { partition, readDefinitions, readDistribution } from './shards/partition.ts'
+import { findFaults, shardsOf } from './shards/rules.ts'
+
+const script = (name: string) => readFile(new URL(`../../deploy/citus/${name}`, import.meta.url), 'utf8')
+
+/** What may concern all users, by how it begins, with the reason. Only the last is part of a request. */
+const acrossUsers: [begins: RegExp, reason: string][] = [
+  [/^select "id", "user_id", "key_sealed", "fence", "attempts" from "exports"/, 'a worker looks for a job'],
+  [/^update "exports" set "status" = \$\d, "lease_until" = \$\d where "status"/, 'jobs whose worker died'],
+  [/^select "id", "user_id", "object_key" from "exports"/, 'the hourly sweep of exports'],
+  [/^select "id" from "exports" where "id" =/, 'the hourly sweep of objects: a key names the export alone'],
+  [/^select "status", count\(\*\)/, 'the metrics'],
+  [/^delete from "tokens" where "hash" in \(select/, 'the hourly sweep'],
+  [/^delete from "logins" where "user_id" in/, 'the hourly sweep'],
+  [/^delete from "(devices|rejections|used_nonces)" where \(/, 'the hourly sweep'],
+  [/^select id, "(user_id|id)" as "userId"/, 'npm run reseal'],
+  [/^select "id", "last_stamp" from "users" where "id" = any/, 'the sockets of 1,000 users, every 30 s'],
+  [
+    /^select .*"login_id" as "loginId".* from "tokens" /,
+    'a token of an older version, for 30 days, or those of several people',
+  ],
+]
+
+if (!isPostgres) t.pass('for Postgres')
+else {
+  const distribution = readDistribution(await script('distribute.sql'))
+
+  t.test('Each key of a table that Citus distributes holds the column by which it does', async (t) => {
+    const { client, app } = await openEmpty(t)
+    await app.close()
+    const faults = async () => findFaults(await readDefinitions(client), distribution)
+    t.same(await faults(), [
+      'exports_pkey: lacks user_id',
+      'identities_user: a reference table refers to users',
+      'logins_pkey: lacks user_id',
+      'tokens_login_id_fkey: user_id does not refer to logins.user_id',
+      'tokens_pkey: lacks user_id',
+      'users_identity: lacks id',
+    ])
+    await client.query(await script('keys.sql'))
+    t.same(await faults(), [], 'keys.sql mends them')
+  })
+
+  t.test('Each query for a user reaches one shard of many', async (t) => {
+    const { client, app: whole } = await openEmpty(t)
+    await whole.close()
+    await client.query(await script('keys.sql'))
+    await partition(client, distribution)
+    const sent = recordQueries(t)
+    const tick = holdIntervals(t)
+    const app = await buildApp(t, {}, { dataDir: whole.dataDir })
+    await useEverything(t, app, tick)
+    const across = new Map<string, string>()
+    for (const [text, values] of sent) {
+      const { rows } = await client.query(`explain (format json) ${text}`, values)
+      if (shardsOf(rows[0]['QUERY PLAN'][0].Plan).size > 1) across.set(text, text)
+    }
+    t.ok(sent.size > 60, `${sent.size} queries`)
+    const isListed = (text: string) => acrossUsers.some(([begins]) => begins.test(text))
+    t.same(
+      [...across.keys()].filter((text) => !isListed(text)),
+      [],
+      'unless it is listed',
+    )
+    const unused = acrossUsers.filter(([begins]) => ![...across.keys()].some((text) => begins.test(text)))
+    t.same(unused, [], 'and each that is listed was sent')
+    const writes = [...sent.keys()].filter((text) => !text.startsWith('select'))
+    t.same(
+      writes.filter((text) => /clock_timestamp|random\(|nextval/.test(text)),
+      [],
+      'no write is volatile',
+    )
+  })
+}
+
+/** An app on a database of its own, and a connection to that. */
+async function openEmpty(t: Test): Promise<{ client: pg.Client; app: TestApp }> {
+  const app = await buildApp(t)
+  const client = new pg.Client({ connectionString: app.context.config.databaseUrl })
+  await client.connect()
+  t.teardown(() => client.end())
+  return { client, app }
+}
+
+/** Each statement that connections are sent from now on, with its values. */
+function recordQueries(t: Test): Map<string, unknown[]> {
+  const sent = new Map<string, unknown[]>()
+  const { query } = pg.Client.prototype
+  t.teardown(() => Object.assign(pg.Client.prototype, { query }))
+  const record = function (this: pg.Client, ...args: [text: string | { text: string }, values?: unknown[]]) {
+    const text = typeof args[0] === 'string' ? args[0] : args[0].text
+    if (/^\s*(select|insert|update|delete|with) /i.test(text) && !/pg_|information_schema|kysely/.test(text))
+      sent.set(text.trim(), args[1] ?? [])
+    return Reflect.apply(query, this, args)
+  }
+  Object.assign(pg.Client.prototype, { query: record })
+  return sent
+}
+
+/** Two people use every operation; then everything is swept. */
+async function useEverything(t: Test, app: TestApp, tick: (seconds: number) => void): Promise<void> {
+  const { context, call } = app
+  const origin = await app.listen()
+  const [ada, second, bob] = [await app.user('ada'), await app.user('ada'), await app.user('bob')]
+  const device = await openDevice(t, origin, ada)
+  for (let n = 0; n < 12; n++) await openDevice(t, origin, await app.user(`idle ${n}`))
+  const phone = { headers: { 'x-device-id': 'phone' } }
+  const push = (...changes: object[]) => ada.call('POST', '/api/v1/sync/push', { ...phone, body: { changes } })
+  for (const path of ['auth/session', 'bookmarks', 'sync/status', 'account/export-key', 'account/keyring', 'exports'])
+    await ada.call('GET', `/api/v1/${path}`)
+  const { body: made } = await ada.call('POST', '/api/v1/bookmarks', { body: { encrypted_data: 'x', data_hash: 'h' } })
+  await ada.call('PUT', `/api/v1/bookmarks/${made.id}`, { body: { encrypted_data: 'y', data_hash: 'h2' } })
+  await ada.call('GET', `/api/v1/bookmarks/${made.id}`)
+  await ada.call('DELETE', `/api/v1/bookmarks/${made.id}`)
+  await push(change({ entity_id: 'a' }), change({ entity_id: 'b' }), change({ entity_id: 'a', timestamp: 1 }))
+  await push(
+    change({ entity_id: 'a', timestamp: 1, device_id: 'tablet' }),
+    change({ entity_id: 'b', operation: 'delete' }),
+  )
+  await push(change({ entity_id: 'a', timestamp: Date.now() + 1000 }))
+  await ada.call('POST', '/api/v1/sync/import', {
+    ...phone,
+    body: { bookmarks: ['c', 'd'].map((id) => ({ id, encrypted_data: 'x', data_hash: 'h' })) },
+  })
+  for (const headers of [{}, phone.headers, { 'x-device-id': 'tablet' }]) {
+    await ada.call('POST', '/api/v1/sync/pull', { headers, body: {} })
+    await ada.call('GET', '/api/v1/sync/status', { headers })
+  }
+  await ada.call('GET', '/api/v1/bookmarks?limit=1&page=2')
+  await device.takeEntities('d')
+  device.send({ type: 'sync', event: change({ entity_id: 'e', device_id: 'device-b' }) })
+  await device.takeEntities('e')
+  tick(30)
+  await ada.call('PUT', '/api/v1/account/keyring', { body: { keyring: 'k', revision: 1 } })
+  await ada.call('PUT', '/api/v1/account/keyring', { body: { keyring: 'l', revision: 2 } })
+  await ada.call('PUT', '/api/v1/account/export-key', { body: { key: Buffer.alloc(32, 1).toString('base64') } })
+  const { id } = await createdExport(ada)
+  await ada.call('GET', `/api/v1/exports/${id}`)
+  await ada.call('DELETE', `/api/v1/exports/${id}`)
+  await createdExport(ada)
+  await context.database.db
+    .updateTable('logins')
+    .set({ provider_token_sealed: 'x' })
+    .where('user_id', '=', ada.userId)
+    .execute()
+  await call('POST', '/api/v1/auth/refresh', { headers: { cookie: `service_refresh=${second.refresh}` } })
+  await call('POST', '/api/v1/auth/refresh', { headers: { cookie: `service_refresh=${bob.refresh}` } })
+  const stale = { cookie: `service_session=${'A'.repeat(43)}; service_session=${ada.session}` }
+  t.equal((await call('GET', '/api/v1/bookmarks', { headers: stale })).status, 200)
+  await call('POST', '/api/v1/auth/logout', { headers: stale })
+  await openAdmin(t, app).scrape()
+  await reseal(context.database, [Buffer.alloc(32, 7)]).catch(() => {})
+  for (const column of sealedColumns) await listSealed(context.database.db, column, '', 1)
+  await sweepExports(context)
+  const later = Date.now() + 500 * 86_400_000
+  app.setClock(later)
+  await sweepExports(context)
+  await sweepRows(context.database, later)
+}
