@@ -6,6 +6,7 @@ export function databaseUrl(env: Env, dataDir: string): string {
   const value = secret(env, 'DATABASE_URL') ?? `sqlite:${join(dataDir, 'bookmarks.db')}`
   if (!/^(sqlite:.|postgres(ql)?:\/\/.)/.test(value))
     throw new ConfigError('DATABASE_URL must begin with sqlite: or postgres://')
+  if (!value.startsWith('sqlite:')) demandOneServer('DATABASE_URL', value)
   return value
 }
 
@@ -14,8 +15,20 @@ export function pulseDatabaseUrl(env: Env, databaseUrl: string): string {
   const value = secret(env, 'PULSE_DATABASE_URL')
   if (value === undefined) return databaseUrl
   if (!/^postgres(ql)?:\/\/./.test(value)) throw new ConfigError('PULSE_DATABASE_URL must begin with postgres://')
+  demandOneServer('PULSE_DATABASE_URL', value)
   if (databaseUrl.startsWith('sqlite:')) throw new ConfigError('PULSE_DATABASE_URL is for Postgres only')
   return value
+}
+
+/** Other clients of Postgres try several hosts in turn; the driver looks for one with all of their names. */
+function demandOneServer(name: string, value: string): void {
+  // Without a host, the driver takes its default.
+  const url = URL.parse(value.replace('@/', '@localhost/'))
+  const hosts = /^\w+:\/\/([^/?#]*@)?([^/?#]*)/.exec(value)?.[2] ?? ''
+  if (`${hosts}${url?.searchParams.get('host') ?? ''}`.includes(',')) {
+    throw new ConfigError(`${name} must name one host: a name or a proxy that leads to the current primary`)
+  }
+  if (!url) throw new ConfigError(`${name} must be a URL, with the special characters of its password percent-encoded`)
 }
 
 /** Undefined if exports are stored in EXPORTS_DIR. S3 accepts the caller's keys (SSE-C) over https only. */

@@ -25,6 +25,21 @@ export const faultyValues: Fault[] = [
   ['production over http', { ...production, PUBLIC_URL: '' }, /^PUBLIC_URL must be https if NODE_ENV is production/],
   ['development in public', { PUBLIC_URL: 'https://example.org' }, /^PUBLIC_URL is public: set NODE_ENV to production/],
   ['another kind of database', { DATABASE_URL: 'mysql://localhost' }, /^DATABASE_URL /],
+  [
+    'several hosts of a database',
+    { DATABASE_URL: 'postgres://user:a,b@one:5432,two:5432/db?target_session_attrs=read-write' },
+    /^DATABASE_URL must name one host/,
+  ],
+  [
+    'several hosts for pulses',
+    { DATABASE_URL: 'postgres://h/db', PULSE_DATABASE_URL: 'postgres:///db?host=a,b' },
+    /^PULSE_DATABASE_URL must name one/,
+  ],
+  [
+    'a password that ends the URL',
+    { DATABASE_URL: 'postgres://user:p#ss@host/db' },
+    /^DATABASE_URL must be a URL, .*encoded/,
+  ],
   ['a short secret', { SECRET_KEY: 'c2hvcnQ=' }, /^SECRET_KEY must be 32 bytes in base64/],
   ['no secret outside development', { ...staging, SECRET_KEY: '' }, /^SECRET_KEY is required in staging/],
   ['no issuer outside development', { ...staging, OIDC_ISSUER: '' }, /^OIDC_ISSUER is required in staging/],
