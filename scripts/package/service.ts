@@ -11,6 +11,7 @@ const entryPoints = {
   backup: 'src/commands/backup.ts',
   'backup-process': 'src/backup/process.ts',
   migrate: 'src/commands/migrate.ts',
+  'checkpoint-thread': 'src/db/checkpoint-thread.ts',
   restore: 'src/commands/restore.ts',
   restored: 'src/commands/restored.ts',
   reseal: 'src/commands/reseal.ts',

@@ -4,6 +4,7 @@ import type { Database, Trx } from './database.ts'
 import { createFairQueue } from './fair-queue.ts'
 import { query } from './query.ts'
 import type { Schema } from './schema.ts'
+import type { WriteAheadLog } from './write-ahead-log.ts'
 
 const savepoint = query(() => sql`savepoint write`)
 const release = query(() => sql`release write`)
@@ -22,7 +23,10 @@ interface Waiting {
  * Writes that wait for a commit share the next transaction, one savepoint each, so that one fsync serves them all. One
  * that has taken long takes no further writes: reads wait for it, and so do those who had no turn.
  */
-export function groupCommit(db: Kysely<Schema>): Pick<Database, 'write' | 'load'> {
+export function groupCommit(
+  db: Kysely<Schema>,
+  log: Pick<WriteAheadLog, 'checkpoint' | 'flush'>,
+): Pick<Database, 'write' | 'load'> {
   const queue = createFairQueue<Waiting>()
   let running = false
 
@@ -32,12 +36,14 @@ export function groupCommit(db: Kysely<Schema>): Pick<Database, 'write' | 'load'
       await eventLoopTurn()
       const group: Waiting[] = []
       try {
+        await log.checkpoint()
         await db.transaction().execute(async (trx) => {
           const end = performance.now() + maxTransactionMs
           for (let next = queue.take(); next; next = performance.now() < end ? queue.take() : undefined) {
             group.push(next.item)
             await next.item.run(trx)
           }
+          if (performance.now() > end) await log.flush()
         })
         for (const write of group) write.settle()
       } catch (error) {

@@ -117,10 +117,10 @@ export function query<Values, Row>(
     },
     async firstOfEach(trx, list) {
       const rows: (Row | undefined)[] = []
-      await forEach(trx, list, (statement, parameters) => rows.push(statement.get(parameters) as Row | undefined))
+      await forEach(trx, list, (statement, parameters) => rows.push(statement.get(...parameters) as Row | undefined))
       return rows
     },
-    runEach: (trx, list) => forEach(trx, list, (statement, parameters) => statement.run(parameters)),
+    runEach: (trx, list) => forEach(trx, list, (statement, parameters) => statement.run(...parameters)),
   }
 }
 
@@ -133,9 +133,9 @@ function bind<Values>({ parameters, isSqlite }: Compiled, values: Values): unkno
 }
 
 function runAtOnce<Row>(statement: Statement, method: 'all' | 'get' | 'run', parameters: unknown[]): Result<Row> {
-  if (method === 'all') return { rows: statement.all(parameters) as Row[] }
-  if (method === 'run') return { rows: [], numAffectedRows: statement.run(parameters).changes }
-  const row = statement.get(parameters) as Row | undefined
+  if (method === 'all') return { rows: statement.all(...parameters) as Row[] }
+  if (method === 'run') return { rows: [], numAffectedRows: statement.run(...parameters).changes }
+  const row = statement.get(...parameters) as Row | undefined
   return { rows: row === undefined ? [] : [row] }
 }
 

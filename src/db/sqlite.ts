@@ -10,9 +10,9 @@ import { beat } from './heartbeat.ts'
 import { createQueryTimes } from './query-times.ts'
 import type { Schema } from './schema.ts'
 import { type Connection, ServiceDialect, timed } from './sqlite-dialect.ts'
+import { maxLogBytes, openWriteAheadLog } from './write-ahead-log.ts'
 
 const maxStatements = 200
-const maxJournalBytes = 64 * 1024 * 1024
 
 export async function openSqlite(path: string): Promise<Database> {
   const lock = lockDatabase(path)
@@ -22,7 +22,8 @@ export async function openSqlite(path: string): Promise<Database> {
   const db = new Kysely<Schema>({ dialect: new ServiceDialect(memoized(sqlite), reader, times) })
   const bulk = new Kysely<Schema>({ dialect: new SqliteDialect({ database: timed(reader, times) }) })
   const now = sql<number>`cast(unixepoch('subsec') * 1000 as integer)`
-  const commits = groupCommit(db)
+  const log = openWriteAheadLog(sqlite, path)
+  const commits = groupCommit(db, log)
   return {
     db,
     bulk,
@@ -38,6 +39,7 @@ export async function openSqlite(path: string): Promise<Database> {
       error instanceof Sqlite.SqliteError &&
       /^SQLITE_(BUSY|LOCKED|FULL|IOERR|CANTOPEN|READONLY|CORRUPT|NOTADB)/.test(error.code),
     async close() {
+      await log.close()
       await bulk.destroy()
       await db.destroy()
       reader.close()
@@ -78,10 +80,11 @@ function configure(sqlite: Sqlite.Database, path: string): Sqlite.Database {
   sqlite.pragma('journal_mode = WAL')
   sqlite.pragma('synchronous = FULL')
   sqlite.pragma('foreign_keys = ON')
-  sqlite.pragma('cache_size = -65536')
-  sqlite.pragma('wal_autocheckpoint = 16000')
+  // A large transaction goes to the log bit by bit, instead of all at its commit. What is often read fits, and the rest
+  // is in the system's cache.
+  sqlite.pragma('cache_size = -8192')
   // What a large transaction needed, a migration for example, is given back.
-  sqlite.pragma(`journal_size_limit = ${maxJournalBytes}`)
+  sqlite.pragma(`journal_size_limit = ${maxLogBytes}`)
   const full = 2
   if (
     sqlite.pragma('synchronous', { simple: true }) !== full ||

@@ -1,6 +1,6 @@
 /** The bundle of `npm run build`, away from the repository, with the driver of SQLite as its only package. */
 import { randomUUID } from 'node:crypto'
-import { cp, readdir } from 'node:fs/promises'
+import { cp, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import t from 'tap'
@@ -15,7 +15,7 @@ const packages = fileURLToPath(new URL('../../node_modules/', import.meta.url))
 const driver = 'better-sqlite3'
 
 t.test(
-  'The bundle starts without the repository, signs in, takes a push, makes a backup and serves the documents',
+  'The bundle starts without the repository, signs in, takes pushes, makes a backup and serves the documents',
   async (t) => {
     const cwd = await folder(t)
     await buildService(pathToFileURL(`${cwd}/`))
@@ -43,6 +43,12 @@ t.test(
     t.match(pushed.body, { accepted: 1 })
     const pulled = await browser.call('POST', '/api/v1/sync/pull')
     t.match(pulled.body, { changes: [{ entity_id: change.entity_id, encrypted_data: change.encrypted_data }] })
+
+    // More than the log takes before its checkpoint, which a file of its own makes.
+    const encrypted_data = 'x'.repeat(256 * 1024)
+    const large = Array.from({ length: 80 }, () => makeChange({ entity_id: randomUUID(), encrypted_data }))
+    for (const changes of [large, [change]]) await browser.call('POST', '/api/v1/sync/push', { body: { changes } })
+    await until(async () => (await stat(join(cwd, 'data/bookmarks.db'))).size > 80 * encrypted_data.length)
 
     const pages = await Promise.all(['/docs/', '/openapi.yaml'].map((path) => fetch(service.origin + path)))
     t.same(
