@@ -7,9 +7,32 @@ const minBytes = 16 * 1024
 const minShare = 1 / 12
 
 /** A body that is arriving. */
-interface Arrival {
-  count(bytes: number): void
-  end(): void
+export class Arrival {
+  readonly stop: () => void
+  readonly #underWay: Set<Arrival>
+  #received = 0
+  #atLastCheck: number | undefined
+
+  constructor(underWay: Set<Arrival>, stop: () => void) {
+    this.#underWay = underWay
+    this.stop = stop
+    underWay.add(this)
+  }
+
+  count(bytes: number): void {
+    this.#received += bytes
+  }
+
+  end(): void {
+    this.#underWay.delete(this)
+  }
+
+  /** Asked at each check. One that began between two checks has until the next one. */
+  isTooSlow(): boolean {
+    const before = this.#atLastCheck
+    this.#atLastCheck = this.#received
+    return before !== undefined && this.#received - before < Math.max(minBytes, before * minShare)
+  }
 }
 
 export interface BodyProgress {
@@ -19,36 +42,12 @@ export interface BodyProgress {
 
 /** Watches bodies as they arrive: one that does not go on would hold its memory for the two minutes of a request. */
 export function watchProgress(app: FastifyInstance): BodyProgress {
-  const underWay = new Set<{ isTooSlow(): boolean; stop(): void }>()
+  const underWay = new Set<Arrival>()
   function check(): void {
     for (const body of [...underWay]) if (body.isTooSlow()) body.stop()
   }
   // If the process was held up, what has arrived meanwhile is read first.
   const timer = setInterval(() => setImmediate(check), checkMs).unref()
   app.addHook('onClose', async () => clearInterval(timer))
-
-  return {
-    begin(stop) {
-      let received = 0
-      let atLastCheck: number | undefined
-      const body = {
-        stop,
-        isTooSlow() {
-          const before = atLastCheck
-          atLastCheck = received
-          // One that began between two checks has until the next one.
-          return before !== undefined && received - before < Math.max(minBytes, before * minShare)
-        },
-      }
-      underWay.add(body)
-      return {
-        count(bytes) {
-          received += bytes
-        },
-        end() {
-          underWay.delete(body)
-        },
-      }
-    },
-  }
+  return { begin: (stop) => new Arrival(underWay, stop) }
 }

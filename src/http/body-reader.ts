@@ -40,7 +40,7 @@ export function holdBodies(app: FastifyInstance, { bodies, log }: BodyParts) {
       const owner = request.session?.userId ?? networkOf(request.ip)
       if (!bodies.hasRoom(owner, announced)) return done(refuse())
       const hold = bodies.hold(owner)
-      reply.raw.once('close', () => Promise.resolve(request.work).then(hold.release, hold.release))
+      reply.raw.on('close', () => Promise.resolve(request.work).then(hold.release, hold.release))
       const findFault = createShapeCheck(maxTokensFor(maxElements))
       let received = 0
 
@@ -82,12 +82,12 @@ function readText(
     if (error) stop(error)
     else chunks.push(chunk)
   })
-  payload.once('end', () => {
+  payload.on('end', () => {
     arrival.end()
     resolve(Buffer.concat(chunks.splice(0)).toString())
   })
-  payload.once('error', (cause) => stop(new ServiceError('BadRequest', { cause })))
-  payload.once('close', () => arrival.end())
+  payload.on('error', (cause) => stop(new ServiceError('BadRequest', { cause })))
+  payload.on('close', () => arrival.end())
   return promise
 }
 

@@ -15,7 +15,7 @@ export function registerCosts(app: FastifyInstance, limits: Pick<Limits, 'charge
   app.addHook('onRequest', (request, reply, next) => {
     const { socket } = request.raw
     const before = trafficOf(socket)
-    reply.raw.once('close', () => {
+    reply.raw.on('close', () => {
       // A socket's messages are counted one by one.
       if (!request.session || request.ws) return
       const { read, written } = trafficOf(socket)

@@ -16,6 +16,11 @@ const exempt = new Set<string | undefined>(['/livez', '/readyz', operations.getH
 export async function registerPressure(app: FastifyInstance, log: FastifyBaseLogger): Promise<void> {
   const refuse = createRefusal(log, 'the event loop lags: refusing some requests')
   let underWay = 0
+  let over = 0
+  function forgetOver(): void {
+    underWay -= over
+    over = 0
+  }
   await app.register(underPressure, {
     maxEventLoopDelay: maxMeanDelayMs,
     sampleInterval: sampleMs,
@@ -26,7 +31,9 @@ export async function registerPressure(app: FastifyInstance, log: FastifyBaseLog
   // They count until the loop has turned: of requests that arrive together, each may end before the next one begins.
   app.server.prependListener('request', (_request, response) => {
     underWay++
-    response.once('close', () => setImmediate(() => underWay--))
+    response.on('close', () => {
+      if (++over === 1) setImmediate(forgetOver)
+    })
   })
 }
 

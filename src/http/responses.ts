@@ -111,7 +111,7 @@ export function holdDownload({ downloads, log }: ResponseParts): preHandlerAsync
 function holdUntilSent(budget: Pick<Budget, 'hold'>, request: FastifyRequest, reply: FastifyReply): Hold {
   const hold = budget.hold(ownerOf(request))
   if (reply.raw.destroyed) hold.release()
-  else reply.raw.once('close', hold.release)
+  else reply.raw.on('close', hold.release)
   return hold
 }
 
