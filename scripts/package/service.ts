@@ -10,6 +10,7 @@ const entryPoints = {
   main: 'src/main.ts',
   backup: 'src/commands/backup.ts',
   'backup-process': 'src/backup/process.ts',
+  admin: 'src/commands/admin.ts',
   migrate: 'src/commands/migrate.ts',
   'checkpoint-thread': 'src/db/checkpoint-thread.ts',
   restore: 'src/commands/restore.ts',

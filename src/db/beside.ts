@@ -7,7 +7,7 @@ import { appliedMigrations, knownMigrations } from './migrate.ts'
 import { openPostgres } from './postgres.ts'
 import type { Schema } from './schema.ts'
 
-type Beside = Pick<Database, 'db' | 'write' | 'close'>
+export type Beside = Pick<Database, 'db' | 'write' | 'close'>
 
 /** Longer than the service waits: a command can afford to. */
 const busyMs = 60_000
