@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { v7 as uuidv7 } from 'uuid'
+import { parse, v7 as uuidv7 } from 'uuid'
 import { createSeal } from '../../../../src/seal/seal.ts'
 import type { Data } from './database.ts'
 
@@ -35,6 +35,8 @@ export async function addPeople(data: Data, count: number, secretKey: string): P
   return people
 }
 
+/** The session names its user, as the service's own do (src/auth/tokens.ts). */
 function newPerson(): Person {
-  return { userId: uuidv7(), session: randomBytes(32).toString('base64url') }
+  const userId = uuidv7()
+  return { userId, session: Buffer.concat([parse(userId), randomBytes(16)]).toString('base64url') }
 }
