@@ -9,7 +9,8 @@ import packageJson from '../package.json' with { type: 'json' }
 import { folder } from './support/service.ts'
 
 const root = new URL('../', import.meta.url)
-const started = ['src/main.ts', 'src/commands/backup.ts', 'src/commands/reseal.ts']
+const commands = ['backup', 'migrate', 'reseal', 'restore', 'restored']
+const started = ['src/main.ts', ...commands.map((name) => `src/commands/${name}.ts`)]
 
 t.test('The service imports each dependency, and nothing but dependencies', async (t) => {
   const files = Object.entries(await importsFrom(started))
@@ -57,7 +58,8 @@ function packagesOf(imports: Metafile['inputs'][string]['imports']) {
 
 t.test('Without the development dependencies, `npm start` builds nothing and goes on', async (t) => {
   const cwd = await folder(t)
-  const [program, script = '', ...parts] = packageJson.scripts.prestart.split(' ')
+  const [, last = ''] = packageJson.scripts.prestart.split(' && ')
+  const [program, script = '', ...parts] = last.split(' ')
   await mkdir(join(cwd, 'scripts/package'), { recursive: true })
   for (const name of [script, 'scripts/package/build.ts']) await copyFile(new URL(name, root), join(cwd, name))
   const { status, stdout, stderr } = spawnSync(process.execPath, [script, ...parts], { cwd, encoding: 'utf8' })

@@ -1,4 +1,4 @@
-import { copyFile, cp, mkdir, rm, writeFile } from 'node:fs/promises'
+import { copyFile, cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import packageJson from '../../package.json' with { type: 'json' }
@@ -31,6 +31,7 @@ export async function buildService(folder = serviceFolder): Promise<void> {
     absWorkingDir: fileURLToPath(root),
     entryPoints,
     outdir: fileURLToPath(folder),
+    entryNames: 'run-[name]',
     outExtension: { '.js': '.mjs' },
     bundle: true,
     splitting: true,
@@ -46,6 +47,9 @@ export async function buildService(folder = serviceFolder): Promise<void> {
     external: ['better-sqlite3', 'oidc-provider'],
     logLevel: 'warning',
   })
+  const demandNode = await readFile(new URL('demand-node.mjs', import.meta.url), 'utf8')
+  for (const name of Object.keys(entryPoints))
+    await writeFile(new URL(`${name}.mjs`, folder), `${demandNode}await import('./run-${name}.mjs')\n`)
   for (const name of ['openapi.yaml', 'asyncapi.yaml', 'LICENSE'])
     await copyFile(new URL(name, root), new URL(name, folder))
   for (const name of ['docs/', 'web/']) await copyBuilt(new URL(`dist/${name}`, root), new URL(name, folder))

@@ -28,16 +28,26 @@ async function run([folder, ...others]: string[]): Promise<void> {
   console.log(secretAdvice(config))
 }
 
-/** How to back up what this command does not. It does not print DATABASE_URL, which may contain a password. */
-function postgresAdvice({ s3, exportsDir }: Config, folder: string): string {
+/** How to back up what this command does not: so that others can read neither the dump nor, in `ps`, the password. */
+function postgresAdvice({ pulseDatabaseUrl, s3, exportsDir }: Config, folder: string): string {
   const dump = join(folder, 'bookmarks.dump')
+  const url = withoutPassword(pulseDatabaseUrl)
   return `DATABASE_URL: nothing was backed up, for Postgres has its own tools. While the service runs:
-  pg_dump --format=custom --file=${dump} "$DATABASE_URL"
+  umask 077; mkdir -p '${folder}'; pg_dump --format=custom --file='${dump}' '${url}'
 and to restore it, into an empty database, before a service starts on that:
-  pg_restore --no-owner --exit-on-error --dbname="$DATABASE_URL" ${dump}
+  pg_restore --no-owner --exit-on-error --dbname='${url}' '${dump}'
   npm run restored
+The password belongs into ~/.pgpass (a line of host:port:database:user:password), for which the mode must be 0600.
 To lose less than what came since the last dump: WAL archiving (point-in-time recovery).
 ${s3 ? bucketAdvice(s3.bucket) : `After the dump, copy the export files: ${exportsDir}`}`
+}
+
+function withoutPassword(value: string): string {
+  const url = URL.parse(value)
+  if (!url) return 'service=bookmarks'
+  url.password = ''
+  url.searchParams.delete('password')
+  return url.href
 }
 
 function bucketAdvice(bucket: string): string {

@@ -24,12 +24,15 @@ export async function openIdentityProvider(config: Config): Promise<Provider> {
 
 /** Imported only here and only when needed: it is a development dependency. */
 async function startEmbedded(config: Config, client: { clientId: string; clientSecret: string; redirectUri: string }) {
-  const { startDevelopmentProvider } = await import('./development/provider.ts')
   try {
+    const { startDevelopmentProvider } = await import('./development/provider.ts')
     return await startDevelopmentProvider({ ...client, port: config.developmentProviderPort })
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
     const port = config.developmentProviderPort
+    if (code === 'ERR_MODULE_NOT_FOUND') {
+      throw new ConfigError('OIDC_ISSUER is required here: the development provider is not installed')
+    }
     if (code === 'EADDRINUSE') throw new ConfigError(`DEV_IDP_PORT: port ${port} is in use`)
     throw code === undefined ? error : new ConfigError(`DEV_IDP_PORT: cannot listen on port ${port} (${message})`)
   }

@@ -1,4 +1,5 @@
-import { chmod, cp, mkdir, open, readdir, stat, writeFile } from 'node:fs/promises'
+import { spawnSync } from 'node:child_process'
+import { chmod, cp, mkdir, open, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import t, { type Test } from 'tap'
@@ -141,8 +142,15 @@ t.test('For Postgres it says what to run, without the password; exit 1, for noth
   const { code, stdout, stderr } = await runCommand(t, 'backup', [to], { DATABASE_URL, DATA_DIR: 'data' })
   t.same([code, stdout], [1, ''])
   t.match(stderr, /^DATABASE_URL: nothing was backed up/)
-  t.match(stderr, `pg_dump --format=custom --file=${to}/bookmarks.dump "$DATABASE_URL"\n`)
+  await t.rejects(stat(to), { code: 'ENOENT' })
+  const [line = ''] = /^.* pg_dump .*$/m.exec(stderr) ?? []
+  const tools = t.testdir({ pg_dump: '#!/bin/sh\nprintf "%s\\n" "$@" >"$(echo "$2" | cut -d = -f 2)"' })
+  await chmod(join(tools, 'pg_dump'), 0o700)
+  spawnSync('sh', ['-c', line], { env: { PATH: `${tools}:${process.env.PATH}` } })
+  const dump = join(to, 'bookmarks.dump')
+  const seen = await readFile(dump, 'utf8')
+  t.equal(seen, `--format=custom\n--file=${dump}\npostgres://ebs@127.0.0.1:1/bookmarks\n`, 'what `ps` shows')
+  t.equal((await stat(dump)).mode & 0o777, 0o600)
   t.match(stderr, 'After the dump, copy the export files: data/exports\n')
   t.notMatch(stderr, /hidden/)
-  await t.rejects(stat(to), { code: 'ENOENT' })
 })

@@ -8,7 +8,7 @@ import { buildService } from '../../scripts/package/service.ts'
 import { openBrowser } from '../support/browser.ts'
 import { change as makeChange } from '../support/changes.ts'
 import { relyingParty, startMock } from '../support/relying-party.ts'
-import { folder, startService } from '../support/service.ts'
+import { folder, run, startService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
 const packages = fileURLToPath(new URL('../../node_modules/', import.meta.url))
@@ -58,5 +58,22 @@ t.test(
     await until(async () => (await readdir(join(cwd, 'data/backups'))).some((name) => name.endsWith('Z')))
     t.same(await service.kill('SIGTERM'), { code: 0, signal: null })
     t.equal(service.stderr(), '')
+
+    const refusal = async (env: Record<string, string>, name: string) => {
+      const refused = run(
+        t,
+        { NODE_COMPILE_CACHE: '', DATA_DIR: join(cwd, 'data'), ...env },
+        { cwd, entry: join(cwd, name) },
+      )
+      return [(await refused.exited).code, refused.stderr()]
+    }
+    const older = `--import=data:text/javascript,Object.defineProperty(process,'versions',{value:{node:'20.20.2'}})`
+    const line = `Node 24 or later is required. This is Node 20.20.2 (${process.execPath}).\n`
+    t.same(await refusal({ NODE_OPTIONS: older }, 'main.mjs'), [1, line])
+    t.same(await refusal({ NODE_OPTIONS: older }, 'backup.mjs'), [1, line])
+    t.same(await refusal({ PORT: '0' }, 'main.mjs'), [
+      1,
+      'OIDC_ISSUER is required here: the development provider is not installed\n',
+    ])
   },
 )

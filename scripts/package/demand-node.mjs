@@ -1,0 +1,7 @@
+// Plain JavaScript, because an old Node would not even parse the rest. Runs before it, here and in the bundle.
+const required = 24
+const { node } = process.versions
+if (Number.parseInt(node, 10) < required) {
+  console.error(`Node ${required} or later is required. This is Node ${node} (${process.execPath}).`)
+  process.exit(1)
+}
