@@ -5,6 +5,7 @@ import { openAdmin } from '../support/admin.ts'
 import { buildApp } from '../support/app.ts'
 import { change, pullAll } from '../support/changes.ts'
 import { runCommand } from '../support/command.ts'
+import { isDeep } from '../support/depth.ts'
 import { sharedMinio } from '../support/minio.ts'
 import { openClient } from '../support/s3-store.ts'
 import { folder } from '../support/service.ts'
@@ -85,7 +86,7 @@ t.test('BACKUP_TO=s3 sends them to the bucket, which cannot read them; npm run r
 
   const empty = await folder(t)
   const restore = (SECRET_KEY: string) => runCommand(t, 'restore', ['latest'], { ...env, DATA_DIR: empty, SECRET_KEY })
-  t.match(await restore(other), { code: 1, stderr: /^SECRET_KEY: none of its keys opens the backup 2/ })
+  if (isDeep) t.match(await restore(other), { code: 1, stderr: /^SECRET_KEY: none of its keys opens the backup 2/ })
   t.match(await restore(`${other},${own}`), { code: 0, stderr: '' })
   const restored = await buildApp(t, { SECRET_KEY: own }, { dataDir: empty })
   t.match((await pullAll(restored.as(ada))).changes, [{ entity_id: 'saved' }])
