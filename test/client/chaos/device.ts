@@ -168,7 +168,7 @@ export class Device {
     this.session = 'leaving'
     const leave = () => this.#leave(tab, discardUnsent)
     const outcome = tab.sync.signOut({ discardUnsent }).then(leave, (error) => {
-      if (error instanceof UnsentChangesError) return this.#stay()
+      if (error instanceof UnsentChangesError) return this.#stay(tab)
       leave()
       throw error
     })
@@ -213,8 +213,9 @@ export class Device {
     return new Map(shown.map((bookmark) => [bookmark.id, bookmark]))
   }
 
-  #stay(): void {
-    this.session = 'in'
+  #stay(tab: Tab): void {
+    // What a killed tab was answered, nobody has heard.
+    if (this.tabs.includes(tab)) this.session = 'in'
   }
 
   #leave({ sync }: Tab, discardUnsent: boolean): void {
