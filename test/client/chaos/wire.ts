@@ -65,6 +65,8 @@ export class Wire {
   readonly #line: Line
   #held: (() => void)[] = []
   #isDead = false
+  /** A request that is collected as garbage no longer hears of its caller's `abort`. */
+  readonly #underWay = new Set<Request>()
 
   constructor(line: Line) {
     this.#line = line
@@ -78,8 +80,10 @@ export class Wire {
     if (request.url.endsWith('/sync/push')) onSend(JSON.parse(body ?? ''))
     const fate = dice.draw<Fate>({ ...noFate, ...weathers[weather] })
     if (this.#isDead) return never()
+    this.#underWay.add(request)
     const answer = abortable(this.#meet(fate, request, body), request.signal)
     await Promise.allSettled([answer])
+    this.#underWay.delete(request)
     if (this.#isDead) return never()
     const { status, headers, text } = await answer
     return new Response(status === 204 ? null : text, { status, headers })
