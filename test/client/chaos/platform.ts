@@ -10,6 +10,7 @@ export function makePausesRepeatable(): void {
   performance.now = () => (time += readingMs)
   globalThis.MessageChannel = TurnChannel as unknown as typeof MessageChannel
   crypto.subtle.digest = hashInTurn
+  Request.prototype.clone = cloneThatHears
   // A killed tab would keep the lock of all devices' refreshes, because they share this process.
   Object.defineProperty(navigator, 'locks', { value: undefined })
 }
@@ -23,6 +24,13 @@ const hashInTurn: typeof crypto.subtle.digest = (_algorithm, bytes) =>
     const hash = createHash('sha256').update(bytes as Uint8Array)
     return new Uint8Array(hash.digest()).buffer
   })
+
+const { clone } = Request.prototype
+
+/** As in browsers. Node's own hears of no abort any more once memory was cleaned up. */
+function cloneThatHears(this: Request): Request {
+  return new Request(clone.call(this), { signal: this.signal })
+}
 
 class TurnChannel {
   readonly port1 = { onmessage: () => {}, close() {} }

@@ -308,6 +308,24 @@ t.test('a call that is not answered within two minutes counts as not answered', 
   await late
 })
 
+t.test('so does a call whose network goes on waiting, as that of Node may; and it holds up no stop', async (t) => {
+  const person = await people.person(t)
+  const a = person.device('a')
+  const { pull } = a.network
+  a.network.pull = () => new Promise(() => {})
+  const late = t.rejects(a.sync.syncNow(), { name: 'OfflineError' })
+  await turns()
+  await person.world.pass(120_000)
+  await late
+  a.network.pull = pull
+  await a.sync.syncNow()
+  a.network.pull = () => new Promise(() => {})
+  await a.sync.start()
+  await until(() => a.network.calls.at(-1) === 'getUserId')
+  await turns()
+  await a.sync.stop()
+})
+
 async function online(person: Person, device: Device): Promise<void> {
   await device.sync.start()
   await until(() => device.network.socket !== undefined)

@@ -1,5 +1,5 @@
 import { OfflineError } from '../../errors.ts'
-import type { Clock } from '../../timing/clock.ts'
+import { abortable, type Clock } from '../../timing/clock.ts'
 import type { CallOptions, Transport } from './transport.ts'
 
 /** Long enough for a page of 8 MiB over a slow connection, including a busy service's delays. */
@@ -16,8 +16,10 @@ export function withDeadlines(transport: Transport, clock: Clock): Transport {
       () => late.abort(new OfflineError('The service did not respond in time')),
       () => {},
     )
+    const limits = { signal: AbortSignal.any([signal, late.signal]) }
     try {
-      return await call({ signal: AbortSignal.any([signal, late.signal]) })
+      // Node's `fetch` may miss the signal, once memory was cleaned up.
+      return await abortable(call(limits), limits.signal)
     } finally {
       ended.abort(answered)
     }
