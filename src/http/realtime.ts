@@ -31,6 +31,7 @@ export function bindRealtime(parts: RealtimeParts, secure: Check) {
     },
     wsHandler(socket: WebSocket, request: FastifyRequest): void {
       parts.metrics.countUpgrade()
+      request.trace?.end(false)
       const { userId, loginId } = request.session as Session
       const { since } = request.query as NonNullable<Parameters['query']>
       const deviceId = readIds(request).deviceId as string

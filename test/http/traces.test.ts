@@ -3,6 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
+import { openDevice } from '../realtime/device.ts'
 import { buildApp } from '../support/app.ts'
 import { openBrowser } from '../support/browser.ts'
 import { buildWithMock } from '../support/mock-service.ts'
@@ -75,6 +76,8 @@ t.test("Steps go to a collector if OpenTelemetry's variables name one", async (t
   await app.call('GET', `${health}?canary=1`, { headers: { traceparent } })
   await openBrowser(app.call).signIn('Ada')
   await app.call('GET', `/nowhere/canary`)
+  const device = await openDevice(t, await app.listen(), await app.user('ada'))
+  device.socket.terminate()
   await app.close()
   const byName = new Map(collector.spans.map((span) => [span.name, span]))
   t.match(byName.get(`GET ${health}`), { traceId, parentSpanId: spanId, kind: 2 }, "goes on with the caller's")
@@ -82,6 +85,11 @@ t.test("Steps go to a collector if OpenTelemetry's variables name one", async (t
   t.match(called, { traceId: login?.traceId, parentSpanId: login?.spanId, kind: 3 })
   t.ok(app.mock.requests.some((request) => request.traceparent === `00-${called?.traceId}-${called?.spanId}-01`))
   t.ok(byName.has('GET unknown path'))
+  t.match(
+    byName.get('GET /api/v1/sync/realtime'),
+    { status: { code: 0 } },
+    'a socket ends with its upgrade, and has not failed',
+  )
   t.notMatch(JSON.stringify(collector.received), /canary|code=|state=/)
   t.match(JSON.stringify(collector.received), /service\.name.*encrypted-bookmark-sync/)
 })
