@@ -202,16 +202,6 @@ export interface components {
             overwritten?: components["schemas"]["OverwrittenVersion"][];
         };
         /**
-         * @description The encrypted bookmark, as printable ASCII text. Opaque to the server, which never decodes it; the client package writes Base64.
-         * @example AWVuY3J5cHRlZA==
-         */
-        EncryptedData: string;
-        /**
-         * @description SHA-256 of the plaintext that was encrypted. Opaque to the server; the client package writes lower-case hex.
-         * @example e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855
-         */
-        DataHash: string;
-        /**
          * @description 1 to 128 printable ASCII characters, but neither `.` nor `..`, because a URL cannot contain those as a part of its path. Best are letters, digits, `-`, `_`, `.` and `~`, which no path has to encode (RFC 3986, section 2.3).
          * @example 0199f6a0-1c00-7000-8000-000000000002
          */
@@ -222,6 +212,16 @@ export interface components {
          * @example 1763700000000
          */
         Milliseconds: number;
+        /**
+         * @description The encrypted bookmark, as printable ASCII text. Opaque to the server, which never decodes it; the client package writes Base64.
+         * @example AWVuY3J5cHRlZA==
+         */
+        EncryptedData: string;
+        /**
+         * @description SHA-256 of the plaintext that was encrypted. Opaque to the server; the client package writes lower-case hex.
+         * @example e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855
+         */
+        DataHash: string;
         /**
          * Change
          * @description A change made by a device. The fields of a sync event that the server sets (`conflict_resolved`, `resolution_strategy`) may be present and are ignored.
