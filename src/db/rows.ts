@@ -36,7 +36,8 @@ export const records = table<RecordsTable>('records', ['user_id', 'entity_type',
   data_stamp: 'bigint',
 })
 
-export const ciphertexts = table<Ciphertext>('ciphertexts', ['user_id', 'stamp'], {
+/** Added only, as each has a sequence number of its own. */
+export const ciphertexts = table<Ciphertext>('ciphertexts', [], {
   user_id: 'text',
   stamp: 'bigint',
   encrypted_data: 'text',

@@ -16,13 +16,15 @@ type Column<Row> = keyof Row & string
 /** With their Postgres types. */
 type Columns<Row> = Record<Column<Row>, 'text' | 'bigint' | 'integer'>
 
+/** Without a key, no row has a successor: each is only added, which costs less than to look for one to replace. */
 export function table<Row>(name: string, key: Column<Row>[], columns: Columns<Row>): Table<Row> {
   const all = columnsOf(columns)
   const upsert = (source: RawBuilder<unknown>) => {
     const replaced = all.filter((column) => !key.includes(column))
     const assignments = replaced.map((column) => sql`${sql.ref(column)} = ${sql.ref(`excluded.${column}`)}`)
-    return sql`insert into ${sql.table(name)} (${list(all)}) ${source}
-      on conflict (${list(key)}) do update set ${sql.join(assignments)}`
+    const insert = sql`insert into ${sql.table(name)} (${list(all)}) ${source}`
+    if (key.length === 0) return insert
+    return sql`${insert} on conflict (${list(key)}) do update set ${sql.join(assignments)}`
   }
   return {
     columns,
