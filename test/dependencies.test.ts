@@ -26,7 +26,7 @@ t.test('A start loads no client of a provider, bucket or database before it is n
   const atOnce = (path: string) => files[path]?.imports.filter(({ kind }) => kind !== 'dynamic-import') ?? []
   for (const one of loaded) for (const { path, external } of atOnce(one)) if (!external) loaded.add(path)
   const packages = new Set([...loaded].flatMap((path) => packagesOf(atOnce(path))))
-  const later = ['better-sqlite3', 'minio', 'oidc-provider', 'pg', 'undici']
+  const later = ['@nats-io/transport-node', 'better-sqlite3', 'minio', 'oidc-provider', 'pg', 'undici']
   t.same(
     later.filter((name) => packages.has(name)),
     [],

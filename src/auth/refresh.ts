@@ -76,6 +76,6 @@ async function askProvider(parts: RefreshParts, login: LoginKey, lease: Lease): 
   // A token that never reached us may have replaced this one, so the refusal does not mean that the login ended.
   if (lease.unanswered) return stopAsking()
   await database.write((trx) => endLogin(trx, login), loginId)
-  pulse.publishEnd(loginId)
+  pulse.publishEnd(login)
   throw new ServiceError('RefreshFailed', { cause: answer })
 }

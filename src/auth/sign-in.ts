@@ -29,7 +29,7 @@ export async function signIn(
 ): Promise<{ session: string; refresh: string }> {
   const { database, seal, clock, pulse } = parts
   const now = clock()
-  const { ended, ...tokens } = await database.write(async (trx) => {
+  const { userId, ended, ...tokens } = await database.write(async (trx) => {
     const isFirst = await useNonce(trx, { nonce: attempt.nonce, expires_at: attempt.expiresAt })
     if (!isFirst) throw new UsedAttemptError('the sign-in was completed before')
     const newId = uuidv7()
@@ -45,11 +45,12 @@ export async function signIn(
     const provider_token_sealed = providerToken === null ? null : seal.seal(Buffer.from(providerToken), binding)
     await saveLogin(trx, { id: loginId, user_id: userId, provider_token_sealed, checked_at: now, created_at: now })
     return {
+      userId,
       ended: await endOldestLogins(trx, userId, loginId),
       session: await issueToken(trx, 'session', { userId, loginId }, now),
       refresh: await issueToken(trx, 'refresh', { userId, loginId }, now),
     }
   }, `${identity.issuer} ${identity.subject}`)
-  for (const loginId of ended) pulse.publishEnd(loginId)
+  for (const loginId of ended) pulse.publishEnd({ userId, loginId })
   return tokens
 }

@@ -37,7 +37,7 @@ export async function signOut(
     for (const login of logins) rows.push(await endLogin(trx, login))
     return rows.filter((row) => row !== undefined)
   }, logins[0]?.loginId)
-  for (const { loginId } of logins) pulse.publishEnd(loginId)
+  for (const login of logins) pulse.publishEnd(login)
   for (const { id, user_id, provider_token_sealed } of ended) {
     if (provider_token_sealed === null) continue
     const token = seal.open(provider_token_sealed, { purpose: 'provider-token', userId: user_id, rowId: id })

@@ -3,6 +3,7 @@ import { quotas } from '../../generated/limits.ts'
 import { backup } from './backup.ts'
 import { identityProvider } from './identity-provider.ts'
 import { logging } from './log.ts'
+import { pulseUrls } from './pulses.ts'
 import { secretKeys } from './secrets.ts'
 import { databaseUrl, pulseDatabaseUrl, s3 } from './storage.ts'
 import { type Env, integer, oneOf, optional, origin, text } from './values.ts'
@@ -32,6 +33,7 @@ export function readConfig(env: Env) {
     dataDir,
     databaseUrl: storedIn,
     pulseDatabaseUrl: directUrl,
+    pulseUrls: pulseUrls(env, storedIn),
     databaseServer: {
       directUrl,
       poolSize: integer(env, 'DATABASE_POOL_SIZE', 20, 5, 1000),

@@ -19,7 +19,7 @@ interface Parts {
   log: FastifyBaseLogger
   clock: () => number
   database: Pick<Database, 'db'>
-  pulse: Pick<Pulse, 'subscribe'>
+  pulse: Pick<Pulse, 'subscribe' | 'follow'>
 }
 
 export function followDownloads({ log, clock, database, pulse }: Parts): ActiveDownloads {
@@ -51,11 +51,14 @@ export function followDownloads({ log, clock, database, pulse }: Parts): ActiveD
       followed.set(loginId, { login, bodies: bodies.add(body) })
       // It may be destroyed before anything else listens.
       body.on('error', () => {})
+      const following = pulse.follow(login.userId)
       body.once('close', () => {
+        following.stop()
         bodies.delete(body)
         if (bodies.size === 0) followed.delete(loginId)
       })
       // Only now: a login that ended before was announced to nobody.
+      await following.ready
       if (await isLoginAlive(database.db, login, clock())) return
       body.destroy()
       throw new ServiceError('InvalidSession')

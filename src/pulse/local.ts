@@ -1,5 +1,7 @@
 import type { Pulse, Subscriber } from './pulse.ts'
 
+const nothing = { ready: Promise.resolve(), stop() {} }
+
 /** Reaches subscribers in this process only. */
 export function createLocalPulse(): Pulse {
   const subscribers = new Set<Subscriber>()
@@ -9,13 +11,14 @@ export function createLocalPulse(): Pulse {
       sent++
       for (const subscriber of subscribers) subscriber.changed(userId)
     },
-    publishEnd(loginId) {
+    publishEnd({ loginId }) {
       sent++
       for (const subscriber of subscribers) subscriber.ended(loginId)
     },
     subscribe(subscriber) {
       subscribers.add(subscriber)
     },
+    follow: () => nothing,
     isUp: () => true,
     counts: () => ({ sent, received: 0 }),
     async close() {

@@ -5,6 +5,7 @@ import type { Database } from '../db/database.ts'
 import { findAliveLogins } from '../db/logins.ts'
 import { findCounters } from '../db/users.ts'
 import { continueFrom } from '../protocol/cursor.ts'
+import type { Following } from '../pulse/pulse.ts'
 import { toSyncEvent } from '../sync/event.ts'
 import type { Connection } from './connection.ts'
 import { toFrame } from './frame.ts'
@@ -21,6 +22,7 @@ export interface DeliveryParts {
 /** A user's sockets, and what they must be told. */
 export interface Audience {
   connections: Set<Connection>
+  following: Following
   /** Grows whenever there may be new changes. */
   news: number
   /** The cursor at which the next page begins its search for a socket that is behind. */
@@ -29,8 +31,8 @@ export interface Audience {
   swept: number
 }
 
-export function createAudience(): Audience {
-  return { connections: new Set(), news: 0, next: 0, swept: 0 }
+export function createAudience(following: Following): Audience {
+  return { connections: new Set(), following, news: 0, next: 0, swept: 0 }
 }
 
 /**

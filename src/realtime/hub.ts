@@ -24,7 +24,7 @@ export interface Hub {
 }
 
 interface HubParts extends DeliveryParts {
-  pulse: Pick<Pulse, 'subscribe'>
+  pulse: Pick<Pulse, 'subscribe' | 'follow'>
   log: FastifyBaseLogger
 }
 
@@ -108,9 +108,12 @@ export function createHub({ log, clock, database, pulse }: HubParts): Hub {
     failed: (err) => log.debug({ err }, 'a socket failed'),
     ended(connection) {
       const { userId } = connection.peer
-      const connections = users.get(userId)?.connections
-      connections?.delete(connection)
-      if (connections?.size === 0) users.delete(userId)
+      const audience = users.get(userId)
+      audience?.connections.delete(connection)
+      if (audience?.connections.size === 0) {
+        users.delete(userId)
+        audience.following.stop()
+      }
       if (connection.work) finish(connection.work)
     },
   }
@@ -124,11 +127,13 @@ export function createHub({ log, clock, database, pulse }: HubParts): Hub {
   return {
     open(socket, stream, peer) {
       const connection = new Connection(socket, stream, peer, events)
-      const audience = users.get(peer.userId) ?? createAudience()
+      const { userId } = peer
+      const audience = users.get(userId) ?? createAudience(pulse.follow(userId))
       audience.connections.add(connection)
-      users.set(peer.userId, audience)
+      users.set(userId, audience)
       if (stop.signal.aborted) connection.close(closeCodes.stopping)
-      else turns.add(peer.userId)
+      // Only then can no change be missed between the one that the socket begins with and the next.
+      else audience.following.ready.then(() => turns.add(userId))
       return connection
     },
     sockets: () => [...connections()].length,

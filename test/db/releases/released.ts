@@ -12,14 +12,8 @@ export interface Connection {
   close(): Promise<void>
 }
 
-interface Released {
-  dataDir: string
-  url: string
-  connect(): Promise<Connection>
-}
-
 /** A database that this release has made and used. */
-export async function makeReleased(t: Test, release: string): Promise<Released> {
+export async function makeReleased(t: Test, release: string): Promise<{ url: string; connect(): Promise<Connection> }> {
   const folder = await mkdtemp(join(tmpdir(), 'ebs-test-'))
   t.teardown(() => rm(folder, { recursive: true, force: true }))
   const url = await databaseUrl(folder)
@@ -32,7 +26,7 @@ export async function makeReleased(t: Test, release: string): Promise<Released> 
   } else {
     new Sqlite(url.slice('sqlite:'.length)).exec(`begin; ${script}; commit`).close()
   }
-  return { dataDir: folder, url, connect: () => (isPostgres ? connectPostgres(t, url) : connectSqlite(t, url)) }
+  return { url, connect: () => (isPostgres ? connectPostgres(t, url) : connectSqlite(t, url)) }
 }
 
 export async function readSession(release: string) {

@@ -1,7 +1,7 @@
 import type pg from 'pg'
 
 /** As on many servers: a query that names its user reaches one of them. */
-export const shards = 8
+const shards = 8
 
 /** The tables of a kind, by `deploy/citus/distribute.sql`. */
 export interface Distribution {

@@ -1,0 +1,93 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { connect, type NodeConnectionOptions, type Subscription } from '@nats-io/transport-node'
+import type { FastifyBaseLogger } from 'fastify'
+import type { Carrier } from './shared.ts'
+
+const patienceMs = 5_000
+
+/** NATS, with a subject for each user: an instance hears of those alone whom it follows. */
+export function natsCarrier(urls: string[], log: FastifyBaseLogger): Carrier {
+  const instance = randomUUID()
+  return {
+    /** Few enough to be written at once. */
+    atOnce: 1000,
+    remedy: 'the user of PULSE_URL must be allowed to publish and to subscribe to ebs.>',
+    async open(ears) {
+      // It is opened again by us, because all that was missed meanwhile must be looked for.
+      const connection = await connect({
+        ...optionsOf(urls),
+        reconnect: false,
+        pingInterval: patienceMs,
+        maxPingOut: 2,
+      })
+      const subscriptions = new Map<string, Subscription>()
+      const lost = connection.closed().then((err) => {
+        if (err) log.warn({ err }, 'the connection for pulses was lost')
+      })
+      /** Resolves once the server has everything. Over a connection on which nothing comes any more it does not answer. */
+      const flush = async () => {
+        const late = sleep(patienceMs, undefined, { ref: false })
+        const isSent = await Promise.race([connection.flush().then(() => true), lost, late])
+        if (!isSent) throw new Error('the server of pulses does not answer')
+      }
+      const listen = (subject: string, hear: (sender: string, text: string) => void) =>
+        connection.subscribe(subject, {
+          callback(err, message) {
+            if (err) return log.warn({ err }, 'NATS refused a subscription for pulses')
+            const [sender = '', text = ''] = message.string().split(' ')
+            hear(sender, text)
+          },
+        })
+      listen(echoSubject(instance), (_, nonce) => ears.echoed(nonce))
+      return {
+        lost,
+        async send(announcements) {
+          for (const { userId, loginId = '' } of announcements)
+            connection.publish(userSubject(userId), `${instance} ${loginId}`)
+          await flush()
+        },
+        async echo(nonce) {
+          connection.publish(echoSubject(instance), `${instance} ${nonce}`)
+          await flush()
+        },
+        async follow(userIds) {
+          for (const userId of userIds) {
+            if (subscriptions.has(userId)) continue
+            const subscription = listen(userSubject(userId), (sender, loginId) => {
+              if (sender === instance) return
+              if (loginId === '') ears.changed(userId)
+              else ears.ended(loginId)
+            })
+            subscriptions.set(userId, subscription)
+          }
+          await flush()
+        },
+        unfollow(userId) {
+          subscriptions.get(userId)?.unsubscribe()
+          subscriptions.delete(userId)
+        },
+        check: flush,
+        close: () => connection.close(),
+      }
+    },
+  }
+}
+
+function userSubject(userId: string): string {
+  return `ebs.user.${userId}`
+}
+
+function echoSubject(instance: string): string {
+  return `ebs.instance.${instance}`
+}
+
+/** The servers are those of one cluster, so they know the same user. */
+function optionsOf(urls: string[]): NodeConnectionOptions {
+  const [first] = urls.map((url) => new URL(url))
+  const [user, pass] = [first?.username, first?.password].map((part) => decodeURIComponent(part ?? ''))
+  const servers = urls.map((url) => new URL(url).host)
+  const common = { servers, name: 'encrypted-bookmark-sync', timeout: patienceMs, noAsyncTraces: true }
+  const account = !user ? {} : pass ? { user, pass } : { token: user }
+  return { ...common, ...account, ...(first?.protocol === 'tls:' && { tls: {} }) }
+}

@@ -1,0 +1,226 @@
+/** What instances tell each other, by each way in which they can. */
+import { Readable } from 'node:stream'
+import t, { type Test } from 'tap'
+import { type Nats, startNats } from '../../scripts/development/servers/nats.ts'
+import { openDevice } from '../realtime/device.ts'
+import { openAdmin } from '../support/admin.ts'
+import { buildApp, type TestApp, type TestUser } from '../support/app.ts'
+import { change } from '../support/changes.ts'
+import { isPostgres } from '../support/database-url.ts'
+import { createdExport } from '../support/exports.ts'
+import { findProgram } from '../support/programs.ts'
+import { until } from '../support/until.ts'
+import { startLink } from './link.ts'
+
+// They mostly wait.
+t.jobs = 3
+const aside = { buffered: true }
+const logout = '/api/v1/auth/logout'
+
+interface Way {
+  name: string
+  /** Sets the way to there, instead of to where it is. */
+  settings(url: string): Record<string, string>
+  urlOf(app: TestApp): string
+  /** What is sent to be told of changes, and what would be told of nothing. */
+  listening: [text: string, instead: string]
+  /** What a pulse begins with. */
+  telling: string
+  remedy: string
+}
+
+const listenAndNotify: Way = {
+  name: 'LISTEN and NOTIFY',
+  settings: (url) => ({ PULSE_DATABASE_URL: url }),
+  urlOf: ({ context }) => context.config.databaseUrl,
+  listening: ['LISTEN ebs_pulse', 'LISTEN ebs_other'],
+  telling: 'pg_notify',
+  remedy: 'PULSE_DATABASE_URL must name a direct connection',
+}
+
+const overNats = ({ url }: Nats): Way => ({
+  name: 'NATS',
+  settings: (url) => ({ PULSE_URL: url }),
+  urlOf: () => url,
+  listening: ['SUB ebs.', 'SUB xbs.'],
+  telling: 'PUB ebs.user',
+  remedy: 'must be allowed to publish and to subscribe to ebs.>',
+})
+
+if (!isPostgres) t.comment('instances share a Postgres: `npm test` runs this file there')
+else {
+  const program = await findProgram('nats-server')
+  testWay(listenAndNotify, {})
+  if (program !== undefined) {
+    const nats = await startNats(program)
+    t.teardown(nats.stop)
+    testWay(overNats(nats), { PULSE_URL: nats.url })
+    testNats(program, nats)
+  } else t.test('NATS', { skip: 'nats-server is not installed' }, async () => {})
+}
+
+function testWay(way: Way, env: Record<string, string>): void {
+  const instances = (t: Test, count: number) => startInstances(t, count, env)
+
+  t.test(
+    `${way.name}: A change made on one instance reaches the sockets of the others once, in stamp order`,
+    aside,
+    async (t) => {
+      const [one, ...others] = await instances(t, 3)
+      const ada = await one.user('ada')
+      const devices = await Promise.all(
+        others.map(async (other, index) => openDevice(t, await other.listen(), ada, { deviceId: `device-${index}` })),
+      )
+      for (const name of ['x', 'y', 'z']) {
+        await ada.call('POST', '/api/v1/sync/push', { body: { changes: [change({ entity_id: name })] } })
+      }
+      for (const device of devices) t.same(await device.takeEntities('z'), ['x', 'y', 'z'])
+      const metrics = await Promise.all([one, ...others].map((app) => openAdmin(t, app).scrape()))
+      const [mine, ...theirs] = metrics.map((exposed) => exposed.byLabel('ebs_pulses_total'))
+      t.same(mine, { sent: 3, received: 0 })
+      t.ok(
+        theirs.every(({ sent, received = 0 }) => sent === 0 && received >= 1 && received <= 3),
+        'of one user, several may arrive as one',
+      )
+    },
+  )
+
+  t.test(
+    `${way.name}: Signed out on one instance: refused on the next, and the socket on a third is closed`,
+    aside,
+    async (t) => {
+      const [one, two, three] = await instances(t, 3)
+      const ada = await one.user('ada')
+      const device = await openDevice(t, await (three as TestApp).listen(), ada)
+      await ada.call('POST', logout)
+      const next = await (two as TestApp).call('GET', '/api/v1/bookmarks', { headers: { cookie: ada.cookie } })
+      t.same([next.status, next.body], [401, { error: 'Invalid or expired session' }])
+      t.equal(await device.closeCode, 4401)
+    },
+  )
+
+  t.test(`${way.name}: Signed out on one instance: a download from another one is cut off`, aside, async (t) => {
+    const [one, two] = (await instances(t, 2)) as [TestApp, TestApp]
+    const ada = await one.user('ada')
+    const { id, size_bytes } = await createdExport(ada)
+    const body = new Readable({ read() {} })
+    body.push('begin')
+    two.context.objects.get = async () => ({ size: size_bytes ?? 0, body })
+    const { cookie } = ada
+    const response = await fetch(`${await two.listen()}/api/v1/exports/${id}`, { headers: { cookie } })
+    await ada.call('POST', logout)
+    await t.rejects(response.text(), { message: 'terminated' })
+    t.ok(body.destroyed)
+  })
+
+  t.test(
+    `${way.name}: a pulse that breaks off with its connection is sent again over the next one`,
+    aside,
+    async (t) => {
+      const [one] = await instances(t, 1)
+      const link = await breakableLink(t, new URL(way.urlOf(one)))
+      const two = await buildApp(t, way.settings(link.url), { dataDir: one.dataDir })
+      await until(() => two.context.pulse.isUp())
+      const ada = await two.user('ada')
+      const device = await openDevice(t, await one.listen(), ada)
+      link.breakAt = way.telling
+      await ada.call('POST', '/api/v1/sync/push', { body: { changes: [change({ entity_id: 'x' })] } })
+      const began = performance.now()
+      t.same(await device.takeEntities('x'), ['x'])
+      t.ok(performance.now() - began < 20_000, 'long before the sweep')
+      t.equal(link.breakAt, undefined, 'it did break')
+    },
+  )
+
+  t.test(
+    `${way.name}: an instance that hears no pulses is not ready, and its log says what to set`,
+    aside,
+    async (t) => {
+      const [one] = await instances(t, 1)
+      const [listening, elsewhere] = way.listening
+      let hears = false
+      const link = await startLink(t, new URL(way.urlOf(one)), (data) =>
+        hears ? data : Buffer.from(data.toString('latin1').replaceAll(listening, elsewhere), 'latin1'),
+      )
+      const two = await buildApp(t, way.settings(link), { dataDir: one.dataDir })
+      const readiness = async () => (await two.app.inject('/readyz')).statusCode
+      await until(async () => (await readiness()) === 503)
+      t.ok(two.log.some((line) => line.includes(way.remedy)))
+      t.equal((await two.call('GET', '/api/v1/health')).body.status, 'unhealthy')
+      t.not(one.context.health.status(), 'unhealthy', 'the other one hears')
+      hears = true
+      await until(async () => (await readiness()) === 200)
+      t.ok(two.log.some((line) => line.includes('pulses arrive again')))
+    },
+  )
+}
+
+/** What LISTEN and NOTIFY cannot do, or test/postgres/many-changes.test.ts does. */
+function testNats(program: string, nats: Nats): void {
+  const instances = (t: Test, count: number) => startInstances(t, count, { PULSE_URL: nats.url })
+
+  t.test('NATS: an instance hears of those users alone who have a socket there', aside, async (t) => {
+    const [one, two] = (await instances(t, 2)) as [TestApp, TestApp]
+    const [ada, bob] = [await one.user('ada'), await one.user('bob')]
+    const origin = await two.listen()
+    const device = await openDevice(t, origin, ada)
+    for (const [user, entity] of [
+      [bob, 'x'],
+      [ada, 'y'],
+    ] as const)
+      await push(user, entity)
+    t.same(await device.takeEntities('y'), ['y'])
+    t.ok(two.context.pulse.counts().received <= 1, 'not of his')
+    device.socket.close()
+    await until(() => two.context.hub.sockets() === 0)
+    await push(ada, 'unheard')
+    const bobs = await openDevice(t, origin, bob)
+    await push(bob, 'z')
+    t.same(await bobs.takeEntities('z'), ['z'])
+    t.ok(two.context.pulse.counts().received <= 2, 'and of hers no more')
+  })
+
+  t.test(
+    'NATS: what was not heard while it was away is made good when it is back, and no password is logged',
+    aside,
+    async (t) => {
+      // One of its own, which others do not need meanwhile.
+      const nats = await startNats(program)
+      t.teardown(nats.stop)
+      const [one, two] = (await startInstances(t, 2, { PULSE_URL: nats.url })) as [TestApp, TestApp]
+      const ada = await one.user('ada')
+      const device = await openDevice(t, await two.listen(), ada)
+      const readiness = async () => (await two.app.inject('/readyz')).statusCode
+      await until(async () => (await readiness()) === 200)
+      await nats.stop()
+      await until(async () => (await readiness()) === 503)
+      await push(ada, 'x')
+      await nats.start()
+      t.same(await device.takeEntities('x'), ['x'])
+      await until(async () => (await readiness()) === 200)
+      t.notMatch([...one.log, ...two.log].join(''), /pass(\/|%2F)word/)
+    },
+  )
+}
+
+async function startInstances(t: Test, count: number, env: Record<string, string>): Promise<[TestApp, ...TestApp[]]> {
+  const first = await buildApp(t, env)
+  const others: TestApp[] = []
+  while (others.length < count - 1) others.push(await buildApp(t, env, { dataDir: first.dataDir }))
+  return [first, ...others]
+}
+
+function push(user: TestUser, entity_id: string) {
+  return user.call('POST', '/api/v1/sync/push', { body: { changes: [change({ entity_id })] } })
+}
+
+/** A connection to the database that breaks once, when the text passes through it. */
+async function breakableLink(t: Test, database: URL) {
+  const link: { url: string; breakAt: string | undefined } = { url: '', breakAt: undefined }
+  link.url = await startLink(t, database, (data) => {
+    if (link.breakAt === undefined || !data.includes(link.breakAt)) return data
+    link.breakAt = undefined
+    return undefined
+  })
+  return link
+}
