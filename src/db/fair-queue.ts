@@ -28,10 +28,10 @@ export function createFairQueue<T>(): FairQueue<T> {
     take(mayHaveTurn = () => true) {
       for (const [owner, items] of waiting) {
         if (!mayHaveTurn(owner)) continue
-        const [item, ...later] = items as [T, ...T[]]
+        const item = items.shift() as T
         length--
         waiting.delete(owner)
-        if (later.length > 0) waiting.set(owner, later)
+        if (items.length > 0) waiting.set(owner, items)
         return { owner, item }
       }
       return undefined

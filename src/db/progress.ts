@@ -17,7 +17,7 @@ export interface Progress extends End {
   first_winner: number | null
 }
 
-export async function readEnd(db: Db, userId: string): Promise<End> {
+export function readEnd(db: Db, userId: string): Promise<End> {
   return end.one(db, { userId })
 }
 
@@ -25,7 +25,7 @@ const end = query((db, { userId }: Placeholders<{ userId: string }>) =>
   db.selectFrom('users').select(['last_stamp', currentEpoch]).where('id', '=', userId),
 )
 
-export async function readProgress(db: Db, userId: string, deviceId: string): Promise<Progress> {
+export function readProgress(db: Db, userId: string, deviceId: string): Promise<Progress> {
   return progress.one(db, { userId, deviceId })
 }
 

@@ -78,8 +78,11 @@ export function query<Values, Row>(
     return result
   }
 
+  /** On SQLite, without a promise for what is there at once. */
   async function first(db: Db, values: Values): Promise<Row | undefined> {
-    return (await execute(db, values, 'get')).rows[0]
+    const result = execute(db, values, 'get')
+    const { rows } = result instanceof Promise ? await result : result
+    return rows[0]
   }
 
   async function forEach(trx: Trx, list: Values[], work: (statement: Statement, parameters: unknown[]) => void) {
