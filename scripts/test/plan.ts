@@ -22,7 +22,7 @@ const onPostgres = [
   'test/postgres/*',
   'test/sync/{concurrency,devices,paging,push,quota,retry,status,unseen}.test.ts',
   'test/realtime/{broadcast,closing,since}.test.ts',
-  'test/commands/{admin,restored}.test.ts',
+  'test/commands/restored.test.ts',
   'test/auth/{attempts,login-limits,lease,refresh,sign-out}.test.ts',
   'test/db/{*-migration,statements,upgrade}.test.ts',
   'test/hostile/ids.test.ts',
@@ -31,7 +31,7 @@ const onPostgres = [
 const onPostgresInDepth = [
   ...onPostgres,
   'test/{hostile,http,interface,operations,realtime,sync}/*',
-  'test/commands/reseal*',
+  'test/commands/{admin,reseal}*',
   'test/log.test.ts',
 ]
 

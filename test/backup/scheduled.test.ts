@@ -84,9 +84,10 @@ t.test('BACKUP_TO=s3 sends them to the bucket, which cannot read them; npm run r
   t.same(await readdir(join(dataDir, 'backups')), [], 'nothing stays on the disk')
   await app.close()
 
+  if (!isDeep) return
   const empty = await folder(t)
   const restore = (SECRET_KEY: string) => runCommand(t, 'restore', ['latest'], { ...env, DATA_DIR: empty, SECRET_KEY })
-  if (isDeep) t.match(await restore(other), { code: 1, stderr: /^SECRET_KEY: none of its keys opens the backup 2/ })
+  t.match(await restore(other), { code: 1, stderr: /^SECRET_KEY: none of its keys opens the backup 2/ })
   t.match(await restore(`${other},${own}`), { code: 0, stderr: '' })
   const restored = await buildApp(t, { SECRET_KEY: own }, { dataDir: empty })
   t.match((await pullAll(restored.as(ada))).changes, [{ entity_id: 'saved' }])

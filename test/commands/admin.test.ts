@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { buildApp } from '../support/app.ts'
 import { change } from '../support/changes.ts'
@@ -31,7 +32,10 @@ t.test('npm run admin -- recount mends counters, and no others, while a user goe
 
   let [over, pushes] = [false, 0]
   const writing = (async () => {
-    for (; !over; pushes += 1) await push('b')
+    for (; !over; pushes += 1) {
+      await push('b')
+      await sleep(10)
+    }
   })()
   const env = { DATA_DIR: dataDir, DATABASE_URL: await databaseUrl(dataDir) }
   const { code, stdout, stderr } = await runCommand(t, 'admin', ['recount'], env)
