@@ -1,10 +1,10 @@
 import t from 'tap'
 import { openDevice } from '../realtime/device.ts'
-import { sendingTo, type TestUser } from '../support/app.ts'
+import { buildApp, sendingTo, type TestUser } from '../support/app.ts'
 import { change } from '../support/changes.ts'
 import { depth } from '../support/depth.ts'
 import { startCaddy, startNginx } from '../support/proxies.ts'
-import { callsTo, folder, signInBefore, startService } from '../support/service.ts'
+import { callsTo } from '../support/service.ts'
 
 const maxBytes = 32 * 1024 * 1024
 /** In depth, they fill a push of `maxBytes`; else white space does. */
@@ -12,10 +12,9 @@ const changes = Array.from({ length: depth(1, 127) }, (_, index) =>
   change({ entity_id: `large-${index}`, encrypted_data: 'x'.repeat(262_144) }),
 )
 
-const dataDir = await folder(t)
-const [ada] = (await signInBefore(t, dataDir, ['ada'])) as [TestUser]
-const service = await startService(t, dataDir, { TRUST_PROXY: '1', LOG_LEVEL: 'warn' })
-const instance = new URL(service.origin).host
+const app = await buildApp(t, { TRUST_PROXY: '1', LOG_LEVEL: 'warn' })
+const ada = await app.user('ada')
+const instance = new URL(await app.listen()).host
 
 for (const [name, start] of Object.entries({ nginx: startNginx, Caddy: startCaddy })) {
   t.test(`deploy/: through ${name} pass pushes of 32 MiB, the service's 413, and sockets`, async (t) => {
