@@ -7,7 +7,7 @@ import { type Config, readConfig } from './config/config.ts'
 import { ConfigError } from './config/values.ts'
 import { openContext } from './context.ts'
 import { createAdminApp } from './http/admin.ts'
-import { refuseConnections } from './http/connections.ts'
+import { closeIdleConnections, refuseConnections } from './http/connections.ts'
 import { isReadByPeople, printFault } from './printed.ts'
 
 /** A proxy that drains sends at most one more request over each connection that it has kept, and learns from the response. */
@@ -45,8 +45,9 @@ async function serve(): Promise<void> {
     log.info({ signal, seconds: config.drainSeconds }, 'draining')
     const pause = (ms: number) => sleep(ms, undefined, { signal: drained.signal }).catch(() => {})
     await pause(config.drainSeconds * 1000)
-    refuseConnections(app.server)
+    await refuseConnections(app.server)
     if (config.drainSeconds > 0) await pause(lastRequestsMs)
+    await closeIdleConnections(app.server)
     log.info('stopping')
     setTimeout(() => app.server.closeAllConnections(), finishWithinMs).unref()
     setTimeout(() => process.exit(1), stopWithinMs).unref()
