@@ -3,8 +3,8 @@
  * run. The database so far is kept. Exit status 0 only when the service can be started on what was restored.
  */
 import { existsSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { basename, dirname, join, resolve } from 'node:path'
 import { bucketBackups, fetchBackup } from '../backup/bucket.ts'
 import { copyDatabase } from '../backup/database.ts'
 import { momentOf } from '../backup/names.ts'
@@ -15,6 +15,8 @@ import { lockDatabase } from '../db/sqlite.ts'
 import { loadDevelopmentSecret } from '../seal/secret.ts'
 import { takePlace } from './restore/take-place.ts'
 import { tryCopy } from './restore/try-copy.ts'
+
+const restoring = '.restoring-'
 
 try {
   await run(process.argv.slice(2))
@@ -33,7 +35,8 @@ async function run([backup, ...others]: string[]): Promise<void> {
   const secretKeys = await readSecretKeys(config)
   const path = resolve(config.databaseUrl.slice('sqlite:'.length))
   const lock = lockDatabase(path)
-  const folder = await mkdtemp(`${path}.restoring-`)
+  await removeLeftovers(path)
+  const folder = await mkdtemp(path + restoring)
   try {
     const copy = join(folder, 'bookmarks.db')
     const fetched = await fetchCopy(config, secretKeys, backup, copy)
@@ -56,6 +59,12 @@ function postgresAdvice(): ConfigError {
   pg_restore --no-owner --exit-on-error --dbname=… bookmarks.dump
   npm run restored
 docs/operating/backups.md has the rest.`)
+}
+
+/** What a restore left that was killed: no other one is running now. */
+async function removeLeftovers(path: string): Promise<void> {
+  const names = (await readdir(dirname(path))).filter((name) => name.startsWith(basename(path) + restoring))
+  for (const name of names) await rm(join(dirname(path), name), { recursive: true, force: true })
 }
 
 /** The secret of development is not generated here: a new one would open nothing. */

@@ -50,6 +50,16 @@ t.test(
     t.match((await pullAll(restored.as(ada))).changes, [{ entity_id: 'saved' }])
     await restored.close()
 
+    const stopped = await buildApp(t, { BACKUP_EVERY: '1h', BACKUP_TO: `${dir}-2` }, { dataDir })
+    const entries = async () => readdir(`${dir}-2`).catch(() => [])
+    await until(async () => (await entries()).length > 0)
+    await stopped.close()
+    t.same(
+      (await entries()).filter((name) => name.includes('unfinished')),
+      [],
+      'a stop ends one, and leaves nothing',
+    )
+
     await rm(dir, { recursive: true })
     await writeFile(dir, 'a file is in the way')
     const failing = await buildApp(t, { BACKUP_EVERY: '1h', BACKUP_TO: dir }, { dataDir })

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { cp, open, readdir, readFile, rm } from 'node:fs/promises'
+import { cp, mkdir, open, readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { buildApp, type TestUser } from '../support/app.ts'
@@ -50,6 +50,7 @@ t.test(
     const { backup, ada, epoch, exported } = seeded
     const dataDir = await copyOf(t, seeded.dataDir)
     await rm(join(dataDir, 'exports', `${exported.id}.1`))
+    await mkdir(join(dataDir, 'bookmarks.db.restoring-killed'))
     const before = await readdir(backup, { recursive: true })
     const { code, stdout, stderr } = await runCommand(t, 'restore', [backup], { DATA_DIR: dataDir })
     t.same([code, stderr], [0, ''])

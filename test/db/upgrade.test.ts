@@ -3,6 +3,8 @@ import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import { expand } from '../../src/db/migrate.ts'
 import { openDatabase } from '../../src/db/open.ts'
+import { buildApp } from '../support/app.ts'
+import { change, pullAll } from '../support/changes.ts'
 import { runCommand } from '../support/command.ts'
 import { isPostgres } from '../support/database-url.ts'
 import { depth, isDeep } from '../support/depth.ts'
@@ -187,6 +189,23 @@ t.test(
     t.same(writer.result.wrong, [], 'an index is made beside them, too')
   },
 )
+
+t.test('What the previous release stored is served by this version, and both go on', async (t) => {
+  const { dataDir, connect } = await makeReleased(t, release)
+  const { user, close } = await buildApp(t, {}, { dataDir })
+  const ada = await user('ada')
+  const { changes } = await pullAll(ada)
+  t.same(
+    changes.map(({ entity_id, operation }) => `${operation} ${entity_id}`),
+    ['create g', 'update a', 'delete b', 'create i', 'delete r'],
+  )
+  const { total_bookmarks } = (await ada.call('GET', '/api/v1/sync/status')).body
+  t.equal(total_bookmarks, 2)
+  const pushed = await ada.call('POST', '/api/v1/sync/push', { body: { changes: [change({ entity_id: 'new' })] } })
+  t.match(pushed.body, { accepted: 1 })
+  await close()
+  t.same(await replay(await connect(), session), [], 'after a return to the previous release')
+})
 
 t.test('Postgres cleans up the large tables early', { skip: !isPostgres }, async (t) => {
   const { url, connect } = await makeReleased(t, release)

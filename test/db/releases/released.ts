@@ -12,8 +12,14 @@ export interface Connection {
   close(): Promise<void>
 }
 
+interface Released {
+  dataDir: string
+  url: string
+  connect(): Promise<Connection>
+}
+
 /** A database that this release has made and used. */
-export async function makeReleased(t: Test, release: string): Promise<{ url: string; connect(): Promise<Connection> }> {
+export async function makeReleased(t: Test, release: string): Promise<Released> {
   const folder = await mkdtemp(join(tmpdir(), 'ebs-test-'))
   t.teardown(() => rm(folder, { recursive: true, force: true }))
   const url = await databaseUrl(folder)
@@ -26,7 +32,7 @@ export async function makeReleased(t: Test, release: string): Promise<{ url: str
   } else {
     new Sqlite(url.slice('sqlite:'.length)).exec(`begin; ${script}; commit`).close()
   }
-  return { url, connect: () => (isPostgres ? connectPostgres(t, url) : connectSqlite(t, url)) }
+  return { dataDir: folder, url, connect: () => (isPostgres ? connectPostgres(t, url) : connectSqlite(t, url)) }
 }
 
 export async function readSession(release: string) {
