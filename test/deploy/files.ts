@@ -1,0 +1,37 @@
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { parseYaml } from '@redocly/openapi-core'
+import { readConfig } from '../../src/config/config.ts'
+
+export const root = new URL('../../', import.meta.url)
+export const deploy = fileURLToPath(new URL('deploy', root))
+
+export function read(path: string): string {
+  return readFileSync(new URL(path, root), 'utf8')
+}
+
+export function readYaml<T>(path: string): T {
+  return parseYaml(read(path)) as T
+}
+
+/** The configuration that an environment gives, and those of its variables that the service does not know. */
+export function configure(env: Record<string, string>) {
+  const known = new Set<string>()
+  const watched = new Proxy(env, {
+    get(target, name: string) {
+      known.add(name)
+      return target[name]
+    },
+  })
+  const config = readConfig(watched)
+  return { config, unknown: Object.keys(env).filter((name) => !known.has(name)) }
+}
+
+/** `NAME=value` lines. */
+export function readLines(text: string): Record<string, string> {
+  const lines = text.split('\n').filter((line) => /^\w+=/.test(line))
+  return Object.fromEntries(lines.map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]))
+}
+
+/** After DRAIN_SECONDS: a second in which open connections are ended, and what a stop may take at most. */
+export const stopSeconds = 11
