@@ -1,4 +1,4 @@
-import { mkdir, readdir, rm } from 'node:fs/promises'
+import { mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ConfigError } from '../config/values.ts'
 import { isUnfinished, momentOf } from './names.ts'
@@ -27,7 +27,11 @@ export function folderShelf(dir: string, make: Make): Shelf {
         await removeUnfinished(dir)
       }
     },
-    remove: (name) => rm(join(dir, name), { recursive: true, force: true }),
+    async remove(name) {
+      // What is half removed is no backup any more.
+      await rename(join(dir, name), join(dir, `${name}.unfinished-removed`))
+      await removeUnfinished(dir)
+    },
   }
 }
 
