@@ -5,6 +5,7 @@ export const DataHash = {"minLength":1,"maxLength":128,"pattern":"^[ -~]+$"} as 
 export const Milliseconds = {"minimum":0,"maximum":9007199254740991} as const
 export const Seconds = {"minimum":0,"maximum":253402300799} as const
 export const LoginRequest = {"returnTo":{"maxLength":2048}} as const
+export const RewindRequest = {"cursor":{"maxLength":137,"pattern":"^(bookmark|group|history)/[ -~]{1,128}$"}} as const
 export const Change = {"user_id":{"maxLength":128,"pattern":"^[ -~]*$"},"base":{"minimum":0,"maximum":9007199254740991}} as const
 export const SyncEvent = {"overwritten":{"maxItems":16}} as const
 export const PullRequest = {"since":{"minimum":0,"maximum":9007199254740991},"limit":{"minimum":1,"maximum":10000}} as const
@@ -14,4 +15,4 @@ export const ExportKey = {"key":{"minLength":44,"maxLength":44,"pattern":"^[A-Za
 export const Keyring = {"keyring":{"minLength":1,"maxLength":16384,"pattern":"^[ -~]+$"},"revision":{"minimum":1,"maximum":9007199254740991}} as const
 
 /** Of a user. */
-export const quotas = {"storedBytes":2147483648,"storedRecords":1000000,"requestsPerMinute":1200,"devices":1000,"logins":1000,"socketsPerInstance":256,"exportsUnfinished":3,"exportsKept":10,"exportBytes":4294967296} as const
+export const quotas = {"storedBytes":2147483648,"storedRecords":1000000,"versionDays":30,"versionsOfRecord":50,"requestsPerMinute":1200,"devices":1000,"logins":1000,"socketsPerInstance":256,"exportsUnfinished":3,"exportsKept":10,"exportBytes":4294967296} as const

@@ -170,6 +170,100 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/bookmarks/{id}/versions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The bookmark's id, percent-encoded. */
+                id: components["parameters"]["BookmarkId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List a bookmark's versions
+         * @description Lists the kept versions of a live or deleted bookmark, newest first: those that were replaced, and those that lost when they arrived. The current version is not among them; `getBookmark` returns it. A page ends early after 512 KiB of ciphertext; only `next` tells whether it was the last.
+         */
+        get: operations["listVersions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/bookmarks/{id}/restore": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The bookmark's id, percent-encoded. */
+                id: components["parameters"]["BookmarkId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Restore a version of a bookmark
+         * @description Makes a kept version's content current again, as a new change with operation `update` by the device in
+         *     `X-Device-ID`, which always wins. Without `version_id`, it restores what a deleted bookmark was before it was
+         *     deleted, or the version before the current one of a live bookmark. A conflict about the restored version is settled.
+         *
+         *     If the device had not pulled the current version, the change is marked as a resolved conflict; without the header,
+         *     it counts as having seen it. The service keeps the ciphertext of the version, so this needs no room.
+         */
+        post: operations["restoreBookmark"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/trash": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List deleted bookmarks
+         * @description Lists the deleted bookmarks that can still be restored, the last deleted first. A page ends early after 512 KiB of ciphertext; only `next` tells whether it was the last.
+         */
+        get: operations["listTrash"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/trash/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The bookmark's id, percent-encoded. */
+                id: components["parameters"]["BookmarkId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Erase a deleted bookmark
+         * @description Erases the ciphertext of a deleted bookmark and all its versions at once. Its ids, hash and times stay as a tombstone, so that an older change that arrives later loses. Succeeds again if nothing is left to erase.
+         */
+        delete: operations["purgeBookmark"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/sync/status": {
         parameters: {
             query?: never;
@@ -265,6 +359,82 @@ export interface paths {
          *     **seconds**. An import that would exceed the user's quota fails as a whole with 413: nothing is imported.
          */
         post: operations["importBookmarks"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sync/conflicts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List open conflicts
+         * @description Lists the kept versions that lost to one that had not seen them and that nobody has settled yet, newest first:
+         *     those that were overwritten unseen, and those that were rejected when they arrived. Every device gets the same list.
+         *
+         *     A conflict is settled when somebody settles it, when its version is restored, or when the device that made the
+         *     version has pulled the change that it lost to: that device then knows, and holds the text. A page ends early after
+         *     512 KiB of ciphertext; only `next` tells whether it was the last.
+         */
+        get: operations["listConflicts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sync/conflicts/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The conflict's `version_id`, percent-encoded. */
+                id: components["schemas"]["Id"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Settle a conflict
+         * @description Takes a conflict off the list and leaves the bookmark as it is. The version itself is kept as long as any other.
+         */
+        delete: operations["settleConflict"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sync/rewind": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Go back to an earlier time
+         * @description Every entity becomes what it was at the time `to`: what was changed or deleted since is restored, and what was made
+         *     since is deleted, all as new changes by the device in `X-Device-ID`, which always win and count as having seen
+         *     what they replace. Nothing is lost by it: the versions of now are kept, and a rewind to now brings them back.
+         *
+         *     A request looks at up to 10,000 entities. While `next` is not null, repeat it with `cursor` set to that. With
+         *     `dry_run`, nothing is changed, and the counts tell what would be.
+         *
+         *     `to` is compared with sequence numbers, which a large push or import takes one of for each change: its last ones are
+         *     some seconds ahead of the clock. A `last_sync_timestamp` is an exact place between two changes.
+         */
+        post: operations["rewindBookmarks"];
         delete?: never;
         options?: never;
         head?: never;
@@ -623,6 +793,197 @@ export interface components {
             limit: number;
         };
         /**
+         * VersionReason
+         * @description Why a version is not current: its replacer had seen it or is of the same device (`superseded`), had not seen it (`overwritten`), or it lost when it arrived (`rejected`).
+         * @example superseded
+         * @enum {string}
+         */
+        VersionReason: "superseded" | "overwritten" | "rejected";
+        /**
+         * Version
+         * @description A version of an entity that was replaced, or that lost when it arrived.
+         */
+        Version: {
+            /**
+             * @description Event id of the change that made it.
+             * @example 0199f6a0-1c00-7000-8000-000000000003
+             */
+            version_id: string;
+            entity_type: components["schemas"]["EntityType"];
+            /**
+             * @description The entity.
+             * @example 0199f6a0-1c00-7000-8000-000000000002
+             */
+            entity_id: string;
+            operation: components["schemas"]["Operation"];
+            /**
+             * Format: int64
+             * @description When it was made (Unix ms, the device's clock).
+             * @example 1763700000000
+             */
+            timestamp: number;
+            /**
+             * @description Device that made it.
+             * @example laptop-7f3a
+             */
+            device_id: string;
+            /**
+             * @description Encrypted data; missing for a delete.
+             * @example AWVuY3J5cHRlZA==
+             */
+            encrypted_data?: string;
+            /**
+             * @description Integrity hash; missing if only deletes without one are known of the entity.
+             * @example e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855
+             */
+            data_hash?: string;
+            /**
+             * Format: int64
+             * @description Sequence number (Unix ms) with which it became current; null if it never did.
+             * @example 1763700000000
+             */
+            began: number | null;
+            /**
+             * Format: int64
+             * @description Sequence number (Unix ms) of the change that replaced it or that it lost to.
+             * @example 1763700005000
+             */
+            ended: number;
+            reason: components["schemas"]["VersionReason"];
+            /**
+             * @description Event id of that change.
+             * @example 0199f6a0-1c00-7000-8000-000000000007
+             */
+            replaced_by: string;
+            /**
+             * Format: int64
+             * @description When its conflict was settled (Unix ms); null if it is open or there was none.
+             * @example null
+             */
+            settled_at: number | null;
+            /**
+             * Format: int64
+             * @description When it is erased (Unix ms), unless its room is needed before.
+             * @example 1766292005000
+             */
+            erased_at: number;
+        };
+        /** @description One page of a bookmark's versions. */
+        VersionPage: {
+            /** @description Newest first. */
+            versions: components["schemas"]["Version"][];
+            next: components["schemas"]["NextPage"];
+        };
+        /** @description One page of open conflicts. */
+        ConflictPage: {
+            /** @description Newest first. */
+            conflicts: components["schemas"]["Version"][];
+            next: components["schemas"]["NextPage"];
+        };
+        /**
+         * @description The `after` of the next page; null if this is the last.
+         * @example 1763700000000
+         */
+        NextPage: string | null;
+        /** @description A deleted bookmark that can be restored. */
+        DeletedBookmark: {
+            /**
+             * @description Bookmark identifier.
+             * @example 0199f6a0-1c00-7000-8000-000000000002
+             */
+            id: string;
+            /**
+             * @description The encrypted bookmark before it was deleted.
+             * @example AWVuY3J5cHRlZA==
+             */
+            encrypted_data: string;
+            /**
+             * @description SHA-256 hash of the plaintext data.
+             * @example e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855
+             */
+            data_hash: string;
+            /**
+             * Format: int64
+             * @description When the bookmark was created (Unix ms).
+             * @example 1763700000000
+             */
+            created_at: number;
+            /**
+             * Format: int64
+             * @description Time of the stored change (Unix ms).
+             * @example 1763700000000
+             */
+            updated_at: number;
+            /**
+             * Format: int64
+             * @description When it was deleted (Unix ms).
+             * @example 1763700000000
+             */
+            deleted_at: number;
+            /**
+             * Format: int64
+             * @description When its ciphertext is erased (Unix ms), unless its room is needed before.
+             * @example 1766292000000
+             */
+            erased_at: number;
+        };
+        /** @description One page of deleted bookmarks. */
+        TrashPage: {
+            /** @description The last deleted first. */
+            bookmarks: components["schemas"]["DeletedBookmark"][];
+            next: components["schemas"]["NextPage"];
+        };
+        /** @description Which version to restore. */
+        RestoreRequest: {
+            version_id?: components["schemas"]["Id"];
+        };
+        /** @description The time to go back to. */
+        RewindRequest: {
+            to: components["schemas"]["Milliseconds"];
+            /**
+             * @description Whether only to count.
+             * @example true
+             */
+            dry_run: boolean;
+            /**
+             * @description The `next` of the request before.
+             * @example bookmark/0199f6a0-1c00-7000-8000-000000000002
+             */
+            cursor?: string;
+        };
+        /** @description What became, or would become, of the entities that one request looked at. */
+        RewindResponse: {
+            /**
+             * Format: int32
+             * @description Entities that have their content of then again.
+             * @example 120
+             */
+            restored: number;
+            /**
+             * Format: int32
+             * @description Entities that were made later, or were deleted then.
+             * @example 3
+             */
+            deleted: number;
+            /**
+             * Format: int32
+             * @description Entities that are as they were then.
+             * @example 9876
+             */
+            unchanged: number;
+            /**
+             * Format: int32
+             * @description Entities whose version of then is not kept any more. They stay as they are.
+             * @example 1
+             */
+            beyond_retention: number;
+            /**
+             * @description The `cursor` of the next request; null if this was the last.
+             * @example bookmark/0199f6a0-1c00-7000-8000-000000000002
+             */
+            next: string | null;
+        };
+        /**
          * EntityType
          * @description Kind of entity.
          * @example bookmark
@@ -899,7 +1260,7 @@ export interface components {
             pending_changes: number;
             /**
              * Format: int32
-             * @description Entities with a rejected change that is not settled yet; 10000 means 10000 or more.
+             * @description Conflicts that are not settled yet, as in `listConflicts`; 10000 means 10000 or more. If the service keeps no versions, entities with a rejected change whose device has not pulled the winner.
              * @example 0
              */
             conflict_count: number;
@@ -1417,6 +1778,10 @@ export interface components {
     parameters: {
         /** @description The bookmark's id, percent-encoded. */
         BookmarkId: components["schemas"]["Id"];
+        /** @description Elements per page. */
+        Limit: number;
+        /** @description The `next` of the page before. Without it, the list starts with its first page. */
+        After: string;
         /** @description The device that makes the request. `unknown` does not count as a device, and its changes are broadcast to all devices. */
         DeviceId: string;
     };
@@ -1873,6 +2238,211 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    listVersions: {
+        parameters: {
+            query: {
+                /** @description Elements per page. */
+                limit: components["parameters"]["Limit"];
+                /** @description The `next` of the page before. Without it, the list starts with its first page. */
+                after?: components["parameters"]["After"];
+            };
+            header?: never;
+            path: {
+                /** @description The bookmark's id, percent-encoded. */
+                id: components["parameters"]["BookmarkId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of versions. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VersionPage"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description The user has no bookmark with this id, live or deleted. */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /**
+                         * @description A human-readable sentence; those listed in this contract are exact.
+                         * @example Bookmark not found
+                         * @enum {string}
+                         */
+                        error: "Bookmark not found";
+                        /**
+                         * @description The kind of failure; always present with `Failed to get sync status`. Reveals nothing internal.
+                         * @example The database did not answer
+                         */
+                        details?: string;
+                    };
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    restoreBookmark: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The device that makes the request. `unknown` does not count as a device, and its changes are broadcast to all devices. */
+                "x-device-id": components["parameters"]["DeviceId"];
+            };
+            path: {
+                /** @description The bookmark's id, percent-encoded. */
+                id: components["parameters"]["BookmarkId"];
+            };
+            cookie?: never;
+        };
+        /** @description Which version to restore. */
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["RestoreRequest"];
+            };
+        };
+        responses: {
+            /** @description The record as stored. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Bookmark"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["ForbiddenOrigin"];
+            /** @description The user has no bookmark with this id, live or deleted, or no kept version with data has this `version_id`. */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /**
+                         * @description A human-readable sentence; those listed in this contract are exact.
+                         * @example Bookmark not found
+                         * @enum {string}
+                         */
+                        error: "Bookmark not found" | "Version not found";
+                        /**
+                         * @description The kind of failure; always present with `Failed to get sync status`. Reveals nothing internal.
+                         * @example The database did not answer
+                         */
+                        details?: string;
+                    };
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listTrash: {
+        parameters: {
+            query: {
+                /** @description Elements per page. */
+                limit: components["parameters"]["Limit"];
+                /** @description The `next` of the page before. Without it, the list starts with its first page. */
+                after?: components["parameters"]["After"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of deleted bookmarks. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TrashPage"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    purgeBookmark: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The bookmark's id, percent-encoded. */
+                id: components["parameters"]["BookmarkId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Erased. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Done"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["ForbiddenOrigin"];
+            /** @description The user has no deleted bookmark with this id. */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /**
+                         * @description A human-readable sentence; those listed in this contract are exact.
+                         * @example Bookmark not found
+                         * @enum {string}
+                         */
+                        error: "Bookmark not found";
+                        /**
+                         * @description The kind of failure; always present with `Failed to get sync status`. Reveals nothing internal.
+                         * @example The database did not answer
+                         */
+                        details?: string;
+                    };
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     getSyncStatus: {
         parameters: {
             query?: never;
@@ -2031,6 +2601,130 @@ export interface operations {
             403: components["responses"]["ForbiddenOrigin"];
             408: components["responses"]["RequestTimeout"];
             413: components["responses"]["TooMuch"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listConflicts: {
+        parameters: {
+            query: {
+                /** @description Elements per page. */
+                limit: components["parameters"]["Limit"];
+                /** @description The `next` of the page before. Without it, the list starts with its first page. */
+                after?: components["parameters"]["After"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of conflicts. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConflictPage"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    settleConflict: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The conflict's `version_id`, percent-encoded. */
+                id: components["schemas"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Settled. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Done"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["ForbiddenOrigin"];
+            /** @description No open conflict has this id. */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /**
+                         * @description A human-readable sentence; those listed in this contract are exact.
+                         * @example Conflict not found
+                         * @enum {string}
+                         */
+                        error: "Conflict not found";
+                        /**
+                         * @description The kind of failure; always present with `Failed to get sync status`. Reveals nothing internal.
+                         * @example The database did not answer
+                         */
+                        details?: string;
+                    };
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    rewindBookmarks: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The device that makes the request. `unknown` does not count as a device, and its changes are broadcast to all devices. */
+                "x-device-id": components["parameters"]["DeviceId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The time to go back to. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RewindRequest"];
+            };
+        };
+        responses: {
+            /** @description What was done to the entities that this request looked at. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RewindResponse"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["ForbiddenOrigin"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["Internal"];

@@ -9,10 +9,17 @@ export const createBookmark = '/api/v1/bookmarks'
 export const getBookmark = '/api/v1/bookmarks/{id}'
 export const updateBookmark = '/api/v1/bookmarks/{id}'
 export const deleteBookmark = '/api/v1/bookmarks/{id}'
+export const listVersions = '/api/v1/bookmarks/{id}/versions'
+export const restoreBookmark = '/api/v1/bookmarks/{id}/restore'
+export const listTrash = '/api/v1/trash'
+export const purgeBookmark = '/api/v1/trash/{id}'
 export const getSyncStatus = '/api/v1/sync/status'
 export const pullChanges = '/api/v1/sync/pull'
 export const pushChanges = '/api/v1/sync/push'
 export const importBookmarks = '/api/v1/sync/import'
+export const listConflicts = '/api/v1/sync/conflicts'
+export const settleConflict = '/api/v1/sync/conflicts/{id}'
+export const rewindBookmarks = '/api/v1/sync/rewind'
 export const openRealtime = '/api/v1/sync/realtime'
 export const listExports = '/api/v1/exports'
 export const createExport = '/api/v1/exports'
@@ -24,14 +31,15 @@ export const getKeyring = '/api/v1/account/keyring'
 export const setKeyring = '/api/v1/account/keyring'
 export const getHealth = '/api/v1/health'
 
-/** The operations that take the X-Device-ID header. */
+/** The operations over HTTP that take the X-Device-ID header. */
 export const takeDeviceId: readonly string[] = [
   'POST /api/v1/bookmarks',
   'PUT /api/v1/bookmarks/{id}',
   'DELETE /api/v1/bookmarks/{id}',
+  'POST /api/v1/bookmarks/{id}/restore',
   'GET /api/v1/sync/status',
   'POST /api/v1/sync/pull',
   'POST /api/v1/sync/push',
   'POST /api/v1/sync/import',
-  'GET /api/v1/sync/realtime',
+  'POST /api/v1/sync/rewind',
 ]

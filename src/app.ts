@@ -27,6 +27,7 @@ import { authOperations } from './operations/auth.ts'
 import { bookmarkOperations } from './operations/bookmarks.ts'
 import { exportOperations } from './operations/exports.ts'
 import { healthOperations } from './operations/health.ts'
+import { historyOperations } from './operations/history.ts'
 import { syncOperations } from './operations/sync.ts'
 
 const mebibyte = 1024 * 1024
@@ -83,6 +84,7 @@ export async function createApp(context: Context): Promise<FastifyInstance> {
     ...exportOperations,
     ...accountOperations,
     ...healthOperations,
+    ...historyOperations,
   })
   return app
 }

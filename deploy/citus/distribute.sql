@@ -10,6 +10,7 @@ select create_distributed_table('logins', 'user_id', colocate_with => 'users');
 select create_distributed_table('tokens', 'user_id', colocate_with => 'users');
 select create_distributed_table('records', 'user_id', colocate_with => 'users');
 select create_distributed_table('ciphertexts', 'user_id', colocate_with => 'users');
+select create_distributed_table('versions', 'user_id', colocate_with => 'users');
 select create_distributed_table('devices', 'user_id', colocate_with => 'users');
 select create_distributed_table('rejections', 'user_id', colocate_with => 'users');
 select create_distributed_table('exports', 'user_id', colocate_with => 'users');

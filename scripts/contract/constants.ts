@@ -71,10 +71,14 @@ export function channelList({ channels }: { channels: Record<string, Channel> })
 export function pathList(contract: Contract): string {
   const operations = operationsOf(contract)
   const paths = operations.map(({ operationId, path }) => `export const ${operationId} = '${path}'`)
-  const takers = operations.filter(takesDeviceId)
+  const takers = operations.filter((operation) => takesDeviceId(operation) && !isUpgrade(operation))
   const keys = takers.map(({ method, path }) => `  '${method.toUpperCase()} ${path}',`)
-  const comment = '/** The operations that take the X-Device-ID header. */'
+  const comment = '/** The operations over HTTP that take the X-Device-ID header. */'
   return `${paths.join('\n')}\n\n${comment}\nexport const takeDeviceId: readonly string[] = [\n${keys.join('\n')}\n]\n`
+}
+
+function isUpgrade({ responses = {} }: Located): boolean {
+  return '101' in responses
 }
 
 function takesDeviceId({ parameters = [] }: Located): boolean {

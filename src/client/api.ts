@@ -51,6 +51,6 @@ export function createClient({ baseUrl, deviceId, fetch: send = (request) => fet
 
 function assertOrigin(baseUrl: string): void {
   const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined
-  const isOrigin = url && /^https?:$/.test(url.protocol) && [url.origin, `${url.origin}/`].includes(url.href)
+  const isOrigin = url && /^https?:$/.test(url.protocol) && url.href === `${url.origin}/`
   if (!isOrigin) throw new RangeError(`baseUrl must be like https://sync.example.org, not ${JSON.stringify(baseUrl)}`)
 }

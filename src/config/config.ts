@@ -52,6 +52,7 @@ export function readConfig(env: Env) {
     trustProxy: trustProxy(env),
     serveDemo: oneOf(env, 'SERVE_DEMO', ['true', 'false'], `${environment === 'development'}`) === 'true',
     maxUserBytes: integer(env, 'MAX_USER_BYTES', quotas.storedBytes, 1, Number.MAX_SAFE_INTEGER),
+    keepVersionsDays: integer(env, 'KEEP_VERSIONS_DAYS', quotas.versionDays, 0, 3650),
     maxUserRecords: integer(env, 'MAX_USER_RECORDS', quotas.storedRecords, 1, Number.MAX_SAFE_INTEGER),
     maxUserExportBytes: integer(env, 'MAX_USER_EXPORT_BYTES', quotas.exportBytes, 1, Number.MAX_SAFE_INTEGER),
     rateLimitPerMinute: integer(env, 'RATE_LIMIT_PER_MINUTE', quotas.requestsPerMinute, 1, 1_000_000_000),

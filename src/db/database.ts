@@ -39,6 +39,8 @@ export interface Database {
   settleEntities(trx: Trx, userId: string, keys: EntityKey[]): Promise<void>
   /** Removes the ciphertexts of versions that are replaced, by the sequence numbers of the changes that brought them. */
   removeCiphertexts(trx: Trx, userId: string, stamps: number[]): Promise<void>
+  /** What was erased is in no log of SQLite any more. Does nothing while somebody else reads, or on Postgres. */
+  emptyLog(): Promise<void>
   /** Whether a query failed because the database is unreachable, not because of the query itself. */
   isUnavailable(error: unknown): boolean
   /** Connections in use and free, and what waits for one; on SQLite, the writes that wait for the current commit. */

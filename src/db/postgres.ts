@@ -67,6 +67,7 @@ export function openPostgres(
     probe: () => beat(probing, now),
     now,
     ...postgresBatches,
+    emptyLog: async () => {},
     isUnavailable,
     load: () => ({
       busy: pool.totalCount - pool.idleCount,

@@ -1,3 +1,4 @@
+import { isOpen } from './conflicts.ts'
 import type { Db } from './database.ts'
 import { currentEpoch } from './epoch.ts'
 import { type Placeholders, query } from './query.ts'
@@ -13,8 +14,9 @@ export interface Progress extends End {
   /** As in `devices`; null if the device is not known. */
   cursor: number | null
   last_sync: number | null
-  /** The first winner over one of the device's rejected changes. */
+  /** The first winner over a version of the device in an open conflict: in `versions`, and in `rejections`. */
   first_winner: number | null
+  first_rejecting: number | null
 }
 
 export function readEnd(db: Db, userId: string): Promise<End> {
@@ -44,6 +46,12 @@ const progress = query((db, { userId, deviceId }: Placeholders<{ userId: string;
         .select(({ fn }) => fn.min('winner_stamp').as('first'))
         .where('rejections.user_id', '=', userId)
         .where('rejections.device_id', '=', deviceId)
+        .as('first_rejecting'),
+      selectFrom('versions')
+        .select(({ fn }) => fn.min('ended').as('first'))
+        .where('versions.user_id', '=', userId)
+        .where('versions.device_id', '=', deviceId)
+        .where(isOpen)
         .as('first_winner'),
     ])
     .where('users.id', '=', userId),

@@ -142,11 +142,16 @@ function runAtOnce<Row>(statement: Statement, method: 'all' | 'get' | 'run', par
   return { rows: row === undefined ? [] : [row] }
 }
 
-/** Whether a column has one of the texts of a list, of any length. SQLite gets lists as JSON. */
-export function isOneOf(db: Db, column: string, list: RawBuilder<string[]>): RawBuilder<boolean> {
+/** Whether a column has one of the values of a list, of any length. SQLite gets lists as JSON. */
+export function isOneOf(
+  db: Db,
+  column: string,
+  list: RawBuilder<string[]> | RawBuilder<number[]>,
+  type: 'text' | 'bigint' = 'text',
+): RawBuilder<boolean> {
   return db.getExecutor().adapter instanceof SqliteAdapter
     ? sql`${sql.ref(column)} in (select value from json_each(${list}))`
-    : sql`${sql.ref(column)} = any(${list}::text[])`
+    : sql`${sql.ref(column)} = any(${list}::${sql.raw(type)}[])`
 }
 
 /** Under which a connection to Postgres keeps the query prepared. Undefined for those that are built for a request. */

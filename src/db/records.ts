@@ -2,7 +2,16 @@ import { type RawBuilder, sql } from 'kysely'
 import type { PageLimits } from './changes.ts'
 import type { Database, Db, Trx } from './database.ts'
 import { type Placeholders, query } from './query.ts'
-import { type Ciphertext, ciphertextOf, ciphertexts, type Row, records } from './rows.ts'
+import {
+  type Ciphertext,
+  ciphertextOf,
+  ciphertexts,
+  type EntityKey,
+  type Row,
+  records,
+  type StoredVersion,
+  versionColumns,
+} from './rows.ts'
 
 /** A bookmark, as REST and exports have it. */
 export type BookmarkRow = Pick<Row, (typeof bookmarkColumns)[number] | 'encrypted_data'>
@@ -21,6 +30,20 @@ export async function findBookmark(db: Db, userId: string, id: string): Promise<
 
 const bookmark = query((db, { userId, id }: Placeholders<{ userId: string; id: string }>) =>
   liveBookmarks(db, userId).select(bookmarkColumns).select(ciphertextOf(userId)).where('entity_id', '=', id),
+)
+
+/** Whether there is or was such a bookmark. */
+export async function isKnown(db: Db, userId: string, id: string): Promise<boolean> {
+  return (await known.first(db, { userId, id })) !== undefined
+}
+
+const known = query((db, { userId, id }: Placeholders<{ userId: string; id: string }>) =>
+  db
+    .selectFrom('records')
+    .select('entity_id')
+    .where('user_id', '=', userId)
+    .where('entity_type', '=', sql.lit('bookmark'))
+    .where('entity_id', '=', id),
 )
 
 /** Where in the newest-first list a page begins: after that many bookmarks, or after the last one of the page before. */
@@ -92,6 +115,32 @@ const nextById = query((db, { userId, after, limit }: Placeholders<{ userId: str
     .where('entity_id', '>', after)
     .orderBy('entity_id')
     .limit(limit),
+)
+
+/** Entities of every type after the one with this key, deleted ones too, by key and without ciphertext. */
+export async function listStored(trx: Trx, userId: string, after: EntityKey, limit: number): Promise<StoredVersion[]> {
+  return nextStored.all(trx, { userId, ...after, limit })
+}
+
+const nextStored = query(
+  (db, { userId, entity_type, entity_id, limit }: Placeholders<EntityKey & { userId: string; limit: number }>) =>
+    db
+      .selectFrom('records')
+      .select(versionColumns)
+      .where('user_id', '=', userId)
+      .where(sql<boolean>`(entity_type, entity_id) > (${entity_type}, ${entity_id})`)
+      .orderBy('entity_type')
+      .orderBy('entity_id')
+      .limit(limit)
+      .$castTo<StoredVersion>(),
+)
+
+export async function findCiphertext(trx: Trx, userId: string, stamp: number): Promise<string | undefined> {
+  return (await data.first(trx, { userId, stamp }))?.encrypted_data
+}
+
+const data = query((db, { userId, stamp }: Placeholders<{ userId: string; stamp: number }>) =>
+  db.selectFrom('ciphertexts').select('encrypted_data').where('user_id', '=', userId).where('stamp', '=', stamp),
 )
 
 /** The type is a literal in the statement, as it is in the condition of the index on live bookmarks. */

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Database, Db, Trx } from './database.ts'
 
 const usersAtOnce = 1000
-const counters = ['live_bookmarks', 'stored_bytes', 'stored_records'] as const
+const counters = ['live_bookmarks', 'stored_bytes', 'version_bytes', 'stored_records'] as const
 
 type Counters = Record<(typeof counters)[number], number>
 
@@ -29,7 +29,7 @@ async function* idsOfUsers(db: Db): AsyncGenerator<string> {
   }
 }
 
-async function recountUser(trx: Trx, userId: string): Promise<Mended | undefined> {
+export async function recountUser(trx: Trx, userId: string): Promise<Mended | undefined> {
   // Holds the row first, so that what is counted next is all that there is. A user may be gone by now.
   const held = trx.updateTable('users').set({ last_stamp: sql`last_stamp` }).where('id', '=', userId)
   const was = await held.returning(counters).executeTakeFirst()
@@ -41,11 +41,28 @@ async function recountUser(trx: Trx, userId: string): Promise<Mended | undefined
 }
 
 async function count(trx: Trx, userId: string): Promise<Counters> {
-  const { rows } = await sql<Counters>`
+  const { rows } = await sql<Omit<Counters, 'version_bytes'>>`
     select count(*) filter (where deleted_at is null and entity_type = 'bookmark') as live_bookmarks,
       cast(coalesce(sum(bytes), 0) as bigint) as stored_bytes, count(*) as stored_records
     from records where user_id = ${userId}`.execute(trx)
   const [{ live_bookmarks, stored_bytes, stored_records } = { live_bookmarks: 0, stored_bytes: 0, stored_records: 0 }] =
     rows
-  return { live_bookmarks, stored_bytes, stored_records }
+  const { version_bytes, of_no_record } = await countVersions(trx, userId)
+  return { live_bookmarks, stored_bytes: stored_bytes + of_no_record, version_bytes, stored_records }
+}
+
+/** Versions may share their ciphertext with each other and with the record: with a live one it does not count as theirs. */
+async function countVersions(trx: Trx, userId: string): Promise<{ version_bytes: number; of_no_record: number }> {
+  const { rows } = await sql<{ version_bytes: number; of_no_record: number }>`
+    select cast(coalesce(sum(bytes) filter (where coalesce(live, 0) = 0), 0) as bigint) as version_bytes,
+      cast(coalesce(sum(bytes) filter (where live is null), 0) as bigint) as of_no_record
+    from (
+      select max(bytes) as bytes, max((
+        select case when records.deleted_at is null then 1 else 0 end from records
+        where records.user_id = ${userId} and records.entity_type = versions.entity_type
+          and records.entity_id = versions.entity_id and records.data_stamp = versions.data_stamp
+      )) as live
+      from versions where versions.user_id = ${userId} and data_stamp is not null group by data_stamp
+    ) as data`.execute(trx)
+  return rows[0] ?? { version_bytes: 0, of_no_record: 0 }
 }

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { CiphertextsTable, RecordsTable, Schema } from './schema.ts'
+import type { CiphertextsTable, RecordsTable, Schema, VersionsTable } from './schema.ts'
 import { table } from './upsert.ts'
 
 /** A record with its ciphertext. */
@@ -8,6 +8,7 @@ export interface Row extends RecordsTable {
 }
 
 export type Ciphertext = CiphertextsTable
+export type KeptVersion = VersionsTable
 export type EntityKey = Pick<Row, 'entity_type' | 'entity_id'>
 export type Rejection = Schema['rejections']
 
@@ -32,6 +33,28 @@ export const records = table<RecordsTable>('records', ['user_id', 'entity_type',
   conflict_resolved: 'integer',
   resolution_strategy: 'text',
   overwritten: 'text',
+  bytes: 'bigint',
+  data_stamp: 'bigint',
+  first_stamp: 'bigint',
+  versions: 'integer',
+})
+
+export const versions = table<KeptVersion>('versions', ['user_id', 'seq'], {
+  user_id: 'text',
+  seq: 'bigint',
+  entity_type: 'text',
+  entity_id: 'text',
+  version_id: 'text',
+  operation: 'text',
+  timestamp: 'bigint',
+  device_id: 'text',
+  data_hash: 'text',
+  began: 'bigint',
+  ended: 'bigint',
+  reason: 'text',
+  replaced_by: 'text',
+  settled_at: 'bigint',
+  was_deleted: 'integer',
   bytes: 'bigint',
   data_stamp: 'bigint',
 })
@@ -70,6 +93,8 @@ export const versionColumns = [
   'overwritten',
   'bytes',
   'data_stamp',
+  'first_stamp',
+  'versions',
 ] as const satisfies (keyof RecordsTable)[]
 
 /** In a query for a user's records: the ciphertext of each that is returned and not deleted. */

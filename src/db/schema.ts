@@ -10,6 +10,7 @@ export interface Schema {
   used_nonces: UsedNoncesTable
   records: RecordsTable
   ciphertexts: CiphertextsTable
+  versions: VersionsTable
   devices: DevicesTable
   rejections: RejectionsTable
   exports: ExportsTable
@@ -31,8 +32,12 @@ interface UsersTable {
   /** The newest sequence number given to a change of this user. */
   last_stamp: Generated<number>
   live_bookmarks: Generated<number>
-  /** Ciphertext in all of the user's records, including deleted ones, which keep it. */
+  /** All of the user's ciphertext: that of records, deleted ones too, and of kept versions. */
   stored_bytes: Generated<number>
+  /** How much of it only kept versions hold, and no live record: what can be erased to make room. */
+  version_bytes: Generated<number>
+  /** When the deleted records were last looked through for such as have ciphertext, but no version that has it. */
+  trash_checked_at: Generated<number>
   /** Rows in `records`, including tombstones. */
   stored_records: Generated<number>
   created_at: number
@@ -96,15 +101,48 @@ export interface RecordsTable {
   overwritten: string | null
   /** The length of its ciphertext. A deleted record keeps it. */
   bytes: number
-  /** The sequence number of the change that brought the ciphertext; null if none has. */
+  /** The sequence number of the change that brought the ciphertext; null if none has, or if it was erased. */
   data_stamp: number | null
+  /** The sequence number of the entity's first change; null if that was before these were kept. */
+  first_stamp: number | null
+  /** No less than the kept versions of the record, so that few are looked at for being too many. */
+  versions: number
 }
 
-/** A row is never changed: another version has another sequence number. */
+/** A row is never changed: another version has another sequence number. A restored one shares it. */
 export interface CiphertextsTable {
   user_id: string
   stamp: number
   encrypted_data: string
+}
+
+/** The versions of each entity that were replaced, or that lost when they arrived. */
+export interface VersionsTable {
+  user_id: string
+  /** Of the change that replaced it, or its own if it lost: greater for what became a version later. Looks like a time. */
+  seq: number
+  entity_type: Schemas['EntityType']
+  entity_id: string
+  /** The event id of the change that made it. */
+  version_id: string
+  operation: Schemas['Operation']
+  timestamp: number
+  device_id: string
+  data_hash: string | null
+  /** The sequence number with which it became current; null if it never did. */
+  began: number | null
+  /** The sequence number of the change that replaced or beat it. */
+  ended: number
+  reason: Schemas['VersionReason']
+  /** The event id of that change. */
+  replaced_by: string
+  settled_at: number | null
+  /** 1 if it had ciphertext, and what replaced it is a delete. */
+  was_deleted: number
+  /** The length of its ciphertext. */
+  bytes: number
+  /** As in `records`; null for a delete. */
+  data_stamp: number | null
 }
 
 interface DevicesTable {
@@ -115,7 +153,7 @@ interface DevicesTable {
   last_sync: number
 }
 
-/** The last rejected change of each entity whose conflict is not settled yet. */
+/** The last rejected change of each entity whose conflict is not settled yet, if the service keeps no versions. */
 interface RejectionsTable {
   user_id: string
   entity_type: Schemas['EntityType']

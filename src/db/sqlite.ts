@@ -13,6 +13,7 @@ import { type Connection, ServiceDialect, timed } from './sqlite-dialect.ts'
 import { maxLogBytes, openWriteAheadLog } from './write-ahead-log.ts'
 
 const maxStatements = 200
+const busyMs = 5000
 
 export async function openSqlite(path: string): Promise<Database> {
   const lock = lockDatabase(path)
@@ -35,6 +36,10 @@ export async function openSqlite(path: string): Promise<Database> {
     exclusively: (_, work) => work(),
     now,
     ...sqliteBatches,
+    emptyLog: async () => {
+      await log.move()
+      await emptyLog(db)
+    },
     isUnavailable: (error) =>
       error instanceof Sqlite.SqliteError &&
       /^SQLITE_(BUSY|LOCKED|FULL|IOERR|CANTOPEN|READONLY|CORRUPT|NOTADB)/.test(error.code),
@@ -67,7 +72,7 @@ export function lockDatabase(path: string): Sqlite.Database {
 
 function openFile(path: string, lock: Sqlite.Database): Sqlite.Database {
   try {
-    return configure(new Sqlite(path, { timeout: 5000 }), path)
+    return configure(new Sqlite(path, { timeout: busyMs }), path)
   } catch (error) {
     lock.close()
     if (error instanceof ConfigError) throw error
@@ -80,6 +85,8 @@ function configure(sqlite: Sqlite.Database, path: string): Sqlite.Database {
   sqlite.pragma('journal_mode = WAL')
   sqlite.pragma('synchronous = FULL')
   sqlite.pragma('foreign_keys = ON')
+  // What is erased is overwritten.
+  sqlite.pragma('secure_delete = ON')
   // A large transaction goes to the log bit by bit, instead of all at its commit. What is often read fits, and the rest
   // is in the system's cache.
   sqlite.pragma('cache_size = -8192')
@@ -95,9 +102,21 @@ function configure(sqlite: Sqlite.Database, path: string): Sqlite.Database {
   return sqlite
 }
 
+/** Another process may be reading for a long time, for a backup: it is not waited for. Little is left to move. */
+async function emptyLog(db: Kysely<Schema>): Promise<void> {
+  await db.connection().execute(async (connection) => {
+    await sql`pragma busy_timeout = 0`.execute(connection)
+    try {
+      await sql`pragma wal_checkpoint(truncate)`.execute(connection)
+    } finally {
+      await sql`pragma busy_timeout = ${sql.lit(busyMs)}`.execute(connection)
+    }
+  })
+}
+
 /** Its small cache is enough for what is read once, and for what is asked while the other connection writes. */
 function openReader(path: string): Sqlite.Database {
-  const sqlite = new Sqlite(path, { readonly: true, timeout: 5000 })
+  const sqlite = new Sqlite(path, { readonly: true, timeout: busyMs })
   sqlite.pragma('cache_size = -2048')
   return sqlite
 }

@@ -10,13 +10,14 @@ export interface LockedUser {
   last_stamp: number
   live_bookmarks: number
   stored_bytes: number
+  version_bytes: number
   stored_records: number
   /** The epoch of the sequence numbers, read together with them. */
   epoch: string
 }
 
-const counters = ['id', 'last_stamp', 'live_bookmarks', 'stored_bytes', 'stored_records'] as const
-type NewUser = Omit<Schema['users'], Exclude<(typeof counters)[number], 'id'>>
+const counters = ['id', 'last_stamp', 'live_bookmarks', 'stored_bytes', 'version_bytes', 'stored_records'] as const
+type NewUser = Omit<Schema['users'], Exclude<(typeof counters)[number], 'id'> | 'trash_checked_at'>
 type Profile = Pick<NewUser, 'email' | 'name' | 'avatar_url' | 'email_verified'>
 
 /** Creates the user at the first sign-in; later ones update the profile and keep the rest. Returns the user's id. */
@@ -74,14 +75,17 @@ export async function lockUser(trx: Trx, id: string): Promise<LockedUser> {
 
 const countersToUpdate = query((db, { id }: Placeholders<{ id: string }>) => selectCounters(db, id).forNoKeyUpdate())
 
-export async function saveCounters(trx: Trx, user: Omit<LockedUser, 'epoch'>): Promise<void> {
+export type Counters = Omit<LockedUser, 'epoch'>
+
+export async function saveCounters(trx: Trx, user: Counters): Promise<void> {
   await savedCounters.run(trx, user)
 }
 
-const savedCounters = query(
-  (db, { id, last_stamp, live_bookmarks, stored_bytes, stored_records }: Placeholders<Omit<LockedUser, 'epoch'>>) =>
-    db.updateTable('users').set({ last_stamp, live_bookmarks, stored_bytes, stored_records }).where('id', '=', id),
-)
+const savedCounters = query((db, values: Placeholders<Counters>) => {
+  const { id, last_stamp, live_bookmarks, stored_bytes, version_bytes, stored_records } = values
+  const set = { last_stamp, live_bookmarks, stored_bytes, version_bytes, stored_records }
+  return db.updateTable('users').set(set).where('id', '=', id)
+})
 
 export async function findCounters(db: Db, id: string): Promise<LockedUser> {
   return countersOf.one(db, { id })

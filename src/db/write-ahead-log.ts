@@ -16,6 +16,8 @@ const program = new URL(isBundle ? './checkpoint-thread.mjs' : './checkpoint-thr
 export interface WriteAheadLog {
   /** To be awaited before each transaction: begins a checkpoint if one is due, and waits for it if the log is too long. */
   checkpoint(): Promise<void>
+  /** Moves what is committed now. */
+  move(): Promise<void>
   /** What a large transaction has already written goes to disk, so that its commit, which holds the loop, has less to do. */
   flush(): Promise<void>
   close(): Promise<void>
@@ -52,6 +54,11 @@ export function openWriteAheadLog(sqlite: Sqlite.Database, path: string): WriteA
       // The one that is running does not move what was committed after it had begun.
       await running
       running = run()
+      await running
+    },
+    async move() {
+      await running
+      running ??= run()
       await running
     },
     async flush() {

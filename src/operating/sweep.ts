@@ -1,14 +1,15 @@
 import type { Database } from '../db/database.ts'
 import { rowSweeps } from '../db/sweep.ts'
+import { type VersionSweepParts, versionSweeps } from '../db/sweep-versions.ts'
 import { type ExportSweepParts, exportSweeps } from '../exports/sweep.ts'
 import { describeDrift, isTooFar, readDriftMs } from './clock-drift.ts'
 import type { Metrics } from './metrics.ts'
 
 const hourMs = 3_600_000
-const sweeps = { ...rowSweeps, ...exportSweeps }
+const sweeps = { ...rowSweeps, ...versionSweeps, ...exportSweeps }
 
-export interface SweepParts extends ExportSweepParts {
-  database: ExportSweepParts['database'] & Pick<Database, 'exclusively' | 'now'>
+export interface SweepParts extends ExportSweepParts, VersionSweepParts {
+  database: ExportSweepParts['database'] & VersionSweepParts['database'] & Pick<Database, 'exclusively' | 'now'>
   metrics: Pick<Metrics, 'countSweep' | 'countFailedSweep'>
 }
 

@@ -68,7 +68,7 @@ async function* listInParts(
   }
 }
 
-function toBookmark({
+export function toBookmark({
   entity_id: id,
   encrypted_data,
   data_hash,

@@ -1,10 +1,10 @@
 import { demandLogin } from '../auth/signed-in.ts'
 import type { Schemas } from '../contract/schemas.ts'
 import { listChangePage, partLimits } from '../db/changes.ts'
+import { settleConflictsOf } from '../db/conflicts.ts'
 import type { Database, Db } from '../db/database.ts'
 import { saveCursor } from '../db/devices.ts'
 import { type End, type Progress, readEnd, readProgress } from '../db/progress.ts'
-import { settleDevice } from '../db/rejections.ts'
 import { bytesOf } from '../db/rows.ts'
 import { lockUser } from '../db/users.ts'
 import { continueFrom } from '../protocol/cursor.ts'
@@ -92,14 +92,14 @@ async function keepCursor(
   const now = clock()
   const isKnown = before.last_sync !== null
   const isFresh = before.cursor === cursor && Math.abs(now - (before.last_sync ?? 0)) < cursorAgeMs
-  // A device that has pulled the winner over its change knows that it lost.
-  const settles = before.first_winner !== null && before.first_winner <= cursor
+  // A device that has pulled the winner over its change knows that it lost, and holds what it lost.
+  const settles = [before.first_winner, before.first_rejecting].some((winner) => winner !== null && winner <= cursor)
   if (isFresh && !settles) return
   await database.write(async (trx) => {
     // A push writes the same rows under the user's lock; without it, the two could lock in opposite orders.
     if (!isKnown || settles) await lockUser(trx, userId)
     await demandLogin(trx, { userId, loginId })
-    if (settles) await settleDevice(trx, userId, deviceId, cursor)
+    if (settles) await settleConflictsOf(trx, { userId, deviceId, cursor, now })
     await saveCursor(trx, { user_id: userId, device_id: deviceId, cursor, last_sync: now })
   }, userId)
 }

@@ -1,20 +1,40 @@
 import { ServiceError } from '../contract/errors.ts'
 import type { LockedUser } from '../db/users.ts'
-import { newBytes, type Replacement } from './replacement.ts'
+import { isLive, newBytes, type Replacement } from './replacement.ts'
 
 export interface QuotaLimits {
   maxUserBytes: number
   maxUserRecords: number
 }
 
+/** How much a write changes the counters of the same names. */
+export type AddedBytes = Pick<LockedUser, 'stored_bytes' | 'version_bytes'>
+
+/** `removed` is the stored ciphertext that goes; what is replaced is part of it if no versions are kept. */
+export function addedBytes(replacements: Replacement[], removed: number, isKept: boolean): AddedBytes {
+  const added = replacements.reduce((sum, { winner }) => sum + newBytes(winner), 0)
+  const replaced = replacements.reduce((sum, { stored }) => sum + (isKept && isLive(stored) ? stored.bytes : 0), 0)
+  const restored = replacements.reduce(
+    (sum, { winner: { restored } }) => sum + (restored?.isKept ? restored.bytes : 0),
+    0,
+  )
+  return { stored_bytes: added - removed, version_bytes: replaced - restored }
+}
+
 /**
- * The replacements to store; throws QuotaExceeded if they would exceed a limit. What increases neither total always
- * passes, so that a user over a lowered limit can get below it. Deletes pass, too: at the limit of records, deleting an
- * unknown entity just leaves no tombstone.
+ * The replacements to store; throws QuotaExceeded if they would exceed a limit even without any kept version. What
+ * increases neither total always passes, so that a user over a lowered limit can get below it. Deletes pass, too: at the
+ * limit of records, deleting an unknown entity just leaves no tombstone.
  */
-export function withinQuota(limits: QuotaLimits, user: LockedUser, replacements: Replacement[]): Replacement[] {
-  const { bytes } = addedUsage(replacements)
-  if (bytes > 0 && user.stored_bytes + bytes > limits.maxUserBytes) throw new ServiceError('QuotaExceeded')
+export function withinQuota(
+  limits: QuotaLimits,
+  user: LockedUser,
+  replacements: Replacement[],
+  { stored_bytes, version_bytes }: AddedBytes,
+): Replacement[] {
+  const grown = stored_bytes - version_bytes
+  const bytes = user.stored_bytes - user.version_bytes + grown
+  if (stored_bytes > 0 && grown > 0 && bytes > limits.maxUserBytes) throw new ServiceError('QuotaExceeded')
   const added = replacements.filter(isNew)
   const tombstones = added.filter(({ winner }) => winner.operation === 'delete')
   const created = added.length - tombstones.length
@@ -24,20 +44,6 @@ export function withinQuota(limits: QuotaLimits, user: LockedUser, replacements:
   return replacements.filter((replacement) => !omitted.has(replacement))
 }
 
-/** How much the replacements add to the user's totals. */
-export function addedUsage(replacements: Replacement[]): { bytes: number; records: number } {
-  return {
-    bytes: replacements.reduce((sum, replacement) => sum + addedBytes(replacement), 0),
-    records: replacements.filter(isNew).length,
-  }
-}
-
-/** A delete keeps the ciphertext. */
-function addedBytes({ winner, stored }: Replacement): number {
-  if (winner.operation === 'delete') return 0
-  return newBytes(winner) - (stored?.bytes ?? 0)
-}
-
-function isNew({ stored }: Replacement): boolean {
+export function isNew({ stored }: Replacement): boolean {
   return stored === undefined
 }

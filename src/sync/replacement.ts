@@ -9,6 +9,15 @@ export interface Winner
   resolution?: 'device_id' | 'last_write_wins' | undefined
   /** Whether it replaces another device's version that its own device had not seen. */
   unseen?: boolean
+  /** The stored ciphertext that it shares with the version that it restores. It has no other then. */
+  restored?: RestoredData
+}
+
+export interface RestoredData {
+  data_stamp: number
+  bytes: number
+  /** Whether a kept version has it, and not just a deleted record. */
+  isKept: boolean
 }
 
 export interface Replacement {
@@ -18,7 +27,8 @@ export interface Replacement {
   stored: StoredVersion | undefined
 }
 
-export function toRow(userId: string, stamp: number, replacement: Replacement): Row {
+/** What of a record remains when it is replaced: how many versions are kept of it at most, 0 if none are. */
+export function toRow(userId: string, stamp: number, replacement: Replacement, maxVersions: number): Row {
   const { entity, winner, stored } = replacement
   const { operation, event_id, timestamp, device_id, createdAt, resolution } = winner
   const isDelete = operation === 'delete'
@@ -39,24 +49,30 @@ export function toRow(userId: string, stamp: number, replacement: Replacement): 
     conflict_resolved: resolution ? 1 : 0,
     resolution_strategy: resolution ?? null,
     overwritten: overwrittenBy(stored, winner.unseen ?? false),
-    ...(isDelete ? keptData(stored) : { bytes: newBytes(winner), data_stamp: stamp }),
+    first_stamp: stored ? stored.first_stamp : stamp,
+    versions: stored ? Math.min(stored.versions + 1, maxVersions) : 0,
+    ...dataOf(stamp, replacement, maxVersions > 0),
   }
 }
 
-/** A delete has no data of its own, and keeps what is stored. */
-function keptData(stored: StoredVersion | undefined): Pick<Row, 'bytes' | 'data_stamp'> {
-  return { bytes: stored?.bytes ?? 0, data_stamp: stored?.data_stamp ?? null }
+/** A delete has no data of its own, and keeps what is stored as long as a version of it would be kept. */
+function dataOf(stamp: number, { winner, stored }: Replacement, isKept: boolean): Pick<Row, 'bytes' | 'data_stamp'> {
+  if (winner.restored) return { bytes: winner.restored.bytes, data_stamp: winner.restored.data_stamp }
+  if (winner.operation !== 'delete') return { bytes: newBytes(winner), data_stamp: stamp }
+  return isKept && stored ? { bytes: stored.bytes, data_stamp: stored.data_stamp } : { bytes: 0, data_stamp: null }
 }
 
 /** Ciphertext is all ASCII, so characters are bytes. */
-export function newBytes({ encrypted_data }: Winner): number {
-  return encrypted_data?.length ?? 0
+export function newBytes({ operation, encrypted_data }: Winner): number {
+  return operation === 'delete' ? 0 : (encrypted_data?.length ?? 0)
+}
+
+export function isLive(stored: StoredVersion | undefined): stored is StoredVersion & { deleted_at: null } {
+  return stored !== undefined && stored.deleted_at === null
 }
 
 /** How much it changes the number of live bookmarks. */
 export function liveDelta({ entity, winner, stored }: Replacement): number {
   if (entity.entity_type !== 'bookmark') return 0
-  const before = stored !== undefined && stored.deleted_at === null
-  const after = winner.operation !== 'delete'
-  return Number(after) - Number(before)
+  return Number(winner.operation !== 'delete') - Number(isLive(stored))
 }

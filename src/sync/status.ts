@@ -1,8 +1,8 @@
 import type { Schemas } from '../contract/schemas.ts'
+import { countConflicts } from '../db/conflicts.ts'
 import type { Database } from '../db/database.ts'
 import { findDevice, summarizeDevices } from '../db/devices.ts'
 import { countChanges } from '../db/records.ts'
-import { countRejections } from '../db/rejections.ts'
 import { findCounters } from '../db/users.ts'
 
 /** `pending_changes` and `conflict_count` are counted up to this, which means this many or more. */
@@ -22,7 +22,7 @@ export async function readStatus(
     user_id: userId,
     last_sync: device?.last_sync ?? 0,
     pending_changes: cursor < last_stamp ? await countChanges(db, userId, cursor, deviceId ?? '', maxCount) : 0,
-    conflict_count: await countRejections(db, userId, maxCount),
+    conflict_count: await countConflicts(db, userId, maxCount),
     total_bookmarks: live_bookmarks,
     epoch,
   }

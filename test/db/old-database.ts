@@ -38,7 +38,8 @@ export async function addOldUser(trx: Trx, id: string): Promise<void> {
 }
 
 /** What a row of `records` was while it held its own ciphertext. */
-export type OldRecord = Omit<Row, 'bytes' | 'data_stamp' | 'overwritten'> & Partial<Pick<Row, 'overwritten'>>
+export type OldRecord = Omit<Row, 'bytes' | 'data_stamp' | 'overwritten' | 'first_stamp' | 'versions'> &
+  Partial<Pick<Row, 'overwritten'>>
 
 export async function addOldRecord(trx: Trx, record: OldRecord): Promise<void> {
   const columns = Object.keys(record).map((column) => sql.ref(column))

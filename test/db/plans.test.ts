@@ -6,7 +6,7 @@ import { buildApp, type TestUser } from '../support/app.ts'
 import { change } from '../support/changes.ts'
 import { until } from '../support/until.ts'
 
-const large = /\b(records|ciphertexts|rejections)\b/
+const large = /\b(records|ciphertexts|rejections|versions)\b/
 const device = { headers: { 'x-device-id': 'device-b' } }
 const push = (user: TestUser, ...changes: object[]) =>
   user.call('POST', '/api/v1/sync/push', { body: { changes }, ...device })
@@ -63,13 +63,13 @@ t.test('Push, pull and status reach the rows that they need by an index, and no 
       await edit(1000, 'device-b')
       await edit(3000, 'device-a', 'delete')
     }),
-    [`index of rejections ${entity}`, `records ${entity}`],
+    [`index of records ${entity}`, `index of versions ${entity}`, `records ${entity}`, `versions ${entity}`],
     'pushes of new records, losers and deletes: no ciphertext',
   )
   t.same(
     await during(() => edit(4000, 'device-a')),
-    ['ciphertexts (user_id=? AND stamp=?)'],
-    'a push that replaces a version removes its ciphertext',
+    [],
+    'a push that replaces a version leaves its ciphertext where it is',
   )
   await edit(1000, 'device-b')
   t.same(
@@ -78,8 +78,11 @@ t.test('Push, pull and status reach the rows that they need by an index, and no 
       'ciphertexts (user_id=? AND stamp=?)',
       'index of rejections (user_id=? AND device_id=?)',
       `index of rejections ${entity}`,
+      'index of versions (user_id=? AND seq=?)',
       'records (user_id=? AND stamp>? AND stamp<?)',
       'rejections (user_id=? AND device_id=? AND winner_stamp<?)',
+      'versions (user_id=? AND device_id=? AND ended<?)',
+      'versions (user_id=? AND device_id=?)',
     ],
     'a pull: the ciphertext of what it returns',
   )
@@ -91,6 +94,7 @@ t.test('Push, pull and status reach the rows that they need by an index, and no 
       'index of records (user_id=? AND device_id>?)',
       'index of records (user_id=?)',
       'index of rejections (user_id=?)',
+      'versions (user_id=?)',
     ],
     "status: the first of each device, then other devices' changes",
   )

@@ -38,10 +38,10 @@ const operations: [name: string, send: () => Promise<unknown>, sqlite: number, p
   ['list', () => ada.call('GET', '/api/v1/bookmarks'), 3, 3],
   ['status', () => ada.call('GET', '/api/v1/sync/status', device), 4, 4],
   ['create', () => ada.call('POST', '/api/v1/bookmarks', { body: content }), 12, 9],
-  ['update', () => ada.call('PUT', '/api/v1/bookmarks/kept', { body: content }), 14, 11],
+  ['update', () => ada.call('PUT', '/api/v1/bookmarks/kept', { body: content }), 13, 10],
   ['push of 1', () => push(change({ entity_id: id() })), 13, 10],
   ['push of 100', () => push(...several(() => change({ entity_id: id() }))), 310, 10],
-  ['push of 100 updates', () => push(...kept.map((key) => change({ ...key, timestamp: Date.now() }))), 411, 12],
+  ['push of 100 updates', () => push(...kept.map((key) => change({ ...key, timestamp: Date.now() }))), 410, 11],
   [
     'import of 100',
     () => ada.call('POST', '/api/v1/sync/import', { body: { bookmarks: several(() => ({ id: id(), ...content })) } }),

@@ -20,7 +20,7 @@ import { until } from '../support/until.ts'
 const dayMs = 86_400_000
 
 t.test('The hourly sweep: expired tokens, ended logins, old devices and rejections are removed', async (t) => {
-  const { user, context, setClock } = await buildApp(t)
+  const { user, context, setClock } = await buildApp(t, { KEEP_VERSIONS_DAYS: '0' })
   const { database } = context
   const start = Date.now()
   const count = async (table: 'tokens' | 'logins' | 'used_nonces' | 'devices' | 'rejections' | 'users' | 'records') => {
@@ -150,7 +150,7 @@ t.test('What is removed is found by an index', async (t) => {
 })
 
 t.test('A sweep that fails leaves the others to do their work, and the log names it', async (t) => {
-  const first = await buildApp(t)
+  const first = await buildApp(t, { KEEP_VERSIONS_DAYS: '0' })
   const ada = await first.user('ada')
   const start = Date.now()
   await ada.call('POST', '/api/v1/sync/push', { body: { changes: [change({ entity_id: 'x', timestamp: start })] } })

@@ -166,11 +166,11 @@ t.test(
   { skip: !isPostgres },
   async (t: Test) => {
     const { url, connect } = await makeReleased(t, release)
+    const database = await openDatabase(url, silent)
+    t.teardown(() => database.close())
     const reader = await connect()
     await reader.run('begin')
     await reader.run('select count(*) from records')
-    const database = await openDatabase(url, silent)
-    t.teardown(() => database.close())
     const expansions = {
       '9999-later': {
         up: (trx: Parameters<typeof expand>[0]) =>

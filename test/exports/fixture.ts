@@ -118,6 +118,8 @@ export function bookmark(userId: string, index: number, encrypted_data = `cipher
     overwritten: null,
     bytes: encrypted_data.length,
     data_stamp: index + 1,
+    first_stamp: index + 1,
+    versions: 0,
   }
 }
 

@@ -90,7 +90,7 @@ t.test('Unknown fields are ignored, however deep they are nested', async (t) => 
   for (const operation of withBody) {
     const deep = deepOf(operation)
     const unknown = `${'{"a":'.repeat(deep)}1${'}'.repeat(deep)}`
-    const members = JSON.stringify(operation.body).slice(1)
+    const members = JSON.stringify({ ...operation.body, other: 1 }).slice(1)
     const { status } = await send(operation, `{"unknown": ${unknown}, "toString": 1, "": null, ${members}`)
     t.ok(status === 200 || status === 201, `${operation.operationId}: ${status}`)
   }

@@ -32,11 +32,28 @@ const faults: Record<string, Record<string, unknown[]>> = {
   startLogin: { returnTo: [...noTexts, 'x'.repeat(2049)], prompt: choice },
   createBookmark: { id: text(128), ...content },
   updateBookmark: content,
+  restoreBookmark: { version_id: text(128) },
   pullChanges: { since: noIntegers, limit: [...noIntegers, 0, 10_001] },
   pushChanges: {
     changes: [null, 5, '[]', true, {}, { length: 1 }, [null], [[]], ['x'], [5], [{}], Array(10_001).fill({})],
   },
   importBookmarks: { bookmarks: [null, 5, '[]', {}, [null], [[]], ['x'], [{}], ...text(128).map((id) => [{ id }])] },
+  rewindBookmarks: {
+    to: noIntegers,
+    dry_run: [null, 'true', 0, 1, [], {}],
+    cursor: [
+      null,
+      5,
+      '',
+      'x',
+      'bookmark',
+      'bookmark/',
+      'folder/x',
+      'bookmark/é',
+      `bookmark/${'x'.repeat(129)}`,
+      ['bookmark/x'],
+    ],
+  },
   setExportKey: {
     key: [
       ...text(44),

@@ -41,6 +41,8 @@ const bodies: Partial<Record<OperationId, Body>> = {
   importBookmarks: { bookmarks: [{ id: 'imported', ...content }] },
   setExportKey: { key: Buffer.alloc(32, 9).toString('base64') },
   setKeyring: { keyring: 'another', revision: 2 },
+  restoreBookmark: {},
+  rewindBookmarks: { to: Number.MAX_SAFE_INTEGER, dry_run: false },
 }
 
 export interface Ids {
@@ -74,6 +76,7 @@ export async function furnish(user: TestUser, name: string): Promise<Ids> {
   const content = { encrypted_data: `ciphertext-of-${name}`, data_hash: `hash-of-${name}` }
   await user.call('POST', '/api/v1/bookmarks', { body: { id: 'b1', ...content } })
   await user.call('POST', '/api/v1/bookmarks', { body: { id: `only-${name}`, ...content } })
+  await user.call('PUT', `/api/v1/bookmarks/only-${name}`, { body: content })
   const gone = change({ entity_id: 'gone', operation: 'delete', device_id: `device-of-${name}` })
   await user.call('POST', '/api/v1/sync/push', { body: { changes: [gone] } })
   await user.call('PUT', '/api/v1/account/keyring', { body: { keyring: `keyring-of-${name}`, revision: 1 } })

@@ -21,6 +21,8 @@ const row = (entity_id: string, stamp: number): Row => ({
   overwritten: null,
   bytes: 4,
   data_stamp: stamp,
+  first_stamp: stamp,
+  versions: 0,
 })
 
 /** Pushes a change of the row's entity; returns the stamp of what must be sent now. */

@@ -1,5 +1,6 @@
 import type { Database } from '../../src/db/database.ts'
 import { rowSweeps } from '../../src/db/sweep.ts'
+import { type VersionSweepParts, versionSweeps } from '../../src/db/sweep-versions.ts'
 import { type ExportSweepParts, exportSweeps } from '../../src/exports/sweep.ts'
 
 const { signal } = new AbortController()
@@ -12,4 +13,9 @@ export async function sweepRows(database: Pick<Database, 'write'>, now: number):
 /** What it does to exports and their files. */
 export async function sweepExports(parts: ExportSweepParts): Promise<void> {
   for (const sweep of Object.values(exportSweeps)) await sweep(parts, signal)
+}
+
+/** What it does to kept versions. */
+export async function sweepVersions(parts: VersionSweepParts, now: number): Promise<void> {
+  await versionSweeps.versions({ ...parts, clock: () => now }, signal)
 }

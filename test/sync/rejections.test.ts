@@ -1,9 +1,14 @@
+/** Open conflicts of a service that keeps no versions: the last rejected change of each entity. */
 import t from 'tap'
 import type { Schemas } from '../../src/contract/schemas.ts'
-import type { TestUser } from '../support/app.ts'
+import { buildApp, type TestUser } from '../support/app.ts'
 import { change, pullAll } from '../support/changes.ts'
 import { depth } from '../support/depth.ts'
-import { sharedApp } from '../support/shared-app.ts'
+
+const { user, context } = await buildApp(t, { KEEP_VERSIONS_DAYS: '0' })
+let people = 0
+/** A new one for each test. */
+const person = () => user(`person ${++people}`)
 
 type Entity = Pick<Schemas['Change'], 'entity_type' | 'entity_id'>
 
@@ -24,12 +29,11 @@ const entities = ids.flatMap((entity_id): Entity[] =>
 )
 
 t.test('Many losers at once: each is an open conflict until a newer change of that entity', async (t) => {
-  const { user } = await sharedApp()
-  const [ada, bob] = [await user('ada'), await user('bob')]
-  for (const person of [ada, bob]) {
-    await push(person, edits(entities, 'device-a', 2000))
-    t.equal((await push(person, edits(entities, 'device-b', 1000))).conflicts.length, entities.length)
-    t.equal(await countOpen(person), entities.length)
+  const [ada, bob] = [await person(), await person()]
+  for (const one of [ada, bob]) {
+    await push(one, edits(entities, 'device-a', 2000))
+    t.equal((await push(one, edits(entities, 'device-b', 1000))).conflicts.length, entities.length)
+    t.equal(await countOpen(one), entities.length)
   }
   t.equal((await push(ada, edits(entities, 'device-b', 1500))).conflicts.length, entities.length)
   t.equal(await countOpen(ada), entities.length, 'one for each entity')
@@ -41,8 +45,7 @@ t.test('Many losers at once: each is an open conflict until a newer change of th
 })
 
 t.test('Many losers at once: each is an open conflict until its device has pulled the winner', async (t) => {
-  const { user } = await sharedApp()
-  const ada = await user('ada')
+  const ada = await person()
   const pullBy = (device: string) => pullAll(ada, { headers: { 'x-device-id': device } })
   await push(ada, edits(entities, 'device-a', 2000))
   await push(ada, edits(entities, 'device-b', 1000))
@@ -59,8 +62,7 @@ t.test('Many losers at once: each is an open conflict until its device has pulle
 t.test(
   'If the device had pulled the winner before it lost, its next pull settles the conflict, even without a change',
   async (t) => {
-    const { user } = await sharedApp()
-    const ada = await user('ada')
+    const ada = await person()
     const pullBy = (device: string) => pullAll(ada, { headers: { 'x-device-id': device } })
     await push(ada, edits(entities.slice(0, 1), 'device-a', 2000))
     await pullBy('device-b')
@@ -75,8 +77,8 @@ t.test(
 t.test(
   'Open conflicts are counted up to 10,000, and a pull settles as many; the next one settles the rest',
   async (t) => {
-    const { user, db } = await sharedApp()
-    const ada = await user('ada')
+    const { db } = context.database
+    const ada = await person()
     const rows = Array.from({ length: 12_000 }, (_, index) => ({
       user_id: ada.userId,
       entity_type: 'bookmark' as const,

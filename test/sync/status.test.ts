@@ -109,7 +109,7 @@ t.test('pending_changes is counted up to 10,000', async (t) => {
   }
 })
 
-t.test('conflict_count: entities with a rejected change that is not settled', async (t) => {
+t.test('conflict_count: versions that lost to one that had not seen them, until the conflict is settled', async (t) => {
   const { user } = await sharedApp()
   const ada = await user('ada')
   const conflicts = async () => (await statusOf(ada)).conflict_count
@@ -124,29 +124,37 @@ t.test('conflict_count: entities with a rejected change that is not settled', as
   await lose('y', 'a')
   t.equal(await conflicts(), 2)
   await lose('x', 'b')
-  t.equal(await conflicts(), 2, 'one for each entity')
+  t.equal(await conflicts(), 3, 'each version counts')
 
+  await pull(ada, 'c')
   await push(ada, { entity_id: 'y', timestamp: 6000, device_id: 'c', operation: 'update' }, 'c')
-  t.equal(await conflicts(), 1, 'settled by a later change of the entity that is accepted')
-  await push(ada, { entity_id: 'z', timestamp: 6000, device_id: 'c', operation: 'update' }, 'c')
-  t.equal(await conflicts(), 1, 'not by one of another entity')
-  await pull(ada, 'a')
-  t.equal(await conflicts(), 1, 'not by a pull of a device that did not lose it last')
+  t.equal(await conflicts(), 3, 'a later change by one that does not know of it settles nothing')
+  await push(ada, { entity_id: 'y', timestamp: 7000, device_id: 'd', operation: 'update' }, 'd')
+  t.equal(await conflicts(), 4, 'one that overwrites a version unseen is another conflict')
+  await pull(ada, 'c')
+  t.equal(await conflicts(), 3, 'settled by a pull of the device that was overwritten')
   const first = await pull(ada, 'b', { limit: 1 })
   t.equal(first.changes[0]?.entity_id, 'x')
-  t.equal(await conflicts(), 0, 'settled when the losing device pulls past the winner')
-
-  await lose('z', 'a')
+  t.equal(await conflicts(), 2, 'settled when the losing device pulls past the winner')
   await pull(ada, 'a', { limit: 1 })
   t.equal(await conflicts(), 1, 'not by a pull that ends before the winner')
   await pull(ada, 'a')
   t.equal(await conflicts(), 0)
+
   await lose('z', 'a')
   await ada.call('PUT', '/api/v1/bookmarks/z', { body: content })
-  t.equal(await conflicts(), 0, 'settled by a REST write')
-  await lose('z', 'a')
-  await push(ada, { entity_id: 'z', timestamp: 1, device_id: 'c', operation: 'delete' }, 'c')
-  t.equal(await conflicts(), 1, 'another loser does not settle it')
+  t.equal(await conflicts(), 1, 'not settled by a REST write')
+  await lose('z', 'e')
+  t.equal(await conflicts(), 2)
+  const { version_id } = (await ada.call('GET', '/api/v1/sync/conflicts')).body.conflicts[0]
+  for (const status of [200, 404]) {
+    t.equal(
+      (await ada.call('DELETE', `/api/v1/sync/conflicts/${version_id}`)).status,
+      status,
+      'settled by anybody, once',
+    )
+  }
+  t.equal(await conflicts(), 1)
 })
 
 t.test('A loser and its winner in one push', async (t) => {

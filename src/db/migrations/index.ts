@@ -10,6 +10,8 @@ import { epoch } from './0008-epoch.ts'
 import { heartbeat } from './0009-heartbeat.ts'
 import { autovacuum } from './0010-autovacuum.ts'
 import { shards } from './0011-shards.ts'
+import { history } from './0012-history.ts'
+import { recordHistory } from './0013-record-history.ts'
 
 /**
  * What made the schema until 2.0.0, while no instance ran. None is added, and none changes. `text` is a column type that
@@ -38,6 +40,8 @@ export function expansionsWith(text: Text): Record<string, Migration> {
   return {
     '0010-autovacuum': autovacuum(text),
     '0011-shards': shards(text),
+    '0012-history': history(text),
+    '0013-record-history': recordHistory,
   }
 }
 

@@ -3,7 +3,7 @@ import { beginEpoch } from '../../../src/db/epoch.ts'
 import type { Schema } from '../../../src/db/schema.ts'
 import type { TestApp } from '../../support/app.ts'
 
-const tables = ['ciphertexts', 'records', 'devices', 'rejections'] as const
+const tables = ['ciphertexts', 'records', 'versions', 'devices', 'rejections'] as const
 
 /** What the service held of a person when this was called; returns what puts the service back there, and the new epoch. */
 export async function backUp({ context }: TestApp, userId: string): Promise<() => Promise<string>> {
@@ -11,7 +11,7 @@ export async function backUp({ context }: TestApp, userId: string): Promise<() =
   const { db } = database
   const user = await db
     .selectFrom('users')
-    .select(['last_stamp', 'live_bookmarks', 'stored_bytes', 'stored_records'])
+    .select(['last_stamp', 'live_bookmarks', 'stored_bytes', 'version_bytes', 'stored_records'])
     .where('id', '=', userId)
     .executeTakeFirstOrThrow()
   const kept = new Map<(typeof tables)[number], Selectable<Schema[(typeof tables)[number]]>[]>()

@@ -1,0 +1,122 @@
+import { demandLogin } from '../auth/signed-in.ts'
+import { ServiceError } from '../contract/errors.ts'
+import type { Schemas } from '../contract/schemas.ts'
+import { partLimits } from '../db/changes.ts'
+import { settleVersion } from '../db/conflicts.ts'
+import type { Database } from '../db/database.ts'
+import { isKnown } from '../db/records.ts'
+import { bytesOf } from '../db/rows.ts'
+import { listTrash, type TrashRow } from '../db/trash.ts'
+import { lockUser } from '../db/users.ts'
+import { listOpen, listVersions, type VersionRow } from '../db/versions.ts'
+import { deviceOf } from '../sync/device.ts'
+import { purgeRecord } from '../sync/purge.ts'
+import { type RestoreParts, restoreRecord } from '../sync/restore.ts'
+import { type RewindParts, rewind } from '../sync/rewind.ts'
+import { toBookmark } from './bookmarks.ts'
+import type { Operations } from './operation.ts'
+
+const dayMs = 86_400_000
+
+interface Retention {
+  keepVersionsDays: number
+}
+
+interface Parts extends RestoreParts, RewindParts {
+  config: RestoreParts['config'] & Retention
+  database: RestoreParts['database'] & Pick<Database, 'db'>
+}
+
+export const historyOperations: Operations<
+  | 'listVersions'
+  | 'restoreBookmark'
+  | 'listTrash'
+  | 'purgeBookmark'
+  | 'listConflicts'
+  | 'settleConflict'
+  | 'rewindBookmarks',
+  Parts
+> = {
+  async listVersions({ session: { userId }, params, query }, { config, database: { db } }) {
+    const bookmark = { entity_type: 'bookmark', entity_id: params.id } as const
+    const page = await readPage(query, (before, limits) => listVersions(db, userId, bookmark, before, limits))
+    if (page.rows.length === 0 && !(await isKnown(db, userId, params.id))) throw new ServiceError('BookmarkNotFound')
+    const next = page.last ? String(page.last.seq) : null
+    return { status: 200, body: { versions: page.rows.map((row) => toVersion(row, config)), next } }
+  },
+
+  async restoreBookmark({ session, headers, params, body }, parts) {
+    const row = await restoreRecord(parts, deviceOf(session, headers), params.id, body?.version_id)
+    return { status: 200, body: toBookmark(row) }
+  },
+
+  async listTrash({ session: { userId }, query }, { config, database: { db } }) {
+    const page = await readPage(query, (before, limits) => listTrash(db, userId, before, limits))
+    const next = page.last ? String(page.last.seq) : null
+    return { status: 200, body: { bookmarks: page.rows.map((row) => toDeleted(row, config)), next } }
+  },
+
+  async purgeBookmark({ session, params }, parts) {
+    await purgeRecord(parts, session, params.id)
+    return { status: 200, body: { success: true } }
+  },
+
+  async listConflicts({ session: { userId }, query }, { config, database: { db } }) {
+    const page = await readPage(query, (before, limits) => listOpen(db, userId, before, limits))
+    const next = page.last ? String(page.last.seq) : null
+    return { status: 200, body: { conflicts: page.rows.map((row) => toVersion(row, config)), next } }
+  },
+
+  async settleConflict({ session: { userId, loginId }, params }, { database, clock }) {
+    const isSettled = await database.write(async (trx) => {
+      await lockUser(trx, userId)
+      await demandLogin(trx, { userId, loginId })
+      return settleVersion(trx, userId, params.id, clock())
+    }, userId)
+    if (!isSettled) throw new ServiceError('ConflictNotFound')
+    return { status: 200, body: { success: true } }
+  },
+
+  async rewindBookmarks({ session, headers, body }, parts) {
+    return { status: 200, body: await rewind(parts, deviceOf(session, headers), body) }
+  },
+}
+
+/** A page of at most `limit` rows and about as much ciphertext as a part of other lists; `last` if there may be another. */
+async function readPage<Row extends { encrypted_data: string | null }>(
+  { limit, after }: { limit: number; after?: string },
+  read: (before: number, limits: { rows: number; bytes: number }) => Promise<Row[]>,
+): Promise<{ rows: Row[]; last: Row | undefined }> {
+  const before = after === undefined ? Number.MAX_SAFE_INTEGER : Math.min(Number(after), Number.MAX_SAFE_INTEGER)
+  const found = await read(before, { rows: limit + 1, bytes: partLimits.bytes })
+  const rows = found.slice(0, limit)
+  const isCut = found.length > limit || bytesOf(rows) >= partLimits.bytes
+  return { rows, last: isCut ? rows.at(-1) : undefined }
+}
+
+function toVersion(row: VersionRow, { keepVersionsDays }: Retention): Schemas['Version'] {
+  const { version_id, entity_type, entity_id, operation, timestamp, device_id, encrypted_data, data_hash } = row
+  const { began, ended, reason, replaced_by, settled_at, seq } = row
+  return {
+    version_id,
+    entity_type,
+    entity_id,
+    operation,
+    timestamp,
+    device_id,
+    ...(encrypted_data !== null && { encrypted_data }),
+    ...(data_hash !== null && { data_hash }),
+    began,
+    ended,
+    reason,
+    replaced_by,
+    settled_at,
+    erased_at: seq + keepVersionsDays * dayMs,
+  }
+}
+
+function toDeleted(row: TrashRow, { keepVersionsDays }: Retention): Schemas['DeletedBookmark'] {
+  const { entity_id: id, encrypted_data, data_hash, created_at, updated_at, deleted_at, seq } = row
+  const erased_at = seq + keepVersionsDays * dayMs
+  return { id, encrypted_data, data_hash: data_hash ?? '', created_at, updated_at, deleted_at, erased_at }
+}

@@ -1,0 +1,82 @@
+import { v7 as uuidv7 } from 'uuid'
+import type { Schemas } from '../contract/schemas.ts'
+import { settleRestored } from '../db/conflicts.ts'
+import { listStored } from '../db/records.ts'
+import { type EntityKey, entityKey, type KeptVersion, type StoredVersion } from '../db/rows.ts'
+import { findCurrentAt } from '../db/versions.ts'
+import { isSameContent } from '../protocol/versions.ts'
+import type { Device } from './device.ts'
+import { isLive, type Replacement, type Winner } from './replacement.ts'
+import { changeRecords, type WriteParts } from './write.ts'
+
+export interface RewindParts extends WriteParts {
+  clock: () => number
+}
+
+/** As many as a push has changes. */
+const maxEntities = 10_000
+
+type Fate = Exclude<keyof Schemas['RewindResponse'], 'next'>
+
+/**
+ * Makes entities what they were at a time, beginning after the one that `cursor` names. These changes count as having seen
+ * what they replace, or every device would be told of as many conflicts.
+ */
+export async function rewind(
+  parts: RewindParts,
+  { userId, loginId, deviceId }: Device,
+  { to, dry_run, cursor }: Schemas['RewindRequest'],
+): Promise<Schemas['RewindResponse']> {
+  const now = parts.clock()
+  const { result } = await changeRecords(parts, { userId, loginId, now }, async (trx) => {
+    const page = await listStored(trx, userId, toKey(cursor), maxEntities + 1)
+    const entities = page.slice(0, maxEntities)
+    const changed = entities.filter(({ stamp }) => stamp > to)
+    const ids = [...new Set(changed.map(({ entity_id }) => entity_id))]
+    const then = new Map((await findCurrentAt(trx, userId, ids, to)).map((version) => [entityKey(version), version]))
+    const counts: Record<Fate, number> = { restored: 0, deleted: 0, unchanged: 0, beyond_retention: 0 }
+    const replacements: Replacement[] = []
+    const restored: number[] = []
+    for (const stored of entities) {
+      const version = then.get(entityKey(stored))
+      const fate = fateOf(stored, version, to)
+      counts[fate] += 1
+      if (fate !== 'restored' && fate !== 'deleted') continue
+      const made = { event_id: uuidv7(), timestamp: Math.max(now, stored.timestamp + 1), device_id: deviceId }
+      const winner = { ...made, ...(fate === 'deleted' ? deletion : contentOf(version as KeptVersion)), createdAt: now }
+      replacements.push({ entity: stored, stored, winner })
+      if (version && fate === 'restored') restored.push(version.seq)
+    }
+    const last = entities.at(-1)
+    const next = last && page.length > maxEntities ? `${last.entity_type}/${last.entity_id}` : null
+    const result = { ...counts, next }
+    if (dry_run) return { replacements: [], result }
+    await settleRestored(trx, userId, restored, now)
+    return { replacements, result }
+  })
+  return result
+}
+
+/** What becomes of an entity, of which `version` was current then, if it is kept. */
+function fateOf(stored: StoredVersion, version: KeptVersion | undefined, to: number): Fate {
+  if (stored.stamp <= to) return 'unchanged'
+  const isLater = stored.first_stamp !== null && stored.first_stamp > to
+  if (!version && !isLater) return 'beyond_retention'
+  if (!version || version.operation === 'delete') return isLive(stored) ? 'deleted' : 'unchanged'
+  return isLive(stored) && isSameContent(stored, version) ? 'unchanged' : 'restored'
+}
+
+type Content = Pick<Winner, 'operation' | 'encrypted_data' | 'data_hash' | 'restored'>
+
+const deletion = { operation: 'delete', encrypted_data: null, data_hash: null } as const satisfies Content
+
+function contentOf({ data_hash, data_stamp, bytes }: KeptVersion): Content {
+  const restored = { data_stamp: data_stamp as number, bytes, isKept: true }
+  return { operation: 'update', encrypted_data: null, data_hash, restored }
+}
+
+/** Types have no slash, ids may. */
+function toKey(cursor: string | undefined): EntityKey {
+  const [type = '', ...id] = (cursor ?? '').split('/')
+  return { entity_type: type as EntityKey['entity_type'], entity_id: id.join('/') }
+}

@@ -1,0 +1,162 @@
+/** After any requests and sweeps, the service holds what a model of plain arrays holds. */
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import t from 'tap'
+import { recountUser } from '../../src/db/recount.ts'
+import { buildApp, type TestApp } from '../support/app.ts'
+import { depth } from '../support/depth.ts'
+import { Model } from './history/model.ts'
+import { type Player, play, script } from './history/script.ts'
+
+const numRuns = Number(process.env.HISTORY_RUNS ?? depth(40, 20_000))
+const maxBytes = 100
+
+t.test('Any requests and sweeps: records, versions, conflicts and counters are those of the model', async (t) => {
+  const app = await buildApp(t, { MAX_USER_BYTES: `${maxBytes}` })
+  const counts: Record<string, number> = {}
+  let run = 0
+  let now = Date.now()
+  await fc.assert(
+    fc.asyncProperty(script, async (steps) => {
+      run += 1
+      app.setClock(now)
+      const name = `user-${run}`
+      const player: Player = {
+        app,
+        name,
+        user: await app.user(name),
+        model: new Model(maxBytes),
+        now,
+        sent: [],
+        made: 0,
+      }
+      for (const step of steps) {
+        await play(player, step)
+        counts[step.do] = (counts[step.do] ?? 0) + 1
+        await compare(player)
+      }
+      await compareLists(player)
+      const { userId } = player.user
+      assert.equal(await app.context.database.write((trx) => recountUser(trx, userId)), undefined)
+      now = player.now
+    }),
+    { numRuns },
+  )
+  t.comment(JSON.stringify(counts))
+  t.pass(`${run} scripts`)
+})
+
+/** Takes over the event ids that the service has made. */
+async function compare({ app, user, model }: Player): Promise<void> {
+  const { records, versions, data, counters } = await readTables(app, user.userId)
+  for (const { entity_type, entity_id, event_id } of records) {
+    const entity = model.entities.get(`${entity_type}/${entity_id}`)
+    if (entity) entity.current.event_id = event_id
+  }
+  for (const { began, seq, version_id } of versions) {
+    const version = began === null ? undefined : model.kept().find((kept) => kept.seq === seq)
+    if (version) version.event_id = version_id
+  }
+  const kept = model.kept()
+  assert.deepEqual(
+    versions.map(({ data_stamp, user_id, bytes, settled_at, was_deleted, ...version }) => ({
+      ...version,
+      isOpen: settled_at === null && version.reason !== 'superseded',
+      data: data_stamp === null ? undefined : data.get(data_stamp),
+    })),
+    kept.map(({ event_id: version_id, by, data, ...version }) => {
+      const { type: entity_type, id: entity_id } = entityOf(model, version.seq)
+      return { entity_type, entity_id, version_id, ...version, replaced_by: by.event_id, data: data?.text }
+    }),
+  )
+  const inUse = new Set(kept.map(({ data }) => data))
+  assert.deepEqual(
+    records.map(({ entity_type, entity_id, stamp, operation, timestamp, device_id, data_hash, data_stamp, bytes }) => {
+      const text = data_stamp === null ? undefined : data.get(data_stamp)
+      assert.equal(bytes, text?.length ?? 0)
+      return { entity_type, entity_id, stamp, operation, timestamp, device_id, data_hash, text }
+    }),
+    [...model.entities.values()]
+      .map(({ type, id, current }) => {
+        const { event_id: _, data, ...version } = current
+        const text = version.operation !== 'delete' || inUse.has(data) ? data?.text : undefined
+        return { entity_type: type, entity_id: id, ...version, text }
+      })
+      .sort((one, other) => one.stamp - other.stamp),
+  )
+  const { stored, live } = model.bytes()
+  assert.ok(stored <= maxBytes)
+  assert.deepEqual(counters, {
+    last_stamp: model.lastStamp,
+    live_bookmarks: records.filter((record) => record.entity_type === 'bookmark' && record.deleted_at === null).length,
+    stored_bytes: stored,
+    version_bytes: stored - live,
+    stored_records: records.length,
+  })
+  assert.equal([...data.values()].join('').length, stored, 'no other ciphertext is left')
+  partitionTime(model, versions)
+}
+
+function entityOf(model: Model, seq: number) {
+  for (const entity of model.entities.values()) if (entity.kept.some((version) => version.seq === seq)) return entity
+  throw new Error(`no version has the sequence number ${seq}`)
+}
+
+/** The versions of an entity that were current follow each other without a gap, up to the current one. */
+function partitionTime(model: Model, versions: Tables['versions']): void {
+  for (const { type, id, current } of model.entities.values()) {
+    const own = versions.filter(
+      ({ entity_type, entity_id, began }) => entity_type === type && entity_id === id && began,
+    )
+    const ends = own.map(({ ended }) => ended)
+    assert.deepEqual([...own.slice(1).map(({ began }) => began), ...(own.length > 0 ? [current.stamp] : [])], ends)
+  }
+}
+
+/** What a client sees of it. */
+async function compareLists({ user, model }: Player): Promise<void> {
+  const open = model.open().toReversed()
+  const get = async (path: string) => (await user.call('GET', path)).body
+  const { conflicts } = await get('/api/v1/sync/conflicts')
+  const eventIds = (versions: { version_id: string }[]) => versions.map(({ version_id }) => version_id)
+  assert.deepEqual(
+    eventIds(conflicts),
+    open.map(({ event_id }) => event_id),
+  )
+  assert.equal((await get('/api/v1/sync/status')).conflict_count, open.length)
+  const inTrash: string[] = []
+  for (const { type, id, current, kept } of model.entities.values()) {
+    if (type !== 'bookmark') continue
+    const { versions } = await get(`/api/v1/bookmarks/${id}/versions`)
+    assert.deepEqual(
+      versions.map((version: { version_id: string; encrypted_data?: string }) => [
+        version.version_id,
+        version.encrypted_data,
+      ]),
+      kept.toReversed().map(({ event_id, data }) => [event_id, data?.text]),
+    )
+    if (current.operation === 'delete' && kept.some(({ data }) => data && data === current.data)) inTrash.push(id)
+  }
+  const { bookmarks } = await get('/api/v1/trash')
+  assert.deepEqual(bookmarks.map(({ id }: { id: string }) => id).sort(), inTrash.sort())
+}
+
+type Tables = Awaited<ReturnType<typeof readTables>>
+
+async function readTables({ context }: TestApp, userId: string) {
+  const { db } = context.database
+  const records = await db.selectFrom('records').selectAll().where('user_id', '=', userId).orderBy('stamp').execute()
+  const versions = await db.selectFrom('versions').selectAll().where('user_id', '=', userId).orderBy('seq').execute()
+  const rows = await db.selectFrom('ciphertexts').selectAll().where('user_id', '=', userId).execute()
+  const counters = await db
+    .selectFrom('users')
+    .select(['last_stamp', 'live_bookmarks', 'stored_bytes', 'version_bytes', 'stored_records'])
+    .where('id', '=', userId)
+    .executeTakeFirstOrThrow()
+  return {
+    records,
+    versions,
+    data: new Map(rows.map(({ stamp, encrypted_data }) => [stamp, encrypted_data])),
+    counters,
+  }
+}

@@ -1,0 +1,268 @@
+/** What the model of history-model.test.ts does not say: defaults, limits, other devices, what is erased. */
+import t from 'tap'
+import type { Schemas } from '../../src/contract/schemas.ts'
+import { buildApp, type TestApp, type TestUser } from '../support/app.ts'
+import { change, pullAll } from '../support/changes.ts'
+import { depth } from '../support/depth.ts'
+import { sweepVersions } from '../support/sweeps.ts'
+import { countUsage, usage } from '../support/usage.ts'
+
+const dayMs = 86_400_000
+const app = await buildApp(t)
+let people = 0
+
+/** Another user for each test, whose first sequence number is `start`. */
+async function open(of: TestApp = app) {
+  const start = Date.now() + people * 1000
+  of.setClock(start)
+  const name = `ada ${++people}`
+  const ada = await of.user(name)
+  const get = async (path: string) => (await ada.call('GET', path)).body
+  const put = (id: string, text: string, device?: string) =>
+    ada.call('PUT', `/api/v1/bookmarks/${id}`, { body: content(text), ...by(device) })
+  const versions = async (id: string): Promise<Schemas['Version'][]> =>
+    (await get(`/api/v1/bookmarks/${id}/versions`)).versions
+  return { start, name, ada, get, put, versions }
+}
+
+const content = (text: string) => ({ encrypted_data: text, data_hash: `hash-of-${text.slice(0, 20)}` })
+const by = (device?: string) => ({ headers: device === undefined ? {} : { 'x-device-id': device } })
+const create = (user: TestUser, id: string, text: string) =>
+  user.call('POST', '/api/v1/bookmarks', { body: { id, ...content(text) } })
+const texts = (versions: Schemas['Version'][]) => versions.map(({ encrypted_data }) => encrypted_data)
+
+// Comes first: a plan that Postgres has made for tables with few rows would be kept for these many.
+t.test('A rewind of 20,000 deleted bookmarks: counted first, then done, in requests of 10,000', async (t) => {
+  const { start, ada, get } = await open()
+  const ids = Array.from({ length: depth(300, 20_000) }, (_, index) => `x${index}`)
+  for (let first = 0; first < ids.length; first += 10_000) {
+    const bookmarks = ids.slice(first, first + 10_000).map((id) => ({ id, ...content(`text of ${id}`) }))
+    await ada.call('POST', '/api/v1/sync/import', { body: { bookmarks }, ...by('phone') })
+  }
+  const { cursor: to } = await pullAll(ada, { limit: 10_000 })
+  app.setClock(start + 3_600_000)
+  await ada.call('POST', '/api/v1/bookmarks', { body: { id: 'later', ...content('later') } })
+  for (let first = 0; first < ids.length; first += 10_000) {
+    const gone = ids
+      .slice(first, first + 10_000)
+      .map((entity_id) => change({ entity_id, operation: 'delete', timestamp: start + 3_600_000 }))
+    await ada.call('POST', '/api/v1/sync/push', { body: { changes: gone } })
+  }
+  const run = async (dry_run: boolean) => {
+    const total = { restored: 0, deleted: 0, unchanged: 0, beyond_retention: 0, requests: 0 }
+    for (let cursor: object = {}; ; total.requests += 1) {
+      const { body } = await ada.call('POST', '/api/v1/sync/rewind', { body: { to, dry_run, ...cursor } })
+      for (const fate of ['restored', 'deleted', 'unchanged', 'beyond_retention'] as const) total[fate] += body[fate]
+      if (body.next === null) return { ...total, requests: total.requests + 1 }
+      cursor = { cursor: body.next }
+    }
+  }
+  const expected = {
+    restored: ids.length,
+    deleted: 1,
+    unchanged: 0,
+    beyond_retention: 0,
+    requests: depth(1, 3),
+  }
+  t.same(await run(true), expected)
+  t.equal((await get('/api/v1/sync/status')).total_bookmarks, 1, 'a dry run changes nothing')
+  t.same(await run(false), expected)
+  const status = await get('/api/v1/sync/status')
+  t.same([status.total_bookmarks, status.conflict_count], [ids.length, 0])
+  t.equal((await get('/api/v1/bookmarks/x7')).encrypted_data, 'text of x7')
+  const after = { cursor: `bookmark/${ids[7]}` }
+  const later = (await ada.call('POST', '/api/v1/sync/rewind', { body: { to, dry_run: true, ...after } })).body
+  t.ok(later.next !== null || later.unchanged < ids.length, 'it begins after the entity that the cursor names')
+  t.same(await run(false), { ...expected, restored: 0, deleted: 0, unchanged: ids.length + 1 }, 'again: nothing to do')
+})
+
+t.test('A bookmark’s versions: newest first, each with when it was current and why it is not', async (t) => {
+  const { start, ada, put, versions } = await open()
+  t.same((await ada.call('GET', '/api/v1/bookmarks/x/versions')).body, { error: 'Bookmark not found' })
+  await create(ada, 'x', 'one')
+  t.same(await versions('x'), [], 'a create makes none')
+  await put('x', 'two', 'laptop')
+  const rejected = change({ entity_id: 'x', timestamp: 1, device_id: 'phone', operation: 'update', ...content('lost') })
+  await ada.call('POST', '/api/v1/sync/push', { body: { changes: [rejected] } })
+  await put('x', 'three', 'tablet')
+  await ada.call('DELETE', '/api/v1/bookmarks/x', by('tablet'))
+  const kept = await versions('x')
+  t.match(kept, [
+    { operation: 'update', device_id: 'tablet', encrypted_data: 'three', reason: 'superseded' },
+    { operation: 'update', device_id: 'laptop', encrypted_data: 'two', reason: 'overwritten', settled_at: null },
+    { version_id: rejected.id, device_id: 'phone', encrypted_data: 'lost', reason: 'rejected', began: null },
+    { operation: 'create', encrypted_data: 'one', data_hash: 'hash-of-one', reason: 'overwritten', began: start },
+  ])
+  const current = kept.filter(({ began }) => began !== null)
+  t.same(
+    current.slice(0, -1).map(({ began }) => began),
+    current.slice(1).map(({ ended }) => ended),
+    'without a gap',
+  )
+  t.ok(kept.every(({ erased_at }) => erased_at >= start + 30 * dayMs && erased_at < start + 31 * dayMs))
+  const byId = new Map(kept.map((version) => [version.version_id, version]))
+  t.equal(byId.get(kept[3]?.replaced_by as string)?.encrypted_data, 'two')
+
+  const paged: unknown[] = []
+  for (let after = ''; ; ) {
+    const { body } = await ada.call('GET', `/api/v1/bookmarks/x/versions?limit=3${after}`)
+    paged.push(...body.versions)
+    if (body.next === null) break
+    after = `&after=${body.next}`
+  }
+  t.same(paged, kept, 'page by page')
+})
+
+t.test('A page ends early after 512 KiB of ciphertext', async (t) => {
+  const { ada, put, get } = await open()
+  await create(ada, 'x', 'x'.repeat(262_144))
+  for (const _ of Array(4)) await put('x', 'x'.repeat(262_144))
+  const { versions, next } = await get('/api/v1/bookmarks/x/versions')
+  t.equal(versions.length, 2)
+  t.equal((await get(`/api/v1/bookmarks/x/versions?after=${next}`)).versions.length, 2)
+})
+
+t.test(
+  'A restore undeletes, undoes, or brings back the version that it names, as a change for all devices',
+  async (t) => {
+    const { ada, put, versions, get } = await open()
+    const restore = (body = {}) => ada.call('POST', '/api/v1/bookmarks/x/restore', { body, ...by('laptop') })
+    await create(ada, 'x', 'one')
+    t.same((await restore()).body, { error: 'Version not found' }, 'nothing to go back to')
+    await put('x', 'two', 'laptop')
+    await put('x', 'three', 'laptop')
+    t.match(await restore(), { status: 200, body: { id: 'x', encrypted_data: 'two', data_hash: 'hash-of-two' } })
+    const [, , first] = await versions('x')
+    t.match((await restore({ version_id: first?.version_id })).body, { encrypted_data: 'one', deleted_at: null })
+    const { cursor } = await pullAll(ada, by('phone'))
+    await ada.call('DELETE', '/api/v1/bookmarks/x', by('laptop'))
+    t.match((await restore()).body, { encrypted_data: 'one', deleted_at: null })
+    t.match((await get('/api/v1/bookmarks/x')).encrypted_data, 'one')
+    const { changes } = await pullAll(ada, { since: cursor })
+    t.match(changes, [{ entity_id: 'x', operation: 'update', device_id: 'laptop', ...content('one') }])
+    t.equal((await restore({ version_id: 'unknown' })).status, 404)
+    t.equal((await ada.call('POST', '/api/v1/bookmarks/y/restore')).body.error, 'Bookmark not found')
+    t.same(await usage(app.context, ada.userId), { bytes: 'onetwothree'.length, records: 1 }, 'ciphertexts are shared')
+    t.same(await countUsage(app.context, ada.userId), { bytes: 'onetwothree'.length, records: 1 })
+  },
+)
+
+t.test('The trash: what can be restored, the last deleted first; purged, it is gone', async (t) => {
+  const { start, ada, get } = await open()
+  for (const id of ['x', 'y', 'z']) await create(ada, id, `text of ${id}`)
+  for (const id of ['y', 'x']) await ada.call('DELETE', `/api/v1/bookmarks/${id}`)
+  const { bookmarks } = await get('/api/v1/trash')
+  t.match(bookmarks, [
+    { id: 'x', ...content('text of x') },
+    { id: 'y', ...content('text of y') },
+  ])
+  t.ok(bookmarks.every(({ erased_at }: Schemas['DeletedBookmark']) => Math.abs(erased_at - start - 30 * dayMs) < 1000))
+  const first = await get('/api/v1/trash?limit=1')
+  t.same(
+    [first.bookmarks, (await get(`/api/v1/trash?after=${first.next}`)).bookmarks],
+    [[bookmarks[0]], [bookmarks[1]]],
+  )
+
+  t.equal((await ada.call('DELETE', '/api/v1/trash/z')).status, 404, 'it is not deleted')
+  for (const _ of ['once', 'and again']) t.equal((await ada.call('DELETE', '/api/v1/trash/x')).status, 200)
+  t.same((await get('/api/v1/trash')).bookmarks, [bookmarks[1]])
+  t.same((await get('/api/v1/bookmarks/x/versions')).versions, [])
+  t.equal((await ada.call('POST', '/api/v1/bookmarks/x/restore')).body.error, 'Version not found')
+  t.equal((await pullAll(ada)).changes.find(({ entity_id }) => entity_id === 'x')?.data_hash, 'hash-of-text of x')
+  const older = change({ entity_id: 'x', timestamp: 1 })
+  t.equal((await ada.call('POST', '/api/v1/sync/push', { body: { changes: [older] } })).body.conflicts.length, 1)
+})
+
+t.test('Conflicts: any device sees them, settles one, or restores it, which settles it, too', async (t) => {
+  const { ada, get } = await open()
+  const lose = async (id: string) => {
+    const lost = change({ entity_id: id, timestamp: 1, device_id: 'lost phone', operation: 'update', ...content(id) })
+    await ada.call('POST', '/api/v1/sync/push', { body: { changes: [lost] } })
+    return lost.id
+  }
+  for (const id of ['x', 'y']) await create(ada, id, 'one')
+  const [x, y] = [await lose('x'), await lose('y')]
+  const conflicts = async () =>
+    (await get('/api/v1/sync/conflicts')).conflicts.map(({ version_id }: Schemas['Version']) => version_id)
+  t.same(await conflicts(), [y, x])
+  t.equal(
+    await lose('x')
+      .then(conflicts)
+      .then(({ length }) => length),
+    3,
+  )
+  t.equal((await ada.call('DELETE', `/api/v1/sync/conflicts/${x}`)).status, 200)
+  t.same((await ada.call('DELETE', `/api/v1/sync/conflicts/${x}`)).body, { error: 'Conflict not found' })
+  t.equal((await ada.call('POST', '/api/v1/bookmarks/y/restore', { body: { version_id: y } })).status, 200)
+  t.equal((await conflicts()).length, 1)
+  t.equal((await get('/api/v1/bookmarks/y')).encrypted_data, 'y')
+})
+
+t.test('At most 50 versions of a bookmark are kept, whatever they lost to', async (t) => {
+  const { ada, put, versions } = await open()
+  await create(ada, 'x', '0')
+  for (let edit = 1; edit <= 52; edit += 1) await put('x', String(edit))
+  const lost = Array.from({ length: 3 }, () =>
+    change({ entity_id: 'x', timestamp: 1, device_id: 'z', operation: 'update' }),
+  )
+  await ada.call('POST', '/api/v1/sync/push', { body: { changes: lost.slice(0, 2) } })
+  await put('x', '53')
+  const kept = (await ada.call('GET', '/api/v1/bookmarks/x/versions?limit=1000')).body.versions
+  t.equal(kept.length, 50)
+  t.same([texts(kept).at(0), texts(kept).at(-1)], ['52', '5'])
+  t.equal((await versions('x')).filter(({ reason }) => reason === 'rejected').length, 2)
+  t.same(await usage(app.context, ada.userId), await countUsage(app.context, ada.userId))
+})
+
+t.test(
+  'After 30 days versions and what was deleted are erased; the tombstone stays, and a rewind leaves it',
+  async (t) => {
+    const { start, name, ada, put, versions } = await open()
+    await create(ada, 'x', 'one')
+    await put('x', 'two')
+    await create(ada, 'y', 'one')
+    await ada.call('DELETE', '/api/v1/bookmarks/y')
+    await sweepVersions(app.context, start + 30 * dayMs)
+    t.equal((await versions('x')).length, 1, 'not before')
+    await sweepVersions(app.context, start + 30 * dayMs + 10)
+    t.same([await versions('x'), await versions('y')], [[], []])
+    t.same(await usage(app.context, ada.userId), { bytes: 3, records: 2 })
+    t.same(await countUsage(app.context, ada.userId), { bytes: 3, records: 2 })
+    app.setClock(start + 31 * dayMs)
+    const later = await app.user(name)
+    const { body } = await later.call('POST', '/api/v1/sync/rewind', { body: { to: start, dry_run: false } })
+    t.match(body, { restored: 0, deleted: 0, unchanged: 1, beyond_retention: 1 }, 'y did not exist')
+  },
+)
+
+t.test('A service that keeps no versions keeps nothing of what is deleted or replaced', async (t) => {
+  const none = await buildApp(t, { KEEP_VERSIONS_DAYS: '0' })
+  const { ada, put, versions, get } = await open(none)
+  await create(ada, 'x', 'one')
+  await put('x', 'two')
+  await create(ada, 'y', 'one')
+  await ada.call('DELETE', '/api/v1/bookmarks/y')
+  t.same([await versions('x'), await versions('y'), (await get('/api/v1/trash')).bookmarks], [[], [], []])
+  t.same(await countUsage(none.context, ada.userId), { bytes: 3, records: 2 })
+  t.same(await usage(none.context, ada.userId), { bytes: 3, records: 2 })
+})
+
+t.test(
+  'What a release without history has deleted gets into the trash with the next sweep, and is erased in time',
+  async (t) => {
+    const { start, ada, get } = await open()
+    const { db } = app.context.database
+    for (const id of ['x', 'y']) await create(ada, id, 'one')
+    await ada.call('DELETE', '/api/v1/bookmarks/x')
+    // As that release leaves it.
+    await db.deleteFrom('versions').where('user_id', '=', ada.userId).execute()
+    await db.updateTable('users').set({ version_bytes: 0, trash_checked_at: 0 }).where('id', '=', ada.userId).execute()
+    t.same((await get('/api/v1/trash')).bookmarks, [])
+    await sweepVersions(app.context, start)
+    t.match((await get('/api/v1/trash')).bookmarks, [{ id: 'x', ...content('one') }])
+    await sweepVersions(app.context, start + 31 * dayMs)
+    t.same((await get('/api/v1/trash')).bookmarks, [])
+    t.same(await usage(app.context, ada.userId), { bytes: 3, records: 2 })
+    t.same(await countUsage(app.context, ada.userId), { bytes: 3, records: 2 })
+  },
+)

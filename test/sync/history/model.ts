@@ -1,0 +1,208 @@
+/** What the service must hold of one user, in plain arrays. Only who wins is decided by the service's own rule. */
+import type { Schemas } from '../../../src/contract/schemas.ts'
+import { decide } from '../../../src/protocol/decide.ts'
+
+type Change = Schemas['Change']
+/** Versions that share a ciphertext share the object. */
+type Data = { text: string }
+
+export interface Version {
+  /** The service makes some of them; they are taken over from it. */
+  event_id: string
+  operation: Schemas['Operation']
+  timestamp: number
+  device_id: string
+  data_hash: string | null
+  data: Data | undefined
+}
+
+interface Kept extends Version {
+  seq: number
+  began: number | null
+  ended: number
+  reason: Schemas['VersionReason']
+  by: Pick<Version, 'event_id'>
+  isOpen: boolean
+}
+
+export interface Entity {
+  type: Schemas['EntityType']
+  id: string
+  current: Version & { stamp: number }
+  first: number
+  kept: Kept[]
+  /** Its content from each sequence number on, null while it is deleted. Nothing is ever removed. */
+  states: [stamp: number, hash: string | null][]
+}
+
+interface Outcome {
+  key: string
+  winner?: (Version & { unseen: boolean }) | undefined
+  lost?: Change[]
+}
+
+export const keepMs = 30 * 86_400_000
+
+export class Model {
+  readonly entities = new Map<string, Entity>()
+  readonly cursors = new Map<string, number>()
+  lastStamp = 0
+  readonly maxBytes: number
+  constructor(maxBytes: number) {
+    this.maxBytes = maxBytes
+  }
+
+  /** Changes as a push has them; those of REST and imports say what they had seen. Resolves to false beyond the quota. */
+  push(now: number, changes: Change[]): boolean {
+    const groups = Map.groupBy(changes, ({ entity_type, entity_id }) => `${entity_type}/${entity_id}`)
+    const outcomes = [...groups].map(([key, group]): Outcome => {
+      const stored = this.entities.get(key)?.current
+      const seen = ({ device_id, base }: { device_id: string; base?: number }) =>
+        base ?? this.cursors.get(device_id) ?? 0
+      const { winner, lost } = decide(group, stored && { ...stored, encrypted_data: null }, seen)
+      if (!winner) return { key, lost: [...lost.keys()] }
+      const { event_id, operation, timestamp, device_id, data_hash, unseen } = winner
+      const won = { event_id, operation, timestamp, device_id, data_hash, unseen, data: dataOf(winner) }
+      return { key, lost: [...lost.keys()], winner: won }
+    })
+    return this.write(now, outcomes)
+  }
+
+  /** Pulls everything. */
+  pull(device: string): number {
+    const cursor = Math.max(0, ...[...this.entities.values()].map(({ current }) => current.stamp))
+    this.cursors.set(device, cursor)
+    for (const version of this.open()) if (version.device_id === device) version.isOpen = false
+    return cursor
+  }
+
+  /** What a restore would bring back. */
+  source(entity: Entity, index: number | undefined): Kept | undefined {
+    const sources = entity.kept.toReversed().filter(({ data }) => data)
+    if (index !== undefined) return sources[index % sources.length]
+    if (entity.current.operation !== 'delete') return sources.find(({ began }) => began !== null)
+    return sources.find(({ data }) => data === entity.current.data)
+  }
+
+  /** The counts of the answer. */
+  rewind(now: number, to: number, device: string, isDryRun: boolean) {
+    const counts = { restored: 0, deleted: 0, unchanged: 0, beyond_retention: 0 }
+    const outcomes: Outcome[] = []
+    for (const [key, entity] of [...this.entities].sort(([one], [other]) => (one < other ? -1 : 1))) {
+      const { current, first, kept, states } = entity
+      const version = kept.find(({ began, ended }) => began !== null && began <= to && to < ended)
+      const [, then = null] = states.findLast(([stamp]) => stamp <= to) ?? []
+      const [, hash = null] = states.at(-1) ?? []
+      const isKnown = current.stamp <= to || first > to || version !== undefined
+      const fate = !isKnown ? 'beyond_retention' : then === hash ? 'unchanged' : then === null ? 'deleted' : 'restored'
+      counts[fate] += 1
+      if (fate !== 'restored' && fate !== 'deleted') continue
+      if (version && fate === 'restored' && !isDryRun) version.isOpen = false
+      const made = { event_id: '', timestamp: Math.max(now, current.timestamp + 1), device_id: device, unseen: false }
+      const content = { operation: 'update' as const, data_hash: then, data: version?.data }
+      const deletion = { operation: 'delete' as const, data_hash: null, data: undefined }
+      outcomes.push({ key, winner: { ...made, ...(fate === 'deleted' ? deletion : content) } })
+    }
+    if (!isDryRun) this.write(now, outcomes)
+    return counts
+  }
+
+  sweep(now: number): void {
+    for (const entity of this.entities.values()) entity.kept = entity.kept.filter(({ seq }) => seq >= now - keepMs)
+  }
+
+  open(): Kept[] {
+    return this.kept().filter(({ isOpen }) => isOpen)
+  }
+
+  kept(): Kept[] {
+    return [...this.entities.values()].flatMap(({ kept }) => kept).sort((one, other) => one.seq - other.seq)
+  }
+
+  bytes(): { stored: number; live: number } {
+    const live = [...this.entities.values()].flatMap(({ current }) => (current.operation === 'delete' ? [] : [current]))
+    return { stored: lengthOf([...live, ...this.kept()]), live: lengthOf(live) }
+  }
+
+  write(now: number, outcomes: Outcome[]): boolean {
+    const { live } = this.bytes()
+    const grown = outcomes.reduce((sum, { key, winner }) => {
+      const before = this.entities.get(key)?.current
+      return winner ? sum + lengthOf([winner]) - (before?.operation === 'delete' ? 0 : lengthOf([before])) : sum
+    }, 0)
+    const all = new Set(this.kept().map(({ data }) => data))
+    const isAdding = outcomes.some(({ winner }) => winner?.data && !all.has(winner.data))
+    if (isAdding && grown > 0 && live + grown > this.maxBytes) return false
+    for (const { key, winner } of outcomes) if (winner) this.replace(key, winner, this.nextStamp(now))
+    const kept = outcomes.flatMap(({ key, lost = [] }) => lost.filter((change) => this.reject(now, key, change)))
+    if (!isAdding && !kept.some(({ operation }) => operation !== 'delete')) return true
+    for (const { seq } of this.kept()) {
+      if (this.bytes().stored <= this.maxBytes) break
+      for (const entity of this.entities.values()) entity.kept = entity.kept.filter((version) => version.seq !== seq)
+    }
+    return true
+  }
+
+  private replace(key: string, { unseen, ...winner }: Version & { unseen: boolean }, stamp: number): void {
+    const [type = '', id = ''] = key.split('/')
+    const before = this.entities.get(key)
+    const isDelete = winner.operation === 'delete'
+    // A tombstone goes on naming what was deleted, as long as a version has it.
+    const last = isDelete &&
+      before && { data: before.current.data, data_hash: before.current.data_hash ?? winner.data_hash }
+    const entity: Entity = {
+      ...(before ?? { type: type as Entity['type'], id, first: stamp, kept: [], states: [] }),
+      current: { ...winner, ...last, stamp },
+    }
+    if (before) {
+      const { stamp: began, ...version } = before.current
+      const data = version.operation === 'delete' ? undefined : version.data
+      const reason = unseen ? 'overwritten' : 'superseded'
+      entity.kept.push({
+        ...version,
+        data,
+        seq: stamp,
+        began,
+        ended: stamp,
+        reason,
+        by: entity.current,
+        isOpen: unseen,
+      })
+    }
+    entity.states.push([stamp, isDelete ? null : winner.data_hash])
+    this.entities.set(key, entity)
+  }
+
+  /** Keeps a change that lost, unless it is kept already. */
+  private reject(now: number, key: string, change: Change): boolean {
+    const entity = this.entities.get(key) as Entity
+    const isDelete = change.operation === 'delete'
+    const data_hash = isDelete ? null : (change.data_hash ?? null)
+    const isSame = (kept: Kept) =>
+      kept.event_id === change.id &&
+      kept.operation === change.operation &&
+      kept.timestamp === change.timestamp &&
+      kept.device_id === change.device_id &&
+      (isDelete || kept.data_hash === data_hash)
+    if (entity.kept.some(isSame)) return false
+    const { id: event_id, operation, timestamp, device_id } = change
+    const lost = { event_id, operation, timestamp, device_id, data_hash, data: dataOf(change) }
+    const { current } = entity
+    const seq = this.nextStamp(now)
+    entity.kept.push({ ...lost, seq, began: null, ended: current.stamp, reason: 'rejected', by: current, isOpen: true })
+    return true
+  }
+
+  private nextStamp(now: number): number {
+    this.lastStamp = Math.max(now, this.lastStamp + 1)
+    return this.lastStamp
+  }
+}
+
+function dataOf({ operation, encrypted_data }: Pick<Change, 'operation'> & { encrypted_data?: string | null }) {
+  return operation === 'delete' || !encrypted_data ? undefined : { text: encrypted_data }
+}
+
+function lengthOf(versions: (Pick<Version, 'data'> | undefined)[]): number {
+  return [...new Set(versions.map((version) => version?.data))].reduce((sum, data) => sum + (data?.text.length ?? 0), 0)
+}

@@ -1,0 +1,225 @@
+import fc from 'fast-check'
+import type { TestApp, TestUser } from '../../support/app.ts'
+import { change } from '../../support/changes.ts'
+import { sweepVersions } from '../../support/sweeps.ts'
+import type { Entity, Model } from './model.ts'
+
+const dayMs = 86_400_000
+const type = fc.constantFrom('bookmark' as const, 'bookmark' as const, 'group' as const)
+const id = fc.constantFrom('a', 'b', 'c')
+const device = fc.constantFrom('d1', 'd2', 'unknown')
+const edit = fc.record({
+  type,
+  id,
+  device: fc.constantFrom('d1', 'd2'),
+  operation: fc.constantFrom('create' as const, 'update' as const, 'update' as const, 'delete' as const),
+  /** Relative to the server's time, so that edits win and lose. */
+  hours: fc.integer({ min: -4, max: 2 }),
+  bytes: fc.integer({ min: 1, max: 30 }),
+  /** Sent again later. */
+  again: fc.boolean(),
+})
+const bytes = fc.integer({ min: 1, max: 30 })
+const step = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({ do: fc.constant('push' as const), edits: fc.array(edit, { minLength: 1, maxLength: 3 }) }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('import' as const), id, device, bytes }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      do: fc.constantFrom('POST' as const, 'PUT' as const, 'DELETE' as const),
+      id,
+      device,
+      bytes,
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('pull' as const), device: fc.constantFrom('d1', 'd2') }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      do: fc.constant('restore' as const),
+      id,
+      device,
+      which: fc.option(fc.nat(4), { nil: undefined }),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('purge' as const), id }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('settle' as const), which: fc.nat(9) }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({ do: fc.constant('rewind' as const), device, back: fc.nat(9), dry_run: fc.boolean() }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('sweep' as const), days: fc.integer({ min: 1, max: 29 }) }) },
+)
+export const script = fc.array(step, { minLength: 3, maxLength: 14 })
+type Step = typeof step extends fc.Arbitrary<infer S> ? S : never
+
+export interface Player {
+  app: TestApp
+  name: string
+  user: TestUser
+  model: Model
+  /** The server's time. */
+  now: number
+  /** What was pushed to be sent again. */
+  sent: ReturnType<typeof change>[]
+  /** Differs for each content. */
+  made: number
+}
+
+/** Does the same to the service and to the model. Throws what differs in the response. */
+export async function play(player: Player, next: Step): Promise<void> {
+  player.now += next.do === 'sweep' ? next.days * dayMs : 7
+  player.app.setClock(player.now)
+  const expected = await steps[next.do](player, next as never)
+  if (expected) throw new Error(`${JSON.stringify(next)}: ${expected}`)
+}
+
+type Steps = { [Do in Step['do']]: (player: Player, next: Extract<Step, { do: Do }>) => Promise<string | undefined> }
+
+const steps: Steps = {
+  async push(player, { edits }) {
+    const changes = edits.map(({ type, id, device, operation, hours, bytes }) =>
+      change({
+        entity_type: type,
+        entity_id: id,
+        operation,
+        device_id: device,
+        timestamp: player.now + hours * 3_600_000,
+        ...(operation !== 'delete' && content(player, bytes)),
+      }),
+    )
+    const retried = player.sent.splice(0, 1)
+    player.sent.push(...changes.filter((_, index) => edits[index]?.again))
+    return pushed(player, [...changes, ...retried])
+  },
+  async import(player, { id, device, bytes }) {
+    const { user, model, now } = player
+    const bookmark = { id, ...content(player, bytes) }
+    const before = model.entities.get(`bookmark/${id}`)?.current
+    const isFree = before?.operation === 'delete' || !before
+    const made = { device_id: device, timestamp: Math.max(now, (before?.timestamp ?? -1) + 1), ...base(device, before) }
+    const isStored = !isFree || model.push(now, [change({ entity_id: id, ...made, ...contentOf(bookmark) })])
+    const { status } = await user.call('POST', '/api/v1/sync/import', {
+      body: { bookmarks: [bookmark] },
+      ...by(device),
+    })
+    return differs(status, isStored ? 200 : 413)
+  },
+  POST: rest,
+  PUT: rest,
+  DELETE: rest,
+  async pull({ user, model }, { device }) {
+    const cursor = model.pull(device)
+    const { body } = await user.call('POST', '/api/v1/sync/pull', by(device))
+    return differs(body.last_sync_timestamp, cursor)
+  },
+  async restore({ user, model, now }, { id, device, which }) {
+    const entity = model.entities.get(`bookmark/${id}`)
+    const source = entity && model.source(entity, which)
+    const body = which === undefined || !source ? {} : { version_id: source.event_id }
+    const answer = await user.call('POST', `/api/v1/bookmarks/${id}/restore`, { body, ...by(device) })
+    if (!entity || !source) return differs(answer.status, 404)
+    // Of several versions of one event, the newest is restored, and all are settled.
+    const newest =
+      body.version_id === undefined
+        ? source
+        : entity.kept.findLast(({ event_id, data }) => data && event_id === source.event_id)
+    if (body.version_id) for (const kept of model.open()) if (kept.event_id === source.event_id) kept.isOpen = false
+    const { current } = entity
+    const { device_id: maker, stamp } = current
+    const seen = device === 'unknown' || maker === device || stamp <= (model.cursors.get(device) ?? 0)
+    const isSame = current.operation === 'update' && current.data_hash === newest?.data_hash
+    const made = {
+      event_id: '',
+      operation: 'update' as const,
+      device_id: device,
+      timestamp: Math.max(now, current.timestamp + 1),
+    }
+    const winner = { ...made, data: newest?.data, data_hash: newest?.data_hash ?? null, unseen: !seen && !isSame }
+    model.write(now, [{ key: `bookmark/${id}`, winner }])
+    return differs([answer.status, answer.body.encrypted_data], [200, newest?.data?.text])
+  },
+  async purge({ user, model }, { id }) {
+    const entity = model.entities.get(`bookmark/${id}`)
+    const isDeleted = entity?.current.operation === 'delete'
+    if (entity && isDeleted) entity.kept = []
+    const { status } = await user.call('DELETE', `/api/v1/trash/${id}`)
+    return differs(status, isDeleted ? 200 : 404)
+  },
+  async settle({ user, model }, { which }) {
+    const open = model.open()
+    const id = open[which % open.length]?.event_id ?? 'none'
+    for (const version of open) if (version.event_id === id) version.isOpen = false
+    const { status } = await user.call('DELETE', `/api/v1/sync/conflicts/${id}`)
+    return differs(status, open.length > 0 ? 200 : 404)
+  },
+  async rewind({ user, model, now }, { device, back, dry_run }) {
+    const stamps = [...model.entities.values()].flatMap(({ states }) => states.map(([stamp]) => stamp)).sort()
+    const to = (stamps.at(-1 - back) ?? 1) - (back % 2)
+    const counts = model.rewind(now, to, device, dry_run)
+    const { body } = await user.call('POST', '/api/v1/sync/rewind', { body: { to, dry_run }, ...by(device) })
+    return differs(body, { ...counts, next: null })
+  },
+  async sweep(player) {
+    const { app, model, name, now } = player
+    model.sweep(now)
+    await sweepVersions(app.context, now)
+    // The session may be over.
+    player.user = await app.user(name)
+    return undefined
+  },
+}
+
+async function rest(
+  player: Player,
+  { do: method, id, device, bytes }: Extract<Step, { do: 'POST' | 'PUT' | 'DELETE' }>,
+) {
+  const { user, model, now } = player
+  const before = model.entities.get(`bookmark/${id}`)?.current
+  const isAllowed = method === 'POST' ? !before : before && before.operation !== 'delete'
+  const sent = content(player, bytes)
+  const operation = ({ POST: 'create', PUT: 'update', DELETE: 'delete' } as const)[method]
+  const made = {
+    device_id: device,
+    operation,
+    timestamp: Math.max(now, (before?.timestamp ?? -1) + 1),
+    ...base(device, before),
+  }
+  const isStored = isAllowed && model.push(now, [change({ entity_id: id, ...made, ...(method !== 'DELETE' && sent) })])
+  const path = `/api/v1/bookmarks${method === 'POST' ? '' : `/${id}`}`
+  const body = method === 'DELETE' ? {} : { body: method === 'POST' ? { id, ...sent } : sent }
+  const { status } = await user.call(method, path, { ...body, ...by(device) })
+  const refused = isAllowed ? 413 : method === 'POST' ? 409 : 404
+  return differs(status, isStored ? (method === 'POST' ? 201 : 200) : refused)
+}
+
+async function pushed({ user, model, now }: Player, changes: ReturnType<typeof change>[]) {
+  const isStored = model.push(now, changes)
+  const { status } = await user.call('POST', '/api/v1/sync/push', { body: { changes } })
+  return differs(status, isStored ? 200 : 413)
+}
+
+function content(player: Player, bytes: number) {
+  player.made += 1
+  return { encrypted_data: 'x'.repeat(bytes), data_hash: `hash-${player.made}` }
+}
+
+function contentOf({ encrypted_data, data_hash }: { encrypted_data: string; data_hash: string }) {
+  return { encrypted_data, data_hash }
+}
+
+function base(device: string, before: Entity['current'] | undefined) {
+  return device === 'unknown' && before ? { base: before.stamp } : {}
+}
+
+function by(device: string) {
+  return { headers: device === 'unknown' ? {} : { 'x-device-id': device } }
+}
+
+function differs(actual: unknown, expected: unknown): string | undefined {
+  const [one, other] = [JSON.stringify(actual), JSON.stringify(expected)]
+  return one === other ? undefined : `${one} instead of ${other}`
+}
