@@ -7,7 +7,7 @@ const minBytes = 16 * 1024
 const minShare = 1 / 12
 
 /** A body that is arriving. */
-export class Arrival {
+class Arrival {
   readonly stop: () => void
   readonly #underWay: Set<Arrival>
   #received = 0

@@ -59,21 +59,21 @@ export async function deliver(parts: DeliveryParts, userId: string, audience: Au
     // SQLite's queries need no turn of the event loop, so without this everything else would wait for the whole replay.
     await eventLoopTurn()
   }
-  return listBehind(audience).length > 0
+  return [...audience.connections].some((connection) => isBehind(connection, audience.news))
 }
 
-/** By cursor. What was written since a socket was last sent everything is announced, so `news` tells who is behind. */
+/** By cursor. */
 function listBehind({ connections, news }: Audience): Ready[] {
   return [...connections]
-    .filter(isReady)
-    .filter(({ newsSent }) => newsSent < news)
+    .filter((connection) => isBehind(connection, news))
     .sort((one, other) => one.cursor - other.cursor)
 }
 
 type Ready = Connection & { cursor: number }
 
-function isReady(connection: Connection): connection is Ready {
-  return connection.open && !connection.stalled && connection.cursor !== undefined
+/** What was written since a socket was last sent everything is announced, so `news` tells who is behind. */
+function isBehind(connection: Connection, news: number): connection is Ready {
+  return connection.newsSent < news && connection.open && !connection.stalled && connection.cursor !== undefined
 }
 
 /** Reads the user's last sequence number before the greeting, so that no change after `connected` is skipped. */
