@@ -224,6 +224,7 @@ t.test('Postgres cleans up the large tables early', { skip: !isPostgres }, async
   t.match(rows, [
     { relname: 'ciphertexts', reloptions },
     { relname: 'records', reloptions },
+    { relname: 'versions', reloptions },
   ])
 })
 

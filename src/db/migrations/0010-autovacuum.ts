@@ -2,14 +2,12 @@ import { type Kysely, sql } from 'kysely'
 import type { Migration } from 'kysely/migration'
 import type { Text } from './0001-initial.ts'
 
-const tables = ['records', 'ciphertexts']
-
 /**
  * By default, Postgres cleans up a table when a fifth of it has changed. Of hundreds of millions of rows that is seldom and
  * takes long; meanwhile the indexes grow, and reads look up rows that are gone. Inserts alone are to be cleaned up after, too:
  * an index answers alone only where the table's pages are known to be visible to all.
  */
-export function autovacuum(textType: Text): Migration {
+export function autovacuum(textType: Text, tables: string[]): Migration {
   return {
     async up(db: Kysely<unknown>) {
       if (textType === 'text') return

@@ -38,10 +38,11 @@ export function migrationsWith(text: Text): Record<string, Migration> {
  */
 export function expansionsWith(text: Text): Record<string, Migration> {
   return {
-    '0010-autovacuum': autovacuum(text),
+    '0010-autovacuum': autovacuum(text, ['records', 'ciphertexts']),
     '0011-shards': shards(text),
     '0012-history': history(text),
     '0013-record-history': recordHistory,
+    '0014-autovacuum-versions': autovacuum(text, ['versions']),
   }
 }
 
