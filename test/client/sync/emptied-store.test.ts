@@ -1,17 +1,15 @@
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { UnsentChangesError } from '../../../src/client/errors.ts'
 import { indexedDbStore } from '../../../src/client/sync/store/indexed-db.ts'
 import type { Store } from '../../../src/client/sync/store/store.ts'
 import { pullAll } from '../../support/changes.ts'
 import { bookmark } from './device.ts'
+import { deleteDatabase, emptiedInTheMiddle, empty, five, synced, titles } from './emptied.ts'
 import { down, up } from './network.ts'
 import { openPeople, shown } from './person.ts'
 import { until } from './turns.ts'
-import './stores.ts'
 
 const people = await openPeople()
-const five = ['p', 'q', 'r', 's', 't'].map((id) => bookmark(id, `title of ${id}`))
-const titles = Object.fromEntries(five.map(({ id, title }) => [id, title]))
 
 t.test('the browser empties the store under an open tab: the next change fills it again', async (t) => {
   const person = await people.person(t)
@@ -179,101 +177,6 @@ t.test(
   },
 )
 
-t.test('another tab fills the emptied store: what waits in the first one is still sent', async (t) => {
-  const { person, userId, a } = await synced(t)
-  a.network.fate = down
-  await a.sync.put(bookmark('p', 'waits'))
-  await empty(userId)
-  const other = person.device('a', { store: indexedDbStore(userId) })
-  await other.sync.syncNow()
-  t.match(shown(other), { p: 'title of p' })
-  a.network.fate = up
-  await a.sync.syncNow()
-  t.match(await person.stored(), { p: 'waits' })
-  await until(() => shown(other).p === 'waits')
-  t.same([shown(a), shown(other)], Array(2).fill(await person.stored()))
-  t.same([a.conflicts, other.conflicts], [[], []])
-})
-
-t.test(
-  'another tab begins the emptied store with an edit: nothing that the first one knows goes missing',
-  async (t) => {
-    const { person, userId, a } = await synced(t)
-    await empty(userId)
-    const other = person.device('a', { store: indexedDbStore(userId) })
-    other.network.fate = down
-    await other.sync.put(bookmark('z', 'by the other'))
-    await a.sync.syncNow()
-    const expected = { ...titles, z: 'by the other' }
-    t.same(await person.stored(), expected)
-    t.same(shown(a), expected)
-    await until(() => 'p' in shown(other))
-    t.same(shown(other), expected)
-  },
-)
-
-t.test(
-  'another tab begins the emptied store with the same bookmark: one of the edits is kept, the other told',
-  async (t) => {
-    const { person, userId, a } = await synced(t)
-    a.network.fate = down
-    await a.sync.put(bookmark('p', 'waits'))
-    await empty(userId)
-    const other = person.device('a', { store: indexedDbStore(userId) })
-    await other.sync.put(bookmark('p', 'by the other'))
-    a.network.fate = up
-    await a.sync.syncNow()
-    t.match(await person.stored(), { p: 'by the other' })
-    t.match(a.conflicts, [{ id: 'p', mine: { title: 'waits' }, theirs: { title: 'by the other' } }])
-  },
-)
-
-t.test(
-  'signing out in a tab that was opened after the store was emptied asks about edits of the first one',
-  async (t) => {
-    const { person, userId, a } = await synced(t)
-    a.network.fate = down
-    await a.sync.put(bookmark('p', 'waits'))
-    await empty(userId)
-    const other = person.device('a', { store: indexedDbStore(userId) })
-    other.network.fate = down
-    await other.sync.start()
-    await until(() => shown(other).p === 'waits')
-    await t.rejects(other.sync.signOut(), new UnsentChangesError(1))
-  },
-)
-
-t.test('what another tab removes once it has filled the emptied store does not come back', async (t) => {
-  const { person, userId, a } = await synced(t)
-  a.network.fate = down
-  await a.sync.put(bookmark('z', 'never sent'))
-  const other = person.device('a', { store: indexedDbStore(userId) })
-  await other.sync.put(bookmark('y', 'by the other'))
-  await empty(userId)
-  await other.sync.remove('z')
-  await a.sync.put(bookmark('p', 'made then'))
-  a.network.fate = up
-  await a.sync.syncNow()
-  t.same(await person.stored(), { ...titles, p: 'made then', y: 'by the other' })
-  await until(() => shown(other).p === 'made then')
-  t.same([shown(a), shown(other)], Array(2).fill(await person.stored()))
-})
-
-t.test('another tab fills the emptied store: conflicts that nobody has resolved remain', async (t) => {
-  const { person, userId, a } = await synced(t)
-  await a.sync.update('p', { title: 'lost' })
-  await a.sync.put(bookmark('p', 'later'), { seen: bookmark('p', 'title of p') })
-  const conflict = { id: 'p', fields: ['title'], mine: { title: 'lost' }, theirs: { title: 'later' } }
-  t.match(a.sync.conflicts(), [conflict])
-  await a.sync.syncNow()
-  await empty(userId)
-  const other = person.device('a', { store: indexedDbStore(userId) })
-  await other.sync.syncNow()
-  await a.sync.syncNow()
-  await until(() => other.sync.conflicts().length > 0)
-  t.match([a.sync.conflicts(), other.sync.conflicts()], [[conflict], [conflict]])
-})
-
 t.test('the browser empties the store in the middle of an edit: the rest is stored again', async (t) => {
   const person = await people.person(t)
   const { userId } = person.user
@@ -291,76 +194,3 @@ t.test('the browser empties the store in the middle of an edit: the rest is stor
   t.same(await person.stored(), { ...titles, p: 'waits', q: 'made then' })
   t.same(shown(reloaded), await person.stored())
 })
-
-t.test(
-  'the browser empties the store while an unsent bookmark is removed: another tab does not bring it back',
-  async (t) => {
-    const person = await people.person(t)
-    const { userId } = person.user
-    const { store, arm } = emptiedInTheMiddle(userId)
-    const a = person.device('a', { store })
-    a.network.fate = down
-    await a.sync.put(bookmark('z', 'never sent'))
-    const other = person.device('a', { store: indexedDbStore(userId) })
-    other.network.fate = down
-    await other.sync.put(bookmark('y', 'by the other'))
-    await until(() => 'y' in shown(a))
-    arm()
-    await a.sync.remove('z')
-    await other.sync.put(bookmark('x', 'made then'))
-    a.network.fate = up
-    await a.sync.syncNow()
-    const expected = { x: 'made then', y: 'by the other' }
-    t.same([shown(a), shown(other), await person.stored()], Array(3).fill(expected))
-  },
-)
-
-/** A store that, once armed, is emptied after the next read. */
-function emptiedInTheMiddle(userId: string) {
-  const store = indexedDbStore(userId)
-  let isArmed = false
-  const read: Store['read'] = async (ids) => {
-    const stored = await store.read(ids)
-    if (isArmed) await empty(userId)
-    isArmed = false
-    return stored
-  }
-  return {
-    store: { ...store, read },
-    arm() {
-      isArmed = true
-    },
-  }
-}
-
-/** A device that keeps five bookmarks in IndexedDB, and has sent them. */
-async function synced(t: Test) {
-  const person = await people.person(t)
-  const { userId } = person.user
-  const a = person.device('a', { store: indexedDbStore(userId) })
-  await a.sync.put(five)
-  await a.sync.syncNow()
-  return { person, userId, a }
-}
-
-async function deleteDatabase(userId: string): Promise<void> {
-  const deleting = indexedDB.deleteDatabase(`encrypted-bookmark-sync-${userId}`)
-  await new Promise((resolve) => {
-    deleting.onsuccess = resolve
-  })
-}
-
-/** As when site data is cleared: open connections remain, but nothing is left. */
-async function empty(userId: string): Promise<void> {
-  const opening = indexedDB.open(`encrypted-bookmark-sync-${userId}`)
-  const database = await new Promise<IDBDatabase>((resolve, reject) => {
-    opening.onsuccess = () => resolve(opening.result)
-    opening.onerror = () => reject(opening.error)
-  })
-  const transaction = database.transaction(['rows', 'meta'], 'readwrite')
-  for (const name of ['rows', 'meta']) transaction.objectStore(name).clear()
-  await new Promise((resolve) => {
-    transaction.oncomplete = resolve
-  })
-  database.close()
-}

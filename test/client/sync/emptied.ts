@@ -1,0 +1,60 @@
+import type { Test } from 'tap'
+import { indexedDbStore } from '../../../src/client/sync/store/indexed-db.ts'
+import type { Store } from '../../../src/client/sync/store/store.ts'
+import { bookmark } from './device.ts'
+import { openPeople } from './person.ts'
+import './stores.ts'
+
+export const five = ['p', 'q', 'r', 's', 't'].map((id) => bookmark(id, `title of ${id}`))
+export const titles = Object.fromEntries(five.map(({ id, title }) => [id, title]))
+
+/** A store that, once armed, is emptied after the next read. */
+export function emptiedInTheMiddle(userId: string) {
+  const store = indexedDbStore(userId)
+  let isArmed = false
+  const read: Store['read'] = async (ids) => {
+    const stored = await store.read(ids)
+    if (isArmed) await empty(userId)
+    isArmed = false
+    return stored
+  }
+  return {
+    store: { ...store, read },
+    arm() {
+      isArmed = true
+    },
+  }
+}
+
+/** A device that keeps five bookmarks in IndexedDB, and has sent them. */
+export async function synced(t: Test) {
+  const people = await openPeople()
+  const person = await people.person(t)
+  const { userId } = person.user
+  const a = person.device('a', { store: indexedDbStore(userId) })
+  await a.sync.put(five)
+  await a.sync.syncNow()
+  return { person, userId, a }
+}
+
+export async function deleteDatabase(userId: string): Promise<void> {
+  const deleting = indexedDB.deleteDatabase(`encrypted-bookmark-sync-${userId}`)
+  await new Promise((resolve) => {
+    deleting.onsuccess = resolve
+  })
+}
+
+/** As when site data is cleared: open connections remain, but nothing is left. */
+export async function empty(userId: string): Promise<void> {
+  const opening = indexedDB.open(`encrypted-bookmark-sync-${userId}`)
+  const database = await new Promise<IDBDatabase>((resolve, reject) => {
+    opening.onsuccess = () => resolve(opening.result)
+    opening.onerror = () => reject(opening.error)
+  })
+  const transaction = database.transaction(['rows', 'meta'], 'readwrite')
+  for (const name of ['rows', 'meta']) transaction.objectStore(name).clear()
+  await new Promise((resolve) => {
+    transaction.oncomplete = resolve
+  })
+  database.close()
+}
