@@ -103,8 +103,13 @@ export const edits = {
     const { title, description } = newContent(run)
     const titled = { title, ...withNewer({ ...newerOf(saw), two: run.unique('n') }) }
     const described = { description, ...withNewer({ ...newerOf(saw), three: run.unique('n') }) }
-    follow(device, tab, 'put', tab.sync.put({ ...saw, ...titled }), ledger.begin(device.id, id, titled, saw))
-    follow(device, other, 'put', other.sync.put({ ...saw, ...described }), ledger.begin(device.id, id, described, saw))
+    const put = ({ sync }: Tab, patch: object) => {
+      follow(device, tab, 'put', sync.put({ ...saw, ...patch }), ledger.begin(device.id, id, patch, saw))
+    }
+    const isTwice = other !== tab && dice.happens(0.5)
+    if (isTwice) put(other, { title: run.unique('t') })
+    put(isTwice ? tab : other, described)
+    put(tab, titled)
     const moved = tab.sync.move(id, {})
     follow(device, tab, 'move', moved, ledger.begin(device.id, id, { parentId: undefined } as never, saw))
   },

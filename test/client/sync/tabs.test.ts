@@ -167,6 +167,23 @@ t.test('two tabs of a browser', async (t) => {
     t.equal(two.get('x')?.title, 'by two')
   })
 
+  t.test('two edits in one and one in the other, made at the same time: the same field is a conflict', async (t) => {
+    const { open } = await browser(t)
+    const [one, two] = [open(), open()].map(({ device }) => device.sync) as [Device['sync'], Device['sync']]
+    await Promise.all([one.start(), two.start()])
+    const x = bookmark('x', 'original')
+    await one.put(x)
+    await until(() => two.get('x') !== undefined)
+    await Promise.all([
+      two.put({ ...x, title: 'by two' }),
+      one.put({ ...x, description: 'first by one' }),
+      one.put({ ...x, title: 'then by one' }),
+    ])
+    const conflict = { id: 'x', fields: ['title'], mine: { title: 'by two' }, theirs: { title: 'then by one' } }
+    await until(() => two.conflicts().length > 0)
+    t.match([one.conflicts(), two.conflicts()], [[conflict], [conflict]])
+  })
+
   t.test('updates in both at the same time all stay', async (t) => {
     const { open } = await browser(t)
     const [one, two] = [open(), open()].map(({ device }) => device.sync) as [Device['sync'], Device['sync']]

@@ -17,8 +17,8 @@ export type Edit = { id: string } & (
 export interface Author {
   userId: string
   deviceId: string
-  /** Of the tab, as long as it is open. */
-  tabId: string
+  /** What this tab has asked for last, by bookmark, as long as it is open. */
+  asked: Map<string, PlaintextBookmark>
   clock: Clock
 }
 
@@ -66,7 +66,7 @@ function editRow(row: Row, edit: Edit, context: EditContext): Row {
 }
 
 function toWaiting(row: Row, edit: Edit, context: EditContext): Waiting {
-  const { userId, deviceId, tabId, tick, cursor, above = 0 } = context
+  const { userId, deviceId, tick, cursor, above = 0 } = context
   const last = row.waiting.at(-1)
   const change = {
     id: uuidv7(),
@@ -79,7 +79,7 @@ function toWaiting(row: Row, edit: Edit, context: EditContext): Waiting {
   }
   // Whoever made the delete that is held here is told, too.
   const overwrites = context.overwrites || last?.overwrites || row.held
-  const state = { sent: false, madeIn: tabId, ...(overwrites && { overwrites: true }) }
+  const state = { sent: false, ...(overwrites && { overwrites: true }) }
   if (edit.bookmark === null) return { change: { ...change, operation: 'delete' }, bookmark: null, ...state }
   const there = row.waiting.findLast(({ sent }) => sent) ?? releaseHeld(row).version
   const operation = there?.bookmark ? 'update' : 'create'

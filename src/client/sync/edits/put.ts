@@ -1,5 +1,5 @@
 import type { PlaintextBookmark } from '../../bookmark.ts'
-import { mergeBookmarks } from '../../merge.ts'
+import { differingFields, mergeBookmarks } from '../../merge.ts'
 import { paced } from '../../timing/paced.ts'
 import type { Draft } from '../store/draft.ts'
 import { viewOf } from '../store/row.ts'
@@ -48,6 +48,7 @@ export async function putBookmarks(
   await parts.replica.commit([...sights.keys()], 'local', (draft) =>
     paced(edits, (edit) => {
       putOne(parts, draft, edit, sights.get(edit.id) as Sight)
+      parts.asked.set(edit.id, edit.bookmark)
       sights.set(edit.id, { bookmark: edit.bookmark, cursor: draft.meta.cursor, isEarlier: false })
     }),
   )
@@ -79,8 +80,10 @@ export function applyOver(
   const now = draft.meta.cursor
   const overwrites = cursor !== undefined && cursor < now && (isEarlier || lost.length > 0)
   applyEdit(draft, row, edit, parts, { cursor: overwrites ? cursor : now, overwrites })
-  const last = row.waiting.at(-1)
-  const isKnown = last ? last.madeIn === parts.tabId : overwrites && row.version?.device_id !== parts.deviceId
-  if (lost.length === 0 || (isKnown && cursor !== undefined)) return
-  draft.lose(draft.get(row.id), { fields: lost, mine: viewOf(row).bookmark, theirs: edit.bookmark })
+  const mine = viewOf(row).bookmark as PlaintextBookmark
+  const own = parts.asked.get(row.id)
+  const others = own && cursor !== undefined ? differingFields(own, mine) : lost
+  const fields = lost.filter((name) => others.includes(name))
+  const isToldThere = overwrites && row.waiting.length === 0 && row.version?.device_id !== parts.deviceId
+  if (fields.length > 0 && !isToldThere) draft.lose(draft.get(row.id), { fields, mine, theirs: edit.bookmark })
 }

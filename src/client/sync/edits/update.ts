@@ -33,8 +33,10 @@ export async function updateBookmark(
     const [patched] = withPlaces(replica, [{ ...current, position, ...patch, id } as PlaintextBookmark])
     const edit = sealOne(keys, patched as PlaintextBookmark)
     const base = typeof update === 'function' ? current : sight.bookmark
-    const { lost } = mergeBookmarks(base, current, { ...(base ?? current), ...patch } as PlaintextBookmark)
+    const asked = { ...(base ?? current), ...patch } as PlaintextBookmark
+    const { lost } = mergeBookmarks(base, current, asked)
     applyOver(parts, draft, row, edit, sight, lost)
+    parts.asked.set(id, asked)
   })
 }
 

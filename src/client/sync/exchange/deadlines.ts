@@ -16,10 +16,10 @@ export function withDeadlines(transport: Transport, clock: Clock): Transport {
       () => late.abort(new OfflineError('The service did not respond in time')),
       () => {},
     )
-    const limits = { signal: AbortSignal.any([signal, late.signal]) }
+    const limit = AbortSignal.any([signal, late.signal])
     try {
       // Node's `fetch` may miss the signal, once memory was cleaned up.
-      return await abortable(call(limits), limits.signal)
+      return await abortable(call({ signal: limit }), limit)
     } finally {
       ended.abort(answered)
     }

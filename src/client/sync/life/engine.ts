@@ -1,7 +1,6 @@
 import type { Keys } from '../../keys.ts'
 import { Alarm } from '../../timing/alarm.ts'
 import type { Clock } from '../../timing/clock.ts'
-import { uuidv7 } from '../../uuid.ts'
 import type { EditParts } from '../edits/queue.ts'
 import { withDeadlines } from '../exchange/deadlines.ts'
 import type { ExchangeParts } from '../exchange/exchange.ts'
@@ -46,7 +45,6 @@ export interface Engine extends EditParts, ExchangeParts {
 
 export function createEngine({ store, loadSearch, ...options }: EngineOptions): Engine {
   const { userId, tabs, clock } = options
-  const tabId = uuidv7()
   const emitter = new Emitter()
   const outbox = new Outbox()
   const selections = new Selections(emitter)
@@ -59,7 +57,7 @@ export function createEngine({ store, loadSearch, ...options }: EngineOptions): 
   const status = new StatusBoard(replica, emitter, tabs)
   return {
     ...options,
-    tabId,
+    asked: new Map(),
     transport: withDeadlines(options.transport, clock),
     replica,
     recentDeletes: [],

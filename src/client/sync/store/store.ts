@@ -43,8 +43,6 @@ export interface Waiting {
   sent: boolean
   /** It is not sent again until the user edits or retries it. */
   refusal?: Refusal
-  /** The tab in which it was made. */
-  madeIn?: string
   /** Another device's version lost fields to it: its `base` stays below that version, so that the device is told. */
   overwrites?: boolean | undefined
 }
