@@ -168,7 +168,9 @@ export class Device {
     this.session = 'leaving'
     const leave = () => this.#leave(tab, discardUnsent)
     const outcome = tab.sync.signOut({ discardUnsent }).then(leave, (error) => {
-      if (error instanceof UnsentChangesError) return this.#stay(tab)
+      // Nobody hears what a killed tab is answered.
+      if (!this.tabs.includes(tab)) return
+      if (error instanceof UnsentChangesError) return this.#stay()
       leave()
       throw error
     })
@@ -213,9 +215,8 @@ export class Device {
     return new Map(shown.map((bookmark) => [bookmark.id, bookmark]))
   }
 
-  #stay(tab: Tab): void {
-    // What a killed tab was answered, nobody has heard.
-    if (this.tabs.includes(tab)) this.session = 'in'
+  #stay(): void {
+    this.session = 'in'
   }
 
   #leave({ sync }: Tab, discardUnsent: boolean): void {
