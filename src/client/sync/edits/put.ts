@@ -83,7 +83,7 @@ export function applyOver(
   const mine = viewOf(row).bookmark as PlaintextBookmark
   const own = parts.asked.get(row.id)
   const others = own && cursor !== undefined ? differingFields(own, mine) : lost
-  const fields = lost.filter((name) => others.includes(name))
+  const fields = others.filter((name) => lost.includes(name))
   const isToldThere = overwrites && row.waiting.length === 0 && row.version?.device_id !== parts.deviceId
   if (fields.length > 0 && !isToldThere) draft.lose(draft.get(row.id), { fields, mine, theirs: edit.bookmark })
 }
