@@ -132,9 +132,10 @@ t.test(
     const { a, b, person, restore } = await restorable(t)
     await a.sync.put(bookmark('new', 'lost'))
     await sync(a, b)
-    b.network.fate = async (call) => {
-      if (call.name === 'push') throw new ApiError(400, 'Validation failed')
-      return call.send()
+    b.network.fate = async ({ name, body, send }) => {
+      const isEdit = name === 'push' && (body as { changes: object[] }).changes.length > 0
+      if (isEdit) throw new ApiError(400, 'Validation failed')
+      return send()
     }
     await b.sync.update('new', { title: 'refused' })
     await sync(b)
