@@ -10,6 +10,7 @@ import { addOldUser, makeOldDatabase } from './old-database.ts'
 const [ada, bob] = [uuidv7(), uuidv7()]
 /** More than are given their users at once. */
 const others = 1100
+const later = Date.now() + 3_600_000
 
 const { url, db } = await makeOldDatabase(t, '0009-heartbeat')
 const old = await db.transaction().execute(async (trx) => {
@@ -19,7 +20,13 @@ const old = await db.transaction().execute(async (trx) => {
     lasting: await addOldLogin(trx, ada),
     bob: await addOldLogin(trx, bob),
   }
-  for (let n = 0; n < others; n++) await addOldToken(trx, 'session', logins.bob.id, `${n}`)
+  const rows = Array.from(
+    { length: others },
+    (_, n) => sql`(${`other ${n}`}, 'session', ${logins.bob.id}, 0, ${later})`,
+  )
+  for (let done = 0; done < others; done += 100)
+    await sql`insert into tokens (hash, kind, login_id, issued_at, expires_at)
+      values ${sql.join(rows.slice(done, done + 100))}`.execute(trx)
   return logins
 })
 await db.destroy()
@@ -90,5 +97,5 @@ async function addOldLogin(trx: Trx, user_id: string) {
 async function addOldToken(trx: Trx, kind: string, loginId: string, token: string): Promise<void> {
   const hash = createHash('sha256').update(token).digest('base64url')
   await sql`insert into tokens (hash, kind, login_id, issued_at, expires_at)
-    values (${hash}, ${kind}, ${loginId}, 0, ${Date.now() + 3_600_000})`.execute(trx)
+    values (${hash}, ${kind}, ${loginId}, 0, ${later})`.execute(trx)
 }

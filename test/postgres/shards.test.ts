@@ -5,7 +5,7 @@ import { reseal } from '../../src/commands/reseal/reseal.ts'
 import { listSealed, sealedColumns } from '../../src/db/sealed.ts'
 import { openDevice } from '../realtime/device.ts'
 import { openAdmin } from '../support/admin.ts'
-import { buildApp, type TestApp } from '../support/app.ts'
+import { buildApp, type TestApp, type TestUser } from '../support/app.ts'
 import { change } from '../support/changes.ts'
 import { isPostgres } from '../support/database-url.ts'
 import { createdExport } from '../support/exports.ts'
@@ -145,6 +145,7 @@ async function useEverything(t: Test, app: TestApp, tick: (seconds: number) => v
   device.send({ type: 'sync', event: change({ entity_id: 'e', device_id: 'device-b' }) })
   await device.takeEntities('e')
   tick(30)
+  await useHistory(ada, made.id)
   await ada.call('PUT', '/api/v1/account/keyring', { body: { keyring: 'k', revision: 1 } })
   await ada.call('PUT', '/api/v1/account/keyring', { body: { keyring: 'l', revision: 2 } })
   await ada.call('PUT', '/api/v1/account/export-key', { body: { key: Buffer.alloc(32, 1).toString('base64') } })
@@ -170,4 +171,19 @@ async function useEverything(t: Test, app: TestApp, tick: (seconds: number) => v
   app.setClock(later)
   await sweepExports(context)
   await sweepRows(context.database, later)
+}
+
+/** The bookmark was changed and deleted. */
+async function useHistory({ call }: TestUser, id: string): Promise<void> {
+  const loser = change({ entity_id: 'd', timestamp: 1, device_id: 'tablet' })
+  await call('POST', '/api/v1/sync/push', { body: { changes: [loser] } })
+  for (const path of [`bookmarks/${id}/versions`, 'trash', 'sync/conflicts']) await call('GET', `/api/v1/${path}`)
+  await call('POST', `/api/v1/bookmarks/${id}/restore`)
+  await call('DELETE', `/api/v1/bookmarks/${id}`)
+  const { conflicts } = (await call('GET', '/api/v1/sync/conflicts')).body
+  await call('DELETE', `/api/v1/sync/conflicts/${conflicts[0].version_id}`)
+  for (const dry_run of [true, false])
+    await call('POST', '/api/v1/sync/rewind', { body: { to: Date.now() - 1, dry_run } })
+  await call('DELETE', `/api/v1/bookmarks/${id}`)
+  await call('DELETE', `/api/v1/trash/${id}`)
 }
