@@ -12,7 +12,10 @@ import type { Exposition } from '../support/exposition.ts'
 
 const methods = ['GET', 'POST', 'PUT', 'DELETE', 'HEAD', 'OPTIONS', 'PATCH', 'TRACE', 'PROPFIND']
 
-const sweeps = [...['tokens', 'devices', 'rejections', 'nonces'], ...['expired exports', 'failed exports', 'orphans']]
+const sweeps = [
+  ...['tokens', 'devices', 'rejections', 'nonces', 'versions', 'log'],
+  ...['expired exports', 'failed exports', 'orphans'],
+]
 
 /** The possible values of each of our labels, besides a request's operation and status. */
 const allowed: Record<string, readonly string[]> = {

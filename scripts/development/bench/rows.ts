@@ -5,13 +5,14 @@ import { exports } from './rows/export.ts'
 import { growth } from './rows/growth.ts'
 import { memory, start } from './rows/process.ts'
 import { emptyPull, emptyPullDevice, pull } from './rows/pull.ts'
-import { beside, imports, push, update } from './rows/push.ts'
+import { beside, history, imports, push, update } from './rows/push.ts'
 import { fanOut, idleSockets } from './rows/sockets.ts'
 
 /** All rows by name, in the order in which they are measured. */
 export const rows: Record<string, Row> = {
   push,
   update,
+  history,
   beside,
   pull,
   'empty-pull': emptyPull,

@@ -41,7 +41,7 @@ interface Outcome {
   lost?: Change[]
 }
 
-export const keepMs = 30 * 86_400_000
+const keepMs = 30 * 86_400_000
 
 export class Model {
   readonly entities = new Map<string, Entity>()

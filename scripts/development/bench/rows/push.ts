@@ -1,5 +1,6 @@
 import type { Bench } from '../open.ts'
 import type { Row } from '../row.ts'
+import { startOn } from '../servers/server.ts'
 import type { Batches } from '../worker/http-works.ts'
 
 const limit = 'the driver alone, a transaction for each 1,000 records, synced to disk'
@@ -41,6 +42,25 @@ export const update: Row = {
       }))),
       limit: async () => ({ update: await bench.raw.run('rawPush', bench.rawDatabase, batches, true) }),
     }
+  },
+}
+
+export const history: Row = {
+  lines: {
+    history: {
+      work: 'push of updates, with the replaced versions kept',
+      limit: 'the service with KEEP_VERSIONS_DAYS=0',
+      unit: 'records/s',
+      target: { atLeast: 1 / 1.6 },
+    },
+  },
+  async open(bench, opened) {
+    const batches = batchesFor(bench)
+    const measureWith = async (env: Record<string, string>) => {
+      const server = opened.adopt(await startOn(await bench.services.prepare({ env })), (it) => it.close())
+      return async () => ({ history: await bench.load.run('pushUpdates', await server.newUser(), batches) })
+    }
+    return { service: await measureWith({}), limit: await measureWith({ KEEP_VERSIONS_DAYS: '0' }) }
   },
 }
 

@@ -11,6 +11,8 @@ import type { Contender, Prepared } from './server.ts'
 interface ServiceOptions {
   people?: number
   fill?: Fill
+  /** Of the service, beside those of all. */
+  env?: Record<string, string>
 }
 
 /** Writes what else the database holds before the service starts. */
@@ -51,9 +53,10 @@ export function openServices(entry: string, postgresUrl: string | undefined, roo
   let template: Promise<Place> | undefined
   return { prepare }
 
-  async function prepare({ people = enoughPeople, fill }: ServiceOptions = {}): Promise<PreparedService> {
+  async function prepare({ people = enoughPeople, fill, env }: ServiceOptions = {}): Promise<PreparedService> {
     template ??= makeTemplate()
     const place = await newPlace(await template)
+    Object.assign(place.env, env)
     const data = await openData(place.database)
     const persons = await addPeople(data, people, secretKey)
     await fill?.(
