@@ -577,6 +577,53 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/account/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the sessions
+         * @description Lists where the user is signed in, the newest sign-in first. A session is what one sign-in has begun: all cookies that came of it belong to it.
+         */
+        get: operations["listSessions"];
+        put?: never;
+        post?: never;
+        /**
+         * Sign out everywhere else
+         * @description Ends all other sessions of the user, on every instance at once, as [logout](#operation/logout) would there. Succeeds again if there are none.
+         */
+        delete: operations["endOtherSessions"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/account/sessions/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The session's id. */
+                id: components["schemas"]["Id"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Sign out a session
+         * @description Ends a session of the user, on every instance at once, as [logout](#operation/logout) would there: its next request and any write whose body is still arriving are refused, its open sockets are closed with 4401 and its downloads cut off. It may be the session of this request, whose cookies are not cleared, though.
+         */
+        delete: operations["endSession"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/health": {
         parameters: {
             query?: never;
@@ -1338,6 +1385,45 @@ export interface components {
              */
             revision: number;
         };
+        /** @description What one sign-in has begun. */
+        AccountSession: {
+            /**
+             * @description Session identifier.
+             * @example 0199f6a0-1c00-7000-8000-000000000007
+             */
+            id: string;
+            /**
+             * Format: int64
+             * @description When the user signed in (Unix ms).
+             * @example 1763700000000
+             */
+            created_at: number;
+            /**
+             * Format: int64
+             * @description The hour of its last request (Unix ms, a multiple of 3,600,000), up to a minute late.
+             * @example 1763697600000
+             */
+            last_used_at: number;
+            /**
+             * @description The first 200 characters of `User-Agent` at the sign-in, as sent; empty if none was, or if it is not known.
+             * @example Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0
+             */
+            user_agent: string;
+            /** @description Whether this request belongs to it. */
+            current: boolean;
+            /**
+             * Format: int32
+             * @description Its open sockets on the instance that answers; it may have others on other instances.
+             * @example 1
+             */
+            sockets: number;
+        };
+        /** @description One page of the sessions. */
+        SessionPage: {
+            /** @description The newest sign-in first. */
+            sessions: components["schemas"]["AccountSession"][];
+            next: components["schemas"]["NextPage"];
+        };
         /** @description Health of the service. */
         Health: {
             /**
@@ -1782,6 +1868,8 @@ export interface components {
         Limit: number;
         /** @description The `next` of the page before. Without it, the list starts with its first page. */
         After: string;
+        /** @description The `next` of the page before. Without it, the list starts with its first page. */
+        AfterId: components["schemas"]["Id"];
         /** @description The device that makes the request. `unknown` does not count as a device, and its changes are broadcast to all devices. */
         DeviceId: string;
     };
@@ -3210,6 +3298,122 @@ export interface operations {
                     };
                 };
             };
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listSessions: {
+        parameters: {
+            query?: {
+                /** @description Elements per page. */
+                limit?: components["parameters"]["Limit"];
+                /** @description The `next` of the page before. Without it, the list starts with its first page. */
+                after?: components["parameters"]["AfterId"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of sessions. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionPage"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    endOtherSessions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The session of this request is the only one. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Done"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["ForbiddenOrigin"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    endSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The session's id. */
+                id: components["schemas"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Ended. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Done"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["ForbiddenOrigin"];
+            /** @description The user has no session with this id. */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /**
+                         * @description A human-readable sentence; those listed in this contract are exact.
+                         * @example Session not found
+                         * @enum {string}
+                         */
+                        error: "Session not found";
+                        /**
+                         * @description The kind of failure; always present with `Failed to get sync status`. Reveals nothing internal.
+                         * @example The database did not answer
+                         */
+                        details?: string;
+                    };
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TooManyRequests"];

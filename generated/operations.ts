@@ -30,6 +30,9 @@ export const operations = {
   setExportKey: { method: 'PUT', path: '/api/v1/account/export-key', security: 'sessionCookie' },
   getKeyring: { method: 'GET', path: '/api/v1/account/keyring', security: 'sessionCookie' },
   setKeyring: { method: 'PUT', path: '/api/v1/account/keyring', security: 'sessionCookie' },
+  listSessions: { method: 'GET', path: '/api/v1/account/sessions', security: 'sessionCookie' },
+  endOtherSessions: { method: 'DELETE', path: '/api/v1/account/sessions', security: 'sessionCookie' },
+  endSession: { method: 'DELETE', path: '/api/v1/account/sessions/{id}', security: 'sessionCookie' },
   getHealth: { method: 'GET', path: '/api/v1/health', security: 'none' },
 } as const
 

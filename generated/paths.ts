@@ -29,6 +29,9 @@ export const getExportKey = '/api/v1/account/export-key'
 export const setExportKey = '/api/v1/account/export-key'
 export const getKeyring = '/api/v1/account/keyring'
 export const setKeyring = '/api/v1/account/keyring'
+export const listSessions = '/api/v1/account/sessions'
+export const endOtherSessions = '/api/v1/account/sessions'
+export const endSession = '/api/v1/account/sessions/{id}'
 export const getHealth = '/api/v1/health'
 
 /** The operations over HTTP that take the X-Device-ID header. */

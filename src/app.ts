@@ -28,6 +28,7 @@ import { bookmarkOperations } from './operations/bookmarks.ts'
 import { exportOperations } from './operations/exports.ts'
 import { healthOperations } from './operations/health.ts'
 import { historyOperations } from './operations/history.ts'
+import { sessionOperations } from './operations/sessions.ts'
 import { syncOperations } from './operations/sync.ts'
 
 const mebibyte = 1024 * 1024
@@ -83,6 +84,7 @@ export async function createApp(context: Context): Promise<FastifyInstance> {
     ...syncOperations,
     ...exportOperations,
     ...accountOperations,
+    ...sessionOperations,
     ...healthOperations,
     ...historyOperations,
   })

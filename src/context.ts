@@ -1,4 +1,5 @@
 import type { FastifyBaseLogger } from 'fastify'
+import { followUses, type SessionUses } from './auth/uses.ts'
 import { openBackups } from './backup/open.ts'
 import type { Backups } from './backup/schedule.ts'
 import type { Config } from './config/config.ts'
@@ -39,6 +40,7 @@ export interface Context extends Budgets {
   objects: ObjectStore
   pulse: Pulse
   hub: Hub
+  uses: SessionUses
   exportWorker: ExportWorker
   activeDownloads: ActiveDownloads
   health: Health
@@ -81,6 +83,7 @@ export async function openContext(config: Config, { log, clock = Date.now }: Con
       pulse,
     }
     const hub = keep(createHub(base))
+    const uses = keep(followUses(base))
     const exportWorker = keep(startExportWorker(base))
     const activeDownloads = keep(followDownloads(base))
     const health = keep(startHealth(base))
@@ -90,6 +93,7 @@ export async function openContext(config: Config, { log, clock = Date.now }: Con
     return {
       ...base,
       hub,
+      uses,
       exportWorker,
       activeDownloads,
       health,

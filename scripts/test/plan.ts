@@ -23,7 +23,7 @@ const onPostgres = [
   'test/sync/{concurrency,devices,history*,paging,push,quota,retry,status,unseen}.test.ts',
   'test/realtime/{broadcast,closing,since}.test.ts',
   'test/commands/restored.test.ts',
-  'test/auth/{attempts,login-limits,lease,refresh,sign-out}.test.ts',
+  'test/auth/{attempts,login-limits,lease,refresh,sessions,sign-out}.test.ts',
   'test/db/{*-migration,statements,upgrade}.test.ts',
   'test/hostile/ids.test.ts',
 ]

@@ -9,6 +9,10 @@ import type { Identity } from '../provider/provider.ts'
 import type { Pulse } from '../pulse/pulse.ts'
 import type { Seal } from '../seal/seal.ts'
 import { issueToken } from './tokens.ts'
+import { hourOf } from './uses.ts'
+
+/** Enough to tell one's browsers apart. */
+const maxUserAgent = 200
 
 export interface SignInParts {
   database: Pick<Database, 'write'>
@@ -26,6 +30,7 @@ export async function signIn(
   identity: Identity,
   providerToken: string | null,
   attempt: { nonce: string; expiresAt: number },
+  userAgent: string,
 ): Promise<{ session: string; refresh: string }> {
   const { database, seal, clock, pulse } = parts
   const now = clock()
@@ -43,7 +48,15 @@ export async function signIn(
     const loginId = uuidv7()
     const binding = { purpose: 'provider-token', userId, rowId: loginId } as const
     const provider_token_sealed = providerToken === null ? null : seal.seal(Buffer.from(providerToken), binding)
-    await saveLogin(trx, { id: loginId, user_id: userId, provider_token_sealed, checked_at: now, created_at: now })
+    await saveLogin(trx, {
+      id: loginId,
+      user_id: userId,
+      provider_token_sealed,
+      checked_at: now,
+      created_at: now,
+      user_agent: userAgent.slice(0, maxUserAgent),
+      last_used_at: hourOf(now),
+    })
     return {
       userId,
       ended: await endOldestLogins(trx, userId, loginId),

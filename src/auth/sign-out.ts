@@ -1,6 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { Database } from '../db/database.ts'
-import { endLogin, type LoginKey } from '../db/logins.ts'
+import { type EndedLogin, endLogin, type LoginKey } from '../db/logins.ts'
 import type { Provider } from '../provider/provider.ts'
 import type { Pulse } from '../pulse/pulse.ts'
 import type { Seal } from '../seal/seal.ts'
@@ -38,16 +38,24 @@ export async function signOut(
     return rows.filter((row) => row !== undefined)
   }, logins[0]?.loginId)
   for (const login of logins) pulse.publishEnd(login)
+  revokeTokens({ seal, provider }, ended, log)
+  return true
+}
+
+/** Users are signed out here, whatever the provider responds and however long it takes. */
+export async function revokeTokens(
+  { seal, provider }: Pick<SignOutParts, 'seal' | 'provider'>,
+  ended: EndedLogin[],
+  log: FastifyBaseLogger,
+): Promise<void> {
   for (const { id, user_id, provider_token_sealed } of ended) {
     if (provider_token_sealed === null) continue
     const token = seal.open(provider_token_sealed, { purpose: 'provider-token', userId: user_id, rowId: id })
-    // The user is signed out here, whatever the provider responds and however long it takes.
-    if (token)
-      provider
-        .revoke(Buffer.from(token).toString())
-        .catch((err) => log.warn({ err }, 'the provider did not revoke its token'))
+    if (token === null) continue
+    await provider
+      .revoke(Buffer.from(token).toString())
+      .catch((err) => log.warn({ err }, 'the provider did not revoke its token'))
   }
-  return true
 }
 
 function sortedById(logins: LoginKey[]): LoginKey[] {

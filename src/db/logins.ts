@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import type { Database, Db, Trx } from './database.ts'
 import { isOneOf, type Placeholders, query } from './query.ts'
 import type { Schema } from './schema.ts'
@@ -73,7 +73,10 @@ export async function findLogins(db: Db, { kind, hashes, userIds, now }: TokensO
 
 export async function saveLogin(
   trx: Trx,
-  login: Pick<Schema['logins'], 'id' | 'user_id' | 'provider_token_sealed' | 'checked_at' | 'created_at'>,
+  login: Pick<
+    Selectable<Schema['logins']>,
+    'id' | 'user_id' | 'provider_token_sealed' | 'checked_at' | 'created_at' | 'user_agent' | 'last_used_at'
+  >,
 ): Promise<void> {
   await trx.insertInto('logins').values(login).execute()
 }
@@ -100,8 +103,11 @@ export async function shortenSessions(
     .execute()
 }
 
-/** Ends a login and deletes its tokens. Returns the provider's token, so that it can be revoked. */
-export async function endLogin(trx: Trx, { userId, loginId }: LoginKey) {
+/** Of a login that was ended; the provider's token is to be revoked. */
+export type EndedLogin = Pick<Schema['logins'], 'id' | 'user_id' | 'provider_token_sealed'>
+
+/** Ends a login and deletes its tokens. */
+export async function endLogin(trx: Trx, { userId, loginId }: LoginKey): Promise<EndedLogin | undefined> {
   return trx
     .deleteFrom('logins')
     .where('user_id', '=', userId)

@@ -63,6 +63,10 @@ interface LoginsTable {
   /** If set, no token of the login is valid for longer than until then. */
   ends_at: Generated<number | null>
   created_at: number
+  /** At the sign-in; empty if it is not known. */
+  user_agent: Generated<string>
+  /** The hour in which it was last used; null if it was by older instances alone. */
+  last_used_at: Generated<number | null>
 }
 
 /** The nonces of completed sign-ins, each until its attempt would have expired: none is of use twice. */

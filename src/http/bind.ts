@@ -91,6 +91,7 @@ function handle<Op extends HttpOperationId, Parts>(handler: Handler<Op, Parts>, 
 function toOperationRequest<Op extends HttpOperationId>(request: FastifyRequest): OperationRequest<Op> {
   const { id, log, ip, session, params, query, headers, body, validationError } = request
   const isMalformed = validationError !== undefined
-  const parts = { id, log, address: ip, session, cookie: headers.cookie, params, query, headers, body, isMalformed }
+  const { cookie, 'user-agent': userAgent = '' } = headers
+  const parts = { id, log, address: ip, session, cookie, userAgent, params, query, headers, body, isMalformed }
   return parts as unknown as OperationRequest<Op>
 }

@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import { operations } from '../../generated/operations.ts'
 import { cookieValues } from '../auth/cookies.ts'
 import { findSessionOf } from '../auth/tokens.ts'
+import type { SessionUses } from '../auth/uses.ts'
 import { ServiceError } from '../contract/errors.ts'
 import type { OperationId } from '../contract/schemas.ts'
 import type { Database } from '../db/database.ts'
@@ -17,6 +18,7 @@ declare module 'fastify' {
 export interface SecurityParts {
   database: Pick<Database, 'db'>
   limits: Pick<Limits, 'countWrongCookie' | 'countUser'>
+  uses: Pick<SessionUses, 'note'>
   clock: () => number
 }
 
@@ -46,7 +48,10 @@ export function createSecurity(parts: SecurityParts) {
       const tokens = cookieValues(request.headers.cookie, `service_${kind}`).filter((value) => value !== '')
       const session = await findSessionOf(parts.database.db, kind, tokens, parts.clock())
       request.session = session
-      if (session) return limits.countUser(session.userId)
+      if (session) {
+        parts.uses.note(session)
+        return limits.countUser(session.userId)
+      }
       const isWrong = tokens.length > 0
       if (isWrong) await limits.countWrongCookie(request.ip)
       const error = isWrong ? wrong : missing

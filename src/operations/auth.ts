@@ -98,7 +98,8 @@ export const authOperations: Operations<
  * In the contract's order: the exchange, the user's row, then (in the caller) the cookies and the redirect. No tokens: a
  * program on the user's machine has started the sign-in, and completes it.
  */
-async function complete({ cookie, query, isMalformed }: OperationRequest<'completeLogin'>, parts: Parts) {
+async function complete(request: OperationRequest<'completeLogin'>, parts: Parts) {
+  const { cookie, query, isMalformed, userAgent } = request
   const returnTo = isMalformed ? null : parseReturnTo(query.state, parts.config.origins)
   const [newest, ...others] = returnTo === query.state ? await findAttempts(parts, cookie, returnTo) : []
   const callback = new URLSearchParams(
@@ -110,7 +111,7 @@ async function complete({ cookie, query, isMalformed }: OperationRequest<'comple
     throw new UnknownAttemptError('the browser has no sign-in in progress for this state')
   }
   const { attempt, identity, refreshToken } = await parts.provider.exchangeCode(callback, newest, ...others)
-  return { returnTo: attempt.returnTo, tokens: await signIn(parts, identity, refreshToken, attempt) }
+  return { returnTo: attempt.returnTo, tokens: await signIn(parts, identity, refreshToken, attempt, userAgent) }
 }
 
 function withQuery(url: string, parameters: URLSearchParams): string {

@@ -28,6 +28,8 @@ export interface OperationRequest<Op extends OperationId> {
   session: SessionOf<Op>
   /** The Cookie header. */
   cookie: string | undefined
+  /** The User-Agent header; empty if there is none. */
+  userAgent: string
   params: Exclude<contract[Op]['parameters']['path'], undefined>
   query: Exclude<contract[Op]['parameters']['query'], undefined>
   headers: Exclude<contract[Op]['parameters']['header'], undefined>

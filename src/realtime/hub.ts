@@ -17,6 +17,8 @@ export interface Hub {
   open(socket: WebSocket, stream: Writable, peer: Peer): Connection
   sockets(): number
   socketsOf(userId: string): number
+  /** The login of each open socket of the user. */
+  loginsOf(userId: string): string[]
   /** Bytes in all sockets that wait for slow readers. */
   unsentBytes(): number
   /** Closes every socket, and waits until the messages of their clients are processed. */
@@ -138,6 +140,8 @@ export function createHub({ log, clock, database, pulse }: HubParts): Hub {
     },
     sockets: () => [...connections()].length,
     socketsOf: (userId) => users.get(userId)?.connections.size ?? 0,
+    loginsOf: (userId) =>
+      [...(users.get(userId)?.connections ?? [])].flatMap(({ open, peer }) => (open ? [peer.loginId] : [])),
     unsentBytes: () => [...connections()].reduce((sum, { unsentBytes }) => sum + unsentBytes, 0),
     async close() {
       stop.abort()

@@ -138,10 +138,16 @@ async function signedIn(context: Context, name: string, call: TestApp['call']): 
     avatar_url: '',
     email_verified: true,
   }
-  const { session, refresh } = await signIn(context, identity, null, {
-    nonce: randomUUID(),
-    expiresAt: context.clock() + attemptMs,
-  })
+  const { session, refresh } = await signIn(
+    context,
+    identity,
+    null,
+    {
+      nonce: randomUUID(),
+      expiresAt: context.clock() + attemptMs,
+    },
+    `${name}'s browser`,
+  )
   const found = await findSessionOf(context.database.db, 'session', [session], context.clock())
   if (!found) throw new Error(`${name} could not be signed in`)
   const { userId, loginId } = found

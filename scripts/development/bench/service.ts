@@ -26,13 +26,13 @@ export async function startBenchService() {
   const context = await openContext(config, { log: pino({ level: 'silent' }) })
   const app = await createApp(context)
   const origin = await app.listen({ host: '127.0.0.1', port })
-  const { session } = await signIn(context, person, null, attempt())
+  const { session } = await signIn(context, person, null, attempt(), '')
   const dispatcher = new Agent({ connections: 64 })
   return {
     origin,
     /** The session cookie of somebody who has no bookmarks yet. */
     async newSession() {
-      return (await signIn(context, { ...person, subject: uuidv7() }, null, attempt())).session
+      return (await signIn(context, { ...person, subject: uuidv7() }, null, attempt(), '')).session
     },
     async call(method: 'GET' | 'POST', path: string, body?: object) {
       const headers = { cookie: `service_session=${session}`, 'content-type': 'application/json' }

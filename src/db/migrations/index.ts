@@ -12,6 +12,7 @@ import { autovacuum } from './0010-autovacuum.ts'
 import { shards } from './0011-shards.ts'
 import { history } from './0012-history.ts'
 import { recordHistory } from './0013-record-history.ts'
+import { sessions } from './0014-sessions.ts'
 
 /**
  * What made the schema until 2.0.0, while no instance ran. None is added, and none changes. `text` is a column type that
@@ -42,6 +43,7 @@ export function expansionsWith(text: Text): Record<string, Migration> {
     '0011-shards': shards(text),
     '0012-history': history(text),
     '0013-record-history': recordHistory,
+    '0014-sessions': sessions(text),
     '0014-autovacuum-versions': autovacuum(text, ['versions']),
   }
 }

@@ -48,7 +48,7 @@ export async function signInPeople(
 async function signInAs(context: Context, subject: string): Promise<Person> {
   const profile = { email: '', name: '', avatar_url: '', email_verified: false }
   const attempt = { nonce: subject, expiresAt: Date.now() }
-  const { session } = await signIn(context, { issuer: 'bench', subject, ...profile }, null, attempt)
+  const { session } = await signIn(context, { issuer: 'bench', subject, ...profile }, null, attempt, '')
   const { userId, loginId } = (await findSessionOf(context.database.db, 'session', [session], Date.now())) as Session
   return { userId, loginId, session }
 }

@@ -1,0 +1,64 @@
+import type { Selectable } from 'kysely'
+import type { Db, Trx } from './database.ts'
+import type { EndedLogin, LoginKey } from './logins.ts'
+import type { Schema } from './schema.ts'
+
+type LoginRow = Pick<Selectable<Schema['logins']>, 'id' | 'created_at' | 'last_used_at' | 'user_agent'>
+
+/** Of a user's logins those before the id `before`, newest first: ids are in the order of time. */
+export async function listLogins(
+  db: Db,
+  userId: string,
+  before: string | undefined,
+  limit: number,
+  now: number,
+): Promise<LoginRow[]> {
+  const page = db
+    .selectFrom('logins')
+    .select(['id', 'created_at', 'last_used_at', 'user_agent'])
+    .where('user_id', '=', userId)
+    .where(({ exists, selectFrom }) =>
+      exists(
+        selectFrom('tokens')
+          .select('hash')
+          .whereRef('tokens.user_id', '=', 'logins.user_id')
+          .whereRef('tokens.login_id', '=', 'logins.id')
+          .where('expires_at', '>', now),
+      ),
+    )
+    .orderBy('id', 'desc')
+    .limit(limit)
+  return (before === undefined ? page : page.where('id', '<', before)).execute()
+}
+
+/** Stores that the login was used in the hour, unless that is known. */
+export async function saveUse(trx: Trx, { userId, loginId }: LoginKey, hour: number): Promise<void> {
+  await trx
+    .updateTable('logins')
+    .set({ last_used_at: hour })
+    .where('user_id', '=', userId)
+    .where('id', '=', loginId)
+    .where(({ or, eb }) => or([eb('last_used_at', 'is', null), eb('last_used_at', '<', hour)]))
+    .execute()
+}
+
+/**
+ * Keeps the logins, or all of the user's, from ending or being written otherwise before the transaction does. Locks them in
+ * the order of their ids, as whoever ends several does, so that no two wait for each other. Returns those that are there.
+ */
+export async function lockLogins(trx: Trx, userId: string, ids?: string[]): Promise<Set<string>> {
+  const logins = trx.selectFrom('logins').select('id').where('user_id', '=', userId).orderBy('id').forUpdate()
+  const rows = await (ids ? logins.where('id', 'in', ids) : logins).execute()
+  return new Set(rows.map(({ id }) => id))
+}
+
+/** Ends logins that are locked, and deletes their tokens. */
+export async function endLogins(trx: Trx, userId: string, ids: string[]): Promise<EndedLogin[]> {
+  if (ids.length === 0) return []
+  return trx
+    .deleteFrom('logins')
+    .where('user_id', '=', userId)
+    .where('id', 'in', ids)
+    .returning(['id', 'user_id', 'provider_token_sealed'])
+    .execute()
+}
