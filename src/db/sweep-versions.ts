@@ -6,7 +6,7 @@ import { type Placeholders, query } from './query.ts'
 import { lockUser, saveCounters } from './users.ts'
 
 const dayMs = 86_400_000
-/** Looking through all records takes long, and finds something only after an upgrade. */
+/** Looking through all records of those who have written since takes long, and finds something only after an upgrade. */
 const checkMs = 7 * dayMs
 /** Users of a query, and versions of a transaction: some milliseconds each. */
 const pageUsers = 500
@@ -69,6 +69,6 @@ interface Due {
 const page = query(
   (_, { after, end, checked, users }: Placeholders<Page>) => sql<Due>`
     select id, exists (select 1 from versions where versions.user_id = users.id and seq < ${end}) as due,
-      trash_checked_at < ${checked} as unchecked
+      trash_checked_at < ${checked} and last_stamp > trash_checked_at as unchecked
     from users where id > ${after} order by id limit ${users}`,
 )
