@@ -284,10 +284,9 @@ export function createSyncOver(
       run.editWith(({ restoreList }, signal) => restoreList(engine, opened, { ...options, signal }), options.signal),
     resolve: (id, choice) => run.edit(() => resolveConflicts(engine, id, choice)),
     heldDeletions: () => listHeld(replica),
-    approveDeletions(shown) {
-      const held = listHeld(replica)
-      return run.editWith((deferred) => deferred.approveDeletions(engine, shown, held))
-    },
+    // What is held at the call: by the time that the edit runs, it may be something else.
+    approveDeletions: (shown, held = listHeld(replica)) =>
+      run.editWith((deferred) => deferred.approveDeletions(engine, shown, held)),
     rejectDeletions: () => run.editWith((deferred) => deferred.rejectDeletions(engine)),
     quarantined: () => listRefused(replica),
     retryQuarantined: (ids) => run.edit(() => retryRefused(engine, ids === undefined ? undefined : [ids].flat())),

@@ -17,8 +17,6 @@ export type Edit = { id: string } & (
 export interface Author {
   userId: string
   deviceId: string
-  /** What this tab has asked for last, by bookmark, as long as it is open. */
-  asked: Map<string, PlaintextBookmark>
   clock: Clock
 }
 

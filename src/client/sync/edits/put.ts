@@ -48,7 +48,7 @@ export async function putBookmarks(
   await parts.replica.commit([...sights.keys()], 'local', (draft) =>
     paced(edits, (edit) => {
       putOne(parts, draft, edit, sights.get(edit.id) as Sight)
-      parts.asked.set(edit.id, edit.bookmark)
+      parts.replica.asked.set(edit.id, edit.bookmark)
       sights.set(edit.id, { bookmark: edit.bookmark, cursor: draft.meta.cursor, isEarlier: false })
     }),
   )
@@ -81,8 +81,8 @@ export function applyOver(
   const overwrites = cursor !== undefined && cursor < now && (isEarlier || lost.length > 0)
   applyEdit(draft, row, edit, parts, { cursor: overwrites ? cursor : now, overwrites })
   const mine = viewOf(row).bookmark as PlaintextBookmark
-  const own = parts.asked.get(row.id)
-  const others = own && cursor !== undefined ? differingFields(own, mine) : lost
+  const own = cursor === undefined ? undefined : parts.replica.asked.get(row.id)
+  const others = own ? differingFields(own, mine) : lost
   const fields = others.filter((name) => lost.includes(name))
   const isToldThere = overwrites && row.waiting.length === 0 && row.version?.device_id !== parts.deviceId
   if (fields.length > 0 && !isToldThere) draft.lose(draft.get(row.id), { fields, mine, theirs: edit.bookmark })

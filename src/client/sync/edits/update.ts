@@ -36,7 +36,7 @@ export async function updateBookmark(
     const asked = { ...(base ?? current), ...patch } as PlaintextBookmark
     const { lost } = mergeBookmarks(base, current, asked)
     applyOver(parts, draft, row, edit, sight, lost)
-    parts.asked.set(id, asked)
+    replica.asked.set(id, asked)
   })
 }
 

@@ -57,7 +57,6 @@ export function createEngine({ store, loadSearch, ...options }: EngineOptions): 
   const status = new StatusBoard(replica, emitter, tabs)
   return {
     ...options,
-    asked: new Map(),
     transport: withDeadlines(options.transport, clock),
     replica,
     recentDeletes: [],

@@ -29,6 +29,8 @@ export class Replica {
   readonly rows = new Map<string, Row>()
   /** The bookmarks that the user sees. */
   readonly live = new Map<string, PlaintextBookmark>()
+  /** What this tab has asked for last, by bookmark. */
+  readonly asked = new Map<string, PlaintextBookmark>()
   /** Ids with pending changes, oldest first. */
   readonly waiting = new Set<string>()
   /** Those of them whose last edit the service refused. */
@@ -135,8 +137,8 @@ export class Replica {
 
   /** Clears this copy in memory; the store stays as it is. */
   forget(): void {
-    const { rows, live, waiting, quarantined, held, conflicted } = this
-    for (const all of [rows, live, waiting, quarantined, held, conflicted]) all.clear()
+    const { rows, live, waiting, quarantined, held, conflicted, asked } = this
+    for (const all of [rows, live, waiting, quarantined, held, conflicted, asked]) all.clear()
     this.meta = newMeta(this.#parts.userId)
   }
 
