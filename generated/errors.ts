@@ -18,6 +18,7 @@ export const ConflictNotFound = [404, "Conflict not found"] as const
 export const ExportNotFound = [404, "Export not found"] as const
 export const KeyringNotFound = [404, "Keyring not found"] as const
 export const SessionNotFound = [404, "Session not found"] as const
+export const DeviceNotFound = [404, "Device not found"] as const
 export const NotFound = [404, "Not found"] as const
 export const MethodNotAllowed = [405, "Method not allowed"] as const
 export const RequestTimeout = [408, "Request timeout"] as const

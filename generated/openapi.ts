@@ -624,6 +624,49 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/account/devices": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the devices
+         * @description Lists the devices that have pulled or pushed with `X-Device-ID` in the last 400 days, by their ids. A session may have several of them, and a device several sessions.
+         */
+        get: operations["listDevices"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/account/devices/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The device's id, percent-encoded. */
+                id: components["schemas"]["Id"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Forget a device
+         * @description Forgets how far a device has pulled, and takes it off the list. It is not signed out: if it pulls or pushes again, it is listed again. What it has made stays.
+         */
+        delete: operations["forgetDevice"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/health": {
         parameters: {
             query?: never;
@@ -1422,6 +1465,34 @@ export interface components {
         SessionPage: {
             /** @description The newest sign-in first. */
             sessions: components["schemas"]["AccountSession"][];
+            next: components["schemas"]["NextPage"];
+        };
+        /** @description A device that has pulled or pushed. */
+        Device: {
+            /**
+             * @description The device's `X-Device-ID`.
+             * @example laptop-7f3a
+             */
+            id: string;
+            /**
+             * Format: int64
+             * @description When it last pulled or pushed (Unix ms), to the minute.
+             * @example 1763700000000
+             */
+            last_seen: number;
+            /**
+             * Format: int32
+             * @description Changes of other devices that it has not pulled yet, among the user's 10,000 newest.
+             * @example 2
+             */
+            pending_changes: number;
+            /** @description Whether it made this request. */
+            current: boolean;
+        };
+        /** @description One page of the devices. */
+        DevicePage: {
+            /** @description In the order of their ids, by bytes. */
+            devices: components["schemas"]["Device"][];
             next: components["schemas"]["NextPage"];
         };
         /** @description Health of the service. */
@@ -3405,6 +3476,95 @@ export interface operations {
                          * @enum {string}
                          */
                         error: "Session not found";
+                        /**
+                         * @description The kind of failure; always present with `Failed to get sync status`. Reveals nothing internal.
+                         * @example The database did not answer
+                         */
+                        details?: string;
+                    };
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listDevices: {
+        parameters: {
+            query: {
+                /** @description Elements per page. */
+                limit: components["parameters"]["Limit"];
+                /** @description The `next` of the page before. Without it, the list starts with its first page. */
+                after?: components["parameters"]["AfterId"];
+            };
+            header: {
+                /** @description The device that makes the request. `unknown` does not count as a device, and its changes are broadcast to all devices. */
+                "x-device-id": components["parameters"]["DeviceId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of devices. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DevicePage"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    forgetDevice: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The device's id, percent-encoded. */
+                id: components["schemas"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Forgotten. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Done"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["ForbiddenOrigin"];
+            /** @description The user has no device with this id. */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /**
+                         * @description A human-readable sentence; those listed in this contract are exact.
+                         * @example Device not found
+                         * @enum {string}
+                         */
+                        error: "Device not found";
                         /**
                          * @description The kind of failure; always present with `Failed to get sync status`. Reveals nothing internal.
                          * @example The database did not answer

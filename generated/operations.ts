@@ -33,6 +33,8 @@ export const operations = {
   listSessions: { method: 'GET', path: '/api/v1/account/sessions', security: 'sessionCookie' },
   endOtherSessions: { method: 'DELETE', path: '/api/v1/account/sessions', security: 'sessionCookie' },
   endSession: { method: 'DELETE', path: '/api/v1/account/sessions/{id}', security: 'sessionCookie' },
+  listDevices: { method: 'GET', path: '/api/v1/account/devices', security: 'sessionCookie' },
+  forgetDevice: { method: 'DELETE', path: '/api/v1/account/devices/{id}', security: 'sessionCookie' },
   getHealth: { method: 'GET', path: '/api/v1/health', security: 'none' },
 } as const
 

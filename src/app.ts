@@ -25,6 +25,7 @@ import { registerWebApp } from './http/web-app.ts'
 import { accountOperations } from './operations/account.ts'
 import { authOperations } from './operations/auth.ts'
 import { bookmarkOperations } from './operations/bookmarks.ts'
+import { deviceOperations } from './operations/devices.ts'
 import { exportOperations } from './operations/exports.ts'
 import { healthOperations } from './operations/health.ts'
 import { historyOperations } from './operations/history.ts'
@@ -85,6 +86,7 @@ export async function createApp(context: Context): Promise<FastifyInstance> {
     ...exportOperations,
     ...accountOperations,
     ...sessionOperations,
+    ...deviceOperations,
     ...healthOperations,
     ...historyOperations,
   })

@@ -20,7 +20,7 @@ export interface Plan {
  */
 const onPostgres = [
   'test/postgres/*',
-  'test/sync/{concurrency,devices,history*,paging,push,quota,retry,status,unseen}.test.ts',
+  'test/sync/{concurrency,device*,history*,paging,push,quota,retry,status,unseen}.test.ts',
   'test/realtime/{broadcast,closing,since}.test.ts',
   'test/commands/restored.test.ts',
   'test/auth/{attempts,login-limits,lease,refresh,sessions,sign-out}.test.ts',

@@ -51,6 +51,28 @@ const latest = query((db, { userId }: Placeholders<{ userId: string }>) =>
     .where('user_id', '=', userId),
 )
 
+/** Of a user's devices those after the id `after`, by id. */
+export async function listDevices(db: Db, userId: string, after: string, limit: number): Promise<Device[]> {
+  return db
+    .selectFrom('devices')
+    .selectAll()
+    .where('user_id', '=', userId)
+    .where('device_id', '>', after)
+    .orderBy('device_id')
+    .limit(limit)
+    .execute()
+}
+
+/** Returns whether it was known. */
+export async function deleteDevice(trx: Trx, userId: string, deviceId: string): Promise<boolean> {
+  const { numDeletedRows } = await trx
+    .deleteFrom('devices')
+    .where('user_id', '=', userId)
+    .where('device_id', '=', deviceId)
+    .executeTakeFirst()
+  return numDeletedRows > 0n
+}
+
 export async function saveCursor(trx: Trx, device: Device): Promise<void> {
   const { cursor, last_sync } = device
   const isKnown = (await savedCursor.run(trx, device)) > 0

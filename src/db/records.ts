@@ -162,6 +162,23 @@ function toCiphertext({ user_id, data_stamp, encrypted_data }: Row): Ciphertext[
   return data_stamp === null || encrypted_data === null ? [] : [{ user_id, stamp: data_stamp, encrypted_data }]
 }
 
+/** The newest changes after `since`, at most `max`. */
+export async function listNewestChanges(
+  db: Db,
+  userId: string,
+  since: number,
+  max: number,
+): Promise<Pick<Row, 'stamp' | 'device_id'>[]> {
+  return db
+    .selectFrom('records')
+    .select(['stamp', 'device_id'])
+    .where('user_id', '=', userId)
+    .where('stamp', '>', since)
+    .orderBy('stamp', 'desc')
+    .limit(max)
+    .execute()
+}
+
 /**
  * The number of changes after `since` that other devices made, counted up to `max`. Goes from device to device, so that
  * neither a device's own changes nor those before `since` are looked at, however many there are. With more than `max`

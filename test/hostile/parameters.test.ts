@@ -65,7 +65,7 @@ t.test('X-Device-ID: 400 on every operation that reads it, and nothing changed',
   const reading = ['createBookmark', 'updateBookmark', 'deleteBookmark', 'getSyncStatus', 'pullChanges', 'pushChanges']
   const error = 'x-device-id must be a string of 1 to 128 printable ASCII characters'
   const before = await snapshot(app.context)
-  for (const operationId of [...reading, 'importBookmarks', 'restoreBookmark', 'rewindBookmarks']) {
+  for (const operationId of [...reading, 'importBookmarks', 'restoreBookmark', 'rewindBookmarks', 'listDevices']) {
     const operation = operations.find((it) => it.operationId === operationId)
     if (!operation) throw new Error(`no operation ${operationId}`)
     const { method, path, body } = operation
