@@ -529,6 +529,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/account": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the account
+         * @description Returns who the user is, how much they store, and every limit that holds for them.
+         */
+        get: operations["getAccount"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/account/export-key": {
         parameters: {
             query?: never;
@@ -1427,6 +1447,156 @@ export interface components {
              * @example 1
              */
             revision: number;
+        };
+        /** @description The user's account. */
+        Account: {
+            user: components["schemas"]["SessionUser"];
+            usage: components["schemas"]["AccountUsage"];
+            limits: components["schemas"]["AccountLimits"];
+        };
+        /** @description How much the user stores. */
+        AccountUsage: {
+            /**
+             * Format: int64
+             * @description Bytes of `encrypted_data`, kept versions and deleted records included.
+             * @example 1048576
+             */
+            bytes: number;
+            /**
+             * Format: int64
+             * @description Records, deleted ones included.
+             * @example 1200
+             */
+            records: number;
+            /**
+             * Format: int64
+             * @description How many of the bytes only kept versions and deleted records hold: what can be erased to make room.
+             * @example 65536
+             */
+            version_bytes: number;
+            /**
+             * Format: int64
+             * @description Bytes of the export files.
+             * @example 4194304
+             */
+            export_bytes: number;
+            /**
+             * Format: int64
+             * @description Devices that are known.
+             * @example 3
+             */
+            devices: number;
+        };
+        /** @description How much of each the user can have at most. Operators can set their own values for some. */
+        AccountLimits: {
+            /**
+             * Format: int64
+             * @description Bytes of `encrypted_data`, kept versions and deleted records included.
+             * @example 2147483648
+             */
+            stored_bytes: number;
+            /**
+             * Format: int64
+             * @description Records, deleted ones included.
+             * @example 1000000
+             */
+            stored_records: number;
+            /**
+             * Format: int64
+             * @description For how many days replaced and deleted versions are kept.
+             * @example 30
+             */
+            version_days: number;
+            /**
+             * Format: int64
+             * @description Kept versions of one record.
+             * @example 50
+             */
+            versions_of_record: number;
+            /**
+             * Format: int64
+             * @description Bytes of export files; a single one always fits.
+             * @example 4294967296
+             */
+            export_bytes: number;
+            /**
+             * Format: int64
+             * @description Exports at a time.
+             * @example 10
+             */
+            exports_kept: number;
+            /**
+             * Format: int64
+             * @description Exports that are being made at a time.
+             * @example 3
+             */
+            exports_unfinished: number;
+            /**
+             * Format: int64
+             * @description Devices; beyond it, the one seen least recently is forgotten.
+             * @example 1000
+             */
+            devices: number;
+            /**
+             * Format: int64
+             * @description Sessions; beyond it, the oldest ends.
+             * @example 1000
+             */
+            sessions: number;
+            /**
+             * Format: int64
+             * @description Open sockets on one instance of the service.
+             * @example 256
+             */
+            sockets_per_instance: number;
+            /**
+             * Format: int64
+             * @description Requests and socket messages in a minute on one instance of the service.
+             * @example 1200
+             */
+            requests_per_minute: number;
+            /**
+             * Format: int64
+             * @description Changes of a pull.
+             * @example 10000
+             */
+            pull_changes: number;
+            /**
+             * Format: int64
+             * @description Changes of a push.
+             * @example 10000
+             */
+            push_changes: number;
+            /**
+             * Format: int64
+             * @description Bookmarks of an import.
+             * @example 10000
+             */
+            import_bookmarks: number;
+            /**
+             * Format: int64
+             * @description Bytes of the body of a push or an import.
+             * @example 33554432
+             */
+            batch_body_bytes: number;
+            /**
+             * Format: int64
+             * @description Bytes of any other body that needs a session.
+             * @example 1048576
+             */
+            body_bytes: number;
+            /**
+             * Format: int64
+             * @description Bytes of one `encrypted_data`.
+             * @example 262144
+             */
+            encrypted_data_bytes: number;
+            /**
+             * Format: int64
+             * @description Bytes of the keyring.
+             * @example 16384
+             */
+            keyring_bytes: number;
         };
         /** @description What one sign-in has begun. */
         AccountSession: {
@@ -3200,6 +3370,32 @@ export interface operations {
             408: components["responses"]["RequestTimeout"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getAccount: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The account. */
+            200: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Account"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];

@@ -26,6 +26,7 @@ export const operations = {
   createExport: { method: 'POST', path: '/api/v1/exports', security: 'sessionCookie' },
   downloadExport: { method: 'GET', path: '/api/v1/exports/{id}', security: 'sessionCookie' },
   deleteExport: { method: 'DELETE', path: '/api/v1/exports/{id}', security: 'sessionCookie' },
+  getAccount: { method: 'GET', path: '/api/v1/account', security: 'sessionCookie' },
   getExportKey: { method: 'GET', path: '/api/v1/account/export-key', security: 'sessionCookie' },
   setExportKey: { method: 'PUT', path: '/api/v1/account/export-key', security: 'sessionCookie' },
   getKeyring: { method: 'GET', path: '/api/v1/account/keyring', security: 'sessionCookie' },

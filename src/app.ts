@@ -5,6 +5,7 @@ import files from '@fastify/static'
 import websocket from '@fastify/websocket'
 import fastify, { type FastifyInstance, LogController } from 'fastify'
 import { maxMessageBytes } from '../generated/channel.ts'
+import { quotas } from '../generated/limits.ts'
 import type { Context } from './context.ts'
 import { registerArrivals } from './http/arrivals.ts'
 import { bindOperations } from './http/bind.ts'
@@ -29,10 +30,10 @@ import { deviceOperations } from './operations/devices.ts'
 import { exportOperations } from './operations/exports.ts'
 import { healthOperations } from './operations/health.ts'
 import { historyOperations } from './operations/history.ts'
+import { keyOperations } from './operations/keys.ts'
 import { sessionOperations } from './operations/sessions.ts'
 import { syncOperations } from './operations/sync.ts'
 
-const mebibyte = 1024 * 1024
 /** Longer than any header section that Node accepts, so that an overlong id reaches its operation and gets a 404. */
 const maxParamLength = 16_384
 
@@ -44,7 +45,7 @@ export async function createApp(context: Context): Promise<FastifyInstance> {
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: () => randomUUID(),
     trustProxy: config.trustProxy,
-    bodyLimit: mebibyte,
+    bodyLimit: quotas.bodyBytes,
     requestTimeout: 120_000,
     forceCloseConnections: 'idle',
     // A request that arrives on an open connection while the service stops is served like any other.
@@ -85,6 +86,7 @@ export async function createApp(context: Context): Promise<FastifyInstance> {
     ...syncOperations,
     ...exportOperations,
     ...accountOperations,
+    ...keyOperations,
     ...sessionOperations,
     ...deviceOperations,
     ...healthOperations,

@@ -25,6 +25,7 @@ const onPostgres = [
   'test/commands/restored.test.ts',
   'test/auth/{attempts,login-limits,lease,refresh,sessions,sign-out}.test.ts',
   'test/db/{*-migration,statements,upgrade}.test.ts',
+  'test/operations/whole-account.test.ts',
   'test/hostile/ids.test.ts',
 ]
 /** With --deep, everything that reaches data through the service does. */

@@ -63,6 +63,11 @@ export async function listDevices(db: Db, userId: string, after: string, limit: 
     .execute()
 }
 
+export async function countDevices(db: Db, userId: string): Promise<number> {
+  const devices = db.selectFrom('devices').select(({ fn }) => fn.countAll<number>().as('count'))
+  return Number((await devices.where('user_id', '=', userId).executeTakeFirstOrThrow()).count)
+}
+
 /** Returns whether it was known. */
 export async function deleteDevice(trx: Trx, userId: string, deviceId: string): Promise<boolean> {
   const { numDeletedRows } = await trx

@@ -1,52 +1,70 @@
-import { demandLogin } from '../auth/signed-in.ts'
+import { EncryptedData, ImportRequest, Keyring, PullRequest, PushRequest, quotas } from '../../generated/limits.ts'
 import { ServiceError } from '../contract/errors.ts'
-import type { Database } from '../db/database.ts'
-import { findExport } from '../db/exports.ts'
-import { findKeyring, saveKeyring } from '../db/keyrings.ts'
-import { findExportKey, saveExportKey } from '../db/users.ts'
-import { openExportKey, sealExportKey } from '../exports/key.ts'
-import type { Seal } from '../seal/seal.ts'
+import type { Schemas } from '../contract/schemas.ts'
+import type { Database, Db } from '../db/database.ts'
+import { countDevices } from '../db/devices.ts'
+import { listExports } from '../db/exports.ts'
+import { findCounters, findProfile } from '../db/users.ts'
 import type { Operations } from './operation.ts'
 
-const uncached = { 'cache-control': 'private, no-store' }
+interface ConfiguredLimits {
+  maxUserBytes: number
+  maxUserRecords: number
+  maxUserExportBytes: number
+  keepVersionsDays: number
+  rateLimitPerMinute: number
+}
 
 interface Parts {
-  database: Pick<Database, 'db' | 'write'>
-  seal: Seal
+  config: ConfiguredLimits
+  database: Pick<Database, 'db'>
   clock: () => number
 }
 
-export const accountOperations: Operations<'getExportKey' | 'setExportKey' | 'getKeyring' | 'setKeyring', Parts> = {
-  async getExportKey({ session: { userId }, query }, { database: { db }, clock, seal }) {
-    const made = query.export === undefined ? undefined : await findExport(db, userId, query.export, clock())
-    if (query.export !== undefined && !made) throw new ServiceError('ExportNotFound')
-    const sealed = made?.key_sealed ?? (await findExportKey(db, userId))
-    const key = Buffer.from(openExportKey(seal, userId, made?.id ?? userId, sealed)).toString('base64')
-    return { status: 200, headers: uncached, body: { key } }
+export const accountOperations: Operations<'getAccount', Parts> = {
+  async getAccount({ session: { userId } }, { config, database: { db }, clock }) {
+    const user = await findSessionUser(db, userId)
+    if (!user) throw new ServiceError('InvalidSession')
+    const { stored_bytes, stored_records, version_bytes } = await findCounters(db, userId)
+    const exports = await listExports(db, userId, clock())
+    const usage = {
+      bytes: stored_bytes,
+      records: stored_records,
+      version_bytes,
+      export_bytes: exports.reduce((sum, { size_bytes }) => sum + (size_bytes ?? 0), 0),
+      devices: await countDevices(db, userId),
+    }
+    const headers = { 'cache-control': 'private, no-store' }
+    return { status: 200, headers, body: { user, usage, limits: limitsOf(config) } }
   },
+}
 
-  async setExportKey({ session: { userId, loginId }, body }, { database, seal }) {
-    const sealed = sealExportKey(seal, userId, userId, Buffer.from(body.key, 'base64'))
-    await database.write(async (trx) => {
-      await demandLogin(trx, { userId, loginId })
-      await saveExportKey(trx, userId, sealed)
-    }, userId)
-    return { status: 200, body: { success: true } }
-  },
+export async function findSessionUser(db: Db, userId: string): Promise<Schemas['SessionUser'] | undefined> {
+  const profile = await findProfile(db, userId)
+  if (!profile) return undefined
+  const { email, name, avatar_url, email_verified } = profile
+  return { user_id: userId, email, name, avatar_url, email_verified: email_verified === 1 }
+}
 
-  async getKeyring({ session }, { database }) {
-    const stored = await findKeyring(database.db, session.userId)
-    if (!stored) throw new ServiceError('KeyringNotFound')
-    const { keyring, revision } = stored
-    return { status: 200, headers: uncached, body: { keyring, revision } }
-  },
-
-  async setKeyring({ session: { userId, loginId }, body: { keyring, revision } }, { database }) {
-    const saved = await database.write(async (trx) => {
-      await demandLogin(trx, { userId, loginId })
-      return saveKeyring(trx, { user_id: userId, keyring, revision })
-    }, userId)
-    if (!saved) throw new ServiceError('KeyringChanged')
-    return { status: 200, body: { keyring, revision } }
-  },
+function limitsOf(config: ConfiguredLimits): Schemas['AccountLimits'] {
+  return {
+    stored_bytes: config.maxUserBytes,
+    stored_records: config.maxUserRecords,
+    version_days: config.keepVersionsDays,
+    versions_of_record: config.keepVersionsDays === 0 ? 0 : quotas.versionsOfRecord,
+    export_bytes: config.maxUserExportBytes,
+    exports_kept: quotas.exportsKept,
+    exports_unfinished: quotas.exportsUnfinished,
+    devices: quotas.devices,
+    sessions: quotas.logins,
+    sockets_per_instance: quotas.socketsPerInstance,
+    requests_per_minute: config.rateLimitPerMinute,
+    pull_changes: PullRequest.limit.maximum,
+    push_changes: PushRequest.changes.maxItems,
+    import_bookmarks: ImportRequest.bookmarks.maxItems,
+    batch_body_bytes: quotas.batchBodyBytes,
+    body_bytes: quotas.bodyBytes,
+    encrypted_data_bytes: EncryptedData.maxLength,
+    keyring_bytes: Keyring.keyring.maxLength,
+  }
 }

@@ -7,8 +7,8 @@ import { type SignInParts, signIn, UsedAttemptError } from '../auth/sign-in.ts'
 import { type SignOutParts, signOut } from '../auth/sign-out.ts'
 import { ServiceError } from '../contract/errors.ts'
 import type { Database } from '../db/database.ts'
-import { findProfile } from '../db/users.ts'
 import { type Provider, ProviderRefusedError, ProviderUnavailableError } from '../provider/provider.ts'
+import { findSessionUser } from './account.ts'
 import type { OperationRequest, Operations } from './operation.ts'
 
 /** This browser has no sign-in in progress that the callback belongs to. */
@@ -81,10 +81,8 @@ export const authOperations: Operations<
   },
 
   async getSession({ session }, { database }) {
-    const profile = session && (await findProfile(database.db, session.userId))
-    if (!profile) return { status: 401, body: { authenticated: false } }
-    const { email, name, avatar_url, email_verified } = profile
-    const user = { user_id: session.userId, email, name, avatar_url, email_verified: email_verified === 1 }
+    const user = session && (await findSessionUser(database.db, session.userId))
+    if (!user) return { status: 401, body: { authenticated: false } }
     return { status: 200, body: { authenticated: true, user } }
   },
 
