@@ -5,6 +5,8 @@ scheme.addEventListener('change', () => location.reload())
 const element = document.getElementById('reference')
 const name = element.dataset.contract
 const isRealtime = name === 'asyncapi'
+// Guides alone: there is nothing to download, and nothing for the panel on the right.
+const isText = name === 'operating'
 const dark = scheme.matches
 const font = 'system-ui, -apple-system, "Segoe UI", Roboto, sans-serif'
 const mono = 'ui-monospace, SFMono-Regular, Menlo, Consolas, monospace'
@@ -34,7 +36,8 @@ const colors = dark
 globalThis.Redoc.init(
   `${name}.json`,
   {
-    downloadUrls: [{ title: `${name}.yaml`, url: `${name}.yaml` }],
+    downloadUrls: isText ? [] : [{ title: `${name}.yaml`, url: `${name}.yaml` }],
+    hideDownloadButtons: isText,
     disableGoogleFont: true,
     hideHostname: true,
     expandResponses: '200,201,302',
@@ -71,15 +74,16 @@ globalThis.Redoc.init(
             level1Items: { activeBackgroundColor: '#2a2e35' },
           }
         : {},
-      rightPanel: dark
-        ? {
-            backgroundColor: '#0f1114',
-            servers: {
-              overlay: { backgroundColor: '#22262c', textColor: '#d9dce1' },
-              url: { backgroundColor: '#16181c' },
-            },
-          }
-        : {},
+      rightPanel: {
+        ...(isText && { width: '0%' }),
+        ...(dark && {
+          backgroundColor: '#0f1114',
+          servers: {
+            overlay: { backgroundColor: '#22262c', textColor: '#d9dce1' },
+            url: { backgroundColor: '#16181c' },
+          },
+        }),
+      },
       codeBlock: dark ? { backgroundColor: '#1a1d22' } : {},
       fab: dark ? { backgroundColor: '#2a2e35', color: '#8ab4ff' } : {},
     },

@@ -17,12 +17,14 @@ const assets = new URL('docs/assets/', root)
 export async function buildDocs(): Promise<void> {
   const contract = openapi as unknown as Contract
   const guides = await readGuides(new URL('docs/', root), contract)
-  const http = { ...withBodyErrors(withSamples(contract)), info: { ...contract.info, description: guides } }
+  const http = { ...withBodyErrors(withSamples(contract)), info: { ...contract.info, description: guides.http } }
   const files = {
     'index.html': referencePage('HTTP', 'openapi'),
     'openapi.json': JSON.stringify(http),
     'realtime.html': referencePage('Realtime', 'asyncapi'),
     'asyncapi.json': JSON.stringify(realtimeReference()),
+    'operating.html': referencePage('Operating', 'operating'),
+    'operating.json': JSON.stringify(operatingGuides(contract, guides.operating)),
     'changelog.html': changelogPage(writeChangelog(await readHistory(root))),
     'redoc.standalone.js': await readRedoc(),
   }
@@ -31,6 +33,11 @@ export async function buildDocs(): Promise<void> {
   for (const [name, content] of Object.entries(files)) await writeFile(new URL(name, folder), content)
   for (const name of await readdir(assets)) await copyFile(new URL(name, assets), new URL(name, folder))
   for (const name of ['openapi.yaml', 'asyncapi.yaml']) await copyFile(new URL(name, root), new URL(name, folder))
+}
+
+/** A contract without operations, so that Redoc shows the guides alone. */
+function operatingGuides({ openapi, info }: Contract, description: string): object {
+  return { openapi, info: { title: 'Operating', version: info.version, description }, paths: {} }
 }
 
 /** Redoc loads a logo from another host, which the page's policy blocks: an empty image replaces it. */

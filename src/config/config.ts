@@ -13,7 +13,7 @@ export type Config = ReturnType<typeof readConfig>
 
 const environments = ['development', 'staging', 'production'] as const
 
-/** Reads the environment once. The README's configuration table lists every variable. */
+/** Reads the environment once. docs/operating/configuration.md lists every variable. */
 export function readConfig(env: Env) {
   const environment = oneOf(env, 'NODE_ENV', environments, 'development')
   const host = hostName(env, 'HOST')

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 
+const front = new URL('../../README.md', import.meta.url)
 const start = new URL('../../src/client/README.md', import.meta.url)
 const guide = new URL('../../docs/client.md', import.meta.url)
 
@@ -17,7 +18,10 @@ const sections = {
   'testing.ts': 'Testing an app',
 }
 
-/** The code of the package's README and of the client's guide, by file name. The README's is one program, `start.ts`. */
+/**
+ * The code of the repository's README (`laptop.ts`), of the package's, which is one program (`start.ts`), and of the client's
+ * guide, by file name.
+ */
 export async function readSamples(): Promise<[file: string, source: string][]> {
   const codes = codesOf(await readFile(guide, 'utf8'))
   const known = Object.values(sections)
@@ -25,7 +29,9 @@ export async function readSamples(): Promise<[file: string, source: string][]> {
   const missing = known.filter((title) => !codes.has(title))
   if (unlisted.length + missing.length > 0) throw new Error(`docs/client.md: ${[...unlisted, ...missing]}`)
   const program = [...codesOf(await readFile(start, 'utf8')).values()].flat().join('\n')
+  const laptop = [...codesOf(await readFile(front, 'utf8')).values()].flat().join('\n')
   return [
+    ['laptop.ts', laptop],
     ['start.ts', program],
     // The second of a section is `1-` and the file's name.
     ...Object.entries(sections).flatMap(([file, title]) =>

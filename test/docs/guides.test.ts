@@ -13,14 +13,6 @@ const folder = new URL('../../docs/', import.meta.url)
 const contract = openapi as unknown as Contract
 const read = (name: string) => readFile(new URL(name, folder), 'utf8')
 
-t.test("The five calls of the first guide are the README's, whose test runs them", async (t) => {
-  const [own, readme] = await Promise.all(
-    ['start.md', '../README.md'].map(async (name) => /^# 1\..*?(?=^```)/ms.exec(await read(name))?.[0]),
-  )
-  t.equal(own?.match(/\bcurl -/g)?.length, 5)
-  t.equal(own, readme)
-})
-
 t.test('The bytes of the export file are those of the test vector', async (t) => {
   const guide = await read('encryption.md')
   const file = Buffer.from(vectors.file, 'base64')
@@ -51,8 +43,8 @@ t.test('The guide to versioning says what each major version demands of those wh
 })
 
 t.test('Every error text of the contract is in the guide to errors', async (t) => {
-  const guides = await readGuides(folder, contract)
-  const rows = guides.split('\n').filter((line) => /^\| [45]\d\d \| `/.test(line))
+  const { http } = await readGuides(folder, contract)
+  const rows = http.split('\n').filter((line) => /^\| [45]\d\d \| `/.test(line))
   const errors = listedErrors(contract)
   t.ok(errors.length > 25, `${errors.length} texts`)
   t.same(
@@ -72,11 +64,21 @@ t.test('A broken link, and a guide without a place in the order, stop the build'
   await cp(folder, copy, { recursive: true })
   const guides = pathToFileURL(`${copy}/`)
   await t.resolves(readGuides(guides, contract))
-  for (const link of ['#operation/nothing', 'nothing.md', 'sync.md#nothing']) {
+  for (const link of ['../openapi.yaml#operation/nothing', '#nothing', 'nothing.md', 'sync.md#nothing']) {
     await writeFile(join(copy, 'limits.md'), `# Limits\n\n[x](${link})\n`)
     await t.rejects(readGuides(guides, contract), { message: `docs/limits.md has a link to ${link}, which is nowhere` })
   }
   await writeFile(join(copy, 'limits.md'), '# Limits\n')
+  await writeFile(join(copy, 'operating/backups.md'), '# Backups\n\n[x](../nothing.md)\n')
+  await t.rejects(readGuides(guides, contract), {
+    message: 'docs/operating/backups.md has a link to ../nothing.md, which is nowhere',
+  })
+  await writeFile(join(copy, 'operating/backups.md'), '# Backups\n\n## Copies\n\n[a](#copies) [b](../limits.md)\n')
+  t.match(
+    (await readGuides(guides, contract)).operating,
+    '[a](#section/Backups/Copies) [b](./#section/Limits)',
+    'links lead to the page of their guide',
+  )
   await writeFile(join(copy, 'more.md'), '# More\n')
   await t.rejects(readGuides(guides, contract), /docs\/more\.md/)
 })

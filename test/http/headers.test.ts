@@ -95,7 +95,14 @@ t.test('The documents come with local assets only', async (t) => {
   const { call } = await buildApp(t)
   const moved = await call('GET', '/docs')
   t.same([moved.status, moved.headers.location], [302, '/docs/'], 'their addresses are relative to the folder')
-  for (const path of ['/docs/', '/docs/index.html', '/docs/realtime', '/docs/realtime.html', '/docs/changelog']) {
+  for (const path of [
+    '/docs/',
+    '/docs/index.html',
+    '/docs/realtime',
+    '/docs/realtime.html',
+    '/docs/operating',
+    '/docs/changelog',
+  ]) {
     const page = await call('GET', path)
     t.match(page.headers['content-type'], /text\/html/, path)
     t.notMatch(page.raw.toString(), /https?:\/\//, 'no other host')

@@ -59,7 +59,7 @@ t.test('the scripts are shell, and each npm command is one of package.json', asy
   t.same([...new Set(setups.map((step) => step.with?.['node-version']))], [Number(major)])
 })
 
-t.test('ci.yml runs what the README says, on every push to main and pull request', async (t) => {
+t.test('ci.yml runs what docs/contributing.md says, on every push to main and pull request', async (t) => {
   const { on, jobs } = workflow('ci.yml')
   t.same(on, { push: { branches: ['main'] }, pull_request: null })
   const runs = jobs.test?.steps.flatMap(({ run }) => run ?? [])

@@ -63,6 +63,13 @@ else {
       await page.goto(`${address}realtime.html#tag/What-the-server-sends/operation/sync`)
       await expectReadable('messages')
 
+      await page.getByRole('link', { name: 'Operating', exact: true }).click()
+      await page.waitForURL(/operating\.html/)
+      await page.locator('[id="section/Contributing"]').waitFor()
+      t.same(await brokenLinks(page), [], 'every link of the operating page leads somewhere')
+      await page.goto(`${address}operating.html#section/Running`)
+      await expectReadable('operating')
+
       await page.getByRole('link', { name: 'Changelog' }).click()
       await page.getByRole('heading', { name: 'Changelog of the contract' }).waitFor()
       t.match(await page.locator('main').textContent(), /1\.0\.0|without the history/)

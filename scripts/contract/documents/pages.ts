@@ -1,4 +1,9 @@
-const pages = { 'index.html': 'HTTP', 'realtime.html': 'Realtime', 'changelog.html': 'Changelog' }
+const pages = {
+  'index.html': 'HTTP',
+  'realtime.html': 'Realtime',
+  'operating.html': 'Operating',
+  'changelog.html': 'Changelog',
+}
 
 /** Redoc adds styles by script and searches in a worker. Everything else comes from the page's own folder. */
 const referencePolicy =
@@ -6,7 +11,7 @@ const referencePolicy =
   "connect-src 'self'; worker-src blob:; base-uri 'none'; form-action 'none'"
 const textPolicy = "default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'"
 
-/** A contract, shown by Redoc, which renders `NAME.json` and offers `NAME.yaml` for download. */
+/** `NAME.json`, shown by Redoc: a contract, offered for download as `NAME.yaml`, or guides. */
 export function referencePage(title: string, name: string): string {
   const scripts = `<script defer src="redoc.standalone.js"></script>\n<script defer src="reference.js"></script>\n`
   return page(title, referencePolicy, `<div id="reference" data-contract="${name}"></div>`, scripts)

@@ -1,0 +1,83 @@
+import { globSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path/posix'
+import t from 'tap'
+import { operations } from '../../generated/operations.ts'
+import packageJson from '../../package.json' with { type: 'json' }
+
+const root = new URL('../../', import.meta.url)
+const exists = (path: string) => globSync(path, { cwd: root }).length > 0
+const files = ['README.md', 'src/client/README.md', ...globSync('docs/**/*.md', { cwd: root })]
+const documents = files.map((file) => {
+  const text = readFileSync(new URL(file, root), 'utf8')
+  return { file, text, prose: text.replaceAll(/^ *```.*?^ *```$/gms, '') }
+})
+
+t.test('The README has at most 700 words beside its code', async (t) => {
+  const [readme] = documents
+  const words = readme?.prose.match(/\S*\w\S*/g)?.length ?? 0
+  t.ok(words > 300 && words <= 700, `${words} words`)
+})
+
+t.test('Every file, folder and command that the documents name exists', async (t) => {
+  const paths = documents.flatMap(({ file, text }) =>
+    [...text.matchAll(/`((?:src|test|scripts|generated|deploy|docs)\/[\w./{},*-]*)`/g)].map(([, path = '']) => ({
+      file,
+      path,
+    })),
+  )
+  t.ok(paths.length > 100, `${paths.length} paths`)
+  t.same(
+    paths.filter(({ path }) => !exists(path)),
+    [],
+  )
+  const known = new Set([...Object.keys(packageJson.scripts), 'ci', 'install', 'pack'])
+  const commands = documents.flatMap(({ file, text }) =>
+    [...text.matchAll(/(?:`|^ *|&& )npm (?:run )?([a-z]+)/gm)].map(([command, name = '']) => ({ file, command, name })),
+  )
+  t.ok(commands.length > 50, `${commands.length} commands`)
+  t.same(
+    commands.filter(({ name }) => !known.has(name)),
+    [],
+  )
+})
+
+t.test('Every command of package.json is in the guide to contributing', async (t) => {
+  const guide = documents.find(({ file }) => file === 'docs/contributing.md')?.text ?? ''
+  const named = new Set([...guide.matchAll(/`npm (?:run )?([a-z]+)/g)].map(([, name]) => name))
+  t.same(
+    Object.keys(packageJson.scripts).filter((name) => !name.startsWith('pre') && !named.has(name)),
+    [],
+  )
+})
+
+t.test('Every relative link of the documents leads to a file, and to a heading of it', async (t) => {
+  const links = documents.flatMap(({ file, prose }) =>
+    [...prose.matchAll(/\]\(([^)\s]+)\)/g)].map(([, to = '']) => ({ file, to })),
+  )
+  t.ok(links.length > 80, `${links.length} links`)
+  t.same(
+    links.filter(({ file, to }) => !/^https?:/.test(to) && !leadsSomewhere(file, to)),
+    [],
+  )
+})
+
+function leadsSomewhere(file: string, to: string): boolean {
+  const [, path = '', heading] = /^([^#]*)(?:#(.*))?$/.exec(to) ?? []
+  const target = path === '' ? file : join(dirname(file), path)
+  if (target === 'openapi.yaml' && heading?.startsWith('operation/'))
+    return heading.slice('operation/'.length) in operations
+  if (heading === undefined) return exists(target)
+  return (
+    documents
+      .find(({ file }) => file === target)
+      ?.prose.match(/^#+ .+$/gm)
+      ?.map(anchor)
+      .includes(heading) ?? false
+  )
+}
+
+/** As GitHub makes it. */
+function anchor(heading: string): string {
+  const text = heading.replace(/^#+ /, '').toLowerCase()
+  return text.replaceAll(/[^\w\s-]/g, '').replaceAll(' ', '-')
+}

@@ -1,0 +1,28 @@
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import t from 'tap'
+import { spawnService } from '../../scripts/development/servers/service.ts'
+import { compileCache } from '../support/compile-cache.ts'
+
+t.test('The five curl calls of the first guide sign in and sync', async (t) => {
+  if (spawnSync('curl', ['--version']).error) return t.comment('SKIPPED: no curl here')
+  const folder = t.testdir()
+  const service = await spawnService(folder, compileCache)
+  t.teardown(() => service.stop())
+  await service.ready()
+  const guide = readFileSync(new URL('../../docs/start.md', import.meta.url), 'utf8')
+  const [, script = ''] = /```sh\n(.*?)```/s.exec(guide) ?? []
+  t.equal(script.match(/\bcurl -/g)?.length, 5)
+  const { stdout, stderr } = spawnSync('sh', ['-e', '-u'], {
+    input: script.replaceAll('http://127.0.0.1:3000', service.url.origin),
+    encoding: 'utf8',
+    env: { PATH: process.env.PATH, TMPDIR: folder },
+  })
+  t.equal(stderr, '')
+  const [session, bookmark, page] = stdout
+    .replaceAll('}{', '}\n{')
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  t.match(session, { authenticated: true, user: { name: 'Ada' } })
+  t.match(page, { changes: [{ entity_id: bookmark.id, device_id: 'laptop', operation: 'create' }], has_more: false })
+})
