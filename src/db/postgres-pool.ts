@@ -49,7 +49,8 @@ export function openPool({ url, isPooled }: Server, log: FastifyBaseLogger, time
 function prepareClient(client: pg.PoolClient, times: QueryTimes, isPooled: boolean): void {
   const query = client.query.bind(client) as (text: unknown, ...rest: unknown[]) => Promise<unknown>
   const prepared = async (text: unknown, ...rest: unknown[]) => {
-    const name = typeof text === 'string' && !isPooled ? preparedName(text) : undefined
+    const isPrepared = typeof text === 'string' && !isPooled && !hasLongList(rest[0])
+    const name = isPrepared ? preparedName(text) : undefined
     const began = performance.now()
     try {
       const sent = isPooled && text === 'begin' ? beginWithSettings : text
@@ -63,6 +64,13 @@ function prepareClient(client: pg.PoolClient, times: QueryTimes, isPooled: boole
   }
   client.query = prepared as typeof client.query
 }
+
+/** A plan that Postgres keeps is for few values and few rows. With many, it could compare each value with each row. */
+function hasLongList(values: unknown): boolean {
+  return Array.isArray(values) && values.some((value) => Array.isArray(value) && value.length > shortLength)
+}
+
+const shortLength = 100
 
 const readOnly = '25006'
 const notPrepared = '26000'

@@ -86,8 +86,9 @@ testOnEachStore(t, (t, store) => {
     gate.open()
     for (let index = 0; index < 1000; index += 10) {
       const made = bookmark('ada', 2 * index, 'y')
-      const gone = { ...bookmark('ada', 2 * index + 1), deleted_at: start, stamp: 5000 + index }
-      const changed = { ...bookmark('ada', 2 * index + 3, 'z'), stamp: 10_000 + index }
+      const gone = { ...bookmark('ada', 2 * index + 1), encrypted_data: null, deleted_at: start, stamp: 5000 + index }
+      const stamp = 10_000 + index
+      const changed = { ...bookmark('ada', 2 * index + 3, 'z'), stamp, data_stamp: stamp }
       await fixture.addBookmarks([{ ...made, stamp: 15_000 + index }, gone, changed])
     }
     const row = await fixture.settled(id, 'ada')

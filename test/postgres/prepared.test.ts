@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import t from 'tap'
+import type { Db } from '../../src/db/database.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
 import { change } from '../support/changes.ts'
 import { isPostgres } from '../support/database-url.ts'
@@ -20,6 +21,22 @@ else {
     },
   )
 
+  t.test(
+    'A large push gets plans of its own: one kept for small pushes compares each change with each record',
+    async (t) => {
+      const ben = await user('ben')
+      const push = (length: number) => {
+        const changes = Array.from({ length }, (_, index) => change({ entity_id: `x${index}` }))
+        return ben.call('POST', '/api/v1/sync/push', { body: { changes } })
+      }
+      for (let count = 1; count <= 12; count += 1) await push(1)
+      const before = await keptPlansUsed(db)
+      t.ok(before > 0, 'by small pushes')
+      t.match((await push(1000)).body, { conflicts: [], accepted: 1000 })
+      t.equal(await keptPlansUsed(db), before)
+    },
+  )
+
   t.test('A connection whose prepared statements are gone is replaced', async (t) => {
     t.same(await statuses(ada), succeeded)
     await sql`deallocate all`.execute(db)
@@ -27,6 +44,13 @@ else {
     t.equal(first, 503, 'the session could not be looked up')
     t.same(await statuses(ada), succeeded)
   })
+}
+
+/** How often this connection has looked stored versions up by a plan made for any changes. */
+async function keptPlansUsed(db: Db): Promise<number> {
+  const { rows } = await sql<{ used: number }>`
+    select sum(generic_plans)::int as used from pg_prepared_statements where statement like '%join records%'`.execute(db)
+  return rows[0]?.used ?? 0
 }
 
 const succeeded = [200, 200, 200, 200, 200]

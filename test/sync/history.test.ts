@@ -31,7 +31,6 @@ const create = (user: TestUser, id: string, text: string) =>
   user.call('POST', '/api/v1/bookmarks', { body: { id, ...content(text) } })
 const texts = (versions: Schemas['Version'][]) => versions.map(({ encrypted_data }) => encrypted_data)
 
-// Comes first: a plan that Postgres has made for tables with few rows would be kept for these many.
 t.test('A rewind of 20,000 deleted bookmarks: counted first, then done, in requests of 10,000', async (t) => {
   const { start, ada, get } = await open()
   const ids = Array.from({ length: depth(300, 20_000) }, (_, index) => `x${index}`)
