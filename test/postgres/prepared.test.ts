@@ -49,7 +49,9 @@ else {
 /** How often this connection has looked stored versions up by a plan made for any changes. */
 async function keptPlansUsed(db: Db): Promise<number> {
   const { rows } = await sql<{ used: number }>`
-    select sum(generic_plans)::int as used from pg_prepared_statements where statement like '%join records%'`.execute(db)
+    select sum(generic_plans)::int as used from pg_prepared_statements where statement like '%join records%'`.execute(
+    db,
+  )
   return rows[0]?.used ?? 0
 }
 
