@@ -1381,6 +1381,11 @@ export interface components {
              */
             total_bookmarks: number;
             epoch: components["schemas"]["Epoch"];
+            /**
+             * @description Of what the service has: the sum modulo 2^128, in hexadecimal, of the first 32 digits of the `data_hash` of each live record of any type. A `data_hash` that does not begin with 32 hexadecimal digits counts as its SHA-256. A device that has pulled everything, and has another one, should pull from 0. Null: it is being computed; ask again later.
+             * @example 6cc3f5a1d0b94e27a8f1c2d3e4b5a697
+             */
+            digest: string | null;
         };
         /** @description A backup file, finished or being made. */
         Export: {

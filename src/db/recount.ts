@@ -1,10 +1,13 @@
 import { sql } from 'kysely'
+import { toDigest } from '../protocol/digest.ts'
 import type { Database, Db, Trx } from './database.ts'
+import { knownSum, sumRecords, toStoredDigest } from './digest.ts'
 
 const usersAtOnce = 1000
 const counters = ['live_bookmarks', 'stored_bytes', 'version_bytes', 'stored_records'] as const
 
-type Counters = Record<(typeof counters)[number], number>
+/** With the digest if it was wrong, but not if it was not known. */
+type Counters = Record<(typeof counters)[number], number> & { digest?: string | null }
 
 export interface Mended {
   userId: string
@@ -32,12 +35,22 @@ async function* idsOfUsers(db: Db): AsyncGenerator<string> {
 export async function recountUser(trx: Trx, userId: string): Promise<Mended | undefined> {
   // Holds the row first, so that what is counted next is all that there is. A user may be gone by now.
   const held = trx.updateTable('users').set({ last_stamp: sql`last_stamp` }).where('id', '=', userId)
-  const was = await held.returning(counters).executeTakeFirst()
-  if (!was) return undefined
+  const user = await held.returning([...counters, 'last_stamp', 'digest', 'digest_stamp']).executeTakeFirst()
+  if (!user) return undefined
+  const { last_stamp, digest, digest_stamp, ...was } = user
   const is = await count(trx, userId)
-  if (counters.every((name) => was[name] === is[name])) return undefined
-  await trx.updateTable('users').set(is).where('id', '=', userId).execute()
-  return { userId, was, is }
+  const known = knownSum(user)
+  const mended = toStoredDigest(await sumRecords(trx, userId), last_stamp)
+  const hasDigest = known !== undefined && toDigest(known) === mended.digest
+  const isRight = counters.every((name) => was[name] === is[name])
+  if (isRight && hasDigest) return undefined
+  await trx
+    .updateTable('users')
+    .set({ ...is, ...mended })
+    .where('id', '=', userId)
+    .execute()
+  if (known === undefined || hasDigest) return isRight ? undefined : { userId, was, is }
+  return { userId, was: { ...was, digest }, is: { ...is, digest: mended.digest } }
 }
 
 async function count(trx: Trx, userId: string): Promise<Counters> {

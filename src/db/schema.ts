@@ -40,6 +40,9 @@ interface UsersTable {
   trash_checked_at: Generated<number>
   /** Rows in `records`, including tombstones. */
   stored_records: Generated<number>
+  /** The contract's `digest`, if `digest_stamp` is `last_stamp`: releases without it leave both as they are. */
+  digest: Generated<string | null>
+  digest_stamp: Generated<number | null>
   created_at: number
 }
 

@@ -12,11 +12,23 @@ export interface LockedUser {
   stored_bytes: number
   version_bytes: number
   stored_records: number
+  /** See db/digest.ts. */
+  digest: string | null
+  digest_stamp: number | null
   /** The epoch of the sequence numbers, read together with them. */
   epoch: string
 }
 
-const counters = ['id', 'last_stamp', 'live_bookmarks', 'stored_bytes', 'version_bytes', 'stored_records'] as const
+const counters = [
+  'id',
+  'last_stamp',
+  'live_bookmarks',
+  'stored_bytes',
+  'version_bytes',
+  'stored_records',
+  'digest',
+  'digest_stamp',
+] as const
 type NewUser = Omit<Schema['users'], Exclude<(typeof counters)[number], 'id'> | 'trash_checked_at'>
 type Profile = Pick<NewUser, 'email' | 'name' | 'avatar_url' | 'email_verified'>
 
@@ -82,8 +94,8 @@ export async function saveCounters(trx: Trx, user: Counters): Promise<void> {
 }
 
 const savedCounters = query((db, values: Placeholders<Counters>) => {
-  const { id, last_stamp, live_bookmarks, stored_bytes, version_bytes, stored_records } = values
-  const set = { last_stamp, live_bookmarks, stored_bytes, version_bytes, stored_records }
+  const { id, last_stamp, live_bookmarks, stored_bytes, version_bytes, stored_records, digest, digest_stamp } = values
+  const set = { last_stamp, live_bookmarks, stored_bytes, version_bytes, stored_records, digest, digest_stamp }
   return db.updateTable('users').set(set).where('id', '=', id)
 })
 

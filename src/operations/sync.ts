@@ -7,7 +7,7 @@ import { type PushParts, push } from '../sync/push.ts'
 import { readStatus } from '../sync/status.ts'
 import type { Operations } from './operation.ts'
 
-type Parts = PullParts & PushParts & ImportParts & { database: Pick<Database, 'isUnavailable'> }
+type Parts = PullParts & PushParts & ImportParts & { database: Pick<Database, 'bulk' | 'isUnavailable'> }
 
 export const syncOperations: Operations<'getSyncStatus' | 'pullChanges' | 'pushChanges' | 'importBookmarks', Parts> = {
   async getSyncStatus({ session, headers }, parts) {

@@ -4,19 +4,21 @@ import type { Database } from '../db/database.ts'
 import { findDevice, summarizeDevices } from '../db/devices.ts'
 import { countChanges } from '../db/records.ts'
 import { findCounters } from '../db/users.ts'
+import { readDigest } from './digest.ts'
 
 /** `pending_changes` and `conflict_count` are counted up to this, which means this many or more. */
 const maxCount = 10_000
 
 /** The status of a device or, without one, of all of the user's devices together. */
 export async function readStatus(
-  { database }: { database: Pick<Database, 'db'> },
+  { database }: { database: Pick<Database, 'db' | 'bulk' | 'write'> },
   userId: string,
   deviceId: string | undefined,
 ): Promise<Schemas['SyncStatus']> {
   const { db } = database
   const device = deviceId === undefined ? await summarizeDevices(db, userId) : await findDevice(db, userId, deviceId)
-  const { live_bookmarks, last_stamp, epoch } = await findCounters(db, userId)
+  const user = await findCounters(db, userId)
+  const { live_bookmarks, last_stamp, epoch } = user
   const cursor = device?.cursor ?? 0
   return {
     user_id: userId,
@@ -25,5 +27,6 @@ export async function readStatus(
     conflict_count: await countConflicts(db, userId, maxCount),
     total_bookmarks: live_bookmarks,
     epoch,
+    digest: await readDigest(database, user),
   }
 }

@@ -1,9 +1,11 @@
 import { quotas } from '../../generated/limits.ts'
 import type { Database, Trx } from '../db/database.ts'
+import { knownSum, toStoredDigest } from '../db/digest.ts'
 import { saveRecords } from '../db/records.ts'
 import { type Ciphertext, ciphertexts, entityKey, type KeptVersion, type Row, versions } from '../db/rows.ts'
 import { type LockedUser, saveCounters } from '../db/users.ts'
 import { findKept, markFull } from '../db/versions.ts'
+import { digestDelta } from './digest.ts'
 import { type Loser, type LostChange, toRejected, toReplaced, withoutKept } from './kept-versions.ts'
 import { addedBytes, isNew, type QuotaLimits, withinQuota } from './quota.ts'
 import { liveDelta, type Replacement, toRow } from './replacement.ts'
@@ -82,12 +84,17 @@ export async function store(
     stored_bytes: user.stored_bytes + added.stored_bytes + lostBytes,
     version_bytes: user.version_bytes + added.version_bytes + lostBytes,
   })
+  const sum = knownSum(user)
   await saveCounters(trx, {
     id: user.id,
     last_stamp: numbers.last(),
     live_bookmarks: user.live_bookmarks + written.reduce((sum, replacement) => sum + liveDelta(replacement), 0),
     ...usage,
     stored_records: user.stored_records + written.filter(isNew).length,
+    ...toStoredDigest(
+      sum === undefined ? undefined : written.reduce((total, replacement) => total + digestDelta(replacement), sum),
+      numbers.last(),
+    ),
   })
   return rows
 }

@@ -20,13 +20,13 @@ t.test('npm run admin -- recount mends counters, and no others, while a user goe
   const counters = () =>
     context.database.db
       .selectFrom('users')
-      .select(['id', 'live_bookmarks', 'stored_bytes', 'stored_records'])
+      .select(['id', 'live_bookmarks', 'stored_bytes', 'stored_records', 'digest'])
       .orderBy('id')
       .execute()
   const right = await counters()
   await context.database.db
     .updateTable('users')
-    .set({ live_bookmarks: 9, stored_bytes: 1 })
+    .set({ live_bookmarks: 9, stored_bytes: 1, digest: '9'.repeat(32) })
     .where('id', '=', bob.userId)
     .execute()
 
@@ -44,7 +44,7 @@ t.test('npm run admin -- recount mends counters, and no others, while a user goe
   t.same([code, stderr], [0, ''])
   t.match(
     stdout,
-    `${bob.userId}  was live_bookmarks 9, stored_bytes 1, version_bytes 0, stored_records 1  is live_bookmarks 1, stored_bytes 4,`,
+    `${bob.userId}  was live_bookmarks 9, stored_bytes 1, version_bytes 0, stored_records 1, digest 99999999999999999999999999999999  is live_bookmarks 1, stored_bytes 4,`,
   )
   t.match(stdout, /recounted 2 users, mended 1\n$/)
   t.ok(pushes > 0)

@@ -3,11 +3,12 @@ import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import { expand } from '../../src/db/migrate.ts'
 import { openDatabase } from '../../src/db/open.ts'
-import { buildApp } from '../support/app.ts'
+import { buildApp, type TestUser } from '../support/app.ts'
 import { change, pullAll } from '../support/changes.ts'
 import { runCommand } from '../support/command.ts'
 import { isPostgres } from '../support/database-url.ts'
 import { depth, isDeep } from '../support/depth.ts'
+import { digestOf } from '../support/digest.ts'
 import { silent } from '../support/log.ts'
 import { until } from '../support/until.ts'
 import { type Connection, makeReleased, readSession } from './releases/released.ts'
@@ -203,8 +204,15 @@ t.test('What the previous release stored is served by this version, and both go 
   t.equal(total_bookmarks, 2)
   const pushed = await ada.call('POST', '/api/v1/sync/push', { body: { changes: [change({ entity_id: 'new' })] } })
   t.match(pushed.body, { accepted: 1 })
+  const digest = async ({ call }: TestUser) => (await call('GET', '/api/v1/sync/status')).body.digest
+  const right = async (user: TestUser) =>
+    digestOf((await pullAll(user)).changes.filter(({ operation }) => operation !== 'delete'))
+  t.equal(await digest(ada), await right(ada))
   await close()
   t.same(await replay(await connect(), session), [], 'after a return to the previous release')
+  const again = await buildApp(t, {}, { dataDir })
+  const later = await again.user('ada')
+  t.equal(await digest(later), await right(later), 'which has written without the digest')
 })
 
 t.test('Postgres cleans up the large tables early', { skip: !isPostgres }, async (t) => {

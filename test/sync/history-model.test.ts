@@ -2,9 +2,11 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
+
 import { recountUser } from '../../src/db/recount.ts'
 import { buildApp, type TestApp } from '../support/app.ts'
 import { depth } from '../support/depth.ts'
+import { digestOf } from '../support/digest.ts'
 import { Model } from './history/model.ts'
 import { type Player, play, script } from './history/script.ts'
 
@@ -92,6 +94,8 @@ async function compare({ app, user, model }: Player): Promise<void> {
     stored_bytes: stored,
     version_bytes: stored - live,
     stored_records: records.length,
+    digest: model.lastStamp === 0 ? null : digestOf(records.filter(({ deleted_at }) => deleted_at === null)),
+    digest_stamp: model.lastStamp || null,
   })
   assert.equal([...data.values()].join('').length, stored, 'no other ciphertext is left')
   partitionTime(model, versions)
@@ -150,7 +154,15 @@ async function readTables({ context }: TestApp, userId: string) {
   const rows = await db.selectFrom('ciphertexts').selectAll().where('user_id', '=', userId).execute()
   const counters = await db
     .selectFrom('users')
-    .select(['last_stamp', 'live_bookmarks', 'stored_bytes', 'version_bytes', 'stored_records'])
+    .select([
+      'last_stamp',
+      'live_bookmarks',
+      'stored_bytes',
+      'version_bytes',
+      'stored_records',
+      'digest',
+      'digest_stamp',
+    ])
     .where('id', '=', userId)
     .executeTakeFirstOrThrow()
   return {

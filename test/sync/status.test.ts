@@ -2,8 +2,9 @@ import fc from 'fast-check'
 import t from 'tap'
 import type { Schemas } from '../../src/contract/schemas.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
-import { change } from '../support/changes.ts'
+import { change, pullAll } from '../support/changes.ts'
 import { depth } from '../support/depth.ts'
+import { digestOf } from '../support/digest.ts'
 import { sharedApp } from '../support/shared-app.ts'
 
 const dayMs = 86_400_000
@@ -22,8 +23,8 @@ t.test('A new user', async (t) => {
   const ada = await user('ada')
   const expected = { user_id: ada.userId, last_sync: 0, pending_changes: 0, conflict_count: 0, total_bookmarks: 0 }
   const { epoch, ...known } = await statusOf(ada)
-  t.same(known, expected)
-  t.same(await statusOf(ada, 'a'), { ...expected, epoch }, 'a device that never synced')
+  t.same(known, { ...expected, digest: '0'.repeat(32) })
+  t.same(await statusOf(ada, 'a'), { ...known, epoch }, 'a device that never synced')
 })
 
 t.test('last_sync: the last pull or push of the device, or of any device if none is named', async (t) => {
@@ -108,6 +109,68 @@ t.test('pending_changes is counted up to 10,000', async (t) => {
     t.equal(pending_changes, Math.min(10_000, total_bookmarks), `${total_bookmarks} changes`)
   }
 })
+
+const hex = (digit: string) => digit.repeat(64)
+const digest = async (user: TestUser) => (await statusOf(user)).digest
+
+t.test('digest: the sum over the hashes of what is live, of any type, however it was written', async (t) => {
+  const { user } = await sharedApp()
+  const ada = await user('ada')
+  await push(ada, { entity_id: 'a', data_hash: hex('f') })
+  t.equal(await digest(ada), 'f'.repeat(32))
+  await push(ada, { entity_id: 'b', data_hash: 'E'.repeat(32) })
+  t.equal(await digest(ada), `${'e'.repeat(31)}d`, 'modulo 2^128')
+  await push(ada, { entity_id: 'b', operation: 'delete', timestamp: Date.now() + 1 })
+  await push(ada, { entity_id: 'group', entity_type: 'group', data_hash: hex('1') })
+  const bookmarks = [{ id: 'imported', encrypted_data: 'data', data_hash: 'no digits' }]
+  await ada.call('POST', '/api/v1/sync/import', { body: { bookmarks } })
+  const sum = [hex('f'), hex('1'), 'no digits'].map((data_hash) => ({ data_hash }))
+  t.equal(await digest(ada), digestOf(sum))
+  const edited = { encrypted_data: 'data', data_hash: hex('3').slice(0, 31) }
+  await ada.call('PUT', '/api/v1/bookmarks/a', { body: edited })
+  await ada.call('POST', '/api/v1/bookmarks/b/restore', { body: {} })
+  t.equal(await digest(ada), digestOf([edited, ...sum.slice(1), { data_hash: 'E'.repeat(32) }]))
+})
+
+t.test(
+  'digest: what an instance that does not know it has written is in it, and null while others write',
+  async (t) => {
+    const { user, context } = await buildApp(t)
+    const ada = await user('ada')
+    const hashes = async () => (await pullAll(ada)).changes.filter(({ operation }) => operation !== 'delete')
+    const changes = Array.from({ length: depth(1_100, 20_000) }, (_, index) => change({ entity_id: `x${index}` }))
+    await ada.call('POST', '/api/v1/sync/push', { body: { changes } })
+    const { db } = context.database
+    const writeWithoutIt = async () => {
+      const last_stamp = Date.now() + 100_000
+      await db
+        .updateTable('records')
+        .set({ stamp: last_stamp, data_hash: hex('a') })
+        .where('entity_id', '=', 'x7')
+        .execute()
+      await db.updateTable('users').set({ last_stamp }).where('id', '=', ada.userId).execute()
+    }
+    await writeWithoutIt()
+    t.equal(await digest(ada), digestOf(await hashes()), 'computed anew')
+    await push(ada, { entity_id: 'x8', operation: 'delete' })
+    t.equal(await digest(ada), digestOf(await hashes()), 'and kept again')
+
+    await writeWithoutIt()
+    await push(ada, { entity_id: 'x9', operation: 'delete' })
+    const before = digestOf(await hashes())
+    const [one, , other] = await Promise.all([
+      digest(ada),
+      push(ada, { entity_id: 'later', timestamp: 1 }),
+      digest(ada),
+    ])
+    const right = digestOf(await hashes())
+    t.same(
+      [one, other].filter((told) => ![null, before, right].includes(told)),
+      [],
+    )
+    t.equal(await digest(ada), right)
+  },
+)
 
 t.test('conflict_count: versions that lost to one that had not seen them, until the conflict is settled', async (t) => {
   const { user } = await sharedApp()

@@ -13,6 +13,7 @@ import { shards } from './0011-shards.ts'
 import { history } from './0012-history.ts'
 import { recordHistory } from './0013-record-history.ts'
 import { sessions } from './0014-sessions.ts'
+import { digest } from './0015-digest.ts'
 
 /**
  * What made the schema until 2.0.0, while no instance ran. None is added, and none changes. `text` is a column type that
@@ -45,6 +46,7 @@ export function expansionsWith(text: Text): Record<string, Migration> {
     '0013-record-history': recordHistory,
     '0014-sessions': sessions(text),
     '0014-autovacuum-versions': autovacuum(text, ['versions']),
+    '0015-digest': digest(text),
   }
 }
 
