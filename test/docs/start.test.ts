@@ -16,7 +16,8 @@ t.test('The five curl calls of the first guide sign in and sync', async (t) => {
   const { stdout, stderr } = spawnSync('sh', ['-e', '-u'], {
     input: script.replaceAll('http://127.0.0.1:3000', service.url.origin),
     encoding: 'utf8',
-    env: { PATH: process.env.PATH, TMPDIR: folder },
+    cwd: folder,
+    env: { PATH: process.env.PATH },
   })
   t.equal(stderr, '')
   const [session, bookmark, page] = stdout
