@@ -15,7 +15,7 @@ const usage = `usage: npm run bench -- [ROW…] [OPTION…]
   --quick          small numbers, which show that a row works
   --strict         status 1 if a target is missed
   --out FOLDER     where bench.json and bench.md are written, dist/bench unless told
-npm run bench -- page | first-sync | hostile: see the README
+npm run bench -- page | first-sync | hostile: see docs/contributing.md
 
 rows, and the limit that each is compared with:
 ${Object.entries(rows).map(describe).join('\n')}`

@@ -28,7 +28,7 @@ export function printResult({ work, unit, target, met, rounds, medians, ratios }
   }
 }
 
-/** `bench.json`, with every round, and `bench.md`, the table for a README. Returns their folder. */
+/** `bench.json`, with every round, and `bench.md`, the table for docs/operating/sizing.md. Returns their folder. */
 export async function writeReport(folder: string, about: About, results: Result[]): Promise<void> {
   await mkdir(folder, { recursive: true })
   await writeFile(join(folder, 'bench.json'), `${JSON.stringify({ ...about, results }, null, 2)}\n`)
