@@ -11,6 +11,7 @@ const entryPoints = {
   './calls': 'calls',
   './crypto': 'crypto',
   './bookmark-file': 'bookmark-file',
+  './history': 'history',
   './react': 'react',
   './worker': 'worker',
   './node': 'node',

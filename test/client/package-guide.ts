@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import { type Client, type Keys, openVault, type Sync } from '../../src/client/index.ts'
+import { type Client, encryptBookmark, type Keys, openVault, type Sync } from '../../src/client/index.ts'
 import { until } from '../support/until.ts'
 
 /** What a user of the README's program has at hand. */
@@ -35,6 +35,7 @@ export async function runGuide(t: Test, load: (file: string) => Promise<object>,
 
   await run('edits.ts', 'edit', sync, one, async (shown: object) => ({ ...shown, title: 'Edited' }))
   t.equal(sync.get(one)?.title, 'Edited')
+  await runHistory(t, run, app)
   const signal = new AbortController().signal
   t.match(await run('files.ts', 'resetTo', sync, keys, app.backup, signal), { failed: [] })
   t.equal(sync.get(one)?.title, 'One')
@@ -67,4 +68,42 @@ export async function runGuide(t: Test, load: (file: string) => Promise<object>,
   const worker = (await run('extension.ts', 'startWorker', localStorage.deviceId)) as Sync
   t.equal(worker.get(one)?.title, 'One')
   await worker.stop()
+}
+
+/** Leaves the bookmarks as they are. */
+async function runHistory(
+  t: Test,
+  run: (file: string, name: string, ...values: unknown[]) => Promise<unknown>,
+  { client, userId, keys, sync, one }: RunningApp,
+): Promise<void> {
+  // The second one pulls what the first has pushed.
+  for (let round = 0; round < 2; round++) await sync.syncNow()
+  const [before, bookmarks] = [sync.seen(), new Map(sync.bookmarks())]
+  const history = await run('history.ts', 'openHistory', client, keys, userId, sync)
+  const offered: string[] = []
+  const choose = async (titles: string[]) => {
+    offered.push(...titles)
+    return 0
+  }
+  await run('history.ts', 'chooseVersion', history, one, choose)
+  t.same([offered[0], sync.get(one)?.title], ['One', 'One'])
+
+  await sync.put(['kept', 'secret'].map((id) => ({ id, title: id, source: 'bookmarks' })))
+  await sync.remove(['kept', 'secret'])
+  await sync.syncNow()
+  await run('history.ts', 'emptyTrash', history, async (title: string) => title === 'kept')
+  t.same([sync.get('kept')?.title, sync.get('secret')], ['kept', undefined])
+
+  const lost = encryptBookmark(keys, { id: one, title: 'From a lost phone', source: 'bookmarks' })
+  const late = { entity_type: 'bookmark', entity_id: one, operation: 'update', timestamp: 1, base: 0 } as const
+  const changes = [{ id: 'late', device_id: 'lost-phone', ...late, ...lost }]
+  await client.POST('/api/v1/sync/push', { body: { changes } })
+  await run('history.ts', 'decideForAll', history, async () => true)
+  t.equal(sync.get(one)?.title, 'From a lost phone')
+
+  const shown: unknown[] = []
+  const see = async (counts: object) => shown.push(counts)
+  await run('history.ts', 'goBack', history, before, see, see)
+  t.match(shown, Array(2).fill({ restored: 1, deleted: 1 }), 'what the dry run has counted is done')
+  t.same(new Map(sync.bookmarks()), bookmarks)
 }

@@ -9,6 +9,7 @@ const sections = {
   'vault.ts': 'The vault',
   'edits.ts': 'Edits',
   'deletes.ts': 'Deletes by other devices',
+  'history.ts': 'History',
   'files.ts': 'Imports and backups',
   'react.tsx': 'React',
   'select.ts': 'Other frameworks',

@@ -39,3 +39,14 @@ for (const { language, tool, story } of samples) {
     )
   })
 }
+
+t.test('The Python of the guide to the history is that of the story', async (t) => {
+  const history = await readFile(new URL('../../docs/history.md', import.meta.url), 'utf8')
+  const story = await readFile(new URL('openapi-python-client/story.py', stories), 'utf8')
+  const [, code = ''] = /^```python\n(.*?)^```/ms.exec(history) ?? []
+  const parts = code.split('\n\n\n').map((part) => part.trim())
+  t.same(
+    parts.map((part) => story.includes(part)),
+    [true, true],
+  )
+})

@@ -12,6 +12,7 @@ const order = {
     'languages',
     'sync',
     'conflicts',
+    'history',
     'encryption',
     'sessions',
     'errors',

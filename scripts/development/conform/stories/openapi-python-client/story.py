@@ -2,14 +2,17 @@
 
 import os
 import time
+from collections import Counter
 
 from client import Client
 from client.api.auth import get_session
 from client.api.bookmarks import create_bookmark, delete_bookmark, get_bookmark, list_bookmarks
 from client.api.exports import create_export, download_export, list_exports
+from client.api.history import list_trash, list_versions, restore_bookmark, rewind_bookmarks
 from client.api.sync import get_sync_status, import_bookmarks, pull_changes, push_changes
 from client.models import Change, EntityType, ExportStatus, ImportBookmark, ImportRequest
-from client.models import NewBookmark, Operation, PullRequest, PushRequest
+from client.models import NewBookmark, Operation, PullRequest, PushRequest, RestoreRequest, RewindRequest
+from client.types import UNSET
 
 service = Client(base_url=os.environ["BASE_URL"], cookies={"service_session": os.environ["SESSION"]})
 laptop = {"client": service, "x_device_id": "laptop"}
@@ -69,6 +72,27 @@ assert delete_bookmark.sync("three", **laptop).success
 status = get_sync_status.sync(**laptop)
 assert status.total_bookmarks == 2 and status.last_sync >= now - 60_000
 assert get_session.sync(client=service).user.user_id == status.user_id
+
+# History: restore the version that lost, look at the trash, go back to the start.
+versions = list_versions.sync("one", client=service).versions
+restore_bookmark.sync("one", body=RestoreRequest(version_id=versions[0].version_id), **laptop)
+trash = list_trash.sync(client=service).bookmarks
+assert versions[0].began is None
+assert get_bookmark.sync("one", client=service).updated_at > created.updated_at
+assert [bookmark.id for bookmark in trash] == ["three"]
+
+
+def go_back(to: int, dry_run: bool) -> Counter:
+    counts, cursor = Counter(), UNSET
+    while cursor is not None:
+        answer = rewind_bookmarks.sync(body=RewindRequest(to=to, dry_run=dry_run, cursor=cursor), **laptop)
+        counts.update(restored=answer.restored, deleted=answer.deleted, kept=answer.unchanged)
+        cursor = answer.next_
+    return counts
+
+
+assert go_back(0, dry_run=True) == go_back(0, dry_run=False) == Counter(restored=0, deleted=2, kept=1)
+assert list_bookmarks.sync(client=service).data == []
 
 # An error.
 nothing = get_bookmark.sync_detailed("nothing", client=service)

@@ -1,0 +1,326 @@
+/** `/history` against the service: what it lists, restores, erases and rewinds, with devices that know nothing of it. */
+import { randomBytes, randomUUID } from 'node:crypto'
+import t from 'tap'
+import { createHistory, type History, type RewindCounts } from '../../src/client/history.ts'
+import {
+  type Client,
+  createClient,
+  createSync,
+  deriveKeys,
+  encryptBookmark,
+  memoryStore,
+  type PlaintextBookmark,
+  type Sync,
+} from '../../src/client/index.ts'
+import type { TestUser } from '../support/app.ts'
+import { change } from '../support/changes.ts'
+import { depth } from '../support/depth.ts'
+import { sharedApp } from '../support/shared-app.ts'
+import { bookmark } from './sync/device.ts'
+
+interface Device {
+  sync: Sync
+  history: History
+  client: Client
+  /** Whose session its requests carry; null: no network. */
+  session: TestUser | null
+}
+
+const { user } = await sharedApp()
+
+/** A user with devices. */
+async function open(name: string) {
+  const ann = await user(name)
+  const masterKey = randomBytes(32)
+  const device = (id: string): Device => {
+    const connection: { session: TestUser | null } = { session: ann }
+    const client = createClient({
+      baseUrl: 'http://localhost',
+      deviceId: id,
+      fetch: async (request) => {
+        if (!connection.session) throw new TypeError('There is no network')
+        return send(connection.session, request)
+      },
+    })
+    // Each device has its own: signing out erases them.
+    const keys = deriveKeys(masterKey)
+    const { userId } = ann
+    const sync = createSync({ client, keys, userId, deviceId: id, store: memoryStore() })
+    return Object.assign(connection, { sync, client, history: createHistory({ client, keys, userId, sync }) })
+  }
+  return { ann, keys: deriveKeys(masterKey), device }
+}
+
+async function send(session: TestUser, request: Request): Promise<Response> {
+  const { pathname, search } = new URL(request.url)
+  const payload = request.body === null ? {} : { payload: await request.text() }
+  const headers = Object.fromEntries(request.headers)
+  const { status, body } = await session.call(request.method, pathname + search, { headers, ...payload })
+  return Response.json(body, { status })
+}
+
+async function put(device: Device, ...bookmarks: PlaintextBookmark[]): Promise<void> {
+  await device.sync.put(bookmarks)
+  await device.sync.syncNow()
+}
+
+/** The service's time now, as exactly as its sequence numbers. */
+async function timeOf({ sync }: Device): Promise<number> {
+  await sync.syncNow()
+  return sync.seen()
+}
+
+const titles = (list: { bookmark: PlaintextBookmark | null }[]) => list.map(({ bookmark }) => bookmark?.title)
+
+t.test('An earlier version is listed in plaintext, and restored on every device', async (t) => {
+  const { device } = await open('ann')
+  const [laptop, phone] = [device('laptop'), device('phone')]
+  await put(laptop, bookmark('x', 'first'))
+  await put(laptop, bookmark('x', 'second'))
+  await phone.sync.syncNow()
+  await put(phone, bookmark('x', 'third'))
+
+  const versions = await laptop.history.history('x')
+  t.match(versions, [
+    { id: 'x', bookmark: { title: 'second' }, deviceId: 'laptop', operation: 'update', reason: 'superseded' },
+    { id: 'x', bookmark: { title: 'first' }, deviceId: 'laptop', operation: 'create', error: null },
+  ])
+  t.same(await laptop.history.history('unknown'), [])
+
+  await laptop.history.restoreVersion('x', versions[1]?.versionId)
+  await phone.sync.syncNow()
+  t.same([laptop.sync.get('x')?.title, phone.sync.get('x')?.title], ['first', 'first'])
+  t.same(titles(await phone.history.history('x')), ['third', 'second', 'first'])
+  t.same([laptop.sync.conflicts(), phone.sync.conflicts()], [[], []])
+  await t.rejects(laptop.history.restoreVersion('x', 'unknown'), { name: 'ApiError', status: 404 })
+})
+
+t.test('A version that cannot be decrypted is listed with the reason, and can be restored', async (t) => {
+  const { ann, keys, device } = await open('ben')
+  const laptop = device('laptop')
+  const foreign = encryptBookmark(deriveKeys(randomBytes(32)), bookmark('x', 'under another key'))
+  await ann.call('POST', '/api/v1/bookmarks', { body: { id: 'x', ...foreign } })
+  await ann.call('PUT', '/api/v1/bookmarks/x', { body: encryptBookmark(keys, bookmark('x', 'mine')) })
+  await laptop.sync.syncNow()
+  const [version] = await laptop.history.history('x')
+  t.match(version, { bookmark: null, error: { name: 'RecordError', fault: 'altered' } })
+  await laptop.history.restoreVersion('x', version?.versionId)
+  t.equal((await ann.call('GET', '/api/v1/bookmarks/x')).body.data_hash, foreign.data_hash)
+
+  await ann.call('DELETE', '/api/v1/bookmarks/x')
+  t.match((await laptop.history.trash()).bookmarks, [{ id: 'x', bookmark: null, error: { fault: 'altered' } }])
+})
+
+t.test('A deleted bookmark is in the trash of every device, comes back from it, or is erased for good', async (t) => {
+  const { device } = await open('cleo')
+  const [laptop, phone] = [device('laptop'), device('phone')]
+  await put(laptop, bookmark('x', 'kept'), bookmark('y', 'secret'))
+  await laptop.sync.remove(['x', 'y'])
+  // The deletes still wait here: they are sent first.
+  await laptop.history.purge('y')
+  const trash = await phone.history.trash()
+  t.match(trash, { bookmarks: [{ id: 'x', bookmark: { title: 'kept' }, error: null }], next: null })
+  t.same(await phone.history.history('y'), [])
+
+  await phone.history.restoreVersion('x')
+  await laptop.sync.syncNow()
+  t.same(
+    [laptop, phone].map(({ sync }) => sync.get('x')?.title),
+    ['kept', 'kept'],
+  )
+  await t.rejects(phone.history.purge('x'), { name: 'ApiError', status: 404 })
+  await t.rejects(phone.history.restoreVersion('y'), { name: 'ApiError', status: 404 })
+})
+
+t.test('The trash and the conflicts come in pages', async (t) => {
+  const { device } = await open('dora')
+  const laptop = device('laptop')
+  const ids = Array.from({ length: 130 }, (_, index) => `b${String(index).padStart(3, '0')}`)
+  await put(laptop, ...ids.map((id) => bookmark(id, id)))
+  await laptop.sync.remove(ids)
+  await laptop.sync.syncNow()
+  const first = await laptop.history.trash()
+  const second = await laptop.history.trash({ after: first.next ?? '' })
+  t.same([first.bookmarks.length, second.bookmarks.length, second.next], [100, 30, null])
+  t.same([...titles(first.bookmarks), ...titles(second.bookmarks)].sort(), ids)
+  t.same(await laptop.history.serverConflicts({ after: '1' }), { conflicts: [], next: null })
+})
+
+t.test('A conflict is listed on a device that had no part in it, which settles it or restores the loser', async (t) => {
+  const { ann, keys, device } = await open('emil')
+  const [laptop, tablet] = [device('laptop'), device('tablet')]
+  await put(laptop, bookmark('x', 'x'), bookmark('y', 'y'))
+  const late = ['x', 'y'].map((entity_id) => {
+    const lost = bookmark(entity_id, `${entity_id} of a lost phone`)
+    const fields = { operation: 'update', timestamp: 1, device_id: 'lost-phone', base: 0 } as const
+    return change({ entity_id, ...fields, ...encryptBookmark(keys, lost) })
+  })
+  await ann.call('POST', '/api/v1/sync/push', { body: { changes: late } })
+
+  const { conflicts } = await tablet.history.serverConflicts()
+  t.same(titles(conflicts).sort(), ['x of a lost phone', 'y of a lost phone'])
+  t.match(conflicts, Array(2).fill({ deviceId: 'lost-phone', reason: 'rejected', began: null, settledAt: null }))
+  const [x, y] = conflicts.toSorted((one, other) => (one.id < other.id ? -1 : 1))
+  await tablet.history.settleConflict(x?.versionId ?? '')
+  await tablet.history.restoreVersion('y', y?.versionId)
+  t.same((await laptop.history.serverConflicts()).conflicts, [])
+  await laptop.sync.syncNow()
+  t.same([laptop.sync.get('x')?.title, laptop.sync.get('y')?.title], ['x', 'y of a lost phone'])
+  await t.rejects(tablet.history.settleConflict(x?.versionId ?? ''), { name: 'ApiError', status: 404 })
+})
+
+t.test(
+  'The worst day: all is deleted through the API; a dry run counts, and a rewind brings it back on all devices',
+  async (t) => {
+    const count = depth(60, 20_000)
+    const { ann, device } = await open('fay')
+    const [laptop, phone, tablet] = [device('laptop'), device('phone'), device('tablet')]
+    const list = Array.from({ length: count }, (_, index) =>
+      bookmark(`b${index}`, `Bookmark ${index}`, { tags: ['good'] }),
+    )
+    await put(laptop, ...list)
+    for (const { sync } of [phone, tablet]) await sync.syncNow()
+    await put(phone, bookmark('b0', 'Edited before'))
+    const good = await timeOf(laptop)
+    const before = laptop.sync.tree()
+
+    await deleteAll(ann, list)
+    await put(tablet, bookmark('later', 'Made since'))
+    await Promise.all([laptop, phone].map(({ sync }) => sync.syncNow()))
+    t.equal(
+      phone.sync.status().heldDeletions?.count,
+      count,
+      'the guard holds the deletes, and the service has no bookmark left',
+    )
+    await phone.sync.approveDeletions(count)
+    t.equal(phone.sync.bookmarks().size, 1)
+
+    const dryRun = await laptop.history.rewind({ to: good, dryRun: true })
+    t.same(dryRun, { restored: count, deleted: 1, unchanged: 0, beyondRetention: 0 })
+    t.equal((await ann.call('GET', '/api/v1/bookmarks?limit=1')).body.meta.total, 1, 'a dry run changes nothing')
+
+    const progress: RewindCounts[] = []
+    const done = await laptop.history.rewind({ to: good, dryRun: false, onProgress: (counts) => progress.push(counts) })
+    t.same(done, dryRun)
+    t.same([progress.at(-1), progress.length], [dryRun, Math.ceil((count + 1) / 10_000)])
+    await Promise.all([phone, tablet].map(({ sync }) => sync.syncNow()))
+    t.same(laptop.sync.tree(), before)
+    t.same(phone.sync.tree(), before)
+    t.same(tablet.sync.tree(), before)
+    const told = [laptop, phone, tablet].map(({ sync }) => [sync.status().heldDeletions, sync.conflicts()])
+    t.same(told, Array(3).fill([undefined, []]))
+  },
+)
+
+/** What a faulty client does, which knows the ids alone. */
+async function deleteAll(ann: TestUser, list: readonly PlaintextBookmark[]): Promise<void> {
+  for (let from = 0; from < list.length; from += 10_000) {
+    const ids = list.slice(from, from + 10_000).map(({ id }) => id)
+    const fields = { operation: 'delete', timestamp: Date.now() + 1000, device_id: 'faulty' } as const
+    const changes = ids.map((entity_id) => change({ entity_id, ...fields }))
+    const { body } = await ann.call('POST', '/api/v1/sync/push', { body: { changes } })
+    if (body.accepted !== ids.length) throw new Error('The faulty client deleted too little')
+  }
+}
+
+t.test(
+  'A rewind that deletes what was made since asks nobody on its own device; the others hold the deletes',
+  async (t) => {
+    const { device } = await open('gus')
+    const [laptop, phone] = [device('laptop'), device('phone')]
+    await put(laptop, bookmark('old', 'old'))
+    const good = await timeOf(laptop)
+    await put(laptop, ...Array.from({ length: 20 }, () => bookmark(randomUUID(), 'imported twice')))
+    await phone.sync.syncNow()
+    const imported = await timeOf(laptop)
+    t.match(await laptop.history.rewind({ to: good, dryRun: false }), { restored: 0, deleted: 20, unchanged: 1 })
+    t.same([laptop.sync.bookmarks().size, laptop.sync.status().heldDeletions], [1, undefined])
+    await phone.sync.syncNow()
+    t.equal(phone.sync.status().heldDeletions?.count, 20)
+
+    await laptop.history.rewind({ to: imported, dryRun: false })
+    await phone.sync.syncNow()
+    t.same([phone.sync.bookmarks().size, phone.sync.status().heldDeletions], [21, undefined], 'a rewind of the rewind')
+  },
+)
+
+t.test('Edits that wait while the library is rewound are merged with it, wherever they wait', async (t) => {
+  const { device } = await open('hana')
+  const [laptop, phone, faulty] = [device('laptop'), device('phone'), device('faulty')]
+  const ids = ['offline', 'before', 'meanwhile']
+  await put(laptop, ...ids.map((id) => bookmark(id, id, { tags: ['good'] })))
+  for (const { sync } of [phone, faulty]) await sync.syncNow()
+  const good = await timeOf(laptop)
+  await phone.sync.update('offline', { title: 'Edited on the phone' })
+  await put(faulty, ...ids.map((id) => bookmark(id, id, { tags: ['bad'] })))
+  await laptop.sync.syncNow()
+  await laptop.sync.update('before', { description: 'Not sent yet' })
+
+  const edits: Promise<void>[] = []
+  const editMeanwhile = () => edits.push(laptop.sync.update('meanwhile', { title: 'Edited meanwhile' }))
+  await laptop.history.rewind({ to: good, dryRun: false, onProgress: editMeanwhile })
+  await Promise.all(edits)
+  for (const { sync } of [laptop, phone, laptop, phone]) await sync.syncNow()
+  const expected = [
+    { id: 'offline', title: 'Edited on the phone', tags: ['good'] },
+    { id: 'before', title: 'before', tags: ['good'] },
+    { id: 'meanwhile', title: 'Edited meanwhile', tags: ['good'] },
+  ]
+  const shown = ({ sync }: Device) => ids.map((id) => ({ id, title: sync.get(id)?.title, tags: sync.get(id)?.tags }))
+  t.same(shown(laptop), expected)
+  t.same(shown(phone), expected)
+  const sentFirst = (await phone.history.history('before')).map(({ bookmark }) => bookmark?.description)
+  t.same(sentFirst, ['Not sent yet', undefined, undefined], 'what was sent before the rewind is in the history')
+})
+
+t.test('Without a network or a session nothing is done, and the error says why', async (t) => {
+  const { ann, device } = await open('ida')
+  const laptop = device('laptop')
+  await put(laptop, bookmark('x', 'mine'), bookmark('y', 'deleted'))
+  await laptop.sync.remove('y')
+  await laptop.sync.syncNow()
+  const { history } = laptop
+  const calls = () =>
+    Promise.allSettled([
+      history.history('x'),
+      history.trash(),
+      history.serverConflicts(),
+      history.settleConflict('z'),
+      history.restoreVersion('y'),
+      history.purge('y'),
+      history.rewind({ to: 0, dryRun: false }),
+    ])
+  const errors = async () => new Set((await calls()).map((call) => call.status === 'rejected' && call.reason.name))
+
+  laptop.session = null
+  t.same(await errors(), new Set(['OfflineError']))
+  laptop.session = await user('another')
+  t.same(await errors(), new Set(['SignedOutError']), 'another user is signed in')
+  laptop.session = {
+    ...ann,
+    cookie: 'none',
+    call: async () => ({ status: 401, headers: {}, body: {}, raw: Buffer.alloc(0) }),
+  }
+  t.same(await errors(), new Set(['SignedOutError']))
+
+  laptop.session = ann
+  t.same(titles((await history.trash()).bookmarks), ['deleted'])
+  const isAborted = AbortSignal.abort(new Error('The user left'))
+  await t.rejects(history.rewind({ to: 0, dryRun: false, signal: isAborted }), { message: 'The user left' })
+  t.equal((await ann.call('GET', '/api/v1/bookmarks?limit=1')).body.meta.total, 1)
+})
+
+t.test('A sign-out in the middle of a call is no fault of the records', async (t) => {
+  const { ann, device } = await open('jo')
+  const laptop = device('laptop')
+  await put(laptop, bookmark('x', 'first'))
+  await put(laptop, bookmark('x', 'second'))
+  const copy = device('laptop')
+  const call: TestUser['call'] = async (method, path, request) => {
+    const answered = await ann.call(method, path, request)
+    if (path.includes('/versions')) await copy.sync.signOut()
+    return answered
+  }
+  copy.session = { ...ann, call }
+  await t.rejects(copy.history.history('x'), { name: 'SignedOutError' })
+})
