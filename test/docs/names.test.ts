@@ -18,6 +18,13 @@ t.test('The README has at most 700 words beside its code', async (t) => {
   t.ok(words > 300 && words <= 700, `${words} words`)
 })
 
+t.test('Its picture is a PNG of at most 200 kB', async (t) => {
+  const [, path = ''] = /!\[[^\]]+\]\((\S+)\)/.exec(documents[0]?.prose ?? '') ?? []
+  const picture = readFileSync(new URL(path, root))
+  t.equal(picture.toString('latin1', 1, 4), 'PNG')
+  t.ok(picture.length <= 200_000, `${picture.length} bytes`)
+})
+
 t.test('Every file, folder and command that the documents name exists', async (t) => {
   const paths = documents.flatMap(({ file, text }) =>
     [...text.matchAll(/`((?:src|test|scripts|generated|deploy|docs)\/[\w./{},*-]*)`/g)].map(([, path = '']) => ({

@@ -118,6 +118,7 @@ t.test('The documents come with local assets only', async (t) => {
   }
   t.match((await call('GET', '/docs/redoc.standalone.js')).headers['cache-control'], /max-age=3600/)
   t.match((await call('GET', '/docs/sync.svg')).headers['content-type'], /^image\/svg\+xml/)
+  t.equal((await call('GET', '/docs/page.png')).headers['content-type'], 'image/png')
   t.match((await call('GET', '/openapi.yaml')).raw.toString(), /^openapi: 3\.1/)
   t.match((await call('GET', '/asyncapi.yaml')).raw.toString(), /^asyncapi: 3\.0/)
 })
