@@ -3,7 +3,7 @@ import { type KyselyPlugin, PostgresAdapter, SqliteAdapter, sql } from 'kysely'
 import type { Context } from '../../src/context.ts'
 import { isPostgres } from './database-url.ts'
 
-/** The whole content of the database but the probes' trace, to show that nothing changed, not even a device's `last_sync`. */
+/** The whole content of the database but the traces of probes and sweeps, to show that nothing changed, not even a device's `last_sync`. */
 export async function snapshot({ database: { db } }: Context): Promise<string> {
   const tables = await db.introspection.getTables()
   const rows = await Promise.all(
@@ -11,7 +11,7 @@ export async function snapshot({ database: { db } }: Context): Promise<string> {
       .filter(({ name }) => name !== 'heartbeat')
       .map(async ({ name }) => [name, (await sql`select * from ${sql.table(name)}`.execute(db)).rows]),
   )
-  return JSON.stringify(rows)
+  return JSON.stringify(rows, (key, value) => (key === 'trash_checked_at' ? undefined : value))
 }
 
 /** The number of rows of each table that is not empty, without those that belong to nobody. */
