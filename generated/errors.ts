@@ -12,6 +12,7 @@ export const NoRefreshToken = [401, "No refresh token"] as const
 export const RefreshFailed = [401, "Failed to refresh token"] as const
 export const ForbiddenOrigin = [403, "Forbidden origin"] as const
 export const ForbiddenUser = [403, "Forbidden user"] as const
+export const SignInAgain = [403, "Sign in again"] as const
 export const BookmarkNotFound = [404, "Bookmark not found"] as const
 export const VersionNotFound = [404, "Version not found"] as const
 export const ConflictNotFound = [404, "Conflict not found"] as const

@@ -529,26 +529,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/account": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Get the account
-         * @description Returns who the user is, how much they store, and every limit that holds for them.
-         */
-        get: operations["getAccount"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/api/v1/account/export-key": {
         parameters: {
             query?: never;
@@ -682,6 +662,36 @@ export interface paths {
          * @description Forgets how far a device has pulled, and takes it off the list. It is not signed out: if it pulls or pushes again, it is listed again. What it has made stays.
          */
         delete: operations["forgetDevice"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/account": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the account
+         * @description Returns who the user is, how much they store, and every limit that holds for them.
+         */
+        get: operations["getAccount"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete the account
+         * @description Deletes the account for good. From the response on, nobody can sign in to it, and signing in with the same identity
+         *     makes a new, empty account. All sessions end, on every instance at once, as by [logout](#operation/logout). Then
+         *     records, versions, keys, devices and export files are erased, which takes minutes for a large account; what a
+         *     failure interrupts goes on within the hour. Two hours later the service has not even the user's id any more, except
+         *     in its log and in backups that were made before.
+         *
+         *     The session must have begun with a sign-in within the last 10 minutes. Otherwise start one with `prompt` `login`.
+         */
+        delete: operations["deleteAccount"];
         options?: never;
         head?: never;
         patch?: never;
@@ -3380,32 +3390,6 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    getAccount: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The account. */
-            200: {
-                headers: {
-                    "Cache-Control": components["headers"]["Cache-Control"];
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Account"];
-                };
-            };
-            401: components["responses"]["Unauthorized"];
-            429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
-        };
-    };
     getExportKey: {
         parameters: {
             query?: {
@@ -3766,6 +3750,85 @@ export interface operations {
                          * @enum {string}
                          */
                         error: "Device not found";
+                        /**
+                         * @description The kind of failure; always present with `Failed to get sync status`. Reveals nothing internal.
+                         * @example The database did not answer
+                         */
+                        details?: string;
+                    };
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getAccount: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The account. */
+            200: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Account"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteAccount: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted; both cookies are cleared. */
+            200: {
+                headers: {
+                    /** @description Two, both with Max-Age 0. */
+                    "Set-Cookie": string;
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Done"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description The origin is not on the CORS list, or the sign-in is older than 10 minutes. */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /**
+                         * @description A human-readable sentence; those listed in this contract are exact.
+                         * @example Forbidden origin
+                         * @enum {string}
+                         */
+                        error: "Forbidden origin" | "Sign in again";
                         /**
                          * @description The kind of failure; always present with `Failed to get sync status`. Reveals nothing internal.
                          * @example The database did not answer

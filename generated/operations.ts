@@ -26,7 +26,6 @@ export const operations = {
   createExport: { method: 'POST', path: '/api/v1/exports', security: 'sessionCookie' },
   downloadExport: { method: 'GET', path: '/api/v1/exports/{id}', security: 'sessionCookie' },
   deleteExport: { method: 'DELETE', path: '/api/v1/exports/{id}', security: 'sessionCookie' },
-  getAccount: { method: 'GET', path: '/api/v1/account', security: 'sessionCookie' },
   getExportKey: { method: 'GET', path: '/api/v1/account/export-key', security: 'sessionCookie' },
   setExportKey: { method: 'PUT', path: '/api/v1/account/export-key', security: 'sessionCookie' },
   getKeyring: { method: 'GET', path: '/api/v1/account/keyring', security: 'sessionCookie' },
@@ -36,6 +35,8 @@ export const operations = {
   endSession: { method: 'DELETE', path: '/api/v1/account/sessions/{id}', security: 'sessionCookie' },
   listDevices: { method: 'GET', path: '/api/v1/account/devices', security: 'sessionCookie' },
   forgetDevice: { method: 'DELETE', path: '/api/v1/account/devices/{id}', security: 'sessionCookie' },
+  getAccount: { method: 'GET', path: '/api/v1/account', security: 'sessionCookie' },
+  deleteAccount: { method: 'DELETE', path: '/api/v1/account', security: 'sessionCookie' },
   getHealth: { method: 'GET', path: '/api/v1/health', security: 'none' },
 } as const
 

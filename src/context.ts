@@ -12,6 +12,7 @@ import { createLimits, type Limits } from './http/limits.ts'
 import { openObjectStore } from './objects/open.ts'
 import type { ObjectStore } from './objects/store.ts'
 import { demandSameTime } from './operating/clock-drift.ts'
+import { type Erasure, startErasure } from './operating/erasure.ts'
 import { type Health, startHealth } from './operating/health.ts'
 import { createMetrics, type Metrics } from './operating/metrics.ts'
 import { startSweeps } from './operating/sweep.ts'
@@ -43,6 +44,7 @@ export interface Context extends Budgets {
   uses: SessionUses
   exportWorker: ExportWorker
   activeDownloads: ActiveDownloads
+  erasure: Erasure
   health: Health
   /** Undefined if none are scheduled. */
   backups: Backups | undefined
@@ -86,6 +88,7 @@ export async function openContext(config: Config, { log, clock = Date.now }: Con
     const uses = keep(followUses(base))
     const exportWorker = keep(startExportWorker(base))
     const activeDownloads = keep(followDownloads(base))
+    const erasure = keep(startErasure(base))
     const health = keep(startHealth(base))
     keep(startSweeps(base))
     const backups = openBackups(config, secretKeys, log)
@@ -96,6 +99,7 @@ export async function openContext(config: Config, { log, clock = Date.now }: Con
       uses,
       exportWorker,
       activeDownloads,
+      erasure,
       health,
       backups,
       close: () => opened.disposeAsync(),

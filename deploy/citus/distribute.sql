@@ -6,6 +6,7 @@ select create_reference_table('identities');
 select create_distributed_table('used_nonces', 'nonce', colocate_with => 'none');
 
 select create_distributed_table('users', 'id');
+select create_distributed_table('deletions', 'user_id', colocate_with => 'users');
 select create_distributed_table('logins', 'user_id', colocate_with => 'users');
 select create_distributed_table('tokens', 'user_id', colocate_with => 'users');
 select create_distributed_table('records', 'user_id', colocate_with => 'users');

@@ -17,7 +17,7 @@ export async function endSession(
     if (!locked.has(id)) throw new ServiceError('SessionNotFound')
     return endLogins(trx, userId, [id])
   }, userId)
-  announce(parts, ended, log)
+  announceEnds(parts, ended, log)
 }
 
 /** Ends all logins of the user but this one. */
@@ -29,13 +29,13 @@ export async function endOtherSessions(
   const ended = await parts.database.write(async (trx) => {
     const locked = await lockLogins(trx, userId)
     if (!locked.delete(loginId)) throw new ServiceError('InvalidSession')
-    return endLogins(trx, userId, [...locked])
+    return endLogins(trx, userId, [...locked.keys()])
   }, userId)
-  announce(parts, ended, log)
+  announceEnds(parts, ended, log)
 }
 
 /** Closes their sockets and cuts off their downloads, on every instance. */
-function announce(parts: SignOutParts, ended: EndedLogin[], log: FastifyBaseLogger): void {
+export function announceEnds(parts: SignOutParts, ended: EndedLogin[], log: FastifyBaseLogger): void {
   for (const { user_id, id } of ended) parts.pulse.publishEnd({ userId: user_id, loginId: id })
   revokeTokens(parts, ended, log)
 }

@@ -39,6 +39,11 @@ function unexpired(db: Db, userId: string, now: number) {
     .where(({ eb, or }) => or([eb('expires_at', 'is', null), eb('expires_at', '>', now)]))
 }
 
+/** Expired ones, too. */
+export async function listAllExports(db: Db, userId: string): Promise<Pick<ExportRow, 'id' | 'object_key'>[]> {
+  return db.selectFrom('exports').select(['id', 'object_key']).where('user_id', '=', userId).execute()
+}
+
 /** Also fences off a worker that is making it. Returns its object key, if any; undefined if there is no such export. */
 export async function deleteExport(trx: Trx, userId: string, id: string) {
   return trx

@@ -5,6 +5,7 @@ import type { Schemas } from '../contract/schemas.ts'
 export interface Schema {
   users: UsersTable
   identities: IdentitiesTable
+  deletions: DeletionsTable
   logins: LoginsTable
   tokens: TokensTable
   used_nonces: UsedNoncesTable
@@ -44,6 +45,14 @@ interface UsersTable {
   digest: Generated<string | null>
   digest_stamp: Generated<number | null>
   created_at: number
+  /** Since when the operator lets nobody sign in as this user; null if anybody may. */
+  disabled_at: Generated<number | null>
+}
+
+/** Users who are gone, until nothing is left of what they had. */
+interface DeletionsTable {
+  user_id: string
+  deleted_at: number
 }
 
 /** Who signs in as which user: the one thing that is looked up before the user is known. */

@@ -44,12 +44,18 @@ export async function saveUse(trx: Trx, { userId, loginId }: LoginKey, hour: num
 
 /**
  * Keeps the logins, or all of the user's, from ending or being written otherwise before the transaction does. Locks them in
- * the order of their ids, as whoever ends several does, so that no two wait for each other. Returns those that are there.
+ * the order of their ids, as whoever ends several does, so that no two wait for each other. Returns when each of those that are
+ * there began, by id.
  */
-export async function lockLogins(trx: Trx, userId: string, ids?: string[]): Promise<Set<string>> {
-  const logins = trx.selectFrom('logins').select('id').where('user_id', '=', userId).orderBy('id').forUpdate()
+export async function lockLogins(trx: Trx, userId: string, ids?: string[]): Promise<Map<string, number>> {
+  const logins = trx
+    .selectFrom('logins')
+    .select(['id', 'created_at'])
+    .where('user_id', '=', userId)
+    .orderBy('id')
+    .forUpdate()
   const rows = await (ids ? logins.where('id', 'in', ids) : logins).execute()
-  return new Set(rows.map(({ id }) => id))
+  return new Map(rows.map(({ id, created_at }) => [id, created_at]))
 }
 
 /** Ends logins that are locked, and deletes their tokens. */

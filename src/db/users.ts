@@ -29,7 +29,7 @@ const counters = [
   'digest',
   'digest_stamp',
 ] as const
-type NewUser = Omit<Schema['users'], Exclude<(typeof counters)[number], 'id'> | 'trash_checked_at'>
+type NewUser = Omit<Schema['users'], Exclude<(typeof counters)[number], 'id'> | 'trash_checked_at' | 'disabled_at'>
 type Profile = Pick<NewUser, 'email' | 'name' | 'avatar_url' | 'email_verified'>
 
 /** Creates the user at the first sign-in; later ones update the profile and keep the rest. Returns the user's id. */

@@ -3,12 +3,14 @@ import { rowSweeps } from '../db/sweep.ts'
 import { type VersionSweepParts, versionSweeps } from '../db/sweep-versions.ts'
 import { type ExportSweepParts, exportSweeps } from '../exports/sweep.ts'
 import { describeDrift, isTooFar, readDriftMs } from './clock-drift.ts'
+import { accountSweeps, type ErasureParts } from './erasure.ts'
 import type { Metrics } from './metrics.ts'
 
 const hourMs = 3_600_000
-const sweeps = { ...rowSweeps, ...versionSweeps, ...exportSweeps }
+const sweeps = { ...rowSweeps, ...accountSweeps, ...versionSweeps, ...exportSweeps }
 
-export interface SweepParts extends ExportSweepParts, VersionSweepParts {
+export interface SweepParts extends ExportSweepParts, VersionSweepParts, ErasureParts {
+  objects: ExportSweepParts['objects']
   database: ExportSweepParts['database'] & VersionSweepParts['database'] & Pick<Database, 'exclusively' | 'now'>
   metrics: Pick<Metrics, 'countSweep' | 'countFailedSweep'>
 }

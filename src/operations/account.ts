@@ -1,10 +1,14 @@
 import { EncryptedData, ImportRequest, Keyring, PullRequest, PushRequest, quotas } from '../../generated/limits.ts'
+import { type CookieConfig, clearedCookies } from '../auth/cookies.ts'
+import { deleteAccount } from '../auth/delete-account.ts'
+import type { SignOutParts } from '../auth/sign-out.ts'
 import { ServiceError } from '../contract/errors.ts'
 import type { Schemas } from '../contract/schemas.ts'
-import type { Database, Db } from '../db/database.ts'
+import type { Db } from '../db/database.ts'
 import { countDevices } from '../db/devices.ts'
 import { listExports } from '../db/exports.ts'
 import { findCounters, findProfile } from '../db/users.ts'
+import type { Erasure } from '../operating/erasure.ts'
 import type { Operations } from './operation.ts'
 
 interface ConfiguredLimits {
@@ -15,13 +19,12 @@ interface ConfiguredLimits {
   rateLimitPerMinute: number
 }
 
-interface Parts {
-  config: ConfiguredLimits
-  database: Pick<Database, 'db'>
-  clock: () => number
+interface Parts extends SignOutParts {
+  config: ConfiguredLimits & CookieConfig
+  erasure: Pick<Erasure, 'begin'>
 }
 
-export const accountOperations: Operations<'getAccount', Parts> = {
+export const accountOperations: Operations<'getAccount' | 'deleteAccount', Parts> = {
   async getAccount({ session: { userId } }, { config, database: { db }, clock }) {
     const user = await findSessionUser(db, userId)
     if (!user) throw new ServiceError('InvalidSession')
@@ -36,6 +39,12 @@ export const accountOperations: Operations<'getAccount', Parts> = {
     }
     const headers = { 'cache-control': 'private, no-store' }
     return { status: 200, headers, body: { user, usage, limits: limitsOf(config) } }
+  },
+
+  async deleteAccount({ session, log }, parts) {
+    await deleteAccount(parts, session, log)
+    parts.erasure.begin(session.userId)
+    return { status: 200, body: { success: true }, cookies: clearedCookies(parts.config) }
   },
 }
 

@@ -13,7 +13,7 @@ import type { Exposition } from '../support/exposition.ts'
 const methods = ['GET', 'POST', 'PUT', 'DELETE', 'HEAD', 'OPTIONS', 'PATCH', 'TRACE', 'PROPFIND']
 
 const sweeps = [
-  ...['tokens', 'devices', 'rejections', 'nonces', 'versions', 'log'],
+  ...['tokens', 'devices', 'rejections', 'nonces', 'accounts', 'versions', 'log'],
   ...['expired exports', 'failed exports', 'orphans'],
 ]
 

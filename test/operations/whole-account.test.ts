@@ -1,12 +1,47 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { sql } from 'kysely'
 import t from 'tap'
 import { quotas } from '../../generated/limits.ts'
+import { furnish } from '../hostile/requests.ts'
+import { openDevice } from '../realtime/device.ts'
 import { buildApp } from '../support/app.ts'
+import { openBrowser } from '../support/browser.ts'
 import { change } from '../support/changes.ts'
+import { setCookies } from '../support/cookies.ts'
+import { snapshot } from '../support/database.ts'
+import { isPostgres } from '../support/database-url.ts'
 import { createdExport } from '../support/exports.ts'
+import { buildWithMock } from '../support/mock-service.ts'
+import { sweepAccounts } from '../support/sweeps.ts'
+import { until } from '../support/until.ts'
 
 const path = '/api/v1/account'
 
-const app = await buildApp(t, { MAX_USER_BYTES: '5000', KEEP_VERSIONS_DAYS: '7' })
+const app = await buildWithMock(t, { MAX_USER_BYTES: '5000', KEEP_VERSIONS_DAYS: '7' })
+/** Another instance of the service, where there can be one. */
+const there = isPostgres ? await buildApp(t, {}, { dataDir: app.dataDir }) : app
+const { context, dataDir, setClock } = app
+const { database, objects } = context
+const origin = await there.listen()
+const invalid = { error: 'Invalid or expired session' }
+
+/** How many rows of each table are the user's. */
+async function rowsOf(userId: string): Promise<Record<string, number>> {
+  const tables = await database.db.introspection.getTables()
+  const counts: Record<string, number> = {}
+  for (const { name, columns } of tables) {
+    const column = name === 'users' ? 'id' : 'user_id'
+    if (!columns.some((it) => it.name === column)) continue
+    const { rows } = await sql`select 1 from ${sql.table(name)} where ${sql.ref(column)} = ${userId}`.execute(
+      database.db,
+    )
+    if (rows.length > 0) counts[name] = rows.length
+  }
+  return counts
+}
+
+const isErased = async (userId: string) => Object.keys(await rowsOf(userId)).join() === 'deletions,users'
 
 t.test('A user sees who they are, what they store, and the limits that hold', async (t) => {
   const ada = await app.user('ada')
@@ -33,4 +68,109 @@ t.test('A user sees who they are, what they store, and the limits that hold', as
   const { size_bytes } = await createdExport(ada)
   const { body } = await ada.call('GET', path)
   t.same(body.usage, { bytes: 42, records: 1, version_bytes: 30, export_bytes: size_bytes, devices: 1 })
+})
+
+t.test('A deleted account: signed out everywhere at once, nothing left of it, and nobody else concerned', async (t) => {
+  t.teardown(() => setClock(undefined))
+  const [ada, phone, bob] = [await app.user('ada'), await app.user('ada'), await app.user('bob')]
+  const [hers, his] = [await furnish(ada, 'ada'), await furnish(bob, 'bob')]
+  const socket = await openDevice(t, origin, phone)
+  const before = await rowsOf(bob.userId)
+  t.same(Object.keys(await rowsOf(ada.userId)), Object.keys(before))
+  const stored = async () => (await Array.fromAsync(objects.list())).length
+  const files = await stored()
+
+  const answer = await ada.call('DELETE', path)
+  t.same(
+    [answer.status, setCookies(answer).map(({ name, value }) => [name, value])],
+    [
+      200,
+      [
+        ['service_session', ''],
+        ['service_refresh', ''],
+      ],
+    ],
+  )
+  t.equal(await socket.closeCode, 4401)
+  for (const user of [ada, phone, there.as(ada), there.as(phone)]) {
+    const { status, body } = await user.call('GET', `/api/v1/exports/${hers.export}`)
+    t.same([status, body], [401, invalid])
+  }
+  const headers = { cookie: `service_refresh=${phone.refresh}` }
+  t.equal((await there.call('POST', '/api/v1/auth/refresh', { headers })).status, 401)
+
+  const again = await app.user('ada')
+  t.not(again.userId, ada.userId, 'the same person is another user from now on')
+  t.equal((await again.call('GET', path)).body.usage.records, 0)
+  await until(() => isErased(ada.userId))
+  setClock(Date.now() + 11 * 60_000)
+  await sweepAccounts(context)
+  t.same(await rowsOf(ada.userId), {})
+  t.ok((await stored()) < files)
+  t.same(await rowsOf(bob.userId), before)
+  t.equal((await bob.call('GET', `/api/v1/exports/${his.export}`)).status, 200)
+  if (isPostgres) return
+  const database = [join(dataDir, 'bookmarks.db'), join(dataDir, 'bookmarks.db-wal')]
+  const bytes = (await Promise.all(database.map((file) => readFile(file, 'latin1').catch(() => '')))).join('')
+  const secrets = (name: string) =>
+    ['ciphertext', 'keyring', 'hash'].map((what) => bytes.includes(`${what}-of-${name}`))
+  t.same(
+    [secrets('ada'), secrets('bob')],
+    [
+      [false, false, false],
+      [true, true, true],
+    ],
+  )
+})
+
+t.test('Only a sign-in of the last 10 minutes deletes the account, and the provider revokes its token', async (t) => {
+  t.teardown(() => setClock(undefined))
+  const browser = openBrowser(app.call)
+  await browser.signIn('Grace')
+  const { user_id: userId } = (await browser.call('GET', '/api/v1/auth/session')).body.user
+  setClock(Date.now() + 10 * 60_000 + 1000)
+  const before = await snapshot(context)
+  const { status, body } = await browser.call('DELETE', path)
+  t.same([status, body], [403, { error: 'Sign in again' }])
+  t.equal(await snapshot(context), before)
+  setClock(undefined)
+  await browser.signIn('Grace')
+  t.equal((await browser.call('DELETE', path)).status, 200)
+  await until(() => isErased(userId))
+  await until(() => app.mock.requests.filter(({ endpoint }) => endpoint === 'revoke').length === 2)
+  await browser.signIn('Grace')
+  t.not((await browser.call('GET', '/api/v1/auth/session')).body.user.user_id, userId)
+})
+
+t.test('What a failure interrupts goes on at the next sweep', async (t) => {
+  const eve = await app.user('eve')
+  await furnish(eve, 'eve')
+  const { remove } = objects
+  t.teardown(() => Object.assign(objects, { remove }))
+  objects.remove = async () => {
+    throw new Error('the store is away')
+  }
+  t.equal((await eve.call('DELETE', path)).status, 200)
+  await until(() => app.log.some((line) => line.includes('a deleted account could not be erased')))
+  Object.assign(objects, { remove })
+  t.same(await rowsOf(eve.userId), { deletions: 1, exports: 1, users: 1 })
+  await sweepAccounts(context)
+  t.ok(await isErased(eve.userId))
+})
+
+t.test('A write or a sign-in at the same moment: done before, or as nobody or somebody else', async (t) => {
+  for (let n = 0; n < 5; n++) {
+    const leaving = await app.user('leaving')
+    const content = { encrypted_data: 'x', data_hash: 'h' }
+    const [deleted, written, other] = await Promise.all([
+      leaving.call('DELETE', path),
+      there.as(leaving).call('POST', '/api/v1/bookmarks', { body: content }),
+      there.user('leaving').catch((error: Error) => error),
+    ])
+    t.equal(deleted.status, 200)
+    t.ok([201, 401].includes(written.status), `${written.status}`)
+    await until(() => isErased(leaving.userId))
+    if (other instanceof Error) t.match(other, /could not be signed in/, 'signed out again at once')
+    else t.equal((await other.call('GET', path)).status, other.userId === leaving.userId ? 401 : 200)
+  }
 })

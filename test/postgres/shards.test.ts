@@ -27,6 +27,7 @@ const acrossUsers: [begins: RegExp, reason: string][] = [
   [/^delete from "logins" where "user_id" in/, 'the hourly sweep'],
   [/^delete from "(devices|rejections|used_nonces)" where \(/, 'the hourly sweep'],
   [/^\s*select id, exists \(select 1 from versions/, 'the hourly sweep of versions'],
+  [/^select "user_id", "deleted_at" from "deletions"/, 'the hourly sweep of accounts'],
   [/^select id, "(user_id|id)" as "userId"/, 'npm run reseal'],
   [/^select "id", "last_stamp" from "users" where "id" = any/, 'the sockets of 1,000 users, every 30 s'],
   [

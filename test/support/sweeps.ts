@@ -2,6 +2,7 @@ import type { Database } from '../../src/db/database.ts'
 import { rowSweeps } from '../../src/db/sweep.ts'
 import { type VersionSweepParts, versionSweeps } from '../../src/db/sweep-versions.ts'
 import { type ExportSweepParts, exportSweeps } from '../../src/exports/sweep.ts'
+import { accountSweeps, type ErasureParts } from '../../src/operating/erasure.ts'
 
 const { signal } = new AbortController()
 
@@ -18,4 +19,9 @@ export async function sweepExports(parts: ExportSweepParts): Promise<void> {
 /** What it does to kept versions. */
 export async function sweepVersions(parts: VersionSweepParts, now: number): Promise<void> {
   await versionSweeps.versions({ ...parts, clock: () => now }, signal)
+}
+
+/** What it does to deleted accounts. */
+export async function sweepAccounts(parts: ErasureParts): Promise<void> {
+  await accountSweeps.accounts(parts, signal)
 }

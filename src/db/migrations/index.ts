@@ -14,6 +14,7 @@ import { history } from './0012-history.ts'
 import { recordHistory } from './0013-record-history.ts'
 import { sessions } from './0014-sessions.ts'
 import { digest } from './0015-digest.ts'
+import { deletions } from './0016-deletions.ts'
 
 /**
  * What made the schema until 2.0.0, while no instance ran. None is added, and none changes. `text` is a column type that
@@ -47,6 +48,7 @@ export function expansionsWith(text: Text): Record<string, Migration> {
     '0014-sessions': sessions(text),
     '0014-autovacuum-versions': autovacuum(text, ['versions']),
     '0015-digest': digest(text),
+    '0016-deletions': deletions(text),
   }
 }
 

@@ -1,0 +1,75 @@
+import type { FastifyBaseLogger } from 'fastify'
+import type { Database } from '../db/database.ts'
+import { type Deletion, deleteRows, deleteUser, listDeletions } from '../db/deletions.ts'
+import { deleteExport, listAllExports } from '../db/exports.ts'
+import type { ObjectStore } from '../objects/store.ts'
+
+/** By then every request has ended that was let in before the account was deleted, and may still need the user's row. */
+const lingerMs = 600_000
+const accountsAtOnce = 100
+
+export interface ErasureParts {
+  database: Pick<Database, 'db' | 'write' | 'emptyLog'>
+  objects: Pick<ObjectStore, 'remove'>
+  clock: () => number
+  log: FastifyBaseLogger
+}
+
+export interface Erasure {
+  /** Erases what a deleted account has stored, one account after the other. What is interrupted is left to the sweep. */
+  begin(userId: string): void
+  close(): Promise<void>
+}
+
+export function startErasure(parts: ErasureParts): Erasure {
+  const stop = new AbortController()
+  let running = Promise.resolve()
+  return {
+    begin(userId) {
+      running = running.then(() => tryErasing(parts, userId, stop.signal))
+    },
+    async close() {
+      stop.abort()
+      await running
+    },
+  }
+}
+
+/** Goes on with what was interrupted, and resolves to the number of accounts of which nothing is left. */
+export const accountSweeps = { accounts: sweepAccounts }
+
+async function sweepAccounts(parts: ErasureParts, stop: AbortSignal): Promise<number> {
+  const { database, clock } = parts
+  let total = 0
+  for (let page: Deletion[] = [], after: string | undefined = ''; after !== undefined; after = page.at(-1)?.user_id) {
+    page = await listDeletions(database.db, after, accountsAtOnce)
+    for (const { user_id, deleted_at } of page) {
+      await tryErasing(parts, user_id, stop)
+      if (stop.aborted) return total
+      const isErased = (await listAllExports(database.db, user_id)).length === 0
+      if (!isErased || deleted_at > clock() - lingerMs) continue
+      await database.write((trx) => deleteUser(trx, user_id), user_id)
+      total++
+    }
+  }
+  return total
+}
+
+async function tryErasing(parts: ErasureParts, userId: string, stop: AbortSignal): Promise<void> {
+  try {
+    await erase(parts, userId, stop)
+  } catch (err) {
+    parts.log.error({ err, user: userId }, 'a deleted account could not be erased, retrying within the hour')
+  }
+}
+
+async function erase({ database, objects }: ErasureParts, userId: string, stop: AbortSignal): Promise<void> {
+  await deleteRows(database, userId, stop)
+  for (const { id, object_key } of await listAllExports(database.db, userId)) {
+    if (stop.aborted) return
+    // The file goes first: if that fails, the row still refers to it. A worker that is making one removes it itself.
+    if (object_key !== null) await objects.remove(object_key)
+    await database.write((trx) => deleteExport(trx, userId, id), userId)
+  }
+  await database.emptyLog()
+}
