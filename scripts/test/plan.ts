@@ -22,7 +22,7 @@ const onPostgres = [
   'test/postgres/*',
   'test/sync/{concurrency,device*,history*,paging,push,quota,retry,status,unseen}.test.ts',
   'test/realtime/{broadcast,closing,since}.test.ts',
-  'test/commands/restored.test.ts',
+  'test/commands/{admin-accounts,restored}.test.ts',
   'test/auth/{attempts,login-limits,lease,refresh,sessions,sign-out}.test.ts',
   'test/db/{*-migration,statements,upgrade}.test.ts',
   'test/operations/whole-account.test.ts',

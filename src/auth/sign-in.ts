@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { v7 as uuidv7 } from 'uuid'
+import { isDisabled } from '../db/accounts.ts'
 import type { Database } from '../db/database.ts'
 import { endOldestLogins } from '../db/login-limits.ts'
 import { saveLogin } from '../db/logins.ts'
@@ -24,6 +25,9 @@ export interface SignInParts {
 /** The attempt was completed before: a code for it was brought back twice. */
 export class UsedAttemptError extends Error {}
 
+/** The operator lets this user not sign in. */
+export class DisabledUserError extends Error {}
+
 /** Creates the user at the first sign-in, and a login with its two tokens, all or nothing. Uses the attempt up. */
 export async function signIn(
   parts: SignInParts,
@@ -45,6 +49,7 @@ export async function signIn(
       export_key_sealed: seal.seal(randomBytes(32), { purpose: 'export-key', userId: newId, rowId: newId }),
       created_at: now,
     })
+    if (await isDisabled(trx, userId)) throw new DisabledUserError('the user is disabled')
     const loginId = uuidv7()
     const binding = { purpose: 'provider-token', userId, rowId: loginId } as const
     const provider_token_sealed = providerToken === null ? null : seal.seal(Buffer.from(providerToken), binding)

@@ -2,10 +2,15 @@
 import { pino } from 'pino'
 import { readConfig } from '../config/config.ts'
 import { type Beside, openBeside } from '../db/beside.ts'
+import { deleteUser, disableUser, enableUser, listUsers } from './admin/accounts.ts'
 import { recountAll } from './admin/recount.ts'
 
 /** Each gets the arguments that follow its name. */
 const commands: Record<string, (database: Beside, args: string[]) => Promise<void>> = {
+  users: listUsers,
+  disable: disableUser,
+  enable: enableUser,
+  delete: deleteUser,
   recount: recountAll,
 }
 

@@ -6,6 +6,7 @@ import type { Database, Db } from './database.ts'
 import { appliedMigrations, knownMigrations } from './migrate.ts'
 import { openPostgres } from './postgres.ts'
 import type { Schema } from './schema.ts'
+import { ServiceQueryCompiler } from './sqlite-dialect.ts'
 
 export type Beside = Pick<Database, 'db' | 'write' | 'close'>
 
@@ -29,11 +30,17 @@ export async function openBeside(url: string, log: FastifyBaseLogger): Promise<B
 /** A transaction here must begin with a write: one that reads first fails if the service writes before it does. */
 function openSqliteBeside(path: string): Beside {
   const sqlite = openFile(path)
-  const db = new Kysely<Schema>({ dialect: new SqliteDialect({ database: sqlite }) })
+  const db = new Kysely<Schema>({ dialect: new BesideDialect({ database: sqlite }) })
   return {
     db,
     write: (work) => db.transaction().execute(work),
     close: () => db.destroy(),
+  }
+}
+
+class BesideDialect extends SqliteDialect {
+  override createQueryCompiler() {
+    return new ServiceQueryCompiler()
   }
 }
 

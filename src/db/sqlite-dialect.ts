@@ -24,19 +24,21 @@ export class ServiceDialect extends SqliteDialect {
   }
 
   override createQueryCompiler() {
-    return new (class extends SqliteQueryCompiler {
-      /** SQLite has one writer, whose transaction is the lock: the clauses that lock rows on Postgres are left out. */
-      protected override visitSelectModifier() {}
-
-      /** For a bare `?`, SQLite prepares a join again whenever it runs, in case another plan suits the value. */
-      protected override getCurrentParameterPlaceholder() {
-        return '+?'
-      }
-    })()
+    return new ServiceQueryCompiler()
   }
 
   override createAdapter() {
     return new SynchronousAdapter(this.#connection, this.#reader, this.#times)
+  }
+}
+
+export class ServiceQueryCompiler extends SqliteQueryCompiler {
+  /** SQLite has one writer, whose transaction is the lock: the clauses that lock rows on Postgres are left out. */
+  protected override visitSelectModifier() {}
+
+  /** For a bare `?`, SQLite prepares a join again whenever it runs, in case another plan suits the value. */
+  protected override getCurrentParameterPlaceholder() {
+    return '+?'
   }
 }
 

@@ -3,7 +3,7 @@ import { type AttemptParts, findAttempts, startAttempt } from '../auth/attempts.
 import { clearedCookies, hasCookie, loginCookieName, refreshCookie, sessionCookie } from '../auth/cookies.ts'
 import { type RefreshParts, refreshLogin } from '../auth/refresh.ts'
 import { isProgram, parseReturnTo, redirectTarget } from '../auth/return-to.ts'
-import { type SignInParts, signIn, UsedAttemptError } from '../auth/sign-in.ts'
+import { DisabledUserError, type SignInParts, signIn, UsedAttemptError } from '../auth/sign-in.ts'
 import { type SignOutParts, signOut } from '../auth/sign-out.ts'
 import { ServiceError } from '../contract/errors.ts'
 import type { Database } from '../db/database.ts'
@@ -126,6 +126,7 @@ function isWrong(error: unknown): boolean {
 /** The contract lists a text for each; none of the provider's own text reaches the page. */
 function failureOf(error: unknown): keyof typeof loginFailures {
   if (error instanceof UnknownAttemptError || error instanceof UsedAttemptError) return 'expired'
+  if (error instanceof DisabledUserError) return 'disabled'
   if (error instanceof ProviderRefusedError) return 'refused'
   if (error instanceof ProviderUnavailableError) return 'unavailable'
   return 'failed'

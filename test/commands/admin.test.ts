@@ -55,5 +55,8 @@ t.test('npm run admin -- recount mends counters, and no others, while a user goe
 
   if (!isDeep) return
   const unknown = await runCommand(t, 'admin', ['destroy'], env)
-  t.same([unknown.code, unknown.stderr], [1, 'Usage: npm run admin -- COMMAND, one of: recount\n'])
+  t.same(
+    [unknown.code, unknown.stderr],
+    [1, 'Usage: npm run admin -- COMMAND, one of: users, disable, enable, delete, recount\n'],
+  )
 })

@@ -27,7 +27,7 @@ const allowed: Record<string, readonly string[]> = {
   ebs_export_attempts_total: ['completed', 'failed', 'postponed', 'dropped'],
   ebs_exports: ['pending', 'processing', 'failed'],
   ebs_database_connections: ['busy', 'idle'],
-  ebs_sign_ins_total: ['completed', 'expired', 'refused', 'unavailable', 'failed'],
+  ebs_sign_ins_total: ['completed', 'expired', 'refused', 'disabled', 'unavailable', 'failed'],
   ebs_swept_total: sweeps,
   ebs_sweep_failures_total: sweeps,
   ebs_pulses_total: ['sent', 'received'],
