@@ -57,6 +57,16 @@ t.test('Every command of package.json is in the guide to contributing', async (t
   )
 })
 
+t.test('Every promise names a test that proves it', async (t) => {
+  const guide = documents.find(({ file }) => file === 'docs/promises.md')?.text ?? ''
+  const rows = guide.split('\n').filter((line) => /^\| [A-Z]/.test(line))
+  t.ok(rows.length > 25, `${rows.length} promises`)
+  t.same(
+    rows.slice(1).filter((row) => !/`test\/[^`]+\.test\.ts`/.test(row)),
+    [],
+  )
+})
+
 t.test('Every relative link of the documents leads to a file, and to a heading of it', async (t) => {
   const links = documents.flatMap(({ file, prose }) =>
     [...prose.matchAll(/\]\(([^)\s]+)\)/g)].map(([, to = '']) => ({ file, to })),
