@@ -28,6 +28,11 @@ export class Disk {
     if (afterOperations === 0) this.#empty()
   }
 
+  /** An eviction that is still to come comes now. */
+  hurryEviction(): void {
+    if (this.#untilEvicted < Number.POSITIVE_INFINITY) this.#empty()
+  }
+
   /** The store as a tab has it, until the tab is killed: then nothing is answered any more. */
   open({ shared }: { shared: boolean }): { store: Store; kill(): void } {
     let isDead = false

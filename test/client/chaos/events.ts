@@ -76,7 +76,10 @@ export const events: Record<EventName, Happening> = {
     device.openTab()
   },
   openTab(_, device) {
-    if (device.session !== 'leaving' && device.tabs.length < device.mostTabs) device.openTab()
+    if (device.session === 'leaving' || device.tabs.length === device.mostTabs) return
+    // It would come before one of two tabs has heard of the other (see `evict`).
+    device.disk.hurryEviction()
+    device.openTab()
   },
   closeTab(_, device, tab) {
     if (device.session !== 'leaving' && device.tabs.length > 1 && !device.disk.isEvicted) device.closeTab(tab)
