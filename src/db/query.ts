@@ -13,6 +13,7 @@ import { createPause } from '../event-loop.ts'
 import { addQueries } from './query-times.ts'
 import type { Schema } from './schema.ts'
 import { SynchronousAdapter } from './sqlite-dialect.ts'
+import { ThreadConnection } from './thread-dialect.ts'
 
 type Db = Kysely<Schema>
 type Trx = Transaction<Schema>
@@ -85,13 +86,22 @@ export function query<Values, Row>(
     return rows[0]
   }
 
-  async function forEach(trx: Trx, list: Values[], work: (statement: Statement, parameters: unknown[]) => void) {
-    if (list.length === 0) return
-    const { adapter } = trx.getExecutor()
-    if (!(adapter instanceof SynchronousAdapter)) throw new Error('only SQLite runs statements one by one')
+  /** The first row for each of the values, if it returns any. */
+  async function each(trx: Trx, list: Values[]): Promise<unknown[]> {
+    if (list.length === 0) return []
+    const executor = trx.getExecutor()
     const found = compile(trx)
+    if (executor.adapter instanceof SynchronousAdapter) return eachAtOnce(executor.adapter, trx, found, list)
+    return executor.provideConnection(async (connection) => {
+      if (!(connection instanceof ThreadConnection)) throw new Error('only SQLite runs statements one by one')
+      return connection.executeEach(found.sql, list, (values) => bind(found, values))
+    })
+  }
+
+  async function eachAtOnce(adapter: SynchronousAdapter, trx: Trx, found: Compiled, list: Values[]) {
     const statement = adapter.statement(trx, found.sql)
     const pause = createPause()
+    const rows: unknown[] = []
     let began = performance.now()
     for (const values of list) {
       const turn = pause()
@@ -100,9 +110,12 @@ export function query<Values, Row>(
         await turn
         began = performance.now()
       }
-      work(statement, bind(found, values))
+      const parameters = bind(found, values)
+      if (statement.reader) rows.push(statement.get(...parameters))
+      else statement.run(...parameters)
     }
     addQueries(adapter.times, list.length, began)
+    return rows
   }
 
   return {
@@ -119,11 +132,11 @@ export function query<Values, Row>(
       return Number((await execute(db, values, 'run')).numAffectedRows)
     },
     async firstOfEach(trx, list) {
-      const rows: (Row | undefined)[] = []
-      await forEach(trx, list, (statement, parameters) => rows.push(statement.get(...parameters) as Row | undefined))
-      return rows
+      return (await each(trx, list)) as (Row | undefined)[]
     },
-    runEach: (trx, list) => forEach(trx, list, (statement, parameters) => statement.run(...parameters)),
+    async runEach(trx, list) {
+      await each(trx, list)
+    },
   }
 }
 

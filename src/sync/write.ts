@@ -16,6 +16,9 @@ export interface WriteParts extends StoreParts {
   pulse: Pick<Pulse, 'publishChange'>
 }
 
+/** So many changes are stored sooner than another thread takes them up. */
+const maxSmallChanges = 100
+
 interface Write {
   userId: string
   loginId: string
@@ -46,15 +49,20 @@ export async function changeRecords<T>(
   { userId, loginId, now }: Write,
   decide: (trx: Trx, user: LockedUser) => Promise<Result<T>>,
   then: (trx: Trx, rows: Row[], result: T) => Promise<void> = async () => {},
+  isLarge = false,
 ): Promise<{ result: T; rows: Row[]; epoch: string }> {
-  const written = await parts.database.write(async (trx) => {
-    const user = await lockUser(trx, userId)
-    await demandLogin(trx, { userId, loginId })
-    const { result, ...outcome } = await decide(trx, user)
-    const rows = await store(parts, trx, user, now, outcome)
-    await then(trx, rows, result)
-    return { result, rows, epoch: user.epoch }
-  }, userId)
+  const written = await parts.database.write(
+    async (trx) => {
+      const user = await lockUser(trx, userId)
+      await demandLogin(trx, { userId, loginId })
+      const { result, ...outcome } = await decide(trx, user)
+      const rows = await store(parts, trx, user, now, outcome)
+      await then(trx, rows, result)
+      return { result, rows, epoch: user.epoch }
+    },
+    userId,
+    isLarge,
+  )
   if (written.rows.length > 0) parts.pulse.publishChange(userId)
   return written
 }
@@ -94,6 +102,7 @@ export async function writeRecords<Change extends EntityKey & MadeBy, Decided ex
       if (config.keepVersionsDays === 0) await database.upsert(trx, rejections, rejected(verdicts, stored, rows))
       if (syncedBy !== unknownDevice) await saveLastSync(trx, userId, syncedBy, now)
     },
+    changes.length > maxSmallChanges,
   )
   return { verdicts: written.result.verdicts, rows: written.rows, epoch: written.epoch }
 

@@ -38,7 +38,7 @@ interface Push {
 /** One push after another, until it is told to stop. */
 async function pushUntil(user: TestUser, name: string, pushes: Push[], isOver: () => boolean): Promise<void> {
   for (let count = 0; !isOver(); count += 1) {
-    const ids = Array.from({ length: 1 + (count % 4) }, (_, index) => `${name}-${count}-${index}`)
+    const ids = Array.from({ length: count % 4 || 101 }, (_, index) => `${name}-${count}-${index}`)
     const push: Push = { ids, status: undefined }
     pushes.push(push)
     const changes = ids.map((entity_id) => change({ entity_id, device_id: name }))

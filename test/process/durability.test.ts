@@ -66,11 +66,13 @@ async function writeEachWay(service: Service, person: TestUser): Promise<string[
   const { call } = service.as(person)
   const content = { encrypted_data: 'data', data_hash: 'hash' }
   const changes = [change({ entity_id: 'y' })]
+  const many = Array.from({ length: 101 }, (_, index) => change({ entity_id: `${index}` }))
   const requests: [method: string, path: string, body?: object][] = [
     ['POST', '/api/v1/bookmarks', { id: 'x', ...content }],
     ['PUT', '/api/v1/bookmarks/x', content],
     ['DELETE', '/api/v1/bookmarks/x'],
     ['POST', '/api/v1/sync/push', { changes }],
+    ['POST', '/api/v1/sync/push', { changes: many }],
     ['POST', '/api/v1/sync/import', { bookmarks: [{ id: 'z', ...content }] }],
     ['PUT', '/api/v1/account/keyring', { keyring: 'sealed', revision: 1 }],
     ['PUT', '/api/v1/account/export-key', { key: Buffer.alloc(32).toString('base64') }],
@@ -80,16 +82,20 @@ async function writeEachWay(service: Service, person: TestUser): Promise<string[
   return requests.map(([method, path]) => `${method} ${path}`)
 }
 
-/** What the main thread, in which both the database and the sockets are, did to the log before each 2xx. */
+/** What was done to the log before each 2xx, which the main thread sends. Large writes are another thread's. */
 function parse(trace: string, pid: number): { wrote: boolean; synced: boolean }[] {
   const answers: { wrote: boolean; synced: boolean }[] = []
+  const syncing = new Set<string>()
   let wrote = false
   let synced = false
   for (const line of trace.split('\n')) {
-    if (!line.startsWith(`${pid} `)) continue
+    const [thread = ''] = line.split(' ', 1)
     if (/pwrite64\(\d+<[^>]*bookmarks\.db-wal>/.test(line)) [wrote, synced] = [true, false]
-    else if (/f(data)?sync\(\d+<[^>]*bookmarks\.db-wal>/.test(line)) synced = wrote
-    else if (/<TCP.*HTTP\/1\.1 2/.test(line)) {
+    else if (/f(data)?sync\(\d+<[^>]*bookmarks\.db-wal>/.test(line)) {
+      if (line.endsWith('<unfinished ...>')) syncing.add(thread)
+      else synced = wrote
+    } else if (/<\.\.\. f(data)?sync resumed>/.test(line) && syncing.delete(thread)) synced = wrote
+    else if (thread === `${pid}` && /<TCP.*HTTP\/1\.1 2/.test(line)) {
       answers.push({ wrote, synced })
       wrote = synced = false
     }
