@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import pg from 'pg'
 import t, { type Test } from 'tap'
 import { reseal } from '../../src/commands/reseal/reseal.ts'
+import { listAllExports } from '../../src/db/exports.ts'
 import { listSealed, sealedColumns } from '../../src/db/sealed.ts'
 import { openDevice } from '../realtime/device.ts'
 import { openAdmin } from '../support/admin.ts'
@@ -10,7 +11,8 @@ import { change } from '../support/changes.ts'
 import { isPostgres } from '../support/database-url.ts'
 import { createdExport } from '../support/exports.ts'
 import { holdIntervals } from '../support/intervals.ts'
-import { sweepExports, sweepRows } from '../support/sweeps.ts'
+import { sweepAccounts, sweepExports, sweepRows } from '../support/sweeps.ts'
+import { until } from '../support/until.ts'
 import { partition, readDefinitions, readDistribution } from './shards/partition.ts'
 import { findFaults, shardsOf } from './shards/rules.ts'
 
@@ -168,8 +170,17 @@ async function useEverything(t: Test, app: TestApp, tick: (seconds: number) => v
   await reseal(context.database, [Buffer.alloc(32, 7)]).catch(() => {})
   for (const column of sealedColumns) await listSealed(context.database.db, column, '', 1)
   await sweepExports(context)
+  const third = await app.user('ada')
+  for (const path of ['account', 'account/sessions', 'account/devices']) await third.call('GET', `/api/v1/${path}`)
+  await third.call('DELETE', '/api/v1/account/devices/tablet')
+  await third.call('DELETE', `/api/v1/account/sessions/${second.loginId}`)
+  await third.call('DELETE', '/api/v1/account/sessions')
+  await createdExport(third)
+  t.equal((await third.call('DELETE', '/api/v1/account')).status, 200)
+  await until(async () => (await listAllExports(context.database.db, ada.userId)).length === 0)
   const later = Date.now() + 500 * 86_400_000
   app.setClock(later)
+  await sweepAccounts(context)
   await sweepExports(context)
   await sweepRows(context.database, later)
 }
