@@ -48,6 +48,7 @@ function openFile(path: string): Sqlite.Database {
   try {
     const sqlite = new Sqlite(path, { fileMustExist: true, timeout: busyMs })
     sqlite.pragma('synchronous = FULL')
+    sqlite.pragma('secure_delete = ON')
     return sqlite
   } catch (error) {
     throw new ConfigError(`DATABASE_URL: ${path} cannot be opened (${(error as Error).message})`)
