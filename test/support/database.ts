@@ -3,7 +3,10 @@ import { type KyselyPlugin, PostgresAdapter, SqliteAdapter, sql } from 'kysely'
 import type { Context } from '../../src/context.ts'
 import { isPostgres } from './database-url.ts'
 
-/** The whole content of the database but the traces of probes and sweeps, to show that nothing changed, not even a device's `last_sync`. */
+/**
+ * The whole content of the database but the traces of probes and sweeps, to show that nothing changed, not even a device's
+ * `last_sync`.
+ */
 export async function snapshot({ database: { db } }: Context): Promise<string> {
   const tables = await db.introspection.getTables()
   const rows = await Promise.all(

@@ -28,8 +28,8 @@ export interface FakeService {
 
 /**
  * The service in memory, for tests of apps: sessions, the vault, push, pull and the realtime channel, by the rules of the
- * contract. It shares the code that decides who wins with the service. It has no quota and no limits, and answers what it
- * lacks (REST calls for bookmarks, imports, exports, status) with 501.
+ * contract. It shares the code that decides who wins with the service. It has no quota, no limits and no history, and
+ * answers what it lacks (REST calls for bookmarks, imports, exports, status) with 501.
  *
  * @param now the service's clock (Unix ms)
  */

@@ -32,7 +32,8 @@ const step = fc.oneof(
   fc.record({ pass: fc.constantFrom(0, 1, 60_000, -500) }),
 )
 
-const app = await buildApp(t, { LOG_LEVEL: 'error' })
+// The fake one keeps no versions.
+const app = await buildApp(t, { LOG_LEVEL: 'error', KEEP_VERSIONS_DAYS: '0' })
 
 t.test('The fake service decides, numbers and pages as the real one does', async (t) => {
   let [steps, conflicts] = [0, 0]
