@@ -195,6 +195,9 @@ export interface Sync {
    *   Null means deleted. To decide, call `resolve`
    * - `restored` {kept, pushed}: the service was restored from a backup, and what it lost is sent again from here: `pushed`
    *   changes in all, among them `kept` bookmarks of which it had no version. Emitted in the tab that talks to the service
+   * - `mended` {missing, outdated, deleted, sent}: the store was not what the service has, and everything was pulled again: ids
+   *   of bookmarks that were missing here, had an older version, were still here although deleted, or that the service
+   *   lacked and gets again. Emitted in the tab that talks to the service
    * - `status`: the result of `status()` has changed
    * - `error` {error, id}: RecordError, a bookmark that could not be decrypted and was skipped; RollbackError, a bookmark
    *   that the service sent in an older version; ApiError with an id, an edit that the service refused (`quarantined`);

@@ -10,23 +10,23 @@ const answered = 'answered'
 /** Limits how long a call waits: without a response in time, it rejects with OfflineError. */
 export function withDeadlines(transport: Transport, clock: Clock): Transport {
   async function limited<T>({ signal }: CallOptions, call: (options: CallOptions) => Promise<T>): Promise<T> {
-    const late = new AbortController()
-    const ended = new AbortController()
-    clock.sleep(patienceMs, AbortSignal.any([signal, ended.signal])).then(
-      () => late.abort(new OfflineError('The service did not respond in time')),
+    const over = new AbortController()
+    const limit = AbortSignal.any([signal, over.signal])
+    clock.sleep(patienceMs, limit).then(
+      () => over.abort(new OfflineError('The service did not respond in time')),
       () => {},
     )
-    const limit = AbortSignal.any([signal, late.signal])
     try {
       // Node's `fetch` may miss the signal, once memory was cleaned up.
       return await abortable(call({ signal: limit }), limit)
     } finally {
-      ended.abort(answered)
+      over.abort(answered)
     }
   }
 
   return {
     getUserId: (options) => limited(options, (limits) => transport.getUserId(limits)),
+    getStatus: (options) => limited(options, (limits) => transport.getStatus(limits)),
     pull: (body, options) => limited(options, (limits) => transport.pull(body, limits)),
     push: (body, options) => limited(options, (limits) => transport.push(body, limits)),
     logout: (options) => limited(options, (limits) => transport.logout(limits)),

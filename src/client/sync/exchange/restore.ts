@@ -17,7 +17,17 @@ export interface RestoreParts extends TakeParts {
  * pending change again, as the event that it was, so that devices which know it already see nothing new.
  */
 export async function restore(parts: RestoreParts, signal: AbortSignal): Promise<void> {
-  const { replica, keys, clock, emitter } = parts
+  const { found, pushed } = await pullAgain(parts, signal)
+  const kept = pushed.filter(({ id, version }) => version?.bookmark && !found.older.has(id)).length
+  if (pushed.length > 0) parts.emitter.emit('restored', { kept, pushed: pushed.length })
+}
+
+/** Pulls everything. Returns what the service has, and the rows as they were of which something is sent again. */
+export async function pullAgain(
+  parts: RestoreParts,
+  signal: AbortSignal,
+): Promise<{ found: Pick<Found, 'ids' | 'older' | 'unseen'>; pushed: Row[] }> {
+  const { replica, keys, clock } = parts
   const before = replica.meta.cursor
   const found = await pullFromStart(parts, before, signal)
   const { older, cursor, epoch } = found
@@ -44,8 +54,7 @@ export async function restore(parts: RestoreParts, signal: AbortSignal): Promise
     draft.setMeta({ cursor, epoch, isIncomplete: false, lastSync: correctedNow(clock, draft.meta) })
     return again
   })
-  const kept = pushed.filter(({ id, version }) => version?.bookmark && !older.has(id)).length
-  if (pushed.length > 0) emitter.emit('restored', { kept, pushed: pushed.length })
+  return { found, pushed }
 }
 
 /** What a restored service has. */

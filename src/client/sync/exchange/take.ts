@@ -11,6 +11,8 @@ import type { SyncEvent } from './transport.ts'
 export interface TakeParts extends OpenParts, Author {
   /** While everything is pulled from a restored service: by id, what it has in an older version than this device. */
   older?: Map<string, Version> | undefined
+  /** Everything is pulled because this store has gone wrong: the service was not restored. */
+  isSameHistory?: boolean | undefined
 }
 
 /** An event with its sequence number. */
@@ -103,11 +105,12 @@ function takeEvent(
   cursors: { base: number; cursor: number },
 ): Version | undefined {
   const row = draft.get(event.entity_id)
-  const { deviceId, older } = parts
+  const { deviceId, older, isSameHistory } = parts
+  const isRestored = older !== undefined && !isSameHistory
   const overwrites = (mine: Version) =>
-    namesOverwritten(event, mine) || (older !== undefined && (namesEarlier(event, mine) || 'perhaps'))
+    namesOverwritten(event, mine) || (isRestored && (namesEarlier(event, mine) || 'perhaps'))
   const isFirstPull = draft.meta.lastSync === 0
-  const descendsFrom = (mine: Version) => !older && certainlyDescends(event, mine)
+  const descendsFrom = (mine: Version) => !isRestored && certainlyDescends(event, mine)
   const merged = mergeVersion(row, version, { deviceId, ...cursors, isFirstPull, overwrites, descendsFrom })
   if (merged.kind === 'older') {
     if (!older) return merged.than

@@ -28,6 +28,7 @@ export interface CallOptions {
 export interface Transport {
   /** The signed-in user's `user_id`. */
   getUserId(options: CallOptions): Promise<string>
+  getStatus(options: CallOptions): Promise<Pick<Schemas['SyncStatus'], 'digest'>>
   pull(body: { since: number }, options: CallOptions): Promise<PullResponse>
   push(body: { changes: Change[] }, options: CallOptions): Promise<PushResponse>
   logout(options: CallOptions): Promise<void>
@@ -38,15 +39,11 @@ export interface Transport {
 /** The transport over the client and the platform's WebSocket. */
 export function clientTransport(client: Client, openWebSocket: OpenWebSocket = (url) => new WebSocket(url)): Transport {
   return {
-    async getUserId({ signal }) {
-      const { user } = unwrap(await answer(client.GET('/api/v1/auth/session', { signal })))
-      return user.user_id
-    },
+    getUserId: async ({ signal }) => unwrap(await answer(client.GET('/api/v1/auth/session', { signal }))).user.user_id,
+    getStatus: async ({ signal }) => unwrap(await answer(client.GET('/api/v1/sync/status', { signal }))),
     pull: async (body, { signal }) => unwrap(await answer(client.POST('/api/v1/sync/pull', { body, signal }))),
     push: async (body, { signal }) => unwrap(await answer(client.POST('/api/v1/sync/push', { body, signal }))),
-    async logout({ signal }) {
-      unwrap(await answer(client.POST('/api/v1/auth/logout', { signal })))
-    },
+    logout: async ({ signal }) => void unwrap(await answer(client.POST('/api/v1/auth/logout', { signal }))),
     openSocket: ({ userId, deviceId, since }) => {
       const url = new URL(openRealtime, client.baseUrl)
       url.protocol = url.protocol.replace('http', 'ws')

@@ -1,4 +1,5 @@
 import { pause } from '../../timing/pause.ts'
+import { checkDigest } from '../exchange/check-digest.ts'
 import { exchange } from '../exchange/exchange.ts'
 import type { Engine } from './engine.ts'
 import { stayLive } from './live.ts'
@@ -25,7 +26,10 @@ export async function lead(engine: Engine, signal: AbortSignal): Promise<void> {
       progress.end()
       const startedAt = clock.now()
       if (startedAt >= handshakeAt) refusals = (await stayLive(engine, signal)) ? 0 : refusals + 1
-      if (refusals > 0) status.set('polling')
+      if (refusals > 0) {
+        status.set('polling')
+        await checkDigest(engine, signal)
+      }
       if (clock.now() - startedAt >= goodMs) backoff.reset()
       if (refusals < mostRefusals) {
         await pause(clock, backoff.next(), [network.rung, outbox.rung], signal)

@@ -1,4 +1,6 @@
+import { pause } from '../../timing/pause.ts'
 import { settleDeletions } from '../edits/deletions.ts'
+import { checkDigest, untilCheck } from '../exchange/check-digest.ts'
 import { correctClock } from '../exchange/correct-clock.ts'
 import { pullAll } from '../exchange/pull.ts'
 import { pushAll } from '../exchange/push.ts'
@@ -34,7 +36,7 @@ async function follow(
   since: number,
   signal: AbortSignal,
 ): Promise<void> {
-  const { tabs, outbox, replica } = engine
+  const { tabs, outbox, replica, clock } = engine
   let cursor = since
   while (channel.isOpen) {
     channel.activity.reset()
@@ -43,7 +45,9 @@ async function follow(
     await tabs.exclusively('exchange', () => catchUp(engine, channel, position, signal), signal)
     // It falls when the browser has emptied the store, but the channel goes on from where it was.
     cursor = Math.max(cursor, replica.meta.cursor)
-    await Promise.race([channel.activity.rung, outbox.rung])
+    const checkAt = clock.now() + untilCheck(engine)
+    await pause(clock, checkAt - clock.now(), [channel.activity.rung, outbox.rung], signal)
+    if (clock.now() >= checkAt && channel.isOpen) await checkDigest(engine, signal)
   }
 }
 

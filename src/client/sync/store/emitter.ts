@@ -67,6 +67,8 @@ export interface SyncEvents {
   status: SyncStatus
   /** The service went back to a backup. `kept`: bookmarks that it had lost entirely; `pushed`: all changes that are sent again. */
   restored: { kept: number; pushed: number }
+  /** The store was not what it should have been: the ids of bookmarks that it lacked, and so on. */
+  mended: Record<'missing' | 'outdated' | 'deleted' | 'sent', string[]>
   /** `id` is the bookmark's if the error concerns one: RecordError, RollbackError. */
   error: { error: Error; id?: string }
 }

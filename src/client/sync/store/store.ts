@@ -96,6 +96,11 @@ export interface Meta {
   clockCheckedAt?: number
   /** The last reading of the clock for an edit (Unix ms), so that readings always increase. */
   lastTick: number
+  /**
+   * When the store was last compared with the service (Unix ms, this device's time); how much more the service's digest covers
+   * than this device stores; and for which digest everything was pulled in vain.
+   */
+  digest?: { checkedAt: number; gap: string; mended?: string | undefined }
   /** When the last pull ended (Unix ms); 0 if there was none. */
   lastSync: number
   /** Whether deletes are held until the user approves them. */

@@ -1,0 +1,93 @@
+import { fromDigest, hexValue, toDigest } from '../../../protocol/digest.ts'
+import { ApiError } from '../../errors.ts'
+import type { Clock } from '../../timing/clock.ts'
+import { paced } from '../../timing/paced.ts'
+import type { Replica } from '../store/replica.ts'
+import { newestOf } from '../store/row.ts'
+import type { Meta } from '../store/store.ts'
+import { nextBatch } from './batch.ts'
+import type { ExchangeParts } from './exchange.ts'
+import { mend } from './mend.ts'
+import { pullAll } from './pull.ts'
+import { pushAll } from './push.ts'
+
+/** Stores rarely lose anything, so a few times a day are enough. */
+const everyMs = 21_600_000
+/** After an exchange, another one often follows. */
+const idleMs = 10_000
+/** Others may write while the digests are compared. If they do it again and again, the next time must do. */
+const mostTries = 5
+
+type Checked = NonNullable<Meta['digest']>
+
+/** How long the device must be idle until its store is compared with the service's (ms). */
+export function untilCheck({ clock, replica }: { clock: Clock; replica: Replica }): number {
+  // A clock that was put back makes it due, too.
+  const since = Math.abs(clock.now() - (replica.meta.digest?.checkedAt ?? 0))
+  return Math.max(idleMs, everyMs - since)
+}
+
+/**
+ * Compares digests, if that is due, and pulls everything again if they differ. Devices do not have everything that a digest
+ * covers, such as other entity types: what they still lack after that is the `gap`, which is expected from then on.
+ */
+export async function checkDigest(parts: ExchangeParts, signal: AbortSignal): Promise<void> {
+  if (signal.aborted || untilCheck(parts) > idleMs) return
+  await parts.tabs.exclusively('exchange', () => compare(parts, signal), signal)
+}
+
+async function compare(parts: ExchangeParts, signal: AbortSignal): Promise<void> {
+  const { replica, clock } = parts
+  // Another tab may have synced further in the meantime.
+  await replica.reload([], 'remote')
+  if (!isIdle(parts)) return
+  const known: Omit<Checked, 'checkedAt'> = replica.meta.digest ?? { gap: toDigest(0n) }
+  let mended: string | undefined
+  for (let tries = 0; tries < mostTries && isIdle(parts); tries++) {
+    const { cursor } = replica.meta
+    const digest = await askDigest(parts, signal)
+    if (!digest) break
+    const gap = toDigest(fromDigest(digest) - (await sumOf(replica, signal)))
+    if (gap === known.gap) return remember({ gap })
+    // Only what the service had at this cursor can be compared.
+    await pullAll(parts, signal)
+    if (replica.meta.cursor !== cursor) continue
+    if (mended) return remember({ gap, mended })
+    if (digest === known.mended) break
+    await mend(parts, signal)
+    mended = digest
+    await pushAll(parts, signal)
+    await pullAll(parts, signal)
+  }
+  return remember({ ...known, ...(mended && { mended }) })
+
+  async function remember(checked: Omit<Checked, 'checkedAt'>): Promise<void> {
+    await replica.commit([], 'remote', (draft) => draft.setMeta({ digest: { ...checked, checkedAt: clock.now() } }))
+  }
+}
+
+/** Until its edits are sent, a device has what the service has not. */
+function isIdle(parts: ExchangeParts): boolean {
+  return !parts.replica.meta.isIncomplete && nextBatch(parts).length === 0
+}
+
+/** Null if the service does not know it or has none: that is no reason to stop syncing. */
+async function askDigest({ transport }: ExchangeParts, signal: AbortSignal): Promise<string | null> {
+  try {
+    return (await transport.getStatus({ signal })).digest
+  } catch (error) {
+    if (error instanceof ApiError) return null
+    throw error
+  }
+}
+
+/** Of what the service is known to have: neither edits that it refused, nor what it has deleted and the user still sees. */
+async function sumOf({ rows }: Replica, signal: AbortSignal): Promise<bigint> {
+  let sum = 0n
+  const add = (row: Parameters<typeof newestOf>[0]) => {
+    const version = newestOf(row)
+    if (version?.bookmark) sum += hexValue(version.data_hash ?? '') ?? 0n
+  }
+  await paced(rows.values(), add, signal)
+  return sum
+}

@@ -1,0 +1,147 @@
+/** A store loses or keeps a record without anybody noticing: the digests differ, and the device mends it. */
+import t from 'tap'
+import { ApiError } from '../../../src/client/errors.ts'
+import type { SyncEvents } from '../../../src/client/sync/store/emitter.ts'
+import { memoryStore } from '../../../src/client/sync/store/memory.ts'
+import { blankRow } from '../../../src/client/sync/store/row.ts'
+import type { Row, Store } from '../../../src/client/sync/store/store.ts'
+import { change } from '../../support/changes.ts'
+import { bookmark, type Device } from './device.ts'
+import { type Fate, up } from './network.ts'
+import { openPeople, type Person, shown } from './person.ts'
+import { settled, until } from './turns.ts'
+
+const people = await openPeople()
+const { db } = people.app.context.database
+const hourMs = 3_600_000
+const nothing = { missing: [], outdated: [], deleted: [], sent: [] }
+
+t.test('a store that lost records, kept deleted ones and has old ones is mended, and the device is told', async (t) => {
+  const person = await people.person(t)
+  const other = person.device('other')
+  await other.sync.put(['lost', 'old', 'kept', 'fine'].map((id) => bookmark(id, 'one')))
+  await other.sync.syncNow()
+  const store = memoryStore()
+  await visit(person, store, 0)
+  const before = new Map((await store.load()).rows.map((row) => [row.id, row]))
+  await person.world.pass(1000)
+  await other.sync.put(bookmark('old', 'two'))
+  await other.sync.remove('kept')
+  await other.sync.syncNow()
+  await visit(person, store, 1)
+  await damage(store, [blankRow('lost'), before.get('old') as Row, before.get('kept') as Row])
+
+  const early = await visit(person, store, 2)
+  t.same([early.asked, shown(early.device)], [0, { fine: 'one', kept: 'one', old: 'one' }], 'not yet due')
+  const { device, told, asked, fromStart } = await visit(person, store, 7)
+  t.same(told, [{ ...nothing, missing: ['lost'], outdated: ['old'], deleted: ['kept'] }])
+  t.same(shown(device), { fine: 'one', lost: 'one', old: 'two' })
+  t.same([device.conflicts, device.errors, await person.stored()], [[], [], shown(device)])
+  t.same([asked, fromStart], [2, 1])
+  const later = await visit(person, store, 14)
+  t.same([later.told, later.asked, later.fromStart], [[], 1, 0], 'then nothing differs')
+})
+
+t.test('what only the device has is sent again', async (t) => {
+  const person = await people.person(t)
+  const store = memoryStore()
+  const first = person.device('a', { store })
+  await first.sync.put([bookmark('x', 'one'), bookmark('y', 'one')])
+  await first.sync.syncNow()
+  await first.sync.stop()
+  const { userId } = person.user
+  await db.deleteFrom('records').where('user_id', '=', userId).where('entity_id', '=', 'x').execute()
+  await db.updateTable('users').set({ digest: null }).where('id', '=', userId).execute()
+  const { told } = await visit(person, store, 7)
+  t.same(told, [{ ...nothing, sent: ['x'] }])
+  t.same(await person.stored(), { x: 'one', y: 'one' })
+})
+
+t.test('what a device cannot have is looked for once, and not again when something else has changed', async (t) => {
+  const person = await people.person(t)
+  const changes = [change({ entity_id: 'g', entity_type: 'group', timestamp: person.world.time })]
+  await person.user.call('POST', '/api/v1/sync/push', { body: { changes } })
+  const store = memoryStore()
+  const first = await visit(person, store, 0)
+  t.same([first.told, first.fromStart], [[], 2], 'the first pull, and one for the digest')
+  const other = person.device('other')
+  await other.sync.put(bookmark('y', 'one'))
+  await other.sync.syncNow()
+  const second = await visit(person, store, 7)
+  t.same([second.told, second.asked, second.fromStart], [[], 1, 0])
+  t.same(shown(second.device), { y: 'one' })
+})
+
+t.test('however wrong the digest, no second pull from 0 follows for the same one', async (t) => {
+  const person = await people.person(t)
+  const store = await synced(person)
+  const stuck: Fate = async ({ name, send }) => (name === 'getStatus' ? { digest: 'c'.repeat(32) } : send())
+  const first = await visit(person, store, 7, stuck)
+  const other = person.device('other')
+  await other.sync.put(bookmark('y', 'one'))
+  await other.sync.syncNow()
+  const second = await visit(person, store, 14, stuck)
+  t.same([first.fromStart, second.fromStart, second.told], [1, 0, []])
+})
+
+t.test('a service that tells no digest, or has no status, is synced with all the same', async (t) => {
+  const person = await people.person(t)
+  const store = await synced(person)
+  const answers: (() => unknown)[] = [
+    () => ({ digest: null }),
+    () => ({}),
+    () => {
+      throw new ApiError(501, 'There is no status')
+    },
+  ]
+  for (const [index, answer] of answers.entries()) {
+    const fate: Fate = async ({ name, send }) => (name === 'getStatus' ? answer() : send())
+    const { device, asked, fromStart } = await visit(person, store, 7 * (index + 1), fate)
+    t.same(
+      [asked, fromStart, device.errors, device.states],
+      [1, 0, [], ['offline', 'connecting', 'polling', 'online', 'offline']],
+    )
+  }
+})
+
+/** A device's store, with a bookmark that the service has. */
+async function synced(person: Person): Promise<Store> {
+  const store = memoryStore()
+  const device = person.device('a', { store })
+  await device.sync.put(bookmark('x', 'one'))
+  await device.sync.syncNow()
+  await device.sync.syncNow()
+  await device.sync.stop()
+  return store
+}
+
+/** The device is online for a while, at this hour by its clock. */
+async function visit(person: Person, store: Store, hour: number, fate = up) {
+  const device = person.device('a', { store, skew: hour * hourMs })
+  const told: SyncEvents['mended'][] = []
+  device.sync.on('mended', (event) => told.push(event))
+  let fromStart = 0
+  device.network.fate = (call) => {
+    if (call.name === 'pull' && (call.body as { since: number }).since === 0) fromStart++
+    return fate(call)
+  }
+  await online(person, device)
+  await person.world.pass(15_000)
+  await settled()
+  await device.sync.stop()
+  const asked = device.network.calls.filter((name) => name === 'getStatus').length
+  return { device, told, asked, fromStart }
+}
+
+async function online(person: Person, device: Device): Promise<void> {
+  await device.sync.start()
+  await until(() => device.network.socket !== undefined)
+  device.network.socket?.greet(person.world.time)
+  await until(() => device.sync.status().state === 'online')
+}
+
+/** As if these writes had been lost, or made twice. */
+async function damage(store: Store, rows: Row[]): Promise<void> {
+  const { meta } = await store.load()
+  if (meta) await store.write(rows, meta)
+}
