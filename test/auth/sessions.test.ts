@@ -51,6 +51,8 @@ t.test('A user sees the sessions: how each was begun, the hour of its last use, 
   t.same([first.sessions[0].id, first.next], [laptop.loginId, laptop.loginId])
   const second = (await phone.call('GET', `${path}?limit=1&after=${first.next}`)).body
   t.same([second.sessions[0].id, second.next], [phone.loginId, null])
+  const { status, body } = await phone.call('GET', `${path}?limit=0`)
+  t.same([status, body], [400, { error: 'limit must be an integer from 1 to 1000' }])
 })
 
 t.test('A session that is signed out from another ends as by a logout, on every instance', async (t) => {
