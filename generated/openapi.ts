@@ -1536,13 +1536,13 @@ export interface components {
             export_bytes: number;
             /**
              * Format: int64
-             * @description Exports at a time.
+             * @description Exports that a user can have.
              * @example 10
              */
             exports_kept: number;
             /**
              * Format: int64
-             * @description Exports that are being made at a time.
+             * @description Exports that are being made side by side.
              * @example 3
              */
             exports_unfinished: number;
@@ -1637,7 +1637,10 @@ export interface components {
              * @example Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0
              */
             user_agent: string;
-            /** @description Whether this request belongs to it. */
+            /**
+             * @description Whether this request belongs to it.
+             * @example true
+             */
             current: boolean;
             /**
              * Format: int32
@@ -1671,7 +1674,10 @@ export interface components {
              * @example 2
              */
             pending_changes: number;
-            /** @description Whether it made this request. */
+            /**
+             * @description Whether it made this request.
+             * @example true
+             */
             current: boolean;
         };
         /** @description One page of the devices. */
@@ -1689,7 +1695,7 @@ export interface components {
             name: string;
             /**
              * @description API version.
-             * @example 2.0.0
+             * @example 2.1.0
              */
             version: string;
             environment: components["schemas"]["Environment"];

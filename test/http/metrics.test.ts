@@ -142,7 +142,7 @@ t.test('Sockets: how many, opened, what waits in them, and pushes over them', as
 t.test('Sign-ins that come back from the provider, by outcome', async (t) => {
   const app = await buildWithMock(t)
   const { scrape } = openAdmin(t, app)
-  const none = { completed: 0, expired: 0, refused: 0, unavailable: 0, failed: 0 }
+  const none = { completed: 0, expired: 0, refused: 0, disabled: 0, unavailable: 0, failed: 0 }
   t.same((await scrape()).byLabel('ebs_sign_ins_total'), none)
   const browser = openBrowser(app.call)
   const callback = await signInAt(await browser.startLogin(), 'Ada')
