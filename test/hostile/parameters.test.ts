@@ -61,6 +61,20 @@ t.test('since and limit of a pull: 400, naming the field and the range', async (
   }
 })
 
+t.test('The limit of a list: 400 with its range', async (t) => {
+  for (const path of [
+    '/api/v1/bookmarks/x/versions',
+    '/api/v1/trash',
+    '/api/v1/sync/conflicts',
+    '/api/v1/account/devices',
+  ]) {
+    for (const limit of ['0', '1001', '-1', 'ten', '']) {
+      const { status, body } = await ada.call('GET', `${path}?limit=${limit}`)
+      t.same([status, body], [400, { error: 'limit must be an integer from 1 to 1000' }], `${path} ${limit}`)
+    }
+  }
+})
+
 t.test('X-Device-ID: 400 on every operation that reads it, and nothing changed', async (t) => {
   const reading = ['createBookmark', 'updateBookmark', 'deleteBookmark', 'getSyncStatus', 'pullChanges', 'pushChanges']
   const error = 'x-device-id must be a string of 1 to 128 printable ASCII characters'
