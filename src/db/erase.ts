@@ -1,9 +1,9 @@
-import { type RawBuilder, sql } from 'kysely'
-import type { Db, Trx } from './database.ts'
+import { sql } from 'kysely'
+import type { Trx } from './database.ts'
 import { isOneOf, type Placeholders, query } from './query.ts'
 import type { EntityKey } from './rows.ts'
 import type { Counters } from './users.ts'
-import { findKept } from './versions.ts'
+import { findKept, isOneOfEntities } from './versions.ts'
 
 /** What was erased, of the user's counters with these names. */
 export type Erased = Pick<Counters, 'stored_bytes' | 'version_bytes'>
@@ -145,8 +145,3 @@ const beyond = query((db, { userId, ids, most }: Placeholders<Listed & { most: n
     .select('seq')
     .where('place', '>', most),
 )
-
-/** The types are written out so that the indexes on entities are used. */
-function isOneOfEntities(db: Db, ids: RawBuilder<string[]>) {
-  return sql<boolean>`entity_type in ('bookmark', 'group', 'history') and ${isOneOf(db, 'entity_id', ids)}`
-}

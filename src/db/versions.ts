@@ -121,11 +121,7 @@ export async function markFull(trx: Trx, userId: string, ids: string[], versions
 }
 
 const full = query((db, { userId, ids, versions }: Placeholders<{ userId: string; ids: string[]; versions: number }>) =>
-  db
-    .updateTable('records')
-    .set({ versions })
-    .where('user_id', '=', userId)
-    .where(sql<boolean>`entity_type in ('bookmark', 'group', 'history') and ${isOneOf(db, 'entity_id', ids)}`),
+  db.updateTable('records').set({ versions }).where('user_id', '=', userId).where(isOneOfEntities(db, ids)),
 )
 
 /** What was current at a time, of those that were replaced later. Without those whose ciphertext is gone. */
@@ -147,11 +143,11 @@ function hasItsData(userId: RawBuilder<string>) {
   ))`
 }
 
-/** The types are written out so that the index on entities is used. */
 function ofEntities(db: Db, userId: RawBuilder<string>, ids: RawBuilder<string[]>) {
-  return db
-    .selectFrom('versions')
-    .where('user_id', '=', userId)
-    .where(sql<boolean>`entity_type in ('bookmark', 'group', 'history')`)
-    .where(isOneOf(db, 'entity_id', ids))
+  return db.selectFrom('versions').where('user_id', '=', userId).where(isOneOfEntities(db, ids))
+}
+
+/** Whether a record or a version has one of these ids. The types are written out so that the indexes on entities are used. */
+export function isOneOfEntities(db: Db, ids: RawBuilder<string[]>): RawBuilder<boolean> {
+  return sql<boolean>`entity_type in ('bookmark', 'group', 'history') and ${isOneOf(db, 'entity_id', ids)}`
 }

@@ -39,10 +39,9 @@ export const historyOperations: Operations<
 > = {
   async listVersions({ session: { userId }, params, query }, { config, database: { db } }) {
     const bookmark = { entity_type: 'bookmark', entity_id: params.id } as const
-    const page = await readPage(query, (before, limits) => listVersions(db, userId, bookmark, before, limits))
-    if (page.rows.length === 0 && !(await isKnown(db, userId, params.id))) throw new ServiceError('BookmarkNotFound')
-    const next = page.last ? String(page.last.seq) : null
-    return { status: 200, body: { versions: page.rows.map((row) => toVersion(row, config)), next } }
+    const { rows, next } = await readPage(query, (before, limits) => listVersions(db, userId, bookmark, before, limits))
+    if (rows.length === 0 && !(await isKnown(db, userId, params.id))) throw new ServiceError('BookmarkNotFound')
+    return { status: 200, body: { versions: rows.map((row) => toVersion(row, config)), next } }
   },
 
   async restoreBookmark({ session, headers, params, body }, parts) {
@@ -51,9 +50,8 @@ export const historyOperations: Operations<
   },
 
   async listTrash({ session: { userId }, query }, { config, database: { db } }) {
-    const page = await readPage(query, (before, limits) => listTrash(db, userId, before, limits))
-    const next = page.last ? String(page.last.seq) : null
-    return { status: 200, body: { bookmarks: page.rows.map((row) => toDeleted(row, config)), next } }
+    const { rows, next } = await readPage(query, (before, limits) => listTrash(db, userId, before, limits))
+    return { status: 200, body: { bookmarks: rows.map((row) => toDeleted(row, config)), next } }
   },
 
   async purgeBookmark({ session, params }, parts) {
@@ -62,9 +60,8 @@ export const historyOperations: Operations<
   },
 
   async listConflicts({ session: { userId }, query }, { config, database: { db } }) {
-    const page = await readPage(query, (before, limits) => listOpen(db, userId, before, limits))
-    const next = page.last ? String(page.last.seq) : null
-    return { status: 200, body: { conflicts: page.rows.map((row) => toVersion(row, config)), next } }
+    const { rows, next } = await readPage(query, (before, limits) => listOpen(db, userId, before, limits))
+    return { status: 200, body: { conflicts: rows.map((row) => toVersion(row, config)), next } }
   },
 
   async settleConflict({ session: { userId, loginId }, params }, { database, clock }) {
@@ -82,21 +79,22 @@ export const historyOperations: Operations<
   },
 }
 
-/** A page of at most `limit` rows and about as much ciphertext as a part of other lists; `last` if there may be another. */
-async function readPage<Row extends { encrypted_data: string | null }>(
+/** A page of at most `limit` rows and about as much ciphertext as a part of other lists, and the `after` of the next one. */
+async function readPage<Row extends { seq: number; encrypted_data: string | null }>(
   { limit, after }: { limit: number; after?: string },
   read: (before: number, limits: { rows: number; bytes: number }) => Promise<Row[]>,
-): Promise<{ rows: Row[]; last: Row | undefined }> {
+): Promise<{ rows: Row[]; next: string | null }> {
   const before = after === undefined ? Number.MAX_SAFE_INTEGER : Math.min(Number(after), Number.MAX_SAFE_INTEGER)
   const found = await read(before, { rows: limit + 1, bytes: partLimits.bytes })
   const rows = found.slice(0, limit)
   const isCut = found.length > limit || bytesOf(rows) >= partLimits.bytes
-  return { rows, last: isCut ? rows.at(-1) : undefined }
+  const last = isCut ? rows.at(-1) : undefined
+  return { rows, next: last ? String(last.seq) : null }
 }
 
-function toVersion(row: VersionRow, { keepVersionsDays }: Retention): Schemas['Version'] {
+function toVersion(row: VersionRow, config: Retention): Schemas['Version'] {
   const { version_id, entity_type, entity_id, operation, timestamp, device_id, encrypted_data, data_hash } = row
-  const { began, ended, reason, replaced_by, settled_at, seq } = row
+  const { began, ended, reason, replaced_by, settled_at } = row
   return {
     version_id,
     entity_type,
@@ -111,12 +109,17 @@ function toVersion(row: VersionRow, { keepVersionsDays }: Retention): Schemas['V
     reason,
     replaced_by,
     settled_at,
-    erased_at: seq + keepVersionsDays * dayMs,
+    erased_at: erasedAt(row, config),
   }
 }
 
-function toDeleted(row: TrashRow, { keepVersionsDays }: Retention): Schemas['DeletedBookmark'] {
-  const { entity_id: id, encrypted_data, data_hash, created_at, updated_at, deleted_at, seq } = row
-  const erased_at = seq + keepVersionsDays * dayMs
+function toDeleted(row: TrashRow, config: Retention): Schemas['DeletedBookmark'] {
+  const { entity_id: id, encrypted_data, data_hash, created_at, updated_at, deleted_at } = row
+  const erased_at = erasedAt(row, config)
   return { id, encrypted_data, data_hash: data_hash ?? '', created_at, updated_at, deleted_at, erased_at }
+}
+
+/** Sequence numbers are times. */
+function erasedAt({ seq }: { seq: number }, { keepVersionsDays }: Retention): number {
+  return seq + keepVersionsDays * dayMs
 }
