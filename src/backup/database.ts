@@ -1,6 +1,7 @@
 import Sqlite from 'better-sqlite3'
 import { ConfigError } from '../config/values.ts'
 import { knownMigrations } from '../db/migrate.ts'
+import type { Report } from '../terminal/progress.ts'
 
 /** Enough to be fast, few enough to handle a signal in between. */
 const pagesAtOnce = 1000
@@ -9,12 +10,22 @@ const pagesAtOnce = 1000
  * Copies the database as it is at one moment, while the service keeps writing. The read transaction preserves that moment:
  * without it, each write of the service would restart the copy. Meanwhile the write-ahead log cannot shrink.
  */
-export async function copyDatabase(from: string, to: string, subject = `DATABASE_URL: ${from}`): Promise<void> {
+export async function copyDatabase(
+  from: string,
+  to: string,
+  subject = `DATABASE_URL: ${from}`,
+  report: Report = () => {},
+): Promise<void> {
   const source = openSource(from, subject)
   try {
     source.exec('begin')
     source.prepare('select 1 from sqlite_schema').get()
-    await source.backup(to, { progress: () => pagesAtOnce })
+    await source.backup(to, {
+      progress({ totalPages, remainingPages }) {
+        report('copying the database', totalPages - remainingPages, totalPages)
+        return pagesAtOnce
+      },
+    })
   } catch (error) {
     throw explained(error, subject)
   } finally {

@@ -2,6 +2,7 @@ import { constants, copyFile, mkdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ConfigError } from '../config/values.ts'
 import { assertObjectKey } from '../objects/object-key.ts'
+import type { Report } from '../terminal/progress.ts'
 import type { StoredExport } from './database.ts'
 
 /** Copies the files of the exports. Returns those that do not match the database, each with the reason. */
@@ -9,12 +10,14 @@ export async function copyExports(
   exports: StoredExport[],
   from: string,
   to: string,
+  report: Report,
 ): Promise<[id: string, reason: string][]> {
   await mkdir(to)
   const leftOut: [id: string, reason: string][] = []
   if (exports.length === 0) return leftOut
   await checkFolder(from)
-  for (const stored of exports) {
+  for (const [index, stored] of exports.entries()) {
+    report('copying export files', index, exports.length)
     const fault = await copyExport(stored, from, to)
     if (fault) leftOut.push([stored.id, fault])
   }

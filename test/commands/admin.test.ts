@@ -4,7 +4,6 @@ import { buildApp } from '../support/app.ts'
 import { change } from '../support/changes.ts'
 import { runCommand } from '../support/command.ts'
 import { databaseUrl } from '../support/database-url.ts'
-import { isDeep } from '../support/depth.ts'
 import { countUsage } from '../support/usage.ts'
 
 t.test('npm run admin -- recount mends counters, and no others, while a user goes on writing', async (t) => {
@@ -52,11 +51,4 @@ t.test('npm run admin -- recount mends counters, and no others, while a user goe
   t.match(ofAda, { live_bookmarks: 2, stored_records: 3, stored_bytes: (await countUsage(context, ada.userId)).bytes })
   const ofBob = (rows: typeof right) => rows.find(({ id }) => id === bob.userId)
   t.same(ofBob(await counters()), ofBob(right))
-
-  if (!isDeep) return
-  const unknown = await runCommand(t, 'admin', ['destroy'], env)
-  t.same(
-    [unknown.code, unknown.stderr],
-    [1, 'Usage: npm run admin -- COMMAND, one of: users, disable, enable, delete, recount\n'],
-  )
 })

@@ -57,9 +57,6 @@ t.test('What cannot be backed up: one line that says why, exit 1, and nothing is
   const to = join(cwd, 'backup')
   const sqlite = (name: string): Env => ({ DATABASE_URL: `sqlite:${join(cwd, name)}` })
   const faults: [what: string, args: string[], env: Env, line: RegExp][] = [
-    ['no folder', [], {}, /^Usage: npm run backup -- FOLDER/],
-    ['an option', ['--help'], {}, /^Usage: /],
-    ['two folders', [to, to], {}, /^Usage: /],
     ['an existing folder', [join(cwd, 'there')], {}, /there is there already: a backup overwrites nothing/],
     ['an existing file', [join(cwd, 'text')], {}, /text is there already/],
     ['a folder in a missing folder', [join(cwd, 'no/backup')], {}, /no\/backup cannot be written \(ENOENT/],

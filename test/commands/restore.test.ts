@@ -102,8 +102,6 @@ t.test('What cannot be restored: one line that says why, exit 1, and the databas
   ]
   const more: typeof faults = [
     ['a damaged backup', [damaged], {}, /^\S+ is damaged \(/],
-    ['no backup', [], {}, /^Usage: npm run restore -- BACKUP/],
-    ['a folder that is none', [join(dataDir, 'exports')], {}, /^\S+exports cannot be opened/],
     ['no scheduled backup', ['latest'], {}, /^BACKUP_TO: there is no backup/],
     ['no key', [backup], { DATA_DIR: join(dataDir, 'new') }, /^SECRET_KEY is required here/],
     ['Postgres', [backup], { DATABASE_URL: 'postgres://a:hidden@127.0.0.1:1/b' }, /^DATABASE_URL: Postgres is/],

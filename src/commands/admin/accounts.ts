@@ -4,8 +4,7 @@ import type { Trx } from '../../db/database.ts'
 import { beginDeletion } from '../../db/deletions.ts'
 
 /** One user a line, then their number and what they store in all. */
-export async function listUsers({ db }: Beside, unexpected: string[]): Promise<void> {
-  if (unexpected.length > 0) throw new Error('Usage: npm run admin -- users')
+export async function listUsers({ db }: Beside): Promise<void> {
   let [users, bytes] = [0, 0]
   for await (const { id, email, stored_bytes, stored_records, last_seen, disabled_at } of listAccounts(db)) {
     users += 1
@@ -20,24 +19,18 @@ export async function listUsers({ db }: Beside, unexpected: string[]): Promise<v
   console.log(`${users} users, ${bytes} bytes`)
 }
 
-export const disableUser = forOne(
-  'disable',
-  (trx, id) => disableAccount(trx, id, Date.now()),
-  'signed out and disabled',
-)
+export const disableUser = forOne((trx, id) => disableAccount(trx, id, Date.now()), 'signed out and disabled')
 
-export const enableUser = forOne('enable', enableAccount, 'can sign in again')
+export const enableUser = forOne(enableAccount, 'can sign in again')
 
 /** The service erases the rest, because it knows the object store and when it is idle. */
 export const deleteUser = forOne(
-  'delete',
   (trx, id) => beginDeletion(trx, id, Date.now()),
   'deleted; the service erases what is stored within the hour, or at its next start',
 )
 
-function forOne(name: string, work: (trx: Trx, id: string) => Promise<unknown>, done: string) {
-  return async ({ db, write }: Beside, [id, ...unexpected]: string[]): Promise<void> => {
-    if (id === undefined || unexpected.length > 0) throw new Error(`Usage: npm run admin -- ${name} USER_ID`)
+function forOne(work: (trx: Trx, id: string) => Promise<unknown>, done: string) {
+  return async ({ db, write }: Beside, id: string): Promise<void> => {
     if (!(await isAccount(db, id))) throw new Error(`no user has the id ${id}; npm run admin -- users lists all`)
     await write((trx) => work(trx, id), id)
     console.log(`${id}: ${done}`)

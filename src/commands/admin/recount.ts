@@ -1,16 +1,19 @@
 import type { Beside } from '../../db/beside.ts'
 import { recount } from '../../db/recount.ts'
+import { withProgress } from '../../terminal/progress.ts'
 
 /** Mends the counters by which quotas and the number of bookmarks are known. */
-export async function recountAll(database: Beside, unexpected: string[]): Promise<void> {
-  if (unexpected.length > 0) throw new Error('Usage: npm run admin -- recount')
+export async function recountAll(database: Beside): Promise<void> {
   let [users, mended] = [0, 0]
-  for await (const found of recount(database)) {
-    users += 1
-    if (!found) continue
-    mended += 1
-    console.log(`${found.userId}  was ${describe(found.was)}  is ${describe(found.is)}`)
-  }
+  await withProgress(async (progress) => {
+    for await (const found of recount(database)) {
+      users += 1
+      progress.report('recounting users', users)
+      if (!found) continue
+      mended += 1
+      progress.print(`${found.userId}  was ${describe(found.was)}  is ${describe(found.is)}`)
+    }
+  })
   console.log(`recounted ${users} users, mended ${mended}`)
 }
 

@@ -1,6 +1,7 @@
 import type { Database } from '../../db/database.ts'
 import { listSealed, replaceSealed, type SealedColumn, type SealedValue, sealedColumns } from '../../db/sealed.ts'
 import { createSeal, type Seal } from '../../seal/seal.ts'
+import type { Report } from '../../terminal/progress.ts'
 
 const pageLength = 50
 const maxPasses = 5
@@ -23,22 +24,26 @@ interface Found {
  * is still the one that was opened, and the next pass finds what was written behind the current page. When this resolves,
  * the last pass has found nothing under another key.
  */
-export async function reseal(parts: Parts, secretKeys: Uint8Array[]): Promise<Omit<Found, 'older'>> {
+export async function reseal(
+  parts: Parts,
+  secretKeys: Uint8Array[],
+  report: Report = () => {},
+): Promise<Omit<Found, 'older'>> {
   const anyKey = createSeal(secretKeys)
   const firstKey = createSeal(secretKeys.slice(0, 1))
-  const first = await pass(parts, anyKey, firstKey)
+  const first = await pass(parts, anyKey, firstKey, report)
   let { resealed } = first
   let last = first
   for (let passes = 1; last.older > 0; passes += 1) {
     if (passes === maxPasses)
       throw new Error('SECRET_KEY: an instance goes on sealing under another key than the first')
-    last = await pass(parts, anyKey, firstKey)
+    last = await pass(parts, anyKey, firstKey, report)
     resealed += last.resealed
   }
   return { resealed, current: first.current, unreadable: last.unreadable }
 }
 
-async function pass(parts: Parts, anyKey: Seal, firstKey: Seal): Promise<Found> {
+async function pass(parts: Parts, anyKey: Seal, firstKey: Seal, report: Report): Promise<Found> {
   const found: Found = { resealed: 0, current: 0, older: 0, unreadable: [] }
   for (const column of sealedColumns) {
     for await (const page of pagesOf(parts, column)) {
@@ -52,6 +57,7 @@ async function pass(parts: Parts, anyKey: Seal, firstKey: Seal): Promise<Found> 
       }
       found.older += replacements.length
       found.resealed += await replaceAll(parts, column, replacements)
+      report('resealing', found.resealed + found.current + found.unreadable.length)
     }
   }
   return found

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { StoredExport } from '../../backup/database.ts'
 import { syncPath } from '../../backup/folder.ts'
 import { assertObjectKey } from '../../objects/object-key.ts'
+import type { Report } from '../../terminal/progress.ts'
 
 export interface ExportFolders {
   /** Undefined if the backup has no files. */
@@ -17,10 +18,12 @@ export interface ExportFolders {
 export async function restoreExports(
   exports: StoredExport[],
   { from, to }: ExportFolders,
+  report: Report,
 ): Promise<[id: string, reason: string][]> {
   await mkdir(to, { recursive: true })
   const leftOut: [id: string, reason: string][] = []
-  for (const { id, object_key, size_bytes } of exports) {
+  for (const [index, { id, object_key, size_bytes }] of exports.entries()) {
+    report('copying export files', index, exports.length)
     assertObjectKey(object_key)
     const path = join(to, object_key)
     if ((await sizeOf(path)) === size_bytes) continue

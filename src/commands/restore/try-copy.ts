@@ -8,6 +8,7 @@ import { beginEpoch } from '../../db/epoch.ts'
 import { openDatabase } from '../../db/open.ts'
 import { listSealed, sealedColumns } from '../../db/sealed.ts'
 import { createSeal } from '../../seal/seal.ts'
+import type { Report } from '../../terminal/progress.ts'
 import { type ExportFolders, restoreExports } from './exports.ts'
 
 const log = pino({ level: 'silent' })
@@ -25,11 +26,12 @@ interface Options {
  *
  * @param name of the backup, for messages
  */
-export async function tryCopy(path: string, name: string, { secretKeys, exports }: Options) {
-  const { rows, leftOut, beginsEpoch } = await prepare(path, name, exports)
+export async function tryCopy(path: string, name: string, { secretKeys, exports }: Options, report: Report) {
+  const { rows, leftOut, beginsEpoch } = await prepare(path, name, exports, report)
   const database = await openDatabase(`sqlite:${path}`, log)
   try {
     await checkSchema(database.db, path, name)
+    report('opening what is sealed', 0, 1)
     await checkSeals(database.db, secretKeys, name)
     return { rows, leftOut, epoch: await epochOf(database, beginsEpoch) }
   } finally {
@@ -37,11 +39,12 @@ export async function tryCopy(path: string, name: string, { secretKeys, exports 
   }
 }
 
-async function prepare(path: string, name: string, exports: ExportFolders | undefined) {
+async function prepare(path: string, name: string, exports: ExportFolders | undefined, report: Report) {
   const copy = openCopy(path, name)
   try {
+    report('checking the copy', 0, 1)
     const rows = copy.check()
-    const leftOut = exports ? await restoreExports(copy.listExports(), exports) : []
+    const leftOut = exports ? await restoreExports(copy.listExports(), exports, report) : []
     for (const [id] of leftOut) copy.removeExport(id)
     return { rows, leftOut, beginsEpoch: copy.beginsEpoch }
   } finally {
