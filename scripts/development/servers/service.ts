@@ -21,14 +21,20 @@ const main = fileURLToPath(new URL('../../../src/main.ts', import.meta.url))
 /** Imported before the service, which then ends with the process that started it, however that ends. */
 const untilInputEnds = 'data:text/javascript,process.stdin.once("end", () => process.exit(1)).resume()'
 const startWithinMs = 30_000
+/** Node's own setting. It halves the time to start. */
+const { NODE_COMPILE_CACHE } = process.env
+const compileCache = NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE }
 
-/** The service in its own process, on PORT and without our environment. Its log goes to a file, or nowhere. */
+/** The service in its own process, on PORT and without our other settings. Its log goes to a file, or nowhere. */
 export function runService(
   env: { PORT: string } & Record<string, string>,
   log: number | 'ignore',
   entry = main,
 ): ServiceProcess {
-  const child = spawn(process.execPath, ['--import', untilInputEnds, entry], { env, stdio: ['pipe', log, 'pipe'] })
+  const child = spawn(process.execPath, ['--import', untilInputEnds, entry], {
+    env: { ...compileCache, ...env },
+    stdio: ['pipe', log, 'pipe'],
+  })
   const complaints = text(child.stderr as NodeJS.ReadableStream)
   const exited = once(child, 'exit').then(([code, signal]) => `${code ?? signal}`)
   const isRunning = () => child.exitCode === null && child.signalCode === null
