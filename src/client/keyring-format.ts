@@ -1,6 +1,7 @@
 import * as limits from '../../generated/limits.ts'
 import { checkKdfParameters, type KdfParameters } from './argon2.ts'
-import { base64ToBytes, bytesToBase64 } from './base64.ts'
+import { base64ToBytes } from './base64/decode.ts'
+import { bytesToBase64 } from './base64/encode.ts'
 import { KeyringError } from './errors.ts'
 
 /** The master key, encrypted under one wrapping key. */

@@ -8,7 +8,13 @@ interface Decipher {
   final(): void
 }
 
+interface Hmac {
+  update(bytes: Bytes): Hmac
+  digest(): Bytes
+}
+
 export interface NodeCrypto {
+  createHmac(algorithm: 'sha256', key: Uint8Array): Hmac
   hash(algorithm: 'sha256', bytes: Bytes, as: 'buffer'): Uint8Array
   createDecipheriv(
     cipher: 'chacha20-poly1305',

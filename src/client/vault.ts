@@ -1,5 +1,5 @@
 import type { Client } from './api.ts'
-import { bytesToBase64 } from './base64.ts'
+import { bytesToBase64 } from './base64/encode.ts'
 import { VaultExistsError } from './errors.ts'
 import { type Credentials, changePassphrase, createKeyring, newRecoveryCode, openKeyring } from './keyring.ts'
 import { deriveKeys, type Keys } from './keys.ts'

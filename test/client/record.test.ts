@@ -4,6 +4,7 @@ import t from 'tap'
 import type { EntityType, PlaintextBookmark } from '../../src/client/bookmark.ts'
 import { deriveKeys } from '../../src/client/keys.ts'
 import { decryptBookmarkAside } from '../../src/client/record/open.ts'
+import { recordSealer } from '../../src/client/record/seal-aside.ts'
 import { decryptBookmark, encryptBookmark } from '../../src/client/record.ts'
 import { fromHex, openRecord, seal, sealRecord, subKeys } from './second-implementation.ts'
 import { readVectors } from './vectors.ts'
@@ -38,6 +39,9 @@ for (const { label, entity_type: type, bookmark, json, nonce, ...record } of vec
     t.equal(ours.data_hash, record.data_hash, 'the hash depends on nothing random')
     t.equal(openRecord(subKeys(masterKey), type, id, ours).trimEnd(), json, 'libsodium opens ours')
     t.not(ours.encrypted_data, record.encrypted_data)
+    const aside = await (await recordSealer(keys, type))(bookmark)
+    t.equal(aside.data_hash, record.data_hash, 'the platform computes the same hash')
+    t.same(decryptBookmark(keys, { id, ...aside }, type), bookmark)
   })
 }
 
@@ -160,4 +164,12 @@ t.test('the id in the associated data and the id inside are checked each on its 
   const unbound = Buffer.concat([Buffer.of(1), Buffer.alloc(24), seal(keys.recordKey, new Uint8Array(24), '', json)])
   const record = { id: 'a', encrypted_data: unbound.toString('base64'), data_hash: '' }
   t.throws(() => decryptBookmark(keys, record), fault('altered'))
+})
+
+t.test('nothing is sealed once the keys were erased, not even what was begun before', async (t) => {
+  const erased = deriveKeys(masterKey)
+  const sealing = (await recordSealer(erased, 'bookmark'))(bookmark)
+  for (const key of Object.values(erased)) key.fill(0)
+  await t.rejects(sealing, TypeError)
+  t.throws(() => encryptBookmark(erased, bookmark), TypeError)
 })

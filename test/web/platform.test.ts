@@ -4,14 +4,17 @@ import { build } from 'esbuild'
 import fc from 'fast-check'
 import type { Browser, Page } from 'playwright-core'
 import t from 'tap'
-import type { base64ToBytes, bytesToBase64 } from '../../src/client/base64.ts'
+import type { base64ToBytes } from '../../src/client/base64/decode.ts'
+import type { bytesToBase64 } from '../../src/client/base64/encode.ts'
 import { deriveKeys } from '../../src/client/keys.ts'
 import type { decryptBookmarkAside } from '../../src/client/record/open.ts'
-import { encryptBookmark } from '../../src/client/record.ts'
+import type { recordSealer } from '../../src/client/record/seal-aside.ts'
+import { decryptBookmark, encryptBookmark } from '../../src/client/record.ts'
 import { openChromium } from './fixture.ts'
 
 declare const base64: { base64ToBytes: typeof base64ToBytes; bytesToBase64: typeof bytesToBase64 }
 declare const record: { decryptBookmarkAside: typeof decryptBookmarkAside }
+declare const sealer: { recordSealer: typeof recordSealer }
 
 const browser = await openChromium()
 if (typeof browser === 'string') t.plan(0, browser)
@@ -60,11 +63,32 @@ else {
       t.same(await openThere(sealed), bookmark)
       t.equal(await openThere({ ...sealed, data_hash: '0'.repeat(64) }), 'altered-hash')
     })
+
+    t.test(`a record is sealed on ${url} as in Node`, async (t) => {
+      const page = await open(browser, url, 'sealer', 'record/seal-aside')
+      const keys = deriveKeys(randomBytes(32))
+      const bookmark = { id: 'a', title: 'Example', source: 'bookmarks' as const }
+      const sealed = await page.evaluate(
+        async ({ recordKey, hashKey, bookmark }) => {
+          const keys = { recordKey: Uint8Array.from(recordKey), hashKey: Uint8Array.from(hashKey) }
+          const seal = await sealer.recordSealer(keys as Parameters<typeof recordSealer>[0], 'bookmark')
+          return seal(bookmark)
+        },
+        { recordKey: [...keys.recordKey], hashKey: [...keys.hashKey], bookmark },
+      )
+      t.equal(sealed.data_hash, encryptBookmark(keys, bookmark).data_hash)
+      t.same(decryptBookmark(keys, { id: 'a', ...sealed }), bookmark)
+    })
   }
 }
 
 /** A page at this URL, with a module of the client under this name. */
-async function open(browser: Browser, url: string, name: 'base64' | 'record', file = name as string): Promise<Page> {
+async function open(
+  browser: Browser,
+  url: string,
+  name: 'base64' | 'record' | 'sealer',
+  file = name as string,
+): Promise<Page> {
   const page = await browser.newPage()
   await page.route(url, (route) => route.fulfill({ contentType: 'text/html', body: '<!doctype html>' }))
   await page.goto(url)

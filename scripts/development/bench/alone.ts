@@ -1,6 +1,6 @@
 import { xchacha20poly1305 } from '@noble/ciphers/chacha.js'
 import type { Client } from '../../../src/client/api.ts'
-import { base64ToBytes } from '../../../src/client/base64.ts'
+import { base64ToBytes } from '../../../src/client/base64/decode.ts'
 import type { PlaintextBookmark } from '../../../src/client/bookmark.ts'
 import type { Keys } from '../../../src/client/keys.ts'
 import { encryptBookmark } from '../../../src/client/record.ts'

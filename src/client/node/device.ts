@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { type Client, createClient } from '../api.ts'
-import { base64ToBytes, bytesToBase64 } from '../base64.ts'
+import { base64ToBytes } from '../base64/decode.ts'
+import { bytesToBase64 } from '../base64/encode.ts'
 import { OfflineError, SignedOutError } from '../errors.ts'
 import { deriveKeys, type Keys } from '../keys.ts'
 import { answer, type OpenWebSocket } from '../sync/exchange/transport.ts'

@@ -1,5 +1,5 @@
+import { utf8ToBytes } from '@noble/hashes/utils.js'
 import { idForm, isId } from '../../protocol/ids.ts'
-import { binaryToBytes } from '../base64.ts'
 import type { EntityType } from '../bookmark.ts'
 import { RecordError } from '../errors.ts'
 
@@ -27,5 +27,5 @@ export function bindTo(entityType: EntityType, id: string): Uint8Array {
   if (!isId(id)) {
     throw new RecordError('invalid-id', `Id ${JSON.stringify(id)} is not ${idForm}`)
   }
-  return binaryToBytes(`ebs/1\0${entityType}\0${id}`)
+  return utf8ToBytes(`ebs/1\0${entityType}\0${id}`)
 }

@@ -1,7 +1,7 @@
 import { bytesToHex } from '@noble/hashes/utils.js'
 import { NONCE_BYTES, TAG_BYTES } from '../aead/form.ts'
 import { open } from '../aead.ts'
-import { base64ToBytes } from '../base64.ts'
+import { base64ToBytes } from '../base64/decode.ts'
 import type { EntityType, PlaintextBookmark } from '../bookmark.ts'
 import { RecordError } from '../errors.ts'
 import type { Keys } from '../keys.ts'

@@ -4,7 +4,7 @@ import { bytesToHex, concatBytes, utf8ToBytes } from '@noble/hashes/utils.js'
 import * as limits from '../../../generated/limits.ts'
 import { NONCE_BYTES, TAG_BYTES } from '../aead/form.ts'
 import { seal } from '../aead/seal.ts'
-import { bytesToBase64 } from '../base64.ts'
+import { bytesToBase64 } from '../base64/encode.ts'
 import type { EntityType, PlaintextBookmark } from '../bookmark.ts'
 import { RecordError } from '../errors.ts'
 import type { Keys } from '../keys.ts'
@@ -17,16 +17,18 @@ const MAX_JSON =
 
 /** As `encryptBookmark`. */
 export function sealRecord(keys: Keys, bookmark: PlaintextBookmark, entityType: EntityType): SealedRecord {
-  assertNotErased(keys)
   const associatedData = bindTo(entityType, bookmark.id)
   const json = paddedJson(bookmark)
   const plaintext = concatBytes(hmac(sha256, keys.hashKey, json), json)
+  return { encrypted_data: encrypt(keys, associatedData, plaintext), data_hash: bytesToHex(sha256(plaintext)) }
+}
+
+/** The record's `encrypted_data`. @throws TypeError `signOut` has erased the keys */
+export function encrypt(keys: Keys, associatedData: Uint8Array, plaintext: Uint8Array): string {
+  assertNotErased(keys)
   const nonce = crypto.getRandomValues(new Uint8Array(NONCE_BYTES))
   const sealed = seal(keys.recordKey, nonce, associatedData, plaintext)
-  return {
-    encrypted_data: bytesToBase64(concatBytes(Uint8Array.of(VERSION), nonce, sealed)),
-    data_hash: bytesToHex(sha256(plaintext)),
-  }
+  return bytesToBase64(concatBytes(Uint8Array.of(VERSION), nonce, sealed))
 }
 
 /** The length of `encrypted_data` once the bookmark is sealed. */
@@ -41,7 +43,8 @@ function assertNotErased({ recordKey }: Keys): void {
   if (recordKey.every((byte) => byte === 0)) throw new TypeError('The keys were erased when the user signed out')
 }
 
-function paddedJson(bookmark: PlaintextBookmark): Uint8Array {
+/** @throws RecordError `too-large` */
+export function paddedJson(bookmark: PlaintextBookmark): Uint8Array<ArrayBuffer> {
   const json = utf8ToBytes(JSON.stringify(bookmark, sortKeys))
   const padded = new Uint8Array(Math.ceil(json.length / PADDING) * PADDING).fill(0x20)
   if (padded.length > MAX_JSON) {

@@ -18,7 +18,7 @@ export async function paced<Item>(
 }
 
 /** Waits for one turn of the event loop. Not by timer, because browsers limit hidden tabs to one timer per second. */
-function nextTurn(): Promise<void> {
+export function nextTurn(): Promise<void> {
   const { port1, port2 } = new MessageChannel()
   return new Promise((resolve) => {
     port1.onmessage = () => {

@@ -1,7 +1,6 @@
 import type { OpenedExport, PlaintextBookmark } from '../../bookmark.ts'
 import { RecordError } from '../../errors.ts'
 import type { Keys } from '../../keys.ts'
-import { paced } from '../../timing/paced.ts'
 import { viewOf } from '../store/row.ts'
 import type { Row } from '../store/store.ts'
 import type { Tabs } from '../store/tabs.ts'
@@ -10,6 +9,7 @@ import { type ImportPlan, type ImportRules, planImport } from './import-plan.ts'
 import type { MoveParts } from './move.ts'
 import { type EditParts, queueEdits } from './queue.ts'
 import { type SealedEdit, sealOne } from './seal.ts'
+import { sealList } from './seal-list.ts'
 
 export interface ImportOptions extends ImportRules {
   signal?: AbortSignal | undefined
@@ -77,32 +77,27 @@ async function queueAccepted(
   accepts: (row: Row, edit: Edit) => boolean,
   { added, placed }: ImportPlan,
 ): Promise<ImportReport> {
-  const edits = new Map<string, SealedEdit>()
-  const existing: string[] = []
-  const failed: ImportReport['failed'] = []
   const { rows, meta } = parts.replica
   const { cursor } = meta
   const hashes = new Map(placed.map(({ id }) => [id, viewOf(rows.get(id)).data_hash]))
   let done = 0
-  await paced(
-    bookmarks,
-    (bookmark) => {
-      const { id } = bookmark
-      const comer = added.get(bookmark)
-      try {
-        if (!comer || edits.has(id)) existing.push(id)
-        else edits.set(id, sealFitting(parts.keys, comer))
-      } catch (error) {
-        if (!(error instanceof RecordError)) throw error
-        failed.push({ id, error })
-      }
-      onProgress?.(++done, bookmarks.length)
-    },
-    signal,
-  )
-  signal?.throwIfAborted()
-  const moves: SealedEdit[] = []
-  await paced(placed, (bookmark) => moves.push(...sealIfFits(parts.keys, bookmark)), signal)
+  const advance = () => onProgress?.(++done, bookmarks.length)
+  const comers = bookmarks.flatMap((bookmark) => added.get(bookmark) ?? [])
+  const existing = bookmarks.filter((bookmark) => !added.has(bookmark)).map(({ id }) => id)
+  existing.forEach(advance)
+  const sealed = await sealList(parts.keys, comers, signal, advance)
+  const edits = new Map<string, SealedEdit>()
+  const failed: ImportReport['failed'] = []
+  for (const [index, comer] of comers.entries()) {
+    const { id } = comer
+    const edit = orWithoutExtras(parts.keys, comer, sealed[index] as SealedEdit | RecordError)
+    if (edits.has(id)) existing.push(id)
+    else if (edit instanceof RecordError) failed.push({ id, error: edit })
+    else edits.set(id, edit)
+  }
+  const positioned = await sealList(parts.keys, placed, signal, () => {})
+  // An import must not fail because a sibling of what it adds has no room left for a position.
+  const moves = positioned.filter((edit): edit is SealedEdit => !(edit instanceof RecordError))
   const accepted = (row: Row, edit: Edit) => {
     // Only where the bookmark is still as it was when its position was found.
     if (hashes.has(row.id)) return hashes.get(row.id) === viewOf(row).data_hash
@@ -115,21 +110,16 @@ async function queueAccepted(
 }
 
 /** A bookmark must not be lost because its icon is too large. */
-function sealFitting(keys: Keys, bookmark: PlaintextBookmark): SealedEdit {
+function orWithoutExtras(
+  keys: Keys,
+  bookmark: PlaintextBookmark,
+  sealed: SealedEdit | RecordError,
+): SealedEdit | RecordError {
+  if (!(sealed instanceof RecordError) || sealed.fault !== 'too-large') return sealed
   try {
-    return sealOne(keys, bookmark)
-  } catch (error) {
-    if (!(error instanceof RecordError) || error.fault !== 'too-large') throw error
     return sealOne(keys, withoutExtras(bookmark))
-  }
-}
-
-/** An import must not fail because a sibling of what it adds has no room left for a position. */
-function sealIfFits(keys: Keys, bookmark: PlaintextBookmark): SealedEdit[] {
-  try {
-    return [sealOne(keys, bookmark)]
   } catch (error) {
-    if (error instanceof RecordError) return []
+    if (error instanceof RecordError) return error
     throw error
   }
 }

@@ -16,9 +16,13 @@ export async function sealAll(keys: Keys, bookmarks: readonly PlaintextBookmark[
 
 /** @throws RecordError `invalid-id`, `too-large` */
 export function sealOne(keys: Keys, bookmark: PlaintextBookmark): SealedEdit {
-  // A copy as the other devices will read it, which later changes to the app's own object do not affect.
-  const copy = JSON.parse(JSON.stringify(bookmark)) as PlaintextBookmark
+  const copy = asRead(bookmark)
   return { id: copy.id, bookmark: copy, sealed: sealRecord(keys, copy, 'bookmark') }
+}
+
+/** A copy as the other devices will read it, which later changes to the app's own object do not affect. */
+export function asRead(bookmark: PlaintextBookmark): PlaintextBookmark {
+  return JSON.parse(JSON.stringify(bookmark)) as PlaintextBookmark
 }
 
 /** Like `sealOne`, but uses an earlier result if that is the same bookmark. */
