@@ -13,6 +13,8 @@ import { findConcerned } from './concerned.ts'
 import { listMutants, type Mutant } from './mutants.ts'
 
 const documents = { openapi, asyncapi }
+/** Where a mutant may add an error, beside what it changes. */
+const examples = ['openapi', 'components', 'examples']
 const traffic = readTraffic(process.env.TEST_TRAFFIC ?? '.tap/traffic')
 const check = openContract(documents)
 const faults = new Map(traffic.map((one) => [one, departure(check, one)]))
@@ -35,10 +37,18 @@ t.test('The traffic of all tests notices each change of the contract', async (t)
 })
 
 function isNoticed(mutant: Mutant, traffic: Traffic[]): boolean {
-  const changed = structuredClone(documents)
+  const changed = [mutant.at, examples].reduce(copiedAt, documents)
   mutant.apply(changed)
   const check = openContract(changed)
   return traffic.some((one) => departure(check, one) !== undefined)
+}
+
+/** With a copy of the node at that path, which can be changed. Everything beside the path is shared. */
+function copiedAt<T extends object>(node: T, [step, ...steps]: string[]): T {
+  if (step === undefined) return structuredClone(node)
+  const copy = (Array.isArray(node) ? [...node] : { ...node }) as Record<string, object>
+  copy[step] = copiedAt(copy[step] as object, steps)
+  return copy as T
 }
 
 /** What is wrong with it, if anything is. */

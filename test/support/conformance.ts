@@ -44,8 +44,9 @@ export function openContract(documents: Documents): (traffic: Traffic) => void {
   const options = { strict: false, meta: false, validateSchema: false }
   const ajv = new Ajv2020(options)
   addFormats(ajv)
-  ajv.addSchema(withStrictFieldsOnly(openapi), 'openapi.json')
-  ajv.addSchema(asyncapi, 'asyncapi.json')
+  // Without the rest of the documents, which Ajv would search for schemas.
+  ajv.addSchema({ components: { schemas: withStrictFieldsOnly(schemasOf(openapi)) } }, 'openapi.json')
+  ajv.addSchema({ components: { schemas: schemasOf(asyncapi) } }, 'asyncapi.json')
   // Headers are text on the wire: numbers among them are read first.
   const headerAjv = new Ajv2020({ ...options, coerceTypes: true })
   addFormats(headerAjv)
@@ -143,17 +144,20 @@ export function openContract(documents: Documents): (traffic: Traffic) => void {
   }
 }
 
+function schemasOf(document: object): Record<string, ObjectSchema> {
+  return (document as { components: { schemas: Record<string, ObjectSchema> } }).components.schemas
+}
+
 /** A request fails as a whole only for these fields of its elements, so nothing else decides whether it is accepted. */
-function withStrictFieldsOnly(openapi: object): object {
-  const copy = structuredClone(openapi) as { components: { schemas: Record<string, ObjectSchema> } }
-  const { schemas } = copy.components
+function withStrictFieldsOnly(documented: Record<string, ObjectSchema>): Record<string, ObjectSchema> {
+  const schemas = structuredClone(documented)
   for (const array of Object.values(schemas).flatMap(({ properties = {} }) => Object.values(properties))) {
     const { 'x-strict-fields': required, items } = array
     const { properties = {} } = schemas[items?.$ref?.split('/').at(-1) ?? ''] ?? {}
     const strict = Object.entries(properties).filter(([name]) => required?.includes(name))
     if (required) array.items = { required, properties: Object.fromEntries(strict) }
   }
-  return copy
+  return schemas
 }
 
 interface ObjectSchema {
