@@ -206,8 +206,8 @@ export interface Sync {
   on<Name extends keyof SyncEvents>(event: Name, listener: (event: SyncEvents[Name]) => void): () => void
 
   /**
-   * Deletes bookmarks, pending changes and keys from this device, in all tabs, and ends the session. This includes the keys
-   * passed to `createSync` and the key stored by `keepMasterKey`.
+   * Deletes bookmarks, unsettled conflicts, pending changes and keys from this device, in all tabs, and ends the session.
+   * This includes the keys passed to `createSync` and the key stored by `keepMasterKey`.
    *
    * @throws UnsentChangesError there are unsent edits, and nothing was done; `discardUnsent` discards them
    * @throws OfflineError, ApiError: everything was deleted here, but the session could not be ended
