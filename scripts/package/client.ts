@@ -12,6 +12,7 @@ const entryPoints = {
   './crypto': 'crypto',
   './bookmark-file': 'bookmark-file',
   './history': 'history',
+  './account': 'account',
   './react': 'react',
   './worker': 'worker',
   './node': 'node',

@@ -1,9 +1,10 @@
 /** `encrypted-bookmark-sync-client/history`: earlier versions, the trash, conflicts of all devices, going back in time. */
 import type { Client } from './api.ts'
 import { type BookmarkVersion, type DeletedBookmark, openDeleted, openVersions } from './history/open.ts'
-import { demandOwner, pullResult } from './history/owner.ts'
+import { pullResult } from './history/pull-result.ts'
 import { type RewindCounts, type RewindOptions, rewind } from './history/rewind.ts'
 import type { Keys } from './keys.ts'
+import { demandOwner } from './owner.ts'
 import { answer } from './sync/exchange/transport.ts'
 import type { Sync } from './sync.ts'
 import { unwrap } from './unwrap.ts'

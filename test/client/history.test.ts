@@ -4,7 +4,6 @@ import t from 'tap'
 import { createHistory, type History, type RewindCounts } from '../../src/client/history.ts'
 import {
   type Client,
-  createClient,
   createSync,
   deriveKeys,
   encryptBookmark,
@@ -16,14 +15,13 @@ import type { TestUser } from '../support/app.ts'
 import { change } from '../support/changes.ts'
 import { depth } from '../support/depth.ts'
 import { sharedApp } from '../support/shared-app.ts'
+import { type Connection, clientOver } from './connection.ts'
 import { bookmark } from './sync/device.ts'
 
-interface Device {
+interface Device extends Connection {
   sync: Sync
   history: History
   client: Client
-  /** Whose session its requests carry; null: no network. */
-  session: TestUser | null
 }
 
 const { user } = await sharedApp()
@@ -33,15 +31,8 @@ async function open(name: string) {
   const ann = await user(name)
   const masterKey = randomBytes(32)
   const device = (id: string): Device => {
-    const connection: { session: TestUser | null } = { session: ann }
-    const client = createClient({
-      baseUrl: 'http://localhost',
-      deviceId: id,
-      fetch: async (request) => {
-        if (!connection.session) throw new TypeError('There is no network')
-        return send(connection.session, request)
-      },
-    })
+    const connection: Connection = { session: ann }
+    const client = clientOver(connection, id)
     // Each device has its own: signing out erases them.
     const keys = deriveKeys(masterKey)
     const { userId } = ann
@@ -49,14 +40,6 @@ async function open(name: string) {
     return Object.assign(connection, { sync, client, history: createHistory({ client, keys, userId, sync }) })
   }
   return { ann, keys: deriveKeys(masterKey), device }
-}
-
-async function send(session: TestUser, request: Request): Promise<Response> {
-  const { pathname, search } = new URL(request.url)
-  const payload = request.body === null ? {} : { payload: await request.text() }
-  const headers = Object.fromEntries(request.headers)
-  const { status, body } = await session.call(request.method, pathname + search, { headers, ...payload })
-  return Response.json(body, { status })
 }
 
 async function put(device: Device, ...bookmarks: PlaintextBookmark[]): Promise<void> {

@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import { type Client, encryptBookmark, type Keys, openVault, type Sync } from '../../src/client/index.ts'
+import { type Client, encryptBookmark, type Keys, openVault, type Sync, unwrap } from '../../src/client/index.ts'
 import { until } from '../support/until.ts'
 
 /** What a user of the README's program has at hand. */
@@ -19,13 +19,9 @@ export interface RunningApp {
 }
 
 /** Runs the samples of the client's guide in that program. */
-export async function runGuide(t: Test, load: (file: string) => Promise<object>, app: RunningApp): Promise<void> {
+export async function runGuide(t: Test, load: Load, app: RunningApp): Promise<void> {
   const { client, userId, keys, sync, other, one } = app
-  const run = async (file: string, name: string, ...values: unknown[]) => {
-    const sample = (await load(file)) as Record<string, (...values: unknown[]) => unknown>
-    if (!sample[name]) throw new Error(`${file} has no ${name}`)
-    return sample[name](...values)
-  }
+  const run = runnerOf(load)
 
   const codes: string[] = []
   await run('vault.ts', 'renewPassphrase', client, userId, app.recoveryCode, 'another passphrase')
@@ -70,10 +66,56 @@ export async function runGuide(t: Test, load: (file: string) => Promise<object>,
   await worker.stop()
 }
 
+type Load = (file: string) => Promise<object>
+
+/** Runs a function of a sample. */
+function runnerOf(load: Load) {
+  return async (file: string, name: string, ...values: unknown[]): Promise<unknown> => {
+    const sample = (await load(file)) as Record<string, (...values: unknown[]) => unknown>
+    if (!sample[name]) throw new Error(`${file} has no ${name}`)
+    return sample[name](...values)
+  }
+}
+
+/**
+ * Leaves nothing of the account.
+ *
+ * @param start starts the sync anew
+ */
+export async function runAccount(
+  t: Test,
+  load: Load,
+  client: Client,
+  start: () => Promise<Sync>,
+  setClock: (now: number | undefined) => void,
+): Promise<void> {
+  const run = runnerOf(load)
+  const { user } = unwrap(await client.GET('/api/v1/auth/session'))
+  const sync = await start()
+  const account = await run('account.ts', 'openUserAccount', client, user.user_id, sync)
+  t.match(await run('account.ts', 'describe', account), [/^Ada stores \d+ of \d+ bytes$/, '1 devices lack changes'])
+  const seen: number[] = []
+  for (const decide of [(ids: string[]) => ids, () => 'all']) {
+    const choose = async (others: { id: string }[]) => {
+      seen.push(others.length)
+      return decide(others.map(({ id }) => id))
+    }
+    await run('account.ts', 'reviewSessions', account, choose)
+  }
+  t.same(seen, [1, 0])
+
+  setClock(Date.now() + 11 * 60_000)
+  t.equal(await run('account.ts', 'deleteForGood', account, client), false, 'to sign in first')
+  setClock(undefined)
+  const again = await run('account.ts', 'openUserAccount', client, user.user_id, await start())
+  t.equal(await run('account.ts', 'deleteForGood', again, client), true)
+  t.equal((await client.GET('/api/v1/account')).response.status, 401)
+}
+
 /** Leaves the bookmarks as they are. */
 async function runHistory(
   t: Test,
-  run: (file: string, name: string, ...values: unknown[]) => Promise<unknown>,
+  run: ReturnType<typeof runnerOf>,
   { client, userId, keys, sync, one }: RunningApp,
 ): Promise<void> {
   // The second one pulls what the first has pushed.

@@ -10,6 +10,7 @@ const sections = {
   'edits.ts': 'Edits',
   'deletes.ts': 'Deletes by other devices',
   'history.ts': 'History',
+  'account.ts': 'The account',
   'files.ts': 'Imports and backups',
   'react.tsx': 'React',
   'select.ts': 'Other frameworks',

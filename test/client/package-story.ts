@@ -19,7 +19,7 @@ import { buildWithEmbedded } from '../support/mock-service.ts'
 import { signInAt } from '../support/sign-in.ts'
 import { until } from '../support/until.ts'
 import { openBrowser } from './browser.ts'
-import { runGuide } from './package-guide.ts'
+import { runAccount, runGuide } from './package-guide.ts'
 
 /** What the README's program exports. */
 interface Start {
@@ -100,8 +100,8 @@ export async function runStart(t: Test, project: string): Promise<void> {
   t.equal(await first.restore(sync, keys, backup), 1)
   t.equal(sync.get(one)?.title, 'One')
 
-  const theirKeys = deriveKeys((await loadMasterKey(userId)) as Uint8Array)
-  const theirs = createSync({ ...other, userId, keys: theirKeys })
+  const masterKey = (await loadMasterKey(userId)) as Uint8Array
+  const theirs = createSync({ ...other, userId, keys: deriveKeys(masterKey) })
   const [recoveryCode = ''] = codes
   const running = { client: first.client, userId, keys, sync, other: theirs, recoveryCode, one, backup, file }
   await runGuide(t, loadSample, running)
@@ -146,7 +146,15 @@ export async function runStart(t: Test, project: string): Promise<void> {
   t.equal(offline.status().state, 'signed-out')
   t.equal(asked[0], 1)
   t.equal(await loadMasterKey(userId), undefined)
-  t.equal(await (await load()).signIn(), undefined, 'the next start signs in again')
+  const third = await load()
+  t.equal(await third.signIn(), undefined, 'the next start signs in again')
+
+  await browser.signIn('Ada')
+  await third.signIn()
+  const start = () => third.startSync(userId, deriveKeys(masterKey), show)
+  await runAccount(t, loadSample, third.client, start, app.setClock)
+  t.equal(new URL(browser.address ?? '').searchParams.get('prompt'), 'login')
+  t.equal(shown?.status.state, 'signed-out')
 }
 
 function idsOf(sync: Sync, wanted: (bookmark: PlaintextBookmark) => boolean): string[] {

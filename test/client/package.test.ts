@@ -204,6 +204,7 @@ import { createClient, createSync, memoryStore } from 'encrypted-bookmark-sync-c
 import { decryptBookmark, deriveKeys, encryptBookmark } from 'encrypted-bookmark-sync-client/crypto'
 import { writeBookmarkFile } from 'encrypted-bookmark-sync-client/bookmark-file'
 import { createHistory } from 'encrypted-bookmark-sync-client/history'
+import { openAccount } from 'encrypted-bookmark-sync-client/account'
 import { useBookmark } from 'encrypted-bookmark-sync-client/react'
 import { openDevice } from 'encrypted-bookmark-sync-client/node'
 import { storeCases } from 'encrypted-bookmark-sync-client/testing'
@@ -215,13 +216,14 @@ const opened = decryptBookmark(keys, { id: 'one', ...encryptBookmark(keys, bookm
 const client = createClient({ baseUrl: 'http://127.0.0.1:9', deviceId: 'd' })
 createSync({ client, keys, userId: 'u', deviceId: 'd', store: memoryStore() })
 createWorkerSync({ client, keys, userId: 'u', deviceId: 'd', store: memoryStore() })
-if (typeof openDevice !== 'function' || typeof createHistory !== 'function' || createCalls !== createClient) throw new Error('/node, /history, /calls')
+if (typeof openDevice !== 'function' || typeof createHistory !== 'function' || typeof openAccount !== 'function' || createCalls !== createClient) throw new Error('/node, /history, /account, /calls')
 await Promise.all(storeCases.slice(0, 1).map(({ run }) => run(() => memoryStore())))
 console.log(opened.title, writeBookmarkFile([bookmark]).match('<DL><p>')[0], useBookmark.name)
 `
 
 const everyType = `
 import * as client from 'encrypted-bookmark-sync-client'
+import * as account from 'encrypted-bookmark-sync-client/account'
 import * as calls from 'encrypted-bookmark-sync-client/calls'
 import * as crypto from 'encrypted-bookmark-sync-client/crypto'
 import * as files from 'encrypted-bookmark-sync-client/bookmark-file'
@@ -229,7 +231,7 @@ import * as history from 'encrypted-bookmark-sync-client/history'
 import * as node from 'encrypted-bookmark-sync-client/node'
 import * as testing from 'encrypted-bookmark-sync-client/testing'
 import * as worker from 'encrypted-bookmark-sync-client/worker'
-console.log(client, calls, crypto, files, history, node, testing, worker)
+console.log(client, account, calls, crypto, files, history, node, testing, worker)
 const known: client.PlaintextBookmark = { id: 'one', title: 'A title', source: 'bookmarks', extra: { colour: 'red' } }
 // @ts-expect-error: it is dateAdded
 export const misspelt: client.PlaintextBookmark = { ...known, dateadded: '2026-11-22' }

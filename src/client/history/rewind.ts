@@ -2,7 +2,7 @@ import type { Client } from '../api.ts'
 import { answer } from '../sync/exchange/transport.ts'
 import type { Sync } from '../sync.ts'
 import { unwrap } from '../unwrap.ts'
-import { pullResult } from './owner.ts'
+import { pullResult } from './pull-result.ts'
 
 export interface RewindOptions {
   /** The time to go back to, by the service's clock (Unix ms). After a large import, its changes are some seconds ahead of it. */

@@ -1,4 +1,3 @@
-import { hmac } from '@noble/hashes/hmac.js'
 import { sha256 } from '@noble/hashes/sha2.js'
 import { bytesToHex, concatBytes, utf8ToBytes } from '@noble/hashes/utils.js'
 import * as limits from '../../../generated/limits.ts'
@@ -7,6 +6,7 @@ import { seal } from '../aead/seal.ts'
 import { bytesToBase64 } from '../base64/encode.ts'
 import type { EntityType, PlaintextBookmark } from '../bookmark.ts'
 import { RecordError } from '../errors.ts'
+import { hmacSha256 } from '../hkdf.ts'
 import type { Keys } from '../keys.ts'
 import { bindTo, SALT_BYTES, type SealedRecord, VERSION } from './form.ts'
 
@@ -19,7 +19,7 @@ const MAX_JSON =
 export function sealRecord(keys: Keys, bookmark: PlaintextBookmark, entityType: EntityType): SealedRecord {
   const associatedData = bindTo(entityType, bookmark.id)
   const json = paddedJson(bookmark)
-  const plaintext = concatBytes(hmac(sha256, keys.hashKey, json), json)
+  const plaintext = concatBytes(hmacSha256(keys.hashKey, json), json)
   return { encrypted_data: encrypt(keys, associatedData, plaintext), data_hash: bytesToHex(sha256(plaintext)) }
 }
 

@@ -5,6 +5,11 @@ import type { Run } from './run.ts'
 export interface SignOutOptions {
   /** Whether unsent edits may be discarded. Default: no. */
   discardUnsent?: boolean | undefined
+  /**
+   * With `discardUnsent`: what must succeed once the sync has stopped, and before anything is deleted from this device. If it
+   * rejects, so does the call, and the sync has only stopped.
+   */
+  first?: (() => Promise<void>) | undefined
   signal?: AbortSignal | undefined
 }
 
@@ -15,7 +20,7 @@ export interface SignOutOptions {
 export async function signOut(
   engine: Engine,
   run: Run,
-  { discardUnsent = false, signal }: SignOutOptions,
+  { discardUnsent = false, first, signal }: SignOutOptions,
 ): Promise<void> {
   const { replica, tabs, userId, transport, status } = engine
   await run.load()
@@ -27,6 +32,7 @@ export async function signOut(
   // Before this tab takes its turn: an edit waits for a sign-out to end if it finds the store emptied.
   const admitEdits = await run.quiesce()
   await tabs.exclusively('sign-out', async () => {
+    await first?.()
     await replica.wipe({ discardUnsent, begin }).catch((error) => {
       admitEdits()
       throw error

@@ -109,10 +109,8 @@ export class Replica {
     const { store } = this.#parts
     const seen = await this.#inTurn(async () => {
       const stored = await completed(await store.load())
-      const isEmptied = this.#isEmptied(stored.meta)
       // If the browser has emptied the store, this copy holds what there was.
-      const { rows } = isEmptied ? await this.#join(stored) : stored
-      const meta = isEmptied ? this.meta : stored.meta
+      const { meta, rows } = this.#isEmptied(stored.meta) ? { ...(await this.#join(stored)), meta: this.meta } : stored
       const changed = meta ? await this.#adoptAll({ meta, rows }) : []
       if (discardUnsent || this.waiting.size === 0) {
         begin()

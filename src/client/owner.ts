@@ -1,7 +1,7 @@
-import type { Client } from '../api.ts'
-import { SignedOutError } from '../errors.ts'
-import { answer } from '../sync/exchange/transport.ts'
-import { unwrap } from '../unwrap.ts'
+import type { Client } from './api.ts'
+import { SignedOutError } from './errors.ts'
+import { answer } from './sync/exchange/transport.ts'
+import { unwrap } from './unwrap.ts'
 
 /** What is asked for must be this user's; `syncNow` checks the same. @throws SignedOutError */
 export async function demandOwner(
@@ -10,9 +10,4 @@ export async function demandOwner(
 ): Promise<void> {
   const { user } = unwrap(await answer(client.GET('/api/v1/auth/session', signal ? { signal } : {})))
   if (user.user_id !== userId) throw new SignedOutError('Another user is signed in')
-}
-
-/** What the service has done is done, so a failure to pull it is not the call's: the sync reports it and tries again. */
-export async function pullResult(pull: () => Promise<void>): Promise<void> {
-  await pull().catch(() => {})
 }

@@ -1,0 +1,145 @@
+/** `encrypted-bookmark-sync-client/account`: what the user stores, their devices and sessions, deleting the account. */
+import type { components } from '../../generated/client.ts'
+import { type CamelCased, camelCased } from './account/camel-cased.ts'
+import { eraseAccount } from './account/erase.ts'
+import type { Client } from './api.ts'
+import { demandOwner } from './owner.ts'
+import { answer } from './sync/exchange/transport.ts'
+import type { Sync } from './sync.ts'
+import { unwrap } from './unwrap.ts'
+
+export type { CamelCase, CamelCased } from './account/camel-cased.ts'
+export { SignInAgainError } from './account/erase.ts'
+
+type Schemas = components['schemas']
+
+export interface AccountOptions {
+  /** The sync's client. */
+  client: Client
+  /** The signed-in user's `user_id`. */
+  userId: string
+  /** The device's sync. It need not be started. */
+  sync: Pick<Sync, 'signOut' | 'stop'>
+}
+
+/** Who the user is, how much they store, and every limit that holds for them: the contract's `Account`. */
+export interface AccountInfo {
+  user: CamelCased<Schemas['SessionUser']>
+  usage: CamelCased<Schemas['AccountUsage']>
+  limits: CamelCased<Schemas['AccountLimits']>
+}
+
+/** A device that has pulled or pushed. */
+export interface AccountDevice {
+  /** Its `deviceId`. */
+  id: string
+  /** When it last pulled or pushed (Unix ms), to the minute. */
+  lastSeen: number
+  /** Changes of other devices that it has not pulled yet, among the user's 10,000 newest. */
+  pendingChanges: number
+  /** Whether it is this one. */
+  current: boolean
+}
+
+/** What one sign-in has begun. */
+export interface AccountSession {
+  id: string
+  /** When the user signed in (Unix ms). */
+  createdAt: number
+  /** The hour of its last request (Unix ms). */
+  lastUsedAt: number
+  /** What the browser or program called itself at the sign-in; empty if it is not known. */
+  userAgent: string
+  /** Whether it is this one. */
+  current: boolean
+  /** Its open WebSockets, as far as the instance knows that answered. */
+  sockets: number
+}
+
+/**
+ * The user's account. Everything needs the network. All methods reject with OfflineError, SignedOutError (also if another
+ * user is signed in; nothing was changed), or ApiError.
+ */
+export interface Account {
+  account(): Promise<AccountInfo>
+  /** The devices of the last 400 days, by their ids. */
+  devices(): Promise<AccountDevice[]>
+  /**
+   * Takes a device off the list. It is not signed out (`endSession` does that): if it syncs again, it is listed again.
+   *
+   * @throws ApiError 404: there is no such device
+   */
+  forgetDevice(id: string): Promise<void>
+  /** Where the user is signed in, the newest sign-in first. */
+  sessions(): Promise<AccountSession[]>
+  /**
+   * Signs a session out at once. What its device has stored stays there: replace the keys if the device is lost. To sign
+   * this device out, call the sync's `signOut`.
+   *
+   * @throws ApiError 404: there is no such session, or it has ended
+   */
+  endSession(id: string): Promise<void>
+  /** Signs out everywhere but here, at once. */
+  signOutOthers(): Promise<void>
+  /**
+   * Deletes the account from the service, and then everything of it from this device, in all tabs: bookmarks, unsent edits
+   * and keys. Other devices are signed out, but keep what they have stored.
+   *
+   * First it stops the sync, so that no page is told of the end of the session, and reloads, before all is erased. If it
+   * rejects, create another sync to continue, except after the store's error: then only this device's copy is left.
+   *
+   * @throws SignInAgainError nothing was deleted: the sign-in is older than 10 minutes. Start one with `prompt: 'login'`,
+   *   and call this again afterwards
+   * @throws OfflineError no response arrived. If the account was deleted nevertheless, a later call throws SignedOutError:
+   *   call `signOut({ discardUnsent: true })` of another sync
+   */
+  deleteAccount(): Promise<void>
+}
+
+/** Opens the signed-in user's account. Sends nothing until a method is called. */
+export function openAccount(options: AccountOptions): Account {
+  const { client, sync } = options
+
+  return {
+    async account() {
+      await demandOwner(options)
+      const { user, usage, limits } = unwrap(await answer(client.GET('/api/v1/account')))
+      return { user: camelCased(user), usage: camelCased(usage), limits: camelCased(limits) }
+    },
+
+    async devices() {
+      await demandOwner(options)
+      const { devices } = unwrap(await answer(client.GET('/api/v1/account/devices', everything)))
+      return devices.map(camelCased)
+    },
+
+    async forgetDevice(id) {
+      await demandOwner(options)
+      unwrap(await answer(client.DELETE('/api/v1/account/devices/{id}', { params: { path: { id } } })))
+    },
+
+    async sessions() {
+      await demandOwner(options)
+      const { sessions } = unwrap(await answer(client.GET('/api/v1/account/sessions', everything)))
+      return sessions.map(camelCased)
+    },
+
+    async endSession(id) {
+      await demandOwner(options)
+      unwrap(await answer(client.DELETE('/api/v1/account/sessions/{id}', { params: { path: { id } } })))
+    },
+
+    async signOutOthers() {
+      await demandOwner(options)
+      unwrap(await answer(client.DELETE('/api/v1/account/sessions')))
+    },
+
+    async deleteAccount() {
+      await demandOwner(options)
+      await eraseAccount(client, sync)
+    },
+  }
+}
+
+/** A user has at most 1000 sessions and 1000 devices. */
+const everything = { params: { query: { limit: 1000 } } }

@@ -1,0 +1,157 @@
+/** `/account` against the service: what it lists and ends, and what deleting the account leaves on a device. */
+import { randomBytes } from 'node:crypto'
+import t from 'tap'
+import { openAccount } from '../../src/client/account.ts'
+import {
+  createSync,
+  createTabs,
+  deriveKeys,
+  indexedDbStore,
+  keepMasterKey,
+  loadMasterKey,
+} from '../../src/client/index.ts'
+import type { TestUser } from '../support/app.ts'
+import { sharedApp } from '../support/shared-app.ts'
+import { type Connection, clientOver } from './connection.ts'
+import { bookmark } from './sync/device.ts'
+import { Browser } from './sync/tab-locks.ts'
+import './sync/stores.ts'
+
+const { user, db } = await sharedApp()
+const masterKey = randomBytes(32)
+const path = '/api/v1/account'
+
+/** A browser in which a person is signed in; each call opens a tab. */
+function browserOf(ann: TestUser, deviceId = 'laptop') {
+  const locks = new Browser()
+  const { userId } = ann
+  return () => {
+    const connection: Connection = { session: ann }
+    const client = clientOver(connection, deviceId)
+    const store = indexedDbStore(userId)
+    const tabs = createTabs(userId, { locks: locks.tab().locks })
+    const sync = createSync({ client, keys: deriveKeys(masterKey), userId, deviceId, store, tabs })
+    t.teardown(() => sync.stop())
+    return Object.assign(connection, { sync, account: openAccount({ client, userId, sync }) })
+  }
+}
+
+const leftOf = async ({ userId }: TestUser) => ({
+  databases: await databasesOf(userId),
+  masterKey: await loadMasterKey(userId),
+})
+
+const databasesOf = async (userId: string) =>
+  (await indexedDB.databases()).filter(({ name }) => name?.includes(userId)).length
+
+t.test('What the user stores, and the limits that hold', async (t) => {
+  const ann = await user('ann')
+  const { sync, account } = browserOf(ann)()
+  await sync.put(bookmark('x', 'x'))
+  await sync.syncNow()
+  const { body } = await ann.call('GET', path)
+  const { user: person, usage, limits } = await account.account()
+  t.same(person.userId, ann.userId)
+  t.same([usage.records, usage.versionBytes, usage.devices], [1, 0, 1])
+  t.same(Object.values(limits), Object.values(body.limits))
+  t.equal(limits.requestsPerMinute, body.limits.requests_per_minute)
+})
+
+t.test('A lost phone is signed out and forgotten, or everything but this device', async (t) => {
+  const [ann, phone, tablet] = [await user('ben'), await user('ben'), await user('ben')]
+  const [{ sync, account }, lost] = [browserOf(ann)(), browserOf(phone, 'phone')()]
+  await sync.put(bookmark('x', 'x'))
+  for (const device of [sync, lost.sync]) await device.syncNow()
+  t.match(await account.devices(), [
+    { id: 'laptop', current: true, pendingChanges: 0, lastSeen: Number },
+    { id: 'phone', current: false },
+  ])
+  t.same(
+    (await account.sessions()).map(({ id, current, sockets }) => [id, current, sockets]),
+    [tablet, phone, ann].map(({ loginId }) => [loginId, loginId === ann.loginId, 0]),
+  )
+  await account.endSession(phone.loginId)
+  await account.forgetDevice('phone')
+  await t.rejects(lost.sync.syncNow(), { name: 'SignedOutError' })
+  t.same(
+    (await account.devices()).map(({ id }) => id),
+    ['laptop'],
+  )
+  await t.rejects(account.endSession(phone.loginId), { name: 'ApiError', status: 404 })
+  await t.rejects(account.forgetDevice('phone'), { name: 'ApiError', status: 404 })
+
+  await account.signOutOthers()
+  t.match(await account.sessions(), [{ id: ann.loginId, current: true, createdAt: Number, lastUsedAt: Number }])
+  t.equal((await tablet.call('GET', path)).status, 401)
+})
+
+t.test('A deleted account is gone from the service and from all tabs, before any tab is told', async (t) => {
+  const ann = await user('cleo')
+  const open = browserOf(ann)
+  const [here, there] = [open(), open()]
+  await keepMasterKey(ann.userId, masterKey)
+  await here.sync.put(bookmark('x', 'x'))
+  await here.sync.syncNow()
+  await there.sync.syncNow()
+  await here.sync.put(bookmark('y', 'not sent yet'))
+  const channel = new BroadcastChannel(`ebs-${ann.userId}`)
+  t.teardown(() => channel.close())
+  const heard = new Promise<void>((resolve) => {
+    channel.onmessage = ({ data }) => data.state === 'signed-out' && setImmediate(resolve)
+  })
+  // Another tab hears of the end of the session before this one has the response, and tells it.
+  here.session = {
+    ...ann,
+    async call(method, path, request) {
+      const answered = await ann.call(method, path, request)
+      if (method === 'DELETE') {
+        await t.rejects(there.sync.syncNow(), { name: 'SignedOutError' })
+        await heard
+      }
+      return answered
+    },
+  }
+  const leftWhenTold: Promise<unknown>[] = []
+  here.sync.on('status', ({ state }) => state === 'signed-out' && leftWhenTold.push(leftOf(ann)))
+
+  await here.account.deleteAccount()
+  t.same(await Promise.all(leftWhenTold), [{ databases: 0, masterKey: undefined }])
+  t.same([here.sync.bookmarks().size, there.sync.bookmarks().size, there.sync.status().state], [0, 0, 'signed-out'])
+  t.equal((await ann.call('GET', path)).status, 401)
+})
+
+t.test('If the account cannot be deleted, nothing is, and the error says why', async (t) => {
+  const ann = await user('dora')
+  const open = browserOf(ann)
+  const first = open()
+  await first.sync.put(bookmark('x', 'x'))
+  await first.sync.syncNow()
+  await first.sync.put(bookmark('y', 'not sent yet'))
+  /** What becomes of a call for the deletion in a new tab. */
+  const outcome = async (session: TestUser | null) => {
+    const tab = Object.assign(open(), { session })
+    await tab.sync.start()
+    const error = await tab.account.deleteAccount().catch(({ name }) => name)
+    return [error, tab.sync.bookmarks().size, await databasesOf(ann.userId)]
+  }
+
+  await first.sync.stop()
+  const tooOld = Date.now() - 11 * 60_000
+  await db.updateTable('logins').set({ created_at: tooOld }).where('id', '=', ann.loginId).execute()
+  t.same(await outcome(ann), ['SignInAgainError', 2, 1])
+  t.same(await outcome(null), ['OfflineError', 2, 1])
+  t.same(await outcome(await user('another')), ['SignedOutError', 2, 1], 'another user is signed in')
+  t.equal((await ann.call('GET', path)).body.usage.records, 1)
+
+  const again = await user('dora')
+  const call: TestUser['call'] = async (method, path, request) => {
+    const answered = await again.call(method, path, request)
+    if (method === 'DELETE') throw new TypeError('The answer was lost')
+    return answered
+  }
+  t.same(await outcome({ ...again, call }), ['OfflineError', 2, 1])
+  t.same(await outcome(ann), ['SignedOutError', 2, 1], 'it was deleted')
+  const last = open()
+  await last.sync.signOut({ discardUnsent: true })
+  t.same([last.sync.bookmarks().size, await databasesOf(ann.userId)], [0, 0])
+})
