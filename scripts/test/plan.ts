@@ -36,8 +36,9 @@ const onPostgresInDepth = [
   'test/log.test.ts',
 ]
 
-/** Tests with a process of their own, because they are long or measure it. The others share one process per folder. */
+/** Tests with a process of their own, because they are long, measure it or alter it. The others share one per folder. */
 const alone = [
+  'test/client/chaos/chaos.test.ts',
   'test/client/sync/walk.test.ts',
   'test/exports/large.test.ts',
   'test/process/crash.test.ts',
@@ -46,16 +47,26 @@ const alone = [
   'test/client/package.test.ts',
 ]
 
+/** Folders of short tests, which share a process: it loads the service once for all of them. */
+const together = [
+  ['test/client', 'test/client/api', 'test/client/bookmark-file', 'test/client/node', 'test/client/testing'],
+  ['test/auth', 'test/db', 'test/operations', 'test/provider'],
+  ['test', 'test/backup', 'test/contract', 'test/deploy', 'test/docs', 'test/protocol'],
+]
+
 /** Started first, so that none of them is still running when everything else is done. Several mostly wait. */
 const longest = [
   'test/postgres on Postgres',
+  'test/process on SQLite',
   'test/http on SQLite',
   'test/web on SQLite',
   'test/objects on SQLite',
   'test/sync on SQLite',
   'test/sync on Postgres',
   'test/commands on SQLite',
-  'test/client on SQLite',
+  'test/hostile on SQLite',
+  'test/interface on SQLite',
+  'test/review on SQLite',
 ]
 
 /** Plans the processes for all tests, or for the `named` ones. */
@@ -83,8 +94,14 @@ function startOf({ name, files: [first = ''] }: TestProcess): number {
 }
 
 function inProcesses(files: string[], database: TestProcess['database']): TestProcess[] {
-  const groups = Map.groupBy(files, (file) => (alone.includes(file) ? file : dirname(file)))
+  const groups = Map.groupBy(files, processOf)
   return [...groups].map(([name, own]) => ({ name: `${name} on ${database}`, files: own, database }))
+}
+
+function processOf(file: string): string {
+  const folder = dirname(file)
+  if (alone.includes(file)) return file
+  return together.find((folders) => folders.includes(folder))?.join(', ') ?? folder
 }
 
 async function matching(patterns: string[]): Promise<string[]> {
