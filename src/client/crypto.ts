@@ -11,7 +11,7 @@ export {
   RecordError,
   type RecordFault,
   WrongKeyError,
-} from './errors.ts'
+} from './errors/local.ts'
 export type { ExportFile } from './export-file/cut.ts'
 export { type ExportKeys, openExport, streamExport } from './export-file.ts'
 export {
@@ -21,6 +21,7 @@ export {
   type NewKeyring,
   newRecoveryCode,
   openKeyring,
+  rotateKeyring,
 } from './keyring.ts'
 export { deriveKeys, type Keys } from './keys.ts'
 export { decryptBookmark, encryptBookmark, type SealedRecord, type StoredRecord } from './record.ts'

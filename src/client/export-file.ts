@@ -1,5 +1,5 @@
 import type { ExportSummary, OpenedExport, PlaintextBookmark } from './bookmark.ts'
-import { ExportError } from './errors.ts'
+import { ExportError } from './errors/local.ts'
 import { openChunks } from './export-file/chunks.ts'
 import type { ExportFile } from './export-file/cut.ts'
 import { ExportJson } from './export-file/json.ts'
@@ -11,7 +11,7 @@ import type { StoredRecord } from './record.ts'
 export interface ExportKeys {
   /**
    * The export key, 32 bytes, from the time when the export was made: usually `keys.exportKey`, otherwise from `GET
-   * export-key?export=ID`.
+   * export-key?export=ID`. Files from before a rotation open with `keys.exportKey`, too, by the older keys.
    */
   exportKey: Uint8Array
   /** Decrypt the bookmarks inside. */
@@ -49,7 +49,9 @@ export async function* streamExport(
   { exportKey, keys }: ExportKeys,
 ): AsyncGenerator<PlaintextBookmark, ExportSummary, undefined> {
   const json = new ExportJson()
-  for await (const chunk of openChunks(file, exportKey)) {
+  const exportKeys = [exportKey]
+  for (let { older } = keys; older; { older } = older) exportKeys.push(older.exportKey)
+  for await (const chunk of openChunks(file, ...exportKeys)) {
     for (const element of json.push(chunk)) yield decryptBookmarkAside(keys, asRecord(element))
   }
   return json.end()

@@ -2,7 +2,7 @@ import * as limits from '../../generated/limits.ts'
 import { checkKdfParameters, type KdfParameters } from './argon2.ts'
 import { base64ToBytes } from './base64/decode.ts'
 import { bytesToBase64 } from './base64/encode.ts'
-import { KeyringError } from './errors.ts'
+import { KeyringError } from './errors/local.ts'
 
 /** The master key, encrypted under one wrapping key. */
 export interface Wrap {
@@ -14,19 +14,32 @@ export interface Wrap {
 export interface Keyring {
   passphrase: Wrap & { parameters: KdfParameters; salt: Uint8Array }
   recovery: Wrap
+  /** Once the keys were rotated: the master keys before the newest, the last of them first, wrapped together under it. */
+  older?: (Wrap & { keyId: Uint8Array }) | undefined
 }
 
-export const FORMAT = 'ebs/keyring/1'
+export type Format = 'ebs/keyring/1' | 'ebs/keyring/2'
+
+export function formatOf({ older }: Pick<Keyring, 'older'>): Format {
+  return older ? 'ebs/keyring/2' : 'ebs/keyring/1'
+}
 
 /**
  * The keyring as JSON; bytes are base64: `{format, passphrase: {kdf, memory_kib, iterations, parallelism, salt, nonce,
- * wrapped_key}, recovery: {kdf, nonce, wrapped_key}}`.
+ * wrapped_key}, recovery: {kdf, nonce, wrapped_key}}`, and once the keys were rotated `{key_id, older: {kdf, nonce,
+ * wrapped_keys}}`. `key_id` tells a device that knows only older keys that there is a newer one.
  */
-export function formatKeyring({ passphrase, recovery }: Keyring): string {
+export function formatKeyring({ passphrase, recovery, older }: Keyring): string {
+  const { keyId, nonce, wrappedKey } = older ?? {}
   return JSON.stringify({
-    format: FORMAT,
+    format: formatOf({ older }),
+    ...(keyId && { key_id: bytesToBase64(keyId) }),
     passphrase: { ...passphrase.parameters, salt: bytesToBase64(passphrase.salt), ...formatWrap(passphrase) },
     recovery: { kdf: 'hkdf-sha256', ...formatWrap(recovery) },
+    ...(nonce &&
+      wrappedKey && {
+        older: { kdf: 'hkdf-sha256', nonce: bytesToBase64(nonce), wrapped_keys: bytesToBase64(wrappedKey) },
+      }),
   })
 }
 
@@ -36,8 +49,12 @@ export function parseKeyring(text: string): Keyring {
   if (text.length > maxLength) throw malformed(`it has more than ${maxLength} characters`)
   const keyring = fields('the keyring', parseJson(text))
   if (typeof keyring.format !== 'string') throw malformed('it has no format')
-  if (keyring.format !== FORMAT) {
-    throw new KeyringError('unknown-version', `The keyring's format is ${keyring.format}; this client knows ${FORMAT}`)
+  const { format } = keyring
+  if (format !== 'ebs/keyring/1' && format !== 'ebs/keyring/2') {
+    throw new KeyringError(
+      'unknown-version',
+      `The keyring's format is ${format}; this client knows ebs/keyring/1 and 2`,
+    )
   }
   const passphrase = fields('passphrase', keyring.passphrase)
   const recovery = fields('recovery', keyring.recovery)
@@ -49,6 +66,7 @@ export function parseKeyring(text: string): Keyring {
       ...parseWrap('passphrase', passphrase),
     },
     recovery: parseWrap('recovery', recovery),
+    ...(format === 'ebs/keyring/2' && { older: parseOlder(keyring) }),
   }
 }
 
@@ -63,6 +81,16 @@ function parseWrap(name: string, wrap: Fields): Wrap {
     nonce: bytes(`${name}.nonce`, wrap.nonce, 24),
     wrappedKey: bytes(`${name}.wrapped_key`, wrap.wrapped_key, 48),
   }
+}
+
+function parseOlder({ key_id, older }: Fields): Keyring['older'] {
+  const { kdf, nonce, wrapped_keys } = fields('older', older)
+  if (kdf !== 'hkdf-sha256') throw malformed('older.kdf is not hkdf-sha256')
+  const wrappedKey = typeof wrapped_keys === 'string' ? base64ToBytes(wrapped_keys) : undefined
+  if (!wrappedKey || wrappedKey.length < 48 || wrappedKey.length % 32 !== 16) {
+    throw malformed('older.wrapped_keys is not keys of 32 bytes and a tag in base64')
+  }
+  return { keyId: bytes('key_id', key_id, 8), nonce: bytes('older.nonce', nonce, 24), wrappedKey }
 }
 
 function parseParameters(wrap: Fields): KdfParameters {

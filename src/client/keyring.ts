@@ -20,7 +20,7 @@ export async function createKeyring(owner: { userId: string; passphrase: string 
 /**
  * Opens a keyring with the passphrase or the recovery code.
  *
- * @returns the 32-byte master key
+ * @returns the master key: 32 bytes; after rotations those of all master keys, the newest first
  * @throws WrongKeyError `wrong-passphrase` or `wrong-recovery-code`, also if the keyring was altered or belongs to another
  *   user
  * @throws KeyringError `mistyped-recovery-code`, `empty-passphrase`, `malformed`, `unknown-version`, `weak-kdf`, `excessive-kdf`
@@ -56,7 +56,21 @@ export async function newRecoveryCode(
   return (await loadWraps()).newRecoveryCode(keyring, current)
 }
 
+/**
+ * Generates a new master key, and wraps it under the passphrase and a new recovery code. The older master keys go with it,
+ * wrapped together under the new one alone (HKDF-SHA256, info `ebs/older/1`): whoever has an older one cannot open the new
+ * one. The old keyring text still opens with the old passphrase and code, so the service must discard it.
+ *
+ * @param current the current passphrase or recovery code
+ * @param passphrase the passphrase from then on; it may be the same
+ * @returns the keyring to store instead of the old one; its `masterKey` has the new master key and then the older ones
+ * @throws KeyringError as `openKeyring`
+ */
+export async function rotateKeyring(keyring: string, current: Credentials, passphrase: string): Promise<NewKeyring> {
+  return (await loadWraps()).rotateKeyring(keyring, current, passphrase)
+}
+
 /** A device that keeps its master key does without. */
 function loadWraps() {
-  return onDemand(import('./keyring-wraps.ts'))
+  return onDemand(import('./vault/on-passphrase.ts'))
 }

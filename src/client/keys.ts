@@ -1,27 +1,14 @@
-import { abytes } from '@noble/hashes/utils.js'
-import { hkdfSha256 } from './hkdf.ts'
+import { derive, type Keys } from './keys/derive.ts'
 
-/** The three subkeys of a master key, 32 bytes each. None of them reveals the master key or another subkey. */
-export interface Keys {
-  /** Encrypts records (XChaCha20-Poly1305). */
-  readonly recordKey: Uint8Array
-  /** Computes a record's salt (HMAC-SHA-256), so that `data_hash` cannot confirm a guess. */
-  readonly hashKey: Uint8Array
-  /** Decrypts export files; register it with the service as the user's export key. */
-  readonly exportKey: Uint8Array
-}
+// Other parts of the package use `keys/derive.ts` instead, as they use `record/` instead of `record.ts`.
+export type { Keys } from './keys/derive.ts'
 
 /**
  * Derives the subkeys with HKDF-SHA256 (RFC 5869) without salt, and the infos `ebs/record/1`, `ebs/hash/1` and
- * `ebs/export/1`.
+ * `ebs/export/1`. The id of a master key is the first 8 bytes with the info `ebs/key-id/1`.
  *
- * @param masterKey 32 bytes, from `createKeyring` or `openKeyring`
+ * @param masterKey 32 bytes, from `createKeyring` or `openKeyring`; after rotations all master keys, the newest first
  */
 export function deriveKeys(masterKey: Uint8Array): Keys {
-  abytes(masterKey, 32, 'masterKey')
-  return {
-    recordKey: hkdfSha256(masterKey, 'ebs/record/1'),
-    hashKey: hkdfSha256(masterKey, 'ebs/hash/1'),
-    exportKey: hkdfSha256(masterKey, 'ebs/export/1'),
-  }
+  return derive(masterKey)
 }

@@ -15,7 +15,7 @@ export type { SealedRecord, StoredRecord } from './record/form.ts'
  * The plaintext is salt || JSON, where the JSON (UTF-8, keys sorted) is padded with spaces to a multiple of 256 bytes
  * and the salt is the HMAC-SHA-256 (RFC 2104) of that padded JSON under the hash key. It is encrypted with
  * XChaCha20-Poly1305 (draft-irtf-cfrg-xchacha-03) under a random nonce, with `ebs/1` NUL entity type NUL id as
- * associated data. So equal bookmarks have the same `data_hash` on all of a user's devices, while `encrypted_data` differs
+ * associated data, and the newest key is named in front (`Keys.prefix`). So equal bookmarks have the same `data_hash` on all of a user's devices, while `encrypted_data` differs
  * each time.
  *
  * @param bookmark its `id` is the id under which the record must be stored
@@ -33,7 +33,7 @@ export function encryptBookmark(
 /**
  * Decrypts a record that the service returned, and checks that it is the one that was stored under this id.
  *
- * @throws RecordError `malformed`, `unknown-version`, `altered` (altered ciphertext, another key, another id or another
+ * @throws RecordError `malformed`, `unknown-version`, `unknown-key`, `altered` (altered ciphertext, another key, another id or another
  *   entity type), `altered-hash`, `other-id`, `invalid-id`
  */
 export function decryptBookmark(

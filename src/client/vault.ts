@@ -1,39 +1,10 @@
 import type { Client } from './api.ts'
-import { bytesToBase64 } from './base64/encode.ts'
-import { VaultExistsError } from './errors.ts'
-import { type Credentials, changePassphrase, createKeyring, newRecoveryCode, openKeyring } from './keyring.ts'
-import { deriveKeys, type Keys } from './keys.ts'
-import { unwrap } from './unwrap.ts'
+import type { Credentials } from './keyring-wraps.ts'
+import { onDemand } from './on-demand.ts'
+import type { RecoveryCodeDraft, Vault, VaultDraft } from './vault/types.ts'
 
-/** A user's keys, opened with the passphrase or the recovery code. */
-export interface Vault {
-  /** For `createSync`, `encryptBookmark`, `openExport`. */
-  keys: Keys
-  /** The 32 bytes that the keys are derived from; for `keepMasterKey`. */
-  masterKey: Uint8Array
-}
-
-/** A recovery code that opens nothing yet: show it, and call `confirm` when the user has it on paper. */
-export interface RecoveryCodeDraft<Confirmed = void> {
-  /** 128 random bits in nine groups of three characters. It cannot be shown again. */
-  recoveryCode: string
-  /**
-   * Stores the keyring that the code opens; until then the service has received nothing. After a failure without an answer,
-   * call it again.
-   */
-  confirm(): Promise<Confirmed>
-}
-
-/** A vault that is not stored yet. `confirm` throws VaultExistsError if another device has stored one meanwhile. */
-export type VaultDraft = RecoveryCodeDraft<Vault>
-
-/** Whether the signed-in user has created a vault on any device. */
-export async function hasVault(client: Client): Promise<boolean> {
-  const result = await client.GET('/api/v1/account/keyring')
-  if (result.response.status === 404) return false
-  unwrap(result)
-  return true
-}
+export { hasVault } from './vault/has-vault.ts'
+export type { RecoveryCodeDraft, Vault, VaultDraft } from './vault/types.ts'
 
 /**
  * Generates the user's keys on their first device. The vault exists once the returned draft's `confirm` has stored the
@@ -45,15 +16,7 @@ export async function hasVault(client: Client): Promise<boolean> {
  * @throws ApiError, SignedOutError
  */
 export async function createVault(client: Client, owner: { userId: string; passphrase: string }): Promise<VaultDraft> {
-  if (await hasVault(client)) throw new VaultExistsError()
-  const { keyring, masterKey, recoveryCode } = await createKeyring(owner)
-  return {
-    recoveryCode,
-    async confirm() {
-      await storeKeyring(client, { keyring, revision: 1 })
-      return completeVault(client, masterKey)
-    },
-  }
+  return (await loadOperations()).createVault(client, owner)
 }
 
 /**
@@ -64,8 +27,7 @@ export async function createVault(client: Client, owner: { userId: string; passp
  * @throws ApiError, with status 404 if there is no vault yet; SignedOutError
  */
 export async function openVault(client: Client, credentials: Credentials): Promise<Vault> {
-  const { keyring } = unwrap(await client.GET('/api/v1/account/keyring'))
-  return completeVault(client, await openKeyring(keyring, credentials))
+  return (await loadOperations()).openVault(client, credentials)
 }
 
 /**
@@ -81,9 +43,7 @@ export async function changeVaultPassphrase(
   current: Credentials,
   newPassphrase: string,
 ): Promise<void> {
-  const { keyring, revision } = unwrap(await client.GET('/api/v1/account/keyring'))
-  const changed = await changePassphrase(keyring, current, newPassphrase)
-  await storeKeyring(client, { keyring: changed, revision: revision + 1 })
+  return (await loadOperations()).changeVaultPassphrase(client, current, newPassphrase)
 }
 
 /**
@@ -95,30 +55,28 @@ export async function changeVaultPassphrase(
  * @throws WrongKeyError, KeyringError, ApiError, SignedOutError as `openVault`
  */
 export async function replaceRecoveryCode(client: Client, current: Credentials): Promise<RecoveryCodeDraft> {
-  const { keyring, revision } = unwrap(await client.GET('/api/v1/account/keyring'))
-  const replaced = await newRecoveryCode(keyring, current)
-  return {
-    recoveryCode: replaced.recoveryCode,
-    confirm: () => storeKeyring(client, { keyring: replaced.keyring, revision: revision + 1 }),
-  }
+  return (await loadOperations()).replaceRecoveryCode(client, current)
 }
 
-/** Never replaces a keyring that this device has not seen. A keyring whose answer was lost may be stored again. */
-async function storeKeyring(client: Client, body: { keyring: string; revision: number }): Promise<void> {
-  const stored = await client.PUT('/api/v1/account/keyring', { body })
-  if (stored.response.status === 409) {
-    const { keyring } = unwrap(await client.GET('/api/v1/account/keyring'))
-    if (keyring === body.keyring) return
-    if (body.revision === 1) throw new VaultExistsError()
-  }
-  unwrap(stored)
+/**
+ * Replaces the master key: after this, whoever has the old one (a lost laptop, for example) opens nothing that is written
+ * later. The service must have signed that device out before. The vault's older keys stay in the keyring, where only the new
+ * one opens them, for what was encrypted before.
+ *
+ * The returned draft's `confirm` stores the keyring and returns the new keys. Then keep the master key (`keepMasterKey`),
+ * give the keys to the sync (`useKeys`), and encrypt the bookmarks anew (`reseal`). Other devices stop with the reason `keys`
+ * until they open the vault again. `confirm` throws an ApiError with status 409 if another device has changed the keyring
+ * meanwhile: then start again, for the code that was shown opens nothing.
+ *
+ * @param current the passphrase, or the recovery code; both are replaced: the recovery code by the draft's
+ * @param passphrase the passphrase from then on; it may be the same
+ * @throws WrongKeyError, KeyringError, ApiError, SignedOutError as `openVault`
+ */
+export async function rotateKeys(client: Client, current: Credentials, passphrase: string): Promise<VaultDraft> {
+  return (await loadOperations()).rotateKeys(client, current, passphrase)
 }
 
-/** Registers the export key if an earlier device was cut off before it did, so that the passphrase alone opens exports. */
-async function completeVault(client: Client, masterKey: Uint8Array): Promise<Vault> {
-  const keys = deriveKeys(masterKey)
-  const key = bytesToBase64(keys.exportKey)
-  const registered = unwrap(await client.GET('/api/v1/account/export-key'))
-  if (registered.key !== key) unwrap(await client.PUT('/api/v1/account/export-key', { body: { key } }))
-  return { keys, masterKey }
+/** A device that keeps its master key does without. */
+function loadOperations() {
+  return onDemand(import('./vault/on-passphrase.ts'))
 }

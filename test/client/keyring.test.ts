@@ -160,8 +160,8 @@ t.test('weak and excessive parameters are refused before anything is computed, b
 })
 
 t.test('an unknown format version is refused by name', async (t) => {
-  const later = altered((keyring) => (keyring.format = 'ebs/keyring/2'))
-  await t.rejects(openKeyring(later, { userId, passphrase }), fault('unknown-version', /ebs\/keyring\/2/))
+  const later = altered((keyring) => (keyring.format = 'ebs/keyring/3'))
+  await t.rejects(openKeyring(later, { userId, passphrase }), fault('unknown-version', /ebs\/keyring\/3/))
 })
 
 t.test('what is no keyring is refused, naming the part', async (t) => {

@@ -31,12 +31,25 @@ export function hkdf(secret: Uint8Array, info: string): Buffer {
   return Buffer.from(hkdfSync('sha256', secret, '', info, 32))
 }
 
+/** The first 8 bytes that records under a rotated master key name. */
+export function keyId(masterKey: Uint8Array): Buffer {
+  return hkdf(masterKey, 'ebs/key-id/1').subarray(0, 8)
+}
+
 export function subKeys(masterKey: Uint8Array): SubKeys {
   const hex = (info: string) => hkdf(masterKey, info).toString('hex')
   return { record_key: hex('ebs/record/1'), hash_key: hex('ebs/hash/1'), export_key: hex('ebs/export/1') }
 }
 
-export function sealRecord(keys: SubKeys, entityType: string, id: string, json: string, nonce: Uint8Array) {
+/** Of format 2 with a key id, else of format 1. */
+export function sealRecord(
+  keys: SubKeys,
+  entityType: string,
+  id: string,
+  json: string,
+  nonce: Uint8Array,
+  keyId?: Uint8Array,
+) {
   let length = Buffer.byteLength(json)
   let padded = json
   for (; length % 256 !== 0; length++) padded += ' '
@@ -44,7 +57,7 @@ export function sealRecord(keys: SubKeys, entityType: string, id: string, json: 
   const plaintext = Buffer.concat([salt, Buffer.from(padded)])
   const sealed = seal(fromHex(keys.record_key), nonce, `ebs/1\0${entityType}\0${id}`, plaintext)
   return {
-    encrypted_data: Buffer.concat([Buffer.of(1), nonce, sealed]).toString('base64'),
+    encrypted_data: Buffer.concat([keyId ? Buffer.of(2, ...keyId) : Buffer.of(1), nonce, sealed]).toString('base64'),
     data_hash: createHash('sha256').update(plaintext).digest('hex'),
   }
 }
@@ -55,11 +68,14 @@ export function openRecord(
   entityType: string,
   id: string,
   record: { encrypted_data: string; data_hash: string },
+  keyId?: Uint8Array,
 ) {
   const bytes = Buffer.from(record.encrypted_data, 'base64')
-  if (bytes[0] !== 1) throw new Error('version')
+  const prefix = keyId ? Buffer.of(2, ...keyId) : Buffer.of(1)
+  if (!bytes.subarray(0, prefix.length).equals(prefix)) throw new Error('prefix')
   const binding = `ebs/1\0${entityType}\0${id}`
-  const plaintext = open(fromHex(keys.record_key), bytes.subarray(1, 25), binding, bytes.subarray(25))
+  const [nonce, sealed] = [bytes.subarray(prefix.length, prefix.length + 24), bytes.subarray(prefix.length + 24)]
+  const plaintext = open(fromHex(keys.record_key), nonce, binding, sealed)
   const json = plaintext.subarray(32)
   const salt = createHmac('sha256', fromHex(keys.hash_key)).update(json).digest()
   if (!salt.equals(plaintext.subarray(0, 32))) throw new Error('salt')
@@ -81,6 +97,8 @@ export interface KeyringJson {
   format: string
   passphrase: PassphraseWrap
   recovery: { kdf: string; nonce: string; wrapped_key: string }
+  key_id?: string
+  older?: { kdf: string; nonce: string; wrapped_keys: string }
 }
 
 export function passphraseKey(passphrase: string, wrap: Omit<PassphraseWrap, 'nonce' | 'wrapped_key'>): Buffer {
@@ -94,12 +112,20 @@ export function passphraseKey(passphrase: string, wrap: Omit<PassphraseWrap, 'no
   })
 }
 
-export function passphraseBinding(userId: string, wrap: Omit<PassphraseWrap, 'nonce' | 'wrapped_key'>): string {
-  return `ebs/keyring/1\0${userId}\0argon2id\0${wrap.memory_kib}\0${wrap.iterations}\0${wrap.parallelism}\0${wrap.salt}`
+export function passphraseBinding(
+  userId: string,
+  wrap: Omit<PassphraseWrap, 'nonce' | 'wrapped_key'>,
+  format = 'ebs/keyring/1',
+): string {
+  return `${format}\0${userId}\0argon2id\0${wrap.memory_kib}\0${wrap.iterations}\0${wrap.parallelism}\0${wrap.salt}`
 }
 
-export function recoveryBinding(userId: string): string {
-  return `ebs/keyring/1\0${userId}\0hkdf-sha256`
+export function recoveryBinding(userId: string, format = 'ebs/keyring/1'): string {
+  return `${format}\0${userId}\0hkdf-sha256`
+}
+
+export function olderBinding(userId: string): string {
+  return `ebs/keyring/2\0${userId}\0older`
 }
 
 /** The 16 bytes of a recovery code, digit by digit as bits. */

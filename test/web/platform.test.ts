@@ -55,7 +55,8 @@ else {
       const openThere = (sealed: Parameters<typeof decryptBookmarkAside>[1]) =>
         page.evaluate(
           ({ recordKey, sealed }) => {
-            const keys = { recordKey: Uint8Array.from(recordKey) } as Parameters<typeof decryptBookmarkAside>[0]
+            const key = { recordKey: Uint8Array.from(recordKey), prefix: Uint8Array.of(1) }
+            const keys = key as Parameters<typeof decryptBookmarkAside>[0]
             return record.decryptBookmarkAside(keys, sealed).catch(({ fault }) => fault)
           },
           { recordKey: [...keys.recordKey], sealed },

@@ -2,7 +2,7 @@ import { sha256 } from '@noble/hashes/sha2.js'
 import { abytes, concatBytes, utf8ToBytes } from '@noble/hashes/utils.js'
 import { exportFile } from '../../protocol/export-file.ts'
 import { open } from '../aead.ts'
-import { ExportError } from '../errors.ts'
+import { ExportError } from '../errors/local.ts'
 import { cut, type ExportFile } from './cut.ts'
 
 /**
@@ -14,19 +14,22 @@ import { cut, type ExportFile } from './cut.ts'
  * flag byte 1 for the last chunk and otherwise 0; associated data = the header. Every chunk that it yields is genuine and
  * in its place, but only when the generator ends is it certain that the file is complete.
  *
+ * @param exportKeys the file names one of them
  * @throws ExportError `not-an-export`, `unknown-version`, `other-key`, `damaged`, `trailing-bytes`, `counter-overflow`
  */
 export async function* openChunks(
   file: ExportFile,
-  exportKey: Uint8Array,
+  ...exportKeys: Uint8Array[]
 ): AsyncGenerator<Uint8Array, void, undefined> {
-  abytes(exportKey, 32, 'exportKey')
+  for (const key of exportKeys) abytes(key, 32, 'exportKey')
   const { headerBytes, chunkBytes, tagBytes } = exportFile
   let header: Uint8Array | undefined
+  let exportKey: Uint8Array = new Uint8Array()
   let counter = 0
   for await (const { bytes, last } of cut(file, headerBytes, chunkBytes + tagBytes)) {
     if (header === undefined) {
-      header = checkHeader(bytes.slice(), exportKey)
+      header = bytes.slice()
+      exportKey = keyFor(header, exportKeys)
       if (last) throw new ExportError('damaged', 'The export file ends after its header')
       continue
     }
@@ -46,7 +49,8 @@ export function chunkNonce(header: Uint8Array, counter: number, last: boolean): 
   return concatBytes(header.subarray(-exportFile.noncePrefixBytes), new Uint8Array(tail.buffer))
 }
 
-function checkHeader(header: Uint8Array, exportKey: Uint8Array): Uint8Array {
+/** The key that a genuine header names. */
+function keyFor(header: Uint8Array, exportKeys: Uint8Array[]): Uint8Array {
   const magic = utf8ToBytes(exportFile.magic)
   if (!startsWith(header, magic)) throw new ExportError('not-an-export', 'This is not an export file')
   if (header.length < exportFile.headerBytes) throw new ExportError('damaged', 'The export file ends within its header')
@@ -54,11 +58,13 @@ function checkHeader(header: Uint8Array, exportKey: Uint8Array): Uint8Array {
   if (version !== exportFile.version) {
     throw new ExportError('unknown-version', `The export file has version ${version}, which this client does not know`)
   }
-  const keyHash = sha256(concatBytes(utf8ToBytes(exportFile.keyIdInfo), exportKey))
-  if (!startsWith(header.subarray(magic.length + 1), keyHash.subarray(0, exportFile.keyIdBytes))) {
-    throw new ExportError('other-key', 'The export file was encrypted under another export key')
-  }
-  return header
+  const named = header.subarray(magic.length + 1)
+  const exportKey = exportKeys.find((key) => {
+    const keyHash = sha256(concatBytes(utf8ToBytes(exportFile.keyIdInfo), key))
+    return startsWith(named, keyHash.subarray(0, exportFile.keyIdBytes))
+  })
+  if (!exportKey) throw new ExportError('other-key', 'The export file was encrypted under another export key')
+  return exportKey
 }
 
 function startsWith(bytes: Uint8Array, start: Uint8Array): boolean {

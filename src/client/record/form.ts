@@ -1,11 +1,14 @@
 import { utf8ToBytes } from '@noble/hashes/utils.js'
 import { idForm, isId } from '../../protocol/ids.ts'
 import type { EntityType } from '../bookmark.ts'
-import { RecordError } from '../errors.ts'
+import { RecordError } from '../errors/local.ts'
 
 /** The two fields that the service stores for a bookmark. */
 export interface SealedRecord {
-  /** base64(version 1 || 24-byte nonce || XChaCha20-Poly1305 ciphertext and tag), at most 262,144 characters. */
+  /**
+   * base64(prefix || 24-byte nonce || XChaCha20-Poly1305 ciphertext and tag), at most 262,144 characters. The prefix is 1
+   * under a vault's first master key, else 2 and the master key's id (8 bytes).
+   */
   encrypted_data: string
   /** Lower-case hex SHA-256 of the plaintext (salt and padded JSON). */
   data_hash: string
@@ -19,7 +22,6 @@ export interface StoredRecord extends SealedRecord {
   id: string
 }
 
-export const VERSION = 1
 export const SALT_BYTES = 32
 
 /** The associated data. @throws RecordError `invalid-id` */

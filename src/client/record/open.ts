@@ -3,10 +3,10 @@ import { NONCE_BYTES, TAG_BYTES } from '../aead/form.ts'
 import { open } from '../aead.ts'
 import { base64ToBytes } from '../base64/decode.ts'
 import type { EntityType, PlaintextBookmark } from '../bookmark.ts'
-import { RecordError } from '../errors.ts'
+import { RecordError } from '../errors/local.ts'
 import type { Keys } from '../keys.ts'
 import { sha256Aside } from '../sha256.ts'
-import { bindTo, SALT_BYTES, type StoredRecord, VERSION } from './form.ts'
+import { bindTo, SALT_BYTES, type StoredRecord } from './form.ts'
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
@@ -23,8 +23,8 @@ export async function decryptBookmarkAside(
 /** The plaintext: salt and padded JSON. */
 export function openRecord(keys: Keys, record: StoredRecord, entityType: EntityType): Uint8Array<ArrayBuffer> {
   const associatedData = bindTo(entityType, record.id)
-  const { nonce, sealed } = parseEnvelope(record)
-  const plaintext = open(keys.recordKey, nonce, associatedData, sealed)
+  const { key, nonce, sealed } = parseEnvelope(keys, record)
+  const plaintext = open(key.recordKey, nonce, associatedData, sealed)
   if (plaintext === undefined) {
     const reasons = 'it was altered, belongs to another id or entity type, or was encrypted under another key'
     throw new RecordError('altered', `Record ${record.id} cannot be decrypted as ${entityType}: ${reasons}`)
@@ -32,17 +32,25 @@ export function openRecord(keys: Keys, record: StoredRecord, entityType: EntityT
   return plaintext
 }
 
-function parseEnvelope({ id, encrypted_data }: StoredRecord): { nonce: Uint8Array; sealed: Uint8Array } {
+function parseEnvelope(keys: Keys, { id, encrypted_data }: StoredRecord) {
   const bytes = base64ToBytes(encrypted_data)
-  if (bytes === undefined) throw new RecordError('malformed', `Record ${id} has encrypted_data that is not base64`)
-  if (bytes.length > 0 && bytes[0] !== VERSION) {
-    throw new RecordError('unknown-version', `Record ${id} has version ${bytes[0]}, which this client does not know`)
+  if (!bytes?.length) throw new RecordError('malformed', `Record ${id} has encrypted_data that is not base64`)
+  const key = keyOf(keys, bytes)
+  if (!key) {
+    const fault = bytes[0] === 2 ? 'unknown-key' : 'unknown-version'
+    throw new RecordError(fault, `Record ${id} has an unknown key, or the unknown version ${bytes[0]}`)
   }
+  const start = key.prefix.length
   // A copy, because the cipher needs aligned words.
-  const nonce = bytes.slice(1, 1 + NONCE_BYTES)
-  const sealed = bytes.subarray(1 + NONCE_BYTES)
+  const nonce = bytes.slice(start, start + NONCE_BYTES)
+  const sealed = bytes.subarray(start + NONCE_BYTES)
   if (sealed.length < SALT_BYTES + TAG_BYTES) throw new RecordError('malformed', `Record ${id} is too short`)
-  return { nonce, sealed }
+  return { key, nonce, sealed }
+}
+
+/** The keys that a record names by its first bytes. */
+export function keyOf(keys: Keys | undefined, bytes: Uint8Array): Keys | undefined {
+  return keys && !keys.prefix.every((byte, index) => byte === bytes[index]) ? keyOf(keys.older, bytes) : keys
 }
 
 /** @param hash of the plaintext */

@@ -5,15 +5,15 @@ import { NONCE_BYTES, TAG_BYTES } from '../aead/form.ts'
 import { seal } from '../aead/seal.ts'
 import { bytesToBase64 } from '../base64/encode.ts'
 import type { EntityType, PlaintextBookmark } from '../bookmark.ts'
-import { RecordError } from '../errors.ts'
+import { RecordError } from '../errors/local.ts'
 import { hmacSha256 } from '../hkdf.ts'
 import type { Keys } from '../keys.ts'
-import { bindTo, SALT_BYTES, type SealedRecord, VERSION } from './form.ts'
+import { bindTo, SALT_BYTES, type SealedRecord } from './form.ts'
 
 const PADDING = 256
 /** The longest padded JSON whose record still fits: 196,352 bytes. */
 const MAX_JSON =
-  Math.floor(((limits.EncryptedData.maxLength / 4) * 3 - 1 - NONCE_BYTES - TAG_BYTES - SALT_BYTES) / PADDING) * PADDING
+  Math.floor(((limits.EncryptedData.maxLength / 4) * 3 - 9 - NONCE_BYTES - TAG_BYTES - SALT_BYTES) / PADDING) * PADDING
 
 /** As `encryptBookmark`. */
 export function sealRecord(keys: Keys, bookmark: PlaintextBookmark, entityType: EntityType): SealedRecord {
@@ -28,10 +28,10 @@ export function encrypt(keys: Keys, associatedData: Uint8Array, plaintext: Uint8
   assertNotErased(keys)
   const nonce = crypto.getRandomValues(new Uint8Array(NONCE_BYTES))
   const sealed = seal(keys.recordKey, nonce, associatedData, plaintext)
-  return bytesToBase64(concatBytes(Uint8Array.of(VERSION), nonce, sealed))
+  return bytesToBase64(concatBytes(keys.prefix, nonce, sealed))
 }
 
-/** The length of `encrypted_data` once the bookmark is sealed. */
+/** The length of `encrypted_data` once the bookmark is sealed under the vault's first key; 12 more under later ones. */
 export function sealedLength(bookmark: PlaintextBookmark): number {
   const { length } = utf8ToBytes(JSON.stringify(bookmark))
   const bytes = 1 + NONCE_BYTES + SALT_BYTES + Math.ceil(length / PADDING) * PADDING + TAG_BYTES

@@ -247,6 +247,6 @@ const expectedErrors = ['ApiError', 'OfflineError', 'SignedOutError', 'StorageFu
 const refusals = ['AbortError', 'RangeError']
 
 /** Signing out overwrites them. */
-function copyOf({ recordKey, hashKey, exportKey }: Keys): Keys {
-  return { recordKey: recordKey.slice(), hashKey: hashKey.slice(), exportKey: exportKey.slice() }
+function copyOf(keys: Keys): Keys {
+  return structuredClone(keys)
 }

@@ -69,8 +69,8 @@ export function openDevice(options: DeviceOptions): Device {
 }
 
 /** Signing out overwrites them. */
-function copyOf({ recordKey, hashKey, exportKey }: Keys): Keys {
-  return { recordKey: recordKey.slice(), hashKey: hashKey.slice(), exportKey: exportKey.slice() }
+function copyOf(keys: Keys): Keys {
+  return structuredClone(keys)
 }
 
 export function bookmark(id: string, title: string, fields: Partial<PlaintextBookmark> = {}): PlaintextBookmark {

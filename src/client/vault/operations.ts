@@ -1,0 +1,81 @@
+/** What `vault.ts` describes, in a file that loads once a vault is opened or changed. */
+import type { Client } from '../api.ts'
+import { bytesToBase64 } from '../base64/encode.ts'
+import { VaultExistsError } from '../errors.ts'
+import {
+  type Credentials,
+  changePassphrase,
+  createKeyring,
+  type NewKeyring,
+  newRecoveryCode,
+  openKeyring,
+  rotateKeyring,
+} from '../keyring-wraps.ts'
+import { derive } from '../keys/derive.ts'
+import { unwrap } from '../unwrap.ts'
+import { hasVault } from './has-vault.ts'
+import type { RecoveryCodeDraft, Vault, VaultDraft } from './types.ts'
+
+export async function createVault(client: Client, owner: { userId: string; passphrase: string }): Promise<VaultDraft> {
+  if (await hasVault(client)) throw new VaultExistsError()
+  return draftOf(client, await createKeyring(owner), 1)
+}
+
+export async function openVault(client: Client, credentials: Credentials): Promise<Vault> {
+  const { keyring } = unwrap(await client.GET('/api/v1/account/keyring'))
+  return completeVault(client, await openKeyring(keyring, credentials))
+}
+
+export async function changeVaultPassphrase(
+  client: Client,
+  current: Credentials,
+  newPassphrase: string,
+): Promise<void> {
+  const { keyring, revision } = unwrap(await client.GET('/api/v1/account/keyring'))
+  const changed = await changePassphrase(keyring, current, newPassphrase)
+  await storeKeyring(client, { keyring: changed, revision: revision + 1 })
+}
+
+export async function replaceRecoveryCode(client: Client, current: Credentials): Promise<RecoveryCodeDraft> {
+  const { keyring, revision } = unwrap(await client.GET('/api/v1/account/keyring'))
+  const replaced = await newRecoveryCode(keyring, current)
+  return {
+    recoveryCode: replaced.recoveryCode,
+    confirm: () => storeKeyring(client, { keyring: replaced.keyring, revision: revision + 1 }),
+  }
+}
+
+export async function rotateKeys(client: Client, current: Credentials, passphrase: string): Promise<VaultDraft> {
+  const { keyring, revision } = unwrap(await client.GET('/api/v1/account/keyring'))
+  return draftOf(client, await rotateKeyring(keyring, current, passphrase), revision + 1)
+}
+
+function draftOf(client: Client, { keyring, masterKey, recoveryCode }: NewKeyring, revision: number): VaultDraft {
+  return {
+    recoveryCode,
+    async confirm() {
+      await storeKeyring(client, { keyring, revision })
+      return completeVault(client, masterKey)
+    },
+  }
+}
+
+/** Never replaces a keyring that this device has not seen. A keyring whose answer was lost may be stored again. */
+async function storeKeyring(client: Client, body: { keyring: string; revision: number }): Promise<void> {
+  const stored = await client.PUT('/api/v1/account/keyring', { body })
+  if (stored.response.status === 409) {
+    const { keyring } = unwrap(await client.GET('/api/v1/account/keyring'))
+    if (keyring === body.keyring) return
+    if (body.revision === 1) throw new VaultExistsError()
+  }
+  unwrap(stored)
+}
+
+/** Registers the export key if an earlier device was cut off before it did, so that the passphrase alone opens exports. */
+async function completeVault(client: Client, masterKey: Uint8Array): Promise<Vault> {
+  const keys = derive(masterKey)
+  const key = bytesToBase64(keys.exportKey)
+  const registered = unwrap(await client.GET('/api/v1/account/export-key'))
+  if (registered.key !== key) unwrap(await client.PUT('/api/v1/account/export-key', { body: { key } }))
+  return { keys, masterKey }
+}
