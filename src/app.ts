@@ -79,7 +79,7 @@ export async function createApp(context: Context): Promise<FastifyInstance> {
   registerProbes(app, context)
   await app.register(files, fileOptions)
   await registerWebApp(app, config)
-  await registerDocuments(app)
+  await registerDocuments(app, config)
   bindOperations(app, context, {
     ...authOperations,
     ...bookmarkOperations,

@@ -1,31 +1,43 @@
 import { copyFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
 import openapi from '../../generated/openapi.json' with { type: 'json' }
-import { readHistory, writeChangelog } from './documents/changelog.ts'
 import { withBodyErrors } from './documents/errors.ts'
-import { readGuides } from './documents/guides.ts'
-import { changelogPage, referencePage } from './documents/pages.ts'
-import { realtimeReference } from './documents/realtime.ts'
+import { type Guide, linksBetween, readGuides } from './documents/guides.ts'
+import { htmlOf, summaryOf } from './documents/markdown.ts'
+import { guideCards, referencePage, type TextPage, textPage } from './documents/pages.ts'
+import { realtimePage } from './documents/realtime.ts'
 import { withSamples } from './documents/samples.ts'
-import type { Contract } from './openapi.ts'
+import { type Place, placesOf } from './documents/search.ts'
+import { type Contract, operationsOf } from './openapi.ts'
 
 const root = new URL('../../', import.meta.url)
 const folder = new URL('dist/docs/', root)
 const assets = new URL('docs/assets/', root)
+const contract = openapi as unknown as Contract
 
 /** Writes the documentation as a flat folder of static files that work under any path and on any host. */
 export async function buildDocs(): Promise<void> {
-  const contract = openapi as unknown as Contract
-  const guides = await readGuides(new URL('docs/', root), contract)
-  const http = { ...withBodyErrors(withSamples(contract)), info: { ...contract.info, description: guides.http } }
+  const guides = await readGuides(root, contract)
+  const resolveIn = linksBetween(guides, contract)
+  const entries = guides.filter(({ group }) => group !== '')
+  const pages: TextPage[] = [
+    ...guides.map((guide) => ({
+      ...guide,
+      tab: tabOf(guide),
+      html: withMarks(htmlOf(guide.text, resolveIn(guide.path)), entries),
+    })),
+    { page: 'realtime.html', title: 'Realtime', tab: 'Realtime', html: realtimePage(resolveIn('asyncapi.yaml')) },
+    { page: 'changelog.html', title: 'Changelog', tab: 'Changelog', html: await changelog(resolveIn('CHANGELOG.md')) },
+  ]
+  const http = { ...withBodyErrors(withSamples(contract)) }
+  const places = [...pages.flatMap(({ page, title, html }) => placesOf(page, title, html)), ...operationPlaces()]
   const files = {
-    'index.html': referencePage('HTTP', 'openapi'),
+    ...Object.fromEntries(pages.map((page) => [page.page, textPage(page, entries)])),
+    'http.html': referencePage(),
     'openapi.json': JSON.stringify(http),
-    'realtime.html': referencePage('Realtime', 'asyncapi'),
-    'asyncapi.json': JSON.stringify(realtimeReference()),
-    'operating.html': referencePage('Operating', 'operating'),
-    'operating.json': JSON.stringify(operatingGuides(contract, guides.operating)),
-    'changelog.html': changelogPage(writeChangelog(await readHistory(root))),
+    'search.json': JSON.stringify(places),
     'redoc.standalone.js': await readRedoc(),
   }
   await rm(folder, { recursive: true, force: true })
@@ -33,16 +45,50 @@ export async function buildDocs(): Promise<void> {
   for (const [name, content] of Object.entries(files)) await writeFile(new URL(name, folder), content)
   for (const name of await readdir(assets)) await copyFile(new URL(name, assets), new URL(name, folder))
   for (const name of ['openapi.yaml', 'asyncapi.yaml']) await copyFile(new URL(name, root), new URL(name, folder))
+  await bundleScripts()
 }
 
-/** A contract without operations, so that Redoc shows the guides alone. */
-function operatingGuides({ openapi, info }: Contract, description: string): object {
-  return { openapi, info: { title: 'Operating', version: info.version, description }, paths: {} }
+function tabOf({ group }: Guide): TextPage['tab'] {
+  return group === 'The client package' ? 'Client' : 'Guides'
 }
 
-/** Redoc loads a logo from another host, which the page's policy blocks: an empty image replaces it. */
+function withMarks(html: string, guides: Guide[]): string {
+  const cards = guides.map((guide) => ({ ...guide, summary: summaryOf(guide.text) }))
+  return html.replace('<!-- all guides -->', `<div class="cards">\n${guideCards(cards)}</div>`)
+}
+
+async function changelog(resolve: (to: string) => string): Promise<string> {
+  return htmlOf(await readFile(new URL('CHANGELOG.md', root), 'utf8'), resolve)
+}
+
+function operationPlaces(): Place[] {
+  return operationsOf(contract).map(({ operationId, method, path, summary = '', description = '' }) => ({
+    page: `http.html#operation/${operationId}`,
+    title: 'HTTP',
+    heading: `${operationId}: ${summary}`,
+    text: `${method.toUpperCase()} ${path} ${description.replaceAll('`', '')}`,
+  }))
+}
+
+/** What the pages run. The search is a file of its own, which loads when it is opened. */
+async function bundleScripts(): Promise<void> {
+  await build({
+    entryPoints: ['page', 'search', 'reference'].map((name) =>
+      fileURLToPath(new URL(`documents/browser/${name}.ts`, import.meta.url)),
+    ),
+    outdir: fileURLToPath(folder),
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    target: 'es2022',
+    minify: true,
+    logLevel: 'warning',
+  })
+}
+
+/** Redoc loads a logo from another host, which the page's policy blocks, and has a colour too faint on a dark page. */
 async function readRedoc(): Promise<string> {
   const bundle = await readFile(createRequire(import.meta.url).resolve('redoc/bundles/redoc.standalone.js'), 'utf8')
   const empty = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg'/%3E"
-  return bundle.replaceAll('https://cdn.redoc.ly/redoc/logo-mini.svg', empty)
+  return bundle.replaceAll('https://cdn.redoc.ly/redoc/logo-mini.svg', empty).replaceAll('#0e7c86', 'currentColor')
 }

@@ -1,4 +1,5 @@
-import { extname } from 'node:path'
+import { readFile } from 'node:fs/promises'
+import { extname, join } from 'node:path'
 import type { FastifyStaticOptions } from '@fastify/static'
 import type { FastifyInstance } from 'fastify'
 import { builtFiles, contractFolder, docsFolder } from './built.ts'
@@ -24,40 +25,66 @@ export const fileOptions: FastifyStaticOptions = {
   },
 }
 
-/** Redoc sets styles by script and searches in a worker; everything it loads comes from this service. */
+interface DocumentsConfig {
+  publicUrl: string
+  appUrl: string | undefined
+  serveDemo: boolean
+}
+
+/** Everything that a page loads comes from this service. */
 const pagePolicy = [
   "default-src 'none'",
   "script-src 'self'",
-  "style-src 'self' 'unsafe-inline'",
+  "style-src 'self'",
   "img-src 'self' data:",
-  "font-src 'self' data:",
   "connect-src 'self'",
-  'worker-src blob:',
   "base-uri 'none'",
   "form-action 'none'",
   "frame-ancestors 'none'",
 ].join('; ')
+/** Redoc sets styles by script and searches in a worker. */
+const referencePolicy = `${pagePolicy.replace("style-src 'self'", "style-src 'self' 'unsafe-inline'")}; font-src 'self' data:; worker-src blob:`
 
 /** Serves the contract as written and the documents that `npm run build` made from it; all assets are local. */
-export async function registerDocuments(app: FastifyInstance): Promise<void> {
+export async function registerDocuments(app: FastifyInstance, config: DocumentsConfig): Promise<void> {
   for (const name of ['openapi.yaml', 'asyncapi.yaml'])
     app.get(`/${name}`, (_request, reply) => reply.sendFile(name, contractFolder))
   const names = await builtFiles(docsFolder)
   if (names.length === 0) return sayWhatToRun(app)
   // The documents link to each other by relative paths.
   app.get('/docs', (_request, reply) => reply.redirect('/docs/'))
-  for (const name of names) serve(app, name)
+  for (const name of names) serve(app, name, config)
 }
 
-function serve(app: FastifyInstance, name: string): void {
-  const isPage = name.endsWith('.html')
+function serve(app: FastifyInstance, name: string, config: DocumentsConfig): void {
+  const extension = extname(name)
+  const isPage = extension === '.html'
   const headers = {
     'cache-control': name === 'redoc.standalone.js' ? 'public, max-age=3600' : 'no-cache',
-    ...(isPage && { 'content-security-policy': pagePolicy }),
+    ...(isPage && { 'content-security-policy': name === 'http.html' ? referencePolicy : pagePolicy }),
   }
   const page = isPage ? [`/docs/${name === 'index.html' ? '' : name.slice(0, -5)}`] : []
+  const namesService = isPage || extension === '.json'
+  let ours: Promise<string> | undefined
   for (const path of [`/docs/${name}`, ...page])
-    app.get(path, (_request, reply) => reply.headers(headers).sendFile(name, docsFolder))
+    app.get(path, async (_request, reply) => {
+      reply.headers(headers)
+      if (!namesService) return reply.sendFile(name, docsFolder)
+      ours ??= readAsOurs(join(docsFolder, name), config)
+      return reply.type(isPage ? 'text/html; charset=utf-8' : 'application/json; charset=utf-8').send(await ours)
+    })
+}
+
+/** The samples name the service that a reader of these documents has, and each page leads to its web app. */
+async function readAsOurs(file: string, { publicUrl, appUrl, serveDemo }: DocumentsConfig): Promise<string> {
+  const app = appUrl ?? (serveDemo ? publicUrl : undefined)
+  return (await readFile(file, 'utf8'))
+    .replaceAll('http://127.0.0.1:3000', publicUrl)
+    .replaceAll('ws://127.0.0.1:3000', publicUrl.replace('http', 'ws'))
+    .replaceAll(
+      '<!-- the link to the app -->',
+      app === undefined ? '' : `<a class="app" href="${app}/">Open the app</a>`,
+    )
 }
 
 /** The service also works without the documents. */

@@ -4,14 +4,15 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import t from 'tap'
 import openapi from '../../generated/openapi.json' with { type: 'json' }
-import { readGuides } from '../../scripts/contract/documents/guides.ts'
+import { linksBetween, readGuides } from '../../scripts/contract/documents/guides.ts'
+import { htmlOf } from '../../scripts/contract/documents/markdown.ts'
 import type { Contract } from '../../scripts/contract/openapi.ts'
 import { listedErrors } from '../../scripts/contract/texts.ts'
 import vectors from '../vectors/export-file.json' with { type: 'json' }
 
-const folder = new URL('../../docs/', import.meta.url)
+const root = new URL('../../', import.meta.url)
 const contract = openapi as unknown as Contract
-const read = (name: string) => readFile(new URL(name, folder), 'utf8')
+const read = (name: string) => readFile(new URL(`docs/${name}`, root), 'utf8')
 
 t.test('The bytes of the export file are those of the test vector', async (t) => {
   const guide = await read('encryption.md')
@@ -43,8 +44,9 @@ t.test('The guide to versioning says what each major version demands of those wh
 })
 
 t.test('Every error text of the contract is in the guide to errors', async (t) => {
-  const { http } = await readGuides(folder, contract)
-  const rows = http.split('\n').filter((line) => /^\| [45]\d\d \| `/.test(line))
+  const guides = await readGuides(root, contract)
+  const text = guides.find(({ path }) => path === 'docs/errors.md')?.text ?? ''
+  const rows = text.split('\n').filter((line) => /^\| [45]\d\d \| `/.test(line))
   const errors = listedErrors(contract)
   t.ok(errors.length > 25, `${errors.length} texts`)
   t.same(
@@ -61,24 +63,36 @@ t.test('Every error text of the contract is in the guide to errors', async (t) =
 t.test('A broken link, and a guide without a place in the order, stop the build', async (t) => {
   const copy = await mkdtemp(join(tmpdir(), 'ebs-guides-'))
   t.teardown(() => rm(copy, { recursive: true, force: true }))
-  await cp(folder, copy, { recursive: true })
-  const guides = pathToFileURL(`${copy}/`)
-  await t.resolves(readGuides(guides, contract))
-  for (const link of ['../openapi.yaml#operation/nothing', '#nothing', 'nothing.md', 'sync.md#nothing']) {
-    await writeFile(join(copy, 'limits.md'), `# Limits\n\n[x](${link})\n`)
-    await t.rejects(readGuides(guides, contract), { message: `docs/limits.md has a link to ${link}, which is nowhere` })
+  for (const part of ['docs', 'README.md', 'src/client/README.md'])
+    await cp(new URL(part, root), join(copy, part), { recursive: true })
+  const build = async () => {
+    const guides = await readGuides(pathToFileURL(`${copy}/`), contract)
+    const resolveIn = linksBetween(guides, contract)
+    return Object.fromEntries(guides.map(({ path, text }) => [path, htmlOf(text, resolveIn(path))]))
   }
-  await writeFile(join(copy, 'limits.md'), '# Limits\n')
-  await writeFile(join(copy, 'operating/backups.md'), '# Backups\n\n[x](../nothing.md)\n')
-  await t.rejects(readGuides(guides, contract), {
-    message: 'docs/operating/backups.md has a link to ../nothing.md, which is nowhere',
-  })
-  await writeFile(join(copy, 'operating/backups.md'), '# Backups\n\n## Copies\n\n[a](#copies) [b](../limits.md)\n')
+  await t.resolves(build())
+  for (const link of ['../openapi.yaml#operation/nothing', '#nothing', 'nothing.md', 'sync.md#nothing']) {
+    await writeFile(join(copy, 'docs/limits.md'), `# Limits\n\n[x](${link})\n`)
+    await t.rejects(build(), { message: `docs/limits.md has a link to ${link}, which is nowhere` })
+  }
+  await writeFile(join(copy, 'docs/limits.md'), '# Limits\n')
+  const backups =
+    '# Backups\n\n## Copies\n\n[a](#copies) [b](../limits.md) [c](../../openapi.yaml#operation/pullChanges)\n'
+  await writeFile(join(copy, 'docs/operating/backups.md'), backups)
   t.match(
-    (await readGuides(guides, contract)).operating,
-    '[a](#section/Backups/Copies) [b](./#section/Limits)',
-    'links lead to the page of their guide',
+    (await build())['docs/operating/backups.md'],
+    '<a href="backups.html#copies">a</a> <a href="limits.html">b</a> <a href="http.html#operation/pullChanges">c</a>',
+    'links lead to the pages of the built folder',
   )
-  await writeFile(join(copy, 'more.md'), '# More\n')
-  await t.rejects(readGuides(guides, contract), /docs\/more\.md/)
+  await writeFile(join(copy, 'docs/more.md'), '# More\n')
+  await t.rejects(build(), { message: 'docs/more.md is not in the order of the guides' })
+})
+
+t.test('The changelog has a section for the version of the contract, before those of earlier ones', async (t) => {
+  const versions = (await readFile(new URL('CHANGELOG.md', root), 'utf8')).match(/(?<=^## )\S+$/gm) ?? []
+  t.equal(versions[0], openapi.info.version)
+  t.same(
+    versions,
+    versions.toSorted((one, other) => other.localeCompare(one, 'en', { numeric: true })),
+  )
 })

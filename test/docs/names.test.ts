@@ -6,7 +6,7 @@ import packageJson from '../../package.json' with { type: 'json' }
 
 const root = new URL('../../', import.meta.url)
 const exists = (path: string) => globSync(path, { cwd: root }).length > 0
-const files = ['README.md', 'src/client/README.md', ...globSync('docs/**/*.md', { cwd: root })]
+const files = ['README.md', 'CHANGELOG.md', 'src/client/README.md', ...globSync('docs/**/*.md', { cwd: root })]
 const documents = files.map((file) => {
   const text = readFileSync(new URL(file, root), 'utf8')
   return { file, text, prose: text.replaceAll(/^ *```.*?^ *```$/gms, '') }

@@ -1,18 +1,39 @@
 import t from 'tap'
+import asyncapi from '../../generated/asyncapi.json' with { type: 'json' }
 import { closeCodes } from '../../generated/channel.ts'
-import { realtimeReference } from '../../scripts/contract/documents/realtime.ts'
+import { realtimePage } from '../../scripts/contract/documents/realtime.ts'
 
-t.test('The page of the realtime channel shows every close code, and an example of every message', async (t) => {
-  const text = JSON.stringify(realtimeReference())
+const html = realtimePage((to) => to)
+const sectionOf = (id: string) => html.split(/(?=<h[23] id=")/).find((section) => section.includes(`id="${id}"`)) ?? ''
+
+t.test('The page of the realtime channel has every message, with its fields and an example', async (t) => {
+  const { sendEvents, receiveChanges } = asyncapi.operations
+  const idsOf = (side: string, { messages }: typeof sendEvents) =>
+    messages.map(({ $ref }) => `${side}-${$ref.split('/').at(-1)}`)
+  const ids = [...idsOf('server', sendEvents), ...idsOf('client', receiveChanges)]
+  t.ok(ids.length > 7, `${ids.length} messages`)
   t.same(
-    Object.values(closeCodes).filter((code) => !text.includes(`\\n| ${code} | `)),
+    ids.filter((id) => !/<td><code>type<\/code>.*<div class="code">/s.test(sectionOf(id))),
     [],
   )
-  const { webhooks } = realtimeReference() as { webhooks: Record<string, { post: { requestBody: object } }> }
-  const events = Object.entries(webhooks)
-  t.ok(events.length > 7, `${events.length} events`)
+})
+
+t.test('It tells what must be there, and the fields of objects in objects', async (t) => {
+  const required = [...html.matchAll(/<td><code>([^<]+)<\/code> <strong class="required">([^<]+)</g)]
+  const named = new Map(required.map(([, name, when]) => [name, when]))
   t.same(
-    events.filter(([, { post }]) => !/"examples":\{"/.test(JSON.stringify(post.requestBody))).map(([name]) => name),
+    ['event.entity_id', 'event.encrypted_data', 'event.overwritten[].device_id', 'stamp', 'event.base'].map((name) =>
+      named.get(name),
+    ),
+    ['required', 'required to create or update', 'required', 'required', undefined],
+  )
+  t.match(html, '<code>event.base</code></td>')
+})
+
+t.test('It shows how to connect, and what to do about every close code', async (t) => {
+  t.match(sectionOf('connect'), /new <\/span>|WebSocket/)
+  t.same(
+    Object.values(closeCodes).filter((code) => !sectionOf('close-codes').includes(`<td>${code}</td>`)),
     [],
   )
 })

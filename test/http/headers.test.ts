@@ -91,6 +91,10 @@ t.test('Every response has the same security headers, whatever becomes of the re
   )
 })
 
+const strictPolicy =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; " +
+  "form-action 'none'; frame-ancestors 'none'"
+
 t.test('The documents come with local assets only', async (t) => {
   const { call } = await buildApp(t)
   const moved = await call('GET', '/docs')
@@ -100,27 +104,38 @@ t.test('The documents come with local assets only', async (t) => {
     '/docs/index.html',
     '/docs/realtime',
     '/docs/realtime.html',
-    '/docs/operating',
+    '/docs/http',
+    '/docs/backups',
     '/docs/changelog',
   ]) {
     const page = await call('GET', path)
     t.match(page.headers['content-type'], /text\/html/, path)
-    t.notMatch(page.raw.toString(), /https?:\/\//, 'no other host')
     t.match(
       page.headers['content-security-policy'],
-      /^default-src 'none'; script-src 'self'; .*frame-ancestors 'none'$/,
+      path === '/docs/http' ? /style-src 'self' 'unsafe-inline'; .*frame-ancestors 'none'/ : strictPolicy,
     )
     t.equal(page.headers['cache-control'], 'no-cache')
-    const assets = [...page.raw.toString().matchAll(/(?:src|href)="([^"]+)"/g)].map(([, url = '']) => url)
-    for (const url of assets.filter((url) => !url.startsWith('data:'))) {
-      t.equal((await call('GET', `/docs/${url}`)).status, 200, url)
-    }
+    const assets = [...page.raw.toString().matchAll(/(?:src|<link[^>]* href)="([^"]+)"/g)].map(([, url = '']) => url)
+    t.ok(assets.includes('page.js') && assets.includes('docs.css'))
+    for (const url of assets) t.equal((await call('GET', `/docs/${url}`)).status, 200, url)
   }
   t.match((await call('GET', '/docs/redoc.standalone.js')).headers['cache-control'], /max-age=3600/)
   t.match((await call('GET', '/docs/sync.svg')).headers['content-type'], /^image\/svg\+xml/)
   t.equal((await call('GET', '/docs/page.png')).headers['content-type'], 'image/png')
   t.match((await call('GET', '/openapi.yaml')).raw.toString(), /^openapi: 3\.1/)
   t.match((await call('GET', '/asyncapi.yaml')).raw.toString(), /^asyncapi: 3\.0/)
+})
+
+t.test('The documents name the service that serves them, and lead to its web app', async (t) => {
+  const { call } = await buildApp(t, { PUBLIC_URL: 'https://localhost:8443', APP_URL: 'https://app.example.com' })
+  const names = ['start', 'web-app', 'realtime', 'openapi.json', 'search.json']
+  const texts = await Promise.all(names.map(async (name) => (await call('GET', `/docs/${name}`)).raw.toString()))
+  t.same(
+    texts.map((text) => [text.includes('//127.0.0.1:3000'), /(?:https|wss):\/\/localhost:8443/.test(text)]),
+    names.map(() => [false, true]),
+  )
+  t.match(texts[0], '<a class="app" href="https://app.example.com/">Open the app</a>')
+  t.match(texts[2], 'wss://localhost:8443/api/v1/sync/realtime')
 })
 
 t.test('An error in place of a document is not cached as long as the document is', async (t) => {

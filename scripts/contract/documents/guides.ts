@@ -1,120 +1,100 @@
 import { glob, readFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path/posix'
+import { basename, dirname, join } from 'node:path/posix'
 import { type Contract, operationsOf } from '../openapi.ts'
 import { errorRows, loginFailureLines } from './errors.ts'
+import { headingsOf } from './markdown.ts'
 
-/** The guides of each page, in reading order. */
+/** The guides in reading order, by their paths in the repository. A new guide needs its file and its place here. */
 const order = {
-  http: [
-    'start',
-    'client',
-    'demo',
-    'languages',
-    'sync',
-    'conflicts',
-    'history',
-    'encryption',
-    'sessions',
-    'errors',
-    'limits',
-    'versioning',
+  'Get started': ['docs/start.md', 'docs/demo.md'],
+  'The client package': ['docs/client.md', 'src/client/README.md', 'docs/languages.md'],
+  'How it works': ['docs/sync.md', 'docs/conflicts.md', 'docs/history.md', 'docs/encryption.md', 'docs/sessions.md'],
+  'Look it up': ['docs/errors.md', 'docs/limits.md', 'docs/versioning.md'],
+  'Run it': [
+    'docs/operating/deployment.md',
+    'docs/operating/configuration.md',
+    'docs/operating/running.md',
+    'docs/operating/monitoring.md',
+    'docs/operating/backups.md',
+    'docs/operating/upgrading.md',
+    'docs/operating/sizing.md',
+    'docs/operating/scaling.md',
   ],
-  operating: [
-    'operating/deployment',
-    'operating/configuration',
-    'operating/running',
-    'operating/monitoring',
-    'operating/backups',
-    'operating/upgrading',
-    'operating/sizing',
-    'operating/scaling',
-    'promises',
-    'threat-model',
-    'contributing',
-  ],
+  'The project': ['docs/promises.md', 'docs/threat-model.md', 'docs/contributing.md'],
 }
-type PageName = keyof typeof order
+/** Where the name of a page, or its title, is not that of the file. */
+const names: Record<string, { page: string; title: string }> = {
+  'src/client/README.md': { page: 'web-app.html', title: 'A web app, from sign-in to sign-out' },
+}
+const first = 'docs/index.md'
 
-const pageOf: Record<string, PageName> = Object.fromEntries(
-  Object.entries(order).flatMap(([page, names]) => names.map((name) => [name, page as PageName])),
-)
-const addresses = { http: './', operating: 'operating.html', realtime: 'realtime.html' }
-
-interface Guide {
-  name: string
-  page: PageName
+export interface Guide {
+  /** In the repository. */
+  path: string
+  /** The name of its file among the built ones, which are all side by side. */
+  page: string
+  title: string
+  group: string
   text: string
 }
 
-/**
- * The guides as one text for Redoc, for each page. Links between the files (`sync.md#push`) and to the contracts
- * (`../openapi.yaml#operation/pullChanges`) become anchors of the pages; a broken link stops the build.
- */
-export async function readGuides(folder: URL, contract: Contract): Promise<Record<PageName, string>> {
-  const files = await Array.fromAsync(glob('**/*.md', { cwd: folder }))
-  const unlisted = files.find((file) => !(file.slice(0, -3) in pageOf))
-  if (unlisted) throw new Error(`docs/${unlisted} is not in the order of the guides`)
-  const guides = await Promise.all(
-    Object.entries(pageOf).map(async ([name, page]) => {
-      const text = await readFile(new URL(`${name}.md`, folder), 'utf8')
-      const withErrors = text
-        .replace('<!-- the errors of openapi.yaml -->\n', errorRows(contract))
-        .replace('<!-- the sign-in failures of openapi.yaml -->\n', loginFailureLines(contract))
-      return { name, page, text: withErrors }
+/** All guides in reading order, the first page before them. */
+export async function readGuides(root: URL, contract: Contract): Promise<Guide[]> {
+  const listed = [[first, ''], ...Object.entries(order).flatMap(([group, paths]) => paths.map((path) => [path, group]))]
+  const readme = await readFile(new URL('README.md', root), 'utf8')
+  const [program = ''] = /^```ts\n.*?^```\n/ms.exec(readme) ?? []
+  const files = await Array.fromAsync(glob('docs/**/*.md', { cwd: root }))
+  const unlisted = files.find((file) => !listed.some(([path]) => path === file))
+  if (unlisted) throw new Error(`${unlisted} is not in the order of the guides`)
+  return Promise.all(
+    listed.map(async ([path = '', group = '']) => {
+      const text = fillIn(await readFile(new URL(path, root), 'utf8'), contract).replace(
+        '<!-- the ten lines of README.md -->\n',
+        program,
+      )
+      const [, heading = path] = /^# (.*)/.exec(text) ?? []
+      const { page, title } = names[path] ?? { page: `${basename(path, '.md')}.html`, title: heading }
+      return { path, page, title, group, text: text.replace(/^# .*/, `# ${title}`) }
     }),
   )
-  const targets = new Map([...guides.flatMap(headings), ...contracts(contract)])
-  const textOf = (page: PageName) =>
-    guides.filter((guide) => guide.page === page).map((guide) => withAnchors(guide, targets))
-  return {
-    http: [contract.info.description, ...textOf('http')].join('\n\n'),
-    operating: textOf('operating').join('\n\n'),
+}
+
+function fillIn(text: string, contract: Contract): string {
+  return text
+    .replace('<!-- the errors of openapi.yaml -->\n', errorRows(contract))
+    .replace('<!-- the sign-in failures of openapi.yaml -->\n', loginFailureLines(contract))
+}
+
+export type Resolve = (to: string) => string
+
+/** Turns the links of a file, which lead to other files, into those of its page. A broken link stops the build. */
+export function linksBetween(guides: Guide[], contract: Contract): (path: string) => Resolve {
+  const targets = new Map([...guides.flatMap(placesIn), ...contracts(contract), ['CHANGELOG.md', 'changelog.html']])
+  return (from) => (to) => {
+    // In the built folder all files are side by side.
+    if (to.startsWith('assets/')) return to.slice('assets/'.length)
+    if (/^https?:/.test(to)) return to
+    const target = targets.get(fullPath(from, to))
+    if (target === undefined) throw new Error(`${from} has a link to ${to}, which is nowhere`)
+    return target
   }
 }
 
-interface Target {
-  page: keyof typeof addresses
-  /** Redoc's. */
-  anchor: string
-}
-
-function withAnchors({ name, page, text }: Guide, targets: Map<string, Target>): string {
-  return text.replaceAll(/\]\(([^)\s]+)\)/g, (link, to: string) => {
-    // In the built folder all files are side by side.
-    if (to.startsWith('assets/')) return `](${to.slice('assets/'.length)})`
-    if (/^https?:/.test(to)) return link
-    const target = targets.get(fullPath(name, to))
-    if (target === undefined) throw new Error(`docs/${name}.md has a link to ${to}, which is nowhere`)
-    return `](${target.page === page ? '' : addresses[target.page]}${target.anchor})`
-  })
-}
-
-function fullPath(name: string, to: string): string {
+function fullPath(from: string, to: string): string {
   // The contract's own texts, such as the remedies of its errors, link within it.
-  if (to.startsWith('#operation/')) return `../openapi.yaml${to}`
-  return to.startsWith('#') ? `${name}.md${to}` : join(dirname(name), to)
+  if (to.startsWith('#operation/')) return `openapi.yaml${to}`
+  return to.startsWith('#') ? from + to : join(dirname(from), to)
 }
 
-/** The possible targets of a link, by their paths from the folder of the guides. */
-function headings({ name, page, text }: Guide): [string, Target][] {
-  const prose = text.replaceAll(/^```.*?^```$/gms, '')
-  const [, title = ''] = /^# (.+)$/m.exec(prose) ?? []
-  const chapter = `#section/${slug(title)}`
-  const sections = [...prose.matchAll(/^## (.+)$/gm)].map(([, section = '']): [string, Target] => [
-    `${name}.md#${slug(section).toLowerCase()}`,
-    { page, anchor: `${chapter}/${slug(section)}` },
+/** What a link can lead to, by its path in the repository. */
+function placesIn({ path, page, text }: Guide): [string, string][] {
+  return [[path, page], ...headingsOf(text).map(({ id }): [string, string] => [`${path}#${id}`, `${page}#${id}`])]
+}
+
+function contracts(contract: Contract): [string, string][] {
+  const operations = operationsOf(contract).map(({ operationId }): [string, string] => [
+    `openapi.yaml#operation/${operationId}`,
+    `http.html#operation/${operationId}`,
   ])
-  return [[`${name}.md`, { page, anchor: chapter }], ...sections]
-}
-
-function contracts(contract: Contract): [string, Target][] {
-  const operations = operationsOf(contract).map(({ operationId }): [string, Target] => [
-    `../openapi.yaml#operation/${operationId}`,
-    { page: 'http', anchor: `#operation/${operationId}` },
-  ])
-  return [...operations, ['../asyncapi.yaml', { page: 'realtime', anchor: '' }]]
-}
-
-function slug(heading: string): string {
-  return heading.replaceAll(/[^\w\s-]/g, '').replaceAll(' ', '-')
+  return [...operations, ['openapi.yaml', 'http.html'], ['asyncapi.yaml', 'realtime.html']]
 }

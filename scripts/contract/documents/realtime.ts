@@ -1,86 +1,110 @@
 import asyncapi from '../../../generated/asyncapi.json' with { type: 'json' }
+import openapi from '../../../generated/openapi.json' with { type: 'json' }
+import { type Contract, operationsOf } from '../openapi.ts'
+import { callOf } from './call.ts'
+import { type Field, fieldsOf } from './fields.ts'
+import { htmlText } from './html.ts'
+import { anchored, codeBlock, htmlOf, tableOf } from './markdown.ts'
+import { typescriptSample } from './typescript.ts'
 
 interface Message {
+  name: string
   title: string
   summary: string
   description?: string
-  payload: object
+  payload: { $ref: string }
   examples: { name: string; summary?: string; payload: object }[]
 }
 
 const messageNamed: Record<string, Message> = asyncapi.components.messages
-const opening = 'Opening the channel'
+const channel = asyncapi.channels.realtime
 
-/**
- * The channel for Redoc, as an OpenAPI document of webhooks: a tag for each direction, an event for each message. So both
- * contracts look alike. AsyncAPI's own renderers evaluate strings as code, which the page's policy blocks.
- */
-export function realtimeReference(): object {
-  const { info, channels, operations, components } = asyncapi
-  const { query, headers } = channels.realtime.bindings.ws
-  return {
-    openapi: '3.1.0',
-    info: { ...info, description: `${info.description}\n${closeCodes()}` },
-    tags: [
-      {
-        name: opening,
-        description:
-          'The upgrade of `GET /api/v1/sync/realtime`; the [HTTP reference](./#operation/openRealtime) has its answers.',
-      },
-      ...Object.values(operations).map(({ title, summary }) => ({ name: title, description: summary })),
-    ],
-    paths: {
-      '/api/v1/sync/realtime': {
-        get: {
-          operationId: 'openRealtime',
-          tags: [opening],
-          summary: 'Open the channel',
-          parameters: [...parameters('query', query), ...parameters('header', headers)],
-          responses: { '101': { description: 'Switching protocols.' } },
-        },
-      },
-    },
-    webhooks: Object.fromEntries(
-      Object.values(operations).flatMap(({ title, action, messages }) =>
-        messages.map(({ $ref }) => {
-          const name = $ref.split('/').at(-1) ?? ''
-          return [`${action} ${name}`, { post: event(name, title, messageNamed[name] as Message) }]
-        }),
-      ),
+/** The page of the realtime channel. */
+export function realtimePage(resolve: (to: string) => string): string {
+  const { sendEvents, receiveChanges } = asyncapi.operations
+  return [
+    '<h1>The realtime channel</h1>\n',
+    htmlOf(asyncapi.info.description, resolve),
+    connecting(resolve),
+    direction('server', sendEvents, resolve),
+    direction('client', receiveChanges, resolve),
+    closing(resolve),
+  ].join('')
+}
+
+function connecting(resolve: (to: string) => string): string {
+  const { query, headers } = channel.bindings.ws
+  const operation = operationsOf(openapi as unknown as Contract).find(
+    ({ operationId }) => operationId === 'openRealtime',
+  )
+  if (!operation) throw new Error('The contract has no openRealtime')
+  return [
+    anchored({ id: 'connect', level: 2, text: 'Connect' }),
+    htmlOf(
+      `A socket is a \`GET\` of \`${channel.address}\` that is upgraded ([openRealtime](openapi.yaml#operation/openRealtime) has the ` +
+        'answers to one that is not). The session cookie goes with it. The ids of the user and the device are required, ' +
+        'either in the query, as browsers have to send them, or as headers.',
+      resolve,
     ),
-    components: { schemas: components.schemas },
-  }
+    codeBlock(
+      typescriptSample(callOf(openapi as unknown as Contract, operation)).replace(/\nexport \{\}\n$/, ''),
+      'ts',
+    ),
+    anchored({ id: 'query', level: 3, text: 'Query and headers' }),
+    fieldTable([
+      ...fieldsOf({ ...query, required: ['user_id', 'device_id'] }),
+      ...fieldsOf({ ...headers, required: [] }),
+    ]),
+  ].join('')
 }
 
-function closeCodes(): string {
-  const codes = Object.values(asyncapi.channels.realtime['x-close-codes'])
-  const rows = codes.map(({ code, meaning, remedy }) => `| ${code} | ${meaning} | ${remedy} |\n`)
-  return `| close code | meaning | what to do |\n|---|---|---|\n${rows.join('')}`
+type Direction = (typeof asyncapi.operations)['sendEvents' | 'receiveChanges']
+
+function direction(side: string, { title, summary, messages }: Direction, resolve: (to: string) => string): string {
+  const names = messages.map(({ $ref }) => $ref.split('/').at(-1) ?? '')
+  return [
+    anchored({ id: title.replaceAll(' ', '-').toLowerCase(), level: 2, text: title }),
+    htmlOf(summary, resolve),
+    ...names.map((name) => message(`${side}-${name}`, messageNamed[name] as Message, resolve)),
+  ].join('')
 }
 
-function parameters(place: string, { properties }: { properties: object }): object[] {
-  return Object.entries(properties).map(([name, { description, ...schema }]: [string, { description?: string }]) => ({
-    name,
-    in: place,
-    description,
-    schema,
-  }))
+function message(
+  id: string,
+  { name, title, summary, description, payload, examples }: Message,
+  resolve: (to: string) => string,
+): string {
+  const text = [summary, description].filter(Boolean).join('\n\n')
+  return [
+    anchored({ id, level: 3, text: name }, `<code>${name}</code> ${htmlText(title)}`),
+    htmlOf(text, resolve),
+    fieldTable(fieldsOf(payload)),
+    ...examples.map(({ summary, payload }) => {
+      const caption = summary ? `<p class="caption">${htmlText(summary)}:</p>\n` : ''
+      return caption + codeBlock(JSON.stringify(payload, null, 2), 'json')
+    }),
+  ].join('')
 }
 
-function event(name: string, tag: string, { title, summary, description, payload, examples }: Message): object {
-  return {
-    operationId: name,
-    tags: [tag],
-    summary: `${name}: ${title.toLowerCase()}`,
-    description: [summary, description].filter(Boolean).join('\n\n'),
-    requestBody: {
-      required: true,
-      content: {
-        'application/json': {
-          schema: payload,
-          examples: Object.fromEntries(examples.map(({ name, summary, payload: value }) => [name, { summary, value }])),
-        },
-      },
-    },
-  }
+function fieldTable(fields: Field[]): string {
+  const rows = fields.map(({ name, type, required, html }) => {
+    const mark = required ? ` <strong class="required">${required}</strong>` : ''
+    return [`<code>${name}</code>${mark}`, htmlText(type), html]
+  })
+  return tableOf(['Field', 'Type', 'Meaning'], rows, 'table fields')
+}
+
+function closing(resolve: (to: string) => string): string {
+  const rows = Object.values(channel['x-close-codes']).map(
+    ({ code, meaning, remedy }) => `| ${code} | ${meaning} | ${remedy} |\n`,
+  )
+  return [
+    anchored({ id: 'close-codes', level: 2, text: 'Close codes' }),
+    htmlOf(
+      'The server closes a socket with one of these codes. After any other end, also 1006 (the connection broke), connect ' +
+        'again with `since`. Wait longer before each attempt, up to a minute or so.\n\n' +
+        `| Code | Meaning | What a client does |\n|---|---|---|\n${rows.join('')}`,
+      resolve,
+    ),
+  ].join('')
 }

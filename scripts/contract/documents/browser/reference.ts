@@ -1,0 +1,91 @@
+/** Shows the contract. Redoc computes shades from its colours and so cannot use CSS variables. */
+declare const Redoc: { init(url: string, options: object, element: Element): void }
+
+const reference = document.getElementById('reference') as HTMLElement
+const scheme = matchMedia('(prefers-color-scheme: dark)')
+scheme.addEventListener('change', () => location.reload())
+const dark = scheme.matches
+const font = 'system-ui, -apple-system, "Segoe UI", Roboto, sans-serif'
+const mono = 'ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace'
+
+const paper = dark
+  ? { page: '#14161a', shade: '#1b1e24', text: '#dfe2e8', quiet: '#a6adb9', line: '#323843', link: '#93b4ff' }
+  : { page: '#ffffff', shade: '#f5f6f9', text: '#1f242c', quiet: '#545c69', line: '#dce0e7', link: '#2746a6' }
+const signal = dark
+  ? { success: '#8fd6a2', error: '#ff9a92', info: '#93b4ff', warning: '#f2b675' }
+  : { success: '#1c6b32', error: '#a4262c', info: '#2746a6', warning: '#8a4b00' }
+
+const colors = {
+  primary: { main: paper.link },
+  success: { main: signal.success },
+  warning: { main: signal.warning },
+  error: { main: signal.error },
+  gray: { 50: paper.shade, 100: paper.shade },
+  text: { primary: paper.text, secondary: paper.quiet },
+  border: { dark: paper.line, light: paper.line },
+  responses: {
+    success: { color: signal.success, tabTextColor: signal.success },
+    error: { color: signal.error, tabTextColor: signal.error },
+    redirect: { color: signal.warning, tabTextColor: signal.warning },
+    info: { color: signal.info, tabTextColor: signal.info },
+  },
+}
+
+Redoc.init(
+  'openapi.json',
+  {
+    downloadUrls: [{ title: 'openapi.yaml', url: 'openapi.yaml' }],
+    disableGoogleFont: true,
+    hideHostname: true,
+    expandResponses: '200,201,302',
+    jsonSamplesExpandLevel: 4,
+    scrollYOffset: '.bar',
+    sortRequiredPropsFirst: true,
+    labels: { downloadSpecification: 'The contract' },
+    theme: {
+      colors,
+      typography: {
+        fontSize: '15px',
+        lineHeight: '1.6em',
+        fontFamily: font,
+        links: { color: paper.link },
+        headings: { fontFamily: font, fontWeight: '600' },
+        code: { fontFamily: mono, fontSize: '13px', wrap: false, color: paper.text, backgroundColor: paper.shade },
+      },
+      schema: { nestedBackground: paper.shade, linesColor: paper.line, typeNameColor: paper.quiet },
+      sidebar: {
+        backgroundColor: paper.page,
+        textColor: paper.text,
+        activeTextColor: paper.link,
+        groupItems: { activeBackgroundColor: paper.shade },
+        level1Items: { activeBackgroundColor: paper.shade },
+      },
+      rightPanel: { backgroundColor: paper.page, textColor: paper.text },
+      codeBlock: { backgroundColor: paper.shade },
+      fab: { backgroundColor: paper.shade, color: paper.link },
+    },
+  },
+  reference,
+)
+makeAccessible(reference)
+
+/** Redoc skips levels of headings, hides words of its menu from screen readers, and has code that keys cannot scroll. */
+function makeAccessible(element: HTMLElement): void {
+  const mend = () => {
+    for (const heading of element.querySelectorAll('h5:not([aria-level])')) {
+      heading.role = 'heading'
+      heading.ariaLevel = '3'
+    }
+    for (const item of element.querySelectorAll('[role=menuitem][aria-label]')) item.removeAttribute('aria-label')
+    for (const code of element.querySelectorAll<HTMLElement>('pre:not([tabindex])')) code.tabIndex = 0
+  }
+  let isPlanned = false
+  new MutationObserver(() => {
+    if (isPlanned) return
+    isPlanned = true
+    requestAnimationFrame(() => {
+      isPlanned = false
+      mend()
+    })
+  }).observe(element, { childList: true, subtree: true })
+}
