@@ -82,7 +82,7 @@ function resultItem({ page, title, heading, text }: Place, terms: string[]): HTM
 
 /** The text around the first of the words, with all of them marked. */
 function marked(text: string, terms: string[]): (string | HTMLElement)[] {
-  const words = terms.map((term) => term.replaceAll(/[^\p{L}\p{N}]/gu, '\\$&')).sort((a, b) => b.length - a.length)
+  const words = terms.map((term) => term.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&')).sort((a, b) => b.length - a.length)
   const pattern = new RegExp(`(${words.join('|')})`, 'giu')
   const at = Math.max(0, text.search(pattern))
   const start = at < 60 ? 0 : text.indexOf(' ', at - 60)
