@@ -1,13 +1,26 @@
+/** `npm start`, in the bundle `node main.mjs`. */
 import { enableCompileCache, flushCompileCache } from 'node:module'
 import { join } from 'node:path'
-import { printFaultsOfProcess } from './printed.ts'
+import { isReadByPeople, printFault, printFaultsOfProcess } from './printed.ts'
+import { command } from './terminal/command.ts'
 
 printFaultsOfProcess()
-// Only the service's own user may read what it writes.
-process.umask(0o077)
-// The next start need not compile the same again. What is kept runs as code, so it is where only that user may write.
-enableCompileCache(join(process.env.DATA_DIR || './data', 'compile-cache'))
-const { start } = await import('./start.ts')
-await start()
-// Now, because a process that is killed would keep nothing, and because a start needs no more than this.
-flushCompileCache()
+const program = command(
+  'start',
+  'Runs the service until Ctrl-C.',
+  'Environment variables configure it: docs/operating/configuration.md lists them. Without any it keeps its data in ./data, and any name signs in.',
+).action(serve)
+if (!isReadByPeople())
+  program.configureOutput({ outputError: (message) => printFault('fatal', message.trim().replaceAll('\n', ' ')) })
+await program.parseAsync()
+
+async function serve(): Promise<void> {
+  // Only the service's own user may read what it writes.
+  process.umask(0o077)
+  // The next start need not compile the same again. What is kept runs as code, so it is where only that user may write.
+  enableCompileCache(join(process.env.DATA_DIR || './data', 'compile-cache'))
+  const { start } = await import('./start.ts')
+  await start()
+  // Now, because a process that is killed would keep nothing, and because a start needs no more than this.
+  flushCompileCache()
+}

@@ -10,8 +10,7 @@ const command = fileURLToPath(new URL('../scripts/development/bench.ts', import.
 t.test('Two rows are measured in turn with their limits, and end up in a JSON file and a table', async (t) => {
   const folder = t.testdir()
   const { status, stderr } = bench(['create', 'empty-pull', '--quick', '--rounds', '1', '--out', folder])
-  t.equal(stderr, '')
-  t.equal(status, 0)
+  t.equal(status, 0, stderr)
   const { results, ...about } = JSON.parse(readFileSync(join(folder, 'bench.json'), 'utf8'))
   t.match(about, { date: /^\d{4}-\d\d-\d\dT/, database: 'SQLite', node: process.version, cores: Number, rounds: 1 })
   const figures = { rounds: { service: [Number], limit: [Number] }, medians: { service: Number, limit: Number } }
@@ -34,15 +33,6 @@ t.test('Two rows are measured in turn with their limits, and end up in a JSON fi
     },
   ])
   t.match(readFileSync(join(folder, 'bench.md'), 'utf8'), /^\| create one, 64 connections, durable, requests\/s \| /m)
-})
-
-t.test('A row that does not exist and an unknown option are refused in a line', async (t) => {
-  const refused = { status: 2, stdout: '', stderr: /^[^\n]+\n$/ }
-  t.match(bench(['push', 'fetch']), {
-    ...refused,
-    stderr: /^there is no row fetch; the rows are push, update[^\n]+\n$/,
-  })
-  t.match(bench(['--fast']), refused)
 })
 
 function bench(args: string[]) {

@@ -61,7 +61,7 @@ t.test('Without the development dependencies, `npm start` builds nothing and goe
   const [, last = ''] = packageJson.scripts.prestart.split(' && ')
   const [program, script = '', ...parts] = last.split(' ')
   await mkdir(join(cwd, 'scripts/package'), { recursive: true })
-  for (const name of [script, 'scripts/package/build.ts']) await copyFile(new URL(name, root), join(cwd, name))
+  for (const name of [script, 'scripts/package/parts.ts']) await copyFile(new URL(name, root), join(cwd, name))
   const { status, stdout, stderr } = spawnSync(process.execPath, [script, ...parts], { cwd, encoding: 'utf8' })
   t.equal(program, 'node')
   t.match(stdout, /not built/)

@@ -1,5 +1,5 @@
 /**
- * Writes `generated/` from openapi.yaml and asyncapi.yaml; with --check, fails if the committed files differ.
+ * `npm run generate` writes `generated/` from openapi.yaml and asyncapi.yaml.
  *
  *   generated/openapi.json, asyncapi.json   the contracts in one file each, as served and validated against
  *   generated/openapi.ts, asyncapi.ts       their types, as a handler sees them: defaults are filled in
@@ -12,20 +12,26 @@
  *   generated/limits.ts, paths.ts           the limits of the schemas and the operations' paths, for the client's bundle
  */
 import { mkdir, writeFile } from 'node:fs/promises'
-import { generatedFiles, staleFiles } from './generated.ts'
+import { command, run } from '../../src/terminal/command.ts'
 
 const root = new URL('../../', import.meta.url)
 
-if (process.argv.includes('--check')) await check()
-else await write()
+await run(
+  command('generate', 'Writes generated/ from openapi.yaml and asyncapi.yaml.')
+    .option('--check', 'writes nothing, and fails if the committed files differ')
+    .action(async ({ check }: { check?: true }) => (check ? reportStale() : write())),
+)
 
 async function write(): Promise<void> {
+  const { generatedFiles } = await import('./generated.ts')
   await mkdir(new URL('generated', root), { recursive: true })
-  for (const [path, content] of Object.entries(await generatedFiles(root)))
-    await writeFile(new URL(path, root), content)
+  const files = Object.entries(await generatedFiles(root))
+  for (const [path, content] of files) await writeFile(new URL(path, root), content)
+  console.log(`Written: ${files.length} files of generated/. What the change means: npm run review`)
 }
 
-async function check(): Promise<void> {
+async function reportStale(): Promise<void> {
+  const { staleFiles } = await import('./generated.ts')
   const stale = await staleFiles(root)
   if (stale.length === 0) return
   console.error(`Stale, run \`npm run generate\`: ${stale.join(', ')}`)

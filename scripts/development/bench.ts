@@ -1,21 +1,54 @@
-/**
- * `npm run bench`: how fast the service is on this machine, beside the limit of what it is made of (`--help` lists the rows).
- * `npm run bench -- page`, `first-sync`: how fast the client is. `pulses`: what pulses of 60 instances cost. `npm run bench -- hostile [ROW…] [--postgres]`: what a
- * second user feels while somebody attacks the service.
- */
-import { measureRows, UsageError } from './bench/measure.ts'
+/** `npm run bench`. */
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { Option } from 'commander'
+import { command, existingFile, positiveInteger, run, UsageError } from '../../src/terminal/command.ts'
+import type { RowOptions } from './bench/measure.ts'
+import { describeRows, rows } from './bench/rows.ts'
 
-const args = process.argv.slice(2)
-const [bench, ...rest] = args
+const results = fileURLToPath(new URL('../../dist/bench/', import.meta.url))
 
-try {
-  if (bench === 'page') await (await import('./bench/page.ts')).measurePage()
-  else if (bench === 'first-sync') await (await import('./bench/second-device.ts')).measureFirstSync()
-  else if (bench === 'pulses') await (await import('./bench/pulses.ts')).measurePulses()
-  else if (bench === 'hostile') process.exitCode = await (await import('./bench/hostile.ts')).playAttacks(rest)
-  else process.exitCode = await measureRows(args)
-} catch (error) {
-  if (!(error instanceof UsageError)) throw error
-  console.error(error.message)
-  process.exitCode = 2
-}
+const bench = command(
+  'bench',
+  'Measures how fast the service is on this machine, beside the limit of what it is made of.',
+  'docs/operating/sizing.md has the figures of one machine.',
+)
+  // Otherwise it would take the options of its commands.
+  .enablePositionalOptions()
+  .argument('[row...]', 'measures these rows only; they are listed below')
+  .option('--postgres', 'on a Postgres that is started for it, instead of SQLite')
+  .option('--rounds <number>', 'how often each is measured', positiveInteger, 5)
+  .option('--peers', 'measures PocketBase and the PouchDB server, too, where Go and npm can get them')
+  .option('--before <folder>', 'measures the service of another checkout, too')
+  .option('--quick', 'small numbers, which show that a row works')
+  .option('--strict', 'status 1 if a target is missed')
+  .addOption(new Option('--out <folder>', 'where bench.json and bench.md are written').default(results, 'dist/bench'))
+  .addHelpText('after', `\nRows, and the limit that each is compared with:\n${describeRows()}`)
+  .action(async (named: string[], given: Pick<RowOptions, 'rounds' | 'out'> & Partial<RowOptions>) => {
+    const options = { postgres: false, peers: false, quick: false, strict: false, before: undefined, ...given }
+    const unknown = named.find((name) => !Object.hasOwn(rows, name))
+    if (unknown) throw new UsageError(`there is no row ${unknown}; the rows are ${Object.keys(rows).join(', ')}`)
+    if (options.before !== undefined) existingFile(join(options.before, 'src/main.ts'))
+    process.exitCode = await (await import('./bench/measure.ts')).measureRows(named, options)
+  })
+bench
+  .command('page')
+  .description('how long a person with 20,000 and 50,000 bookmarks waits in Chromium')
+  .action(async () => (await import('./bench/page.ts')).measurePage())
+bench
+  .command('first-sync')
+  .description("a second device's first sync of 20,000 bookmarks, in Node and in Chromium")
+  .action(async () => (await import('./bench/second-device.ts')).measureFirstSync())
+bench
+  .command('pulses')
+  .description('what pulses of 60 instances cost, over LISTEN and NOTIFY and over NATS')
+  .action(async () => (await import('./bench/pulses.ts')).measurePulses())
+bench
+  .command('hostile')
+  .description('what a second user feels while somebody attacks the service')
+  .argument('[row...]', 'plays these rows only')
+  .option('--postgres', 'on a Postgres that is started for it, instead of SQLite')
+  .action(async (named: string[], { postgres = false }: { postgres?: boolean }) => {
+    process.exitCode = await (await import('./bench/hostile.ts')).playAttacks(named, postgres)
+  })
+await run(bench)

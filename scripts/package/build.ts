@@ -1,40 +1,24 @@
-/**
- * `npm run build`: writes dist/ from generated/ and src/. Arguments name the parts to build instead of all:
- *
- *   client   dist/client, the package that frontend teams install
- *   web      dist/web, the demo app
- *   docs     dist/docs, the documentation, for `/docs` and any static host
- *   service  dist/service, the service as production runs it, with dist/web and dist/docs as they are
- */
-import { copyFile, rm } from 'node:fs/promises'
-import { fileURLToPath } from 'node:url'
-import { build } from 'esbuild'
-import { buildDocs } from '../contract/documents.ts'
-import { buildClient } from './client.ts'
-import { buildService } from './service.ts'
+/** `npm run build`. */
+import { Argument } from 'commander'
+import { command, run } from '../../src/terminal/command.ts'
+import { withProgress } from '../../src/terminal/progress.ts'
+import type { Part } from './parts.ts'
 
-const parts = { client: buildClient, web: buildWeb, docs: buildDocs, service: buildService }
-
-const named = process.argv.slice(2)
-const unknown = named.find((name) => !(name in parts))
-if (unknown) throw new Error(`${unknown} is none of: ${Object.keys(parts).join(', ')}`)
-for (const [name, write] of Object.entries(parts)) if (named.length === 0 || named.includes(name)) await write()
-
-/** Bundles the demo app. Argon2id is a separate file, which is loaded when a passphrase is typed. */
-async function buildWeb(): Promise<void> {
-  const source = new URL('../../src/web/', import.meta.url)
-  const folder = new URL('../../dist/web/', import.meta.url)
-  await rm(folder, { recursive: true, force: true })
-  await build({
-    entryPoints: { app: fileURLToPath(new URL('main.ts', source)) },
-    outdir: fileURLToPath(folder),
-    bundle: true,
-    splitting: true,
-    format: 'esm',
-    target: 'es2022',
-    minify: true,
-    sourcemap: true,
-    logLevel: 'warning',
-  })
-  for (const name of ['index.html', 'app.css']) await copyFile(new URL(name, source), new URL(name, folder))
+const made: Record<Part, string> = {
+  client: 'the client package; install it with: npm install FOLDER',
+  web: 'the web page',
+  docs: 'the documentation, for /docs and any static host',
+  service: 'the service, with web and docs as they are; docs/operating/deployment.md tells how to run it',
 }
+const names = Object.keys(made) as Part[]
+
+await run(
+  command('build', 'Writes dist/ from generated/ and src/.')
+    .addArgument(new Argument('[part...]', 'builds these parts only').choices(names))
+    .action(async (named: Part[]) => {
+      const chosen = named.length === 0 ? names : names.filter((name) => named.includes(name))
+      const { buildParts } = await import('./parts.ts')
+      await withProgress(({ report }) => buildParts(chosen, report))
+      for (const name of chosen) console.log(`dist/${name.padEnd(9)}${made[name]}`)
+    }),
+)

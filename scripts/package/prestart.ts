@@ -1,10 +1,15 @@
 /**
- * `npm start` first builds the given parts of dist/, if the tools are installed. After `npm ci --omit=dev` they are not:
- * then the service shows what was built before, if anything.
+ * Before `npm start`, builds the web page and the documents, if the tools are installed. After `npm ci --omit=dev` they are
+ * not: then the service shows what was built before, if anything.
  */
-if (hasTools()) await import('./build.ts')
-else
-  console.log('The demo app and the documents are not built, because the development dependencies are not installed.')
+if (hasTools()) {
+  const [{ buildParts }, { withProgress }] = await Promise.all([
+    import('./parts.ts'),
+    import('../../src/terminal/progress.ts'),
+  ])
+  await withProgress(({ report }) => buildParts(['web', 'docs'], report))
+} else
+  console.log('The web page and the documents are not built, because the development dependencies are not installed.')
 
 function hasTools(): boolean {
   try {

@@ -1,74 +1,24 @@
-/** `npm run size`, part of `npm run check`: compares what an app loads of the client package with size-budget.json. */
+/** `npm run size`, part of `npm run check`. */
 import { readFile } from 'node:fs/promises'
-import { fileURLToPath } from 'node:url'
-import { gzipSync } from 'node:zlib'
-import { build, type Metafile, type OutputFile, type Plugin } from 'esbuild'
+import { command, run } from '../../src/terminal/command.ts'
+import type { Budget } from './size-of.ts'
 
-const root = fileURLToPath(new URL('../../', import.meta.url))
-const budgets = JSON.parse(await readFile(new URL('../../size-budget.json', import.meta.url), 'utf8')) as Budget[]
+const file = new URL('../../size-budget.json', import.meta.url)
 
-interface Budget {
-  what: string
-  /** The app's code, which imports the package from `client/`. */
-  code: string
-  /** Instead of what loads with the code: what loads once this module is needed. */
-  file?: string
-  /** The limit for all of that, minified and compressed with gzip. */
-  maxBytes: number
-}
-
-let isOver = false
-for (const budget of budgets) {
-  const bytes = await sizeOf(budget)
-  console.log(`${budget.what}: ${bytes} of ${budget.maxBytes} bytes`)
-  isOver ||= bytes > budget.maxBytes
-}
-if (isOver) {
-  console.error('The client package is over its size budget (size-budget.json)')
-  process.exitCode = 1
-}
-
-async function sizeOf({ code, file }: Budget): Promise<number> {
-  const { outputFiles, metafile } = await build({
-    stdin: { contents: code.replaceAll('client/', './src/client/'), resolveDir: root, loader: 'ts' },
-    plugins: [withoutSideEffects()],
-    outdir: 'size',
-    bundle: true,
-    splitting: true,
-    format: 'esm',
-    target: 'es2022',
-    minify: true,
-    // The app brings it.
-    external: ['react'],
-    write: false,
-    metafile: true,
-  })
-  const bytesOf = ({ path, contents }: OutputFile) =>
-    counted.some((name) => path.endsWith(name)) ? gzipSync(contents, { level: 9 }).length : 0
-  const first = loadedWith('size/stdin.js', metafile)
-  const later = Object.keys(metafile.outputs).find((path) => path.startsWith(`size/${file}-`))
-  const counted = later ? loadedWith(later, metafile).filter((path) => !first.includes(path)) : first
-  return outputFiles.reduce((sum, output) => sum + bytesOf(output), 0)
-}
-
-/** The file, and those that it imports without waiting until it needs them. */
-function loadedWith(path: string, { outputs }: Metafile): string[] {
-  const loaded = new Set([path])
-  for (const one of loaded) {
-    for (const { kind, path } of outputs[one]?.imports ?? []) if (kind === 'import-statement') loaded.add(path)
-  }
-  return [...loaded]
-}
-
-/** What the built package says of its modules in `package.json`. */
-function withoutSideEffects(): Plugin {
-  return {
-    name: 'without side effects',
-    setup({ onResolve, resolve }) {
-      onResolve({ filter: /^\.\.?\// }, async ({ path, pluginData, ...from }) => {
-        if (pluginData === 'resolved' || from.resolveDir.includes('node_modules')) return undefined
-        return { ...(await resolve(path, { ...from, pluginData: 'resolved' })), sideEffects: false }
-      })
-    },
-  }
-}
+await run(
+  command(
+    'size',
+    'Compares what an app loads of the client package with size-budget.json.',
+    'The exit status is 1 if it is over a budget.',
+  ).action(async () => {
+    const { sizeOf } = await import('./size-of.ts')
+    const budgets = JSON.parse(await readFile(file, 'utf8')) as Budget[]
+    let isOver = false
+    for (const budget of budgets) {
+      const bytes = await sizeOf(budget)
+      console.log(`${budget.what}: ${bytes} of ${budget.maxBytes} bytes`)
+      isOver ||= bytes > budget.maxBytes
+    }
+    if (isOver) throw new Error('The client package is over its size budget (size-budget.json)')
+  }),
+)

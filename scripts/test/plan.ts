@@ -1,5 +1,6 @@
 import { glob } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { dirname, relative, resolve } from 'node:path'
+import { UsageError } from '../../src/terminal/command.ts'
 
 export interface TestProcess {
   name: string
@@ -72,9 +73,10 @@ const longest = [
 /** Plans the processes for all tests, or for the `named` ones. */
 export async function planTests(named: string[], depth: 'quick' | 'deep'): Promise<Plan> {
   const all = await matching(['test/**/*.test.ts'])
-  const unknown = named.filter((file) => !all.includes(file))
-  if (unknown.length > 0) throw new Error(`not a test file: ${unknown.join(', ')}`)
-  const isChosen = (file: string) => named.length === 0 || named.includes(file)
+  const paths = named.map((path) => relative('', resolve(path)))
+  const unknown = paths.filter((path) => !all.includes(path))
+  if (unknown.length > 0) throw new UsageError(`there is no test file ${unknown.join(', ')}`)
+  const isChosen = (file: string) => paths.length === 0 || paths.includes(file)
   const recorded = await matching(['test/recorded/*'])
   const sqlite = all.filter((file) => !file.startsWith('test/postgres/') && !recorded.includes(file))
   const postgres = await matching(depth === 'deep' ? onPostgresInDepth : onPostgres)

@@ -1,4 +1,4 @@
-import { inspect } from 'node:util'
+import { inspect, styleText } from 'node:util'
 import type { Spawn, TAP } from 'tap'
 
 type Parser = Spawn['parser']
@@ -12,7 +12,14 @@ interface Timed {
 }
 
 export class Report {
+  readonly #print: (lines: string) => void
   #files: Timed[] = []
+  /** A process that crashed is not always a failed assertion, too. */
+  failedProcesses = 0
+
+  constructor(print: (lines: string) => void) {
+    this.#print = print
+  }
 
   /** Prints the result of a process once it has ended, with its failures. */
   async follow(running: ReturnType<TAP['spawn']>): Promise<void> {
@@ -24,14 +31,14 @@ export class Report {
     await running
     const { results, name, time, options, timedOut } = process
     const end = results?.ok ? '' : timedOut ? ' (timed out)' : ` (exit ${options.signal ?? options.exitCode})`
-    console.log(`${results?.ok ? 'ok    ' : 'FAILED'} ${describe({ name: name + end, milliseconds: time })}`)
-    for (const failure of failures) console.log(failure)
+    if (!results?.ok) this.failedProcesses += 1
+    const verdict = results?.ok ? styleText('green', 'ok    ') : styleText('red', 'FAILED')
+    this.#print([`${verdict} ${describe({ name: name + end, milliseconds: time })}`, ...failures].join('\n'))
   }
 
   printLongest(count: number): void {
-    console.log(`\nThe ${count} longest files:`)
     const longest = this.#files.sort((one, other) => other.milliseconds - one.milliseconds).slice(0, count)
-    for (const file of longest) console.log(describe(file))
+    this.#print([`\nThe ${count} longest files:`, ...longest.map(describe)].join('\n'))
   }
 }
 

@@ -71,7 +71,7 @@ export class Progress implements Disposable {
     const share = this.#total ? this.#done / this.#total : 0
     const full = Math.round(share * barLength)
     const bar = paint('green', full) + paint('dim', barLength - full)
-    const room = (this.#output.columns ?? 80) - barLength - 1
+    const room = (this.#output.columns || 80) - barLength - 1
     const drawn = `${bar}${` ${this.#clock()}  ${this.#step}${this.#count()}`.slice(0, room)}`
     if (drawn === this.#drawn) return
     this.#output.write(`\r\x1b[K${drawn}`)

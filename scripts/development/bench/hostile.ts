@@ -1,27 +1,17 @@
-import { parseArgs } from 'node:util'
+import { UsageError } from '../../../src/terminal/command.ts'
 import { startPostgres } from '../servers/postgres.ts'
 import { attacks } from './hostile/attacks.ts'
 import { playRow } from './hostile/row.ts'
 import { printHeading, printRow } from './hostile/table.ts'
 
 /** Plays each attack, or the named ones, against a service of its own. Returns the exit status: 1 if a row fails. */
-export async function playAttacks(args: string[]): Promise<number> {
-  const { values, positionals } = parseArgs({
-    args,
-    options: { postgres: { type: 'boolean', default: false } },
-    allowPositionals: true,
-  })
-  const unknown = positionals.filter((name) => !attacks[name])
-  if (unknown.length > 0) {
-    const rows = Object.keys(attacks).join(', ')
-    console.error(
-      `no row ${unknown.join(', ')}\nusage: npm run bench -- hostile [ROW…] [--postgres]\nThe rows are ${rows}.`,
-    )
-    return 1
-  }
+export async function playAttacks(named: string[], onPostgres: boolean): Promise<number> {
+  const unknown = named.filter((name) => !Object.hasOwn(attacks, name))
+  if (unknown.length > 0)
+    throw new UsageError(`there is no row ${unknown.join(', ')}; the rows are ${Object.keys(attacks).join(', ')}`)
   await using opened = new AsyncDisposableStack()
-  const postgres = values.postgres ? opened.adopt(await startPostgres(), (it) => it.close()) : undefined
-  const chosen = Object.entries(attacks).filter(([name]) => positionals.length === 0 || positionals.includes(name))
+  const postgres = onPostgres ? opened.adopt(await startPostgres(), (it) => it.close()) : undefined
+  const chosen = Object.entries(attacks).filter(([name]) => named.length === 0 || named.includes(name))
 
   printHeading()
   let status = 0

@@ -18,14 +18,14 @@ export function aboutRun(postgres: boolean, rounds: number): About {
 }
 
 /** The median of each contender's rounds, their range, and what the median is of the limit's. */
-export function printResult({ work, unit, target, met, rounds, medians, ratios }: Result): void {
+export function describeResult({ work, unit, target, met, rounds, medians, ratios }: Result): string {
   const verdict = target === null ? '' : `   ${target}: ${met === null ? 'not known' : met ? 'met' : 'MISSED'}`
-  console.log(`${work}, ${unit}${verdict}`)
-  for (const [contender, own] of Object.entries(rounds)) {
+  const lines = Object.entries(rounds).map(([contender, own]) => {
     const range = `${figure(Math.min(...own))} to ${figure(Math.max(...own))}`
     const cells = [contender.padEnd(16), figure(medians[contender]).padStart(10), `   ${range}`.padEnd(28)]
-    console.log(`  ${cells.join('')}${ratioOf(ratios[contender])}`.trimEnd())
-  }
+    return `  ${cells.join('')}${ratioOf(ratios[contender])}`.trimEnd()
+  })
+  return [`${work}, ${unit}${verdict}`, ...lines].join('\n')
 }
 
 /** `bench.json`, with every round, and `bench.md`, the table for docs/operating/sizing.md. Returns their folder. */

@@ -1,4 +1,4 @@
-import type { Row } from './row.ts'
+import type { Line, Row } from './row.ts'
 import { cluster } from './rows/cluster.ts'
 import { create } from './rows/create.ts'
 import { exports } from './rows/export.ts'
@@ -26,4 +26,15 @@ export const rows: Record<string, Row> = {
   export: exports,
   growth,
   cluster,
+}
+
+/** A line for the first figure of each, and one for its limit. */
+export function describeRows(): string {
+  return Object.entries(rows).map(describe).join('\n')
+}
+
+function describe([name, { lines }]: [string, Row]): string {
+  const [first, ...others] = Object.values(lines) as [Line, ...Line[]]
+  const more = others.length === 0 ? '' : `, and ${others.length} more`
+  return `  ${name.padEnd(19)}${first.work}${more}\n${' '.repeat(21)}(${first.limit})`
 }

@@ -1,0 +1,33 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
+import { styleText } from 'node:util'
+import { spawnService } from '../development/servers/service.ts'
+import { createReport } from './report.ts'
+import { playStory } from './story.ts'
+
+/**
+ * @param copy where to write the bookmark file that is made from the backup
+ * @param running where a service is; without it, one is started
+ */
+export async function play(file: string, copy?: string, running?: URL): Promise<void> {
+  await using opened = new AsyncDisposableStack()
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(signal, () => opened.disposeAsync().finally(() => process.exit(1)))
+  }
+  const folder = await mkdtemp(join(tmpdir(), 'ebs-demo-'))
+  opened.defer(() => rm(folder, { recursive: true, force: true }))
+  const baseUrl = running ?? (await startOwnService(folder, opened))
+  console.log(`${basename(file)} on ${baseUrl.origin}\n`)
+  const step = createReport(console.log)
+  await playStory({ baseUrl, file, copy: copy ?? join(folder, 'copy.htm') }, step)
+  console.log(styleText('green', '\nNo difference.'))
+  if (copy !== undefined) console.log(`Written: ${copy}`)
+  console.log(`The same in a browser: ${running?.origin ?? 'npm start'}`)
+}
+
+async function startOwnService(folder: string, opened: AsyncDisposableStack): Promise<URL> {
+  const service = opened.adopt(await spawnService(folder), ({ stop }) => stop())
+  await service.ready()
+  return service.url
+}

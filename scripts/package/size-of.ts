@@ -1,0 +1,60 @@
+import { fileURLToPath } from 'node:url'
+import { gzipSync } from 'node:zlib'
+import { build, type Metafile, type OutputFile, type Plugin } from 'esbuild'
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
+export interface Budget {
+  what: string
+  /** The app's code, which imports the package from `client/`. */
+  code: string
+  /** Instead of what loads with the code: what loads once this module is needed. */
+  file?: string
+  /** The limit for all of that, minified and compressed with gzip. */
+  maxBytes: number
+}
+
+/** What an app with this code loads of the package, in bytes. */
+export async function sizeOf({ code, file }: Budget): Promise<number> {
+  const { outputFiles, metafile } = await build({
+    stdin: { contents: code.replaceAll('client/', './src/client/'), resolveDir: root, loader: 'ts' },
+    plugins: [withoutSideEffects()],
+    outdir: 'size',
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    target: 'es2022',
+    minify: true,
+    // The app brings it.
+    external: ['react'],
+    write: false,
+    metafile: true,
+  })
+  const bytesOf = ({ path, contents }: OutputFile) =>
+    counted.some((name) => path.endsWith(name)) ? gzipSync(contents, { level: 9 }).length : 0
+  const first = loadedWith('size/stdin.js', metafile)
+  const later = Object.keys(metafile.outputs).find((path) => path.startsWith(`size/${file}-`))
+  const counted = later ? loadedWith(later, metafile).filter((path) => !first.includes(path)) : first
+  return outputFiles.reduce((sum, output) => sum + bytesOf(output), 0)
+}
+
+/** The file, and those that it imports without waiting until it needs them. */
+function loadedWith(path: string, { outputs }: Metafile): string[] {
+  const loaded = new Set([path])
+  for (const one of loaded) {
+    for (const { kind, path } of outputs[one]?.imports ?? []) if (kind === 'import-statement') loaded.add(path)
+  }
+  return [...loaded]
+}
+
+/** What the built package says of its modules in `package.json`. */
+function withoutSideEffects(): Plugin {
+  return {
+    name: 'without side effects',
+    setup({ onResolve, resolve }) {
+      onResolve({ filter: /^\.\.?\// }, async ({ path, pluginData, ...from }) => {
+        if (pluginData === 'resolved' || from.resolveDir.includes('node_modules')) return undefined
+        return { ...(await resolve(path, { ...from, pluginData: 'resolved' })), sideEffects: false }
+      })
+    },
+  }
+}

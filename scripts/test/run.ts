@@ -1,0 +1,65 @@
+import { createWriteStream } from 'node:fs'
+import { mkdir, rm } from 'node:fs/promises'
+import { availableParallelism } from 'node:os'
+import { resolve } from 'node:path'
+import t from 'tap'
+import { withProgress } from '../../src/terminal/progress.ts'
+import { buildForTests } from './build.ts'
+import { describeCount } from './count.ts'
+import type { Plan, TestProcess } from './plan.ts'
+import { Report } from './report.ts'
+import { startServers } from './servers.ts'
+
+/** Far more than any process needs, so that no test fails because the machine is busy. */
+const limitMs = { quick: 1_800_000, deep: 14_400_000 }
+
+const output = '.tap/tests.tap'
+const entry = resolve(import.meta.dirname, 'process.ts')
+
+/** @param all whether none is left out */
+export async function runTests({ processes, recorded }: Plan, depth: 'quick' | 'deep', all: boolean): Promise<void> {
+  const start = Date.now()
+  // Each process has a limit of its own; building and starting the servers may take long on a busy machine.
+  t.setTimeout(0)
+  const traffic = resolve('.tap/traffic')
+  const settings = {
+    NODE_COMPILE_CACHE: resolve('node_modules/.cache/compiled'),
+    TEST_DEPTH: depth,
+    // Recorded only when all tests run: a part of them would not cover the whole contract.
+    ...(all && { TEST_TRAFFIC: traffic }),
+  }
+  await mkdir('.tap', { recursive: true })
+  await rm(output, { force: true })
+  const built = buildForTests()
+  // Reported below, once the servers can be stopped.
+  built.catch(() => {})
+  await using servers = await startServers({
+    withMinio: all,
+    withPostgres: processes.some(({ database }) => database === 'Postgres'),
+  })
+  await built
+  // Many tests mostly wait: for a process to stop, a socket to close, a store to answer.
+  t.jobs = availableParallelism() * 2
+  t.pipe(createWriteStream(output))
+  t.register()
+  if (all) await rm(traffic, { recursive: true, force: true })
+
+  const failedProcesses = await withProgress(async (progress) => {
+    const report = new Report((lines) => progress.print(lines))
+    let [done, total] = [0, processes.length + recorded.length]
+    const run = async ({ name, files, database }: TestProcess) => {
+      const env = { ...process.env, ...settings, ...servers.env(database) }
+      const options = { env, timeout: limitMs[depth], buffered: true }
+      await report.follow(t.spawn(process.execPath, [entry, ...files], options, name))
+      progress.report('test processes', ++done, total)
+    }
+    progress.report('test processes', done, total)
+    await Promise.all(processes.map(run))
+    await Promise.all(recorded.map(run))
+    report.printLongest(10)
+    return report.failedProcesses
+  })
+  const { pass, fail, skip, todo } = t.counts
+  const count = describeCount({ passed: pass, failed: Math.max(fail, failedProcesses), skipped: skip + todo })
+  console.log(`\n${count}, in ${Math.ceil((Date.now() - start) / 60_000)} min. ${output} has all.`)
+}
