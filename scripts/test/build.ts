@@ -2,27 +2,32 @@ import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { glob, readFile, rm, writeFile } from 'node:fs/promises'
+import type { Part } from '../package/parts.ts'
 
-/** The sources of dist/web and dist/docs. */
+/** The sources of all parts. */
 const sources = [
   '{openapi,asyncapi}.yaml',
   '{CHANGELOG,README}.md',
-  'package-lock.json',
+  '{package,package-lock,tsconfig*}.json',
+  'LICENSE',
   'generated/*',
   'docs/**/*.*',
   'src/{client,protocol,web}/**/*.*',
   'scripts/{contract,package}/**/*.ts',
 ]
-const stamp = 'dist/.tested'
 
-/** Builds the parts of dist/ that the tests read, unless they were already built from the same sources. */
-export async function buildForTests(): Promise<void> {
+/** Builds the parts of dist/ that tests read, unless they were already built from the same sources. */
+export async function buildForTests(...parts: Part[]): Promise<void> {
+  const stamp = `dist/.tested-${parts.join('-')}`
   const hash = await hashSources()
   if ((await readFile(stamp, 'utf8').catch(() => '')) === hash) return
   await rm(stamp, { force: true })
-  const building = spawn(process.execPath, ['scripts/package/build.ts', 'web', 'docs'], { stdio: 'inherit' })
+  const building = spawn(process.execPath, ['scripts/package/build.ts', ...parts], {
+    // A test process prints TAP there.
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
   const [status] = await once(building, 'close')
-  if (status !== 0) throw new Error('dist/web and dist/docs could not be built')
+  if (status !== 0) throw new Error(`${parts.join(' and ')} could not be built`)
   await writeFile(stamp, hash)
 }
 

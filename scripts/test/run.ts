@@ -30,7 +30,7 @@ export async function runTests({ processes, recorded }: Plan, depth: 'quick' | '
   }
   await mkdir('.tap', { recursive: true })
   await rm(output, { force: true })
-  const built = buildForTests()
+  const built = buildForTests('web', 'docs')
   // Reported below, once the servers can be stopped.
   built.catch(() => {})
   await using servers = await startServers({
