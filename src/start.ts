@@ -9,6 +9,7 @@ import { openContext } from './context.ts'
 import { createAdminApp } from './http/admin.ts'
 import { closeIdleConnections, refuseConnections } from './http/connections.ts'
 import { isReadByPeople, printFault } from './printed.ts'
+import { banner } from './terminal/banner.ts'
 
 /** A proxy that drains sends at most one more request over each connection that it has kept, and learns from the response. */
 const lastRequestsMs = 1_000
@@ -29,7 +30,8 @@ export async function start(): Promise<void> {
 
 async function serve(): Promise<void> {
   const config = readConfig(process.env)
-  const log = pino({ level: config.logLevel })
+  // For people, what is printed comes after the lines of the log that came before it.
+  const log = pino({ level: config.logLevel }, pino.destination({ dest: 1, sync: isReadByPeople() }))
   const context = await openContext(config, { log })
   const app = await createApp(context)
   const admin = config.adminPort === undefined ? undefined : createAdminApp(context)
@@ -83,16 +85,11 @@ async function listen(app: FastifyInstance, prefix: '' | 'ADMIN_', host: string,
 }
 
 function announce(config: Config, log: Logger): void {
-  const { publicUrl, environment, identityProvider, adminHost, adminPort } = config
+  const { publicUrl, environment } = config
+  const { version } = packageJson
   if (!isReadByPeople()) {
-    log.info({ version: packageJson.version, environment, address: publicUrl }, 'serving')
+    log.info({ version, environment, address: publicUrl }, 'serving')
     return
   }
-  const signIn = identityProvider
-    ? `POST ${publicUrl}/api/v1/auth/login, then open the returned authorizationUrl`
-    : `POST ${publicUrl}/api/v1/auth/login, open the returned authorizationUrl, and enter any name`
-  const admin = adminPort === undefined ? '' : `  metrics  port ${adminPort} on ${adminHost}\n`
-  console.log(
-    `encrypted-bookmark-sync (${environment})\n  address  ${publicUrl}\n  docs     ${publicUrl}/docs\n${admin}  sign in  ${signIn}`,
-  )
+  console.log(banner({ ...config, version }))
 }

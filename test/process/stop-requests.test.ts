@@ -25,7 +25,7 @@ t.test('The stop: requests under way get their responses, endless ones are cut o
   const service = await startService(t, dataDir, { ADMIN_PORT: String(port), ADMIN_HOST: adminHost })
   const admin = `http://${adminHost}:${port}`
 
-  t.match(service.stdout(), `metrics  port ${port} on ${adminHost}\n`)
+  t.match(service.stdout(), `metrics    port ${port} on ${adminHost}\n`)
   await service.call('GET', '/api/v1/health')
   t.ok(Number((await scrape(admin)).byLabel('ebs_http_requests_total')['getHealth,200']) >= 1)
   t.notOk(await accepts(`http://127.0.0.1:${port}`), 'the admin listener is nowhere else')
