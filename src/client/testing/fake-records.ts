@@ -1,51 +1,71 @@
 import type { components } from '../../../generated/openapi.ts'
 import { continueFrom } from '../../protocol/cursor.ts'
-import { decide } from '../../protocol/decide.ts'
+import { type Decision, decide, type MadeBy } from '../../protocol/decide.ts'
 import { isFarAhead } from '../../protocol/far-ahead.ts'
-import { addOverwritten, type Overwritten } from '../../protocol/overwritten.ts'
+import { FakeDevices } from './fake-devices.ts'
+import {
+  dataOf,
+  isOpen,
+  isSameVersion,
+  type Kept,
+  type Replacement,
+  type Stored,
+  toRejected,
+  toReplaced,
+  toStored,
+} from './fake-versions.ts'
 
 type Schemas = components['schemas']
 type Change = Schemas['Change']
-type Decision = ReturnType<typeof decide>
-
-/** The current version of an entity. */
-interface Stored extends Omit<Schemas['SyncEvent'], 'id' | 'user_id' | 'encrypted_data' | 'data_hash' | 'overwritten'> {
-  event_id: string
-  encrypted_data: string | null
-  data_hash: string | null
-  overwritten: Overwritten | null
-  stamp: number
-}
 
 export interface StampedEvent {
   event: Schemas['SyncEvent']
   stamp: number
 }
 
-const unknownDevice = 'unknown'
 const defaultLimit = 1000
 
-/** One user's records, under the service's rules: who wins, sequence numbers, pages, what was overwritten unseen. */
+/** One user's records, under the service's rules: who wins, sequence numbers, pages, what is kept of what was replaced. */
 export class FakeRecords {
   lastStamp = 0
   readonly epoch = crypto.randomUUID()
+  readonly devices = new FakeDevices()
+  /** In the order of their sequence numbers. */
+  kept: Kept[] = []
   readonly #userId: string
   readonly #entities = new Map<string, Stored>()
-  /** By device: where its last pull ended. */
-  readonly #cursors = new Map<string, number>()
 
   constructor(userId: string) {
     this.#userId = userId
   }
 
+  /** In the order of their keys. */
+  get entities(): Stored[] {
+    return [...this.#entities].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, stored]) => stored)
+  }
+
+  find(entity: Pick<Change, 'entity_type' | 'entity_id'>): Stored | undefined {
+    return this.#entities.get(keyOf(entity))
+  }
+
+  keptOf({ entity_type, entity_id }: Pick<Change, 'entity_type' | 'entity_id'>): Kept[] {
+    return this.kept.filter((version) => version.entity_type === entity_type && version.entity_id === entity_id)
+  }
+
   pull(
     { since = 0, limit = defaultLimit }: Partial<Schemas['PullRequest']>,
     deviceId: string,
+    now: number,
   ): Schemas['PullResponse'] {
     const changes = this.changesAfter(since)
     const sent = changes.slice(0, limit)
     const last_sync_timestamp = sent.at(-1)?.stamp ?? this.lastStamp
-    if (deviceId !== unknownDevice) this.#cursors.set(deviceId, last_sync_timestamp)
+    const lost = this.kept.filter(
+      (version) => isOpen(version) && version.device_id === deviceId && version.ended <= last_sync_timestamp,
+    )
+    this.devices.pulled(deviceId, last_sync_timestamp, now, lost.length > 0)
+    // A device that has pulled what its version lost to knows of it.
+    for (const version of deviceId === FakeDevices.unknown ? [] : lost) version.settled_at = now
     return {
       changes: sent.map(({ event }) => event),
       last_sync_timestamp,
@@ -63,24 +83,19 @@ export class FakeRecords {
       .map((stored) => ({ event: toEvent(this.#userId, stored), stamp: stored.stamp }))
   }
 
-  push(changes: Change[], now: number): Schemas['PushResponse'] {
+  push(changes: Change[], deviceId: string, now: number): Schemas['PushResponse'] {
     const refused = new Map(changes.flatMap((change) => this.#refusal(change, now)))
     const considered = changes.filter((change) => !refused.has(change))
-    const entities = [...Map.groupBy(considered, keyOf)].map(([key, ofOne]) => ({ key, ofOne }))
+    const entities = [...Map.groupBy(considered, keyOf).values()] as [Change, ...Change[]][]
     // All see what was there before the push.
-    const decided = entities.map(({ key, ofOne }) =>
-      decide(ofOne, this.#entities.get(key), (change) => this.#seen(change)),
+    const decided = entities.map(([first, ...more]) => ({ ...this.decide([first, ...more]), first }))
+    const replacements = decided.flatMap(({ winner, first: { entity_type, entity_id } }) =>
+      winner ? { ...winner, entity_type, entity_id, data: dataOf(winner) } : [],
     )
-    const [reasons, before] = [refused, this.lastStamp]
-    let stamp = before
-    for (const [index, { key, ofOne }] of entities.entries()) {
-      const { winner, lost } = decided[index] as Decision
-      for (const [change, reason] of lost) reasons.set(change, reason)
-      if (!winner) continue
-      stamp = Math.max(now, stamp + 1)
-      this.#entities.set(key, toStored(ofOne[0] as Change, winner, this.#entities.get(key), stamp))
-    }
-    this.lastStamp = stamp
+    const lost = decided.flatMap(({ lost }) => [...lost.keys()])
+    this.write(replacements, lost, now)
+    this.devices.pushed(deviceId === FakeDevices.unknown ? changes[0]?.device_id : deviceId, now)
+    const reasons = new Map([...refused, ...decided.flatMap(({ lost }) => [...lost])])
     const accepted_ids = changes.filter((change) => !reasons.has(change)).map(({ id }) => id)
     const conflicts = changes.flatMap((change) => {
       const reason = reasons.get(change)
@@ -90,9 +105,34 @@ export class FakeRecords {
     return { accepted: accepted_ids.length, accepted_ids, conflicts, timestamp: now, epoch: this.epoch }
   }
 
-  #seen({ device_id, base }: Pick<Change, 'device_id' | 'base'>): number {
-    const cursor = device_id === unknownDevice ? undefined : this.#cursors.get(device_id)
-    return continueFrom(base ?? cursor ?? 0, this.lastStamp)
+  /** Between the stored version of an entity and changes of it. */
+  decide(changes: Change[]): Decision {
+    const stored = this.find(changes[0] as Change)
+    return decide(changes, stored, (change) => this.#seen(change))
+  }
+
+  /** Stores what has won, and keeps what it replaces and what has lost. */
+  write(replacements: Replacement[], lost: Change[], now: number): void {
+    const next = () => {
+      this.lastStamp = Math.max(now, this.lastStamp + 1)
+      return this.lastStamp
+    }
+    for (const replacement of replacements) {
+      const before = this.find(replacement)
+      const stored = toStored(replacement, before, next())
+      this.#entities.set(keyOf(stored), stored)
+      if (before) this.kept.push(toReplaced(before, stored, replacement.unseen))
+    }
+    for (const change of lost) {
+      const current = this.find(change) as Stored
+      const version = toRejected(change, current)
+      // A change that is sent again is kept once.
+      if (!this.keptOf(change).some((kept) => isSameVersion(kept, version))) this.kept.push({ ...version, seq: next() })
+    }
+  }
+
+  #seen({ device_id, base }: MadeBy): number {
+    return continueFrom(base ?? this.devices.cursorOf(device_id), this.lastStamp)
   }
 
   #refusal(change: Change, now: number): [Change, string][] {
@@ -104,34 +144,15 @@ export class FakeRecords {
 }
 
 function keyOf({ entity_type, entity_id }: Pick<Change, 'entity_type' | 'entity_id'>): string {
-  return `${entity_type} ${entity_id}`
-}
-
-function toStored(
-  { entity_type, entity_id }: Change,
-  winner: NonNullable<Decision['winner']>,
-  stored: Stored | undefined,
-  stamp: number,
-): Stored {
-  const { event_id, operation, timestamp, device_id, encrypted_data, data_hash, resolution, unseen } = winner
-  const isDelete = operation === 'delete'
-  const before = stored?.overwritten ?? null
-  return {
-    ...{ entity_type, entity_id, event_id, operation, timestamp, device_id, stamp },
-    encrypted_data: isDelete ? null : encrypted_data,
-    data_hash: (isDelete ? stored?.data_hash : undefined) ?? data_hash,
-    conflict_resolved: resolution !== undefined,
-    resolution_strategy: resolution ?? null,
-    overwritten: stored && unseen ? addOverwritten(before ?? [], stored) : before,
-  }
+  return `${entity_type}/${entity_id}`
 }
 
 function toEvent(user_id: string, stored: Stored): Schemas['SyncEvent'] {
   const { event_id: id, entity_type, entity_id, operation, timestamp, device_id, ...more } = stored
-  const { encrypted_data, data_hash, conflict_resolved, resolution_strategy, overwritten } = more
+  const { data, data_hash, conflict_resolved, resolution_strategy, overwritten } = more
   return {
     ...{ id, user_id, entity_type, entity_id, operation, timestamp, device_id },
-    ...(encrypted_data !== null && { encrypted_data }),
+    ...(data !== null && operation !== 'delete' && { encrypted_data: data.text }),
     ...(data_hash !== null && { data_hash }),
     conflict_resolved,
     resolution_strategy,

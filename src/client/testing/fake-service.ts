@@ -1,7 +1,8 @@
 import { getSession, logout, refreshSession, startLogin } from '../../../generated/paths.ts'
 import type { SendRequest } from '../api/send.ts'
 import type { OpenWebSocket } from '../sync/exchange/transport.ts'
-import { FakeAccount, failed } from './fake-account.ts'
+import { FakeAccount } from './fake-account.ts'
+import { answerCall, type FakeAnswer, failed } from './fake-routes.ts'
 import { FakeSocket } from './fake-socket.ts'
 
 /** A device's way to the fake service, signed in as one user. */
@@ -27,36 +28,35 @@ export interface FakeService {
 }
 
 /**
- * The service in memory, for tests of apps: sessions, the vault, push, pull and the realtime channel, by the rules of the
- * contract. It shares the code that decides who wins with the service. It has no quota, no limits and no history, and
- * answers what it lacks (REST calls for bookmarks, imports, exports, status) with 501.
+ * The service in memory, for tests of apps: sessions, devices, the vault, push, pull, history, status, the account and the
+ * realtime channel, by the rules of the contract. It shares the code that decides who wins with the service. It has no quota
+ * and no limits, sends each list as one page, erases no versions by itself, and answers what it lacks (REST calls for
+ * bookmarks, imports, exports) with 501. An account that was deleted begins anew, with the same user id, at `signIn`.
  *
  * @param now the service's clock (Unix ms)
  */
 export function fakeService({ now = Date.now }: { now?: () => number } = {}): FakeService {
-  const baseUrl = 'http://fake.localhost'
   const accounts = new Map<string, FakeAccount>()
-  return {
-    baseUrl,
-    connect(userId) {
-      const account = accounts.get(userId) ?? new FakeAccount(userId, now)
-      accounts.set(userId, account)
-      return connectTo(account, now)
-    },
+  const accountOf = (userId: string) => {
+    const account = accounts.get(userId) ?? new FakeAccount(userId, now, () => accounts.delete(userId))
+    accounts.set(userId, account)
+    return account
   }
+  return { baseUrl: 'http://fake.localhost', connect: (userId) => connectTo(() => accountOf(userId)) }
 }
 
-function connectTo(account: FakeAccount, now: () => number): FakeConnection {
+function connectTo(findAccount: () => FakeAccount): FakeConnection {
   const sockets = new Set<FakeSocket>()
   let isOnline = true
-  let isSignedIn = true
+  let account = findAccount()
+  let session = account.sessions.begin(account.now())
 
-  const closeAll = (code: number) => {
-    for (const socket of sockets) socket.close(code)
+  const signIn = () => {
+    account = findAccount()
+    session = account.sessions.begin(account.now())
   }
   const endSession = () => {
-    isSignedIn = false
-    closeAll(4401)
+    account.sessions.end((open) => open === session)
   }
 
   return {
@@ -64,41 +64,43 @@ function connectTo(account: FakeAccount, now: () => number): FakeConnection {
       const { pathname } = new URL(request.url)
       request.signal.throwIfAborted()
       if (!isOnline) throw new TypeError('The fake network is down')
+      const isSignedIn = account.sessions.isOpen(session)
       const { status, body } =
         isSignedIn || pathname === startLogin || pathname === logout
-          ? await account.answer(request, pathname)
+          ? await answerCall(request, account, session)
           : signedOut(pathname)
       if (!isOnline) throw new TypeError('The fake network is down')
+      for (const socket of account.sessions.sockets) queueMicrotask(() => socket.deliver())
       if (pathname === logout) endSession()
       return Response.json(body, { status })
     },
     webSocket(url) {
       const { searchParams } = new URL(url)
       const since = searchParams.get('since')
-      const socket = new FakeSocket(searchParams.get('device_id') ?? '', account.records, (closed) => {
-        for (const open of [sockets, account.sockets]) open.delete(closed)
+      const { records, sessions, userId, now } = account
+      const open = [sockets, session.sockets]
+      const socket = new FakeSocket(searchParams.get('device_id') ?? '', records, (closed) => {
+        for (const list of open) list.delete(closed)
       })
-      const isRefused = !isOnline || !isSignedIn || searchParams.get('user_id') !== account.userId
-      for (const open of [sockets, account.sockets]) open.add(socket)
+      const isRefused = !isOnline || !sessions.isOpen(session) || searchParams.get('user_id') !== userId
+      for (const list of open) list.add(socket)
       if (isRefused) socket.close(1006)
       else queueMicrotask(() => socket.open(since === null ? undefined : Number(since), now()))
       return socket
     },
     goOffline() {
       isOnline = false
-      closeAll(1006)
+      for (const socket of sockets) socket.close(1006)
     },
     goOnline() {
       isOnline = true
     },
     endSession,
-    signIn() {
-      isSignedIn = true
-    },
+    signIn,
   }
 }
 
-function signedOut(pathname: string) {
+function signedOut(pathname: string): FakeAnswer {
   if (pathname === getSession) return { status: 401, body: { authenticated: false } }
   return failed(401, pathname === refreshSession ? 'Failed to refresh token' : 'Invalid or expired session')
 }

@@ -1,5 +1,7 @@
 import t, { type Test } from 'tap'
+import { openAccount } from '../../../src/client/account.ts'
 import { createClient } from '../../../src/client/api.ts'
+import { createHistory } from '../../../src/client/history.ts'
 import { deriveKeys } from '../../../src/client/keys.ts'
 import { memoryStore } from '../../../src/client/sync/store/memory.ts'
 import { createSync } from '../../../src/client/sync.ts'
@@ -79,6 +81,56 @@ t.test('Signing out ends the session of that device alone', async (t) => {
   await laptop.sync.signOut()
   t.equal((await laptop.client.GET('/api/v1/auth/session')).response.status, 401)
   t.equal(unwrap(await phone.client.GET('/api/v1/auth/session')).user.user_id, 'ann')
+})
+
+t.test('A device restores what another has deleted, goes back in time, and sees what is stored', async (t) => {
+  const service = fakeService()
+  const [laptop, phone] = [open(t, service, 'ann'), open(t, service, 'ann')]
+  const options = { client: phone.client, keys: keys(), userId: 'ann', sync: phone.sync }
+  const [history, account] = [createHistory(options), openAccount(options)]
+  await laptop.sync.put([bookmark('x', 'first'), bookmark('y', 'y')])
+  await laptop.sync.syncNow()
+  await laptop.sync.syncNow()
+  const before = laptop.sync.seen()
+  await laptop.sync.put(bookmark('x', 'second'))
+  await laptop.sync.syncNow()
+  await laptop.sync.remove(['x', 'y'])
+  await laptop.sync.syncNow()
+  t.same((await history.trash()).bookmarks.map(({ bookmark }) => bookmark?.title).sort(), ['second', 'y'])
+  await history.purge('y')
+  await history.restoreVersion('x')
+  await laptop.sync.syncNow()
+  t.equal(laptop.sync.get('x')?.title, 'second')
+  const counts = { restored: 1, deleted: 0, unchanged: 0, beyondRetention: 1 }
+  t.same(await history.rewind({ to: before, dryRun: false }), counts)
+  t.equal(phone.sync.get('x')?.title, 'first')
+  t.match(await account.account(), { user: { userId: 'ann' }, usage: { records: 2, devices: 2 } })
+  t.equal((await phone.client.GET('/api/v1/sync/status')).data?.total_bookmarks, 1)
+})
+
+t.test('A lost device is signed out; a deleted account begins anew', async (t) => {
+  const start = Date.now()
+  let now = start
+  const service = fakeService({ now: () => now })
+  const [laptop, phone] = [open(t, service, 'ann'), open(t, service, 'ann')]
+  const account = openAccount({ client: phone.client, userId: 'ann', sync: phone.sync })
+  await laptop.sync.put(bookmark('x', 'x'))
+  await laptop.sync.start()
+  await until(() => laptop.sync.status().state === 'online')
+  const [lost] = (await account.sessions()).filter(({ current }) => !current)
+  t.equal(lost?.sockets, 1)
+  await account.endSession(lost?.id ?? '')
+  await until(() => laptop.sync.status().state === 'signed-out')
+  now += 11 * 60_000
+  await t.rejects(account.deleteAccount(), { name: 'SignInAgainError' })
+
+  const again = open(t, service, 'ann')
+  await again.sync.syncNow()
+  await openAccount({ client: again.client, userId: 'ann', sync: again.sync }).deleteAccount()
+  t.same([again.sync.bookmarks().size, again.sync.status().state], [0, 'signed-out'])
+  t.equal((await phone.client.GET('/api/v1/account')).response.status, 401)
+  phone.connection.signIn()
+  t.equal(unwrap(await phone.client.GET('/api/v1/account')).usage.records, 0)
 })
 
 t.test('What the fake service lacks says so', async (t) => {
