@@ -3,6 +3,8 @@ import { loginFailures } from '../../generated/login-failures.ts'
 import { ConfigError } from '../config/values.ts'
 import { builtFiles, webFolder } from './built.ts'
 
+const serviceWorker = 'service-worker.js'
+
 interface WebAppConfig {
   serveDemo: boolean
   environment: string
@@ -22,6 +24,9 @@ const pagePolicy = [
   "form-action 'none'",
 ].join('; ')
 
+/** What the page's service worker may load: the files of the page, to keep them. */
+const workerPolicy = "default-src 'none'; connect-src 'self'"
+
 /** The pages where a sign-in without a web app ends: the demo app, or else the documents and the reason for a failure. */
 export async function registerWebApp(app: FastifyInstance, config: WebAppConfig): Promise<void> {
   if (config.serveDemo) await registerDemo(app)
@@ -32,10 +37,14 @@ export async function registerWebApp(app: FastifyInstance, config: WebAppConfig)
 /** Serves the demo app at `/`. A failed sign-in returns to `/login?error=`, where the app shows the reason. */
 async function registerDemo(app: FastifyInstance): Promise<void> {
   const names = new Set(await builtFiles(webFolder))
-  if (!names.delete('index.html')) throw new ConfigError('SERVE_DEMO: the demo app is not built; run `npm run build`')
+  if (!names.delete('index.html') || !names.delete(serviceWorker))
+    throw new ConfigError('SERVE_DEMO: the demo app is not built; run `npm run build`')
   const pageHeaders = { 'content-security-policy': pagePolicy, 'x-frame-options': 'SAMEORIGIN' }
   for (const path of ['/', '/login'])
     app.get(path, (_request, reply) => reply.headers(pageHeaders).sendFile('index.html', webFolder))
+  // It works for the folder that it is in.
+  const workerHeaders = { 'content-security-policy': workerPolicy, 'cache-control': 'no-cache' }
+  app.get(`/${serviceWorker}`, (_request, reply) => reply.headers(workerHeaders).sendFile(serviceWorker, webFolder))
   for (const name of names)
     app.get(`/demo/${name}`, (_request, reply) => reply.header('cache-control', 'no-cache').sendFile(name, webFolder))
 }

@@ -46,7 +46,7 @@ export async function developmentProvider() {
 
 /** A browser of its own, whose pages must stay on this machine and must not complain. */
 export async function openContext(t: Test, browser: Browser, options = {}): Promise<BrowserContext> {
-  const context = await browser.newContext({ viewport: { width: 900, height: 800 }, ...options })
+  const context = await browser.newContext({ viewport: { width: 1200, height: 800 }, ...options })
   context.setDefaultTimeout(600_000)
   t.teardown(() => context.close())
   context.on('request', (request) => {
@@ -81,7 +81,7 @@ export async function signIn(page: Page, origin: string, name: string): Promise<
 
 /** As far as the recovery code, which it returns. */
 export async function startVault(page: Page): Promise<string> {
-  await page.getByLabel('Passphrase').fill(passphrase)
+  await page.getByLabel('New passphrase').fill(passphrase)
   await page.getByRole('button', { name: 'Create my vault' }).click()
   return (await page.locator('#recovery-code').textContent()) ?? ''
 }
@@ -104,21 +104,45 @@ export async function live(page: Page): Promise<void> {
   await page.locator('#status[data-state=online][data-waiting="0"]').waitFor()
 }
 
-/** What is shown once it is `count` lines with every folder opened: a line each, indented. */
+/** Shows a view of the page, as its link in the sidebar does. */
+export async function show(page: Page, view: string): Promise<void> {
+  await page.evaluate((view) => {
+    location.hash = `#/${view}`
+  }, view)
+}
+
+/**
+ * What is shown once it is `count` folders and bookmarks: a line for each, the folders of the sidebar with all of them
+ * opened, then the bookmarks in their order, with their folders.
+ */
 export async function shownTree(page: Page, count: number): Promise<string[]> {
-  await page.waitForFunction((count) => {
-    for (const folder of document.querySelectorAll<HTMLDetailsElement>('.tree details')) folder.open = true
-    return document.querySelectorAll('.tree li > .line').length === count
+  const size = page.viewportSize()
+  // Only what is on the screen is in the document.
+  await page.setViewportSize({ width: 1200, height: 3000 })
+  await show(page, 'all')
+  const lines = await page.waitForFunction((count) => {
+    for (const opener of document.querySelectorAll<HTMLElement>('.folders [aria-expanded=false]')) opener.click()
+    const folders = [...document.querySelectorAll<HTMLElement>('.folder-line')].map(
+      (line) => `${'  '.repeat(Number(line.style.getPropertyValue('--depth')))}${line.textContent}`,
+    )
+    const bookmarks = [...document.querySelectorAll('[aria-label="All bookmarks"] .row-text')].map((row) => {
+      const [title, path] = ['.row-title', '.row-path'].map((part) => row.querySelector(part)?.textContent ?? '')
+      return `${title}${path}`
+    })
+    const lines = [...folders, ...bookmarks]
+    return document.querySelector('[aria-label="All bookmarks"], .empty') && lines.length === count && lines
   }, count)
-  return page.locator('.tree li > .line').evaluateAll((lines) =>
-    lines.map((line) => {
-      const content = line.firstElementChild as HTMLElement
-      const text = content.matches('details') ? content.querySelector('summary')?.textContent : content.textContent
-      let depth = 0
-      for (let at = line.closest('ul'); at; at = at.parentElement?.closest('ul') ?? null) depth++
-      return `${'  '.repeat(depth - 1)}${text}`
-    }),
-  )
+  const shown = await lines.jsonValue()
+  await show(page, 'folder')
+  if (size) await page.setViewportSize(size)
+  return shown || []
+}
+
+/** Imports a bookmark file, as far as the message that tells what was imported. */
+export async function importFile(page: Page, file: string): Promise<void> {
+  await show(page, 'settings')
+  await page.setInputFiles('input[accept=".htm,.html"]', file)
+  await page.getByText(/bookmarks and folders imported/).waitFor()
 }
 
 /** Screenshots go to SCREENSHOTS where that names a folder: for people to look at. */

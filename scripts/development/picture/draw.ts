@@ -47,14 +47,17 @@ export async function drawPicture(report: Report): Promise<string> {
 
   report('signing in', 1, 4)
   await signIn(page, service.url.origin)
-  await page.getByLabel('Passphrase').fill(passphrase)
+  await page.getByLabel('New passphrase').fill(passphrase)
   await page.getByRole('button', { name: 'Create my vault' }).click()
   await page.getByRole('button', { name: 'I have it on paper' }).click()
   await upToDate(page)
   report('importing bookmarks', 2, 4)
   const upload = { name: 'bookmarks.html', mimeType: 'text/html', buffer: Buffer.from(bookmarks) }
+  await page.getByRole('link', { name: 'Import, export, vault' }).click()
   await page.setInputFiles('input[accept=".htm,.html"]', upload)
   await page.getByText('12 bookmarks and folders imported').waitFor()
+  await page.getByRole('button', { name: 'Dismiss' }).click()
+  await page.getByRole('link', { name: 'Bookmarks', exact: true }).click()
 
   report('opening the second device', 3, 4)
   await page.getByRole('button', { name: 'Second device alongside' }).click()
@@ -63,7 +66,7 @@ export async function drawPicture(report: Report): Promise<string> {
   await beside.getByRole('button', { name: 'Open', exact: true }).click()
   for (const device of [page, beside]) {
     await upToDate(device)
-    await device.getByText('Reading', { exact: true }).click()
+    await device.getByRole('main').getByRole('link', { name: 'Reading' }).click()
     await device.getByText('Local-first software').waitFor()
   }
   await page.screenshot({ path: file })

@@ -1,0 +1,60 @@
+import { UnsentChangesError } from '../../client/index.ts'
+import { useSync } from '../../client/react.ts'
+import { SearchBox } from '../library/search-box.tsx'
+import { IconButton } from '../ui/button.tsx'
+import { MenuIcon, SignOutIcon, TwoDevicesIcon, UserIcon } from '../ui/icons.ts'
+import { Menu } from '../ui/menu.tsx'
+import { useApp } from './context.ts'
+import { NetworkSwitch } from './network-switch.tsx'
+import type { Beside } from './second-device.tsx'
+import { Status } from './status.tsx'
+
+interface HeaderProps {
+  beside: Beside
+  isMenuOpen: boolean
+  toggleMenu: () => void
+}
+
+export function Header({ beside, isMenuOpen, toggleMenu }: HeaderProps) {
+  const { person, device } = useApp()
+  const sync = useSync()
+  const signOut = async () => {
+    try {
+      await sync.signOut()
+    } catch (error) {
+      if (!(error instanceof UnsentChangesError)) throw error
+      if (!confirm(`${error.count} edits have not been sent yet. Sign out and lose them?`)) return
+      await sync.signOut({ discardUnsent: true })
+    }
+    location.assign('/')
+  }
+  const isFramed = window !== window.top
+  return (
+    <header class="header">
+      <IconButton
+        label={isMenuOpen ? 'Close the menu' : 'Open the menu'}
+        icon={MenuIcon}
+        class="menu-button"
+        aria-expanded={isMenuOpen}
+        aria-controls="sidebar"
+        onClick={toggleMenu}
+      />
+      <SearchBox />
+      {(isFramed || beside.isOpen) && <NetworkSwitch />}
+      <Status />
+      {!isFramed && (
+        <IconButton
+          label="Second device alongside"
+          icon={TwoDevicesIcon}
+          aria-pressed={beside.isOpen}
+          onClick={beside.toggle}
+        />
+      )}
+      <Menu
+        label={person === '' ? device.name : `${person}, ${device.name}`}
+        icon={UserIcon}
+        items={[{ label: 'Sign out', icon: SignOutIcon, action: signOut }]}
+      />
+    </header>
+  )
+}

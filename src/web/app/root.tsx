@@ -1,0 +1,90 @@
+import { useEffect, useState } from 'preact/hooks'
+import {
+  type Client,
+  createSync,
+  deriveKeys,
+  type Keys,
+  keepMasterKey,
+  loadMasterKey,
+  type Vault,
+} from '../../client/index.ts'
+import { SignIn } from '../sign-in/sign-in.tsx'
+import { Dialogs } from '../ui/dialogs.tsx'
+import { messageOf } from '../ui/failure.ts'
+import { tell } from '../ui/tell.ts'
+import { Toasts } from '../ui/toasts.tsx'
+import { VaultDoor } from '../vault/vault-door.tsx'
+import type { App } from './context.ts'
+import type { Device } from './device.ts'
+import { openWebSocket } from './network.ts'
+import { findUser, type User } from './session.ts'
+import { Shell } from './shell.tsx'
+import { StartFailure } from './start-failure.tsx'
+
+/** How far the page is: nobody signed in, the vault locked, or open. */
+type Stage =
+  | { name: 'starting' }
+  | { name: 'failed'; why: string }
+  | { name: 'signed out' }
+  | { name: 'locked'; user: User }
+  | { name: 'open'; app: App }
+
+interface RootProps {
+  client: Client
+  device: Device
+}
+
+export function Root({ client, device }: RootProps) {
+  const [stage, setStage] = useState<Stage>({ name: 'starting' })
+
+  const start = async () => {
+    setStage({ name: 'starting' })
+    const user = await findUser(client)
+    if (!user) return setStage({ name: 'signed out' })
+    const kept = device.keepsKey ? await loadMasterKey(user.user_id) : undefined
+    if (kept) await open(user, deriveKeys(kept))
+    else setStage({ name: 'locked', user })
+  }
+
+  const unlock = async (user: User, { keys, masterKey }: Vault) => {
+    if (device.keepsKey) await keepMasterKey(user.user_id, masterKey)
+    await open(user, keys)
+  }
+
+  const open = async ({ user_id: userId, name: person }: User, keys: Keys) => {
+    const sync = createSync({
+      client,
+      keys,
+      userId,
+      deviceId: device.id,
+      webSocket: openWebSocket,
+      ...device.open(userId),
+    })
+    sync.on('error', ({ error }) => tell(error.message, { isAlert: true }))
+    await sync.start()
+    setStage({ name: 'open', app: { client, sync, keys, userId, person, device } })
+  }
+
+  const attempt = (work: Promise<unknown>) => {
+    work.catch((error: unknown) => setStage({ name: 'failed', why: messageOf(error) }))
+  }
+
+  useEffect(() => attempt(start()), [])
+
+  return (
+    <>
+      {stage.name === 'starting' && <p role="status">Loading…</p>}
+      {stage.name === 'failed' && <StartFailure why={stage.why} again={() => attempt(start())} />}
+      {stage.name === 'signed out' && <SignIn client={client} />}
+      {stage.name === 'locked' && (
+        <VaultDoor
+          owner={{ client, userId: stage.user.user_id }}
+          opened={(vault) => attempt(unlock(stage.user, vault))}
+        />
+      )}
+      {stage.name === 'open' && <Shell app={stage.app} />}
+      <Dialogs />
+      <Toasts />
+    </>
+  )
+}

@@ -1,0 +1,44 @@
+import { useSyncExternalStore } from 'preact/compat'
+
+/** Where the user is: `#/folder/0199…` is the view `folder` of what `0199…` names. The service never sees this part. */
+export interface Route {
+  view: string
+  /** What follows the view's name, decoded; empty if nothing does. */
+  rest: string
+}
+
+/** The address of a view, for links. */
+export function hrefOf(view: string, rest = ''): string {
+  return `#/${view}${rest === '' ? '' : `/${encodeURIComponent(rest)}`}`
+}
+
+/** Goes there; with `replace`, without a step that "back" returns to. */
+export function go(view: string, rest = '', { replace = false } = {}): void {
+  history[replace ? 'replaceState' : 'pushState'](null, '', hrefOf(view, rest))
+  dispatchEvent(new HashChangeEvent('hashchange'))
+}
+
+export function useRoute(): Route {
+  return readRoute(useSyncExternalStore(subscribe, () => location.hash))
+}
+
+export function readRoute(hash: string): Route {
+  const [, view = '', rest = ''] = /^#\/([^/]*)\/?(.*)$/.exec(hash) ?? []
+  return { view, rest: decoded(rest) }
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+function subscribe(listener: () => void): () => void {
+  const events = ['hashchange', 'popstate']
+  for (const event of events) addEventListener(event, listener)
+  return () => {
+    for (const event of events) removeEventListener(event, listener)
+  }
+}

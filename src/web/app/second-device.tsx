@@ -1,0 +1,39 @@
+import { useState } from 'preact/hooks'
+
+/** Whether a second device is shown beside this one and, where there is room for one alone, which of them. */
+export interface Beside {
+  isOpen: boolean
+  shown: 'first' | 'second'
+  toggle(): void
+  show(which: 'first' | 'second'): void
+}
+
+export function useBeside(): Beside {
+  const [isOpen, setOpen] = useState(false)
+  const [shown, show] = useState<Beside['shown']>('first')
+  const toggle = () => {
+    setOpen(!isOpen)
+    show(isOpen ? 'first' : 'second')
+  }
+  return { isOpen, shown, toggle, show }
+}
+
+const names = { first: 'This browser', second: 'Second device' } as const
+
+/** The page itself, in a frame, as a device of its own; and on narrow screens, tabs to change between the two. */
+export function SecondDevice({ beside: { shown, show } }: { beside: Beside }) {
+  return (
+    <>
+      <nav class="device-tabs" aria-label="Devices">
+        {(['first', 'second'] as const).map((which) => (
+          <button key={which} type="button" aria-pressed={shown === which} onClick={() => show(which)}>
+            {names[which]}
+          </button>
+        ))}
+      </nav>
+      <aside class="beside" id="beside">
+        <iframe src="/?device=Second device" title="A second device" />
+      </aside>
+    </>
+  )
+}

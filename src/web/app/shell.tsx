@@ -1,0 +1,45 @@
+import type { FunctionComponent } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import type { Sync } from '../../client/index.ts'
+import { SyncProvider } from '../../client/react.ts'
+import { Sidebar } from '../sidebar/sidebar.tsx'
+import { type App, AppContext } from './context.ts'
+import { Header } from './header.tsx'
+import { useRoute } from './route.ts'
+import { SecondDevice, useBeside } from './second-device.tsx'
+import { useShortcuts } from './shortcuts.ts'
+import { SyncTrouble } from './sync-trouble.tsx'
+import { type View, views } from './views.ts'
+
+/** It is typed for React. */
+const Provider = SyncProvider as unknown as FunctionComponent<{ sync: Sync }>
+
+/** The page of a signed-in person whose vault is open: header, sidebar, and the view that the address names. */
+export function Shell({ app }: { app: App }) {
+  const { view: path, rest } = useRoute()
+  const beside = useBeside()
+  useShortcuts(app.sync)
+  const [isMenuOpen, setMenuOpen] = useState(false)
+  const { Component, title } = views.find((view) => view.path === path) ?? (views[0] as View)
+  useEffect(() => setMenuOpen(false), [path, rest])
+  useEffect(() => {
+    document.title = `${title} · Encrypted Bookmark Sync`
+  }, [title])
+  return (
+    <AppContext.Provider value={app}>
+      <Provider sync={app.sync}>
+        <div class={beside.isOpen ? `devices shows-${beside.shown}` : 'devices'}>
+          {beside.isOpen && <SecondDevice beside={beside} />}
+          <div class={isMenuOpen ? 'shell menu-open' : 'shell'}>
+            <Header beside={beside} isMenuOpen={isMenuOpen} toggleMenu={() => setMenuOpen(!isMenuOpen)} />
+            <Sidebar close={() => setMenuOpen(false)} />
+            <main class="main" data-scrolls id="main" tabIndex={-1}>
+              <SyncTrouble />
+              <Component rest={rest} key={path} />
+            </main>
+          </div>
+        </div>
+      </Provider>
+    </AppContext.Provider>
+  )
+}

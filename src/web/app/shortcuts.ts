@@ -1,0 +1,35 @@
+import { useEffect } from 'preact/hooks'
+import type { Sync } from '../../client/index.ts'
+import { openNew } from '../library/editor.tsx'
+import { go, readRoute } from './route.ts'
+
+/** Single keys that work wherever nobody types. */
+export function useShortcuts(sync: Sync): void {
+  useEffect(() => {
+    const press = (event: KeyboardEvent) => {
+      const isTyping =
+        event.target instanceof HTMLElement &&
+        event.target.closest('input:not([type=checkbox]), select, textarea, dialog, [role=menu]')
+      if (isTyping || event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return
+      const action = actions[event.key]
+      if (!action) return
+      event.preventDefault()
+      action(sync)
+    }
+    document.addEventListener('keydown', press)
+    return () => document.removeEventListener('keydown', press)
+  }, [sync])
+}
+
+const actions: Record<string, (sync: Sync) => void> = {
+  '/': () => document.querySelector<HTMLElement>('input[type=search]')?.focus(),
+  n: (sync) => openNew(sync, { url: '', ...hereOf() }),
+  f: (sync) => openNew(sync, hereOf()),
+  '?': () => go('shortcuts'),
+}
+
+/** A new bookmark goes into the folder that is shown. */
+function hereOf(): { parentId?: string } {
+  const { view, rest } = readRoute(location.hash)
+  return view === 'folder' && rest !== '' ? { parentId: rest } : {}
+}

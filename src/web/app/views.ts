@@ -1,0 +1,67 @@
+import type { ComponentType } from 'preact'
+import { ConflictCount } from '../conflicts/count.tsx'
+import { Folder } from '../library/folder.tsx'
+import { All, Found, Tagged } from '../library/lists.tsx'
+import type { IconShapes } from '../ui/icon.tsx'
+import {
+  BookmarkIcon,
+  ConflictIcon,
+  DuplicatesIcon,
+  HomeIcon,
+  KeyboardIcon,
+  SearchIcon,
+  SettingsIcon,
+  TagIcon,
+} from '../ui/icons.ts'
+import { lazily } from '../ui/lazily.tsx'
+
+/** What can be shown beside the sidebar. */
+export interface View {
+  /** Its part of the address: `#/folder/…`. */
+  path: string
+  title: string
+  icon: IconShapes
+  /** Where the sidebar links to it; views without a group are reached otherwise. */
+  group?: 'library' | 'care' | 'app'
+  /** Shown at the end of the link, such as a number. */
+  Badge?: ComponentType
+  /** `rest` is what follows the path in the address. Views that few need come from `lazily`. */
+  Component: ComponentType<{ rest: string }>
+}
+
+/** To add a view, add it here. The first one is shown where the address names none. */
+export const views: readonly View[] = [
+  { path: 'folder', title: 'Bookmarks', icon: HomeIcon, group: 'library', Component: Folder },
+  { path: 'all', title: 'All, without folders', icon: BookmarkIcon, group: 'library', Component: All },
+  { path: 'tag', title: 'Tag', icon: TagIcon, Component: Tagged },
+  { path: 'search', title: 'Search', icon: SearchIcon, Component: Found },
+  {
+    path: 'duplicates',
+    title: 'Duplicates',
+    icon: DuplicatesIcon,
+    group: 'care',
+    Component: lazily(() => import('../library/duplicates.tsx').then(({ Duplicates }) => Duplicates)),
+  },
+  {
+    path: 'conflicts',
+    title: 'Conflicts',
+    icon: ConflictIcon,
+    group: 'care',
+    Badge: ConflictCount,
+    Component: lazily(() => import('../conflicts/conflicts.tsx').then(({ Conflicts }) => Conflicts)),
+  },
+  {
+    path: 'settings',
+    title: 'Import, export, vault',
+    icon: SettingsIcon,
+    group: 'app',
+    Component: lazily(() => import('../settings/settings.tsx').then(({ Settings }) => Settings)),
+  },
+  {
+    path: 'shortcuts',
+    title: 'Shortcuts',
+    icon: KeyboardIcon,
+    group: 'app',
+    Component: lazily(() => import('../settings/shortcuts.tsx').then(({ Shortcuts }) => Shortcuts)),
+  },
+]

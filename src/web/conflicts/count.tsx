@@ -1,0 +1,19 @@
+import { useSyncStatus } from '../../client/react.ts'
+import { hrefOf } from '../app/route.ts'
+
+export function ConflictCount() {
+  const { conflicts = 0 } = useSyncStatus()
+  return conflicts > 0 ? <span class="badge alert">{conflicts}</span> : null
+}
+
+/** Shown above every view, because a conflict may come at any time. */
+export function ConflictNotice() {
+  const { conflicts = 0 } = useSyncStatus()
+  if (conflicts === 0) return null
+  return (
+    <p class="notice" role="status">
+      {conflicts === 1 ? 'An edit of yours lost to another device’s.' : `${conflicts} edits of yours lost to others.`}{' '}
+      <a href={hrefOf('conflicts')}>Decide</a>
+    </p>
+  )
+}

@@ -1,0 +1,95 @@
+import type { Sync } from '../../client/index.ts'
+import { tell } from '../ui/tell.ts'
+import { type Bookmark, isFolder, nameOf } from './kind.ts'
+
+/** What a person does to bookmarks. Each action tells what it did, and can be taken back. */
+
+/** Deletes bookmarks, and what is in the folders among them. */
+export async function remove(sync: Sync, ids: readonly string[]): Promise<void> {
+  const removed = withContents(sync, ids)
+  if (removed.length === 0) return
+  await sync.remove(removed.map(({ id }) => id))
+  tell(`${countOf(removed)} deleted`, { undo: () => sync.put(removed) })
+}
+
+/** Moves bookmarks to the end of a folder, or of the top level. */
+export async function moveInto(sync: Sync, ids: readonly string[], parentId: string | undefined): Promise<void> {
+  const inside = new Set(withContents(sync, ids).map(({ id }) => id))
+  if (parentId !== undefined && inside.has(parentId)) throw new RangeError('A folder cannot be moved into itself')
+  const before = existing(sync, ids).filter((bookmark) => bookmark.parentId !== parentId)
+  if (before.length === 0) return
+  await sync.put(before.map((bookmark) => placed(bookmark, parentId)))
+  const folder = parentId === undefined ? 'the top level' : `“${nameOf(sync.get(parentId) as Bookmark)}”`
+  tell(`${countOf(before)} moved to ${folder}`, { undo: () => putBack(sync, before, ['parentId', 'position']) })
+}
+
+/** Moves bookmarks before a sibling, or to the end of its folder. */
+export async function moveBefore(
+  sync: Sync,
+  ids: readonly string[],
+  parentId: string | undefined,
+  sibling: string | undefined,
+): Promise<void> {
+  const before = existing(sync, ids)
+  for (const { id } of before) await sync.move(id, { parentId, before: sibling })
+  tell(`${countOf(before)} moved`, { undo: () => putBack(sync, before, ['parentId', 'position']) })
+}
+
+/** Adds and takes off tags. */
+export async function retag(sync: Sync, ids: readonly string[], added: readonly string[], taken: readonly string[]) {
+  const before = existing(sync, ids).filter((bookmark) => !isFolder(bookmark))
+  const after = before.map(({ tags = [], ...rest }) => {
+    const next = [...new Set([...tags.filter((tag) => !taken.includes(tag)), ...added])]
+    return { ...rest, ...(next.length > 0 && { tags: next }) }
+  })
+  await sync.put(after)
+  tell(`${countOf(before)} tagged`, { undo: () => putBack(sync, before, ['tags']) })
+}
+
+/** Saves a new bookmark, or what a person has changed of one since they opened it. */
+export async function save(sync: Sync, bookmark: Bookmark, opened?: Bookmark): Promise<void> {
+  await sync.put(bookmark, opened ? { seen: opened } : {})
+  const undo = opened ? () => sync.put(opened, { seen: bookmark }) : () => sync.remove(bookmark.id)
+  tell(`“${nameOf(bookmark)}” ${opened ? 'saved' : 'added'}`, { undo })
+}
+
+/** The bookmarks with these ids and everything in them, each once, folders before what is in them. */
+export function withContents(sync: Sync, ids: readonly string[]): Bookmark[] {
+  const found = new Map<string, Bookmark>()
+  const pending = [...ids].reverse()
+  for (let id = pending.pop(); id !== undefined; id = pending.pop()) {
+    const bookmark = sync.get(id)
+    if (!bookmark || found.has(id)) continue
+    found.set(id, bookmark)
+    if (isFolder(bookmark)) pending.push(...sync.contents(id).toReversed())
+  }
+  return [...found.values()]
+}
+
+function existing(sync: Sync, ids: readonly string[]): Bookmark[] {
+  return ids.flatMap((id) => sync.get(id) ?? [])
+}
+
+function placed({ parentId: _, position: __, ...rest }: Bookmark, parentId: string | undefined): Bookmark {
+  return { ...rest, ...(parentId !== undefined && { parentId }) }
+}
+
+/** Gives the fields the values that they had. What else has changed meanwhile stays. */
+async function putBack(sync: Sync, before: readonly Bookmark[], fields: readonly (keyof Bookmark)[]): Promise<void> {
+  const restored = before.flatMap((old) => {
+    const now = sync.get(old.id)
+    if (!now) return []
+    const fresh: Record<string, unknown> = { ...now }
+    for (const field of fields) {
+      if (old[field] === undefined) delete fresh[field]
+      else fresh[field] = old[field]
+    }
+    return fresh as Bookmark
+  })
+  await sync.put(restored)
+}
+
+function countOf(bookmarks: readonly Bookmark[]): string {
+  const [first] = bookmarks
+  return bookmarks.length === 1 && first ? `“${nameOf(first)}”` : `${bookmarks.length} bookmarks`
+}

@@ -1,0 +1,116 @@
+import { useState } from 'preact/hooks'
+import { v7 as uuidv7 } from 'uuid'
+import type { PlaintextBookmark, Sync } from '../../client/index.ts'
+import { Button } from '../ui/button.tsx'
+import { Dialog, showDialog } from '../ui/dialogs.tsx'
+import { messageOf } from '../ui/failure.ts'
+import { Field } from '../ui/field.tsx'
+import { Form, Submit } from '../ui/form.tsx'
+import { save } from './actions.ts'
+import { completeAddress } from './address.ts'
+import { FolderField } from './folder-field.tsx'
+import { type Bookmark, hostOf, isFolder, nameOf } from './kind.ts'
+import { readTags, TagsField } from './tags-field.tsx'
+
+/** What a new bookmark begins with. */
+type Draft = Partial<Pick<PlaintextBookmark, 'title' | 'url' | 'parentId'>>
+
+/** A dialog for an existing bookmark or folder. */
+export function openEditor(sync: Sync, bookmark: Bookmark): void {
+  showDialog((close) => <Editor sync={sync} bookmark={bookmark} opened={bookmark} close={close} />)
+}
+
+/** A dialog for a new bookmark, if the draft has a `url`, or for a new folder. */
+export function openNew(sync: Sync, draft: Draft): void {
+  const bookmark: Bookmark = {
+    id: uuidv7(),
+    title: '',
+    source: 'bookmarks',
+    dateAdded: new Date().toISOString(),
+    ...draft,
+  }
+  showDialog((close) => <Editor sync={sync} bookmark={bookmark} close={close} />)
+}
+
+interface EditorProps {
+  sync: Sync
+  bookmark: Bookmark
+  /** As it was when the form opened, if it is not new: what another tab or device changes meanwhile stays. */
+  opened?: Bookmark
+  close: () => void
+}
+
+function Editor({ sync, bookmark, opened, close }: EditorProps) {
+  const isLink = !isFolder(bookmark)
+  const [parentId, setParentId] = useState(bookmark.parentId)
+  const [tags, setTags] = useState<readonly string[]>(bookmark.tags ?? [])
+  const [fault, setFault] = useState<string>()
+  const kind = isLink ? 'bookmark' : 'folder'
+
+  const submit = async (fields: Record<string, string>) => {
+    const { title = '', url: typed = '', description = '' } = fields
+    // What was imported stays as it is, as long as nobody changes it.
+    const url = typed === bookmark.url ? typed : attempt(() => completeAddress(typed), setFault)
+    if (url === undefined) return
+    const { tags: _, parentId: from, position, description: __, ...rest } = bookmark
+    const labels = readTags(fields)
+    const edited: Bookmark = {
+      ...rest,
+      title: title || hostOf({ ...bookmark, url }),
+      dateModified: new Date().toISOString(),
+      ...(isLink && { url }),
+      ...(isLink && labels.length > 0 && { tags: labels }),
+      ...(description !== '' && { description }),
+      ...(parentId !== undefined && { parentId }),
+      ...(parentId === from && position !== undefined && { position }),
+    }
+    await save(sync, edited, opened)
+    close()
+  }
+
+  return (
+    <Dialog title={opened ? `Edit ${nameOf(bookmark)}` : `New ${kind}`} close={close}>
+      <Form onSubmit={submit}>
+        {isLink && (
+          <Field
+            label="Address"
+            name="url"
+            inputMode="url"
+            autocomplete="off"
+            defaultValue={bookmark.url ?? ''}
+            required
+            autofocus={!opened}
+            error={fault}
+            onInput={() => setFault(undefined)}
+          />
+        )}
+        <Field
+          label="Title"
+          name="title"
+          autocomplete="off"
+          defaultValue={bookmark.title}
+          required={!isLink}
+          autofocus={Boolean(opened) || !isLink}
+        />
+        <FolderField sync={sync} label="Folder" value={parentId} onChange={setParentId} moving={[bookmark.id]} />
+        {isLink && <TagsField sync={sync} label="Tags" tags={tags} onChange={setTags} />}
+        {isLink && (
+          <Field label="Description" name="description" autocomplete="off" defaultValue={bookmark.description ?? ''} />
+        )}
+        <div class="bar end">
+          <Button onClick={close}>Cancel</Button>
+          <Submit>Save</Submit>
+        </div>
+      </Form>
+    </Dialog>
+  )
+}
+
+function attempt<T>(work: () => T, failed: (message: string) => void): T | undefined {
+  try {
+    return work()
+  } catch (error) {
+    failed(messageOf(error))
+    return undefined
+  }
+}

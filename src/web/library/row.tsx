@@ -1,0 +1,121 @@
+import { memo } from 'preact/compat'
+import { useBookmark, useSync } from '../../client/react.ts'
+import { hrefOf } from '../app/route.ts'
+import { IconButton } from '../ui/button.tsx'
+import { EditIcon, MoreIcon, TrashIcon } from '../ui/icons.ts'
+import { Menu } from '../ui/menu.tsx'
+import { remove } from './actions.ts'
+import { useLook } from './collection-context.ts'
+import { openEditor } from './editor.tsx'
+import { Highlight } from './highlight.tsx'
+import { type Bookmark, hostOf, isFolder, isSafe, nameOf } from './kind.ts'
+import { Letter } from './letter.tsx'
+import { pathText } from './paths.ts'
+import { rowMenu } from './row-menu.tsx'
+
+/** A bookmark or a folder in a list or among cards. It is drawn again when it has changed, and not with its neighbours. */
+export const Row = memo(function Row({ id, isSelected }: { id: string; isSelected: boolean }) {
+  const bookmark = useBookmark(id)
+  const sync = useSync()
+  const { layout, toggle } = useLook()
+  if (!bookmark) return null
+  const name = nameOf(bookmark)
+  return (
+    <div class={`row ${layout}${isSelected ? ' selected' : ''}`} data-drop-folder={isFolder(bookmark) ? id : undefined}>
+      <input
+        type="checkbox"
+        class="row-check"
+        aria-label={`Select ${name}`}
+        checked={isSelected}
+        onClick={(event) => toggle(id, event.shiftKey)}
+      />
+      {bookmark.type === 'separator' ? <hr class="row-line" /> : <Content bookmark={bookmark} />}
+      <div class="row-tools">
+        <IconButton label={`Edit ${name}`} icon={EditIcon} onClick={() => openEditor(sync, bookmark)} />
+        <IconButton label={`Delete ${name}`} icon={TrashIcon} onClick={() => remove(sync, [id])} />
+        <Menu label={`More for ${name}`} icon={MoreIcon} items={rowMenu(sync, bookmark)} />
+      </div>
+    </div>
+  )
+})
+
+function Content({ bookmark }: { bookmark: Bookmark }) {
+  const sync = useSync()
+  const { words, showsPath } = useLook()
+  const { tags = [], dateAdded, description } = bookmark
+  const host = hostOf(bookmark)
+  const path = showsPath ? pathText(sync, bookmark) : ''
+  return (
+    <>
+      <Letter bookmark={bookmark} />
+      <div class="row-text">
+        <Title bookmark={bookmark} />
+        <span class="row-sub">
+          {isFolder(bookmark) ? (
+            `${sync.contents(bookmark.id).length} inside`
+          ) : (
+            <Highlight text={host || bookmark.url || ''} words={words} />
+          )}
+          {path !== '' && (
+            <span class="row-path">
+              {' in '}
+              <Highlight text={path} words={words} />
+            </span>
+          )}
+          {description && (
+            <span class="row-note">
+              {' — '}
+              <Highlight text={description} words={words} />
+            </span>
+          )}
+        </span>
+      </div>
+      {tags.length > 0 && (
+        <span class="row-tags">
+          {tags.map((tag) => (
+            <a key={tag} class="tag" href={hrefOf('tag', tag)}>
+              <Highlight text={tag} words={words} />
+            </a>
+          ))}
+        </span>
+      )}
+      <time class="row-date" dateTime={dateAdded}>
+        {dayOf(dateAdded)}
+      </time>
+    </>
+  )
+}
+
+function Title({ bookmark }: { bookmark: Bookmark }) {
+  const { words } = useLook()
+  const { id, url = '' } = bookmark
+  const text = <Highlight text={nameOf(bookmark)} words={words} />
+  const common = { class: 'row-title', 'data-main': true, draggable: false }
+  if (isFolder(bookmark)) {
+    return (
+      <a {...common} href={hrefOf('folder', id)}>
+        {text}
+      </a>
+    )
+  }
+  if (!isSafe(url)) {
+    return (
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: The arrow keys stop at every row.
+      <span {...common} tabIndex={0} title={url}>
+        {text}
+      </span>
+    )
+  }
+  return (
+    <a {...common} href={url} target="_blank" rel="noreferrer" title={url}>
+      {text}
+    </a>
+  )
+}
+
+const format = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', year: 'numeric' })
+
+function dayOf(date: string | undefined): string {
+  const time = Date.parse(date ?? '')
+  return Number.isNaN(time) ? '' : format.format(time)
+}

@@ -1,0 +1,45 @@
+const keys: readonly { keys: readonly string[]; what: string }[] = [
+  { keys: ['/'], what: 'Search' },
+  { keys: ['n'], what: 'Add a bookmark to this folder' },
+  { keys: ['f'], what: 'Add a folder to this folder' },
+  { keys: ['?'], what: 'This list' },
+  { keys: ['↑', '↓'], what: 'The bookmark above, below' },
+  { keys: ['Enter'], what: 'Open it' },
+  { keys: ['x'], what: 'Select it' },
+  { keys: ['Shift', '↑ ↓'], what: 'Select several' },
+  { keys: ['Ctrl', 'A'], what: 'Select all' },
+  { keys: ['Esc'], what: 'Select none' },
+  { keys: ['e'], what: 'Edit it' },
+  { keys: ['m'], what: 'Move it, or what is selected, to a folder' },
+  { keys: ['t'], what: 'Tag it, or what is selected' },
+  { keys: ['Delete'], what: 'Delete it, or what is selected' },
+  { keys: ['Alt', '↑ ↓'], what: 'Move it up, down' },
+]
+
+export function Shortcuts() {
+  return (
+    <div class="page">
+      <h1>Shortcuts</h1>
+      <table class="shortcuts">
+        <thead>
+          <tr>
+            <th scope="col">Keys</th>
+            <th scope="col">What they do</th>
+          </tr>
+        </thead>
+        <tbody>
+          {keys.map(({ keys, what }) => (
+            <tr key={what}>
+              <td>
+                {keys.map((key) => (
+                  <kbd key={key}>{key}</kbd>
+                ))}
+              </td>
+              <td>{what}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}

@@ -1,0 +1,79 @@
+import { useState } from 'preact/hooks'
+import { changeVaultPassphrase, type RecoveryCodeDraft, replaceRecoveryCode } from '../../client/index.ts'
+import { useApp } from '../app/context.ts'
+import { Button } from '../ui/button.tsx'
+import { Dialog, showDialog } from '../ui/dialogs.tsx'
+import { Form, Submit } from '../ui/form.tsx'
+import { tell } from '../ui/tell.ts'
+import { CredentialFields, NewPassphraseField, readCredentials } from '../vault/credentials.tsx'
+import type { VaultOwner } from '../vault/owner.ts'
+import { RecoveryCode } from '../vault/recovery-code.tsx'
+
+/** A new recovery code, and another passphrase. Both ask for the current one or the other. */
+export function VaultTools() {
+  const owner = useApp()
+  return (
+    <section class="panel">
+      <h2>Passphrase and recovery code</h2>
+      <div class="bar">
+        <Button onClick={() => showDialog((close) => <NewCode owner={owner} close={close} />)}>
+          New recovery code
+        </Button>
+        <Button onClick={() => showDialog((close) => <NewPassphrase owner={owner} close={close} />)}>
+          Change the passphrase
+        </Button>
+      </div>
+    </section>
+  )
+}
+
+interface ToolProps {
+  owner: VaultOwner
+  close: () => void
+}
+
+function NewCode({ owner: { client, userId }, close }: ToolProps) {
+  const [draft, setDraft] = useState<RecoveryCodeDraft>()
+  const confirm = async () => {
+    await draft?.confirm()
+    close()
+    tell('The new recovery code counts, the old one no longer does')
+  }
+  return (
+    <Dialog title={draft ? 'Print this recovery code' : 'New recovery code'} close={close}>
+      {draft ? (
+        <RecoveryCode draft={draft} confirm={confirm}>
+          <Button onClick={close}>Cancel</Button>
+        </RecoveryCode>
+      ) : (
+        <Form onSubmit={async (fields) => setDraft(await replaceRecoveryCode(client, readCredentials(userId, fields)))}>
+          <CredentialFields />
+          <div class="bar">
+            <Submit>Show the new code</Submit>
+            <Button onClick={close}>Cancel</Button>
+          </div>
+        </Form>
+      )}
+    </Dialog>
+  )
+}
+
+function NewPassphrase({ owner: { client, userId }, close }: ToolProps) {
+  const change = async (fields: Record<string, string>) => {
+    await changeVaultPassphrase(client, readCredentials(userId, fields), fields.passphrase ?? '')
+    close()
+    tell('The passphrase was changed')
+  }
+  return (
+    <Dialog title="Change the passphrase" close={close}>
+      <Form onSubmit={change}>
+        <CredentialFields />
+        <NewPassphraseField />
+        <div class="bar">
+          <Submit>Change it</Submit>
+          <Button onClick={close}>Cancel</Button>
+        </div>
+      </Form>
+    </Dialog>
+  )
+}

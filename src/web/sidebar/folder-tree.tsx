@@ -1,0 +1,102 @@
+import { useState } from 'preact/hooks'
+import type { TreeNode } from '../../client/index.ts'
+import { useBookmarks } from '../../client/react.ts'
+import { hrefOf, useRoute } from '../app/route.ts'
+import { isFolder, nameOf } from '../library/kind.ts'
+import { IconButton } from '../ui/button.tsx'
+import { Icon } from '../ui/icon.tsx'
+import { ChevronIcon, FolderIcon, FolderOpenIcon } from '../ui/icons.ts'
+import { VirtualList } from '../ui/virtual-list.tsx'
+
+interface Line {
+  node: TreeNode
+  depth: number
+}
+
+const lineHeight = 34
+
+/** The folders, each with the number of bookmarks in it and below it. */
+export function FolderTree() {
+  const tree = useBookmarks()
+  const { view, rest } = useRoute()
+  const [open, setOpen] = useState<ReadonlySet<string>>(new Set())
+  const lines = linesOf(tree, open)
+  const toggle = (id: string) => {
+    setOpen((open) => {
+      const next = new Set(open)
+      if (!next.delete(id)) next.add(id)
+      return next
+    })
+  }
+  if (lines.length === 0) return null
+  return (
+    <section class="folders" aria-label="Folders">
+      <h2>Folders</h2>
+      <VirtualList
+        label="Folders"
+        count={lines.length}
+        rowHeight={lineHeight}
+        keyOf={(index) => (lines[index] as Line).node.bookmark.id}
+        item={(index) => {
+          const line = lines[index] as Line
+          const { id } = line.node.bookmark
+          return (
+            <FolderLine
+              {...line}
+              isOpen={open.has(id)}
+              isCurrent={view === 'folder' && rest === id}
+              toggle={() => toggle(id)}
+            />
+          )
+        }}
+      />
+    </section>
+  )
+}
+
+function FolderLine(props: Line & { isOpen: boolean; isCurrent: boolean; toggle: () => void }) {
+  const { node, depth, isOpen, isCurrent, toggle } = props
+  const { bookmark, children } = node
+  const name = nameOf(bookmark)
+  return (
+    <div class="folder-line" style={{ '--depth': String(depth) }} data-drop-folder={bookmark.id}>
+      {children.some((child) => isFolder(child.bookmark)) ? (
+        <IconButton
+          label={`${isOpen ? 'Close' : 'Open'} ${name}`}
+          icon={ChevronIcon}
+          class="opener"
+          aria-expanded={isOpen}
+          onClick={toggle}
+        />
+      ) : (
+        <span class="opener" />
+      )}
+      <a class="link" href={hrefOf('folder', bookmark.id)} aria-current={isCurrent ? 'page' : undefined}>
+        <Icon of={isCurrent ? FolderOpenIcon : FolderIcon} />
+        <span>{name}</span>
+        <span class="count">{countOf(node).toLocaleString()}</span>
+      </a>
+    </div>
+  )
+}
+
+function linesOf(nodes: readonly TreeNode[], open: ReadonlySet<string>, depth = 0): Line[] {
+  return nodes
+    .filter(({ bookmark }) => isFolder(bookmark))
+    .flatMap((node) => [
+      { node, depth },
+      ...(open.has(node.bookmark.id) ? linesOf(node.children, open, depth + 1) : []),
+    ])
+}
+
+/** A folder in which nothing has changed is the same object. */
+const counts = new WeakMap<TreeNode, number>()
+
+function countOf(node: TreeNode): number {
+  const known = counts.get(node)
+  if (known !== undefined) return known
+  let count = 0
+  for (const child of node.children) count += child.bookmark.url === undefined ? countOf(child) : 1
+  counts.set(node, count)
+  return count
+}

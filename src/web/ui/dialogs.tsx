@@ -1,0 +1,65 @@
+import type { ComponentChildren, VNode } from 'preact'
+import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { IconButton } from './button.tsx'
+import { messageOf, ShowFailure } from './failure.ts'
+import { CloseIcon } from './icons.ts'
+
+type Content = (close: () => void) => VNode
+
+let content: Content | undefined
+let listener = () => {}
+
+/** Shows a `<Dialog>` above the page until it is closed; one at a time. */
+export function showDialog(next: Content): void {
+  content = next
+  listener()
+}
+
+function close(): void {
+  content = undefined
+  listener()
+}
+
+/** Where the dialog appears: once on the page. */
+export function Dialogs() {
+  const [shown, setShown] = useState<{ content: Content | undefined }>({ content })
+  useEffect(() => {
+    listener = () => setShown({ content })
+    return listener()
+  }, [])
+  return shown.content?.(close) ?? null
+}
+
+interface DialogProps {
+  title: string
+  close: () => void
+  children: ComponentChildren
+}
+
+/** The browser keeps the focus inside, closes it with Escape, and gives the focus back afterwards. */
+export function Dialog({ title, close, children }: DialogProps) {
+  const dialog = useRef<HTMLDialogElement>(null)
+  const [failure, setFailure] = useState<string>()
+  const titleId = useId()
+  useLayoutEffect(() => {
+    const shown = dialog.current
+    shown?.showModal()
+    return () => shown?.close()
+  }, [])
+  return (
+    <dialog ref={dialog} class="dialog" aria-labelledby={titleId} onClose={close}>
+      <ShowFailure.Provider value={(error) => setFailure(messageOf(error))}>
+        <div class="dialog-head">
+          <h2 id={titleId}>{title}</h2>
+          <IconButton label="Close" icon={CloseIcon} onClick={close} />
+        </div>
+        {children}
+        {failure && (
+          <p class="failure" role="alert">
+            {failure}
+          </p>
+        )}
+      </ShowFailure.Provider>
+    </dialog>
+  )
+}

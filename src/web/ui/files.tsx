@@ -1,0 +1,42 @@
+import { useContext, useRef } from 'preact/hooks'
+import { Button } from './button.tsx'
+import { ShowFailure } from './failure.ts'
+
+interface FileButtonProps {
+  label: string
+  accept: string
+  chosen: (file: File) => Promise<unknown>
+}
+
+/** A button that lets the person choose a file. */
+export function FileButton({ label, accept, chosen }: FileButtonProps) {
+  const input = useRef<HTMLInputElement>(null)
+  const showFailure = useContext(ShowFailure)
+  const change = async (input: HTMLInputElement) => {
+    const [file] = input.files ?? []
+    input.value = ''
+    if (file) await chosen(file).catch(showFailure)
+  }
+  return (
+    <>
+      <Button onClick={() => input.current?.click()}>{label}</Button>
+      <input
+        ref={input}
+        type="file"
+        accept={accept}
+        aria-label={label}
+        hidden
+        onChange={(event) => change(event.currentTarget)}
+      />
+    </>
+  )
+}
+
+/** Gives the person a file to keep. */
+export function save(content: Blob, name: string): void {
+  const link = document.createElement('a')
+  link.href = URL.createObjectURL(content)
+  link.download = name
+  link.click()
+  URL.revokeObjectURL(link.href)
+}

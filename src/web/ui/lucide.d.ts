@@ -1,0 +1,4 @@
+declare module 'lucide/dist/esm/icons/*.mjs' {
+  const icon: readonly (readonly [tag: string, attributes: Record<string, string>])[]
+  export default icon
+}

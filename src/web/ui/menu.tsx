@@ -1,0 +1,106 @@
+import type { ComponentChildren, TargetedKeyboardEvent } from 'preact'
+import { useContext, useId, useRef } from 'preact/hooks'
+import { ShowFailure } from './failure.ts'
+import { Icon, type IconShapes } from './icon.tsx'
+
+interface MenuProps {
+  /** The button's name; shown if there is no icon. */
+  label: string
+  icon?: IconShapes
+  /** What the button shows beside the icon. */
+  children?: ComponentChildren
+  items: readonly (MenuItem | false | undefined)[]
+}
+
+export interface MenuItem {
+  label: string
+  icon?: IconShapes
+  isChecked?: boolean
+  action: () => unknown
+}
+
+/** A button with a menu. The browser closes it on Escape and on a click elsewhere. */
+export function Menu({ label, icon, children, items }: MenuProps) {
+  const id = useId()
+  const button = useRef<HTMLButtonElement>(null)
+  const menu = useRef<HTMLDivElement>(null)
+  const showFailure = useContext(ShowFailure)
+  const choose = async ({ action }: MenuItem) => {
+    menu.current?.hidePopover()
+    button.current?.focus()
+    try {
+      await action()
+    } catch (error) {
+      showFailure(error)
+    }
+  }
+  return (
+    <>
+      <button
+        ref={button}
+        type="button"
+        class={`button quiet${children === undefined ? ' bare' : ''}`}
+        aria-haspopup="menu"
+        aria-label={label}
+        title={label}
+        popoverTarget={id}
+      >
+        {icon && <Icon of={icon} />}
+        {children !== undefined && <span>{children}</span>}
+      </button>
+      <div
+        ref={menu}
+        id={id}
+        class="menu"
+        role="menu"
+        aria-label={label}
+        popover="auto"
+        onToggle={(event) => event.newState === 'open' && open(event.currentTarget, button.current)}
+        onKeyDown={walk}
+      >
+        {items.map(
+          (item) =>
+            item && (
+              <button
+                key={item.label}
+                type="button"
+                {...(item.isChecked === undefined
+                  ? { role: 'menuitem' as const }
+                  : { role: 'menuitemradio' as const, 'aria-checked': item.isChecked })}
+                onClick={() => choose(item)}
+              >
+                {item.icon && <Icon of={item.icon} />}
+                {item.label}
+              </button>
+            ),
+        )}
+      </div>
+    </>
+  )
+}
+
+/** Below the button, or above it where there is no room. */
+function open(menu: HTMLElement, button: HTMLElement | null): void {
+  const at = button?.getBoundingClientRect()
+  if (!at) return
+  const { offsetWidth: width, offsetHeight: height } = menu
+  const top = at.bottom + height > innerHeight ? at.top - height : at.bottom
+  menu.style.top = `${Math.max(8, top)}px`
+  menu.style.left = `${Math.max(8, Math.min(at.right - width, innerWidth - width - 8))}px`
+  menu.querySelector('button')?.focus()
+}
+
+function walk(event: TargetedKeyboardEvent<HTMLElement>): void {
+  const items = [...event.currentTarget.querySelectorAll('button')]
+  const at = items.indexOf(document.activeElement as HTMLButtonElement)
+  const ways: Record<string, number> = {
+    ArrowDown: at + 1,
+    ArrowUp: at - 1 + items.length,
+    Home: 0,
+    End: items.length - 1,
+  }
+  const next = ways[event.key]
+  if (next === undefined) return
+  event.preventDefault()
+  items[next % items.length]?.focus()
+}

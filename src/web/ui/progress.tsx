@@ -1,0 +1,19 @@
+/** How far long work is; without a number, that it has begun. */
+export interface Step {
+  what: string
+  done?: number
+  total?: number
+}
+
+export function Progress({ what, done, total }: Step) {
+  const isCounted = done !== undefined && total !== undefined && total > 0
+  return (
+    <div class="progress">
+      <span>
+        {what}
+        {isCounted && ` ${done.toLocaleString()} of ${total.toLocaleString()}`}
+      </span>
+      <progress aria-label={what} {...(isCounted && { value: done, max: total })} />
+    </div>
+  )
+}

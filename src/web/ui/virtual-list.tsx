@@ -1,0 +1,98 @@
+import type { ComponentChildren } from 'preact'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
+
+interface VirtualListProps {
+  count: number
+  /** The height of every row, in pixels. */
+  rowHeight: number
+  /** At least so wide is each of the columns; without it there is one. */
+  columnWidth?: number
+  /** Draws what is in the item with this index. */
+  item: (index: number) => ComponentChildren
+  /** Its bookmark's id. */
+  keyOf: (index: number) => string
+  label: string
+  /** The item that must be on the screen. */
+  shownIndex?: number | undefined
+}
+
+interface Window {
+  first: number
+  end: number
+  columns: number
+}
+
+/** Rows that are drawn beyond each edge of the screen, so that scrolling shows no gap. */
+const spare = 6
+
+/** A list of any length, of which only what is on the screen is in the document. It scrolls with what is around it. */
+export function VirtualList({ count, rowHeight, columnWidth, item, keyOf, label, shownIndex }: VirtualListProps) {
+  const list = useRef<HTMLUListElement>(null)
+  const [{ first, end, columns }, setWindow] = useState<Window>({ first: 0, end: 0, columns: 1 })
+
+  useLayoutEffect(() => {
+    const element = list.current as HTMLElement
+    const scroller = scrollerOf(element)
+    const measure = () => {
+      const columns = columnWidth ? Math.max(1, Math.floor(element.clientWidth / columnWidth)) : 1
+      const above = scroller.getBoundingClientRect().top - element.getBoundingClientRect().top
+      const first = Math.max(0, Math.floor(above / rowHeight) - spare) * columns
+      const end = (Math.ceil((above + scroller.clientHeight) / rowHeight) + spare) * columns
+      setWindow((shown) =>
+        shown.first === first && shown.end === end && shown.columns === columns ? shown : { first, end, columns },
+      )
+    }
+    measure()
+    const observer = new ResizeObserver(measure)
+    observer.observe(element)
+    observer.observe(scroller)
+    scroller.addEventListener('scroll', measure, { passive: true })
+    return () => {
+      observer.disconnect()
+      scroller.removeEventListener('scroll', measure)
+    }
+  }, [rowHeight, columnWidth])
+
+  useLayoutEffect(() => {
+    if (shownIndex === undefined || shownIndex < 0) return
+    const element = list.current as HTMLElement
+    const scroller = scrollerOf(element)
+    const top = Math.floor(shownIndex / columns) * rowHeight
+    const above = scroller.getBoundingClientRect().top - element.getBoundingClientRect().top
+    if (top < above) scroller.scrollTop += top - above
+    else if (top + rowHeight > above + scroller.clientHeight)
+      scroller.scrollTop += top + rowHeight - above - scroller.clientHeight
+  }, [shownIndex, rowHeight, columns])
+
+  const indexes = Array.from({ length: Math.max(0, Math.min(end, count) - first) }, (_, at) => first + at)
+  return (
+    <ul
+      ref={list}
+      class="virtual"
+      aria-label={label}
+      style={{ height: `${Math.ceil(count / columns) * rowHeight}px` }}
+      data-columns={columns}
+    >
+      {indexes.map((index) => (
+        <li
+          key={keyOf(index)}
+          data-id={keyOf(index)}
+          // Screen readers are told which of how many it is, because the others are not in the document.
+          aria-posinset={index + 1}
+          aria-setsize={count}
+          style={{
+            transform: `translate(${(index % columns) * 100}%, ${Math.floor(index / columns) * rowHeight}px)`,
+            width: `${100 / columns}%`,
+            height: `${rowHeight}px`,
+          }}
+        >
+          {item(index)}
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+function scrollerOf(element: HTMLElement): HTMLElement {
+  return element.closest<HTMLElement>('[data-scrolls]') ?? document.documentElement
+}

@@ -1,0 +1,7 @@
+import type { Client } from '../../client/index.ts'
+
+/** Whose vault the page opens, creates or changes. */
+export interface VaultOwner {
+  client: Client
+  userId: string
+}

@@ -1,0 +1,57 @@
+import { useEffect, useState } from 'preact/hooks'
+import { hasVault, openVault, type Vault, VaultExistsError } from '../../client/index.ts'
+import { Front } from '../sign-in/front.tsx'
+import { Button } from '../ui/button.tsx'
+import { messageOf } from '../ui/failure.ts'
+import { Form, Submit } from '../ui/form.tsx'
+import { tell } from '../ui/tell.ts'
+import { CreateVault } from './create-vault.tsx'
+import { CredentialFields, readCredentials } from './credentials.tsx'
+import type { VaultOwner } from './owner.ts'
+
+interface DoorProps {
+  owner: VaultOwner
+  opened: (vault: Vault) => void
+}
+
+/** Asks for what opens the person's vault; on their first device, for what creates it. */
+export function VaultDoor({ owner, opened }: DoorProps) {
+  const [exists, setExists] = useState<boolean>()
+  const [failure, setFailure] = useState<string>()
+  const look = () => {
+    setFailure(undefined)
+    hasVault(owner.client).then(setExists, (error: unknown) => setFailure(messageOf(error)))
+  }
+  useEffect(look, [])
+  const existsAlready = (error: VaultExistsError) => {
+    tell(error.message, { isAlert: true })
+    setExists(true)
+  }
+  return (
+    <Front>
+      {failure !== undefined && (
+        <p role="alert">
+          {failure} <Button onClick={look}>Try again</Button>
+        </p>
+      )}
+      {exists === undefined && failure === undefined && <p role="status">Loading…</p>}
+      {exists === true && (
+        <Form onSubmit={async (fields) => opened(await openVault(owner.client, readCredentials(owner.userId, fields)))}>
+          <h1>Open your bookmarks</h1>
+          <CredentialFields />
+          <Submit>Open</Submit>
+        </Form>
+      )}
+      {exists === false && (
+        <CreateVault
+          owner={owner}
+          created={opened}
+          failed={(error) => {
+            if (!(error instanceof VaultExistsError)) throw error
+            existsAlready(error)
+          }}
+        />
+      )}
+    </Front>
+  )
+}
