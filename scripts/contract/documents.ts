@@ -3,10 +3,12 @@ import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import openapi from '../../generated/openapi.json' with { type: 'json' }
+import { type ApiEntry, readApi } from './documents/api.ts'
+import { apiPage } from './documents/api-page.ts'
 import { withBodyErrors } from './documents/errors.ts'
 import { type Guide, linksBetween, readGuides } from './documents/guides.ts'
 import { htmlOf, summaryOf } from './documents/markdown.ts'
-import { guideCards, referencePage, type TextPage, textPage } from './documents/pages.ts'
+import { type Entry, guideCards, referencePage, type TextPage, textPage } from './documents/pages.ts'
 import { realtimePage } from './documents/realtime.ts'
 import { withSamples } from './documents/samples.ts'
 import { type Place, placesOf } from './documents/search.ts'
@@ -20,13 +22,20 @@ const contract = openapi as unknown as Contract
 /** Writes the documentation as a flat folder of static files that work under any path and on any host. */
 export async function buildDocs(): Promise<void> {
   const guides = await readGuides(root, contract)
-  const resolveIn = linksBetween(guides, contract)
-  const entries = guides.filter(({ group }) => group !== '')
+  const api = readApi()
+  const resolveIn = linksBetween(guides, contract, api)
+  const entries = entriesOf(guides, api)
   const pages: TextPage[] = [
     ...guides.map((guide) => ({
       ...guide,
       tab: tabOf(guide),
-      html: withMarks(htmlOf(guide.text, resolveIn(guide.path)), entries),
+      html: withMarks(htmlOf(guide.text, resolveIn(guide.path)), guides),
+    })),
+    ...api.map((entry) => ({
+      page: entry.page,
+      title: entry.specifier,
+      tab: 'Client' as const,
+      html: apiPage(entry, api),
     })),
     { page: 'realtime.html', title: 'Realtime', tab: 'Realtime', html: realtimePage(resolveIn('asyncapi.yaml')) },
     { page: 'changelog.html', title: 'Changelog', tab: 'Changelog', html: await changelog(resolveIn('CHANGELOG.md')) },
@@ -52,8 +61,22 @@ function tabOf({ group }: Guide): TextPage['tab'] {
   return group === 'The client package' ? 'Client' : 'Guides'
 }
 
+/** The reference of the client package comes after the guides to it. */
+function entriesOf(guides: Guide[], api: ApiEntry[]): Entry[] {
+  const entries = guides.filter(({ group }) => group !== '')
+  const before = entries.findLastIndex((guide) => tabOf(guide) === 'Client') + 1
+  const names = api.map(({ name, page }) => ({
+    page,
+    title: name || 'The main entry',
+    group: 'The client package by name',
+  }))
+  return [...entries.slice(0, before), ...names, ...entries.slice(before)]
+}
+
 function withMarks(html: string, guides: Guide[]): string {
-  const cards = guides.map((guide) => ({ ...guide, summary: summaryOf(guide.text) }))
+  const cards = guides
+    .filter(({ group }) => group !== '')
+    .map((guide) => ({ ...guide, summary: summaryOf(guide.text) }))
   return html.replace('<!-- all guides -->', `<div class="cards">\n${guideCards(cards)}</div>`)
 }
 

@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 const root = new URL('../../', import.meta.url)
 const folder = new URL('dist/client/', root)
 
-const entryPoints = {
+export const entryPoints = {
   '.': 'index',
   './calls': 'calls',
   './crypto': 'crypto',

@@ -13,6 +13,7 @@ export { SignInAgainError } from './account/erase.ts'
 
 type Schemas = components['schemas']
 
+/** What `openAccount` needs: the parts of a sync. */
 export interface AccountOptions {
   /** The sync's client. */
   client: Client

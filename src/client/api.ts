@@ -6,6 +6,7 @@ import { withRefresh } from './api/refresh.ts'
 import { withRetries } from './api/retry.ts'
 import type { SendRequest } from './api/send.ts'
 
+/** What `createClient` needs to know. */
 export interface ClientOptions {
   /** The service's PUBLIC_URL, an origin without a path, such as `https://sync.example.org`. */
   baseUrl: string

@@ -11,11 +11,13 @@ import { unwrap } from './unwrap.ts'
 /** How far a backup is: the service is making the file, or it is being downloaded (in bytes). */
 export type BackupProgress = { stage: 'making' } | { stage: 'downloading'; done: number; total: number }
 
+/** How `createBackup` goes on. */
 export interface BackupOptions {
   onProgress?: ((progress: BackupProgress) => void) | undefined
   signal?: AbortSignal | undefined
 }
 
+/** How `openBackup` goes on. */
 export interface OpenBackupOptions {
   /** Called as the file is read, in bytes. */
   onProgress?: ((done: number, total: number) => void) | undefined

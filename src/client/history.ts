@@ -12,6 +12,7 @@ import { unwrap } from './unwrap.ts'
 export type { BookmarkVersion, DeletedBookmark } from './history/open.ts'
 export type { RewindCounts, RewindOptions } from './history/rewind.ts'
 
+/** What `createHistory` needs: the parts of a sync. */
 export interface HistoryOptions {
   /** The sync's client. */
   client: Client
@@ -23,6 +24,7 @@ export interface HistoryOptions {
   sync: Pick<Sync, 'syncNow' | 'heldDeletions' | 'approveDeletions'>
 }
 
+/** Which page of a list. */
 export interface PageOptions {
   /** The `next` of the page before. Default: the first page. */
   after?: string | undefined

@@ -22,6 +22,7 @@ import type { Selection } from './sync/view/selections.ts'
 import { type Clock, systemClock } from './timing/clock.ts'
 import type { TreeNode } from './tree.ts'
 
+/** What `createSync` needs. */
 export interface SyncOptions {
   /** From `createClient`. */
   client: Client

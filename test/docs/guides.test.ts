@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import t from 'tap'
 import openapi from '../../generated/openapi.json' with { type: 'json' }
+import { readApi } from '../../scripts/contract/documents/api.ts'
 import { linksBetween, readGuides } from '../../scripts/contract/documents/guides.ts'
 import { htmlOf } from '../../scripts/contract/documents/markdown.ts'
 import type { Contract } from '../../scripts/contract/openapi.ts'
@@ -12,6 +13,7 @@ import vectors from '../vectors/export-file.json' with { type: 'json' }
 
 const root = new URL('../../', import.meta.url)
 const contract = openapi as unknown as Contract
+const api = readApi()
 const read = (name: string) => readFile(new URL(`docs/${name}`, root), 'utf8')
 
 t.test('The bytes of the export file are those of the test vector', async (t) => {
@@ -67,7 +69,7 @@ t.test('A broken link, and a guide without a place in the order, stop the build'
     await cp(new URL(part, root), join(copy, part), { recursive: true })
   const build = async () => {
     const guides = await readGuides(pathToFileURL(`${copy}/`), contract)
-    const resolveIn = linksBetween(guides, contract)
+    const resolveIn = linksBetween(guides, contract, api)
     return Object.fromEntries(guides.map(({ path, text }) => [path, htmlOf(text, resolveIn(path))]))
   }
   await t.resolves(build())
@@ -86,6 +88,21 @@ t.test('A broken link, and a guide without a place in the order, stop the build'
   )
   await writeFile(join(copy, 'docs/more.md'), '# More\n')
   await t.rejects(build(), { message: 'docs/more.md is not in the order of the guides' })
+})
+
+t.test('Every entry of the client package, and every name that it exports, has a description', async (t) => {
+  const names = api.flatMap(({ specifier, symbols }) => symbols.map(({ name, text }) => ({ name, specifier, text })))
+  t.ok(names.length > 100, `${names.length} names`)
+  t.same(
+    names.filter(({ text }) => !/\w\W*$/.test(text)),
+    [],
+  )
+  t.same(
+    api.filter(({ text }) => text === ''),
+    [],
+  )
+  const calls = api.find(({ name }) => name === '/calls')
+  t.match(calls?.elsewhere, [{ name: 'SendRequest', page: 'api.html' }])
 })
 
 t.test('The changelog has a section for the version of the contract, before those of earlier ones', async (t) => {

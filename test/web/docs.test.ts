@@ -25,6 +25,7 @@ const runs = [
 const kinds = {
   'index.html': 'An encrypted sync in ten lines',
   'client.html': 'A browser extension',
+  'api-history.html': 'History',
   'realtime.html#server-sync': 'Close codes',
   'changelog.html': '1.0.0',
   'http.html#operation/pushChanges': 'Push changes',
@@ -65,6 +66,7 @@ else {
       ['close codes', 'Close codes'],
       ['rewindBookmarks', /^rewindBookmarks/],
       ['recovery code vault', 'The vault'],
+      ['Sync.resolve', 'Sync.resolve'],
     ] as const) {
       await field.fill(words)
       await page.locator('dialog strong', { hasText: name }).first().waitFor()

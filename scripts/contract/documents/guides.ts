@@ -67,9 +67,21 @@ function fillIn(text: string, contract: Contract): string {
 
 export type Resolve = (to: string) => string
 
-/** Turns the links of a file, which lead to other files, into those of its page. A broken link stops the build. */
-export function linksBetween(guides: Guide[], contract: Contract): (path: string) => Resolve {
-  const targets = new Map([...guides.flatMap(placesIn), ...contracts(contract), ['CHANGELOG.md', 'changelog.html']])
+/**
+ * Turns the links of a file, which lead to other files, into those of its page. Those to the source of an entry of the client
+ * package lead to its reference. A broken link stops the build.
+ */
+export function linksBetween(
+  guides: Guide[],
+  contract: Contract,
+  entries: { path: string; page: string }[],
+): (path: string) => Resolve {
+  const targets = new Map([
+    ...guides.flatMap(placesIn),
+    ...contracts(contract),
+    ...entries.map(({ path, page }): [string, string] => [path, page]),
+    ['CHANGELOG.md', 'changelog.html'],
+  ])
   return (from) => (to) => {
     // In the built folder all files are side by side.
     if (to.startsWith('assets/')) return to.slice('assets/'.length)

@@ -18,7 +18,7 @@ export function placesOf(page: string, title: string, html: string): Place[] {
     ...sections.map((section) => {
       const [, id, content = ''] = /<h[23] id="([^"]+)">(.*?)<\/h[23]>/s.exec(section) ?? []
       const text = plainText(section.replace(/<h[23].*?<\/h[23]>/s, ''))
-      return { page: `${page}#${id}`, title, heading: plainText(content), text }
+      return { page: `${page}#${id}`, title, heading: page.startsWith('api') ? (id ?? '') : plainText(content), text }
     }),
   ]
 }

@@ -70,6 +70,7 @@ class Faulty<Fault extends string> extends Error {
   }
 }
 
+/** The passphrase, the recovery code or the keyring cannot be used as it is; `fault` says why. */
 export class KeyringError extends Faulty<KeyringFault> {
   override readonly name: string = 'KeyringError'
 }
@@ -79,10 +80,12 @@ export class WrongKeyError extends KeyringError {
   override readonly name = 'WrongKeyError'
 }
 
+/** The bookmark cannot be encrypted, or the record cannot be decrypted; `fault` says why. */
 export class RecordError extends Faulty<RecordFault> {
   override readonly name = 'RecordError'
 }
 
+/** The file is damaged, cut off, another user's, or no export; `fault` says which. */
 export class ExportError extends Faulty<ExportFault> {
   override readonly name = 'ExportError'
 }

@@ -4,6 +4,7 @@ import type { Sync } from '../sync.ts'
 import { unwrap } from '../unwrap.ts'
 import { pullResult } from './pull-result.ts'
 
+/** The time that a rewind goes back to, and whether it only counts. */
 export interface RewindOptions {
   /** The time to go back to, by the service's clock (Unix ms). After a large import, its changes are some seconds ahead of it. */
   to: number

@@ -13,6 +13,7 @@ import { Settings } from './settings.ts'
 import { signInByRedirect } from './sign-in.ts'
 import { storeIn } from './sqlite-store.ts'
 
+/** The service of a device, and how it signs in. */
 export interface DeviceOptions {
   /** The service's PUBLIC_URL, such as `https://sync.example.org`. */
   baseUrl: string

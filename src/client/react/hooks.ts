@@ -23,6 +23,7 @@ export function useFolder(id?: string): readonly string[] {
   return useSelection(useCallback((sync: SyncReader) => sync.contents(id), [id]))
 }
 
+/** `status()` of the sync. */
 export function useSyncStatus(): SyncStatus {
   return useSelection(readStatus)
 }

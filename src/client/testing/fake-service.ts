@@ -20,6 +20,7 @@ export interface FakeConnection {
   signIn(): void
 }
 
+/** A service in memory, for the devices of a test. */
 export interface FakeService {
   /** For `createClient`. Nothing listens there. */
   readonly baseUrl: string

@@ -6,6 +6,7 @@ import { bookmarkOf, metaOf, newUser, rowOf, sorted, versionOf, waitingRow } fro
 /** Opens a user's store anew, as after a restart, with what was written to it before. */
 export type OpenStore = (userId: string) => Store | Promise<Store>
 
+/** A promise that every store must keep. */
 export interface StoreCase {
   /** A full sentence. */
   title: string

@@ -2,6 +2,7 @@
 forwardOldLinks()
 addCopyButtons()
 followSections()
+showWhereWeAre()
 letKeysScroll()
 addEventListener('resize', letKeysScroll)
 offerSearch()
@@ -45,6 +46,15 @@ function followSections(): void {
   }
   addEventListener('scroll', mark, { passive: true })
   mark()
+}
+
+/** The list of all pages may be longer than the screen. */
+function showWhereWeAre(): void {
+  const list = document.querySelector('.entries')
+  const here = list?.querySelector('[aria-current]')
+  if (!list || !here) return
+  const { top, bottom } = here.getBoundingClientRect()
+  if (bottom > innerHeight) list.scrollTop += top - innerHeight / 2
 }
 
 /** What scrolls sideways must be reachable by keyboard. */

@@ -11,17 +11,20 @@ import { type EditParts, queueEdits } from './queue.ts'
 import { type SealedEdit, sealOne } from './seal.ts'
 import { sealList } from './seal-list.ts'
 
+/** How `importBookmarks` proceeds. */
 export interface ImportOptions extends ImportRules {
   signal?: AbortSignal | undefined
   /** Called as the bookmarks are sealed, which is most of the work. */
   onProgress?: ((done: number, total: number) => void) | undefined
 }
 
+/** How `restoreExport` proceeds. */
 export interface RestoreOptions extends Pick<ImportOptions, 'signal' | 'onProgress'> {
   /** Whether existing bookmarks are reset to the backup's version. Default: they stay as they are. */
   overwrite?: boolean | undefined
 }
 
+/** What became of the bookmarks of an import. */
 export interface ImportReport {
   /** Number of bookmarks queued; they are sent in batches (`status().waiting`). */
   imported: number

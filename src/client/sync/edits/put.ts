@@ -9,6 +9,7 @@ import { withPlaces } from './place.ts'
 import type { EditParts } from './queue.ts'
 import { type SealedEdit, sealAgain, sealAll } from './seal.ts'
 
+/** What an edit was made on. */
 export interface PutOptions {
   /**
    * What the edit was made on. If it takes a while, as in a form, pass what was there when the form opened: either the

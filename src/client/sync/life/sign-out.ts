@@ -2,6 +2,7 @@ import { forgetMasterKey } from '../../master-key.ts'
 import type { Engine } from './engine.ts'
 import type { Run } from './run.ts'
 
+/** What signing out may discard, and when it stops. */
 export interface SignOutOptions {
   /** Whether unsent edits may be discarded. Default: no. */
   discardUnsent?: boolean | undefined

@@ -11,6 +11,7 @@ interface Entry extends SearchText {
   bookmark: Readonly<PlaintextBookmark>
 }
 
+/** How much a search returns. */
 export interface SearchOptions {
   /** How many bookmarks to return at most. Default: 100. */
   limit?: number | undefined

@@ -41,6 +41,7 @@ export interface SyncProgress {
   total: number
 }
 
+/** Whether this device is in sync, and what waits. */
 export interface SyncStatus {
   state: SyncState
   /** The most important one, if there are several. */
