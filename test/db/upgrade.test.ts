@@ -244,7 +244,7 @@ t.test(
     const writer = isPostgres ? keepWriting(await connect()) : undefined
     const { code, stdout, stderr } = await runCommand(t, 'migrate', [], { DATABASE_URL: url, LOG_LEVEL: 'warn' })
     t.same([code, stderr], [0, ''])
-    t.match(stdout, /^the database has the schema of this version \(\d{4}-[a-z-]+\)\n$/)
+    t.match(stdout, /^the database has the schema of this version \(\d{4}-[a-z-]+\)\nNow start [^\n]+\n$/)
     await writer?.stop()
     t.same(writer?.result.wrong ?? [], [])
     const connection = await connect()

@@ -7,5 +7,7 @@ export async function migrate(): Promise<void> {
   const { databaseUrl, databaseServer, logLevel } = readConfig(process.env)
   const database = await openDatabase(databaseUrl, pino({ level: logLevel }), databaseServer)
   await database.close()
-  console.log(`the database has the schema of this version (${newestMigration})`)
+  console.log(
+    `the database has the schema of this version (${newestMigration})\nNow start the instances of this version.`,
+  )
 }

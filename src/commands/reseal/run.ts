@@ -16,6 +16,8 @@ export async function resealAll(): Promise<void> {
     for (const { table, id } of unreadable) console.error(`${table} ${id}: opens under no key of SECRET_KEY`)
     console.log(`resealed ${resealed}, already current ${current}, unreadable ${unreadable.length}`)
     if (unreadable.length > 0) process.exitCode = 1
+    else if (secretKeys.length > 1)
+      console.log('Now remove the other keys from SECRET_KEY on all instances. Older backups still need them.')
   } finally {
     await database.close()
   }

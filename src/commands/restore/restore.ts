@@ -37,6 +37,7 @@ export async function restore(backup: string): Promise<void> {
     console.log(`${path} is now ${found.name}\n  checked  ${counts.join(', ')}`)
     if (kept !== undefined) console.log(`  before   ${kept}`)
     console.log(`  epoch    ${epoch}: devices will send again what this database has lost`)
+    console.log('  next     start the service')
   } finally {
     await rm(folder, { recursive: true, force: true })
     lock.close()

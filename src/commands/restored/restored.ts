@@ -8,6 +8,7 @@ export async function beginNewEpoch(): Promise<void> {
   const database = await openDatabase(pulseDatabaseUrl, pino({ level: 'silent' }))
   try {
     console.log(`epoch ${await beginEpoch(database)}: devices will send again what this database has lost`)
+    console.log('Now start the service.')
   } finally {
     await database.close()
   }
