@@ -16,6 +16,7 @@ const order = {
     'docs/operating/running.md',
     'docs/operating/monitoring.md',
     'docs/operating/backups.md',
+    'docs/operating/after-a-restore.md',
     'docs/operating/upgrading.md',
     'docs/operating/sizing.md',
     'docs/operating/scaling.md',

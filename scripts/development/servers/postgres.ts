@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { chmod, chown, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { appendFile, chmod, chown, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -20,45 +20,81 @@ export interface PostgresServer extends Server {
   url: string
   /** Stops it and removes its data. */
   close(): Promise<void>
+  /** Another server, which has its data and follows it. Everybody's connections are cut. */
+  startStandby(): Promise<PostgresServer>
 }
 
 /** A Postgres on a free port. It refuses to run as root, so then it runs as the user nobody, who owns its folder. */
 export async function startPostgres(): Promise<PostgresServer> {
-  const { initdb, postgres } = await findPrograms()
-  const owner = process.getuid?.() === 0 ? await findNobody() : undefined
-  const folder = await mkdtemp(join(tmpdir(), 'ebs-postgres-'))
-  const dataDir = join(folder, 'data')
+  const installation = await findInstallation()
+  const { initdb, owner } = installation
+  const folder = await makeFolder(installation)
   const password = randomBytes(18).toString('base64url')
+  try {
+    const passwordFile = join(folder, 'password')
+    await writeFile(passwordFile, password, { mode: 0o600 })
+    if (owner) await chown(passwordFile, owner.uid, owner.gid)
+    const access = ['--auth=scram-sha-256', '--username=postgres', `--pwfile=${passwordFile}`]
+    await run(initdb, [`--pgdata=${join(folder, 'data')}`, ...access, ...locale, '--no-sync'], { ...owner })
+    await rm(passwordFile)
+  } catch (error) {
+    await rm(folder, { recursive: true, force: true })
+    throw error
+  }
+  return serve(installation, folder, password)
+}
+
+async function serve(installation: Installation, folder: string, password: string): Promise<PostgresServer> {
+  const { postgres, owner } = installation
+  const dataDir = join(folder, 'data')
   const port = await freePort()
   const url = `postgres://postgres:${password}@127.0.0.1:${port}`
   const { start, stop } = tethered(
     [postgres, '-D', dataDir, '-p', String(port), ...settings.flatMap((setting) => ['-c', setting])],
     { lastSignal: 'QUIT', isReady: () => answers(url), ...owner },
   )
-
-  async function initialise(): Promise<void> {
-    const passwordFile = join(folder, 'password')
-    await writeFile(passwordFile, password, { mode: 0o600 })
-    await mkdir(dataDir)
-    await chmod(folder, 0o711)
-    if (owner) for (const path of [passwordFile, dataDir]) await chown(path, owner.uid, owner.gid)
-    const access = ['--auth=scram-sha-256', '--username=postgres', `--pwfile=${passwordFile}`]
-    await run(initdb, [`--pgdata=${dataDir}`, ...access, ...locale, '--no-sync'], { ...owner })
-    await rm(passwordFile)
-  }
-  async function close(): Promise<void> {
+  const close = async () => {
     await stop()
     await rm(folder, { recursive: true, force: true })
   }
-
+  const startStandby = async () => {
+    await stop()
+    const copy = await makeFolder(installation)
+    await run('cp', ['-a', dataDir, copy])
+    const primary = `host=127.0.0.1 port=${port} user=postgres password=${password}`
+    await appendFile(join(copy, 'data', 'postgresql.auto.conf'), `primary_conninfo = '${primary}'\n`)
+    await writeFile(join(copy, 'data', 'standby.signal'), '')
+    await start()
+    return serve(installation, copy, password)
+  }
   try {
-    await initialise()
     await start()
   } catch (error) {
     await close()
     throw error
   }
-  return { url, stop, start, close }
+  return { url, stop, start, close, startStandby }
+}
+
+interface Installation {
+  initdb: string
+  postgres: string
+  /** Who runs it, if this process must not. */
+  owner: { uid: number; gid: number } | undefined
+}
+
+async function findInstallation(): Promise<Installation> {
+  const { initdb, postgres } = await findPrograms()
+  return { initdb, postgres, owner: process.getuid?.() === 0 ? await findNobody() : undefined }
+}
+
+async function makeFolder({ owner }: Installation): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'ebs-postgres-'))
+  const dataDir = join(folder, 'data')
+  await mkdir(dataDir, { mode: 0o700 })
+  await chmod(folder, 0o711)
+  if (owner) await chown(dataDir, owner.uid, owner.gid)
+  return folder
 }
 
 /** The package would end this process on a signal before what uses the database has stopped, so we run its programs. */

@@ -1,0 +1,121 @@
+/** A person with three devices goes on working while the service is backed up, and after what it then loses. */
+import { randomBytes } from 'node:crypto'
+import { createHistory } from '../../../../src/client/history.ts'
+import { createClient, deriveKeys, type Keys } from '../../../../src/client/index.ts'
+import { decryptBookmark, encryptBookmark } from '../../../../src/client/record.ts'
+import { systemClock } from '../../../../src/client/timing/clock.ts'
+import { hexValue, toDigest } from '../../../../src/protocol/digest.ts'
+import type { TestUser } from '../../../support/app.ts'
+import { pullAll } from '../../../support/changes.ts'
+import { depth } from '../../../support/depth.ts'
+import { World } from '../clock.ts'
+import { bookmark, type Device, openDevice } from '../device.ts'
+import { down, up } from '../network.ts'
+import { shown } from '../person.ts'
+import { Ledger } from './ledger.ts'
+
+/** A service that can lose what it has written last. */
+export interface Place {
+  /** A person who is signed in before the backup. */
+  user: TestUser
+  /** Takes a backup while `work` goes on, which is called again and again. */
+  backUp(work: () => Promise<void>): Promise<void>
+  /** Goes back to the backup, and starts again. */
+  goBack(): Promise<void>
+}
+
+const count = depth(20, 40)
+const edits = depth(50, 100)
+
+/** Returns what is wrong at the end; nothing, if all is well. */
+export async function runDrill({ user, backUp, goBack }: Place): Promise<string[]> {
+  const keys = deriveKeys(randomBytes(32))
+  const devices = ['a', 'b', 'c'].map((id) =>
+    openDevice({ user, keys, world: new World(), clock: systemClock, id, skew: 0 }),
+  ) as [Device, Device, Device]
+  const [a, b, c] = devices
+  const ledger = new Ledger(devices)
+  const restored: object[] = []
+  for (const { sync } of devices) sync.on('restored', (event) => restored.push(event))
+  const syncAll = async (times: number) => {
+    for (let time = 0; time < times; time++) for (const { sync } of devices) await sync.syncNow()
+  }
+
+  await a.sync.put(Array.from({ length: count }, (_, index) => bookmark(`b${index}`, `first of b${index}`)))
+  await syncAll(2)
+  let made = 0
+  const edit = async (device: Device) => ledger.edit(device, `b${(made * 7) % (count + 10)}`, made++)
+  await backUp(async () => {
+    for (const device of [a, b, c]) await edit(device)
+    await syncAll(1)
+  })
+  await syncAll(2)
+
+  // More, of which the service loses what it gets, and never gets those of the device without a network.
+  c.network.fate = down
+  for (let more = 0; more < edits; more++) {
+    const device = devices[more % 3] as Device
+    await edit(device)
+    if (more % 5 === 0 && device !== c) await device.sync.syncNow()
+  }
+  for (const { sync } of [a, b, a]) await sync.syncNow()
+  await goBack()
+  // New sequence numbers, before any device comes back.
+  const foreign = encryptBookmark(keys, bookmark('other', 'made by another app'))
+  await user.call('POST', '/api/v1/bookmarks', { body: { id: 'other', ...foreign } })
+  ledger.watchRepeats()
+  c.network.fate = up
+  await syncAll(3)
+
+  const faults = [...(await compare(user, devices, keys)), ...ledger.faults(shown(a))]
+  if (restored.length === 0) faults.push('nobody was told of the restore')
+  faults.push(...(await historyFaults(user, a, keys)))
+  await Promise.all(devices.map(({ sync }) => sync.stop()))
+  return faults
+}
+
+/** Whether the devices and the service have the same. */
+async function compare(user: TestUser, devices: Device[], keys: Keys): Promise<string[]> {
+  const { changes } = await pullAll(user)
+  const live = changes.filter(({ operation }) => operation !== 'delete')
+  const stored = live.map(({ entity_id: id, encrypted_data = '', data_hash = '' }) => {
+    return [id, decryptBookmark(keys, { id, encrypted_data, data_hash }).title] as const
+  })
+  const expected = JSON.stringify(Object.fromEntries(stored.sort(([one], [other]) => (one < other ? -1 : 1))))
+  const faults = devices.flatMap((device) =>
+    JSON.stringify(shown(device)) === expected ? [] : [`${device.id} does not show what the service has`],
+  )
+  const { digest, total_bookmarks } = (await user.call('GET', '/api/v1/sync/status')).body
+  const sum = live.reduce((sum, { data_hash = '' }) => sum + (hexValue(data_hash) ?? 0n), 0n)
+  const isCounted = total_bookmarks === live.length && digest === toDigest(sum)
+  return isCounted ? faults : [...faults, 'the digest or the number of bookmarks is wrong']
+}
+
+/** Whether versions follow each other without a gap, and what is deleted can be restored. */
+async function historyFaults(user: TestUser, { sync, id }: Device, keys: Keys): Promise<string[]> {
+  const faults: string[] = []
+  const { changes } = await pullAll(user)
+  for (const { entity_id } of changes) {
+    const { versions } = (await user.call('GET', `/api/v1/bookmarks/${entity_id}/versions`)).body
+    const current = versions.filter(({ began }: { began: number | null }) => began !== null)
+    const isGapless = current.every(({ ended, began }: { ended: number; began: number }, index: number) => {
+      return began < ended && (index === 0 || current[index - 1].began === ended)
+    })
+    if (!isGapless) faults.push(`the versions of ${entity_id} have a gap`)
+  }
+  const client = createClient({ baseUrl: 'http://localhost', deviceId: id, fetch: (request) => through(user, request) })
+  const history = createHistory({ client, keys, userId: user.userId, sync })
+  const { bookmarks } = await history.trash()
+  const inTrash = bookmarks.map(({ id, bookmark }) => (bookmark ? id : `${id} that does not open`)).sort()
+  const deleted = changes.filter(({ operation }) => operation === 'delete').map(({ entity_id }) => entity_id)
+  const unknown = deleted.filter((id) => !inTrash.includes(id))
+  if (unknown.length > 0) faults.push(`${unknown} cannot be restored`)
+  if ((await history.serverConflicts()).conflicts.length > 0) faults.push('a conflict that was told is still open')
+  return faults
+}
+
+async function through(user: TestUser, request: Request): Promise<Response> {
+  const { pathname, search } = new URL(request.url)
+  const { status, body } = await user.call(request.method, pathname + search)
+  return Response.json(body, { status })
+}
