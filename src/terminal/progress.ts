@@ -70,7 +70,7 @@ export class Progress implements Disposable {
   #draw(): void {
     const share = this.#total ? this.#done / this.#total : 0
     const full = Math.round(share * barLength)
-    const bar = paint('green', full) + paint('dim', barLength - full)
+    const bar = paint('green', '█'.repeat(full)) + paint('dim', '░'.repeat(barLength - full))
     const room = (this.#output.columns || 80) - barLength - 1
     const drawn = `${bar}${` ${this.#clock()}  ${this.#step}${this.#count()}`.slice(0, room)}`
     if (drawn === this.#drawn) return
@@ -94,6 +94,6 @@ export class Progress implements Disposable {
   }
 }
 
-function paint(colour: 'green' | 'dim', length: number): string {
-  return styleText(colour, '━'.repeat(length), { stream: process.stderr })
+function paint(colour: 'green' | 'dim', text: string): string {
+  return styleText(colour, text, { stream: process.stderr })
 }

@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
+import { stripVTControlCharacters } from 'node:util'
 import t from 'tap'
 import packageJson from '../../package.json' with { type: 'json' }
 import { compileCache } from '../support/compile-cache.ts'
@@ -88,14 +89,17 @@ t.test('Each script of package.json explains itself', async (t) => {
     'none is left out',
   )
   const said = await runAll(Object.keys(scripts).map((name) => `${name} --help`))
-  for (const [name, { names = [] }] of Object.entries(scripts)) {
+  const found = Object.entries(scripts).map(([name, { names = [] }]) => {
     const { code, stdout, stderr } = said[`${name} --help`] as Said
     const call = name === 'start' || name === 'test' ? `npm ${name} --` : `npm run ${name} --`
-    const lacks = [`Usage: ${call} `, '-h, --help', ...names].filter(
-      (part) => !stdout.replaceAll(/\s+/g, ' ').includes(part),
-    )
-    t.same({ code, stderr, lacks }, { code: 0, stderr: '', lacks: [] }, name)
-  }
+    const words = stdout.replaceAll(/\s+/g, ' ')
+    const lacks = [`Usage: ${call} `, '-h, --help', ...names].filter((part) => !words.includes(part))
+    return { name, code, stderr, lacks }
+  })
+  t.same(
+    found,
+    Object.keys(scripts).map((name) => ({ name, code: 0, stderr: '', lacks: [] })),
+  )
 })
 
 t.test('A wrong call of a script ends with one line that says why, and status 2', async (t) => {
@@ -104,6 +108,14 @@ t.test('A wrong call of a script ends with one line that says why, and status 2'
   t.match(said, Object.fromEntries(answers))
   const lines = Object.entries(said).map(([call, { stderr }]) => [call, stderr.split('\n').length - 1])
   t.same(Object.fromEntries(lines.filter(([, count]) => count !== 1)), {}, 'one line each')
+})
+
+t.test('Where there are colours, the help has some, but not with NO_COLOR', async (t) => {
+  const { stdout: plain } = await runScript('migrate --help')
+  const { stdout: coloured } = await runScript('migrate --help', { FORCE_COLOR: '1' })
+  t.not(coloured, plain)
+  t.equal(stripVTControlCharacters(coloured), plain)
+  t.equal((await runScript('migrate --help', { FORCE_COLOR: '1', NO_COLOR: '1' })).stdout, plain)
 })
 
 interface Said {
@@ -123,13 +135,13 @@ async function runAll(calls: string[]): Promise<Record<string, Said>> {
 }
 
 /** As npm runs it. */
-async function runScript(call: string): Promise<Said> {
+async function runScript(call: string, settings: Record<string, string> = {}): Promise<Said> {
   const [name = '', ...args] = call.split(' ')
   const [program, ...words] = packageJson.scripts[name as keyof typeof packageJson.scripts].split(' ')
   if (program !== 'node') throw new Error(`${name} is no script of Node`)
   const { PATH = '' } = process.env
   const child = spawn(process.execPath, [...words, ...args], {
-    env: { PATH, ...compileCache, npm_lifecycle_event: name },
+    env: { PATH, ...compileCache, npm_lifecycle_event: name, ...settings },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const printed = Promise.all([text(child.stdout), text(child.stderr)])

@@ -27,13 +27,13 @@ t.test('On a terminal, a bar as long as the work is far, with a clock that goes 
     progress.print('a line')
     progress.report('a long name of what is being done now, and more', 7)
   }
-  const bar = '━'.repeat(24)
-  t.same(written.slice(0, 2), [`${redraw}${bar} 0:00  copying: 0 of 4`, `${redraw}${bar} 0:00  copying: 1 of 4`])
+  const [none, quarter] = ['░'.repeat(24), '█'.repeat(6) + '░'.repeat(18)]
+  t.same(written.slice(0, 2), [`${redraw}${none} 0:00  copying: 0 of 4`, `${redraw}${quarter} 0:00  copying: 1 of 4`])
   t.same(written.slice(-5), [
-    `${redraw}${bar} 1:01  copying: 1 of 4`,
+    `${redraw}${quarter} 1:01  copying: 1 of 4`,
     redraw,
-    `${redraw}${bar} 1:01  copying: 1 of 4`,
-    `${redraw}${bar} 1:01  a long name of what is being`,
+    `${redraw}${quarter} 1:01  copying: 1 of 4`,
+    `${redraw}${none} 1:01  a long name of what is being`,
     redraw,
   ])
   t.same(
