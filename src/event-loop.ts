@@ -3,13 +3,38 @@ import { setImmediate as eventLoopTurn } from 'node:timers/promises'
 /** A request has a few turns of the loop: even together, they are below what a person notices. */
 const maxHeldMs = 10
 
-/** For long loops: awaiting what it returns lets the event loop turn, once the loop has held it for long enough. */
-export function createPause(): () => Promise<void> | undefined {
-  let begun = performance.now()
-  return () => {
-    if (performance.now() - begun < maxHeldMs) return undefined
-    return eventLoopTurn().then(() => {
-      begun = performance.now()
-    })
+/** When a long loop began to hold this turn of the event loop. */
+let begun: number | undefined
+
+/**
+ * For long loops: awaiting what it returns lets the event loop turn, once they have held it for long enough. One loop
+ * often follows another, so they share that time.
+ */
+export function pause(): Promise<void> | undefined {
+  if (begun === undefined) begin()
+  else if (performance.now() - begun >= maxHeldMs) return eventLoopTurn().then(begin)
+  return undefined
+}
+
+function begin(): void {
+  begun = performance.now()
+  setImmediate(forget)
+}
+
+function forget(): void {
+  begun = undefined
+}
+
+/** Like `map`, for long lists: the event loop turns meanwhile. */
+export async function mapInTurns<Item, Result>(
+  list: readonly Item[],
+  map: (item: Item, index: number) => Result,
+): Promise<Result[]> {
+  const results: Result[] = []
+  for (const [index, item] of list.entries()) {
+    const turn = pause()
+    if (turn) await turn
+    results.push(map(item, index))
   }
+  return results
 }

@@ -12,7 +12,7 @@ const entryPoints = {
   'backup-process': 'src/backup/process.ts',
   admin: 'src/commands/admin.ts',
   migrate: 'src/commands/migrate.ts',
-  'write-thread': 'src/db/write-thread.ts',
+  'checkpoint-thread': 'src/db/checkpoint-thread.ts',
   restore: 'src/commands/restore.ts',
   restored: 'src/commands/restored.ts',
   reseal: 'src/commands/reseal.ts',

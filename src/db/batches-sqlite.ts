@@ -1,18 +1,30 @@
 import { sql } from 'kysely'
+import { pause } from '../event-loop.ts'
 import type { Database, Trx } from './database.ts'
 import { type Placeholders, query } from './query.ts'
 import { type EntityKey, type StoredVersion, versionColumns } from './rows.ts'
-import type { Table } from './upsert.ts'
+import { columnsOf, rowsAtOnce, type Table } from './upsert.ts'
 
-/** Works row by row: without round trips, this is three times as fast as a set. */
+/** Reading so many versions takes some milliseconds. */
+const maxKeys = 1000
+
+/** Works on some rows at a time, and the event loop turns in between. */
 export const sqliteBatches: Pick<Database, 'findVersions' | 'upsert' | 'settleEntities' | 'removeCiphertexts'> = {
-  findVersions: (trx, userId, keys) =>
-    version.firstOfEach(
-      trx,
-      keys.map(({ entity_type, entity_id }) => ({ userId, entity_type, entity_id })),
-    ),
+  async findVersions(trx, userId, keys) {
+    const found: (StoredVersion | undefined)[] = keys.map(() => undefined)
+    for (const { entity_type, places } of partsOf(keys)) {
+      await pause()
+      const ids = places.map((place) => keys[place]?.entity_id as string)
+      const rows = await versions.all(trx, { userId, entity_type, ids })
+      for (const row of rows) found[places[row.place] as number] = row
+    }
+    return found
+  },
 
-  upsert: <Row>(trx: Trx, table: Table<Row>, rows: Row[]) => table.upsertRow.runEach(trx, rows),
+  async upsert<Row>(trx: Trx, table: Table<Row>, rows: Row[]) {
+    await table.upsertSome.runEach(trx, valuesOfSome(table, rows))
+    await table.upsertRow.runEach(trx, rows.slice(rows.length - (rows.length % rowsAtOnce)))
+  },
 
   /** Works on a set, because most of the entities have no open conflict. */
   async settleEntities(trx, userId, keys) {
@@ -28,14 +40,44 @@ export const sqliteBatches: Pick<Database, 'findVersions' | 'upsert' | 'settleEn
     ),
 }
 
-const version = query((db, { userId, entity_type, entity_id }: Placeholders<EntityKey & { userId: string }>) =>
-  db
-    .selectFrom('records')
-    .select(versionColumns)
-    .where('user_id', '=', userId)
-    .where('entity_type', '=', entity_type)
-    .where('entity_id', '=', entity_id)
-    .$castTo<StoredVersion>(),
+interface Part extends Pick<EntityKey, 'entity_type'> {
+  /** Of its keys among all. */
+  places: number[]
+}
+
+/** At most `maxKeys` each, of one type. */
+function partsOf(keys: EntityKey[]): Part[] {
+  const parts: Part[] = []
+  for (const [place, { entity_type }] of keys.entries()) {
+    let part = parts.findLast((part) => part.entity_type === entity_type)
+    if (!part || part.places.length === maxKeys) {
+      part = { entity_type, places: [] }
+      parts.push(part)
+    }
+    part.places.push(place)
+  }
+  return parts
+}
+
+function* valuesOfSome<Row>({ columns }: Table<Row>, rows: Row[]): Generator<unknown[]> {
+  const names = columnsOf(columns)
+  for (let to = rowsAtOnce; to <= rows.length; to += rowsAtOnce) {
+    const values: unknown[] = []
+    for (const row of rows.slice(to - rowsAtOnce, to)) for (const name of names) values.push(row[name])
+    yield values
+  }
+}
+
+interface Wanted extends Pick<EntityKey, 'entity_type'> {
+  userId: string
+  ids: string[]
+}
+
+const versions = query(
+  (_, { userId, entity_type, ids }: Placeholders<Wanted>) => sql<StoredVersion & { place: number }>`
+    select key as place, ${sql.join(versionColumns.map((column) => sql.ref(column)))}
+    from json_each(${ids}) cross join records
+    where user_id = ${userId} and entity_type = ${entity_type} and entity_id = value`,
 )
 
 const settled = query(

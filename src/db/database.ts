@@ -19,9 +19,8 @@ export interface Database {
    *
    * `owner` is the user, or the login, whose rows it locks. Owners take turns, and one whose writes wait for a lock
    * holds few connections. Without an owner, it is a write that the service makes for itself.
-   * On SQLite, one that is large holds up no other request, but takes longer to begin.
    */
-  write<T>(work: (trx: Trx) => Promise<T>, owner?: string, isLarge?: boolean): Promise<T>
+  write<T>(work: (trx: Trx) => Promise<T>, owner?: string): Promise<T>
   /** A server, which other instances may be using, too; not a file of this process. */
   isServer: boolean
   /** Runs what may take as long as it takes, such as a migration, apart from what serves requests. */
@@ -40,7 +39,7 @@ export interface Database {
   settleEntities(trx: Trx, userId: string, keys: EntityKey[]): Promise<void>
   /** Removes the ciphertexts of versions that are replaced, by the sequence numbers of the changes that brought them. */
   removeCiphertexts(trx: Trx, userId: string, stamps: number[]): Promise<void>
-  /** What was erased is in no log of SQLite any more. Does nothing while somebody else reads, during a large write, or on Postgres. */
+  /** What was erased is in no log of SQLite any more. Does nothing while somebody else reads, or on Postgres. */
   emptyLog(): Promise<void>
   /** Whether a query failed because the database is unreachable, not because of the query itself. */
   isUnavailable(error: unknown): boolean

@@ -7,8 +7,8 @@ const maxWaiting = 512
 export interface FairQueue<T> {
   /** Throws Overloaded if the owner has too many waiting. */
   add(owner: string, item: T): void
-  /** The next item of an owner that may have a turn. One that may not keeps its place. */
-  take(mayHaveTurn?: (owner: string, item: T) => boolean): { owner: string; item: T } | undefined
+  /** The next item of an owner that may have a turn. */
+  take(mayHaveTurn?: (owner: string) => boolean): { owner: string; item: T } | undefined
   length(): number
 }
 
@@ -27,7 +27,7 @@ export function createFairQueue<T>(): FairQueue<T> {
     },
     take(mayHaveTurn = () => true) {
       for (const [owner, items] of waiting) {
-        if (!mayHaveTurn(owner, items[0] as T)) continue
+        if (!mayHaveTurn(owner)) continue
         const item = items.shift() as T
         length--
         waiting.delete(owner)

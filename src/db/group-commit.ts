@@ -14,7 +14,6 @@ const maxTransactionMs = 50
 const service = ''
 
 interface Waiting {
-  isLarge: boolean
   run(trx: Trx): Promise<void>
   settle(): void
   fail(error: unknown): void
@@ -23,12 +22,9 @@ interface Waiting {
 /**
  * Writes that wait for a commit share the next transaction, one savepoint each, so that one fsync serves them all. One
  * that has taken long takes no further writes: reads wait for it, and so do those who had no turn.
- *
- * A large write has a transaction to itself, on a connection that does not hold the event loop. The two never write at once.
  */
 export function groupCommit(
   db: Kysely<Schema>,
-  large: Kysely<Schema>,
   log: Pick<WriteAheadLog, 'checkpoint' | 'flush'>,
 ): Pick<Database, 'write' | 'load'> {
   const queue = createFairQueue<Waiting>()
@@ -38,42 +34,34 @@ export function groupCommit(
     running = true
     while (queue.length() > 0) {
       await eventLoopTurn()
-      const first = queue.take()?.item as Waiting
-      const group = [first]
+      const group: Waiting[] = []
       try {
         await log.checkpoint()
-        if (first.isLarge) await large.transaction().execute((trx) => first.run(trx))
-        else await db.transaction().execute((trx) => runAll(trx, group))
+        await db.transaction().execute(async (trx) => {
+          const end = performance.now() + maxTransactionMs
+          for (let next = queue.take(); next; next = performance.now() < end ? queue.take() : undefined) {
+            group.push(next.item)
+            await next.item.run(trx)
+          }
+          if (performance.now() > end) await log.flush()
+        })
         for (const write of group) write.settle()
       } catch (error) {
-        // Those that had no turn would meet the same fault, each after as long a wait, unless a thread's end was all.
-        const isOver = (error as NodeJS.ErrnoException).code === 'SQLITE_INTERRUPT'
-        for (const write of isOver ? group : [...group, ...takeAll()]) write.fail(error)
+        // Those that had no turn would meet the same fault, each after as long a wait.
+        for (const write of [...group, ...takeAll()]) write.fail(error)
       }
     }
     running = false
-  }
-
-  /** Others join while it runs, except for large ones. */
-  async function runAll(trx: Trx, group: Waiting[]): Promise<void> {
-    const end = performance.now() + maxTransactionMs
-    for (const write of group) {
-      await write.run(trx)
-      const next = performance.now() < end && queue.take((_, { isLarge }) => !isLarge)
-      if (next) group.push(next.item)
-    }
-    if (performance.now() > end) await log.flush()
   }
 
   function* takeAll(): Generator<Waiting> {
     for (let next = queue.take(); next; next = queue.take()) yield next.item
   }
 
-  const write: Database['write'] = (work, owner = service, isLarge = false) =>
+  const write: Database['write'] = (work, owner = service) =>
     new Promise((resolve, reject) => {
       let settle = () => {}
       queue.add(owner, {
-        isLarge,
         async run(trx) {
           settle = await inSavepoint(trx, work, resolve, reject)
         },

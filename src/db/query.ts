@@ -9,11 +9,10 @@ import {
   sql,
   type Transaction,
 } from 'kysely'
-import { createPause } from '../event-loop.ts'
+import { pause } from '../event-loop.ts'
 import { addQueries } from './query-times.ts'
 import type { Schema } from './schema.ts'
 import { SynchronousAdapter } from './sqlite-dialect.ts'
-import { ThreadConnection } from './thread-dialect.ts'
 
 type Db = Kysely<Schema>
 type Trx = Transaction<Schema>
@@ -28,10 +27,8 @@ export interface Query<Values, Row> {
   one(db: Db, values: Values): Promise<Row>
   /** Resolves to the number of rows that it has written. */
   run(db: Db, values: Values): Promise<number>
-  /** The first row for each of the values. For SQLite, which needs neither a round trip nor a promise for each. */
-  firstOfEach(trx: Trx, list: Values[]): Promise<(Row | undefined)[]>
-  /** For SQLite, too. */
-  runEach(trx: Trx, list: Values[]): Promise<void>
+  /** Once for each of the values, which are taken as they are needed. For SQLite, which needs no promise for each. */
+  runEach(trx: Trx, list: Iterable<Values>): Promise<void>
 }
 
 /**
@@ -86,36 +83,20 @@ export function query<Values, Row>(
     return rows[0]
   }
 
-  /** The first row for each of the values, if it returns any. */
-  async function each(trx: Trx, list: Values[]): Promise<unknown[]> {
-    if (list.length === 0) return []
-    const executor = trx.getExecutor()
-    const found = compile(trx)
-    if (executor.adapter instanceof SynchronousAdapter) return eachAtOnce(executor.adapter, trx, found, list)
-    return executor.provideConnection(async (connection) => {
-      if (!(connection instanceof ThreadConnection)) throw new Error('only SQLite runs statements one by one')
-      return connection.executeEach(found.sql, list, (values) => bind(found, values))
-    })
-  }
-
-  async function eachAtOnce(adapter: SynchronousAdapter, trx: Trx, found: Compiled, list: Values[]) {
-    const statement = adapter.statement(trx, found.sql)
-    const pause = createPause()
-    const rows: unknown[] = []
-    let began = performance.now()
+  async function runEach(trx: Trx, list: Iterable<Values>): Promise<void> {
+    const { adapter } = trx.getExecutor()
+    if (!(adapter instanceof SynchronousAdapter)) throw new Error('only SQLite runs statements one by one')
+    let statement: Statement | undefined
     for (const values of list) {
       const turn = pause()
-      if (turn) {
-        addQueries(adapter.times, 0, began)
-        await turn
-        began = performance.now()
-      }
+      if (turn) await turn
+      const found = compile(trx)
+      statement ??= adapter.statement(trx, found.sql)
       const parameters = bind(found, values)
-      if (statement.reader) rows.push(statement.get(...parameters))
-      else statement.run(...parameters)
+      const began = performance.now()
+      statement.run(parameters)
+      addQueries(adapter.times, 1, began)
     }
-    addQueries(adapter.times, list.length, began)
-    return rows
   }
 
   return {
@@ -131,12 +112,7 @@ export function query<Values, Row>(
     async run(db, values) {
       return Number((await execute(db, values, 'run')).numAffectedRows)
     },
-    async firstOfEach(trx, list) {
-      return (await each(trx, list)) as (Row | undefined)[]
-    },
-    async runEach(trx, list) {
-      await each(trx, list)
-    },
+    runEach,
   }
 }
 

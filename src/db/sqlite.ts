@@ -5,18 +5,15 @@ import { Kysely, SqliteDialect, sql } from 'kysely'
 import { ConfigError } from '../config/values.ts'
 import { sqliteBatches } from './batches-sqlite.ts'
 import type { Database } from './database.ts'
-import { openThreads } from './database-thread.ts'
 import { groupCommit } from './group-commit.ts'
 import { beat } from './heartbeat.ts'
 import { createQueryTimes } from './query-times.ts'
 import type { Schema } from './schema.ts'
-import { busyMs, configure, memoized } from './sqlite-connection.ts'
-import { ServiceDialect, timed } from './sqlite-dialect.ts'
-import { ThreadDialect } from './thread-dialect.ts'
-import { openWriteAheadLog } from './write-ahead-log.ts'
+import { type Connection, ServiceDialect, timed } from './sqlite-dialect.ts'
+import { maxLogBytes, openWriteAheadLog } from './write-ahead-log.ts'
 
-/** A write waits for one of each other user. With a disk that lets it wait for longer, nobody gets anything written. */
-const maxProbeMs = 30_000
+const maxStatements = 200
+const busyMs = 5000
 
 export async function openSqlite(path: string): Promise<Database> {
   const lock = lockDatabase(path)
@@ -26,16 +23,14 @@ export async function openSqlite(path: string): Promise<Database> {
   const db = new Kysely<Schema>({ dialect: new ServiceDialect(memoized(sqlite), reader, times) })
   const bulk = new Kysely<Schema>({ dialect: new SqliteDialect({ database: timed(reader, times) }) })
   const now = sql<number>`cast(unixepoch('subsec') * 1000 as integer)`
-  const threads = openThreads(path)
-  const log = openWriteAheadLog(sqlite, path, threads)
-  const large = new Kysely<Schema>({ dialect: new ThreadDialect(threads, times) })
-  const commits = groupCommit(db, large, log)
+  const log = openWriteAheadLog(sqlite, path)
+  const commits = groupCommit(db, log)
   return {
     db,
     bulk,
     ...commits,
     queries: () => times,
-    probe: () => inTime(commits.write((trx) => beat(trx, now))),
+    probe: () => commits.write((trx) => beat(trx, now)),
     isServer: false,
     maintain: (work) => work(db),
     exclusively: (_, work) => work(),
@@ -47,10 +42,9 @@ export async function openSqlite(path: string): Promise<Database> {
     },
     isUnavailable: (error) =>
       error instanceof Sqlite.SqliteError &&
-      /^SQLITE_(BUSY|LOCKED|INTERRUPT|FULL|IOERR|CANTOPEN|READONLY|CORRUPT|NOTADB)/.test(error.code),
+      /^SQLITE_(BUSY|LOCKED|FULL|IOERR|CANTOPEN|READONLY|CORRUPT|NOTADB)/.test(error.code),
     async close() {
       await log.close()
-      await threads.close()
       await bulk.destroy()
       await db.destroy()
       reader.close()
@@ -86,14 +80,26 @@ function openFile(path: string, lock: Sqlite.Database): Sqlite.Database {
   }
 }
 
-async function inTime<T>(answer: Promise<T>): Promise<T> {
-  const late = Promise.withResolvers<never>()
-  const timer = setTimeout(() => late.reject(new Error('no write came to its end in time')), maxProbeMs)
-  try {
-    return await Promise.race([answer, late.promise])
-  } finally {
-    clearTimeout(timer)
+/** In this build, WAL alone means synchronous=NORMAL, which loses confirmed writes: so FULL is set, and read back. */
+function configure(sqlite: Sqlite.Database, path: string): Sqlite.Database {
+  sqlite.pragma('journal_mode = WAL')
+  sqlite.pragma('synchronous = FULL')
+  sqlite.pragma('foreign_keys = ON')
+  // What is erased is overwritten.
+  sqlite.pragma('secure_delete = ON')
+  // A large transaction goes to the log bit by bit, instead of all at its commit. What is often read fits, and the rest
+  // is in the system's cache.
+  sqlite.pragma('cache_size = -8192')
+  // What a large transaction needed, a migration for example, is given back.
+  sqlite.pragma(`journal_size_limit = ${maxLogBytes}`)
+  const full = 2
+  if (
+    sqlite.pragma('synchronous', { simple: true }) !== full ||
+    sqlite.pragma('journal_mode', { simple: true }) !== 'wal'
+  ) {
+    throw new ConfigError(`DATABASE_URL: ${path} does not support journal_mode=WAL with synchronous=FULL`)
   }
+  return sqlite
 }
 
 /** Another process may be reading for a long time, for a backup: it is not waited for. Little is left to move. */
@@ -113,4 +119,30 @@ function openReader(path: string): Sqlite.Database {
   const sqlite = new Sqlite(path, { readonly: true, timeout: busyMs })
   sqlite.pragma('cache_size = -2048')
   return sqlite
+}
+
+/**
+ * Kysely prepares each query again; a kept statement is several times faster. `begin` takes the write lock at once: a
+ * deferred one fails with SQLITE_BUSY if it reads before it writes. After a full disk or an I/O error, SQLite may have
+ * rolled back by itself; a second `rollback` would only hide that error behind its own.
+ */
+function memoized(sqlite: Sqlite.Database): Connection {
+  const statements = new Map<string, Sqlite.Statement>()
+  const nothing = sqlite.prepare('select 1 where false')
+  return {
+    get inTransaction() {
+      return sqlite.inTransaction
+    },
+    close: () => sqlite.close(),
+    prepare(sql: string): Sqlite.Statement {
+      if (sql === 'rollback' && !sqlite.inTransaction) return nothing
+      let statement = statements.get(sql)
+      if (!statement) {
+        if (statements.size >= maxStatements) statements.clear()
+        statement = sqlite.prepare(sql === 'begin' ? 'begin immediate' : sql)
+        statements.set(sql, statement)
+      }
+      return statement
+    },
+  }
 }

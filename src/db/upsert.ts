@@ -6,11 +6,16 @@ export interface Table<Row> {
   columns: Columns<Row>
   /** Replaces the row with the same key. */
   upsertRow: Query<Row, unknown>
+  /** Does so for `rowsAtOnce` rows, on SQLite, from the values of all, one row after the other. */
+  upsertSome: Query<unknown[], unknown>
   /** Does so for all rows at once, on Postgres, from an array of each column. No two may have the same key. */
   upsertRows: Query<Arrays<Row>, unknown>
 }
 
 export type Arrays<Row> = { [Column in keyof Row]: Row[Column][] }
+
+/** Running a statement and binding its values cost as much as writing a row. More than this saves no more. */
+export const rowsAtOnce = 50
 
 type Column<Row> = keyof Row & string
 /** With their Postgres types. */
@@ -31,6 +36,10 @@ export function table<Row>(name: string, key: Column<Row>[], columns: Columns<Ro
     upsertRow: query((_, row: Placeholders<Row>) =>
       upsert(sql`values (${sql.join(all.map((column) => row[column]))})`),
     ),
+    upsertSome: query((_, values: Placeholders<unknown[]>) => {
+      const row = (from: number) => sql`(${sql.join(all.map((_, column) => values[from * all.length + column]))})`
+      return upsert(sql`values ${sql.join(Array.from({ length: rowsAtOnce }, (_, index) => row(index)))}`)
+    }),
     upsertRows: query((_, rows: Placeholders<Arrays<Row>>) => {
       const arrays = all.map((column) => sql`${rows[column]}::${sql.raw(columns[column])}[]`)
       return upsert(sql`select * from unnest(${sql.join(arrays)})`)

@@ -1,11 +1,16 @@
+import { once } from 'node:events'
 import { closeSync, fdatasync, openSync } from 'node:fs'
 import { promisify } from 'node:util'
+import { Worker } from 'node:worker_threads'
 import type Sqlite from 'better-sqlite3'
-import type { DatabaseThreads } from './database-thread.ts'
-import { maxLogBytes } from './sqlite-connection.ts'
 
 /** Moving this much into the database file is worth the two syncs that it takes. */
 const checkpointBytes = 16 * 1024 * 1024
+/** At this length the next transaction waits, so that the log ends there and begins anew. */
+export const maxLogBytes = 64 * 1024 * 1024
+
+const isBundle = import.meta.filename.endsWith('.mjs')
+const program = new URL(isBundle ? './checkpoint-thread.mjs' : './checkpoint-thread.ts', import.meta.url)
 
 /** What SQLite does with its log in the time of a disk, done without holding the event loop. */
 export interface WriteAheadLog {
@@ -18,9 +23,12 @@ export interface WriteAheadLog {
   close(): Promise<void>
 }
 
-export function openWriteAheadLog(sqlite: Sqlite.Database, path: string, threads: DatabaseThreads): WriteAheadLog {
+export function openWriteAheadLog(sqlite: Sqlite.Database, path: string): WriteAheadLog {
   const pageBytes = sqlite.pragma('page_size', { simple: true }) as number
+  // By then, checkpoints have failed in the thread for long.
+  sqlite.pragma(`wal_autocheckpoint = ${(4 * maxLogBytes) / pageBytes}`)
   const readLength = sqlite.prepare<[], { log: number; checkpointed: number }>('pragma wal_checkpoint(noop)')
+  let thread: Thread | undefined
   let running: Promise<void> | undefined
   let file: number | undefined
 
@@ -31,11 +39,10 @@ export function openWriteAheadLog(sqlite: Sqlite.Database, path: string, threads
 
   /** Moves what is committed now, if the disk allows: what it did not move is due again at the next transaction. */
   async function run(): Promise<void> {
-    try {
-      await threads.current().run({ sql: 'pragma wal_checkpoint(passive)', parameters: [] })
-    } catch {
-      // The disk is full, or fails: writes meet the same, and tell.
-    }
+    thread ??= startThread(path)
+    await thread.checkpoint().catch(() => {
+      thread = undefined
+    })
     running = undefined
   }
 
@@ -61,6 +68,32 @@ export function openWriteAheadLog(sqlite: Sqlite.Database, path: string, threads
     async close() {
       await running
       if (file !== undefined) closeSync(file)
+      await thread?.close()
+    },
+  }
+}
+
+interface Thread {
+  checkpoint(): Promise<void>
+  close(): Promise<void>
+}
+
+function startThread(path: string): Thread {
+  const worker = new Worker(program, {
+    workerData: path,
+    execArgv: [],
+    resourceLimits: { maxYoungGenerationSizeMb: 1 },
+  })
+  const ended = once(worker, 'exit')
+  ended.catch(() => {})
+  return {
+    async checkpoint() {
+      worker.postMessage('checkpoint')
+      await Promise.race([once(worker, 'message'), ended.then(() => Promise.reject(new Error('The thread has ended')))])
+    },
+    async close() {
+      worker.postMessage('close')
+      await ended
     },
   }
 }

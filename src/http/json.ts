@@ -1,5 +1,5 @@
 import { setImmediate as eventLoopTurn } from 'node:timers/promises'
-import { createPause } from '../event-loop.ts'
+import { pause } from '../event-loop.ts'
 
 /** Parsing as much as this takes a few milliseconds. */
 const smallLength = 1024 * 1024
@@ -16,11 +16,11 @@ export async function parseJson(text: string): Promise<unknown> {
   const value: unknown = JSON.parse(text.startsWith('\ufeff') ? text.slice(1) : text)
   if (isLarge) await eventLoopTurn()
   if (suspects.test(text)) await assertHarmless(value)
+  if (isLarge) await eventLoopTurn()
   return value
 }
 
 async function assertHarmless(root: unknown): Promise<void> {
-  const pause = createPause()
   const waiting: object[] = []
   const add = (value: unknown) => {
     if (typeof value === 'object' && value !== null) waiting.push(value)

@@ -2,7 +2,7 @@ import type { ErrorObject } from 'ajv'
 import type { FastifySchemaCompiler } from 'fastify'
 import { describeFault } from '../contract/faults.ts'
 import { faultFinder } from '../contract/validators.ts'
-import { createPause } from '../event-loop.ts'
+import { pause } from '../event-loop.ts'
 
 /** A part of the request violates the contract; `validationContext` (set by Fastify) says which part. */
 export class InvalidRequest extends Error {
@@ -56,7 +56,6 @@ function compileInSteps(schema: PartSchema) {
   return async (body: Values) => {
     const others = findOtherFaults(body)
     if (others) throw invalid(others)
-    const pause = createPause()
     for (const { name, findFaults } of arrays) {
       for (const [index, element] of ((body[name] ?? []) as unknown[]).entries()) {
         const faults = findFaults(element)

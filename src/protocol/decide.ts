@@ -30,8 +30,10 @@ export interface Decision {
   /** The device whose change was rejected. */
   loser: string | undefined
   /** The changes that lost, each with the reason. */
-  lost: Map<Change, string>
+  lost: ReadonlyMap<Change, string>
 }
+
+const nothing: ReadonlyMap<Change, string> = new Map()
 
 /** Decides between the stored version of an entity and all its changes in one push: the greatest of them wins. */
 export function decide(changes: Change[], stored: Stored | undefined, seenUpTo: SeenUpTo): Decision {
@@ -44,10 +46,9 @@ export function decide(changes: Change[], stored: Stored | undefined, seenUpTo: 
   const isWritten = !stored || (!isStored && compareVersions(challenger, stored) > 0)
   const winner: Version = isWritten ? challenger : stored
   const losers = changes.filter((change) => {
-    const version = toVersion(change)
-    const isKept = version.event_id === winner.event_id
-    const supersededByItsDevice = (isWritten || isStored) && version.device_id === winner.device_id
-    return !isKept && !isSameChange(version, winner) && !supersededByItsDevice
+    const isKept = change.id === winner.event_id
+    const supersededByItsDevice = (isWritten || isStored) && change.device_id === winner.device_id
+    return !isKept && !supersededByItsDevice && !isSameChange(toVersion(change), winner)
   })
   const overwritesUnseen = stored !== undefined && isUnseen(greatest, stored, seenUpTo)
   return {
@@ -59,7 +60,7 @@ export function decide(changes: Change[], stored: Stored | undefined, seenUpTo: 
           unseen: overwritesUnseen && !isSameChange(challenger, stored),
         }
       : undefined,
-    lost: new Map(losers.map((change) => [change, reason(change, winner)])),
+    lost: losers.length === 0 ? nothing : new Map(losers.map((change) => [change, reason(change, winner)])),
     loser: losers.at(-1)?.device_id,
   }
 }
@@ -70,9 +71,9 @@ function resolve(
   stored: Stored | undefined,
   overwritesUnseen: boolean,
 ): Winner['resolution'] {
-  const beaten = [...changes, ...(stored ? [stored] : [])]
-  const tied = beaten.some((other) => other.timestamp === winner.timestamp && other.device_id !== winner.device_id)
-  if (tied) return 'device_id'
+  const isTied = (other: Pick<Version, 'timestamp' | 'device_id'>) =>
+    other.timestamp === winner.timestamp && other.device_id !== winner.device_id
+  if (changes.some(isTied) || (stored && isTied(stored))) return 'device_id'
   return overwritesUnseen ? 'last_write_wins' : undefined
 }
 

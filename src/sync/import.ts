@@ -4,7 +4,7 @@ import { describeFault } from '../contract/faults.ts'
 import type { Schemas } from '../contract/schemas.ts'
 import { faultFinderOf } from '../contract/validators.ts'
 import type { StoredVersion } from '../db/rows.ts'
-import { createPause } from '../event-loop.ts'
+import { pause } from '../event-loop.ts'
 import { decide } from '../protocol/decide.ts'
 import { isFarAhead } from '../protocol/far-ahead.ts'
 import type { Device } from './device.ts'
@@ -53,7 +53,6 @@ export async function importBookmarks(
 
 /** A second element with the id of a valid one is a fault, too. */
 async function findFaults(candidates: Candidate[], now: number): Promise<Map<Candidate, string>> {
-  const pause = createPause()
   const seen = new Set<string>()
   const faults = new Map<Candidate, string>()
   for (const candidate of candidates) {

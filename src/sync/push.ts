@@ -16,12 +16,16 @@ export interface PushParts extends WriteParts {
 export async function push(parts: PushParts, device: Device, changes: Change[]): Promise<Schemas['PushResponse']> {
   const { userId, loginId } = device
   const now = parts.clock()
-  const refused = new Map(changes.flatMap((change) => refusal(change, userId, now)))
-  const considered = changes.filter((change) => !refused.has(change))
+  const reasons = new Map<Change, string>()
+  for (const change of changes) {
+    const reason = refusal(change, userId, now)
+    if (reason !== undefined) reasons.set(change, reason)
+  }
+  const considered = changes.filter((change) => !reasons.has(change))
   const syncedBy = device.deviceId === unknownDevice ? changes[0]?.device_id : device.deviceId
   const { verdicts, epoch } = await writeRecords(parts, { userId, loginId, now, syncedBy }, considered, decide)
 
-  const reasons = new Map([...refused, ...verdicts.flatMap(({ lost }) => [...lost])])
+  for (const { lost } of verdicts) for (const [change, reason] of lost) reasons.set(change, reason)
   const accepted_ids = changes.filter((change) => !reasons.has(change)).map(({ id }) => id)
   const conflicts = changes.flatMap((change) => toConflict(change, reasons.get(change)))
   const overwritten = verdicts.filter(({ winner }) => winner?.resolution).length
@@ -29,12 +33,10 @@ export async function push(parts: PushParts, device: Device, changes: Change[]):
   return { accepted: accepted_ids.length, accepted_ids, conflicts, timestamp: now, epoch }
 }
 
-function refusal(change: Change, userId: string, now: number): [Change, string][] {
-  if (change.user_id !== undefined && change.user_id !== userId) {
-    return [[change, 'The change belongs to another user']]
-  }
-  if (!isFarAhead(change.timestamp, now)) return []
-  return [[change, `The timestamp is more than 24 hours ahead of the server's time ${now}`]]
+function refusal({ user_id, timestamp }: Change, userId: string, now: number): string | undefined {
+  if (user_id !== undefined && user_id !== userId) return 'The change belongs to another user'
+  if (!isFarAhead(timestamp, now)) return undefined
+  return `The timestamp is more than 24 hours ahead of the server's time ${now}`
 }
 
 function toConflict(change: Change, reason: string | undefined): Conflict[] {

@@ -5,6 +5,7 @@ import { saveRecords } from '../db/records.ts'
 import { type Ciphertext, ciphertexts, entityKey, type KeptVersion, type Row, versions } from '../db/rows.ts'
 import { type LockedUser, saveCounters } from '../db/users.ts'
 import { findKept, markFull } from '../db/versions.ts'
+import { mapInTurns } from '../event-loop.ts'
 import { digestDelta } from './digest.ts'
 import { type Loser, type LostChange, toRejected, toReplaced, withoutKept } from './kept-versions.ts'
 import { addedBytes, isNew, type QuotaLimits, withinQuota } from './quota.ts'
@@ -49,8 +50,9 @@ export async function store(
   const freed = removed.reduce((sum, { bytes }) => sum + bytes, 0)
   const added = addedBytes(replacements, freed, isKept)
   const numbers = countingFrom(user.last_stamp, now)
-  const written = withinQuota(config, user, replacements, added).map((replacement): Written => {
-    return { ...replacement, row: toRow(user.id, numbers.next(), replacement, isKept ? quotas.versionsOfRecord : 0) }
+  const maxVersions = isKept ? quotas.versionsOfRecord : 0
+  const written = await mapInTurns(withinQuota(config, user, replacements, added), (replacement): Written => {
+    return { ...replacement, row: toRow(user.id, numbers.next(), replacement, maxVersions) }
   })
   const replaced = isKept ? written.flatMap(toReplaced) : []
   const rejected = isKept ? await keptLosers(trx, user.id, lost, written, replaced) : []

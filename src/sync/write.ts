@@ -3,6 +3,7 @@ import type { Database, Trx } from '../db/database.ts'
 import { saveLastSync } from '../db/devices.ts'
 import { type EntityKey, entityKey, type Rejection, type Row, rejections, type StoredVersion } from '../db/rows.ts'
 import { type LockedUser, lockUser } from '../db/users.ts'
+import { mapInTurns, pause } from '../event-loop.ts'
 import type { MadeBy, SeenUpTo } from '../protocol/decide.ts'
 import type { Pulse } from '../pulse/pulse.ts'
 import { unknownDevice } from './device.ts'
@@ -15,9 +16,6 @@ export interface WriteParts extends StoreParts {
   database: StoreParts['database'] & Pick<Database, 'write' | 'findVersions'>
   pulse: Pick<Pulse, 'publishChange'>
 }
-
-/** So many changes are stored sooner than another thread takes them up. */
-const maxSmallChanges = 100
 
 interface Write {
   userId: string
@@ -49,20 +47,15 @@ export async function changeRecords<T>(
   { userId, loginId, now }: Write,
   decide: (trx: Trx, user: LockedUser) => Promise<Result<T>>,
   then: (trx: Trx, rows: Row[], result: T) => Promise<void> = async () => {},
-  isLarge = false,
 ): Promise<{ result: T; rows: Row[]; epoch: string }> {
-  const written = await parts.database.write(
-    async (trx) => {
-      const user = await lockUser(trx, userId)
-      await demandLogin(trx, { userId, loginId })
-      const { result, ...outcome } = await decide(trx, user)
-      const rows = await store(parts, trx, user, now, outcome)
-      await then(trx, rows, result)
-      return { result, rows, epoch: user.epoch }
-    },
-    userId,
-    isLarge,
-  )
+  const written = await parts.database.write(async (trx) => {
+    const user = await lockUser(trx, userId)
+    await demandLogin(trx, { userId, loginId })
+    const { result, ...outcome } = await decide(trx, user)
+    const rows = await store(parts, trx, user, now, outcome)
+    await then(trx, rows, result)
+    return { result, rows, epoch: user.epoch }
+  }, userId)
   if (written.rows.length > 0) parts.pulse.publishChange(userId)
   return written
 }
@@ -79,6 +72,7 @@ export async function writeRecords<Change extends EntityKey & MadeBy, Decided ex
 ): Promise<{ verdicts: Decided[]; rows: Row[]; epoch: string }> {
   const { database, config } = parts
   const { userId, now } = write
+  await pause()
   const entities = [...Map.groupBy(changes, entityKey).values()] as [Change, ...Change[]][]
   const keys = entities.map(([first]) => first)
 
@@ -88,21 +82,21 @@ export async function writeRecords<Change extends EntityKey & MadeBy, Decided ex
     async (trx, user) => {
       const stored = await database.findVersions(trx, userId, keys)
       const seenUpTo = await readSeen(trx, user, entities, stored)
-      const verdicts = entities.map((changesOfOne, index) => decide(changesOfOne, stored[index], seenUpTo))
-      const replacements = keys.flatMap((entity, index) => {
-        const winner = verdicts[index]?.winner
-        return winner ? [{ entity, winner, stored: stored[index] }] : []
-      })
-      const lost = verdicts.flatMap(({ lost = new Map<LostChange, unknown>() }, index) =>
-        [...lost.keys()].map((change) => ({ change, current: stored[index] })),
+      const verdicts = await mapInTurns(entities, (changesOfOne, index) =>
+        decide(changesOfOne, stored[index], seenUpTo),
       )
-      return { replacements, lost, result: { verdicts, stored } }
+      const outcome: Required<Outcome> = { replacements: [], lost: [] }
+      for (const [index, { winner, lost }] of verdicts.entries()) {
+        const current = stored[index]
+        if (winner) outcome.replacements.push({ entity: keys[index] as EntityKey, winner, stored: current })
+        for (const change of lost?.keys() ?? []) outcome.lost.push({ change, current })
+      }
+      return { ...outcome, result: { verdicts, stored } }
     },
     async (trx, rows, { verdicts, stored }) => {
       if (config.keepVersionsDays === 0) await database.upsert(trx, rejections, rejected(verdicts, stored, rows))
       if (syncedBy !== unknownDevice) await saveLastSync(trx, userId, syncedBy, now)
     },
-    changes.length > maxSmallChanges,
   )
   return { verdicts: written.result.verdicts, rows: written.rows, epoch: written.epoch }
 

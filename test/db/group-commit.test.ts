@@ -1,7 +1,6 @@
 import Sqlite from 'better-sqlite3'
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
-import type { Trx } from '../../src/db/database.ts'
 import { addUser, intercept, listUsers, openTestDatabase } from './fixture.ts'
 
 /** A database, and the transaction statements of its connection from then on. */
@@ -170,34 +169,4 @@ t.test('One owner has many long writes: those of another come after one of them,
   await Promise.all(reads)
   t.equal(steps.filter((sql) => sql === 'commit').length, 3, 'each long one ended its transaction')
   t.same(events, ['a1', 'read during a1', 'b', 'a2', 'read during a2', 'a3', 'read during a3'])
-})
-
-t.test('Large writes take turns with the others, and never meet them', async (t) => {
-  const { database, path } = await openTestDatabase(t)
-  const events: string[] = []
-  const writing = (name: string, isLarge: boolean) => async (trx: Trx) => {
-    events.push(`${name} begins`)
-    await addUser(trx, name)
-    if (isLarge) await sql`select 1`.execute(trx)
-    events.push(`${name} ends`)
-  }
-  const large = ['a1', 'a2'].map((name) => database.write(writing(name, true), 'ada', true))
-  const small = ['b', 'c'].map((name) => database.write(writing(name, false), name))
-  await Promise.all([...large, ...small])
-  t.same(
-    events,
-    ['a1', 'b', 'c', 'a2'].flatMap((name) => [`${name} begins`, `${name} ends`]),
-  )
-  t.same(await listUsers(database), ['a1', 'a2', 'b', 'c'])
-
-  await database.write((trx) => sql`pragma busy_timeout = 0`.execute(trx), 'ada', true)
-  const other = new Sqlite(path)
-  t.teardown(() => other.close())
-  other.exec('begin immediate')
-  const refused = await database.write(writing('busy', true), 'ada', true).catch((error) => error)
-  t.match(refused, { code: 'SQLITE_BUSY' })
-  t.ok(database.isUnavailable(refused), 'what another process holds is waited for, and then told')
-  other.exec('rollback')
-  await database.write(writing('d', true), 'ada', true)
-  t.same(await listUsers(database), ['a1', 'a2', 'b', 'c', 'd'])
 })

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import Sqlite from 'better-sqlite3'
 import t, { type Test } from 'tap'
-import { maxLogBytes } from '../../src/db/sqlite-connection.ts'
+import { maxLogBytes } from '../../src/db/write-ahead-log.ts'
 import { until } from '../support/until.ts'
 import { addUser, intercept, openTestDatabase } from './fixture.ts'
 

@@ -3,6 +3,7 @@ import { buildApp } from '../support/app.ts'
 import { change } from '../support/changes.ts'
 
 const app = await buildApp(t)
+const ada = await app.user('ada')
 const content = { encrypted_data: 'QUJD'.repeat(250), data_hash: 'hash' }
 const ids = Array.from({ length: 10_000 }, (_, index) => `e${index}`)
 const changes = ids.map((id) => change({ ...content, id, entity_id: id }))
@@ -26,19 +27,22 @@ async function measure(work: () => Promise<unknown>): Promise<{ all: number; lon
   return { all: times.reduce((sum, time) => sum + time, 0), longest: Math.max(...times) }
 }
 
-for (const [path, body, status] of [
-  ['/api/v1/sync/push', { changes }, 200],
-  ['/api/v1/sync/push', { changes: [...changes.slice(1), {}] }, 400],
-  ['/api/v1/sync/import', { bookmarks: ids.map((id) => ({ id: `i${id}`, ...content })) }, 200],
+/** Of the time in all. The parser reads a body in one go, which is about half of what a refused one costs. */
+const [mostOfAccepted, mostOfRefused] = [0.2, 0.75]
+// The first request of a kind also compiles its validators.
+await ada.call('POST', '/api/v1/sync/push', { body: { changes: [change({ entity_id: 'first' })] } })
+
+for (const [path, body, status, most] of [
+  ['/api/v1/sync/push', { changes }, 200, mostOfAccepted],
+  ['/api/v1/sync/push', { changes: [...changes.slice(1), {}] }, 400, mostOfRefused],
+  ['/api/v1/sync/import', { bookmarks: ids.map((id) => ({ id: `i${id}`, ...content })) }, 200, mostOfAccepted],
 ] as const) {
-  t.test(`The largest bodies are worked on in steps: ${status} to ${path}`, async (t) => {
-    const ada = await app.user('ada')
+  t.test(`The largest requests are worked on in steps: ${status} to ${path}`, async (t) => {
     const payload = Buffer.from(JSON.stringify(body))
     const headers = { cookie: ada.cookie, 'content-type': 'application/json' }
     const { all, longest } = await measure(async () => {
       t.equal((await app.app.inject({ method: 'POST', url: path, headers, payload })).statusCode, status)
     })
-    // The parser reads a body in one go, which is about half of what a refused one costs.
-    t.ok(longest < 0.75 * all, `at most ${longest.toFixed()} of ${all.toFixed()} ms at a stretch`)
+    t.ok(longest < most * all, `at most ${longest.toFixed()} of ${all.toFixed()} ms at a stretch`)
   })
 }

@@ -8,7 +8,7 @@ import { folder, type Service, signInBefore, startService } from '../support/ser
 
 const rounds = depth(3, 50)
 const devicesOfEach = 3
-/** Of the pushes of a device. The large one has a transaction to itself, in another thread. */
+/** Of the pushes of a device. The large one is written many rows at a time. */
 const sizes = [1, 101, 2, 3]
 
 interface Push {
