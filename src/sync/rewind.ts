@@ -1,9 +1,11 @@
 import { v7 as uuidv7 } from 'uuid'
 import type { Schemas } from '../contract/schemas.ts'
 import { settleRestored } from '../db/conflicts.ts'
+import type { Trx } from '../db/database.ts'
 import { listStored } from '../db/records.ts'
 import { type EntityKey, entityKey, type KeptVersion, type StoredVersion } from '../db/rows.ts'
 import { findCurrentAt } from '../db/versions.ts'
+import { pause } from '../event-loop.ts'
 import { isSameContent } from '../protocol/versions.ts'
 import type { Device } from './device.ts'
 import { isLive, type Replacement, type Winner } from './replacement.ts'
@@ -15,6 +17,8 @@ export interface RewindParts extends WriteParts {
 
 /** As many as a push has changes. */
 const maxEntities = 10_000
+/** Looking at so many takes some milliseconds. */
+const entitiesAtOnce = 1000
 
 type Fate = Exclude<keyof Schemas['RewindResponse'], 'next'>
 
@@ -29,32 +33,41 @@ export async function rewind(
 ): Promise<Schemas['RewindResponse']> {
   const now = parts.clock()
   const { result } = await changeRecords(parts, { userId, loginId, now }, async (trx) => {
-    const page = await listStored(trx, userId, toKey(cursor), maxEntities + 1)
-    const entities = page.slice(0, maxEntities)
-    const changed = entities.filter(({ stamp }) => stamp > to)
-    const ids = [...new Set(changed.map(({ entity_id }) => entity_id))]
-    const then = new Map((await findCurrentAt(trx, userId, ids, to)).map((version) => [entityKey(version), version]))
     const counts: Record<Fate, number> = { restored: 0, deleted: 0, unchanged: 0, beyond_retention: 0 }
     const replacements: Replacement[] = []
-    const restored: number[] = []
-    for (const stored of entities) {
-      const version = then.get(entityKey(stored))
-      const fate = fateOf(stored, version, to)
-      counts[fate] += 1
-      if (fate !== 'restored' && fate !== 'deleted') continue
-      const made = { event_id: uuidv7(), timestamp: Math.max(now, stored.timestamp + 1), device_id: deviceId }
-      const winner = { ...made, ...(fate === 'deleted' ? deletion : contentOf(version as KeptVersion)), createdAt: now }
-      replacements.push({ entity: stored, stored, winner })
-      if (version && fate === 'restored') restored.push(version.seq)
+    let last = toKey(cursor)
+    let isMore = true
+    for (let looked = 0; isMore && looked < maxEntities; looked += entitiesAtOnce) {
+      await pause()
+      const page = await listStored(trx, userId, last, entitiesAtOnce + 1)
+      const entities = page.slice(0, entitiesAtOnce)
+      const restored: number[] = []
+      for (const { stored, version, fate } of await findFates(trx, userId, entities, to)) {
+        counts[fate] += 1
+        if (fate !== 'restored' && fate !== 'deleted') continue
+        const made = { event_id: uuidv7(), timestamp: Math.max(now, stored.timestamp + 1), device_id: deviceId }
+        const content = fate === 'deleted' ? deletion : contentOf(version as KeptVersion)
+        replacements.push({ entity: stored, stored, winner: { ...made, ...content, createdAt: now } })
+        if (version && fate === 'restored') restored.push(version.seq)
+      }
+      if (!dry_run) await settleRestored(trx, userId, restored, now)
+      last = entities.at(-1) ?? last
+      isMore = page.length > entities.length
     }
-    const last = entities.at(-1)
-    const next = last && page.length > maxEntities ? `${last.entity_type}/${last.entity_id}` : null
-    const result = { ...counts, next }
-    if (dry_run) return { replacements: [], result }
-    await settleRestored(trx, userId, restored, now)
-    return { replacements, result }
+    const next = isMore ? `${last.entity_type}/${last.entity_id}` : null
+    return { replacements: dry_run ? [] : replacements, result: { ...counts, next } }
   })
   return result
+}
+
+async function findFates(trx: Trx, userId: string, entities: StoredVersion[], to: number) {
+  const changed = entities.filter(({ stamp }) => stamp > to)
+  const ids = [...new Set(changed.map(({ entity_id }) => entity_id))]
+  const then = new Map((await findCurrentAt(trx, userId, ids, to)).map((version) => [entityKey(version), version]))
+  return entities.map((stored) => {
+    const version = then.get(entityKey(stored))
+    return { stored, version, fate: fateOf(stored, version, to) }
+  })
 }
 
 /** What becomes of an entity, of which `version` was current then, if it is kept. */

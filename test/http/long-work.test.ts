@@ -36,6 +36,7 @@ for (const [path, body, status, most] of [
   ['/api/v1/sync/push', { changes }, 200, mostOfAccepted],
   ['/api/v1/sync/push', { changes: [...changes.slice(1), {}] }, 400, mostOfRefused],
   ['/api/v1/sync/import', { bookmarks: ids.map((id) => ({ id: `i${id}`, ...content })) }, 200, mostOfAccepted],
+  ['/api/v1/sync/rewind', { to: 1, dry_run: false }, 200, mostOfAccepted],
 ] as const) {
   t.test(`The largest requests are worked on in steps: ${status} to ${path}`, async (t) => {
     const payload = Buffer.from(JSON.stringify(body))
