@@ -13,6 +13,7 @@ export const entryPoints = {
   './bookmark-file': 'bookmark-file',
   './history': 'history',
   './account': 'account',
+  './extension': 'extension',
   './react': 'react',
   './worker': 'worker',
   './node': 'node',

@@ -41,6 +41,7 @@ const onPostgresInDepth = [
 const alone = [
   'test/client/chaos/chaos.test.ts',
   'test/client/sync/walk.test.ts',
+  'test/client/extension/walk.test.ts',
   'test/exports/large.test.ts',
   'test/process/crash.test.ts',
   'test/postgres/differential.test.ts',

@@ -226,8 +226,10 @@ import { openDevice } from 'encrypted-bookmark-sync-client/node'
 import { storeCases } from 'encrypted-bookmark-sync-client/testing'
 import { createClient as createCalls } from 'encrypted-bookmark-sync-client/calls'
 import { createSync as createWorkerSync } from 'encrypted-bookmark-sync-client/worker'
+import { createBrowserSync } from 'encrypted-bookmark-sync-client/extension'
 const keys = deriveKeys(new Uint8Array(32))
 const bookmark = { id: 'one', title: 'A title', source: 'bookmarks' }
+if (typeof createBrowserSync !== 'function') throw new Error('/extension')
 const opened = decryptBookmark(keys, { id: 'one', ...encryptBookmark(keys, bookmark) })
 const client = createClient({ baseUrl: 'http://127.0.0.1:9', deviceId: 'd' })
 createSync({ client, keys, userId: 'u', deviceId: 'd', store: memoryStore() })
@@ -243,11 +245,12 @@ import * as account from 'encrypted-bookmark-sync-client/account'
 import * as calls from 'encrypted-bookmark-sync-client/calls'
 import * as crypto from 'encrypted-bookmark-sync-client/crypto'
 import * as files from 'encrypted-bookmark-sync-client/bookmark-file'
+import * as extension from 'encrypted-bookmark-sync-client/extension'
 import * as history from 'encrypted-bookmark-sync-client/history'
 import * as node from 'encrypted-bookmark-sync-client/node'
 import * as testing from 'encrypted-bookmark-sync-client/testing'
 import * as worker from 'encrypted-bookmark-sync-client/worker'
-console.log(client, account, calls, crypto, files, history, node, testing, worker)
+console.log(client, account, calls, crypto, files, extension, history, node, testing, worker)
 const known: client.PlaintextBookmark = { id: 'one', title: 'A title', source: 'bookmarks', extra: { colour: 'red' } }
 // @ts-expect-error: it is dateAdded
 export const misspelt: client.PlaintextBookmark = { ...known, dateadded: '2026-11-22' }

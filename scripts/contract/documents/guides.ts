@@ -7,7 +7,7 @@ import { headingsOf } from './markdown.ts'
 /** The guides in reading order, by their paths in the repository. A new guide needs its file and its place here. */
 const order = {
   'Get started': ['docs/start.md', 'docs/demo.md'],
-  'The client package': ['docs/client.md', 'src/client/README.md', 'docs/languages.md'],
+  'The client package': ['docs/client.md', 'docs/extension.md', 'src/client/README.md', 'docs/languages.md'],
   'How it works': ['docs/sync.md', 'docs/conflicts.md', 'docs/history.md', 'docs/encryption.md', 'docs/sessions.md'],
   'Look it up': ['docs/errors.md', 'docs/limits.md', 'docs/versioning.md'],
   'Run it': [

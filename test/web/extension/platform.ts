@@ -1,11 +1,5 @@
+import type { CookiesApi } from '../../../src/client/extension.ts'
 import type { Question, WorkerState } from './messages.ts'
-
-export interface Cookie {
-  name: string
-  value: string
-  path: string
-  expirationDate?: number
-}
 
 /** As much of `chrome` as this extension uses. */
 export interface ExtensionPlatform {
@@ -17,9 +11,5 @@ export interface ExtensionPlatform {
       ): void
     }
   }
-  cookies: {
-    get(cookie: { url: string; name: string }): Promise<Cookie | null>
-    set(cookie: Cookie & { url: string; secure: true; httpOnly: true; sameSite: 'no_restriction' }): Promise<unknown>
-    onChanged: { addListener(listener: (change: { cookie: Cookie; removed: boolean }) => void): void }
-  }
+  cookies: CookiesApi
 }

@@ -1,3 +1,4 @@
+import { shareSessionWithSockets } from '../../../src/client/extension.ts'
 import {
   createClient,
   deriveKeys,
@@ -10,7 +11,6 @@ import { createSync } from '../../../src/client/worker.ts'
 import type { Question, WorkerState } from './messages.ts'
 import type { ExtensionPlatform } from './platform.ts'
 import { baseUrl, deviceId } from './service.ts'
-import { shareSessionWithSockets } from './socket-cookie.ts'
 
 declare const chrome: ExtensionPlatform
 

@@ -1,0 +1,29 @@
+import type { kindOf } from '../bookmark-file/tree.ts'
+
+export type Kind = ReturnType<typeof kindOf>
+
+/** What a browser and the service can agree on about a bookmark. */
+export interface Content {
+  title: string
+  /** Of a link only. */
+  url?: string | undefined
+}
+
+/** Queries of Firefox name things of one profile: they stay where they are, in browsers and at the service. */
+export function isLeftAlone({ url }: Content): boolean {
+  return url?.startsWith('place:') ?? false
+}
+
+export function contentOf({ title, url }: Content): Content {
+  return url === undefined ? { title } : { title, url }
+}
+
+export function isSameContent(one: Content, other: Content): boolean {
+  return one.title === other.title && one.url === other.url
+}
+
+/** By what an entry is found again within a folder: browsers write addresses and titles in forms of their own. */
+export function likenessOf({ kind, title, url }: Content & { kind: Kind }): string {
+  if (kind === 'link') return `link ${URL.canParse(url ?? '') ? new URL(url ?? '').href : url}`
+  return kind === 'folder' ? `folder ${title.replace(/\s+/g, ' ').trim()}` : kind
+}

@@ -1,0 +1,66 @@
+/** The positions of a longest rising subsequence: what can stay where it is while the rest moves. */
+function longestRising(values: readonly number[]): Set<number> {
+  /** By length less one, the index of the least value that ends a subsequence of that length. */
+  const ends: number[] = []
+  const before: number[] = []
+  for (const [index, value] of values.entries()) {
+    let [low, high] = [0, ends.length]
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if ((values[ends[middle] as number] as number) < value) low = middle + 1
+      else high = middle
+    }
+    before.push(low > 0 ? (ends[low - 1] as number) : -1)
+    ends[low] = index
+  }
+  const kept = new Set<number>()
+  for (let at = ends.at(-1) ?? -1; at !== -1; at = before[at] as number) kept.add(at)
+  return kept
+}
+
+/** Of these, those that can stay where they are if the others move; `rankOf` is undefined for what was not there. */
+export function stayers(ids: readonly string[], rankOf: (id: string) => number | undefined): Set<string> {
+  const known = ids.filter((id) => rankOf(id) !== undefined)
+  const kept = longestRising(known.map((id) => rankOf(id) as number))
+  return new Set(known.filter((_, index) => kept.has(index)))
+}
+
+/** Puts each of `ids` that `list` lacks behind the one that it follows in `ids`. */
+export function insertBehind(list: readonly string[], ids: readonly string[]): string[] {
+  const there = new Set(list)
+  const first: string[] = []
+  const behind = new Map<string, string[]>()
+  let group = first
+  for (const id of ids) {
+    if (there.has(id)) {
+      group = []
+      behind.set(id, group)
+    } else group.push(id)
+  }
+  return [...first, ...list.flatMap((id) => [id, ...(behind.get(id) ?? [])])]
+}
+
+/**
+ * The order of a folder that both sides may have changed: the service's, except for what was moved or added in the browser,
+ * which stays behind what it follows there.
+ */
+export function mergeOrder(
+  agreed: readonly string[],
+  inBrowser: readonly string[],
+  inService: readonly string[],
+): string[] {
+  const there = new Set(inService)
+  // At the first meeting of two folders that have nothing in common, what is new goes below.
+  if (agreed.length === 0 && !inBrowser.some((id) => there.has(id))) return [...inService, ...inBrowser]
+  const rank = ranks(agreed)
+  const steady = stayers(inBrowser, (id) => rank.get(id))
+  const moved = new Set(inBrowser.filter((id) => rank.has(id) && !steady.has(id)))
+  return insertBehind(
+    inService.filter((id) => !moved.has(id)),
+    inBrowser,
+  )
+}
+
+export function ranks(ids: readonly string[]): Map<string, number> {
+  return new Map(ids.map((id, index) => [id, index]))
+}

@@ -1,0 +1,78 @@
+/** As much of the browser's API for extensions as this entry point uses: `chrome.*`, or `browser.*` in Firefox. */
+
+/** A node of the browser's bookmarks. */
+export interface BrowserNode {
+  id: string
+  parentId?: string | undefined
+  index?: number | undefined
+  title: string
+  url?: string | undefined
+  /** Firefox only. */
+  type?: string | undefined
+  /** Unix ms. */
+  dateAdded?: number | undefined
+  /** Set by the browser's administrator: nobody can change it. */
+  unmodifiable?: string | undefined
+  /** Chrome 134 and later: which of its own folders this is. */
+  folderType?: string | undefined
+  /** Chrome 134 and later: whether Chrome's own sync has it. */
+  syncing?: boolean | undefined
+  children?: BrowserNode[] | undefined
+}
+
+/** What the browser is to make of a new node. */
+export interface NewNode {
+  parentId: string
+  /** Default: the end. */
+  index?: number
+  title: string
+  url?: string
+  type?: 'separator'
+}
+
+export type BookmarkEvent<Listener = (id: string, info: { node?: BrowserNode }) => void> = {
+  addListener(listener: Listener): void
+}
+
+/** `chrome.bookmarks`, or `browser.bookmarks` in Firefox. */
+export interface BookmarksApi {
+  getTree(): Promise<BrowserNode[]>
+  get(id: string): Promise<BrowserNode[]>
+  create(node: NewNode): Promise<BrowserNode>
+  update(id: string, changes: { title: string; url?: string }): Promise<BrowserNode>
+  move(id: string, place: { parentId: string; index: number }): Promise<BrowserNode>
+  /** Refuses a folder that is not empty. */
+  remove(id: string): Promise<void>
+  onCreated: BookmarkEvent
+  onRemoved: BookmarkEvent
+  onChanged: BookmarkEvent
+  onMoved: BookmarkEvent
+  onChildrenReordered?: BookmarkEvent
+  onImportBegan?: BookmarkEvent<() => void>
+  onImportEnded?: BookmarkEvent<() => void>
+}
+
+/** A cookie, as far as it matters here. */
+export interface BrowserCookie {
+  name: string
+  value: string
+  path: string
+  domain?: string | undefined
+  expirationDate?: number | undefined
+}
+
+/** `chrome.cookies`. */
+export interface CookiesApi {
+  get(cookie: { url: string; name: string }): Promise<BrowserCookie | null>
+  set(cookie: {
+    url: string
+    name: string
+    value: string
+    path: string
+    secure: true
+    httpOnly: true
+    sameSite: 'no_restriction'
+    expirationDate?: number
+  }): Promise<unknown>
+  onChanged: { addListener(listener: (change: { cookie: BrowserCookie; removed: boolean }) => void): void }
+}

@@ -1,0 +1,44 @@
+import type { Clock } from '../timing/clock.ts'
+import type { ServiceEntry } from './service-tree.ts'
+
+/** If the deletes of a minute exceed both of these, the user must approve them. As for the deletes of other devices. */
+const fewDeletes = 5
+const smallShare = 0.2
+const recentMs = 60_000
+
+/** Holds the browser's deletes back if they are many: the browser may have lost them, not its user. */
+export class RemovalGuard {
+  readonly #clock: Pick<Clock, 'now'>
+  readonly #approved = new Set<string>()
+  #recent: number[] = []
+  #held: readonly ServiceEntry[] = []
+
+  constructor(clock: Pick<Clock, 'now'>) {
+    this.#clock = clock
+  }
+
+  get held(): readonly ServiceEntry[] {
+    return this.#held
+  }
+
+  /** Those of the deletes that may be passed on. @param of how many bookmarks there were */
+  release(deleted: readonly ServiceEntry[], of: number): readonly ServiceEntry[] {
+    const now = this.#clock.now()
+    this.#recent = this.#recent.filter((time) => Math.abs(now - time) < recentMs)
+    const asked = deleted.filter(({ id }) => !this.#approved.has(id))
+    const count = asked.length + this.#recent.length
+    const isMany = asked.length > 0 && count > fewDeletes && count > smallShare * (of + this.#recent.length)
+    this.#held = isMany ? asked : []
+    return isMany ? deleted.filter(({ id }) => this.#approved.has(id)) : deleted
+  }
+
+  /** Deletes that were passed on. */
+  passed(ids: readonly string[]): void {
+    const now = this.#clock.now()
+    for (const id of ids) if (!this.#approved.delete(id)) this.#recent.push(now)
+  }
+
+  approve(ids: readonly string[]): void {
+    for (const id of ids) this.#approved.add(id)
+  }
+}

@@ -1,0 +1,172 @@
+import t from 'tap'
+import { fakeService, memoryAgreedStore } from '../../../src/client/testing.ts'
+import { BrowserModel } from './browser-model.ts'
+import { Device, settle, textOf } from './device.ts'
+
+const at = (path: string) => `https://example.org/${path}`
+const link = (parentId: string, title: string) => ({ parentId, title, url: at(title) })
+const line = (title: string) => `  ${title} ${at(title)}`
+
+function inChrome(device: Device, role: 'bar' | 'other'): string[] {
+  const lines = textOf(device)
+  const start = lines.indexOf('Other bookmarks/')
+  return role === 'bar' ? lines.slice(1, start) : lines.slice(start + 1)
+}
+
+t.test('Each browser has what is in the other one, in the folder that is for the same', async (t) => {
+  const service = fakeService()
+  const [chrome, firefox] = [new Device(service, 'chrome'), new Device(service, 'firefox', 'firefox')]
+  chrome.model.create(link('1', 'bar'))
+  chrome.model.create(link('2', 'other'))
+  for (const root of ['toolbar', 'menu', 'mobile']) firefox.model.create(link(root.padEnd(12, '_'), root))
+  firefox.model.create({ parentId: 'menu________', title: '', type: 'separator' })
+  await settle(chrome, firefox)
+  const inOther = ['Other bookmarks/', line('other'), '  Bookmarks Menu/', `  ${line('menu')}`]
+  t.same(textOf(chrome), [
+    ...['Bookmarks bar/', line('bar'), line('toolbar')],
+    ...[...inOther, '  Mobile Bookmarks/', `  ${line('mobile')}`],
+  ])
+  t.same(textOf(firefox), [
+    ...['Bookmarks Menu/', line('menu'), '  ---', 'Bookmarks Toolbar/', line('bar'), line('toolbar')],
+    ...['Other Bookmarks/', line('other'), 'Mobile Bookmarks/', line('mobile')],
+  ])
+  chrome.model.showMobile()
+  await settle(chrome, firefox)
+  t.same(textOf(chrome).slice(3), [...inOther, 'Mobile bookmarks/', line('mobile')], 'also once Chrome has that folder')
+})
+
+t.test('Two filled browsers and a filled account become one: nothing is deleted, nothing doubled', async (t) => {
+  const service = fakeService()
+  const [one, other] = [new Device(service, 'one'), new Device(service, 'other')]
+  for (const { model } of [one, other]) {
+    const { id } = model.create({ parentId: '1', title: 'Both' })
+    model.create(link(id, 'in-both'))
+    model.create(link(id, `only-${model === one.model ? 'one' : 'other'}`))
+    for (const title of ['twice', 'twice', '']) model.create({ ...link('2', 'twice'), title })
+    model.create({ parentId: '2', title: 'script', url: 'javascript:alert(1)' })
+  }
+  other.model.create({ ...link('2', 'twice'), title: 'a third time' })
+  await settle(one, other)
+  t.same(textOf(other), textOf(one))
+  t.same(inChrome(one, 'bar'), ['  Both/', ...['in-both', 'only-other', 'only-one'].map((title) => `  ${line(title)}`)])
+  t.same(inChrome(one, 'other').sort(), [
+    ...[`   ${at('twice')}`, `  a third time ${at('twice')}`, '  script javascript:alert(1)'],
+    ...[`  twice ${at('twice')}`, `  twice ${at('twice')}`],
+  ])
+  other.agreed = memoryAgreedStore()
+  other.open()
+  await settle(one, other)
+  t.same(
+    [textOf(one).length, textOf(other).length],
+    [11, 11],
+    'nor is anything doubled when the extension is installed again',
+  )
+})
+
+t.test(
+  'A move is a move: it keeps the ids of the browser and of the service, and what other clients have stored',
+  async (t) => {
+    const service = fakeService()
+    const [one, other] = [new Device(service, 'one'), new Device(service, 'other', 'firefox')]
+    for (const title of ['a', 'b', 'c', 'd']) one.model.create(link('1', title))
+    await settle(one, other)
+    const ids = () => [...other.model.nodes.keys()].sort()
+    const [before, records] = [ids(), [...one.sync.bookmarks().keys()].sort()]
+    const [a = ''] = one.model.childrenOf('1')
+    const record = [...one.sync.bookmarks().values()].find(({ title }) => title === 'a')
+    await one.sync.update(record?.id ?? '', { tags: ['kept'] })
+    one.model.move(a, { parentId: '1', index: 4 })
+    await settle(one, other)
+    t.same(textOf(other).slice(1, 6), ['Bookmarks Toolbar/', ...['b', 'c', 'd', 'a'].map(line)])
+    t.same([ids(), [...one.sync.bookmarks().keys()].sort()], [before, records])
+    t.same(other.sync.get(record?.id ?? '')?.tags, ['kept'])
+  },
+)
+
+t.test('Addresses of one browser, and what its administrator has set, are left alone', async (t) => {
+  const service = fakeService()
+  const [chrome, firefox] = [new Device(service, 'chrome'), new Device(service, 'firefox', 'firefox')]
+  chrome.model.manage(at('intranet'))
+  firefox.model.create({ parentId: 'menu________', title: 'Recent', url: 'place:sort=12' })
+  firefox.model.create(link('menu________', 'menu'))
+  await settle(chrome, firefox)
+  t.same(
+    [...chrome.sync.bookmarks().values()].map(({ title }) => title),
+    ['Bookmarks Menu', 'menu'],
+  )
+  t.same(textOf(firefox).slice(0, 3), ['Bookmarks Menu/', '  Recent place:sort=12', line('menu')])
+})
+
+t.test('What a browser refuses is told, stays at the service, and is tried again once it is changed', async (t) => {
+  const service = fakeService()
+  const device = new Device(service, 'chrome')
+  await device.step()
+  await device.sync.put({ id: 'bad', title: 'bad', url: 'not an address', source: 'bookmarks' })
+  await settle(device)
+  t.match(device.browserSync.status(), {
+    state: 'in-step',
+    refused: [{ id: 'bad', title: 'bad', by: 'browser', message: 'Invalid URL.' }],
+  })
+  t.ok(device.sync.get('bad'))
+  await device.sync.update('bad', { url: at('good') })
+  await settle(device)
+  t.same(device.browserSync.status().refused, [])
+  t.same(inChrome(device, 'other'), [`  bad ${at('good')}`])
+})
+
+t.test('Many deletes in a browser wait for its user', async (t) => {
+  const service = fakeService()
+  const [one, other] = [new Device(service, 'one'), new Device(service, 'other')]
+  const titles = Array.from({ length: 12 }, (_, index) => `b${index}`)
+  for (const title of titles) one.model.create(link('1', title))
+  await settle(one, other)
+  const clear = () => {
+    for (const id of one.model.childrenOf('1').toReversed()) one.model.remove(id)
+  }
+  clear()
+  await settle(one, other)
+  t.match(one.browserSync.status(), { heldRemovals: { count: 12 } })
+  t.same(inChrome(other, 'bar'), titles.map(line))
+  await one.browserSync.rejectRemovals()
+  t.same([one.browserSync.status().heldRemovals, inChrome(one, 'bar')], [undefined, titles.map(line)])
+  clear()
+  await one.browserSync.compareNow()
+  await one.browserSync.approveRemovals(one.browserSync.heldRemovals().map(({ id }) => id))
+  t.equal([...one.sync.bookmarks().values()].filter(({ url }) => url).length, 0)
+})
+
+t.test(
+  'A folder that this device leaves out stays as it is on both sides, and is joined when it is taken in',
+  async (t) => {
+    const service = fakeService()
+    const [one, other] = [new Device(service, 'one'), new Device(service, 'other')]
+    const { id } = one.model.create({ parentId: '1', title: 'Work' })
+    one.model.create(link(id, 'shared'))
+    await settle(one, other)
+    await one.browserSync.leaveOut(id)
+    one.model.create(link(id, 'mine'))
+    other.model.create(link(other.model.childrenOf('1')[0] ?? '', 'theirs'))
+    await settle(one, other)
+    t.same(inChrome(one, 'bar'), ['  Work/', `  ${line('shared')}`, `  ${line('mine')}`])
+    t.same(inChrome(other, 'bar'), ['  Work/', `  ${line('shared')}`, `  ${line('theirs')}`])
+    await one.browserSync.takeIn(id)
+    await settle(one, other)
+    const joined = ['  Work/', ...['mine', 'shared', 'theirs'].map((title) => `  ${line(title)}`)]
+    t.same(
+      [one, other].map((device) => inChrome(device, 'bar').toSorted()),
+      [joined.toSorted(), joined.toSorted()],
+    )
+  },
+)
+
+t.test('Nothing is deleted in a browser because its sync has nothing yet, or was signed out', async (t) => {
+  const service = fakeService()
+  const device = new Device(service, 'one', new BrowserModel('chrome', { folderTypes: false }))
+  device.model.create(link('1', 'kept'))
+  await device.browserSync.compareNow()
+  t.equal(device.browserSync.status().state, 'waiting')
+  await device.step()
+  await device.sync.signOut()
+  await device.browserSync.compareNow()
+  t.same([device.browserSync.status().state, inChrome(device, 'bar')], ['waiting', [line('kept')]])
+})

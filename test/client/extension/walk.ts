@@ -1,0 +1,272 @@
+import type { FakeService } from '../../../src/client/testing.ts'
+import { fakeService } from '../../../src/client/testing.ts'
+import { Dice } from '../chaos/dice.ts'
+import { Device, textOf } from './device.ts'
+
+/**
+ * Two browsers, Chrome and Firefox, whose users edit at once, with and without a network, while workers die at any of their
+ * calls. Returns what is wrong in the end.
+ *
+ * Each bookmark and each folder bears a mark of its own, by which it is found whatever it is called by then.
+ */
+export async function walk(
+  seed: number,
+  operations: number,
+  note: (text: string) => void = () => {},
+): Promise<string[]> {
+  const walk = new Walk(seed, note)
+  for (let count = 0; count < operations; count++) await walk.operate()
+  return walk.end()
+}
+
+/** Inserting between siblings may change another one's position, to which a delete of it on the other device may lose. */
+const mostBack = 2
+
+type Node = Device['model']['ordinary'][number]
+
+class Walk {
+  readonly #dice: Dice
+  readonly #note: (text: string) => void
+  readonly #service: FakeService = fakeService()
+  readonly #devices: Device[]
+  #marks = 0
+  /** How many bookmarks or folders bear the mark: more than one were doubled by the user. */
+  readonly #made = new Map<string, number>()
+  /** Deleted by a user. */
+  readonly #deleted = new Set<string>()
+  /** Edited or moved, so that a delete elsewhere may have lost to it. */
+  readonly #touched = new Set<string>()
+  readonly #offline = new Set<Device>()
+
+  constructor(seed: number, note: (text: string) => void) {
+    this.#dice = new Dice(seed)
+    this.#note = note
+    this.#devices = [new Device(this.#service, 'chrome', 'chrome'), new Device(this.#service, 'firefox', 'firefox')]
+  }
+
+  async operate(): Promise<void> {
+    const device = this.#dice.pick(this.#devices)
+    const kind = this.#dice.roll()
+    if (kind < 0.68) await this.#act(device)
+    else if (kind < 0.9) await this.#compare(device)
+    else if (kind < 0.97) await this.#exchange(device)
+    else if (this.#offline.delete(device)) device.connection.goOnline()
+    else {
+      this.#offline.add(device)
+      device.connection.goOffline()
+    }
+  }
+
+  /** The browser starts the worker for what the user does. */
+  async #act(device: Device): Promise<void> {
+    const wasDead = device.life.isDead
+    if (wasDead) device.open()
+    this.#edit(device)
+    if (wasDead) await this.#compare(device)
+  }
+
+  /** The worker may die meanwhile, and is started anew, at once or after the user has gone on. */
+  async #compare(device: Device): Promise<void> {
+    if (device.life.isDead) device.open()
+    const { life, browserSync, sync } = device
+    await sync.put([])
+    if (this.#dice.happens(0.5)) {
+      life.callsLeft = Math.floor(this.#dice.roll() * 12)
+      life.finishesLast = this.#dice.happens(0.5)
+    }
+    await Promise.race([browserSync.compareNow(), life.died])
+    life.callsLeft = Number.POSITIVE_INFINITY
+    this.#note(`${device.model.flavour} compares${life.isDead ? ', and dies' : ''} ${browserSync.status().state}`)
+    if (!life.isDead) await this.#decide(device)
+  }
+
+  async #decide({ browserSync, sync }: Device): Promise<void> {
+    const held = browserSync.heldRemovals().map(({ id }) => id)
+    if (held.length > 0) await browserSync.approveRemovals(held)
+    const deletions = sync.heldDeletions().map(({ id }) => id)
+    if (deletions.length > 0) await sync.approveDeletions(deletions)
+  }
+
+  async #exchange(device: Device): Promise<void> {
+    if (device.life.isDead) await this.#compare(device)
+    if (device.life.isDead) return
+    this.#note(`${device.model.flavour} exchanges`)
+    await device.sync.syncNow().catch(() => {})
+  }
+
+  #edit(device: Device): void {
+    const { model } = device
+    const dice = this.#dice
+    const { ordinary } = model
+    const roots =
+      model.flavour === 'chrome' ? ['1', '2'] : ['menu________', 'toolbar_____', 'unfiled_____', 'mobile______']
+    const folders = [...roots, ...ordinary.filter(({ type }) => type === 'folder').map(({ id }) => id)]
+    const [one, into] = [ordinary.length > 0 ? dice.pick(ordinary) : undefined, dice.pick(folders)]
+    const index = Math.floor(dice.roll() * (model.childrenOf(into).length + 1))
+    const kind = dice.roll()
+    const place = { parentId: into, index }
+    // A folder into which something was put stays.
+    this.#touched.add(markOf(model.nodes.get(into)?.title ?? ''))
+    if (!one || kind < 0.3 || ordinary.length < 6) this.#create(model, place)
+    else if (kind < 0.35 && one.type === 'bookmark') this.#double(model, one, place)
+    else if (kind < 0.55) this.#change(model, one)
+    else if (kind < 0.8) this.#move(model, one, place)
+    else this.#remove(device, one)
+  }
+
+  #create(model: Device['model'], place: { parentId: string; index: number }): void {
+    const mark = `<${++this.#marks}>`
+    const kind = this.#dice.roll()
+    this.#note(`${model.flavour} creates ${mark} in ${place.parentId} at ${place.index}`)
+    if (kind < 0.1 && model.flavour === 'firefox') model.create({ ...place, title: '', type: 'separator' })
+    else {
+      this.#made.set(mark, 1)
+      if (kind < 0.3) model.create({ ...place, title: `folder ${mark}` })
+      else model.create({ ...place, title: `link ${mark}`, url: `https://example.org/${mark}` })
+    }
+  }
+
+  #double(model: Device['model'], { title, url = '' }: Node, place: { parentId: string; index: number }): void {
+    const mark = markOf(title)
+    this.#note(`${model.flavour} doubles ${mark}`)
+    this.#made.set(mark, (this.#made.get(mark) ?? 0) + 1)
+    model.create({ ...place, title, url })
+  }
+
+  #change(model: Device['model'], { id, title, url, type }: Node): void {
+    const mark = markOf(title)
+    this.#note(`${model.flavour} changes ${id} ${mark}`)
+    this.#touched.add(mark)
+    const version = this.#dice.roll().toString(36).slice(2, 6)
+    if (type === 'bookmark' && this.#dice.happens(0.3)) model.update(id, { url: `${url?.split('#')[0]}#${version}` })
+    else if (type !== 'separator')
+      model.update(id, { title: `${type === 'folder' ? 'folder' : version} ${mark} ${version}` })
+  }
+
+  #move(model: Device['model'], { id, title }: Node, place: { parentId: string; index: number }): void {
+    const siblings = model.childrenOf(place.parentId)
+    const index = Math.min(place.index, siblings.includes(id) ? siblings.length - 1 : siblings.length)
+    try {
+      model.move(id, { ...place, index })
+      this.#note(`${model.flavour} moves ${id} ${markOf(title)} to ${place.parentId} at ${index}`)
+      for (const mark of marksIn(model, id)) this.#touched.add(mark)
+    } catch {
+      // Into itself.
+    }
+  }
+
+  #remove({ model }: Device, { id, title }: Node): void {
+    const marks = marksIn(model, id)
+    if (marks.length > 8) return
+    this.#note(`${model.flavour} removes ${id} ${markOf(title)}: ${marks.join(' ')}`)
+    for (const mark of marks) this.#deleted.add(mark)
+    model.removeTree(id)
+  }
+
+  async end(): Promise<string[]> {
+    for (const device of this.#devices) {
+      device.connection.goOnline()
+      device.open()
+    }
+    let before = ''
+    for (let round = 0; round < 10; round++) {
+      for (const device of this.#devices) {
+        await device.step()
+        await this.#decide(device)
+      }
+      const now = JSON.stringify(this.#devices.map(textOf))
+      if (now === before && round > 3) break
+      before = now
+    }
+    return [...this.#differences(), ...this.#losses()]
+  }
+
+  #differences(): string[] {
+    const [one, other] = this.#devices as [Device, Device]
+    const failures: string[] = []
+    const [trees, others] = [serviceText(one), serviceText(other)]
+    if (trees !== others) failures.push(`the devices hold different records:\n${trees}\n---\n${others}`)
+    for (const device of this.#devices) {
+      const [shown, held] = [rootsText(device), serviceText(device, device.model.flavour)]
+      if (shown !== held) failures.push(`${device.model.flavour} shows\n${shown}\ninstead of\n${held}`)
+      const { state, error, refused } = device.browserSync.status()
+      if (state !== 'in-step' || refused.length > 0)
+        failures.push(`${state} ${error?.stack} ${JSON.stringify(refused)}`)
+    }
+    return failures
+  }
+
+  #losses(): string[] {
+    const [device] = this.#devices as [Device, Device]
+    const there = new Map<string, number>()
+    // A folder comes back with what is in it.
+    const needed = new Set<string>()
+    for (const { title, children } of device.model.ordinary) {
+      there.set(markOf(title), (there.get(markOf(title)) ?? 0) + 1)
+      if (children.length > 0) needed.add(markOf(title))
+    }
+    const back: string[] = []
+    const failures = [...this.#made].flatMap(([mark, made]) => {
+      const count = there.get(mark) ?? 0
+      if (count === 0 && !this.#deleted.has(mark)) return `${mark} is lost`
+      if (count > made) return `${mark} is there ${count} times instead of ${made}`
+      const isOver = made === 1 && this.#deleted.has(mark) && !this.#touched.has(mark) && !needed.has(mark)
+      if (count > 0 && isOver) back.push(`${mark} is back`)
+      return []
+    })
+    return back.length > mostBack ? [...failures, ...back] : failures
+  }
+}
+
+function markOf(title: string): string {
+  return /<\d+>/.exec(title)?.[0] ?? ''
+}
+
+function marksIn(model: Device['model'], id: string): string[] {
+  const node = model.nodes.get(id)
+  return [markOf(node?.title ?? ''), ...model.childrenOf(id).flatMap((child) => marksIn(model, child))]
+}
+
+/** What the service's records say that a browser of this flavour is to show. */
+function serviceText({ sync }: Device, flavour?: 'chrome' | 'firefox'): string {
+  const marks: Record<string, string> = {
+    personal_toolbar_folder: 'toolbar',
+    ...(flavour === 'firefox' && { mobile_bookmarks_folder: 'mobile', bookmarks_menu_folder: 'menu' }),
+  }
+  const roots = new Map<string, string[]>()
+  const write = (nodes: ReturnType<typeof sync.tree>, root: string, indent: string) => {
+    for (const { bookmark, children } of nodes) {
+      const { title, url, type, attributes = {} } = bookmark
+      const role = flavour && Object.keys(marks).find((mark) => attributes[mark])
+      if (role) write(children, marks[role] as string, '  ')
+      else if (type !== 'separator' || flavour !== 'chrome') {
+        const line = type === 'separator' ? '---' : url === undefined ? `${title}/` : `${title} ${url}`
+        roots.set(root, [...(roots.get(root) ?? []), `${indent}${line}`])
+        write(children, root, `${indent}  `)
+      }
+    }
+  }
+  write(sync.tree(), 'other', '  ')
+  return toText(roots)
+}
+
+function rootsText(device: Device): string {
+  const roleOf: Record<string, string> = {
+    ...{ 'Bookmarks bar/': 'toolbar', 'Other bookmarks/': 'other', 'Bookmarks Menu/': 'menu' },
+    ...{ 'Bookmarks Toolbar/': 'toolbar', 'Other Bookmarks/': 'other', 'Mobile Bookmarks/': 'mobile' },
+  }
+  const roots = new Map<string, string[]>()
+  let lines: string[] = []
+  for (const line of textOf(device)) {
+    if (!line.startsWith(' ')) {
+      lines = []
+      roots.set(roleOf[line] as string, lines)
+    } else lines.push(line)
+  }
+  return toText(roots)
+}
+
+function toText(roots: Map<string, string[]>): string {
+  const filled = [...roots].filter(([, lines]) => lines.length > 0).sort()
+  return filled.flatMap(([role, lines]) => [role, ...lines]).join('\n')
+}
