@@ -12,6 +12,7 @@ import { startLoad } from './load.ts'
 import { follow, servedBy, startInstances } from './processes.ts'
 
 const rounds = depth(1, 10)
+const count = depth(2, 3)
 
 t.test(
   `Postgres is stopped at once and started again under load, ${rounds} rounds: 503, then all goes on`,
@@ -21,7 +22,7 @@ t.test(
     const dataDir = await folder(t)
     const env = { DATABASE_URL: `${postgres.url}/postgres`, ...(await provider(t)) }
     const ada = await signInBefore(t, dataDir, env)
-    const instances = await startInstances(t, 3, dataDir, env)
+    const instances = await startInstances(t, count, dataDir, env)
     const followers = instances.map((_, index) => follow(t, instances, ada, `socket-${index}`, index))
     const statuses = new Map<string, number>()
     const persistent = servedBy(instances, ada, ({ status, headers }, path) => {

@@ -16,9 +16,14 @@ export const FAULTS = {
   dripping: (response: ServerResponse) => pour(response, drops()),
   endless: (response: ServerResponse) => pour(response, spaces()),
   bomb: (response: ServerResponse) =>
-    response
-      .writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' })
-      .end(gzipSync(`{"a":"${'a'.repeat(16 << 20)}"}`)),
+    response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' }).end(compressed()),
+}
+
+let bomb: Buffer | undefined
+
+function compressed(): Buffer {
+  bomb ??= gzipSync(`{"a":"${'a'.repeat(16 << 20)}"}`)
+  return bomb
 }
 
 function pour(response: ServerResponse, source: Iterable<string> | AsyncIterable<string>): void {
