@@ -92,7 +92,8 @@ export interface Sync {
   select<T>(selector: (sync: SyncReader) => T): Selection<T>
   /**
    * The bookmarks that contain every word of the text in their title, address, tags, description or the names of the
-   * folders around them, best first. Words may be parts of words, in any order; case and accents do not count.
+   * folders around them, best first. Words may be parts of words, in any order; case and accents do not count. `#word` finds
+   * those with a tag that begins with it.
    *
    * @throws the signal's reason
    */

@@ -56,7 +56,6 @@ export async function drawPicture(report: Report): Promise<string> {
   await page.getByRole('link', { name: 'Import, export, vault' }).click()
   await page.setInputFiles('input[accept=".htm,.html"]', upload)
   await page.getByText('12 bookmarks and folders imported').waitFor()
-  await page.getByRole('button', { name: 'Dismiss' }).click()
   await page.getByRole('link', { name: 'Bookmarks', exact: true }).click()
 
   report('opening the second device', 3, 4)

@@ -2,10 +2,12 @@ import { UnsentChangesError } from '../../client/index.ts'
 import { useSync } from '../../client/react.ts'
 import { SearchBox } from '../library/search-box.tsx'
 import { IconButton } from '../ui/button.tsx'
-import { MenuIcon, SignOutIcon, TwoDevicesIcon, UserIcon } from '../ui/icons.ts'
+import { Icon } from '../ui/icon.tsx'
+import { BookmarkIcon, MenuIcon, SignOutIcon, TwoDevicesIcon, UserIcon } from '../ui/icons.ts'
 import { Menu } from '../ui/menu.tsx'
 import { useApp } from './context.ts'
 import { NetworkSwitch } from './network-switch.tsx'
+import { hrefOf } from './route.ts'
 import type { Beside } from './second-device.tsx'
 import { Status } from './status.tsx'
 
@@ -39,6 +41,10 @@ export function Header({ beside, isMenuOpen, toggleMenu }: HeaderProps) {
         aria-controls="sidebar"
         onClick={toggleMenu}
       />
+      <a class="brand" href={hrefOf('folder')}>
+        <Icon of={BookmarkIcon} />
+        Encrypted Bookmark Sync
+      </a>
       <SearchBox />
       {(isFramed || beside.isOpen) && <NetworkSwitch />}
       <Status />

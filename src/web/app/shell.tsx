@@ -33,7 +33,8 @@ export function Shell({ app }: { app: App }) {
           <div class={isMenuOpen ? 'shell menu-open' : 'shell'}>
             <Header beside={beside} isMenuOpen={isMenuOpen} toggleMenu={() => setMenuOpen(!isMenuOpen)} />
             <Sidebar close={() => setMenuOpen(false)} />
-            <main class="main" data-scrolls id="main" tabIndex={-1}>
+            {/* biome-ignore lint/a11y/noNoninteractiveTabindex: The keyboard must be able to scroll it. */}
+            <main class="main" data-scrolls id="main" tabIndex={0}>
               <SyncTrouble />
               <Component rest={rest} key={path} />
             </main>

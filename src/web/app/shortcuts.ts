@@ -1,6 +1,7 @@
 import { useEffect } from 'preact/hooks'
 import type { Sync } from '../../client/index.ts'
 import { openNew } from '../library/editor.tsx'
+import { tell, undo } from '../ui/tell.ts'
 import { go, readRoute } from './route.ts'
 
 /** Single keys that work wherever nobody types. */
@@ -10,8 +11,8 @@ export function useShortcuts(sync: Sync): void {
       const isTyping =
         event.target instanceof HTMLElement &&
         event.target.closest('input:not([type=checkbox]), select, textarea, dialog, [role=menu]')
-      if (isTyping || event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return
-      const action = actions[event.key]
+      if (isTyping || event.altKey || event.defaultPrevented) return
+      const action = event.ctrlKey || event.metaKey ? commands[event.key] : actions[event.key]
       if (!action) return
       event.preventDefault()
       action(sync)
@@ -26,6 +27,10 @@ const actions: Record<string, (sync: Sync) => void> = {
   n: (sync) => openNew(sync, { url: '', ...hereOf() }),
   f: (sync) => openNew(sync, hereOf()),
   '?': () => go('shortcuts'),
+}
+
+const commands: Record<string, () => void> = {
+  z: () => undo().catch((error: Error) => tell(error.message, { isAlert: true })),
 }
 
 /** A new bookmark goes into the folder that is shown. */

@@ -1,5 +1,6 @@
 import type { ComponentType } from 'preact'
 import { ConflictCount } from '../conflicts/count.tsx'
+import { AddPage } from '../library/add-page.tsx'
 import { Folder } from '../library/folder.tsx'
 import { All, Found, Tagged } from '../library/lists.tsx'
 import type { IconShapes } from '../ui/icon.tsx'
@@ -35,6 +36,7 @@ export const views: readonly View[] = [
   { path: 'all', title: 'All, without folders', icon: BookmarkIcon, group: 'library', Component: All },
   { path: 'tag', title: 'Tag', icon: TagIcon, Component: Tagged },
   { path: 'search', title: 'Search', icon: SearchIcon, Component: Found },
+  { path: 'add', title: 'Add', icon: BookmarkIcon, Component: AddPage },
   {
     path: 'duplicates',
     title: 'Duplicates',

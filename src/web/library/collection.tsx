@@ -3,6 +3,7 @@ import { useMemo, useRef } from 'preact/hooks'
 import { useSync } from '../../client/react.ts'
 import { VirtualList } from '../ui/virtual-list.tsx'
 import { CollectionContext } from './collection-context.ts'
+import { useDrag } from './drag.ts'
 import { pressed } from './keys.ts'
 import { type Order, orders } from './order.ts'
 import { useRemembered } from './remembered.ts'
@@ -39,13 +40,15 @@ export function Collection(props: CollectionProps) {
   const selected = useSelected(ids)
   const { toggle } = selected
   const section = useRef<HTMLElement>(null)
+  const ownOrder = order === 'own' ? folder : undefined
+  useDrag(section, { sync, ids, selected: selected.ids, folder: ownOrder })
   const look = useMemo(() => ({ layout, words, showsPath, toggle }), [layout, words, showsPath, toggle])
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: The keys are those of the rows inside.
     <section
       ref={section}
       class={`collection${selected.ids.size > 0 ? ' selecting' : ''}`}
-      onKeyDown={(event) => pressed(event, { sync, ids, selected, folder: order === 'own' ? folder : undefined })}
+      onKeyDown={(event) => pressed(event, { sync, ids, selected, folder: ownOrder })}
     >
       {heading}
       {selected.ids.size > 0 ? (

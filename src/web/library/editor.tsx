@@ -50,7 +50,7 @@ function Editor({ sync, bookmark, opened, close }: EditorProps) {
   const submit = async (fields: Record<string, string>) => {
     const { title = '', url: typed = '', description = '' } = fields
     // What was imported stays as it is, as long as nobody changes it.
-    const url = typed === bookmark.url ? typed : attempt(() => completeAddress(typed), setFault)
+    const url = opened && typed === bookmark.url ? typed : attempt(() => completeAddress(typed), setFault)
     if (url === undefined) return
     const { tags: _, parentId: from, position, description: __, ...rest } = bookmark
     const labels = readTags(fields)

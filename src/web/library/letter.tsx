@@ -15,7 +15,7 @@ export function Letter({ bookmark }: { bookmark: Bookmark }) {
   if (favicon.startsWith('data:image/')) {
     return (
       <span class="letter own">
-        <img src={favicon} alt="" width={20} height={20} />
+        <img src={favicon} alt="" draggable={false} width={20} height={20} />
       </span>
     )
   }

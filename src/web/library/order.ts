@@ -19,26 +19,35 @@ export function useSorted(idsOf: (sync: SyncReader) => readonly string[], order:
   return useSelection(useMemo(() => sorter(idsOf, order), [idsOf, order]))
 }
 
+interface Entry {
+  id: string
+  /** Folders come first. */
+  rank: number
+  key: string
+}
+
 /** Keeps the order that it returned last: sorting what is almost sorted already is a matter of one comparison for each. */
 function sorter(idsOf: (sync: SyncReader) => readonly string[], order: Order) {
   if (order === 'own') return idsOf
   const keyOf = keysOf[order]
-  const keys = new WeakMap<Bookmark, string>()
+  const entriesOf = new WeakMap<Bookmark, Entry>()
   let last: readonly string[] = []
   return (sync: SyncReader): readonly string[] => {
     const wanted = new Set(idsOf(sync))
-    const entries: { id: string; key: string }[] = []
+    const entries: Entry[] = []
     const add = (id: string) => {
       const bookmark = sync.get(id)
       if (!bookmark || !wanted.delete(id)) return
-      const key = keys.get(bookmark) ?? `${isFolder(bookmark) ? 0 : 1}${keyOf(bookmark)}`
-      keys.set(bookmark, key)
-      entries.push({ id, key })
+      const entry = entriesOf.get(bookmark) ?? { id, rank: isFolder(bookmark) ? 0 : 1, key: keyOf(bookmark) }
+      entriesOf.set(bookmark, entry)
+      entries.push(entry)
     }
     for (const id of last) add(id)
     for (const id of [...wanted]) add(id)
     const sign = order === 'newest' ? -1 : 1
-    entries.sort((one, other) => sign * compare(one.key, other.key) || compare(one.id, other.id))
+    entries.sort(
+      (one, other) => one.rank - other.rank || sign * compare(one.key, other.key) || compare(one.id, other.id),
+    )
     last = entries.map(({ id }) => id)
     return last
   }

@@ -73,7 +73,7 @@ function Content({ bookmark }: { bookmark: Bookmark }) {
       {tags.length > 0 && (
         <span class="row-tags">
           {tags.map((tag) => (
-            <a key={tag} class="tag" href={hrefOf('tag', tag)}>
+            <a key={tag} class="tag" draggable={false} href={hrefOf('tag', tag)}>
               <Highlight text={tag} words={words} />
             </a>
           ))}

@@ -1,4 +1,4 @@
-import { useMemo, useRef, useState } from 'preact/hooks'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 
 /** Which bookmarks of a list are selected. */
 export interface Selected {
@@ -36,6 +36,9 @@ export function useSelected(ids: readonly string[]): Selected {
   )
   // What has left the list is no longer selected: nobody would see what happens to it.
   const there = useMemo(() => (chosen.size === 0 ? none : new Set(ids.filter((id) => chosen.has(id)))), [ids, chosen])
+  useEffect(() => {
+    if (there.size < chosen.size) setChosen(there)
+  }, [there, chosen])
   return { ids: there, ...actions }
 }
 

@@ -1,28 +1,14 @@
-import { useState } from 'preact/hooks'
-import { readBookmarkFileAsync, writeBookmarkFileAsync } from '../../client/bookmark-file.ts'
+import { writeBookmarkFileAsync } from '../../client/bookmark-file.ts'
 import { useSync } from '../../client/react.ts'
+import { nameOf } from '../library/kind.ts'
 import { Button } from '../ui/button.tsx'
 import { FileButton, save } from '../ui/files.tsx'
-import { Progress, type Step } from '../ui/progress.tsx'
-import { tell } from '../ui/tell.ts'
+import { type ImportJob, importFile, useImportJob } from './import-job.ts'
 
 /** Files as browsers import and export them. */
 export function BookmarkFiles() {
   const sync = useSync()
-  const [step, setStep] = useState<Step>()
-  const importFile = async (file: File) => {
-    setStep({ what: 'Reading' })
-    try {
-      const bookmarks = await readBookmarkFileAsync(await file.text())
-      const onProgress = (done: number, total: number) => setStep({ what: 'Encrypting', done, total })
-      const { imported, existing, failed } = await sync.importBookmarks(bookmarks, { onProgress })
-      const skipped = existing.length > 0 ? `, ${existing.length} were there already` : ''
-      const lost = failed.length > 0 ? `, ${failed.length} were too large` : ''
-      tell(`${imported} bookmarks and folders imported${skipped}${lost}`)
-    } finally {
-      setStep(undefined)
-    }
-  }
+  const job = useImportJob()
   const write = async () => {
     const text = await writeBookmarkFileAsync([...sync.bookmarks().values()])
     save(new Blob([text], { type: 'text/html' }), 'bookmarks.html')
@@ -32,10 +18,46 @@ export function BookmarkFiles() {
       <h2>Bookmark files</h2>
       <p>The file that every browser can import and export. It is not encrypted.</p>
       <div class="bar">
-        <FileButton label="Import a bookmark file" accept=".htm,.html" chosen={importFile} />
+        <FileButton label="Import a bookmark file" accept=".htm,.html" chosen={(file) => importFile(sync, file)} />
         <Button onClick={write}>Save as a bookmark file</Button>
       </div>
-      {step && <Progress {...step} />}
+      {job && <Import job={job} />}
     </section>
+  )
+}
+
+/** One bar from the file to the service; then what was added, skipped, failed. */
+function Import({ job: { what, share, done, total, report, failed = [], failure, isOffline } }: { job: ImportJob }) {
+  if (failure !== undefined) return <p role="alert">Nothing was imported. {failure}</p>
+  if (!report) {
+    return (
+      <div class="progress">
+        <span>
+          {what}
+          {total !== undefined && ` ${done?.toLocaleString()} of ${total.toLocaleString()}`}
+        </span>
+        <progress aria-label="Import" value={share} max={1} />
+      </div>
+    )
+  }
+  const { imported, existing } = report
+  return (
+    <div class="report" role="status">
+      <p>
+        {imported.toLocaleString()} bookmarks and folders imported
+        {existing.length > 0 && `, ${existing.length.toLocaleString()} were there already`}
+        {failed.length > 0 && `, ${failed.length.toLocaleString()} failed:`}
+      </p>
+      {failed.length > 0 && (
+        <ul>
+          {failed.map(({ bookmark, why }) => (
+            <li key={bookmark?.id}>
+              “{bookmark ? nameOf(bookmark) : 'without a valid id'}”: {why}
+            </li>
+          ))}
+        </ul>
+      )}
+      {isOffline && <p>There is no network now. What is not sent yet is sent as soon as there is one.</p>}
+    </div>
   )
 }

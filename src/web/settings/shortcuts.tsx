@@ -14,6 +14,7 @@ const keys: readonly { keys: readonly string[]; what: string }[] = [
   { keys: ['t'], what: 'Tag it, or what is selected' },
   { keys: ['Delete'], what: 'Delete it, or what is selected' },
   { keys: ['Alt', '↑ ↓'], what: 'Move it up, down' },
+  { keys: ['Ctrl', 'Z'], what: 'Undo, step by step' },
 ]
 
 export function Shortcuts() {

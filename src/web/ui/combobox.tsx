@@ -73,7 +73,7 @@ export function Combobox(props: ComboboxProps) {
           onKeyDown={press}
         />
       </div>
-      <div class="combobox-list" id={`${id}-list`} role="listbox" aria-label={label} hidden={!isShown}>
+      <div class="combobox-list" id={`${id}-list`} role="listbox" aria-label="Suggestions" hidden={!isShown}>
         {options.map((option, index) => (
           // biome-ignore lint/a11y/useFocusableInteractive: The focus stays in the input, which names the marked option.
           <div

@@ -11,19 +11,36 @@ export interface Toast extends ToastOptions {
   text: string
 }
 
-/** Long enough to read it and to reach the button. */
+/** Long enough to read it; what offers an Undo, long enough to think about it. */
 const shownMs = 10_000
+const undoShownMs = 30_000
 const maxShown = 3
+/** So many actions can be taken back one after another. */
+const maxUndos = 50
 
 let toasts: readonly Toast[] = []
 let lastId = 0
+const undos: { id: number; undo: () => unknown }[] = []
 const listeners = new Set<() => void>()
 
 /** Shows a message at the bottom of the page and announces it to screen readers. */
 export function tell(text: string, options: ToastOptions = {}): void {
   const toast = { id: ++lastId, text, ...options }
-  show([...toasts.filter((other) => other.text !== text), toast].slice(-maxShown))
-  if (!options.isAlert) setTimeout(() => dismiss(toast.id), shownMs)
+  // The key for Undo takes back what was done before.
+  const isReplaced = (other: Toast) => other.text === text || (other.undo !== undefined && options.undo !== undefined)
+  show([...toasts.filter((other) => !isReplaced(other)), toast].slice(-maxShown))
+  if (!options.isAlert) setTimeout(() => dismiss(toast.id), options.undo ? undoShownMs : shownMs)
+  if (options.undo) undos.push({ id: toast.id, undo: options.undo })
+  if (undos.length > maxUndos) undos.shift()
+}
+
+/** Takes back what the message tells of, or the last action that has not been taken back. */
+export async function undo(id = undos.at(-1)?.id): Promise<void> {
+  const at = undos.findIndex((one) => one.id === id)
+  const [taken] = at === -1 ? [] : undos.splice(at, 1)
+  if (!taken) return
+  dismiss(taken.id)
+  await taken.undo()
 }
 
 export function dismiss(id: number): void {

@@ -1,18 +1,18 @@
 import { useSyncExternalStore } from 'preact/compat'
 import { Button, IconButton } from './button.tsx'
 import { CloseIcon } from './icons.ts'
-import { dismiss, onToasts, shownToasts } from './tell.ts'
+import { dismiss, onToasts, shownToasts, undo } from './tell.ts'
 
 /** Where the messages of `tell` appear: once on the page. */
 export function Toasts() {
   const shown = useSyncExternalStore(onToasts, shownToasts)
   return (
     <div class="toasts" aria-live="polite">
-      {shown.map(({ id, text, isAlert, undo }) => (
+      {shown.map(({ id, text, isAlert, undo: canUndo }) => (
         <div key={id} class={isAlert ? 'toast alert' : 'toast'} role={isAlert ? 'alert' : 'status'}>
           <span>{text}</span>
-          {undo && (
-            <Button look="quiet" onClick={() => Promise.resolve(undo()).then(() => dismiss(id))}>
+          {canUndo && (
+            <Button look="quiet" onClick={() => undo(id)}>
               Undo
             </Button>
           )}

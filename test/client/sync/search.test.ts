@@ -43,6 +43,9 @@ t.test('every word must occur somewhere, in any order, whatever its case and acc
     'gaste hupf': ['gugelhupf'],
     'gaste kuchen': ['cakes', 'gugelhupf'],
     'elsewhere karten': ['old'],
+    '#zur': ['cafe'],
+    '#kaffee cafe': ['cafe'],
+    '#cafe': [],
     ' ': [],
     '%': [],
   }

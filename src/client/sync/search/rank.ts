@@ -19,8 +19,10 @@ const firstWord = 1
 /** What a word counts in the name of a folder around the bookmark. */
 export const inFolder = 1
 
-/** How well the word fits; 0 if the text does not contain it. */
+/** How well the word fits; 0 if the text does not contain it. `#word` fits the beginning of a tag, too. */
 export function rankOf({ text, starts }: SearchText, word: string): number {
+  const tags = text.slice(starts[0], starts[1])
+  if (word[0] === '#' && ` ${tags}`.includes(` ${word.slice(1)}`)) return (ranks[1] as Rank).start
   const at = text.indexOf(word)
   if (at === -1) return 0
   let field = 0

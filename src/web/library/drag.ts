@@ -1,0 +1,105 @@
+import { type RefObject, useEffect, useRef } from 'preact/compat'
+import type { Sync } from '../../client/index.ts'
+import { tell } from '../ui/tell.ts'
+import { moveBefore, moveInto } from './actions.ts'
+import { createDragPicture, type DragPicture } from './drag-picture.ts'
+import { dropAt, type Place } from './drop-place.ts'
+import { nameOf } from './kind.ts'
+
+interface DragParts {
+  sync: Sync
+  ids: readonly string[]
+  selected: ReadonlySet<string>
+  /** The folder that is shown in the person's own order: only there has a place between two bookmarks a meaning. */
+  folder: { id: string | undefined } | undefined
+}
+
+/** So far the pointer moves before a press becomes a drag, in pixels. */
+const threshold = 6
+/** So near to the edge of the list, it scrolls, in pixels. */
+const edge = 56
+
+/**
+ * Lets rows be dragged to another place in the list, or into a folder: with the mouse by any part of a row, with a finger by
+ * its icon, because everything else scrolls. For the keyboard there are Alt with the arrow keys, and `m`.
+ */
+export function useDrag(list: RefObject<HTMLElement | null>, parts: DragParts): void {
+  const latest = useRef(parts)
+  latest.current = parts
+  useEffect(() => {
+    const element = list.current as HTMLElement
+    const press = (event: PointerEvent) => {
+      const target = event.target as HTMLElement
+      const id = target.closest<HTMLElement>('li[data-id]')?.dataset.id
+      const isHandle =
+        event.pointerType === 'mouse' ? !target.closest('button, [role=menu]') : target.closest('.letter, .row-check')
+      if (id !== undefined && isHandle && event.button === 0) follow(event, id, latest.current)
+    }
+    element.addEventListener('pointerdown', press)
+    return () => element.removeEventListener('pointerdown', press)
+  }, [])
+}
+
+function follow(start: PointerEvent, id: string, { sync, ids, selected, folder }: DragParts): void {
+  const moving = selected.has(id) ? ids.filter((one) => selected.has(one)) : [id]
+  const scroller = (start.target as HTMLElement).closest<HTMLElement>('[data-scrolls]')
+  const ended = new AbortController()
+  const { signal } = ended
+  let picture: DragPicture | undefined
+  let place: Place | undefined
+  let at = start
+
+  const look = () => {
+    place = dropAt(at.clientX, at.clientY, moving, folder)
+    picture?.show(at.clientX, at.clientY, place)
+  }
+  const scroll = () => {
+    if (signal.aborted || !scroller) return
+    const { top, bottom } = scroller.getBoundingClientRect()
+    const step = at.clientY < top + edge ? -8 : at.clientY > bottom - edge ? 8 : 0
+    scroller.scrollTop += step
+    if (step !== 0) look()
+    requestAnimationFrame(scroll)
+  }
+  const move = (event: PointerEvent) => {
+    if (event.pointerId !== start.pointerId) return
+    at = event
+    if (!picture) {
+      if (Math.hypot(event.clientX - start.clientX, event.clientY - start.clientY) < threshold) return
+      picture = createDragPicture(textOf(sync, moving))
+      requestAnimationFrame(scroll)
+    }
+    event.preventDefault()
+    look()
+  }
+  const end = () => {
+    ended.abort()
+    picture?.remove()
+  }
+  const drop = (event: PointerEvent) => {
+    if (event.pointerId !== start.pointerId) return
+    if (picture) addEventListener('click', swallow, { capture: true, once: true })
+    // A click follows at once, if any.
+    setTimeout(() => removeEventListener('click', swallow, { capture: true }))
+    end()
+    if (picture && place) put(sync, moving, place).catch((error: Error) => tell(error.message, { isAlert: true }))
+  }
+  addEventListener('pointermove', move, { signal })
+  addEventListener('pointerup', drop, { signal })
+  addEventListener('pointercancel', end, { signal })
+  addEventListener('keydown', (event) => event.key === 'Escape' && end(), { signal })
+}
+
+function put(sync: Sync, ids: readonly string[], place: Place): Promise<void> {
+  return 'into' in place ? moveInto(sync, ids, place.into) : moveBefore(sync, ids, place.folder, place.before)
+}
+
+function textOf(sync: Sync, ids: readonly string[]): string {
+  const bookmark = sync.get(ids[0] ?? '')
+  return ids.length === 1 && bookmark ? nameOf(bookmark) : `${ids.length} bookmarks`
+}
+
+function swallow(event: Event): void {
+  event.preventDefault()
+  event.stopPropagation()
+}

@@ -1,0 +1,78 @@
+import { useSyncExternalStore } from 'preact/compat'
+import { readBookmarkFileAsync } from '../../client/bookmark-file.ts'
+import type { ImportReport, PlaintextBookmark, Sync } from '../../client/index.ts'
+import { messageOf } from '../ui/failure.ts'
+
+/** An import from the file to the service. It goes on while the person looks at something else. */
+export interface ImportJob {
+  what: 'Reading' | 'Encrypting' | 'Sending' | 'Done' | 'Failed'
+  /** How much of all of it is done, from 0 to 1. */
+  share: number
+  /** How many bookmarks are encrypted or sent, of how many. */
+  done?: number
+  total?: number
+  report?: ImportReport
+  /** The bookmarks that could not be imported. */
+  failed?: readonly { bookmark: PlaintextBookmark | undefined; why: string }[]
+  failure?: string
+  /** Whether what is not sent yet waits for a network. */
+  isOffline?: boolean
+}
+
+/** The parts of the work: how much of it is done when each ends. */
+const ends = { reading: 0.1, encrypting: 0.6 }
+
+let job: ImportJob | undefined
+const listeners = new Set<() => void>()
+
+export function useImportJob(): ImportJob | undefined {
+  return useSyncExternalStore(subscribe, () => job)
+}
+
+export async function importFile(sync: Sync, file: File): Promise<void> {
+  try {
+    show({ what: 'Reading', share: 0 })
+    const bookmarks = await readBookmarkFileAsync(await file.text())
+    const report = await sync.importBookmarks(bookmarks, {
+      onProgress: (done, total) =>
+        show({ what: 'Encrypting', done, total, share: between(ends.reading, ends.encrypting, done / total) }),
+    })
+    const byId = new Map(bookmarks.map((bookmark) => [bookmark.id, bookmark]))
+    const failed = report.failed.map(({ id, error }) => ({ bookmark: byId.get(id), why: error.message }))
+    const isOffline = await untilSent(sync, report.imported)
+    show({ what: 'Done', share: 1, report, failed, isOffline })
+  } catch (error) {
+    show({ what: 'Failed', share: 1, failure: messageOf(error) })
+  }
+}
+
+/** Resolves when nothing waits any more, or when nothing can be sent: then to true. */
+function untilSent(sync: Sync, total: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const look = () => {
+      const { waiting, state } = sync.status()
+      const done = Math.max(0, total - waiting)
+      show({ what: 'Sending', done, total, share: between(ends.encrypting, 1, total === 0 ? 1 : done / total) })
+      const isOffline = state === 'offline' || state === 'signed-out'
+      if (waiting > 0 && !isOffline) return
+      off()
+      resolve(isOffline && waiting > 0)
+    }
+    const off = sync.on('status', look)
+    look()
+  })
+}
+
+function between(from: number, to: number, share: number): number {
+  return from + (to - from) * share
+}
+
+function show(next: ImportJob): void {
+  job = next
+  for (const listener of listeners) listener()
+}
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener)
+  return () => listeners.delete(listener)
+}

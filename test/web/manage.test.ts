@@ -1,0 +1,256 @@
+import type { Locator, Page } from 'playwright-core'
+import t from 'tap'
+import { isDeep } from '../support/depth.ts'
+import { accessibilityFaults, overflow } from './docs-page.ts'
+import {
+  demoOrigin,
+  importFile,
+  live,
+  makeVault,
+  openChromium,
+  openContext,
+  screenshot,
+  show,
+  signIn,
+} from './fixture.ts'
+
+const file = `<!DOCTYPE NETSCAPE-Bookmark-file-1>
+<DL><p>
+  <DT><H3>Reading</H3>
+  <DL><p>
+    <DT><A HREF="https://www.rfc-editor.org/rfc/rfc9106" ADD_DATE="1600000000" TAGS="crypto,rfc">Argon2 (RFC 9106)</A>
+    <DT><A HREF="https://sqlite.org/wal.html" ADD_DATE="1700000000" TAGS="databases">Write-ahead logging</A>
+  </DL><p>
+  <DT><H3>Kitchen</H3>
+  <DL><p></DL><p>
+  <DT><A HREF="https://en.wikipedia.org/" ADD_DATE="1650000000">Wikipedia</A>
+  <DT><A HREF="https://archive.org/" ADD_DATE="1640000000">Internet Archive</A>
+  <DT><A HREF="http://www.en.wikipedia.org" ADD_DATE="1710000000">Wikipedia again</A>
+  <DT><A HREF="../relative.html" ADD_DATE="1720000000">Relative</A>
+</DL><p>`
+
+const wide = { viewport: { width: 1440, height: 900 } }
+const narrow = { viewport: { width: 390, height: 844 }, hasTouch: true, colorScheme: 'dark' as const }
+const looks = isDeep ? [wide, narrow] : [wide]
+
+const browser = await openChromium()
+if (typeof browser === 'string') t.plan(0, browser)
+else {
+  for (const look of looks) {
+    const { width } = look.viewport
+    t.test(`managing bookmarks, ${width} pixels wide`, async (t) => {
+      const origin = await demoOrigin()
+      const context = await openContext(t, browser, look)
+      const page = await context.newPage()
+      await signIn(page, origin, `Manager ${width}`)
+      await makeVault(page)
+      await importFile(page, { name: 'bookmarks.html', mimeType: 'text/html', buffer: Buffer.from(file) })
+      await show(page, 'folder')
+      await titles(page, ['Reading', 'Kitchen', 'Wikipedia', 'Internet Archive', 'Wikipedia again', 'Relative'])
+
+      t.test('an address gets its scheme, code is refused, a relative address stays', async (t) => {
+        await page.keyboard.press('n')
+        const dialog = page.getByRole('dialog', { name: 'New bookmark' })
+        const address = dialog.getByLabel('Address')
+        await address.fill('java\tscript:alert(1)')
+        await dialog.getByRole('button', { name: 'Save' }).click()
+        await dialog.getByText(/run code/).waitFor()
+        t.equal(await address.getAttribute('aria-invalid'), 'true')
+        await address.fill('sqlite.org/src')
+        await dialog.getByLabel('Folder').fill('kit')
+        await dialog.getByRole('option', { name: 'Kitchen' }).click()
+        const tags = dialog.getByRole('combobox', { name: 'Tags' })
+        await tags.fill('data')
+        await tags.press('Enter')
+        await tags.fill('own,')
+        await dialog.getByRole('button', { name: 'Remove tag own' }).waitFor()
+        await dialog.getByLabel('Description').fill('Its sources')
+        await screenshot(page, `editor-${width}`)
+        await dialog.getByRole('button', { name: 'Save' }).click()
+        await page.getByText('“sqlite.org” added').waitFor()
+        await page.getByRole('main').getByRole('link', { name: 'Kitchen' }).click()
+        const link = page.getByRole('main').getByRole('link', { name: 'sqlite.org' })
+        t.equal(await link.getAttribute('href'), 'https://sqlite.org/src')
+        t.match(await row(page, 'sqlite.org').textContent(), /Its sources.*databases.*own/)
+        await show(page, 'folder')
+        await row(page, 'Relative').waitFor()
+        await focus(page, 'Relative')
+        await page.keyboard.press('e')
+        await page.getByRole('dialog').getByLabel('Title').fill('Still relative')
+        await page.keyboard.press('Enter')
+        await page.getByText('“Still relative” saved').waitFor()
+        t.equal(await row(page, 'Still relative').locator('.row-title').getAttribute('title'), '../relative.html')
+      })
+
+      t.test('every edit can be undone: a rename, a move, a deletion with contents', async () => {
+        await undo(page, '“Still relative” saved')
+        await row(page, 'Relative').waitFor()
+        await focus(page, 'Reading')
+        await page.keyboard.press('Delete')
+        await titles(page, ['Kitchen', 'Wikipedia', 'Internet Archive', 'Wikipedia again', 'Relative'])
+        await undo(page, '3 bookmarks deleted')
+        await titles(page, ['Reading', 'Kitchen', 'Wikipedia', 'Internet Archive', 'Wikipedia again', 'Relative'])
+        await page.getByRole('main').getByRole('link', { name: 'Reading' }).click()
+        await titles(page, ['Argon2 (RFC 9106)', 'Write-ahead logging'])
+        await show(page, 'folder')
+      })
+
+      t.test('several are selected, moved, tagged and deleted together', async (t) => {
+        await select(page, 'Wikipedia')
+        await page.getByLabel('Select Wikipedia again').click({ modifiers: ['Shift'] })
+        await page.getByText('3 selected').waitFor()
+        await screenshot(page, `selected-${width}`)
+        await page.getByRole('button', { name: 'Tag', exact: true }).click()
+        await page.getByRole('combobox', { name: 'Tags' }).fill('mine')
+        await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click()
+        await page.getByText('3 bookmarks tagged').waitFor()
+        await page.getByRole('button', { name: 'Move', exact: true }).click()
+        await page.getByRole('combobox', { name: 'Folder' }).fill('kitch')
+        await page.keyboard.press('Enter')
+        await page.getByRole('dialog').getByRole('button', { name: 'Move' }).click()
+        await titles(page, ['Reading', 'Kitchen', 'Relative'])
+        await undo(page, '3 bookmarks moved to “Kitchen”')
+        await titles(page, ['Reading', 'Kitchen', 'Wikipedia', 'Internet Archive', 'Wikipedia again', 'Relative'])
+        await show(page, 'tag/mine')
+        await titles(page, ['Wikipedia', 'Internet Archive', 'Wikipedia again'])
+        await focus(page, 'Wikipedia')
+        await page.keyboard.press('Control+a')
+        await page.getByRole('button', { name: 'Delete', exact: true }).click()
+        await page.getByText('No bookmark has this tag').waitFor()
+        await undo(page, '3 bookmarks deleted')
+        await titles(page, ['Wikipedia', 'Internet Archive', 'Wikipedia again'])
+        t.equal(await page.locator('.row.selected').count(), 0)
+        await show(page, 'folder')
+      })
+
+      t.test('dragged with the pointer, and moved with the keyboard', async () => {
+        await drag(page, 'Relative', 'Wikipedia', 0.1, width < 500)
+        await titles(page, ['Reading', 'Kitchen', 'Relative', 'Wikipedia', 'Internet Archive', 'Wikipedia again'])
+        await undo(page, '“Relative” moved')
+        await titles(page, ['Reading', 'Kitchen', 'Wikipedia', 'Internet Archive', 'Wikipedia again', 'Relative'])
+        await drag(page, 'Relative', 'Kitchen', 0.5, width < 500)
+        await titles(page, ['Reading', 'Kitchen', 'Wikipedia', 'Internet Archive', 'Wikipedia again'])
+        await undo(page, '“Relative” moved to “Kitchen”')
+        await focus(page, 'Wikipedia')
+        await page.keyboard.press('Alt+ArrowDown')
+        await titles(page, ['Reading', 'Kitchen', 'Internet Archive', 'Wikipedia', 'Wikipedia again', 'Relative'])
+        await page.waitForFunction(() => document.activeElement?.textContent === 'Wikipedia')
+        await page.keyboard.press('Alt+ArrowUp')
+        await titles(page, ['Reading', 'Kitchen', 'Wikipedia', 'Internet Archive', 'Wikipedia again', 'Relative'])
+      })
+
+      t.test('found by words in any order, by tag, site and folder; sorted; duplicates', async (t) => {
+        await page.keyboard.press('/')
+        const found: Record<string, string[]> = {}
+        for (const query of ['9106 argon', '#crypt', 'archive.org', 'reading logging']) {
+          await page.getByRole('searchbox').fill(query)
+          await page.getByText(`1 found for “${query}”`).waitFor()
+          found[query] = await page
+            .locator('.row')
+            .evaluateAll((rows) =>
+              rows.map((row) => [...row.querySelectorAll('mark')].map(({ textContent }) => textContent).join(' ')),
+            )
+        }
+        t.same(found, {
+          '9106 argon': ['Argon 9106'],
+          '#crypt': ['crypt'],
+          'archive.org': ['archive.org'],
+          'reading logging': ['logging Reading'],
+        })
+        await screenshot(page, `search-${width}`)
+        await page.getByRole('searchbox').fill('')
+        await titles(page, ['Reading', 'Kitchen', 'Wikipedia', 'Internet Archive', 'Wikipedia again', 'Relative'])
+        await page.getByRole('button', { name: 'Sort: My own order' }).click()
+        await page.getByRole('menuitemradio', { name: 'Newest first' }).click()
+        await titles(page, ['Reading', 'Kitchen', 'Relative', 'Wikipedia again', 'Wikipedia', 'Internet Archive'])
+        await page.getByRole('button', { name: 'Show as cards' }).click()
+        await focus(page, 'Wikipedia again')
+        await page.keyboard.press(width < 500 ? 'ArrowDown' : 'ArrowRight')
+        await page.waitForFunction(() => document.activeElement?.textContent === 'Wikipedia')
+        await screenshot(page, `cards-${width}`)
+        t.same(await accessibilityFaults(page, 'html'), [])
+        await page.getByRole('button', { name: 'Show as a list' }).click()
+        await show(page, 'duplicates')
+        await titles(page, ['Wikipedia', 'Wikipedia again'])
+        await page.getByRole('button', { name: /delete 1/ }).click()
+        await page.getByText('No duplicates').waitFor()
+        await undo(page, '“Wikipedia again” deleted')
+      })
+
+      t.test('the bookmarklet leads to a filled form; every view is accessible and fits', async (t) => {
+        await show(page, 'settings')
+        const bookmarklet = page.getByRole('link', { name: 'Add this page' })
+        t.match(await bookmarklet.getAttribute('href'), /^javascript:void\(open\(.*#\/add\//)
+        await show(page, `add/${encodeURIComponent(JSON.stringify(['A page', 'https://example.org/a']))}`)
+        const dialog = page.getByRole('dialog', { name: 'New bookmark' })
+        t.equal(await dialog.getByLabel('Address').inputValue(), 'https://example.org/a')
+        t.equal(await dialog.getByLabel('Title').inputValue(), 'A page')
+        t.same(await accessibilityFaults(page, 'html'), [])
+        await page.keyboard.press('Escape')
+        await dialog.waitFor({ state: 'detached' })
+        const faults: Record<string, unknown> = {}
+        for (const view of ['folder', 'all', 'settings', 'shortcuts', 'conflicts', 'tag/mine']) {
+          await show(page, view)
+          await page.locator('.main h1').waitFor()
+          await screenshot(page, `${view.replace('/', '-')}-${width}`)
+          const found = await accessibilityFaults(page, 'html')
+          if (found.length > 0 || (await overflow(page)) > 0) faults[view] = [found, await overflow(page)]
+        }
+        t.same(faults, {})
+        await live(page)
+      })
+    })
+  }
+}
+
+function row(page: Page, title: string): Locator {
+  return page.locator('.row', { has: page.locator('.row-title', { hasText: new RegExp(`^${title}$`) }) })
+}
+
+/** Once the list shows these, in this order. */
+async function titles(page: Page, expected: string[]): Promise<void> {
+  await page.waitForFunction((expected) => {
+    const shown = [...document.querySelectorAll('.main .row-title')].map(({ textContent }) => textContent)
+    return shown.join('\n') === expected
+  }, expected.join('\n'))
+}
+
+async function focus(page: Page, title: string): Promise<void> {
+  await row(page, title).locator('.row-title').focus()
+}
+
+async function select(page: Page, title: string): Promise<void> {
+  await focus(page, title)
+  await page.keyboard.press('x')
+}
+
+async function undo(page: Page, message: string): Promise<void> {
+  const toast = page.locator('.toast', { hasText: message })
+  await toast.getByRole('button', { name: 'Undo' }).click()
+  await toast.waitFor({ state: 'detached' })
+}
+
+/** @param part how far down the row of the target the pointer ends, from 0 to 1 */
+async function drag(page: Page, title: string, target: string, part: number, isTouch: boolean): Promise<void> {
+  const from = await row(page, title).locator('.letter').boundingBox()
+  const to = await row(page, target).boundingBox()
+  if (!from || !to) throw new Error('A row is not on the screen')
+  const [x, y] = [from.x + 10, from.y + 10]
+  const end = { x: to.x + 60, y: to.y + to.height * part }
+  if (!isTouch) {
+    await page.mouse.move(x, y)
+    await page.mouse.down()
+    await page.mouse.move(x + 10, y, { steps: 2 })
+    await page.mouse.move(end.x, end.y, { steps: 4 })
+    await page.mouse.up()
+    return
+  }
+  const finger = await page.context().newCDPSession(page)
+  const touch = (type: 'touchStart' | 'touchMove' | 'touchEnd', points: { x: number; y: number }[]) =>
+    finger.send('Input.dispatchTouchEvent', { type, touchPoints: points })
+  await touch('touchStart', [{ x, y }])
+  await touch('touchMove', [{ x: x + 10, y }])
+  await touch('touchMove', [end])
+  await touch('touchMove', [{ x: end.x + 1, y: end.y }])
+  await touch('touchEnd', [])
+}
