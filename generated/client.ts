@@ -1453,7 +1453,7 @@ export interface components {
         Keyring: {
             /**
              * @description Opaque to the server. The client package stores JSON that contains the wrapped master key.
-             * @example {"format":"ebs-keyring/1"}
+             * @example {"format":"ebs/keyring/1","passphrase":{"kdf":"argon2id","memory_kib":65536,"iterations":3,"parallelism":1,"salt":"Lj/Od8+MTHR4qW0gfBw5cQ==","nonce":"EzYWyvCjUE/1R7gLWm4H48+0opbqhD36","wrapped_key":"Z9kquab75rhYW2cSewkHHehP8A3YkKW60xFlyQgLJoWiS8871nJfhrYQTcWThPsL"},"recovery":{"kdf":"hkdf-sha256","nonce":"360IBgNmQRevxizZd8NB6KmGOj7DSadv","wrapped_key":"MlApQvDEHmm7m9G+RlauIyvJe07LShwPanRfYS4UN8R0dXDiRT3jyzMW6/CkfYzM"}}
              */
             keyring: string;
             /**

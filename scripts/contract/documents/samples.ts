@@ -38,9 +38,25 @@ function curlSample(call: Call): string {
   const lines = [
     words.join(' '),
     ...Object.entries(headers).map(([name, value]) => `-H ${quote(`${name}: ${value}`)}`),
-    ...(body === undefined ? [] : [`-d ${quote(JSON.stringify(body, null, 2))}`]),
+    ...(body === undefined ? [] : [`-d ${bodies[operationId] ?? quote(JSON.stringify(body, null, 2))}`]),
   ]
-  return lines.join(' \\\n  ')
+  const warning = warnings[operationId]
+  return `${warning ? `# ${warning}\n` : ''}${lines.join(' \\\n  ')}`
+}
+
+const placeholder = 'This data is a placeholder, which no app can decrypt: use an account of its own for trying.'
+const warnings: Record<string, string> = {
+  createBookmark: placeholder,
+  updateBookmark: placeholder,
+  pushChanges: placeholder,
+  importBookmarks: placeholder,
+  setKeyring:
+    'keyring.json is {"keyring": "…", "revision": 1}. Store none but what createKeyring of the client package made.',
+}
+/** What must not be the same for all who copy the sample. */
+const bodies: Record<string, string> = {
+  setKeyring: '@keyring.json',
+  setExportKey: `"{\\"key\\":\\"$(head -c 32 /dev/urandom | base64)\\"}"`,
 }
 
 /** What only some operations need: a file name, the target of a redirect, an end of the channel. */

@@ -8,15 +8,53 @@ export function typescriptSample(call: Call): string {
   return (written[call.operationId] ?? plainCall)(call)
 }
 
+/** Where the call alone would not do, or could harm an account: what is stored must be encrypted under its keys. */
 const written: Record<string, (call: Call) => string> = {
+  createBookmark: () => `${openVaultFirst('encryptBookmark')}
+const bookmark = { id: crypto.randomUUID(), ${content} }
+const body = { id: bookmark.id, ...encryptBookmark(keys, bookmark) }
+console.log(unwrap(await client.POST('/api/v1/bookmarks', { body })))
+`,
+  updateBookmark: ({ pathParameters: { id } }) => `${openVaultFirst('decryptBookmark', 'encryptBookmark')}
+const params = { path: { id: ${literal(id)} } }
+const stored = decryptBookmark(keys, unwrap(await client.GET('/api/v1/bookmarks/{id}', { params })))
+const body = encryptBookmark(keys, { ...stored, title: 'Argon2' })
+console.log(unwrap(await client.PUT('/api/v1/bookmarks/{id}', { params, body })))
+`,
+  pushChanges: () => `${openVaultFirst('encryptBookmark')}
+const bookmark = { id: crypto.randomUUID(), ${content} }
+const change = {
+  id: crypto.randomUUID(),
+  entity_type: 'bookmark',
+  entity_id: bookmark.id,
+  operation: 'create',
+  timestamp: Date.now(),
+  device_id: '${device}',
+  ...encryptBookmark(keys, bookmark),
+} as const
+console.log(unwrap(await client.POST('/api/v1/sync/push', { body: { changes: [change] } })))
+`,
+  importBookmarks: () => `${openVaultFirst('encryptBookmark')}
+const bookmark = { id: crypto.randomUUID(), ${content} }
+const body = { bookmarks: [{ id: bookmark.id, ...encryptBookmark(keys, bookmark) }] }
+console.log(unwrap(await client.POST('/api/v1/sync/import', { body })))
+`,
+  setKeyring: () => `${client('createVault')}
+const { user_id: userId } = unwrap(await client.GET('/api/v1/auth/session')).user
+const draft = await createVault(client, { userId, passphrase: 'correct horse battery' })
+console.log('On paper, please:', draft.recoveryCode)
+await draft.confirm() // stores the keyring; nothing else opens it than the passphrase and the recovery code
+`,
+  setExportKey: () => `${openVaultFirst('bytesToBase64')}
+const key = bytesToBase64(keys.exportKey)
+console.log(unwrap(await client.PUT('/api/v1/account/export-key', { body: { key } })))
+`,
   completeLogin: () => `${client()}
 // The identity provider sends the browser to this operation. An app only starts the login:
 const { authorizationUrl } = unwrap(await client.POST('/api/v1/auth/login', { body: { returnTo: '/' } }))
 location.assign(authorizationUrl)
 `,
-  downloadExport: ({ pathParameters: { id } }) => `${client('openExport', 'openVault')}
-const { user_id: userId } = unwrap(await client.GET('/api/v1/auth/session')).user
-const { keys } = await openVault(client, { userId, passphrase: 'correct horse battery' })
+  downloadExport: ({ pathParameters: { id } }) => `${openVaultFirst('openExport')}
 const params = { path: { id: ${literal(id)} } }
 const file = unwrap(await client.GET('/api/v1/exports/{id}', { params, parseAs: 'stream' }))
 const { bookmarks } = await openExport(file, { exportKey: keys.exportKey, keys })
@@ -57,6 +95,15 @@ console.log(answer)
 }
 
 const createClient = `const client = createClient({ baseUrl: '${origin}', deviceId: '${device}' })`
+
+/** A bookmark without its id. */
+const content = "title: 'RFC 9106', url: 'https://www.rfc-editor.org/rfc/rfc9106', source: 'bookmarks' as const"
+
+function openVaultFirst(...more: string[]): string {
+  return `${client(...more, 'openVault')}
+const { user_id: userId } = unwrap(await client.GET('/api/v1/auth/session')).user
+const { keys } = await openVault(client, { userId, passphrase: 'correct horse battery' })`
+}
 
 function client(...more: string[]): string {
   const names = ['createClient', ...more, 'unwrap'].join(', ')
