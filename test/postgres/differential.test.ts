@@ -15,7 +15,8 @@ import type { Task } from './differential/compare.ts'
 
 const scripts = depth(30, 2000)
 const { DIFFERENTIAL_SEED, DIFFERENTIAL_PATH } = process.env
-const workers = DIFFERENTIAL_SEED === undefined ? 2 : 1
+// Each loads the service anew.
+const workers = DIFFERENTIAL_SEED === undefined ? depth(1, 2) : 1
 
 if (!isPostgres) t.comment('one side is Postgres: `npm test` runs this file there')
 else {
