@@ -1,17 +1,20 @@
-/** On SQLite, what is erased is nowhere in the database's files any more. */
-import { readFile } from 'node:fs/promises'
+/** On SQLite, what is erased is nowhere any more: not in the database's files, a later backup, the export store or the log. */
+import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
+import { copyDatabase } from '../../src/backup/database.ts'
 import { buildApp } from '../support/app.ts'
 import { change } from '../support/changes.ts'
 import { depth } from '../support/depth.ts'
+import { createdExport } from '../support/exports.ts'
 import { sweepVersions } from '../support/sweeps.ts'
+import { until } from '../support/until.ts'
 
 const dayMs = 86_400_000
 const count = depth(400, 5_000)
 
-t.test('No byte of a ciphertext is left after a purge, or after the retention', async (t) => {
-  const { user, context, dataDir, setClock } = await buildApp(t)
+t.test('No byte of a ciphertext is left after a purge, the retention, or the end of the account', async (t) => {
+  const { user, context, dataDir, setClock, log } = await buildApp(t, { LOG_LEVEL: 'trace' })
   const start = Date.now()
   setClock(start)
   const ada = await user('ada')
@@ -23,10 +26,15 @@ t.test('No byte of a ciphertext is left after a purge, or after the retention', 
     const { body } = await ada.call('POST', '/api/v1/sync/push', { body: { changes } })
     t.same(body.conflicts, [])
   }
+  let backups = 0
   const isLeft = async (secret: RegExp) => {
     await context.database.emptyLog()
     const path = join(dataDir, 'bookmarks.db')
-    const files = await Promise.all([path, `${path}-wal`].map((file) => readFile(file, 'latin1').catch(() => '')))
+    const backup = join(dataDir, `backup-${++backups}.db`)
+    await copyDatabase(path, backup)
+    const files = await Promise.all(
+      [path, `${path}-wal`, `${path}-shm`, backup].map((file) => readFile(file, 'latin1').catch(() => '')),
+    )
     return [...new Set(files.flatMap((text) => text.match(secret) ?? []))]
   }
   for (const edit of [1, 2]) {
@@ -58,4 +66,16 @@ t.test('No byte of a ciphertext is left after a purge, or after the retention', 
   await sweepVersions(context, start + 31 * dayMs)
   t.same(await isLeft(/secret-of-x\d+-1;/g), [], 'replaced versions')
   t.equal((await isLeft(/secret-of-x\d+-2;/g)).length, count - purged.length, 'current ones stay')
+
+  setClock(undefined)
+  const again = await user('ada')
+  await createdExport(again)
+  const exports = () => readdir(join(dataDir, 'exports'))
+  t.equal((await exports()).length, 1)
+  t.equal((await again.call('DELETE', '/api/v1/account')).status, 200)
+  await until(async () => (await exports()).length === 0)
+  // The service empties the log itself at that moment, so that the first attempt here may find it in use.
+  await until(async () => (await isLeft(/secret-of-x\d+-\d;/g)).length === 0)
+  t.notMatch(log.join(''), 'secret-of-')
+  t.ok(log.length > purged.length, 'each request was logged')
 })
