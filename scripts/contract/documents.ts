@@ -6,7 +6,7 @@ import openapi from '../../generated/openapi.json' with { type: 'json' }
 import { type ApiEntry, readApi } from './documents/api.ts'
 import { apiPage } from './documents/api-page.ts'
 import { withBodyErrors } from './documents/errors.ts'
-import { type Guide, linksBetween, readGuides } from './documents/guides.ts'
+import { type Guide, linksBetween, type Resolve, readGuides } from './documents/guides.ts'
 import { htmlOf, summaryOf } from './documents/markdown.ts'
 import { type Entry, guideCards, referencePage, type TextPage, textPage } from './documents/pages.ts'
 import { realtimePage } from './documents/realtime.ts'
@@ -80,7 +80,7 @@ function withMarks(html: string, guides: Guide[]): string {
   return html.replace('<!-- all guides -->', `<div class="cards">\n${guideCards(cards)}</div>`)
 }
 
-async function changelog(resolve: (to: string) => string): Promise<string> {
+async function changelog(resolve: Resolve): Promise<string> {
   return htmlOf(await readFile(new URL('CHANGELOG.md', root), 'utf8'), resolve)
 }
 

@@ -65,7 +65,7 @@ t.test('Every error text of the contract is in the guide to errors', async (t) =
 t.test('A broken link, and a guide without a place in the order, stop the build', async (t) => {
   const copy = await mkdtemp(join(tmpdir(), 'ebs-guides-'))
   t.teardown(() => rm(copy, { recursive: true, force: true }))
-  for (const part of ['docs', 'README.md', 'src/client/README.md'])
+  for (const part of ['docs', 'README.md', 'src/client/README.md', 'src/web/README.md'])
     await cp(new URL(part, root), join(copy, part), { recursive: true })
   const build = async () => {
     const guides = await readGuides(pathToFileURL(`${copy}/`), contract)
@@ -79,12 +79,12 @@ t.test('A broken link, and a guide without a place in the order, stop the build'
   }
   await writeFile(join(copy, 'docs/limits.md'), '# Limits\n')
   const backups =
-    '# Backups\n\n## Copies\n\n[a](#copies) [b](../limits.md) [c](../../openapi.yaml#operation/pullChanges)\n'
+    '# Backups\n\n## Copies\n\n[a](#copies) [b](../limits.md) [c](../../openapi.yaml#operation/pullChanges) [d](../../src/app.ts)\n'
   await writeFile(join(copy, 'docs/operating/backups.md'), backups)
   t.match(
     (await build())['docs/operating/backups.md'],
-    '<a href="backups.html#copies">a</a> <a href="limits.html">b</a> <a href="http.html#operation/pullChanges">c</a>',
-    'links lead to the pages of the built folder',
+    '<a href="backups.html#copies">a</a> <a href="limits.html">b</a> <a href="http.html#operation/pullChanges">c</a> d</p>',
+    'links lead to the pages of the built folder; other files are no pages',
   )
   await writeFile(join(copy, 'docs/more.md'), '# More\n')
   await t.rejects(build(), { message: 'docs/more.md is not in the order of the guides' })

@@ -1,8 +1,11 @@
+import { existsSync } from 'node:fs'
 import { glob, readFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path/posix'
 import { type Contract, operationsOf } from '../openapi.ts'
 import { errorRows, loginFailureLines } from './errors.ts'
 import { headingsOf } from './markdown.ts'
+
+const root = new URL('../../../', import.meta.url)
 
 /** The guides in reading order, by their paths in the repository. A new guide needs its file and its place here. */
 const order = {
@@ -21,11 +24,12 @@ const order = {
     'docs/operating/sizing.md',
     'docs/operating/scaling.md',
   ],
-  'The project': ['docs/promises.md', 'docs/threat-model.md', 'docs/contributing.md'],
+  'The project': ['docs/promises.md', 'docs/threat-model.md', 'docs/contributing.md', 'src/web/README.md'],
 }
 /** Where the name of a page, or its title, is not that of the file. */
 const names: Record<string, { page: string; title: string }> = {
   'src/client/README.md': { page: 'web-app.html', title: 'A web app, from sign-in to sign-out' },
+  'src/web/README.md': { page: 'web-page.html', title: 'How the web page is made' },
 }
 const first = 'docs/index.md'
 
@@ -66,7 +70,8 @@ function fillIn(text: string, contract: Contract): string {
     .replace('<!-- the sign-in failures of openapi.yaml -->\n', loginFailureLines(contract))
 }
 
-export type Resolve = (to: string) => string
+/** Where a link leads; undefined for a file of the repository that is none of the pages. */
+export type Resolve = (to: string) => string | undefined
 
 /**
  * Turns the links of a file, which lead to other files, into those of its page. Those to the source of an entry of the client
@@ -87,10 +92,15 @@ export function linksBetween(
     // In the built folder all files are side by side.
     if (to.startsWith('assets/')) return to.slice('assets/'.length)
     if (/^https?:/.test(to)) return to
-    const target = targets.get(fullPath(from, to))
-    if (target === undefined) throw new Error(`${from} has a link to ${to}, which is nowhere`)
+    const path = fullPath(from, to)
+    const target = targets.get(path)
+    if (target === undefined && !isOtherFile(path)) throw new Error(`${from} has a link to ${to}, which is nowhere`)
     return target
   }
+}
+
+function isOtherFile(path: string): boolean {
+  return /^(src|test|scripts|deploy)\//.test(path) && existsSync(new URL(path, root))
 }
 
 function fullPath(from: string, to: string): string {

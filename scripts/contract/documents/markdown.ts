@@ -35,8 +35,8 @@ function slugOf(heading: string): string {
     .replaceAll(' ', '-')
 }
 
-/** Markdown as HTML. `resolve` says where a link leads. Headings have anchors, code is highlighted, wide tables scroll. */
-export function htmlOf(markdown: string, resolve: (to: string) => string): string {
+/** Markdown as HTML. `resolve` says where a link leads, if anywhere. Headings have anchors, code is highlighted. */
+export function htmlOf(markdown: string, resolve: (to: string) => string | undefined): string {
   const headings = headingsOf(markdown).values()
   const marked = new Marked({
     renderer: {
@@ -53,9 +53,11 @@ export function htmlOf(markdown: string, resolve: (to: string) => string): strin
         )
       },
       link({ href, tokens }) {
-        return `<a href="${htmlText(resolve(href))}">${this.parser.parseInline(tokens)}</a>`
+        const target = resolve(href)
+        const content = this.parser.parseInline(tokens)
+        return target === undefined ? content : `<a href="${htmlText(target)}">${content}</a>`
       },
-      image: ({ href, text }) => `<img src="${htmlText(resolve(href))}" alt="${htmlText(text)}">`,
+      image: ({ href, text }) => `<img src="${htmlText(resolve(href) ?? href)}" alt="${htmlText(text)}">`,
     },
   })
   return marked.parse(markdown, { async: false })

@@ -3,6 +3,7 @@ import openapi from '../../../generated/openapi.json' with { type: 'json' }
 import { type Contract, operationsOf } from '../openapi.ts'
 import { callOf } from './call.ts'
 import { type Field, fieldsOf } from './fields.ts'
+import type { Resolve } from './guides.ts'
 import { htmlText } from './html.ts'
 import { anchored, codeBlock, htmlOf, tableOf } from './markdown.ts'
 import { typescriptSample } from './typescript.ts'
@@ -20,7 +21,7 @@ const messageNamed: Record<string, Message> = asyncapi.components.messages
 const channel = asyncapi.channels.realtime
 
 /** The page of the realtime channel. */
-export function realtimePage(resolve: (to: string) => string): string {
+export function realtimePage(resolve: Resolve): string {
   const { sendEvents, receiveChanges } = asyncapi.operations
   return [
     '<h1>The realtime channel</h1>\n',
@@ -32,7 +33,7 @@ export function realtimePage(resolve: (to: string) => string): string {
   ].join('')
 }
 
-function connecting(resolve: (to: string) => string): string {
+function connecting(resolve: Resolve): string {
   const { query, headers } = channel.bindings.ws
   const operation = operationsOf(openapi as unknown as Contract).find(
     ({ operationId }) => operationId === 'openRealtime',
@@ -60,7 +61,7 @@ function connecting(resolve: (to: string) => string): string {
 
 type Direction = (typeof asyncapi.operations)['sendEvents' | 'receiveChanges']
 
-function direction(side: string, { title, summary, messages }: Direction, resolve: (to: string) => string): string {
+function direction(side: string, { title, summary, messages }: Direction, resolve: Resolve): string {
   const names = messages.map(({ $ref }) => $ref.split('/').at(-1) ?? '')
   return [
     anchored({ id: title.replaceAll(' ', '-').toLowerCase(), level: 2, text: title }),
@@ -72,7 +73,7 @@ function direction(side: string, { title, summary, messages }: Direction, resolv
 function message(
   id: string,
   { name, title, summary, description, payload, examples }: Message,
-  resolve: (to: string) => string,
+  resolve: Resolve,
 ): string {
   const text = [summary, description].filter(Boolean).join('\n\n')
   return [
@@ -94,7 +95,7 @@ function fieldTable(fields: Field[]): string {
   return tableOf(['Field', 'Type', 'Meaning'], rows, 'table fields')
 }
 
-function closing(resolve: (to: string) => string): string {
+function closing(resolve: Resolve): string {
   const rows = Object.values(channel['x-close-codes']).map(
     ({ code, meaning, remedy }) => `| ${code} | ${meaning} | ${remedy} |\n`,
   )

@@ -10,6 +10,7 @@ import type { BookmarksApi } from './platform.ts'
 import { RemovalGuard } from './removal-guard.ts'
 import type { BookmarkWatch } from './watch.ts'
 
+/** What `createBrowserSync` needs: the two sides, and what they last agreed on. */
 export interface BrowserSyncOptions {
   sync: Pick<Sync, 'get' | 'tree' | 'status' | 'put' | 'update' | 'remove' | 'on'>
   /** `chrome.bookmarks`, or `browser.bookmarks` in Firefox. */
@@ -29,6 +30,7 @@ export interface BrowserSyncOptions {
  */
 export type BrowserSyncState = 'waiting' | 'comparing' | 'in-step' | 'failed'
 
+/** How far the two sides are in step, and what waits. */
 export interface BrowserSyncStatus {
   state: BrowserSyncState
   /** In the state `failed`. */

@@ -1,5 +1,6 @@
 import type { kindOf } from '../bookmark-file/tree.ts'
 
+/** Whether an entry is a folder, a link or a separator. */
 export type Kind = ReturnType<typeof kindOf>
 
 /** What a browser and the service can agree on about a bookmark. */
