@@ -30,6 +30,7 @@ export interface NewNode {
   type?: 'separator'
 }
 
+/** An event of the browser, as far as it is listened to. */
 export type BookmarkEvent<Listener = (id: string, info: { node?: BrowserNode }) => void> = {
   addListener(listener: Listener): void
 }
