@@ -31,7 +31,7 @@ export { memoryStore } from './sync/store/memory.ts'
 export type { Held, Meta, Refusal, Row, Store, Stored, Unreadable, Version, Waiting } from './sync/store/store.ts'
 export { createTabs, type TabMessage, type Tabs, type TabsPlatform } from './sync/store/tabs.ts'
 export type { Selection } from './sync/view/selections.ts'
-export { createSync, type Sync, type SyncOptions, type SyncReader } from './sync.ts'
+export { type AdoptKeysOptions, createSync, type Sync, type SyncOptions, type SyncReader } from './sync.ts'
 export type { Clock } from './timing/clock.ts'
 export { buildTree, type TreeNode } from './tree.ts'
 export { type CallResult, unwrap } from './unwrap.ts'
@@ -42,6 +42,7 @@ export {
   openVault,
   type RecoveryCodeDraft,
   replaceRecoveryCode,
+  rotateKeys,
   type Vault,
   type VaultDraft,
 } from './vault.ts'

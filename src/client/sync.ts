@@ -45,6 +45,12 @@ export interface SyncOptions {
   signal?: AbortSignal | undefined
 }
 
+export interface AdoptKeysOptions {
+  /** Called after each 500 bookmarks that were encrypted anew, of those that had to be. */
+  onProgress?: ((done: number, total: number) => void) | undefined
+  signal?: AbortSignal | undefined
+}
+
 /**
  * A user's bookmarks on this device, kept in sync with their other devices. Methods that edit also work offline: they
  * resolve once the edit would survive a reload, and it is sent as soon as there is a network; what methods return then
@@ -203,9 +209,21 @@ export interface Sync {
    * - `status`: the result of `status()` has changed
    * - `error` {error, id}: RecordError, a bookmark that could not be decrypted and was skipped; RollbackError, a bookmark
    *   that the service sent in an older version; ApiError with an id, an edit that the service refused (`quarantined`);
-   *   StorageFullError, or ApiError without an id, which is retried later. Emitted in the tab that talks to the service
+   *   StorageFullError, or ApiError without an id, which is retried later; RecordError `unknown-key` without an id, if another
+   *   device has rotated the keys: the status has the reason `keys`. Emitted in the tab that talks to the service
    */
   on<Name extends keyof SyncEvents>(event: Name, listener: (event: SyncEvents[Name]) => void): () => void
+
+  /**
+   * Goes on with the keys of a vault that was opened again, or rotated, and encrypts under the newest of them everything that
+   * is not: its bookmarks, of which nothing else changes. They replace what is in the `keys` that were passed to
+   * `createSync`, as soon as this is called; from then on nothing is encrypted under the old ones. If it is interrupted, it
+   * goes on at the next `start`, here or on another device that has the keys.
+   *
+   * @throws OfflineError, SignedOutError, ApiError (413: the quota is used up), or the signal's reason: the keys are in use,
+   *   and the rest remains to be done
+   */
+  adoptKeys(keys: Keys, options?: AdoptKeysOptions): Promise<void>
 
   /**
    * Deletes bookmarks, unsettled conflicts, pending changes and keys from this device, in all tabs, and ends the session.
@@ -296,6 +314,8 @@ export function createSyncOver(
     quarantined: () => listRefused(replica),
     retryQuarantined: (ids) => run.edit(() => retryRefused(engine, ids === undefined ? undefined : [ids].flat())),
     dropQuarantined: (ids) => run.edit(() => dropRefused(engine, [ids].flat())),
+    adoptKeys: (opened, options = {}) =>
+      run.editWith(({ adoptKeys }, signal) => adoptKeys(engine, opened, { ...options, signal }), options.signal),
     on: (event, listener) => emitter.on(event, listener),
     signOut: (options = {}) => signOut(engine, run, options),
   }

@@ -63,8 +63,8 @@ export async function replaceRecoveryCode(client: Client, current: Credentials):
  * later. The service must have signed that device out before. The vault's older keys stay in the keyring, where only the new
  * one opens them, for what was encrypted before.
  *
- * The returned draft's `confirm` stores the keyring and returns the new keys. Then keep the master key (`keepMasterKey`),
- * give the keys to the sync (`useKeys`), and encrypt the bookmarks anew (`reseal`). Other devices stop with the reason `keys`
+ * The returned draft's `confirm` stores the keyring and returns the new keys. Then keep the master key (`keepMasterKey`), and
+ * pass the keys to `sync.adoptKeys`, which encrypts the bookmarks anew. Other devices stop with the reason `keys`
  * until they open the vault again. `confirm` throws an ApiError with status 409 if another device has changed the keyring
  * meanwhile: then start again, for the code that was shown opens nothing.
  *

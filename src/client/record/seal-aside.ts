@@ -6,8 +6,11 @@ import { sha256Aside } from '../sha256.ts'
 import { bindTo, type SealedRecord } from './form.ts'
 import { encrypt, paddedJson } from './seal.ts'
 
-/** Like `sealRecord`, but faster for many records: the platform computes the hashes, in browsers in parallel. */
-export async function recordSealer(keys: Keys, entityType: EntityType) {
+/**
+ * Like `sealRecord`, but faster for many records: the platform computes the hashes, in browsers in parallel. All are sealed
+ * under the same keys, even if these are replaced meanwhile.
+ */
+export async function recordSealer({ ...keys }: Keys, entityType: EntityType) {
   const saltOf = await hmacAside(keys.hashKey)
   return async (bookmark: PlaintextBookmark): Promise<SealedRecord> => {
     const associatedData = bindTo(entityType, bookmark.id)

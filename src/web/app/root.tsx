@@ -3,6 +3,7 @@ import {
   type Client,
   createSync,
   deriveKeys,
+  forgetMasterKey,
   type Keys,
   keepMasterKey,
   loadMasterKey,
@@ -61,6 +62,10 @@ export function Root({ client, device }: RootProps) {
       ...device.open(userId),
     })
     sync.on('error', ({ error }) => tell(error.message, { isAlert: true }))
+    sync.on('status', ({ reason }) => {
+      // Another device has rotated the keys: those that are kept here open nothing new, so the page asks for the passphrase.
+      if (reason === 'keys') attempt(forgetMasterKey(userId).then(() => location.reload()))
+    })
     await sync.start()
     setStage({ name: 'open', app: { client, sync, keys, userId, person, device } })
   }

@@ -14,6 +14,7 @@ const stateNames: Record<SyncState, string> = {
 const reasonNames: Record<SyncReason, string> = {
   network: 'no answer',
   storage: 'this device’s storage is full',
+  keys: 'the keys were replaced on another device: open your bookmarks again',
   deletions: 'deletions wait for you',
   quota: 'no room left on the service',
   refused: 'the service refused an edit',

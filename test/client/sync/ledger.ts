@@ -28,6 +28,10 @@ type Fields = Map<string, string>
 export class Ledger {
   readonly #entries = new Map<string, Entry>()
   readonly #wrong: unknown[] = []
+  /** By event, of which version it is the same one under other keys, unless the event's name says so. */
+  readonly #resealed = new Map<string, string>()
+  /** Contents that a device sent under new keys as its own change: it is told of what is overwritten of them. */
+  readonly #heralds: Pick<Entry, 'id' | 'device' | 'fields'>[] = []
 
   /** The store as a device's engine sees it, until the device dies: then nothing is answered any more. */
   watch(store: Store, device: string): { store: Store; die(): void } {
@@ -90,19 +94,21 @@ export class Ledger {
 
   /** A device has stored that an edit of its own lost. */
   #report(device: string, { id, mine, theirs }: Conflict): void {
-    const lost = this.#find(id, mine).filter((entry) => entry.device === device)
+    const isHerald = this.#heralds.some((one) => one.device === device && isEqual(one, { id, fields: fieldsOf(mine) }))
+    const lost = this.#find(id, mine).filter((entry) => entry.device === device || isHerald)
     for (const entry of lost) entry.isReported = true
     // Which of several edits with the same content is meant cannot be told: with each of them it would have to be wrong.
     const winners = this.#find(id, theirs)
     const isWrong = lost.every((entry) => winners.every(({ event }) => this.#isMadeOn(entry, event)))
-    if (mine && theirs && isWrong) this.#wrong.push({ id, mine, theirs })
+    if (mine && theirs && isWrong && !isHerald) this.#wrong.push({ id, mine, theirs })
   }
 
   #note(before: Row | undefined, after: Row, device: string): void {
     const last = after.waiting.at(-1)
     const previous = before?.waiting.at(-1)
-    const winner = after.version?.event_id ?? ''
-    const isSameVersion = winner === (before?.version?.event_id ?? '')
+    this.#noteResealed(before, after, device)
+    const winner = this.#edit(after.version?.event_id)
+    const isSameVersion = winner === this.#edit(before?.version?.event_id)
     const isSettled = before?.waiting.some(({ change }) => change.id === winner)
     const isMerged = previous !== undefined && !isSameVersion && !isSettled
     if (last && !this.#entries.has(last.change.id)) {
@@ -120,8 +126,28 @@ export class Ledger {
     }
   }
 
+  /** The edit that an event is, whatever keys it is under. */
+  #edit(event = ''): string {
+    const named = event.replace(/~\d{3}$/, '')
+    const earlier = this.#resealed.get(named)
+    return earlier === undefined ? named : this.#edit(earlier)
+  }
+
+  #noteResealed(before: Row | undefined, after: Row, device: string): void {
+    const [known, event] = [this.#edit(before?.version?.event_id), this.#edit(after.version?.event_id)]
+    if (!before?.version?.bookmark || !after.version?.bookmark || known === event || this.#entries.has(event)) return
+    const [content, same] = [before, after].map(({ id, version }) => ({
+      id,
+      fields: fieldsOf(version?.bookmark ?? null),
+    }))
+    if (!content || !same || !isEqual(content, same)) return
+    this.#resealed.set(event, known)
+    if (after.version.device_id === device) this.#heralds.push({ ...content, device })
+  }
+
   #enterEdit(before: Row | undefined, last: Waiting, device: string): void {
-    const seen = before?.waiting.at(-1)?.change.id ?? before?.version?.event_id
+    const version = before?.version && this.#edit(before.version.event_id)
+    const seen = before?.waiting.at(-1)?.change.id ?? version ?? undefined
     const [fields, shown] = [fieldsOf(last.bookmark), fieldsOf(viewOf(before).bookmark)]
     const changed = [...new Set([...fields.keys(), ...shown.keys()])].filter((name) => !isSame(fields, shown, name))
     this.#enter(last, device, { changed, madeOn: seen === undefined ? [] : [seen], mergedFrom: [] })

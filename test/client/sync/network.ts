@@ -7,7 +7,7 @@ import { counted } from './turns.ts'
 
 /** A call on its way; `send` brings it to the service and its answer back. */
 export interface Call {
-  name: 'getUserId' | 'getStatus' | 'pull' | 'push' | 'logout'
+  name: 'getUserId' | 'getStatus' | 'pull' | 'push' | 'getKeyring' | 'logout'
   body: unknown
   send(): Promise<unknown>
 }
@@ -56,6 +56,9 @@ export class Network implements Transport {
     this.#call('getStatus', 'GET', '/api/v1/sync/status', undefined, options)
   pull: Transport['pull'] = (body, options) => this.#call('pull', 'POST', '/api/v1/sync/pull', body, options)
   push: Transport['push'] = (body, options) => this.#call('push', 'POST', '/api/v1/sync/push', body, options)
+  getKeyring: Transport['getKeyring'] = async (options) => {
+    return (await this.#call('getKeyring', 'GET', '/api/v1/account/keyring', undefined, options)).keyring
+  }
   logout: Transport['logout'] = (options) => this.#call('logout', 'POST', '/api/v1/auth/logout', undefined, options)
 
   openSocket: Transport['openSocket'] = ({ since }) => {

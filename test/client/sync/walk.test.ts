@@ -4,11 +4,10 @@
  *
  * WALK_SEED and WALK_PATH, as a failure prints them, repeat a walk; WALK_SHRINK=1 looks for a shorter one.
  */
-import { randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import t from 'tap'
 import type { PlaintextBookmark } from '../../../src/client/bookmark.ts'
-import { deriveKeys, type Keys } from '../../../src/client/keys.ts'
+import type { Keys } from '../../../src/client/keys.ts'
 import { decryptBookmark } from '../../../src/client/record.ts'
 import type { TreeNode } from '../../../src/client/tree.ts'
 import type { TestApp, TestUser } from '../../support/app.ts'
@@ -18,6 +17,7 @@ import { World } from './clock.ts'
 import { Ledger } from './ledger.ts'
 import { openPeople } from './person.ts'
 import { settled } from './turns.ts'
+import { markOf, VaultKeys } from './vault-keys.ts'
 import { Walker } from './walker.ts'
 
 const { WALK_SEED, WALK_PATH, WALK_SHRINK } = process.env
@@ -30,65 +30,78 @@ interface Step {
   two: number
 }
 
-const step = fc.record({ device: fc.nat(2), kind: fc.nat(99), one: fc.nat(55), two: fc.nat(55) })
+const numbers = { device: fc.nat(2), one: fc.nat(55), two: fc.nat(55) }
 const skews = fc.tuple(...[0, 1, 2].map(() => fc.integer({ min: -20, max: 20 })))
 
-t.test('Random walk', async (t) => {
-  const { app } = await openPeople()
-  const keys = deriveKeys(randomBytes(32))
-  let walks = 0
-  const steps = fc.array(step, { minLength: 15, maxLength: 45 })
-  const property = fc.asyncProperty(steps, skews, fc.nat(), async (steps, hours, luck) => {
-    const user = await app.user(`walker${walks++}`)
-    await walk({ app, user, keys, steps, hours, luck })
+for (const { name, kinds, numRuns } of [
+  { name: 'Random walk', kinds: 100, numRuns: depth(15, 1000) },
+  { name: 'Random walk on which keys are rotated', kinds: 112, numRuns: depth(8, 1000) },
+]) {
+  t.test(name, async (t) => {
+    const { app } = await openPeople()
+    let walks = 0
+    const step = fc.record({ ...numbers, kind: fc.nat(kinds - 1) })
+    const steps = fc.array(step, { minLength: 15, maxLength: 45 })
+    const property = fc.asyncProperty(steps, skews, fc.nat(), async (steps, hours, luck) => {
+      const user = await app.user(`walker ${kinds} ${walks++}`)
+      await walk({ app, user, steps, hours, luck })
+    })
+    await fc.assert(property, {
+      numRuns,
+      endOnFailure: WALK_SHRINK === undefined,
+      ...(WALK_SEED && { seed: Number(WALK_SEED) }),
+      ...(WALK_PATH && { path: WALK_PATH }),
+    })
+    t.pass(`${walks} walks`)
   })
-  await fc.assert(property, {
-    numRuns: depth(15, 1000),
-    endOnFailure: WALK_SHRINK === undefined,
-    ...(WALK_SEED && { seed: Number(WALK_SEED) }),
-    ...(WALK_PATH && { path: WALK_PATH }),
-  })
-  t.pass(`${walks} walks`)
-})
+}
 
 interface Walk {
   app: TestApp
   user: TestUser
-  keys: Keys
   steps: Step[]
   hours: number[]
   luck: number
 }
 
-async function walk({ app, user, keys, steps, hours, luck }: Walk): Promise<void> {
+async function walk({ app, user, steps, hours, luck }: Walk): Promise<void> {
+  const vault = new VaultKeys(user)
   const world = new World((time) => app.setClock(time))
   const ledger = new Ledger()
   const chance = chances(luck)
   const walkers = hours.map((hour, index) => {
-    return new Walker({ app, user, keys, world, ledger, skew: hour * hourMs, id: `device${index}`, chance })
+    return new Walker({ app, user, keys: vault.keys, world, ledger, skew: hour * hourMs, id: `device${index}`, chance })
   })
   for (const walker of walkers) await walker.start()
   for (const one of steps) {
-    await take(world, walkers, one)
+    await take(world, walkers, vault, one)
     await settled()
   }
   for (const walker of walkers) {
     await walker.checkMemory()
     walker.settle()
+    await walker.sync.adoptKeys(vault.keys)
   }
   // The second time each hears of what the others had to send the first time.
   for (const { sync } of [...walkers, ...walkers]) {
     await sync.syncNow()
     await sync.approveDeletions(sync.status().heldDeletions?.count ?? 0)
   }
-  const final = await readService(user, keys)
+  // Edits that were sent under older keys before, and whose answers were lost, have arrived under those.
+  for (const { sync } of walkers) await sync.adoptKeys(vault.keys)
+  const final = await readService(user, vault.keys)
   for (const walker of walkers) checkDevice(walker, final, walkers[0] as Walker)
   const faults = ledger.faults(final)
   if (faults.length > 0) throw new Error(`lost or wrong: ${JSON.stringify(faults)}`)
   await Promise.all(walkers.map(({ sync }) => sync.stop()))
 }
 
-async function take(world: World, walkers: Walker[], { device, kind, one, two }: Step): Promise<void> {
+async function take(
+  world: World,
+  walkers: Walker[],
+  vault: VaultKeys,
+  { device, kind, one, two }: Step,
+): Promise<void> {
   const walker = walkers[device] as Walker
   const parentId = two % 2 ? { parentId: 'abcdefgh'.charAt(two % 8) } : {}
   const url = one % 3 ? {} : { url: `https://example.org/${one}` }
@@ -102,7 +115,9 @@ async function take(world: World, walkers: Walker[], { device, kind, one, two }:
   else if (kind < 84) walker.syncNow()
   else if (kind < 95) await world.pass((1 + one) * 500)
   else if (kind < 97) walker.hangUp()
-  else await walker.restart()
+  else if (kind < 100) await walker.restart()
+  else if (kind < 103) await walker.rotate(vault)
+  else walker.unlock(vault)
 }
 
 /** A stream of numbers from 0 to below 1, the same for the same seed (mulberry32). */
@@ -118,12 +133,13 @@ function chances(seed: number): () => number {
 
 async function readService(user: TestUser, keys: Keys): Promise<Map<string, PlaintextBookmark>> {
   const { changes } = await pullAll(user)
+  const live = changes.filter(({ operation }) => operation !== 'delete')
+  const isOld = ({ encrypted_data = '' }) => keys.older && !encrypted_data.startsWith(markOf(keys))
+  if (live.some(isOld)) throw new Error(`under older keys: ${JSON.stringify(live.filter(isOld))}`)
   return new Map(
-    changes
-      .filter(({ operation }) => operation !== 'delete')
-      .map(({ entity_id: id, encrypted_data = '', data_hash = '' }) => {
-        return [id, decryptBookmark(keys, { id, encrypted_data, data_hash })] as const
-      }),
+    live.map(({ entity_id: id, encrypted_data = '', data_hash = '' }) => {
+      return [id, decryptBookmark(keys, { id, encrypted_data, data_hash })] as const
+    }),
   )
 }
 

@@ -1,6 +1,6 @@
 import { deepEqual, equal } from 'node:assert/strict'
 import type { PlaintextBookmark } from '../../../src/client/bookmark.ts'
-import { ApiError } from '../../../src/client/errors.ts'
+import { ApiError, RecordError } from '../../../src/client/errors.ts'
 import type { Keys } from '../../../src/client/keys.ts'
 import { memoryStore } from '../../../src/client/sync/store/memory.ts'
 import { viewOf } from '../../../src/client/sync/store/row.ts'
@@ -12,6 +12,7 @@ import { type Device, openDevice } from './device.ts'
 import type { Ledger } from './ledger.ts'
 import { answerLost, type Call, down, type Fate, Network, refused, up } from './network.ts'
 import type { TestSocket } from './socket.ts'
+import type { VaultKeys } from './vault-keys.ts'
 
 const ids = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']
 
@@ -31,6 +32,8 @@ interface Parts {
 export class Walker {
   readonly #parts: Parts
   readonly #disk = memoryStore()
+  /** As this device keeps them. */
+  #keys: Keys
   #device!: Device
   #die = () => {}
   /** Calls that wait until the walk lets them go on. */
@@ -41,15 +44,30 @@ export class Walker {
 
   constructor(parts: Parts) {
     this.#parts = parts
+    this.#keys = parts.keys
   }
 
   get sync(): Device['sync'] {
     return this.#device.sync
   }
 
-  /** Beside those that the walk made. */
+  /** Beside those that the walk made: the service refused something, or the keys were rotated elsewhere. */
   get errors(): Device['errors'] {
-    return this.#device.errors.filter(({ error }) => !(error instanceof ApiError))
+    const isMade = ({ error }: Device['errors'][number]) =>
+      error instanceof ApiError || (error instanceof RecordError && error.fault === 'unknown-key')
+    return this.#device.errors.filter((one) => !isMade(one))
+  }
+
+  async rotate(vault: VaultKeys): Promise<void> {
+    await vault.rotate()
+    this.unlock(vault)
+  }
+
+  /** The person types the passphrase. */
+  unlock({ keys }: VaultKeys): void {
+    this.#keys = keys
+    this.sync.adoptKeys(keys).catch(() => {})
+    this.sync.start().catch(() => {})
   }
 
   async start(): Promise<void> {
@@ -150,7 +168,7 @@ export class Walker {
     network.fate = fate
     this.#die = die
     this.#held = []
-    this.#device = openDevice({ ...this.#parts, store, network })
+    this.#device = openDevice({ ...this.#parts, keys: this.#keys, store, network })
   }
 
   #kill(): void {

@@ -1,9 +1,13 @@
+import { RecordError } from '../../errors/local.ts'
+import type { Keys } from '../../keys.ts'
+import { sealRecord } from '../../record/seal.ts'
 import type { Clock } from '../../timing/clock.ts'
 import type { Draft } from '../store/draft.ts'
 import type { Replica } from '../store/replica.ts'
 import { latestTimestamp } from '../store/row.ts'
 import { correctedNow, isAhead, nextTick } from '../store/service-clock.ts'
 import type { Refusal, Row, Waiting } from '../store/store.ts'
+import { keysOf } from './key-marks.ts'
 
 const mostChanges = 500
 const mostBytes = 4 * 1024 * 1024
@@ -13,6 +17,7 @@ const overheadBytes = 600
 interface BatchParts {
   replica: Replica
   userId: string
+  keys: Keys
   clock: Clock
 }
 
@@ -33,24 +38,35 @@ export function nextBatch({ replica, userId }: BatchParts): Waiting[] {
 /**
  * Marks the changes of these bookmarks as sent before they are, because from then on the service may have them. Each is
  * returned as it was before, so its `sent` tells whether the service may have had it earlier.
+ *
+ * @throws RecordError `unknown-key`: another tab has newer keys
  */
-export async function markSent({ replica, userId, clock }: BatchParts, ids: readonly string[]): Promise<Waiting[]> {
+export async function markSent(parts: BatchParts, ids: readonly string[]): Promise<Waiting[]> {
   if (ids.length === 0) return []
-  return replica.commit(ids, 'remote', (draft) =>
-    ids.flatMap((id) => {
+  const { replica, userId, keys, clock } = parts
+  return replica.commit(ids, 'remote', (draft) => {
+    const { key } = draft.meta
+    if (key && !keysOf(keys, key)) throw new RecordError('unknown-key', 'The keys were rotated')
+    return ids.flatMap((id) => {
       const row = draft.get(id)
       const next = nextOf(row)
       if (next?.change.user_id !== userId) return []
       const place = row.waiting.indexOf(next)
       // It takes the place of the refused ones before it, of which the service may have one nevertheless.
       const sent = row.waiting.slice(0, place + 1).some((one) => one.sent)
-      const before = next.sent ? next : { ...next, sent, change: restamped(draft, row, next.change, clock) }
+      const before = next.sent ? next : { ...next, sent, change: restamped(draft, row, underNewest(keys, next), clock) }
       if (place > 0 || !next.sent) {
         draft.set({ ...row, waiting: [{ ...before, sent: true }, ...row.waiting.slice(place + 1)] })
       }
       return before
-    }),
-  )
+    })
+  })
+}
+
+/** The change, which was never sent, under the newest keys if they were rotated since it was made. */
+function underNewest(keys: Keys, { change, bookmark }: Waiting): Waiting['change'] {
+  const isOld = bookmark && keysOf(keys.older, change.encrypted_data?.slice(0, 12))
+  return isOld ? { ...change, ...sealRecord(keys, bookmark, 'bookmark') } : change
 }
 
 /** The change, which was never sent, as made now if it was made while this device's clock was far ahead. */

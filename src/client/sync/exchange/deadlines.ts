@@ -29,6 +29,7 @@ export function withDeadlines(transport: Transport, clock: Clock): Transport {
     getStatus: (options) => limited(options, (limits) => transport.getStatus(limits)),
     pull: (body, options) => limited(options, (limits) => transport.pull(body, limits)),
     push: (body, options) => limited(options, (limits) => transport.push(body, limits)),
+    getKeyring: (options) => limited(options, (limits) => transport.getKeyring(limits)),
     logout: (options) => limited(options, (limits) => transport.logout(limits)),
     openSocket: (query) => transport.openSocket(query),
   }

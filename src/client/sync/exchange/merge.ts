@@ -58,6 +58,11 @@ export function mergeVersion(row: Row, version: Version, circumstances: Circumst
     return { kind: 'taken', row: confirmed(seen, version) }
   }
 
+  if (isSealedAnew(row.version, version)) {
+    const unreadable = unreadableAfter(row, version)
+    const anew = { ...row, version: { ...version, changed: row.version?.changed }, unreadable }
+    return { kind: 'taken', row: withSeen(anew, circumstances.cursor) }
+  }
   const last = row.waiting.at(-1)
   if (last) return mergeWaiting(row, last, version, circumstances)
   return { kind: 'taken', row: taking(row, version, circumstances), lost: overwrittenBy(version, row, circumstances) }
@@ -125,6 +130,12 @@ function overwrittenBy(theirs: Version, { version: mine }: Row, circumstances: C
 
 function isSame(one: PlaintextBookmark, other: PlaintextBookmark): boolean {
   return differingFields(one, other).length === 0
+}
+
+/** Whether it is the same version under other keys: nobody has edited anything. */
+function isSealedAnew(known: Version | null, version: Version): boolean {
+  const isSameEdit = known?.timestamp === version.timestamp && known.device_id === version.device_id
+  return isSameEdit && !!known.bookmark && !!version.bookmark && isSame(known.bookmark, version.bookmark)
 }
 
 /** What this device's own version, which it has forgotten, lost to a pending edit: the service tells a device nothing of itself. */

@@ -6,10 +6,12 @@ import { paced } from '../../timing/paced.ts'
 import type { Replica } from '../store/replica.ts'
 import { versionOf } from '../store/row.ts'
 import type { Row, Version } from '../store/store.ts'
+import { markOf, missesKeys } from './key-marks.ts'
 import type { Progress } from './progress.ts'
-import type { SyncEvent } from './transport.ts'
+import type { SyncEvent, Transport } from './transport.ts'
 
 export interface OpenParts {
+  transport: Transport
   replica: Replica
   keys: Keys
   progress: Progress
@@ -22,9 +24,13 @@ export interface OpenedEvent {
   fault?: RecordError
 }
 
-/** Decrypts events without blocking the page. Versions that are already known are not decrypted again. */
+/**
+ * Decrypts events without blocking the page. Versions that are already known are not decrypted again.
+ *
+ * @throws RecordError `unknown-key`: the keys were rotated, and this device does not have the new ones
+ */
 export async function openEvents(
-  { keys, replica, progress }: OpenParts,
+  { keys, replica, progress, transport }: OpenParts,
   events: readonly SyncEvent[],
   signal: AbortSignal,
 ): Promise<OpenedEvent[]> {
@@ -35,10 +41,13 @@ export async function openEvents(
   }
   progress.expect(events.length)
   await paced(events, open, signal)
-  return Promise.all(opened)
+  const all = await Promise.all(opened)
+  const strange = all.find(({ fault }) => fault?.fault === 'unknown-key')
+  if (strange && (await missesKeys(keys, transport, signal))) throw strange.fault
+  return all
 
   async function openEvent(event: SyncEvent): Promise<OpenedEvent> {
-    const version = toVersion(event)
+    const version = { ...toVersion(event), ...markOf(keys, event) }
     if (event.operation === 'delete' || isKnown(replica.rows.get(event.entity_id), version)) return { event, version }
     const { entity_id: id, encrypted_data = '', data_hash = '' } = event
     try {

@@ -5,6 +5,7 @@ import { correctedNow } from '../store/service-clock.ts'
 import type { Waiting } from '../store/store.ts'
 import { idsOf, markSent, nextBatch, returnBatch } from './batch.ts'
 import { correctClock, isClockTrusted, type TimeAnswer } from './correct-clock.ts'
+import { markOf } from './key-marks.ts'
 import { settleFirst } from './merge.ts'
 import type { Outbox } from './outbox.ts'
 import { type PullParts, pullAll } from './pull.ts'
@@ -124,7 +125,7 @@ async function split(
 
 /** Returns the changes that were not accepted. */
 async function settle(
-  { replica }: PushParts,
+  { replica, keys }: PushParts,
   batch: readonly Waiting[],
   answer: PushResponse,
   time: TimeAnswer,
@@ -136,7 +137,8 @@ async function settle(
     for (const { change } of batch) {
       const row = draft.get(change.entity_id)
       const [first] = row.waiting
-      if (accepted.has(change.id) && first?.change.id === change.id) draft.set(settleFirst(row, versionOf(first)))
+      if (accepted.has(change.id) && first?.change.id === change.id)
+        draft.set(settleFirst(row, { ...versionOf(first), ...markOf(keys, change) }))
     }
   })
   return batch.filter(({ change }) => !accepted.has(change.id))

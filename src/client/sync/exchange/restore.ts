@@ -5,10 +5,9 @@ import { correctedNow } from '../store/service-clock.ts'
 import type { Row, Version, Waiting } from '../store/store.ts'
 import { mergeUnreadable, unreadableAfter } from './merge.ts'
 import { certainlyDescends, type TakeParts, takePage } from './take.ts'
-import type { PullResponse, Transport } from './transport.ts'
+import type { PullResponse } from './transport.ts'
 
 export interface RestoreParts extends TakeParts {
-  transport: Transport
   emitter: Pick<Emitter, 'emit'>
 }
 

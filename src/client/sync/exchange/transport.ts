@@ -31,6 +31,8 @@ export interface Transport {
   getStatus(options: CallOptions): Promise<Pick<Schemas['SyncStatus'], 'digest'>>
   pull(body: { since: number }, options: CallOptions): Promise<PullResponse>
   push(body: { changes: Change[] }, options: CallOptions): Promise<PushResponse>
+  /** The keyring as the service has it. */
+  getKeyring(options: CallOptions): Promise<string>
   logout(options: CallOptions): Promise<void>
   /** Opens the realtime channel. Changes missed since the cursor `since` come first. */
   openSocket(query: { userId: string; deviceId: string; since: number }): RealtimeSocket
@@ -43,6 +45,7 @@ export function clientTransport(client: Client, openWebSocket: OpenWebSocket = (
     getStatus: async ({ signal }) => unwrap(await answer(client.GET('/api/v1/sync/status', { signal }))),
     pull: async (body, { signal }) => unwrap(await answer(client.POST('/api/v1/sync/pull', { body, signal }))),
     push: async (body, { signal }) => unwrap(await answer(client.POST('/api/v1/sync/push', { body, signal }))),
+    getKeyring: async ({ signal }) => unwrap(await answer(client.GET('/api/v1/account/keyring', { signal }))).keyring,
     logout: async ({ signal }) => void unwrap(await answer(client.POST('/api/v1/auth/logout', { signal }))),
     openSocket: ({ userId, deviceId, since }) => {
       const url = new URL(openRealtime, client.baseUrl)

@@ -1,6 +1,7 @@
 import { pause } from '../../timing/pause.ts'
 import { checkDigest } from '../exchange/check-digest.ts'
 import { exchange } from '../exchange/exchange.ts'
+import type { Rotation } from '../rotation/rotation.ts'
 import type { Engine } from './engine.ts'
 import { stayLive } from './live.ts'
 
@@ -11,9 +12,12 @@ const handshakeAgainMs = 300_000
 /** If a channel stayed open for this long, the waits after it are short again. */
 const goodMs = 60_000
 
-/** Keeps this device in sync with the service until the signal aborts or the session ends. */
-export async function lead(engine: Engine, signal: AbortSignal): Promise<void> {
-  const { clock, random, status, progress, network, outbox } = engine
+/**
+ * Keeps this device in sync with the service until the signal aborts, the session ends, or the keys are replaced. Whatever
+ * a rotation, on any device, has left under older keys is encrypted anew.
+ */
+export async function lead(engine: Engine, loadRotation: () => Promise<Rotation>, signal: AbortSignal): Promise<void> {
+  const { clock, random, status, progress, network, outbox, keys } = engine
   const backoff = new Backoff(random)
   let refusals = 0
   let handshakeAt = 0
@@ -24,6 +28,11 @@ export async function lead(engine: Engine, signal: AbortSignal): Promise<void> {
       await exchange(engine, signal)
       if (status.state !== 'online') status.set('polling')
       progress.end()
+      if (keys.older) {
+        await loadRotation()
+          .then((rotation) => rotation.reseal(engine, { signal }))
+          .catch(nextTime)
+      }
       const startedAt = clock.now()
       if (startedAt >= handshakeAt) refusals = (await stayLive(engine, signal)) ? 0 : refusals + 1
       if (refusals > 0) {
@@ -45,6 +54,9 @@ export async function lead(engine: Engine, signal: AbortSignal): Promise<void> {
     }
   }
 }
+
+/** It can wait, unlike what the user does. */
+function nextTime(): void {}
 
 const firstMs = 1000
 const longestMs = 60_000

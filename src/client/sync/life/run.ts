@@ -1,3 +1,4 @@
+import type { Keys } from '../../keys.ts'
 import { abortable } from '../../timing/clock.ts'
 import { pause } from '../../timing/pause.ts'
 import type { Deferred, LoadDeferred } from '../load-deferred.ts'
@@ -129,8 +130,8 @@ export class Run {
       this.#isLeader = true
       // A sleeping tab may have missed messages of other tabs.
       await this.#engine.replica.load()
-      const { lead } = await this.#untilDeferredLoaded()
-      await lead(this.#engine, signal)
+      const { lead, loadRotation } = await this.#untilDeferredLoaded()
+      await lead(this.#engine, loadRotation, signal)
     }
     await this.#engine.tabs
       .exclusively('sync', task, signal)
@@ -197,7 +198,9 @@ export class Run {
   forget(): void {
     const { replica, tree, search, keys } = this.#engine
     for (const part of [replica, tree, search]) part.forget()
-    for (const key of [keys.recordKey, keys.hashKey, keys.exportKey]) key.fill(0)
+    for (let all: Keys | undefined = keys; all; all = all.older) {
+      for (const key of [all.recordKey, all.hashKey, all.exportKey]) key.fill(0)
+    }
   }
 }
 

@@ -1,4 +1,4 @@
-import { OfflineError, SignedOutError, StorageFullError } from '../../errors.ts'
+import { OfflineError, RecordError, SignedOutError, StorageFullError } from '../../errors.ts'
 import type { Emitter, SyncProgress, SyncReason, SyncState, SyncStatus } from '../store/emitter.ts'
 import type { Replica } from '../store/replica.ts'
 import type { Tabs } from '../store/tabs.ts'
@@ -72,11 +72,12 @@ export class StatusBoard {
       this.set('signed-out')
       return false
     }
-    this.set('offline', error instanceof StorageFullError ? 'storage' : 'network')
+    const isLocked = error instanceof RecordError && error.fault === 'unknown-key'
+    this.set('offline', isLocked ? 'keys' : error instanceof StorageFullError ? 'storage' : 'network')
     if (!(error instanceof OfflineError)) {
       this.#emitter.emit('error', { error: error instanceof Error ? error : new Error(String(error)) })
     }
-    return true
+    return !isLocked
   }
 
   /** Must be called after each change of the replica. */

@@ -1,4 +1,5 @@
 import type { PlaintextBookmark } from '../../bookmark.ts'
+import { isEqual } from '../../equal.ts'
 import { UnsentChangesError } from '../../errors.ts'
 import { paced } from '../../timing/paced.ts'
 import { uuidv7 } from '../../uuid.ts'
@@ -249,7 +250,8 @@ export class Replica {
       keep(this.quarantined, row.id, isQuarantined(row))
       keep(this.held, row.id, row.held !== null)
       keep(this.conflicted, row.id, row.conflicts.length > 0)
-      const isSame = before.data_hash === after.data_hash
+      // What is only encrypted anew has another hash.
+      const isSame = before.data_hash === after.data_hash || isEqual(before.bookmark, after.bookmark)
       if (!isSame || before.timestamp !== after.timestamp) touched.push(row.id)
       if (isSame) return
       if (after.bookmark) this.live.set(row.id, after.bookmark)

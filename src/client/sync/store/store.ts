@@ -19,6 +19,8 @@ export interface Version {
   changed?: readonly string[] | undefined
   /** Of an edit made here that is not confirmed: the cursor up to which its maker had seen the service's changes. */
   base?: number | undefined
+  /** Once keys were rotated: what its ciphertext begins with, which names its key. */
+  key?: string | undefined
   /** What it, or a version before it, has replaced unseen, as the service told. */
   overwritten?: components['schemas']['SyncEvent']['overwritten'] | undefined
 }
@@ -101,6 +103,8 @@ export interface Meta {
    * than this device stores; and for which digest everything was pulled in vain.
    */
   digest?: { checkedAt: number; gap: string; mended?: string | undefined }
+  /** Once keys were rotated: what ciphertexts under the newest key begin with. Nothing may be sent under another. */
+  key?: string
   /** When the last pull ended (Unix ms); 0 if there was none. */
   lastSync: number
   /** Whether deletes are held until the user approves them. */

@@ -1,0 +1,33 @@
+import { randomBytes } from 'node:crypto'
+import { deriveKeys, type Keys } from '../../../src/client/keys.ts'
+import type { TestUser } from '../../support/app.ts'
+
+/** A vault's master keys, and the keyring on the service: as far as a device reads it without a passphrase. */
+export class VaultKeys {
+  #masterKey: Buffer = randomBytes(32)
+  #revision = 0
+  readonly #user: TestUser
+
+  constructor(user: TestUser) {
+    this.#user = user
+  }
+
+  /** A copy: syncs overwrite them at sign-out. */
+  get keys(): Keys {
+    return deriveKeys(this.#masterKey)
+  }
+
+  async rotate(): Promise<Keys> {
+    this.#masterKey = Buffer.concat([randomBytes(32), this.#masterKey])
+    const key_id = Buffer.from(this.keys.prefix.subarray(1)).toString('base64')
+    const body = { keyring: JSON.stringify({ format: 'ebs/keyring/2', key_id }), revision: ++this.#revision }
+    const { status } = await this.#user.call('PUT', '/api/v1/account/keyring', { body })
+    if (status !== 200) throw new Error(`The keyring was refused: ${status}`)
+    return this.keys
+  }
+}
+
+/** What a record begins with that is under the newest key. */
+export function markOf({ prefix }: Keys): string {
+  return Buffer.from(prefix).toString('base64').slice(0, 12)
+}
