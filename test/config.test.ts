@@ -16,6 +16,9 @@ const staging: Env = {
 }
 const production: Env = { ...staging, NODE_ENV: 'production', PUBLIC_URL: 'https://sync.example.org' }
 
+/** As its manifest's key decides. */
+const exampleExtension = 'chrome-extension://pcbjnhkdokakkkiifmcaohcbjmochang'
+
 t.test('Defaults', async (t) => {
   const config = readConfig({})
   t.match(config, {
@@ -41,7 +44,11 @@ t.test('Defaults', async (t) => {
     rateLimitPerMinute: 1200,
     logLevel: 'info',
   })
-  t.same([...config.origins], ['http://127.0.0.1:3000'], "CORS: PUBLIC_URL's origin")
+  t.same(
+    [...config.origins],
+    ['http://127.0.0.1:3000', exampleExtension],
+    "CORS: PUBLIC_URL's origin, and in development the example extension",
+  )
   t.ok(Object.isFrozen(config))
   t.same(readConfig({ PORT: ' ', APP_URL: '', COOKIE_DOMAIN: '' }), config, 'empty is the same as absent')
 })
@@ -141,7 +148,7 @@ t.test('CORS_ORIGIN and APP_URL: exact origins, web and extension', async (t) =>
     'moz-extension://*',
   ]
   const config = readConfig({ CORS_ORIGIN: origins.join(' , '), APP_URL: 'https://web.example' })
-  t.same([...config.origins], ['http://127.0.0.1:3000', 'https://web.example', ...origins])
+  t.same([...config.origins], ['http://127.0.0.1:3000', 'https://web.example', exampleExtension, ...origins])
   t.equal(config.appUrl, 'https://web.example')
 })
 

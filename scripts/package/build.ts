@@ -8,6 +8,7 @@ const made: Record<Part, string> = {
   client: 'the client package; install it with: npm install FOLDER',
   web: 'the web page',
   docs: 'the documentation, for /docs and any static host',
+  extension: 'the browser extension for Chrome and Firefox; examples/extension/README.md tells how to load it',
   service: 'the service, with web and docs as they are; docs/operating/deployment.md tells how to run it',
 }
 const names = Object.keys(made) as Part[]

@@ -1,11 +1,12 @@
 import type { Report } from '../../src/terminal/progress.ts'
 import { buildDocs } from '../contract/documents.ts'
 import { buildClient } from './client.ts'
+import { buildExtension } from './extension.ts'
 import { buildService } from './service.ts'
 import { buildWeb } from './web.ts'
 
 /** The service takes the web page and the documents as they are, so it comes last. */
-const parts = { client: buildClient, web: buildWeb, docs: buildDocs, service: buildService }
+const parts = { client: buildClient, web: buildWeb, docs: buildDocs, extension: buildExtension, service: buildService }
 
 export type Part = keyof typeof parts
 

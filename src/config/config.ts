@@ -45,7 +45,7 @@ export function readConfig(env: Env) {
     secretKeys: secretKeys(env, environment),
     identityProvider: identityProvider(env, environment),
     developmentProviderPort: integer(env, 'DEV_IDP_PORT', 3001, 0, 65535),
-    origins: corsOrigins(env, publicUrl),
+    origins: corsOrigins(env, environment, publicUrl),
     appUrl: optional(env, 'APP_URL') === undefined ? undefined : origin(env, 'APP_URL', ''),
     cookieDomain: cookieDomain(env, environment, publicUrl),
     secureCookies: publicUrl.startsWith('https://'),

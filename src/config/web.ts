@@ -39,8 +39,11 @@ export function cookieDomain(env: Env, environment: string, publicUrl: string): 
   return value
 }
 
+/** The extension of examples/extension as Chrome loads it unpacked: its manifest's key gives it this id everywhere. */
+const exampleExtension = 'chrome-extension://pcbjnhkdokakkkiifmcaohcbjmochang'
+
 /** Exact origins. Those of browser extensions have their own schemes, for which `URL` gives no origin. */
-export function corsOrigins(env: Env, publicUrl: string): ReadonlySet<string> {
+export function corsOrigins(env: Env, environment: string, publicUrl: string): ReadonlySet<string> {
   const listed = (optional(env, 'CORS_ORIGIN') ?? '')
     .split(',')
     .map((item) => item.trim())
@@ -53,7 +56,8 @@ export function corsOrigins(env: Env, publicUrl: string): ReadonlySet<string> {
     }
   }
   const app = optional(env, 'APP_URL') ? [origin(env, 'APP_URL', '')] : []
-  return new Set([publicUrl, ...app, ...listed])
+  const unpacked = environment === 'development' ? [exampleExtension] : []
+  return new Set([publicUrl, ...app, ...unpacked, ...listed])
 }
 
 /** Which addresses in X-Forwarded-For are proxies: a number of hops from here, or a list of networks. */

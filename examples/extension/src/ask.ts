@@ -1,0 +1,28 @@
+import type { Answer, Question } from './messages.ts'
+import { platform } from './platform.ts'
+
+/** Asks the worker. @throws Error what the worker threw, with its name and text */
+export async function ask(question: Question): Promise<Answer> {
+  const answer = await platform.runtime.sendMessage(question)
+  if (answer.error) throw Object.assign(new Error(answer.error.message), { name: answer.error.name })
+  return answer
+}
+
+export function element<Kind extends HTMLElement = HTMLElement>(id: string): Kind {
+  const found = document.getElementById(id)
+  if (!found) throw new Error(`The page has no ${id}`)
+  return found as Kind
+}
+
+/** Runs the work at each click or submission, and shows what it throws. */
+export function act(id: string, event: 'click' | 'submit', work: () => Promise<unknown>): void {
+  element(id).addEventListener(event, async (happened) => {
+    happened.preventDefault()
+    element('fault').textContent = ''
+    try {
+      await work()
+    } catch (error) {
+      element('fault').textContent = error instanceof Error ? error.message : String(error)
+    }
+  })
+}

@@ -1,0 +1,16 @@
+import type { WorkerState } from './messages.ts'
+
+/** What the extension is doing, in one sentence. */
+export function describe({ setup, isPaused, sync, browser }: WorkerState): string {
+  if (setup === 'new') return 'Not set up yet'
+  if (isPaused) return 'Paused'
+  if (setup === 'locked' || sync?.state === 'signed-out') return 'You are signed out'
+  if (sync?.reason === 'storage') return 'This device is full'
+  if (browser?.state === 'failed') return `Stopped: ${browser.error ?? 'the browser does not answer'}`
+  if (sync?.heldDeletions || browser?.heldRemovals) return 'Many bookmarks were deleted: do you mean it?'
+  if (sync?.state === 'offline') return 'Offline. Changes are sent later'
+  if (sync?.state === 'syncing') return `Syncing ${sync.progress?.done ?? 0} of ${sync.progress?.total ?? 0}`
+  if (sync?.state === 'connecting' || browser?.state === 'waiting') return 'Connecting'
+  if (browser?.state === 'comparing') return 'Comparing'
+  return 'In step'
+}

@@ -1,0 +1,45 @@
+import { deriveKeys, indexedDbStore, loadMasterKey, type Sync } from 'encrypted-bookmark-sync-client'
+import {
+  type BookmarkWatch,
+  type BrowserSync,
+  createBrowserSync,
+  indexedDbAgreedStore,
+  shareSessionWithSockets,
+} from 'encrypted-bookmark-sync-client/extension'
+import { createSync } from 'encrypted-bookmark-sync-client/worker'
+import { platform } from './platform.ts'
+import { openClient, type Settings } from './settings.ts'
+
+/** This browser as one of the user's devices. */
+export interface Device {
+  userId: string
+  sync: Sync
+  browserSync: BrowserSync
+}
+
+/** Undefined if the user must choose a server, sign in or type the passphrase first. */
+export async function openDevice(settings: Settings, watch: BookmarkWatch): Promise<Device | undefined> {
+  const { baseUrl, deviceId, userId } = settings
+  if (!baseUrl || !deviceId || !userId) return undefined
+  const masterKey = await loadMasterKey(userId)
+  if (!masterKey) return undefined
+  const client = openClient(settings)
+  const keys = deriveKeys(masterKey)
+  const sync = createSync({ client, keys, userId, deviceId, store: indexedDbStore(userId) })
+  const store = indexedDbAgreedStore(userId)
+  return { userId, sync, browserSync: createBrowserSync({ sync, bookmarks: platform.bookmarks, watch, store }) }
+}
+
+/** Begins with what an earlier worker has left behind. */
+export async function startDevice({ sync, browserSync }: Device, { baseUrl = '' }: Settings): Promise<void> {
+  await browserSync.start()
+  await shareSessionWithSockets(platform.cookies, baseUrl).catch(() => {})
+  await sync.start()
+}
+
+/** Deletes everything of this user from the extension. The browser's bookmarks stay. */
+export async function forgetDevice({ userId, sync, browserSync }: Device, discardUnsent: boolean): Promise<void> {
+  await sync.signOut({ discardUnsent })
+  await browserSync.stop()
+  await indexedDbAgreedStore(userId).wipe()
+}

@@ -1,0 +1,99 @@
+/** The first-run page, step by step: the server, the sign-in, the vault. It goes on where it was left. */
+
+import { createVault, hasVault, keepMasterKey, loadMasterKey, openVault } from 'encrypted-bookmark-sync-client'
+import { unwrap } from 'encrypted-bookmark-sync-client/calls'
+import { act, ask, element } from './ask.ts'
+import { describe } from './describe.ts'
+import { platform } from './platform.ts'
+import { changeSettings, openClient, originsOf, readSettings } from './settings.ts'
+
+const steps = ['server', 'sign-in', 'unlock', 'create', 'recovery', 'done']
+const recoveryCode = /^(?:[0-9A-Za-z]{3}-){8}[0-9A-Za-z*~$=]{3}$/
+
+let signInTab: number | undefined
+let onPaper = () => {}
+
+act('server', 'submit', async () => {
+  const baseUrl = new URL(fieldOf('server', 'address').value).origin
+  // Asked first: a browser shows its question only right after the click.
+  if (!(await platform.permissions.request({ origins: originsOf(baseUrl) }))) return
+  const { deviceId = `browser-${crypto.randomUUID()}` } = await readSettings()
+  await changeSettings({ baseUrl, deviceId })
+  await goOn()
+})
+act('other-server', 'click', async () => show('server'))
+act('sign-in', 'submit', async () => {
+  const client = openClient(await readSettings())
+  const { authorizationUrl } = unwrap(await client.POST('/api/v1/auth/login', { body: { returnTo: '/api/v1/health' } }))
+  signInTab = (await platform.tabs.create({ url: authorizationUrl })).id
+})
+platform.cookies.onChanged.addListener(({ cookie, removed }) => {
+  if (cookie.name === 'service_session' && cookie.path === '/' && !removed && !element('sign-in').hidden) goOn()
+})
+act('unlock', 'submit', async () => {
+  const { userId, client } = await signedIn()
+  const secret = fieldOf('unlock', 'secret').value.trim()
+  const owner = recoveryCode.test(secret) ? { userId, recoveryCode: secret } : { userId, passphrase: secret }
+  await keepMasterKey(userId, (await openVault(client, owner)).masterKey)
+  await goOn()
+})
+act('create', 'submit', async () => {
+  const { userId, client } = await signedIn()
+  const passphrase = fieldOf('create', 'secret').value
+  if (passphrase !== fieldOf('create', 'again').value) throw new Error('These are two different passphrases')
+  const draft = await createVault(client, { userId, passphrase })
+  show('recovery')
+  const code = element('recovery').querySelector('code')
+  if (code) code.textContent = draft.recoveryCode
+  await new Promise<void>((resolve) => {
+    onPaper = resolve
+  })
+  await keepMasterKey(userId, (await draft.confirm()).masterKey)
+  await goOn()
+})
+act('recovery', 'submit', async () => onPaper())
+act('options', 'click', async () => platform.runtime.openOptionsPage())
+
+await goOn().catch((error) => {
+  element('fault').textContent = error.message
+})
+
+async function goOn(): Promise<void> {
+  const settings = await readSettings()
+  const { baseUrl } = settings
+  if (!baseUrl || !(await platform.permissions.contains({ origins: originsOf(baseUrl) }))) return show('server')
+  for (const server of document.querySelectorAll('.server')) server.textContent = new URL(baseUrl).host
+  const client = openClient(settings)
+  const session = await client.GET('/api/v1/auth/session')
+  if (session.response.status === 401) return show('sign-in')
+  if (signInTab !== undefined) await platform.tabs.remove(signInTab).catch(() => {})
+  signInTab = undefined
+  const { user_id: userId } = unwrap(session).user
+  await changeSettings({ userId })
+  if (!(await loadMasterKey(userId))) return show((await hasVault(client)) ? 'unlock' : 'create')
+  show('done')
+  await ask({ ask: 'start' })
+  await follow()
+}
+
+async function follow(): Promise<void> {
+  for (;;) {
+    const { state } = await ask({ ask: 'state' })
+    if (state) element('progress').textContent = describe(state)
+    await new Promise((resolve) => setTimeout(resolve, 1000))
+  }
+}
+
+async function signedIn() {
+  const settings = await readSettings()
+  return { userId: settings.userId ?? '', client: openClient(settings) }
+}
+
+function show(step: string): void {
+  for (const one of steps) element(one).hidden = one !== step
+  element(step).querySelector<HTMLElement>('input, button')?.focus()
+}
+
+function fieldOf(form: string, name: string): HTMLInputElement {
+  return element<HTMLFormElement>(form).elements.namedItem(name) as HTMLInputElement
+}

@@ -1,0 +1,73 @@
+import { copyFile, glob, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+import { drawIcon } from './extension-icon.ts'
+import { zip } from './zip.ts'
+
+const source = new URL('../../examples/extension/', import.meta.url)
+const dist = new URL('../../dist/extension/', import.meta.url)
+const pages = ['start', 'popup', 'options']
+
+/** What each browser's manifest has besides the common one. */
+const manifests = {
+  chrome: {
+    minimum_chrome_version: '123',
+    background: { service_worker: 'worker.js', type: 'module' },
+    // Gives the unpacked extension the same id everywhere, which a service in development accepts.
+    key: 'MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEA2dtRVd6IbE/5aQ2NXCwSytev3Dx1NmBnvUNfkmIejx59/pSiiERiR3f8nAk49FGGLPsznhHvuWRWRFvZyF7SkEukKX4aoXuNjNiI/QSLAZkav4SXUs2IP7bnUwAdADUbdb/OKR8s2FxmePi2Y6t8OFvFA7IO2OvwzsbZzSnDqYBA8ofhPr5Ml56OepFlyOxszyahGS6bOH+8k/W7QTW5a1Qe3vauvn1amE+LQL37Dp+SgiEmuq8fR0rgKukIdA6jHAdcOnmDzSAQU13gSQzPHlB1bGl8Nfj1pxkbOEud3HspS3juIJjEyFAmZML8ug3R2DTclMIdbNKX2akTwME/WQIDAQAB',
+  },
+  firefox: {
+    background: { scripts: ['worker.js'], type: 'module' },
+    browser_specific_settings: {
+      gecko: {
+        id: 'encrypted-bookmark-sync@example.org',
+        strict_min_version: '140.0',
+        data_collection_permissions: { required: ['bookmarksInfo', 'authenticationInfo'] },
+      },
+    },
+  },
+}
+
+/** Builds the example of a browser extension, unpacked and zipped, for each browser. */
+export async function buildExtension(): Promise<void> {
+  await rm(dist, { recursive: true, force: true })
+  const common = JSON.parse(await readFile(new URL('manifest.json', source), 'utf8'))
+  for (const [browser, own] of Object.entries(manifests)) {
+    const folder = new URL(`${browser}/`, dist)
+    await bundle(folder)
+    await copyAll(folder)
+    await writeFile(new URL('manifest.json', folder), `${JSON.stringify({ ...common, ...own }, null, 2)}\n`)
+    const files = await Array.fromAsync(glob('**/*.*', { cwd: folder }))
+    const entries = files.sort().map(async (name) => ({ name, data: await readFile(new URL(name, folder)) }))
+    await writeFile(new URL(`${browser}.zip`, dist), zip(await Promise.all(entries)))
+  }
+}
+
+/** A worker can load nothing later, so it is one file. The pages share theirs. */
+async function bundle(folder: URL): Promise<void> {
+  const entry = (name: string) => fileURLToPath(new URL(`src/${name}.ts`, source))
+  const common = {
+    outdir: fileURLToPath(folder),
+    bundle: true,
+    format: 'esm',
+    target: 'es2022',
+    minify: true,
+    charset: 'utf8',
+    logLevel: 'warning',
+  } as const
+  await build({ ...common, entryPoints: [entry('worker')] })
+  await build({ ...common, entryPoints: pages.map(entry), splitting: true })
+}
+
+async function copyAll(folder: URL): Promise<void> {
+  for (const name of [...pages.map((page) => `${page}.html`), 'style.css']) {
+    await copyFile(new URL(`pages/${name}`, source), new URL(name, folder))
+  }
+  for await (const name of glob('_locales/*/messages.json', { cwd: source })) {
+    await mkdir(new URL(`${dirname(name)}/`, folder), { recursive: true })
+    await copyFile(new URL(name, source), new URL(name, folder))
+  }
+  await mkdir(new URL('icons/', folder))
+  for (const size of [16, 48, 128]) await writeFile(new URL(`icons/${size}.png`, folder), drawIcon(size))
+}

@@ -1,0 +1,108 @@
+import { cp, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Page } from 'playwright-core'
+import type { Test } from 'tap'
+import type { Platform } from '../../../examples/extension/src/platform.ts'
+import type { BookmarksApi, BrowserNode } from '../../../src/client/extension.ts'
+import { folder, type Service } from '../../support/service.ts'
+import { passphrase } from '../fixture.ts'
+import { type ExtensionBrowser, startWithExtensions } from './chromium.ts'
+
+interface Calls extends Pick<BookmarksApi, 'create' | 'update' | 'move' | 'remove'> {
+  removeTree(id: string): Promise<void>
+  getChildren(id: string): Promise<BrowserNode[]>
+}
+declare const chrome: Platform
+
+/** By the key in the manifest of the example. */
+const origin = 'chrome-extension://pcbjnhkdokakkkiifmcaohcbjmochang'
+const built = fileURLToPath(new URL('../../../dist/extension/chrome', import.meta.url))
+
+/** A Chromium of its own profile with the example extension, whose user has set it up. */
+export class Installed {
+  readonly chromium: ExtensionBrowser
+  page!: Page
+
+  constructor(chromium: ExtensionBrowser) {
+    this.chromium = chromium
+  }
+
+  /** Nobody can click on the browser's question for the permission, so this copy has it. */
+  static async start(t: Test): Promise<Installed> {
+    const copy = join(await folder(t), 'extension')
+    await cp(built, copy, { recursive: true })
+    const manifest = JSON.parse(await readFile(join(copy, 'manifest.json'), 'utf8'))
+    const own = { host_permissions: ['http://127.0.0.1/*'] }
+    await writeFile(join(copy, 'manifest.json'), JSON.stringify({ ...manifest, ...own }))
+    return new Installed(await startWithExtensions(t, [copy]))
+  }
+
+  async open(): Promise<void> {
+    await this.page.goto(`${origin}/start.html`)
+  }
+
+  /** From the first-run page on. */
+  async setUp({ origin: server }: Service, name: string): Promise<void> {
+    const { page } = this
+    const context = page.context()
+    await this.open()
+    await page.getByLabel('Address of your server').fill(server)
+    await page.getByRole('button', { name: 'Continue' }).click()
+    const opened = context.waitForEvent('page')
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    const tab = await opened
+    await tab.locator('input:not([type=hidden])').first().fill(name)
+    await tab.keyboard.press('Enter')
+    const [unlock, create] = [page.getByLabel('Passphrase or recovery code'), page.getByLabel('Once more')]
+    await page.locator('form:is(#unlock, #create):not([hidden])').waitFor()
+    if (await create.isVisible()) {
+      await page.getByLabel('Passphrase', { exact: true }).fill(passphrase)
+      await create.fill(passphrase)
+      await page.getByRole('button', { name: 'Create the vault' }).click()
+      await page.getByRole('checkbox').check()
+      await page.getByRole('button', { name: 'Start' }).click()
+    } else {
+      await unlock.fill(passphrase)
+      await page.getByRole('button', { name: 'Open the vault' }).click()
+    }
+    await page.getByText('In step').waitFor()
+  }
+
+  /** Calls `chrome.bookmarks` in a page of the extension. */
+  call<Name extends keyof Calls>(
+    name: Name,
+    ...values: Parameters<Calls[Name]>
+  ): Promise<Awaited<ReturnType<Calls[Name]>>> {
+    const evaluate = ([name, values]: [string, unknown[]]) =>
+      (chrome.bookmarks as object as Record<string, (...values: unknown[]) => unknown>)[name]?.(...values)
+    return this.page.evaluate(evaluate, [name, values] as [string, unknown[]]) as Promise<
+      Awaited<ReturnType<Calls[Name]>>
+    >
+  }
+
+  /** Adds a link, and returns its id. */
+  async add(parentId: string, title: string, index?: number): Promise<string> {
+    const url = `https://example.org/${encodeURIComponent(title)}`
+    const place = index === undefined ? {} : { index }
+    return (await this.call('create', { parentId, title, url, ...place })).id
+  }
+
+  /** The bookmarks as lines: two spaces a level, `title url`. */
+  async lines(): Promise<string[]> {
+    const [top] = await this.page.evaluate(() => chrome.bookmarks.getTree())
+    const write = (nodes: BrowserNode[] = [], indent: string): string[] =>
+      nodes.flatMap(({ title, url, children }) => [
+        `${indent}${url === undefined ? `${title}/` : `${title} ${url}`}`,
+        ...write(children, `${indent}  `),
+      ])
+    return write(top?.children, '')
+  }
+
+  async stopWorker(): Promise<void> {
+    const debugging = await this.page.context().newCDPSession(this.page)
+    await debugging.send('ServiceWorker.enable')
+    await debugging.send('ServiceWorker.stopAllWorkers')
+    await debugging.detach()
+  }
+}
