@@ -19,6 +19,10 @@ const folder = new URL('dist/docs/', root)
 const assets = new URL('docs/assets/', root)
 const contract = openapi as unknown as Contract
 
+const guidesToHttp =
+  '**Guides.** [Start in five calls](start.html), [How sync works](sync.html), [Sessions, cookies and CORS](sessions.html), ' +
+  '[Errors](errors.html), [Limits](limits.html), [Versioning](versioning.html).'
+
 /** Writes the documentation as a flat folder of static files that work under any path and on any host. */
 export async function buildDocs(): Promise<void> {
   const guides = await readGuides(root, contract)
@@ -40,7 +44,8 @@ export async function buildDocs(): Promise<void> {
     { page: 'realtime.html', title: 'Realtime', tab: 'Realtime', html: realtimePage(resolveIn('asyncapi.yaml')) },
     { page: 'changelog.html', title: 'Changelog', tab: 'Changelog', html: await changelog(resolveIn('CHANGELOG.md')) },
   ]
-  const http = { ...withBodyErrors(withSamples(contract)) }
+  const info = { ...contract.info, description: `${contract.info.description}\n${guidesToHttp}` }
+  const http = { ...withBodyErrors(withSamples(contract)), info }
   const places = [...pages.flatMap(({ page, title, html }) => placesOf(page, title, html)), ...operationPlaces()]
   const files = {
     ...Object.fromEntries(pages.map((page) => [page.page, textPage(page, entries)])),

@@ -18,7 +18,13 @@ async function makeDialog(): Promise<HTMLDialogElement> {
     idField: 'page',
     fields: ['heading', 'title', 'text'],
     storeFields: ['page', 'title', 'heading', 'text'],
-    searchOptions: { prefix: true, fuzzy: (term) => (term.length > 4 ? 0.2 : false), boost: { heading: 4, title: 3 } },
+    searchOptions: {
+      prefix: true,
+      fuzzy: (term) => (term.length > 4 ? 0.2 : false),
+      boost: { heading: 4, title: 3 },
+      // Guides come before fields and methods of the client package, which have the same words.
+      boostDocument: (page) => (/^api.*#.*\./.test(page) ? 0.4 : 1),
+    },
   })
   index.addAll(places)
 
