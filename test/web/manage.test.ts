@@ -1,6 +1,6 @@
 import type { Locator, Page } from 'playwright-core'
 import t from 'tap'
-import { isDeep } from '../support/depth.ts'
+import { depth, isDeep } from '../support/depth.ts'
 import { accessibilityFaults, overflow } from './docs-page.ts'
 import {
   demoOrigin,
@@ -9,6 +9,7 @@ import {
   makeVault,
   openChromium,
   openContext,
+  passphrase,
   screenshot,
   show,
   signIn,
@@ -32,6 +33,14 @@ const file = `<!DOCTYPE NETSCAPE-Bookmark-file-1>
 const wide = { viewport: { width: 1440, height: 900 } }
 const narrow = { viewport: { width: 390, height: 844 }, hasTouch: true, colorScheme: 'dark' as const }
 const looks = isDeep ? [wide, narrow] : [wide]
+
+/** Bookmarks beside the few above. */
+const many = depth(2000, 50_000)
+
+function manyBookmarks(): string {
+  const lines = Array.from({ length: many }, (_, at) => `<DT><A HREF="https://example.org/${at}">Number ${at}</A>`)
+  return `<!DOCTYPE NETSCAPE-Bookmark-file-1>\n<DL><p>\n${lines.join('\n')}\n</DL><p>`
+}
 
 const browser = await openChromium()
 if (typeof browser === 'string') t.plan(0, browser)
@@ -198,6 +207,97 @@ else {
         }
         t.same(faults, {})
         await live(page)
+      })
+
+      t.test(`of ${many} bookmarks, those on the screen are drawn, and an edit draws its own row`, async (t) => {
+        await importFile(page, { name: 'many.html', mimeType: 'text/html', buffer: Buffer.from(manyBookmarks()) })
+        await page.getByText(`${many.toLocaleString('en')} bookmarks and folders imported`).waitFor()
+        await live(page)
+        await show(page, 'all')
+        await page.getByText(`${(many + 7).toLocaleString('en')} items`).waitFor()
+        t.ok((await page.locator('.row').count()) < 60, 'few rows are drawn')
+        await page.locator('.main').evaluate((main) => main.scrollTo(0, main.scrollHeight))
+        await row(page, `Number ${many - 1}`).waitFor()
+        t.ok((await page.locator('.row').count()) < 60, 'few rows are drawn at the end')
+        await focus(page, `Number ${many - 1}`)
+        await page.keyboard.press('e')
+        await page.getByRole('dialog').getByLabel('Title').fill('Edited among many')
+        const drawn = await page.evaluateHandle(() => {
+          const ids = new Set<string>()
+          const observer = new MutationObserver((changes) => {
+            for (const { target } of changes) {
+              const item = (target instanceof Element ? target : target.parentElement)?.closest<HTMLElement>('.main li')
+              if (item) ids.add(item.textContent ?? '')
+            }
+          })
+          observer.observe(document.querySelector('.main') as Element, {
+            ...{ subtree: true, childList: true, characterData: true, attributes: true },
+          })
+          return ids
+        })
+        await page.keyboard.press('Enter')
+        await row(page, 'Edited among many').waitFor()
+        await live(page)
+        const texts = await drawn.evaluate((ids) => [...ids])
+        t.equal(texts.length, 1, `drawn again: ${texts.join(' | ')}`)
+        t.match(texts[0], /Edited among many/)
+      })
+
+      t.test('a second device alongside, each taken offline by its switch, makes a conflict', async (t) => {
+        await show(page, 'folder')
+        await page.getByRole('button', { name: 'Second device alongside' }).click()
+        const beside = page.frameLocator('#beside iframe')
+        await beside.getByLabel('Passphrase or code').fill(passphrase)
+        await beside.getByRole('button', { name: 'Open', exact: true }).click()
+        await beside.locator('#status[data-state=online][data-waiting="0"]').waitFor()
+        await screenshot(page, `beside-${width}`)
+        const turnTo = async (name: string) => {
+          const tab = page.getByRole('button', { name, exact: true })
+          if (await tab.isVisible()) await tab.click()
+        }
+        for (const [device, tab, name] of [
+          [page, 'This browser', 'Seen here'],
+          [beside, 'Second device', 'Seen there'],
+        ] as const) {
+          await turnTo(tab)
+          await device.getByRole('switch', { name: 'Network' }).click()
+          await device.locator('#status[data-state=offline]').waitFor()
+          await device.getByRole('main').getByRole('link', { name: 'Reading' }).click()
+          const title = device.locator('.row-title', { hasText: 'Write-ahead logging' })
+          await title.focus()
+          await title.press('e')
+          const dialog = device.getByRole('dialog')
+          await dialog.getByLabel('Title').fill(name)
+          await dialog.getByLabel('Title').press('Enter')
+          await device.locator('#status[data-waiting="1"]').waitFor()
+        }
+        for (const [device, tab] of [
+          [page, 'This browser'],
+          [beside, 'Second device'],
+        ] as const) {
+          await turnTo(tab)
+          await device.getByRole('switch', { name: 'Network' }).click()
+          await device.locator('#status[data-state=online][data-waiting="0"]').waitFor()
+        }
+        await turnTo('This browser')
+        // Whose edit is the newer one is for their clocks to say.
+        const notices = [page, beside].map((device) => device.getByRole('link', { name: 'Decide' }))
+        await Promise.race(notices.map((notice) => notice.waitFor({ state: 'attached' })))
+        await screenshot(page, `conflict-${width}`)
+        const asking = await Promise.all(notices.map((notice) => notice.count()))
+        t.same(asking.sort(), [0, 1], 'one of the two devices asks')
+      })
+
+      t.test('the page opens without a network after a reload', async (t) => {
+        await page.evaluate(() => navigator.serviceWorker.ready)
+        await context.setOffline(true)
+        await page.reload()
+        await page.locator('#status[data-state=offline]').waitFor()
+        await show(page, 'folder')
+        await page.getByRole('main').getByRole('link', { name: 'Kitchen' }).click()
+        await row(page, 'sqlite.org').waitFor()
+        t.notOk(await page.evaluate(() => fetch('/demo/app.js?', { cache: 'no-store' }).then(Boolean, () => false)))
+        await context.setOffline(false)
       })
     })
   }

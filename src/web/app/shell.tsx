@@ -1,5 +1,5 @@
 import type { FunctionComponent } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { Sync } from '../../client/index.ts'
 import { SyncProvider } from '../../client/react.ts'
 import { Sidebar } from '../sidebar/sidebar.tsx'
@@ -21,7 +21,10 @@ export function Shell({ app }: { app: App }) {
   useShortcuts(app.sync)
   const [isMenuOpen, setMenuOpen] = useState(false)
   const { Component, title } = views.find((view) => view.path === path) ?? (views[0] as View)
+  const main = useRef<HTMLElement>(null)
   useEffect(() => setMenuOpen(false), [path, rest])
+  // What is typed into the search is not another place.
+  useLayoutEffect(() => main.current?.scrollTo(0, 0), [path, path === 'search' || rest])
   useEffect(() => {
     document.title = `${title} · Encrypted Bookmark Sync`
   }, [title])
@@ -34,7 +37,7 @@ export function Shell({ app }: { app: App }) {
             <Header beside={beside} isMenuOpen={isMenuOpen} toggleMenu={() => setMenuOpen(!isMenuOpen)} />
             <Sidebar close={() => setMenuOpen(false)} />
             {/* biome-ignore lint/a11y/noNoninteractiveTabindex: The keyboard must be able to scroll it. */}
-            <main class="main" data-scrolls id="main" tabIndex={0}>
+            <main ref={main} class="main" data-scrolls id="main" tabIndex={0}>
               <SyncTrouble />
               <Component rest={rest} key={path} />
             </main>

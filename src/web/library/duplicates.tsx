@@ -1,15 +1,17 @@
+import { useMemo } from 'preact/hooks'
 import type { SyncReader } from '../../client/index.ts'
 import { useSelection, useSync } from '../../client/react.ts'
 import { Button } from '../ui/button.tsx'
 import { Empty } from '../ui/empty.tsx'
 import { DuplicatesIcon } from '../ui/icons.ts'
 import { remove } from './actions.ts'
+import { byTree } from './by-tree.ts'
 import { Collection } from './collection.tsx'
 import type { Bookmark } from './kind.ts'
 
 /** Bookmarks with the same address, one after another. */
 export function Duplicates() {
-  const ids = useSelection(findDuplicates)
+  const ids = useSelection(useMemo(() => byTree(findDuplicates), []))
   const sync = useSync()
   const later = ids.filter((id, index) => index > 0 && isSame(sync, id, ids[index - 1]))
   return (

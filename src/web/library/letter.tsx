@@ -19,10 +19,9 @@ export function Letter({ bookmark }: { bookmark: Bookmark }) {
       </span>
     )
   }
-  const text = hostOf(bookmark) || nameOf(bookmark)
-  const letter = /[\p{L}\p{N}]/u.exec(text)?.[0] ?? '·'
+  const letter = /[\p{L}\p{N}]/u.exec(nameOf(bookmark))?.[0] ?? '·'
   return (
-    <span class={`letter hue-${hueOf(text)}`} aria-hidden="true">
+    <span class={`letter hue-${hueOf(hostOf(bookmark))}`} aria-hidden="true">
       {letter.toUpperCase()}
     </span>
   )

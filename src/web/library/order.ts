@@ -1,6 +1,7 @@
 import { useMemo } from 'preact/hooks'
 import type { SyncReader } from '../../client/index.ts'
 import { useSelection } from '../../client/react.ts'
+import { byTree } from './by-tree.ts'
 import { type Bookmark, hostOf, isFolder, nameOf } from './kind.ts'
 
 /** How a list is sorted; `own` is the order that the person has given their bookmarks. */
@@ -16,7 +17,7 @@ export const orders: readonly { order: Order; label: string }[] = [
 
 /** @param idsOf in the person's own order; a function from outside the component, or from `useCallback` */
 export function useSorted(idsOf: (sync: SyncReader) => readonly string[], order: Order): readonly string[] {
-  return useSelection(useMemo(() => sorter(idsOf, order), [idsOf, order]))
+  return useSelection(useMemo(() => byTree(sorter(idsOf, order)), [idsOf, order]))
 }
 
 interface Entry {

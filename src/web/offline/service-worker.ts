@@ -45,7 +45,7 @@ async function forgetOthers(): Promise<void> {
 }
 
 async function file(request: Request): Promise<Response> {
-  const kept = hashed.test(request.url) ? await caches.match(request) : undefined
+  const kept = hashed.test(request.url) ? await findKept(request) : undefined
   return kept ?? fromNetwork(request, request)
 }
 
@@ -54,8 +54,13 @@ async function fromNetwork(request: Request, kept: RequestInfo): Promise<Respons
   try {
     return await fetch(request)
   } catch (error) {
-    const found = await caches.match(kept)
+    const found = await findKept(kept)
     if (!found) throw error
     return found
   }
+}
+
+/** The files are the same for every origin, although every response of the service varies by it. */
+function findKept(request: RequestInfo): Promise<Response | undefined> {
+  return caches.match(request, { ignoreVary: true })
 }

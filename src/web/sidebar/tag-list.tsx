@@ -1,16 +1,19 @@
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import type { SyncReader } from '../../client/index.ts'
-import { useSelection } from '../../client/react.ts'
+import { useSync } from '../../client/react.ts'
 import { hrefOf, useRoute } from '../app/route.ts'
 import { countTags } from '../library/tags.ts'
 import { Button } from '../ui/button.tsx'
 
 /** So many are shown before somebody asks for all of them. */
 const maxShown = 20
+const countAfterMs = 200
+
+type Tag = readonly [name: string, count: number]
 
 /** The tags, the most used first. */
 export function TagList() {
-  const tags = useSelection(readTags)
+  const tags = useTags()
   const { view, rest } = useRoute()
   const [showsAll, setShowsAll] = useState(false)
   if (tags.length === 0) return null
@@ -35,6 +38,24 @@ export function TagList() {
   )
 }
 
-function readTags(sync: SyncReader): (readonly [tag: string, count: number])[] {
+/** Counted a moment after the last change: with many bookmarks it takes longer than an edit may. */
+function useTags(): readonly Tag[] {
+  const sync = useSync()
+  const [tags, setTags] = useState(() => readTags(sync))
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const off = sync.on('change', () => {
+      clearTimeout(timer)
+      timer = setTimeout(() => setTags(readTags(sync)), countAfterMs)
+    })
+    return () => {
+      clearTimeout(timer)
+      off()
+    }
+  }, [sync])
+  return tags
+}
+
+function readTags(sync: SyncReader): Tag[] {
   return [...countTags(sync)].sort(([one, ones], [other, others]) => others - ones || (one < other ? -1 : 1))
 }

@@ -1,5 +1,5 @@
 import type { ComponentChildren, TargetedKeyboardEvent } from 'preact'
-import { useContext, useId, useRef } from 'preact/hooks'
+import { useContext, useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { ShowFailure } from './failure.ts'
 import { Icon, type IconShapes } from './icon.tsx'
 
@@ -25,6 +25,10 @@ export function Menu({ label, icon, children, items }: MenuProps) {
   const button = useRef<HTMLButtonElement>(null)
   const menu = useRef<HTMLDivElement>(null)
   const showFailure = useContext(ShowFailure)
+  const [isOpen, setOpen] = useState(false)
+  useLayoutEffect(() => {
+    if (isOpen && menu.current) place(menu.current, button.current)
+  }, [isOpen])
   const choose = async ({ action }: MenuItem) => {
     menu.current?.hidePopover()
     button.current?.focus()
@@ -55,10 +59,11 @@ export function Menu({ label, icon, children, items }: MenuProps) {
         role="menu"
         aria-label={label}
         popover="auto"
-        onToggle={(event) => event.newState === 'open' && open(event.currentTarget, button.current)}
+        onToggle={(event) => setOpen(event.newState === 'open')}
         onKeyDown={walk}
       >
-        {items.map(
+        {/* A page has many menus, of which one is open. */}
+        {(isOpen ? items : []).map(
           (item) =>
             item && (
               <button
@@ -80,7 +85,7 @@ export function Menu({ label, icon, children, items }: MenuProps) {
 }
 
 /** Below the button, or above it where there is no room. */
-function open(menu: HTMLElement, button: HTMLElement | null): void {
+function place(menu: HTMLElement, button: HTMLElement | null): void {
   const at = button?.getBoundingClientRect()
   if (!at) return
   const { offsetWidth: width, offsetHeight: height } = menu
