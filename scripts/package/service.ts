@@ -42,6 +42,8 @@ export async function buildService(folder = serviceFolder): Promise<void> {
     // again whenever one is made, which takes a tenth of a small request.
     minifySyntax: true,
     minifyWhitespace: true,
+    // Of a text with other than ASCII characters, Node keeps two bytes of each.
+    legalComments: 'external',
     banner: { js: require },
     // Sign-ins of development need the repository's dependencies.
     external: ['better-sqlite3', 'oidc-provider'],

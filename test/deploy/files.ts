@@ -14,9 +14,12 @@ export function readYaml<T>(path: string): T {
   return parseYaml(read(path)) as T
 }
 
+/** How many heaps the C library keeps for threads. */
+const ofLibc = 'MALLOC_ARENA_MAX'
+
 /** The configuration that an environment gives, and those of its variables that the service does not know. */
 export function configure(env: Record<string, string>) {
-  const known = new Set<string>()
+  const known = new Set([ofLibc])
   const watched = new Proxy(env, {
     get(target, name: string) {
       known.add(name)

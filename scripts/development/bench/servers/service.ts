@@ -45,7 +45,8 @@ const settings = {
   MAX_USER_BYTES: '10000000000',
   LOG_LEVEL: 'warn',
   SECRET_KEY: secretKey,
-  NODE_OPTIONS: '--max-semi-space-size=16',
+  NODE_OPTIONS: '--max-semi-space-size=8',
+  MALLOC_ARENA_MAX: '1',
 }
 
 /** The service that `entry` starts, each on a copy of an empty database that it has made itself, in a folder of `root`. */
