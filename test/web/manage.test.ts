@@ -97,6 +97,7 @@ else {
         await focus(page, 'Reading')
         await page.keyboard.press('Delete')
         await titles(page, ['Kitchen', 'Wikipedia', 'Internet Archive', 'Wikipedia again', 'Relative'])
+        await page.waitForFunction(() => document.activeElement?.textContent === 'Kitchen')
         await undo(page, '3 bookmarks deleted')
         await titles(page, ['Reading', 'Kitchen', 'Wikipedia', 'Internet Archive', 'Wikipedia again', 'Relative'])
         await page.getByRole('main').getByRole('link', { name: 'Reading' }).click()

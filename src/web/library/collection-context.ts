@@ -9,6 +9,8 @@ export interface CollectionLook {
   /** Whether each row tells its folder. */
   showsPath: boolean
   toggle(id: string, isRange?: boolean): void
+  /** Deletes, and gives the focus to what is beside. */
+  remove(ids: readonly string[]): Promise<void>
 }
 
 export const CollectionContext = createContext<CollectionLook | undefined>(undefined)

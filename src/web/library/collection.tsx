@@ -1,9 +1,11 @@
 import type { ComponentChildren } from 'preact'
-import { useMemo, useRef } from 'preact/hooks'
+import { useCallback, useMemo, useRef } from 'preact/hooks'
 import { useSync } from '../../client/react.ts'
 import { VirtualList } from '../ui/virtual-list.tsx'
+import { remove } from './actions.ts'
 import { CollectionContext } from './collection-context.ts'
 import { useDrag } from './drag.ts'
+import { focusRow, neighbourOf } from './focus.ts'
 import { pressed } from './keys.ts'
 import { type Order, orders } from './order.ts'
 import { useRemembered } from './remembered.ts'
@@ -42,17 +44,31 @@ export function Collection(props: CollectionProps) {
   const section = useRef<HTMLElement>(null)
   const ownOrder = order === 'own' ? folder : undefined
   useDrag(section, { sync, ids, selected: selected.ids, folder: ownOrder })
-  const look = useMemo(() => ({ layout, words, showsPath, toggle }), [layout, words, showsPath, toggle])
+  const latest = useRef(ids)
+  latest.current = ids
+  const removeHere = useCallback(
+    async (removed: readonly string[]) => {
+      const next = neighbourOf(latest.current, removed)
+      await remove(sync, removed)
+      if (next !== undefined && section.current) focusRow(section.current, next)
+      else document.querySelector<HTMLElement>('#main')?.focus()
+    },
+    [sync],
+  )
+  const look = useMemo(
+    () => ({ layout, words, showsPath, toggle, remove: removeHere }),
+    [layout, words, showsPath, toggle, removeHere],
+  )
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: The keys are those of the rows inside.
     <section
       ref={section}
       class={`collection${selected.ids.size > 0 ? ' selecting' : ''}`}
-      onKeyDown={(event) => pressed(event, { sync, ids, selected, folder: ownOrder })}
+      onKeyDown={(event) => pressed(event, { sync, ids, selected, folder: ownOrder, remove: removeHere })}
     >
       {heading}
       {selected.ids.size > 0 ? (
-        <SelectionBar selected={selected} count={ids.length} />
+        <SelectionBar selected={selected} count={ids.length} remove={removeHere} />
       ) : (
         <Toolbar
           count={ids.length}

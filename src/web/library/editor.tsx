@@ -95,7 +95,13 @@ function Editor({ sync, bookmark, opened, close }: EditorProps) {
         <FolderField sync={sync} label="Folder" value={parentId} onChange={setParentId} moving={[bookmark.id]} />
         {isLink && <TagsField sync={sync} label="Tags" tags={tags} onChange={setTags} />}
         {isLink && (
-          <Field label="Description" name="description" autocomplete="off" defaultValue={bookmark.description ?? ''} />
+          <Field
+            label="Description"
+            name="description"
+            autocomplete="off"
+            rows={2}
+            defaultValue={bookmark.description ?? ''}
+          />
         )}
         <div class="bar end">
           <Button onClick={close}>Cancel</Button>

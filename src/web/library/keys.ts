@@ -1,8 +1,9 @@
 import type { TargetedKeyboardEvent } from 'preact'
 import type { Sync } from '../../client/index.ts'
 import { tell } from '../ui/tell.ts'
-import { moveBefore, remove } from './actions.ts'
+import { moveBefore } from './actions.ts'
 import { openEditor } from './editor.tsx'
+import { focusRow } from './focus.ts'
 import { openMove } from './move-dialog.tsx'
 import type { Selected } from './selected.ts'
 import { openTags } from './tags-dialog.tsx'
@@ -13,6 +14,7 @@ interface KeyParts {
   selected: Selected
   /** The folder that is shown in the person's own order: there bookmarks can be moved up and down. */
   folder: { id: string | undefined } | undefined
+  remove: (ids: readonly string[]) => Promise<void>
 }
 
 type KeyEvent = TargetedKeyboardEvent<HTMLElement>
@@ -27,15 +29,6 @@ export function pressed(event: KeyEvent, parts: KeyParts): void {
   event.preventDefault()
   Promise.resolve(action()).catch((error: Error) => tell(error.message, { isAlert: true }))
 }
-/** Puts the focus on a row's title, which may be drawn only with the next frames. */
-function focusRow(list: HTMLElement, id: string, frames = 5): void {
-  const title = list.querySelector<HTMLElement>(`li[data-id="${CSS.escape(id)}"] [data-main]`)
-  if (title) {
-    title.focus()
-    title.scrollIntoView({ block: 'nearest' })
-  } else if (frames > 0) requestAnimationFrame(() => focusRow(list, id, frames - 1))
-}
-
 type Action = (() => unknown) | undefined
 
 function actionOf(event: KeyEvent, parts: KeyParts, id: string | undefined): Action {
@@ -50,7 +43,7 @@ function actionOf(event: KeyEvent, parts: KeyParts, id: string | undefined): Act
   return keyActions(parts, id)[event.key]
 }
 
-function keyActions({ sync, selected }: KeyParts, id: string): Record<string, Action> {
+function keyActions({ sync, selected, remove }: KeyParts, id: string): Record<string, Action> {
   const ids = selected.ids.size > 0 ? [...selected.ids] : [id]
   const bookmark = sync.get(id)
   return {
@@ -58,7 +51,7 @@ function keyActions({ sync, selected }: KeyParts, id: string): Record<string, Ac
     e: () => bookmark && openEditor(sync, bookmark),
     m: () => openMove(sync, ids),
     t: () => openTags(sync, ids),
-    Delete: () => remove(sync, ids),
+    Delete: () => remove(ids),
   }
 }
 

@@ -4,7 +4,6 @@ import { hrefOf } from '../app/route.ts'
 import { IconButton } from '../ui/button.tsx'
 import { EditIcon, MoreIcon, TrashIcon } from '../ui/icons.ts'
 import { Menu } from '../ui/menu.tsx'
-import { remove } from './actions.ts'
 import { useLook } from './collection-context.ts'
 import { openEditor } from './editor.tsx'
 import { Highlight } from './highlight.tsx'
@@ -17,7 +16,7 @@ import { rowMenu } from './row-menu.tsx'
 export const Row = memo(function Row({ id, isSelected }: { id: string; isSelected: boolean }) {
   const bookmark = useBookmark(id)
   const sync = useSync()
-  const { layout, toggle } = useLook()
+  const { layout, toggle, remove } = useLook()
   if (!bookmark) return null
   const name = nameOf(bookmark)
   return (
@@ -32,8 +31,8 @@ export const Row = memo(function Row({ id, isSelected }: { id: string; isSelecte
       {bookmark.type === 'separator' ? <hr class="row-line" /> : <Content bookmark={bookmark} />}
       <div class="row-tools">
         <IconButton label={`Edit ${name}`} icon={EditIcon} onClick={() => openEditor(sync, bookmark)} />
-        <IconButton label={`Delete ${name}`} icon={TrashIcon} onClick={() => remove(sync, [id])} />
-        <Menu label={`More for ${name}`} icon={MoreIcon} items={rowMenu(sync, bookmark)} />
+        <IconButton label={`Delete ${name}`} icon={TrashIcon} onClick={() => remove([id])} />
+        <Menu label={`More for ${name}`} icon={MoreIcon} items={rowMenu(sync, bookmark, remove)} />
       </div>
     </div>
   )

@@ -1,13 +1,18 @@
 import { useSync } from '../../client/react.ts'
 import { Button } from '../ui/button.tsx'
-import { CloseIcon, MoveIcon, TagIcon, TrashIcon } from '../ui/icons.ts'
-import { remove } from './actions.ts'
+import { CloseIcon, MoveIcon, SelectAllIcon, TagIcon, TrashIcon } from '../ui/icons.ts'
 import { openMove } from './move-dialog.tsx'
 import type { Selected } from './selected.ts'
 import { openTags } from './tags-dialog.tsx'
 
+interface SelectionBarProps {
+  selected: Selected
+  count: number
+  remove: (ids: readonly string[]) => Promise<void>
+}
+
 /** What can be done with all selected bookmarks at once. */
-export function SelectionBar({ selected, count }: { selected: Selected; count: number }) {
+export function SelectionBar({ selected, count, remove }: SelectionBarProps) {
   const sync = useSync()
   const ids = [...selected.ids]
   return (
@@ -18,18 +23,18 @@ export function SelectionBar({ selected, count }: { selected: Selected; count: n
       <Button icon={MoveIcon} onClick={() => openMove(sync, ids)}>
         Move
       </Button>
-      <Button icon={TagIcon} onClick={() => openTags(sync, ids)}>
+      <Button icon={TagIcon} class="compact" onClick={() => openTags(sync, ids)}>
         Tag
       </Button>
-      <Button look="danger" icon={TrashIcon} onClick={() => remove(sync, ids)}>
+      <Button look="danger" icon={TrashIcon} onClick={() => remove(ids)}>
         Delete
       </Button>
       {ids.length < count && (
-        <Button look="quiet" onClick={selected.all}>
+        <Button look="quiet" icon={SelectAllIcon} class="compact" onClick={selected.all}>
           Select all
         </Button>
       )}
-      <Button look="quiet" icon={CloseIcon} onClick={selected.clear}>
+      <Button look="quiet" icon={CloseIcon} class="compact" onClick={selected.clear}>
         Cancel
       </Button>
     </div>

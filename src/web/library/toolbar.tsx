@@ -26,7 +26,7 @@ export function Toolbar({ count, layout, setLayout, order, setOrder, folder }: T
           <Button look="primary" icon={BookmarkPlusIcon} onClick={() => openNew(sync, { url: '', ...place })}>
             Add bookmark
           </Button>
-          <Button icon={FolderPlusIcon} onClick={() => openNew(sync, place)}>
+          <Button icon={FolderPlusIcon} class="compact" onClick={() => openNew(sync, place)}>
             Add folder
           </Button>
         </>

@@ -1,4 +1,4 @@
-import type { ComponentChildren, InputHTMLAttributes, TargetedInputEvent } from 'preact'
+import type { ComponentChildren, InputHTMLAttributes, TargetedInputEvent, TextareaHTMLAttributes } from 'preact'
 import { useId } from 'preact/hooks'
 
 interface FieldProps {
@@ -13,6 +13,8 @@ interface FieldProps {
   autofocus?: boolean
   autocomplete?: 'off' | 'current-password' | 'new-password'
   inputMode?: 'url'
+  /** For text of several lines. */
+  rows?: number
   onInput?: (event: TargetedInputEvent<HTMLInputElement>) => void
   /** What to enter, if the label does not say it. */
   hint?: ComponentChildren
@@ -21,17 +23,19 @@ interface FieldProps {
 }
 
 /** An input with its label above it, its hint and its error below it. */
-export function Field({ label, hint, error, ...input }: FieldProps) {
+export function Field({ label, hint, error, rows, ...input }: FieldProps) {
   const id = useId()
+  const described = { 'aria-invalid': error !== undefined, 'aria-describedby': `${id}-hint ${id}-error` }
+  // Preact's type of an input knows one type at a time.
+  const common: unknown = { id, ...input, ...described }
   return (
     <div class="field">
       <label for={id}>{label}</label>
-      <input
-        id={id}
-        {...(input as InputHTMLAttributes<HTMLInputElement>)}
-        aria-invalid={error !== undefined}
-        aria-describedby={`${id}-hint ${id}-error`}
-      />
+      {rows === undefined ? (
+        <input {...(common as InputHTMLAttributes<HTMLInputElement>)} />
+      ) : (
+        <textarea {...(common as TextareaHTMLAttributes<HTMLTextAreaElement>)} rows={rows} />
+      )}
       <p class="hint" id={`${id}-hint`}>
         {hint}
       </p>

@@ -12,13 +12,19 @@ export function Toasts() {
         <div key={id} class={isAlert ? 'toast alert' : 'toast'} role={isAlert ? 'alert' : 'status'}>
           <span>{text}</span>
           {canUndo && (
-            <Button look="quiet" onClick={() => undo(id)}>
+            <Button look="quiet" onClick={() => leave(undo(id))}>
               Undo
             </Button>
           )}
-          <IconButton label="Dismiss" icon={CloseIcon} onClick={() => dismiss(id)} />
+          <IconButton label="Dismiss" icon={CloseIcon} onClick={() => leave(dismiss(id))} />
         </div>
       ))}
     </div>
   )
+}
+
+/** The button that had the focus is gone. */
+async function leave(work: void | Promise<void>): Promise<void> {
+  await work
+  document.querySelector<HTMLElement>('#main')?.focus()
 }
