@@ -45,6 +45,7 @@ export interface SyncOptions {
   signal?: AbortSignal | undefined
 }
 
+/** How an app follows `adoptKeys`. */
 export interface AdoptKeysOptions {
   /** Called after each 500 bookmarks that were encrypted anew, of those that had to be. */
   onProgress?: ((done: number, total: number) => void) | undefined

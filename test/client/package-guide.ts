@@ -64,6 +64,27 @@ export async function runGuide(t: Test, load: Load, app: RunningApp): Promise<vo
   const worker = (await run('extension.ts', 'startWorker', localStorage.deviceId)) as Sync
   t.equal(worker.get(one)?.title, 'One')
   await worker.stop()
+  await runLostDevice(t, run, owner, app)
+}
+
+/** The other device is not the lost one: it goes on with the new keys. */
+async function runLostDevice(
+  t: Test,
+  run: ReturnType<typeof runnerOf>,
+  owner: { userId: string; passphrase: string },
+  { client, sync, other }: RunningApp,
+): Promise<void> {
+  const shown: unknown[] = []
+  const dialogs = {
+    showOnPaper: async (code: string) => shown.push(code.length),
+    showProgress: (done: number, total: number) => shown.push([done, total]),
+  }
+  await run('lost-device.ts', 'replaceKeys', client, sync, owner, 'a third passphrase', dialogs)
+  t.same(shown, [35, [0, 7], [7, 7]])
+  await t.rejects(other.syncNow(), { name: 'RecordError', fault: 'unknown-key' })
+  await run('lost-device.ts', 'openAgain', client, other, { ...owner, passphrase: 'a third passphrase' })
+  await until(() => other.status().reason === undefined)
+  t.same(new Map(other.bookmarks()), new Map(sync.bookmarks()))
 }
 
 type Load = (file: string) => Promise<object>

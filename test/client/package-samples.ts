@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 const front = new URL('../../README.md', import.meta.url)
 const start = new URL('../../src/client/README.md', import.meta.url)
 const guide = new URL('../../docs/client.md', import.meta.url)
+const lostDevice = new URL('../../docs/lost-device.md', import.meta.url)
 const extension = new URL('../../docs/extension.md', import.meta.url)
 
 /** The files for the samples of the client's guide, by the title of their section. */
@@ -23,7 +24,7 @@ const sections = {
 
 /**
  * The code of the repository's README (`laptop.ts`), of the package's, which is one program (`start.ts`), of the guide to
- * browsers (`browser-sync.ts`), and of the client's guide, by file name.
+ * browsers (`browser-sync.ts`), of that to lost devices (`lost-device.ts`), and of the client's guide, by file name.
  */
 export async function readSamples(): Promise<[file: string, source: string][]> {
   const codes = codesOf(await readFile(guide, 'utf8'))
@@ -34,8 +35,10 @@ export async function readSamples(): Promise<[file: string, source: string][]> {
   const program = [...codesOf(await readFile(start, 'utf8')).values()].flat().join('\n')
   const laptop = [...codesOf(await readFile(front, 'utf8')).values()].flat().join('\n')
   const browserSync = [...codesOf(await readFile(extension, 'utf8')).values()].flat().join('\n')
+  const lost = [...codesOf(await readFile(lostDevice, 'utf8')).values()].flat().join('\n')
   return [
     ['laptop.ts', laptop],
+    ['lost-device.ts', lost],
     ['browser-sync.ts', browserSync],
     ['start.ts', program],
     // The second of a section is `1-` and the file's name.

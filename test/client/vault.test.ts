@@ -9,6 +9,7 @@ import {
   hasVault,
   openVault,
   replaceRecoveryCode,
+  rotateKeys,
   type Vault,
 } from '../../src/client/vault.ts'
 import { anotherTab, openTab } from './api/fixture.ts'
@@ -101,6 +102,25 @@ t.test('a new recovery code replaces the old one when it is confirmed, and the p
   await t.rejects(openVault(client, old), WrongKeyError)
   await t.rejects(late.confirm(), { name: 'ApiError', status: 409 }, "another device's code is not overwritten")
   t.same(await openVault(client, { userId, passphrase: 'battery staple' }), vault)
+})
+
+t.test('of two devices that rotate the keys at once, one does; the old recovery code opens nothing then', async (t) => {
+  const first = await replaceRecoveryCode(client, { userId, passphrase: 'battery staple' })
+  await first.confirm()
+  const old = { userId, recoveryCode: first.recoveryCode }
+  const [one, two] = [await rotateKeys(client, old, 'battery staple'), await rotateKeys(other, old, 'battery staple')]
+  t.same((await openVault(client, old)).masterKey, vault.masterKey, 'a draft has changed nothing')
+  losesAnswer = '/api/v1/account/keyring'
+  await t.rejects(one.confirm(), TypeError)
+  const rotated = await one.confirm()
+  await t.rejects(two.confirm(), { name: 'ApiError', status: 409 })
+  t.same(rotated.masterKey.subarray(32), vault.masterKey)
+  t.same(await openVault(other, { userId, recoveryCode: one.recoveryCode }), rotated)
+  for (const { recoveryCode } of [old, two]) {
+    await t.rejects(openVault(client, { userId, recoveryCode }), WrongKeyError)
+  }
+  const { key } = unwrap(await client.GET('/api/v1/account/export-key'))
+  t.equal(key, Buffer.from(rotated.keys.exportKey).toString('base64'), 'new exports are under the new key')
 })
 
 t.test('without a session: SignedOutError', async (t) => {

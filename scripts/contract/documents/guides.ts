@@ -11,7 +11,14 @@ const root = new URL('../../../', import.meta.url)
 const order = {
   'Get started': ['docs/start.md', 'docs/demo.md'],
   'The client package': ['docs/client.md', 'docs/extension.md', 'src/client/README.md', 'docs/languages.md'],
-  'How it works': ['docs/sync.md', 'docs/conflicts.md', 'docs/history.md', 'docs/encryption.md', 'docs/sessions.md'],
+  'How it works': [
+    'docs/sync.md',
+    'docs/conflicts.md',
+    'docs/history.md',
+    'docs/encryption.md',
+    'docs/lost-device.md',
+    'docs/sessions.md',
+  ],
   'Look it up': ['docs/errors.md', 'docs/limits.md', 'docs/versioning.md'],
   'Run it': [
     'docs/operating/deployment.md',

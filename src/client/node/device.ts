@@ -48,6 +48,8 @@ export interface Device {
    * @throws what `openVault` throws
    */
   unlock(openVault: () => Promise<{ masterKey: Uint8Array }>): Promise<Keys>
+  /** Keeps another master key in the file: after `rotateKeys`, or once the vault was opened again after another device did. */
+  keepMasterKey(masterKey: Uint8Array): void
 }
 
 /**
@@ -73,6 +75,8 @@ export function openDevice(path: string, { baseUrl, cookie }: DeviceOptions): De
     return session.response.status === 401 ? undefined : unwrap(session).user.user_id
   }
 
+  const keepMasterKey = (masterKey: Uint8Array) => settings.write('master-key', bytesToBase64(masterKey))
+
   return {
     deviceId,
     client,
@@ -95,9 +99,10 @@ export function openDevice(path: string, { baseUrl, cookie }: DeviceOptions): De
       const kept = settings.read('master-key')
       if (kept !== undefined) return deriveKeys(base64ToBytes(kept) ?? new Uint8Array())
       const { masterKey } = await openVault()
-      settings.write('master-key', bytesToBase64(masterKey))
+      keepMasterKey(masterKey)
       return deriveKeys(masterKey)
     },
+    keepMasterKey,
   }
 }
 
