@@ -19,10 +19,6 @@ else {
   t.test('Without a new epoch, the drill fails', async (t) => {
     const faults = await runDrill(await onSqlite(t, false))
     t.match(faults, ['a does not show what the service has', 'b does not show what the service has'])
-    t.ok(
-      faults.some((fault) => fault.startsWith('nobody was told of')),
-      `${faults.length} faults`,
-    )
   })
 }
 

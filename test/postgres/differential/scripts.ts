@@ -1,15 +1,10 @@
 import fc from 'fast-check'
+import { history, listed } from './history.ts'
 import { by, calls, get, id, login, query, send } from './requests.ts'
-import type { Step } from './steps.ts'
-import { broken, change, content, ids, importBookmark, mix, odd, oddText, stamps } from './values.ts'
-
-/** A step, or a few that belong together. */
-type Choices = [number, fc.Arbitrary<Step | Step[]>][]
+import type { Choices, Step } from './steps.ts'
+import { api, broken, change, content, devices, ids, importBookmark, mix, oddText, some, stamps } from './values.ts'
 
 const dayMs = 86_400_000
-const api = '/api/v1'
-
-const some = (value: fc.Arbitrary<unknown>) => mix<unknown>([20, value], [1, odd])
 const list = (element: fc.Arbitrary<object>) => fc.array(element, { maxLength: 6, size: 'max' })
 
 const page = query({
@@ -86,6 +81,15 @@ const account: Choices = [
   [4, send('PUT', `${api}/account/keyring`, fc.record({ keyring, revision }))],
   [1, get(`${api}/account/export-key`)],
   [1, send('PUT', `${api}/account/export-key`, fc.record({ key }))],
+  [1, get(`${api}/account`)],
+  [2, listed(`${api}/account/devices`)],
+  [
+    1,
+    send(
+      'DELETE',
+      devices.map((id) => `${api}/account/devices/${encodeURIComponent(id)}`),
+    ),
+  ],
 ]
 
 const refresh = fc
@@ -95,6 +99,7 @@ const auth: Choices = [
   [2, get(`${api}/auth/session`)],
   [2, calls(refresh)],
   [1, send('POST', `${api}/auth/logout`)],
+  [1, send('DELETE', `${api}/account/sessions`)],
   [1, signIn],
 ]
 
@@ -108,6 +113,8 @@ const time: Choices = [
 const themes = [
   [...bookmarks, ...sync, ...exports, ...account, ...auth, ...time],
   [...bookmarks, ...sync],
+  [...history, ...bookmarks, ...sync],
+  [...history, ...sync, ...time],
   [...sync, ...time],
   [...bookmarks, ...exports, ...account],
   [...exports, ...exports, ...sync, ...time],

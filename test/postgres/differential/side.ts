@@ -3,7 +3,7 @@ import { openChunks } from '../../../src/client/export-file/chunks.ts'
 import { buildApp, type TestUser } from '../../support/app.ts'
 import type { Answered } from '../../support/contract.ts'
 import { setCookies } from '../../support/cookies.ts'
-import { sweepExports, sweepRows } from '../../support/sweeps.ts'
+import { sweepExports, sweepRows, sweepVersions } from '../../support/sweeps.ts'
 import { holdExports } from './held-exports.ts'
 import { createNames } from './names.ts'
 import { type Call, type Person, people, type Step, start } from './steps.ts'
@@ -110,6 +110,7 @@ export async function openSide(env: Record<string, string>) {
         return []
       case 'sweep':
         await sweepRows(app.context.database, app.context.clock())
+        await sweepVersions(app.context, app.context.clock())
         await sweepExports(app.context)
         return []
     }

@@ -1,3 +1,5 @@
+import type fc from 'fast-check'
+
 /** When each script begins. */
 export const start = Date.UTC(2026, 10, 21, 8)
 
@@ -28,6 +30,9 @@ export type Step =
   | { do: 'set clock'; ms: number }
   | { do: 'finish exports' }
   | { do: 'sweep' }
+
+/** A step, or a few that belong together, with their weights. */
+export type Choices = [number, fc.Arbitrary<Step | Step[]>][]
 
 /** As one line, for people. */
 export function describeStep(step: Step): string {

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { start } from './steps.ts'
 
 const dayMs = 86_400_000
+export const api = '/api/v1'
 
 /** One of these, weighted by the numbers. */
 export function mix<T>(...choices: [number, fc.Arbitrary<T>][]): fc.Arbitrary<T> {
@@ -16,7 +17,7 @@ const hostile = fc.constantFrom('%41', 'a/b', 'a?', '#', '"', "'", '\\', 'x'.rep
 const made = fc.constantFrom('(2)', '(3)', '(4)', '(5)')
 export const ids = mix([10, common], [2, ordered], [2, made], [1, hostile])
 export const devices = mix([8, fc.constantFrom('laptop', 'Laptop', 'phone', 'unknown')], [1, ordered], [1, hostile])
-const eventIds = mix(
+export const eventIds = mix(
   [3, fc.constantFrom('e1', 'e2', 'E1', 'e~', 'e_', '(3)', '(5)')],
   [2, fc.constantFrom(...'fghijklm')],
 )
@@ -40,6 +41,7 @@ const seconds = mix<unknown>(
 const strange = ['', 'é', 'a\0', '\ud800', '\u007f', 'x'.repeat(129), 'x'.repeat(262_145), '5']
 /** Hardly any field accepts these; where one does, both sides must. */
 export const odd = fc.constantFrom<unknown>(...strange, null, -1, 1.5, 1e300, 2 ** 53, true, [], {})
+export const some = (value: fc.Arbitrary<unknown>) => mix<unknown>([20, value], [1, odd])
 /** The same in a URL. */
 export const oddText = fc.constantFrom('', '0', '-1', '01', '1e2', ' 5', '1001', '9'.repeat(30), 'é', '%00', '%')
 /** Whole bodies. */
