@@ -101,6 +101,8 @@ t.test('Every entry of the client package, and every name that it exports, has a
     api.filter(({ text }) => text === ''),
     [],
   )
+  const error = api.flatMap(({ symbols }) => symbols).find(({ name }) => name === 'RecordError')
+  t.match(error, { code: 'class RecordError extends Error', members: [{ code: 'readonly fault: RecordFault' }] })
   const calls = api.find(({ name }) => name === '/calls')
   t.match(calls?.elsewhere, [{ name: 'SendRequest', page: 'api.html' }])
 })

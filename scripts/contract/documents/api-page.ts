@@ -1,4 +1,5 @@
-import type { ApiEntry, ApiMember, ApiSymbol } from './api.ts'
+import type { ApiEntry } from './api.ts'
+import type { ApiMember, ApiSymbol } from './api-symbol.ts'
 import { highlight } from './highlight.ts'
 import { htmlText } from './html.ts'
 import { anchored, htmlOf } from './markdown.ts'
