@@ -35,7 +35,7 @@ const skews = fc.tuple(...[0, 1, 2].map(() => fc.integer({ min: -20, max: 20 }))
 
 for (const { name, kinds, numRuns } of [
   { name: 'Random walk', kinds: 100, numRuns: depth(15, 1000) },
-  { name: 'Random walk on which keys are rotated', kinds: 112, numRuns: depth(8, 1000) },
+  { name: 'Random walk on which keys are rotated', kinds: 112, numRuns: depth(6, 1000) },
 ]) {
   t.test(name, async (t) => {
     const { app } = await openPeople()

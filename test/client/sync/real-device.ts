@@ -1,0 +1,59 @@
+import type { Test } from 'tap'
+import { WebSocket as CookieSocket } from 'undici'
+import { createClient } from '../../../src/client/api.ts'
+import type { Keys } from '../../../src/client/keys.ts'
+import type { RealtimeSocket } from '../../../src/client/sync/exchange/transport.ts'
+import { memoryStore } from '../../../src/client/sync/store/memory.ts'
+import type { Store } from '../../../src/client/sync/store/store.ts'
+import { createSync, type Sync, type SyncOptions } from '../../../src/client/sync.ts'
+import type { TestUser } from '../../support/app.ts'
+
+interface DeviceOptions {
+  store?: Store
+  baseUrl: string | (() => string)
+  user: TestUser
+  keys: Keys
+  id: string
+  onAnswer?(path: string, status: number): void
+}
+
+/** A device in Node, which has no cookies of its own. */
+export function open(t: Test, options: DeviceOptions): Sync {
+  const { user, keys, id, store = memoryStore() } = options
+  const sync = createSync({ ...clientOf(options), keys, userId: user.userId, deviceId: id, store })
+  t.teardown(() => sync.stop())
+  return sync
+}
+
+export function clientOf({
+  baseUrl,
+  user,
+  id,
+  onAnswer,
+}: Omit<DeviceOptions, 'keys'>): Pick<SyncOptions, 'client' | 'webSocket'> {
+  const origin = typeof baseUrl === 'string' ? () => baseUrl : baseUrl
+  const cookies = new Map([
+    ['service_session', user.session],
+    ['service_refresh', user.refresh],
+  ])
+  const cookie = () => [...cookies].map((pair) => pair.join('=')).join('; ')
+  const client = createClient({
+    baseUrl: origin(),
+    deviceId: id,
+    fetch: async (request) => {
+      const { pathname, search } = new URL(request.url)
+      const copy = new Request(new URL(pathname + search, origin()), request)
+      copy.headers.set('cookie', cookie())
+      const response = await fetch(copy)
+      for (const line of response.headers.getSetCookie()) {
+        const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? []
+        cookies.set(name, value)
+      }
+      onAnswer?.(pathname, response.status)
+      return response
+    },
+  })
+  const webSocket: SyncOptions['webSocket'] = (url) =>
+    new CookieSocket(url, { headers: { cookie: cookie() } }) as unknown as RealtimeSocket
+  return { client, webSocket }
+}
