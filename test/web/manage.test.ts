@@ -35,7 +35,7 @@ const narrow = { viewport: { width: 390, height: 844 }, hasTouch: true, colorSch
 const looks = isDeep ? [wide, narrow] : [wide]
 
 /** Bookmarks beside the few above. */
-const many = depth(2000, 50_000)
+const many = depth(500, 50_000)
 
 function manyBookmarks(): string {
   const lines = Array.from({ length: many }, (_, at) => `<DT><A HREF="https://example.org/${at}">Number ${at}</A>`)
@@ -133,6 +133,25 @@ else {
         await show(page, 'folder')
       })
 
+      t.test('a bookmark is added and found by keyboard alone', async () => {
+        await page.keyboard.press('n')
+        await page.getByRole('dialog').waitFor()
+        await page.keyboard.type('example.org/')
+        await page.keyboard.press('Tab')
+        await page.keyboard.type('By keyboard')
+        await page.keyboard.press('Enter')
+        await page.getByRole('dialog').waitFor({ state: 'detached' })
+        await row(page, 'By keyboard').waitFor()
+        await page.keyboard.press('/')
+        await page.keyboard.type('KEYBOARD exampl by')
+        await page.getByText('1 found').waitFor()
+        await page.getByRole('searchbox').fill('')
+        await page.getByRole('searchbox').blur()
+        await row(page, 'By keyboard').waitFor()
+        await page.keyboard.press('Control+z')
+        await row(page, 'By keyboard').waitFor({ state: 'detached' })
+      })
+
       t.test('dragged with the pointer, and moved with the keyboard', async () => {
         await drag(page, 'Relative', 'Wikipedia', 0.1, width < 500)
         await titles(page, ['Reading', 'Kitchen', 'Relative', 'Wikipedia', 'Internet Archive', 'Wikipedia again'])
@@ -195,11 +214,13 @@ else {
         const dialog = page.getByRole('dialog', { name: 'New bookmark' })
         t.equal(await dialog.getByLabel('Address').inputValue(), 'https://example.org/a')
         t.equal(await dialog.getByLabel('Title').inputValue(), 'A page')
-        t.same(await accessibilityFaults(page, 'html'), [])
+        if (isDeep) t.same(await accessibilityFaults(page, 'html'), [])
         await page.keyboard.press('Escape')
         await dialog.waitFor({ state: 'detached' })
         const faults: Record<string, unknown> = {}
-        for (const view of ['folder', 'all', 'settings', 'shortcuts', 'conflicts', 'tag/mine']) {
+        for (const view of isDeep
+          ? ['folder', 'all', 'settings', 'shortcuts', 'conflicts', 'tag/mine']
+          : ['settings']) {
           await show(page, view)
           await page.locator('.main h1').waitFor()
           await screenshot(page, `${view.replace('/', '-')}-${width}`)
@@ -208,6 +229,22 @@ else {
         }
         t.same(faults, {})
         await live(page)
+      })
+
+      t.test('readable in the dark, at 360 pixels', async (t) => {
+        await page.setViewportSize({ width: 360, height: 700 })
+        await page.emulateMedia({ colorScheme: 'dark' })
+        await show(page, 'folder')
+        await row(page, 'Wikipedia').waitFor()
+        t.same(await accessibilityFaults(page, 'html'), [])
+        t.equal(await overflow(page), 0, 'nothing sticks out')
+        t.equal(await page.evaluate(() => getComputedStyle(document.body).backgroundColor), 'rgb(22, 24, 31)')
+        await page.getByRole('button', { name: 'Open the menu' }).click()
+        await page.locator('#sidebar').getByRole('link', { name: 'Kitchen' }).click()
+        await row(page, 'sqlite.org').waitFor()
+        await page.locator('#sidebar').waitFor({ state: 'hidden' })
+        await page.emulateMedia({ colorScheme: 'light' })
+        await page.setViewportSize(look.viewport)
       })
 
       t.test(`of ${many} bookmarks, those on the screen are drawn, and an edit draws its own row`, async (t) => {
@@ -281,8 +318,8 @@ else {
           await device.locator('#status[data-state=online][data-waiting="0"]').waitFor()
         }
         await turnTo('This browser')
-        // Whose edit is the newer one is for their clocks to say.
-        const notices = [page, beside].map((device) => device.getByRole('link', { name: 'Decide' }))
+        // Whose edit is the newer one is for their clocks to say. On a narrow screen, one of the two is not to be seen.
+        const notices = [page, beside].map((device) => device.locator('.notice', { hasText: 'Decide' }))
         await Promise.race(notices.map((notice) => notice.waitFor({ state: 'attached' })))
         await screenshot(page, `conflict-${width}`)
         const asking = await Promise.all(notices.map((notice) => notice.count()))

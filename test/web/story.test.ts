@@ -2,7 +2,6 @@ import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import type { Page } from 'playwright-core'
 import t from 'tap'
-import { accessibilityFaults } from './docs-page.ts'
 import {
   demoOrigin,
   importFile,
@@ -169,35 +168,6 @@ else {
     await page.goto(`${origin}/api/v1/auth/callback?code=x&state=/`)
     t.match(page.url(), /\/login\?error=/)
     await page.getByText('Login expired or was started in another browser.').waitFor()
-  })
-
-  t.test('readable at 360 pixels, in the dark, and by keyboard alone', async (t) => {
-    const origin = await demoOrigin()
-    const context = await openContext(t, browser, { viewport: { width: 360, height: 700 }, colorScheme: 'dark' })
-    const page = await context.newPage()
-    await signIn(page, origin, 'Dan')
-    await makeVault(page)
-    await importFile(page, file)
-    await live(page)
-    await show(page, 'folder')
-    await page.getByRole('list', { name: 'Bookmarks' }).waitFor()
-    await screenshot(page, 'narrow')
-    t.same(await accessibilityFaults(page, 'html'), [], 'axe finds nothing')
-    const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
-    t.ok(overflow <= 0, `nothing sticks out (${overflow} px)`)
-    const background = await page.evaluate(() => getComputedStyle(document.body).backgroundColor)
-    t.equal(background, 'rgb(22, 24, 31)')
-
-    await page.getByRole('button', { name: 'Add bookmark' }).focus()
-    await page.keyboard.press('Enter')
-    await page.keyboard.type('example.org/')
-    await page.keyboard.press('Tab')
-    await page.keyboard.type('By keyboard')
-    await page.keyboard.press('Enter')
-    await page.getByRole('link', { name: 'By keyboard' }).waitFor()
-    await page.getByRole('searchbox').focus()
-    await page.keyboard.type('KEYBOARD exampl by')
-    await page.getByText('1 found').waitFor()
   })
 }
 

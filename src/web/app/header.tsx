@@ -1,7 +1,7 @@
 import { UnsentChangesError } from '../../client/index.ts'
 import { useSync } from '../../client/react.ts'
 import { SearchBox } from '../library/search-box.tsx'
-import { IconButton } from '../ui/button.tsx'
+import { Button, IconButton } from '../ui/button.tsx'
 import { Icon } from '../ui/icon.tsx'
 import { BookmarkIcon, MenuIcon, SignOutIcon, TwoDevicesIcon, UserIcon } from '../ui/icons.ts'
 import { Menu } from '../ui/menu.tsx'
@@ -49,12 +49,16 @@ export function Header({ beside, isMenuOpen, toggleMenu }: HeaderProps) {
       {(isFramed || beside.isOpen) && <NetworkSwitch />}
       <Status />
       {!isFramed && (
-        <IconButton
-          label="Second device alongside"
+        <Button
+          look="quiet"
           icon={TwoDevicesIcon}
+          class="beside-button"
+          title="Second device alongside"
           aria-pressed={beside.isOpen}
           onClick={beside.toggle}
-        />
+        >
+          Second device alongside
+        </Button>
       )}
       <Menu
         label={person === '' ? device.name : `${person}, ${device.name}`}

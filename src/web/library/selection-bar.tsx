@@ -20,13 +20,13 @@ export function SelectionBar({ selected, count, remove }: SelectionBarProps) {
       <span class="toolbar-count" role="status">
         {ids.length} selected
       </span>
-      <Button icon={MoveIcon} onClick={() => openMove(sync, ids)}>
+      <Button icon={MoveIcon} class="compact" onClick={() => openMove(sync, ids)}>
         Move
       </Button>
       <Button icon={TagIcon} class="compact" onClick={() => openTags(sync, ids)}>
         Tag
       </Button>
-      <Button look="danger" icon={TrashIcon} onClick={() => remove(ids)}>
+      <Button look="danger" icon={TrashIcon} class="compact" onClick={() => remove(ids)}>
         Delete
       </Button>
       {ids.length < count && (

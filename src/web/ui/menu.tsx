@@ -43,7 +43,7 @@ export function Menu({ label, icon, children, items }: MenuProps) {
       <button
         ref={button}
         type="button"
-        class={`button quiet${children === undefined ? ' bare' : ''}`}
+        class={`button quiet ${children === undefined ? 'bare' : 'compact'}`}
         aria-haspopup="menu"
         aria-label={label}
         title={label}

@@ -26,5 +26,5 @@ export function Toasts() {
 /** The button that had the focus is gone. */
 async function leave(work: void | Promise<void>): Promise<void> {
   await work
-  document.querySelector<HTMLElement>('#main')?.focus()
+  if (document.activeElement === document.body) document.querySelector<HTMLElement>('#main')?.focus()
 }
