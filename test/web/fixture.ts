@@ -66,7 +66,8 @@ export async function openContext(t: Test, browser: Browser, options = {}): Prom
 function isExpected(text: string, url: string): boolean {
   const isNoVaultYet = text.includes('404') && url.endsWith('/api/v1/account/keyring')
   const isSignedOut = text.includes('401') && /\/api\/v1\/(auth\/(session|refresh)|sync\/)/.test(url)
-  return isNoVaultYet || isSignedOut || /ERR_INTERNET_DISCONNECTED|ERR_FAILED/.test(text)
+  const isSignedInTooLongAgo = text.includes('403') && url.endsWith('/api/v1/account')
+  return isNoVaultYet || isSignedOut || isSignedInTooLongAgo || /ERR_INTERNET_DISCONNECTED|ERR_FAILED/.test(text)
 }
 
 /** Signs in at the development provider, as a person would. */

@@ -1,5 +1,6 @@
 import { v7 as uuidv7 } from 'uuid'
 import { createTabs, indexedDbStore, memoryStore, type Store, type Tabs } from '../../client/index.ts'
+import { browserOf } from './browser.ts'
 
 /** This device: its permanent id, and where it keeps its copy. */
 export interface Device {
@@ -17,7 +18,7 @@ export function thisDevice(): Device {
   if (name !== null) {
     return { id: `demo-${uuidv7()}`, name, keepsKey: false, open: () => ({ store: memoryStore() }) }
   }
-  const id = localStorage.getItem('device-id') ?? `web-${uuidv7()}`
+  const id = localStorage.getItem('device-id') ?? newId()
   localStorage.setItem('device-id', id)
   return {
     id,
@@ -25,4 +26,10 @@ export function thisDevice(): Device {
     keepsKey: true,
     open: (userId) => ({ store: indexedDbStore(userId), tabs: createTabs(userId) }),
   }
+}
+
+/** It says what kind of device this is: the list of devices has nothing else to tell them apart by. */
+function newId(): string {
+  const kind = browserOf(navigator.userAgent) || 'web'
+  return `${kind.replaceAll(' ', '-')}-${uuidv7()}`
 }

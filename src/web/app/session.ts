@@ -24,10 +24,16 @@ export async function findUser(client: Client): Promise<User | undefined> {
   }
 }
 
-/** Leads to the provider's page, which leads back here. */
-export async function signIn(client: Client): Promise<void> {
-  const returnTo = `/${location.pathname === '/login' ? '' : location.search}`
-  const { authorizationUrl } = unwrap(await client.POST('/api/v1/auth/login', { body: { returnTo } }))
+/**
+ * Leads to the provider's page, which leads back here.
+ *
+ * @param options.again whether the provider asks for the password in any case
+ * @param options.to the view that it leads back to, as `hrefOf` returns it
+ */
+export async function signIn(client: Client, { again = false, to = '' } = {}): Promise<void> {
+  const returnTo = `/${location.pathname === '/login' ? '' : location.search}${to}`
+  const body = { returnTo, ...(again && { prompt: 'login' as const }) }
+  const { authorizationUrl } = unwrap(await client.POST('/api/v1/auth/login', { body }))
   localStorage.setItem(remembered, '')
   location.assign(authorizationUrl)
 }

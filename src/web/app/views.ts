@@ -7,12 +7,16 @@ import type { IconShapes } from '../ui/icon.tsx'
 import {
   BookmarkIcon,
   ConflictIcon,
+  DevicesIcon,
   DuplicatesIcon,
+  GoBackIcon,
+  HistoryIcon,
   HomeIcon,
   KeyboardIcon,
   SearchIcon,
   SettingsIcon,
   TagIcon,
+  TrashIcon,
 } from '../ui/icons.ts'
 import { lazily } from '../ui/lazily.tsx'
 
@@ -51,6 +55,33 @@ export const views: readonly View[] = [
     group: 'care',
     Badge: ConflictCount,
     Component: lazily(() => import('../conflicts/conflicts.tsx').then(({ Conflicts }) => Conflicts)),
+  },
+  {
+    path: 'trash',
+    title: 'Trash',
+    icon: TrashIcon,
+    group: 'care',
+    Component: lazily(() => import('../history/trash.tsx').then(({ Trash }) => Trash)),
+  },
+  {
+    path: 'go-back',
+    title: 'Go back in time',
+    icon: GoBackIcon,
+    group: 'care',
+    Component: lazily(() => import('../history/go-back.tsx').then(({ GoBack }) => GoBack)),
+  },
+  {
+    path: 'history',
+    title: 'History',
+    icon: HistoryIcon,
+    Component: lazily(() => import('../history/versions.tsx').then(({ Versions }) => Versions)),
+  },
+  {
+    path: 'account',
+    title: 'Devices and account',
+    icon: DevicesIcon,
+    group: 'app',
+    Component: lazily(() => import('../account/account.tsx').then(({ AccountView }) => AccountView)),
   },
   {
     path: 'settings',

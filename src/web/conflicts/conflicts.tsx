@@ -1,5 +1,6 @@
 import type { Conflict, PlaintextBookmark } from '../../client/index.ts'
 import { useConflicts, useSync } from '../../client/react.ts'
+import { ServerConflicts } from '../history/server-conflicts.tsx'
 import { Button } from '../ui/button.tsx'
 import { Empty } from '../ui/empty.tsx'
 import { ConflictIcon } from '../ui/icons.ts'
@@ -11,16 +12,18 @@ export function Conflicts() {
   return (
     <section class="page" id="conflicts" aria-label="Conflicts">
       <h1>Conflicts</h1>
-      {ids.length === 0 && (
-        <Empty icon={ConflictIcon} title="No conflicts">
-          <p>When two devices change the same bookmark at the same time, the edit that lost waits here.</p>
-        </Empty>
-      )}
       <ul class="plain">
         {ids.map((id) => (
           <Item key={id} id={id} conflicts={conflicts.filter((conflict) => conflict.id === id)} />
         ))}
       </ul>
+      <ServerConflicts>
+        {ids.length === 0 && (
+          <Empty icon={ConflictIcon} title="No conflicts">
+            <p>When two devices change the same bookmark at the same time, the edit that lost waits here.</p>
+          </Empty>
+        )}
+      </ServerConflicts>
     </section>
   )
 }

@@ -1,5 +1,6 @@
 import type { Sync } from '../../client/index.ts'
-import { EditIcon, MoveIcon, TagIcon, TrashIcon } from '../ui/icons.ts'
+import { go } from '../app/route.ts'
+import { EditIcon, HistoryIcon, MoveIcon, TagIcon, TrashIcon } from '../ui/icons.ts'
 import type { MenuItem } from '../ui/menu.tsx'
 import { openEditor } from './editor.tsx'
 import { type Bookmark, isFolder } from './kind.ts'
@@ -16,6 +17,7 @@ export function rowMenu(
     { label: 'Edit…', icon: EditIcon, action: () => openEditor(sync, bookmark) },
     { label: 'Move to…', icon: MoveIcon, action: () => openMove(sync, [bookmark.id]) },
     !isFolder(bookmark) && { label: 'Tag…', icon: TagIcon, action: () => openTags(sync, [bookmark.id]) },
+    { label: 'History', icon: HistoryIcon, action: () => go('history', bookmark.id) },
     { label: 'Delete', icon: TrashIcon, action: () => remove([bookmark.id]) },
   ]
 }

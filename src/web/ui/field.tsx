@@ -5,7 +5,7 @@ interface FieldProps {
   label: string
   name: string
   /** `password` hides what is typed. */
-  type?: 'text' | 'password'
+  type?: 'text' | 'password' | 'datetime-local'
   /** What is in it at first. */
   defaultValue?: string
   required?: boolean

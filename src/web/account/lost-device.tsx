@@ -1,0 +1,41 @@
+import { hrefOf } from '../app/route.ts'
+import { Button } from '../ui/button.tsx'
+import { confirmFirst } from '../ui/confirm.tsx'
+import { tell } from '../ui/tell.ts'
+import { useAccount } from './use-account.ts'
+
+/** What to do first, and then, if a device is lost or stolen. */
+export function LostDevice({ changed }: { changed: () => void }) {
+  const account = useAccount()
+  const signOutOthers = () =>
+    confirmFirst({
+      title: 'Sign out everywhere else?',
+      text: 'The lost device gets nothing new from now on. Your other devices have to sign in again.',
+      action: 'Sign out all others',
+      run: async () => {
+        await account.signOutOthers()
+        tell('Signed out everywhere else')
+        changed()
+      },
+    })
+  return (
+    <section class="panel" id="account-lost" aria-labelledby="lost-title">
+      <h2 id="lost-title">Lost a device?</h2>
+      <ol class="steps">
+        <li>
+          <p>
+            <strong>Sign it out.</strong> Find it above under “Where you are signed in” or, if you are not sure which
+            one it is, sign out all others. It gets nothing new from then on.
+          </p>
+          <Button onClick={signOutOthers}>Sign out all others…</Button>
+        </li>
+        <li>
+          <p>
+            <strong>Change the passphrase and the recovery code</strong>, if either may be in the wrong hands: under{' '}
+            <a href={hrefOf('settings')}>Import, export, vault</a>.
+          </p>
+        </li>
+      </ol>
+    </section>
+  )
+}

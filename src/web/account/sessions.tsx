@@ -1,0 +1,93 @@
+import type { AccountSession } from '../../client/account.ts'
+import { browserOf } from '../app/browser.ts'
+import { Answer, useLoaded } from '../app/loaded.tsx'
+import { Button } from '../ui/button.tsx'
+import { confirmFirst } from '../ui/confirm.tsx'
+import { tell } from '../ui/tell.ts'
+import { Time } from '../ui/time.tsx'
+import { useAccount } from './use-account.ts'
+
+interface SessionsProps {
+  turn: number
+  changed: () => void
+}
+
+/** Where the person is signed in. A session ends at once, wherever it is. */
+export function Sessions({ turn, changed }: SessionsProps) {
+  const account = useAccount()
+  const sessions = useLoaded(() => account.sessions(), [turn])
+  const signOutOthers = () =>
+    confirmFirst({
+      title: 'Sign out everywhere else?',
+      text: 'Every other browser and program has to sign in again. What they have stored stays there.',
+      action: 'Sign out all others',
+      run: async () => {
+        await account.signOutOthers()
+        tell('Signed out everywhere else')
+        changed()
+      },
+    })
+  return (
+    <section class="panel" aria-labelledby="sessions-title">
+      <h2 id="sessions-title">Where you are signed in</h2>
+      <Answer of={sessions}>
+        {(sessions) => (
+          <>
+            <ul class="plain lines">
+              {sessions.map((session) => (
+                <Session key={session.id} session={session} changed={changed} />
+              ))}
+            </ul>
+            {sessions.length > 1 && (
+              <div class="bar">
+                <Button onClick={signOutOthers}>Sign out all others…</Button>
+              </div>
+            )}
+          </>
+        )}
+      </Answer>
+    </section>
+  )
+}
+
+function Session({ session, changed }: { session: AccountSession; changed: () => void }) {
+  const { id, createdAt, lastUsedAt, userAgent, current, sockets } = session
+  const account = useAccount()
+  const name = browserOf(userAgent) || programOf(userAgent)
+  return (
+    <li class="line">
+      <div class="row-text">
+        <span class="line-name">
+          {name}
+          {current && <span class="badge">This one</span>}
+          {!current && sockets > 0 && <span class="badge">Connected</span>}
+        </span>
+        <span class="hint">
+          Signed in <Time at={createdAt} isExact />
+        </span>
+        {!current && (
+          <span class="hint">
+            Last used {Date.now() - lastUsedAt < 2 * 3_600_000 ? 'in the last two hours' : <Time at={lastUsedAt} />}
+          </span>
+        )}
+      </div>
+      {!current && (
+        <Button
+          aria-label={`Sign out ${name}`}
+          onClick={async () => {
+            await account.endSession(id)
+            tell(`${name} is signed out`)
+            changed()
+          }}
+        >
+          Sign out
+        </Button>
+      )}
+    </li>
+  )
+}
+
+function programOf(userAgent: string): string {
+  const [name = ''] = userAgent.split(/[\s/]/)
+  return name === '' ? 'A browser or program that did not say its name' : `The program ${name}`
+}

@@ -1,0 +1,65 @@
+import type { ComponentChildren } from 'preact'
+import { type Inputs, useEffect, useRef, useState } from 'preact/hooks'
+import { OfflineError } from '../../client/index.ts'
+import { useSyncStatus } from '../../client/react.ts'
+import { Button } from '../ui/button.tsx'
+import { messageOf } from '../ui/failure.ts'
+
+/** What the service has been asked for: its answer, or why there is none. */
+export interface Loaded<T> {
+  value: T | undefined
+  failure: unknown
+  load(): Promise<void>
+}
+
+/** Asks the service when the view opens, when an input changes, and when a connection is back. The last answer is shown meanwhile. */
+export function useLoaded<T>(ask: () => Promise<T>, inputs: Inputs): Loaded<T> {
+  const [{ value, failure }, setState] = useState<{ value?: T; failure?: unknown }>({})
+  const asked = useRef(0)
+  const load = async () => {
+    const turn = ++asked.current
+    const isLatest = () => turn === asked.current
+    await ask().then(
+      (value) => isLatest() && setState({ value }),
+      (failure: unknown) => isLatest() && setState((shown) => ({ ...shown, failure })),
+    )
+  }
+  useEffect(() => {
+    void load()
+    return () => {
+      asked.current++
+    }
+  }, inputs)
+  const { state } = useSyncStatus()
+  useEffect(() => {
+    if (state === 'online' && failure instanceof OfflineError) void load()
+  }, [state])
+  return { value, failure, load }
+}
+
+interface AnswerProps<T> {
+  of: Loaded<T>
+  children: (value: T) => ComponentChildren
+}
+
+/** Shows the answer; until it is there, that it loads, and otherwise what to do. */
+export function Answer<T>({ of: { value, failure, load }, children }: AnswerProps<T>) {
+  return (
+    <>
+      {failure !== undefined && (
+        <div class="notice bar" role="alert">
+          <span>{failure instanceof OfflineError ? needsConnection : messageOf(failure)}</span>
+          <Button onClick={load}>Try again</Button>
+        </div>
+      )}
+      {value !== undefined && children(value)}
+      {value === undefined && failure === undefined && (
+        <p class="hint" role="status">
+          Loading…
+        </p>
+      )}
+    </>
+  )
+}
+
+const needsConnection = 'This needs a connection to the service. It is shown as soon as there is one.'

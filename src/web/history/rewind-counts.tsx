@@ -1,0 +1,64 @@
+import { useEffect, useRef } from 'preact/hooks'
+import type { RewindCounts } from '../../client/history.ts'
+import { hrefOf } from '../app/route.ts'
+import { Button } from '../ui/button.tsx'
+import { exactTime } from '../ui/time.tsx'
+
+/** What becomes of the bookmarks, or became of them. */
+export function Counts({ counts, isDone }: { counts: RewindCounts; isDone: boolean }) {
+  const { restored, deleted, unchanged, beyondRetention } = counts
+  const lines = [
+    { count: restored, what: 'restored', why: `${isDone ? 'are' : 'become'} again what they were then` },
+    {
+      count: deleted,
+      what: 'deleted',
+      why: isDone ? 'are in the trash now' : 'were added since, or were deleted then',
+    },
+    { count: unchanged, what: 'unchanged', why: 'are as they were then' },
+    { count: beyondRetention, what: 'left as they are', why: 'what they were then is not kept any more' },
+  ]
+  return (
+    <dl class="counts">
+      {lines
+        .filter(({ count, what }) => count > 0 || what === 'restored' || what === 'deleted')
+        .map(({ count, what, why }) => (
+          <div key={what}>
+            <dt>
+              <span class="count-number">{count.toLocaleString()}</span> {what}
+            </dt>
+            <dd class="hint">{why}</dd>
+          </div>
+        ))}
+    </dl>
+  )
+}
+
+interface GoneBackProps {
+  to: number
+  counts: RewindCounts
+  takeBack: () => Promise<void>
+}
+
+/** What happened, and how to take it back. */
+export function GoneBack({ to, counts, takeBack }: GoneBackProps) {
+  const heading = useRef<HTMLHeadingElement>(null)
+  useEffect(() => heading.current?.focus(), [])
+  return (
+    <section class="panel" aria-label="What happened">
+      <h2 ref={heading} tabIndex={-1}>
+        Done: your bookmarks are as of {exactTime(to)}
+      </h2>
+      <Counts counts={counts} isDone />
+      <p class="hint">
+        Other devices may ask before they delete many bookmarks. To take this back later, open “Go back in time” in this
+        browser again and choose “Before I last went back”.
+      </p>
+      <div class="bar">
+        <Button onClick={takeBack}>Take it back</Button>
+        <a class="button" href={hrefOf('folder')}>
+          Show my bookmarks
+        </a>
+      </div>
+    </section>
+  )
+}

@@ -1,0 +1,31 @@
+const exact = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
+const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' })
+
+const units: readonly { unit: Intl.RelativeTimeFormatUnit; ms: number }[] = [
+  { unit: 'year', ms: 365 * 86_400_000 },
+  { unit: 'month', ms: 30 * 86_400_000 },
+  { unit: 'day', ms: 86_400_000 },
+  { unit: 'hour', ms: 3_600_000 },
+  { unit: 'minute', ms: 60_000 },
+]
+
+/** A moment, by how long ago it is or how far ahead; the exact time beside it or, where there is no room, as a tooltip. */
+export function Time({ at, isExact = false }: { at: number; isExact?: boolean }) {
+  const text = exact.format(at)
+  return (
+    <time dateTime={new Date(at).toISOString()} title={text}>
+      {isExact ? `${fromNow(at)}, ${text}` : fromNow(at)}
+    </time>
+  )
+}
+
+export function exactTime(at: number): string {
+  return exact.format(at)
+}
+
+/** "2 hours ago", "in 30 days". */
+export function fromNow(at: number): string {
+  const ms = at - Date.now()
+  const fit = units.find((one) => Math.abs(ms) >= one.ms)
+  return fit ? relative.format(Math.round(ms / fit.ms), fit.unit) : 'a moment ago'
+}

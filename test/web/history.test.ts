@@ -1,0 +1,225 @@
+import type { Page } from 'playwright-core'
+import t from 'tap'
+import { accessibilityFaults, overflow } from './docs-page.ts'
+import {
+  demoOrigin,
+  live,
+  makeVault,
+  openChromium,
+  openContext,
+  openVault,
+  screenshot,
+  show,
+  signIn,
+} from './fixture.ts'
+
+const browser = await openChromium()
+if (typeof browser === 'string') t.plan(0, browser)
+else {
+  t.test('earlier versions, the trash, going back in time, devices, and the end of an account', async (t) => {
+    const origin = await demoOrigin()
+    const context = await openContext(t, browser, { viewport: { width: 1440, height: 900 } })
+    const page = await context.newPage()
+    await signIn(page, origin, 'Hedy')
+    await makeVault(page)
+    await add(page, 'Frequency hopping', 'https://example.org/patents/2292387')
+    await add(page, 'Torpedoes', 'https://example.org/torpedoes')
+    await live(page)
+
+    await t.test('the history of a bookmark marks what changed, and a version can be restored', async (t) => {
+      await page.getByRole('button', { name: 'Edit Frequency hopping' }).click()
+      await page.getByRole('textbox', { name: 'Title' }).fill('Frequency hopping for torpedoes')
+      await page.getByRole('textbox', { name: 'Address' }).fill('https://example.com/patents/2292387')
+      await page.getByRole('button', { name: 'Save', exact: true }).click()
+      await live(page)
+      await page.getByRole('button', { name: 'More for Frequency hopping for torpedoes' }).click()
+      await page.getByRole('menuitem', { name: 'History' }).click()
+      const entries = page.locator('.versions > li')
+      await entries.nth(1).waitFor()
+      t.same(await marked(page), { removed: ['org'], added: ['com', ' for torpedoes'] })
+      t.match(await entries.first().textContent(), /^Now since a moment ago, /)
+      t.match(await entries.last().textContent(), /^Added a moment ago, .*This browser\. Replaced by a later change\./)
+      t.same(await faults(page, 'history'), [])
+
+      await entries
+        .last()
+        .getByRole('button', { name: /^Restore this version/ })
+        .click()
+      await page.getByText('“Frequency hopping” restored').waitFor()
+      await entries.nth(2).waitFor()
+      t.equal(await page.locator('.history-of strong').textContent(), 'Frequency hopping')
+      await page.getByRole('button', { name: 'Undo' }).click()
+      await page.locator('.history-of strong', { hasText: 'for torpedoes' }).waitFor()
+    })
+
+    await t.test('what was deleted can be taken back at once, found in the trash, restored, and erased', async (t) => {
+      await show(page, 'folder')
+      await page.getByRole('button', { name: 'Delete Torpedoes' }).click()
+      await page.getByText('“Torpedoes” deleted').waitFor()
+      await page.getByRole('button', { name: 'Undo' }).last().click()
+      await page.getByRole('link', { name: 'Torpedoes' }).waitFor()
+      for (const title of ['Torpedoes', 'Frequency hopping for torpedoes']) {
+        await page.getByRole('button', { name: `Delete ${title}`, exact: true }).click()
+      }
+      await live(page)
+      await show(page, 'trash')
+      const rows = page.getByRole('list', { name: 'Deleted bookmarks' }).getByRole('listitem')
+      await rows.nth(1).waitFor()
+      t.match(await rows.first().textContent(), /Frequency hopping.*Deleted a moment ago, erased for good in 30 days/)
+      t.same(await faults(page, 'trash'), [])
+
+      await page.getByLabel('Search in the trash').fill('HOPPING example.com')
+      await page.getByText('1 found').waitFor()
+      await page.getByRole('button', { name: 'Restore Frequency hopping' }).click()
+      await page.getByText('“Frequency hopping for torpedoes” restored').waitFor()
+      await page.getByLabel('Search in the trash').fill('')
+      await page.getByRole('button', { name: 'More for Torpedoes' }).click()
+      await page.getByRole('menuitem', { name: 'Erase now…' }).click()
+      await page.getByRole('button', { name: 'Erase for good' }).click()
+      await page.getByText('The trash is empty').waitFor()
+    })
+
+    await t.test('a look at what going back changes comes before it, and it can be taken back', async (t) => {
+      await show(page, 'folder')
+      await add(page, 'Spread spectrum', 'https://example.org/spread')
+      await live(page)
+      await show(page, 'go-back')
+      await page.getByRole('button', { name: 'Yesterday, this time' }).click()
+      const shown = page.getByRole('region', { name: 'What would change' })
+      await shown.waitFor()
+      t.match(await shown.textContent(), /0 restored.*2 deleted/)
+      t.same(await faults(page, 'go-back'), [])
+      await shown.getByRole('button', { name: /^Go back to / }).click()
+      const done = page.getByRole('region', { name: 'What happened' })
+      await done.waitFor()
+      t.match(await done.textContent(), /0 restored.*2 deleted/)
+      t.same(await faults(page, 'gone-back'), [])
+      await done.getByRole('button', { name: 'Take it back' }).click()
+      await done.getByText('2 restored').waitFor()
+      await show(page, 'folder')
+      await page.getByRole('link', { name: 'Spread spectrum' }).waitFor()
+    })
+
+    await t.test('an edit that lost on a device that is gone can be put back', async (t) => {
+      await loseOnAnotherDevice(page)
+      await show(page, 'conflicts')
+      const lost = page.getByRole('region', { name: 'On other devices' })
+      await lost.getByText('on old-laptop').waitFor()
+      t.same(await faults(page, 'server-conflicts'), [])
+      await lost.getByRole('button', { name: 'Put it back' }).click()
+      await lost.waitFor({ state: 'detached' })
+    })
+
+    await t.test('where the person is signed in, and what they store', async (t) => {
+      const other = await (await openContext(t, browser)).newPage()
+      await signIn(other, origin, 'Hedy')
+      await openVault(other)
+      await show(page, 'account')
+      const sessions = page.getByRole('region', { name: 'Where you are signed in' })
+      await sessions.getByRole('listitem').nth(1).waitFor()
+      t.match(await sessions.textContent(), /Chrome on Linux/)
+      await page.getByRole('meter', { name: 'Bookmarks and their history' }).waitFor()
+      t.same(await faults(page, 'account'), [])
+      await sessions.getByRole('button', { name: 'Sign out Chrome on Linux' }).click()
+      await other.getByRole('button', { name: 'Sign in' }).waitFor()
+    })
+
+    await t.test(
+      'deleting the account asks for a fresh sign-in, and ends with a page that says that it is done',
+      async (t) => {
+        await page.route('**/api/v1/account', (route) =>
+          route.request().method() === 'DELETE'
+            ? route.fulfill({ status: 403, json: { error: 'Sign in again' } })
+            : route.continue(),
+        )
+        await page.getByRole('button', { name: 'Delete my account…' }).click()
+        const dialog = page.getByRole('dialog')
+        t.same(await faults(page, 'delete-account'), [])
+        await dialog.getByLabel('Type “delete” to confirm').fill('delete')
+        await dialog.getByRole('button', { name: 'Delete everything' }).click()
+        await dialog.getByRole('button', { name: 'Sign in again' }).click()
+        await page.waitForURL(/\/sign-in\//)
+        await page.unroute('**/api/v1/account')
+        await page.locator('input:not([type=hidden])').first().fill('Hedy')
+        await page.keyboard.press('Enter')
+        await dialog.getByLabel('Type “delete” to confirm').fill('delete')
+        await dialog.getByRole('button', { name: 'Delete everything' }).click()
+        await page.getByText('Your account is deleted.').waitFor()
+        t.same(await faults(page, 'deleted'), [])
+        const left = await page.evaluate(async () => [
+          ...(await indexedDB.databases()).map(({ name = '' }) => name).filter((name) => name.includes('sync:')),
+          ...Object.keys(localStorage).filter((name) => name !== 'device-id'),
+        ])
+        t.same(left, [])
+      },
+    )
+  })
+}
+
+/** What the differences mark, over all versions that are shown. */
+async function marked(page: Page) {
+  const [removed, added] = await Promise.all(['del', 'ins'].map((kind) => page.locator(kind).allTextContents()))
+  return { removed, added }
+}
+
+/** A device that has not been seen for a while sends what a bookmark was before the version that the service has. */
+async function loseOnAnotherDevice(page: Page): Promise<void> {
+  await page.evaluate(async () => {
+    const call = async (path: string, init?: RequestInit) => (await fetch(`/api/v1/${path}`, init)).json()
+    const post = (body: unknown) => ({
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+    const { changes } = await call('sync/pull', post({}))
+    for (const { entity_id, data_hash } of changes) {
+      const { versions } = await call(`bookmarks/${entity_id}/versions`)
+      const old = versions.find((version: (typeof changes)[0]) => version.data_hash && version.data_hash !== data_hash)
+      if (!old) continue
+      const change = {
+        ...{
+          id: crypto.randomUUID(),
+          entity_type: 'bookmark',
+          entity_id,
+          operation: 'update',
+          device_id: 'old-laptop',
+        },
+        ...{
+          timestamp: Date.now() - 3 * 86_400_000,
+          base: 0,
+          encrypted_data: old.encrypted_data,
+          data_hash: old.data_hash,
+        },
+      }
+      await call('sync/push', post({ changes: [change] }))
+      return
+    }
+  })
+}
+
+/** What axe finds, and what sticks out at the width of a telephone; with pictures at both widths, light and dark. */
+async function faults(page: Page, name: string): Promise<string[]> {
+  const found: string[] = []
+  for (const width of [1440, 390]) {
+    await page.setViewportSize({ width, height: 900 })
+    if (process.env.SCREENSHOTS !== undefined) {
+      await screenshot(page, `${name}-${width}`)
+      await page.emulateMedia({ colorScheme: 'dark' })
+      await screenshot(page, `${name}-${width}-dark`)
+      await page.emulateMedia({ colorScheme: 'light' })
+    }
+  }
+  found.push(...(await accessibilityFaults(page, 'html')))
+  const wide = await page.locator('main').evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)
+  if (wide + (await overflow(page)) > 0) found.push('something sticks out')
+  await page.setViewportSize({ width: 1440, height: 900 })
+  return found
+}
+
+async function add(page: Page, title: string, address: string): Promise<void> {
+  await page.getByRole('button', { name: 'Add bookmark' }).click()
+  await page.getByRole('textbox', { name: 'Title' }).fill(title)
+  await page.getByRole('textbox', { name: 'Address' }).fill(address)
+  await page.getByRole('button', { name: 'Save', exact: true }).click()
+  await page.getByRole('link', { name: title }).waitFor()
+}
