@@ -16,10 +16,10 @@ export async function accessibilityFaults(page: Page, part: string): Promise<str
   }, part)
 }
 
-/** The links to pages beside this one that do not answer, and those to anchors that are not there. */
-export async function brokenLinks(page: Page): Promise<string[]> {
-  return page.evaluate(async () => {
-    const links = [...document.querySelectorAll<HTMLAnchorElement>('main a[href], nav a[href]')]
+/** The links of a part to pages beside this one that do not answer, and those to anchors that are not there. */
+export async function brokenLinks(page: Page, part: string): Promise<string[]> {
+  return page.evaluate(async (part) => {
+    const links = [...document.querySelectorAll<HTMLAnchorElement>(`${part} a[href]`)]
     const urls = new Set(links.map(({ href }) => href).filter((href) => new URL(href).origin === location.origin))
     const pages = new Map<string, Promise<Document | undefined>>()
     const load = async (url: string) => {
@@ -37,7 +37,7 @@ export async function brokenLinks(page: Page): Promise<string[]> {
     }
     const checked = await Promise.all([...urls].map(async (url) => ({ url, isBroken: await isBroken(url) })))
     return checked.filter(({ isBroken }) => isBroken).map(({ url }) => url)
-  })
+  }, part)
 }
 
 /** The operations whose section has one code sample in each language. */

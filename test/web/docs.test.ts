@@ -48,7 +48,9 @@ else {
         // Axe takes seconds for all operations.
         const part = name.startsWith('http') && !isDeep ? '[id="operation/pushChanges"]' : 'html'
         t.same(await accessibilityFaults(page, part), [], name)
-        t.same(await brokenLinks(page), [], `${name}: every link leads somewhere`)
+        // The lists beside the text are the same on every page.
+        const links = name === 'index.html' ? 'body' : 'main'
+        t.same(await brokenLinks(page, links), [], `${name}: every link leads somewhere`)
         const background = await page.evaluate(() => getComputedStyle(document.body).backgroundColor)
         t.equal(background, backgrounds[colorScheme], `${name}: the background`)
       }
