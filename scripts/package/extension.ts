@@ -22,7 +22,7 @@ const manifests = {
     browser_specific_settings: {
       gecko: {
         id: 'encrypted-bookmark-sync@example.org',
-        strict_min_version: '140.0',
+        strict_min_version: '142.0',
         data_collection_permissions: { required: ['bookmarksInfo', 'authenticationInfo'] },
       },
     },

@@ -2,11 +2,11 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { BrowserContext, Page } from 'playwright-core'
 import t, { type Test } from 'tap'
-import { createClient, createSync, memoryStore, openVault, type Sync, unwrap } from '../../src/client/index.ts'
-import { httpCall, openBrowser } from '../support/browser.ts'
+import type { Sync } from '../../src/client/index.ts'
 import { isDeep } from '../support/depth.ts'
 import { folder, type Service, startService } from '../support/service.ts'
 import { startWithExtensions } from './extension/chromium.ts'
+import { openDevice } from './extension/elsewhere.ts'
 import type { Question, WorkerState } from './extension/messages.ts'
 import type { ExtensionPlatform } from './extension/platform.ts'
 import { type ExtensionKey, makeExtensionKey, writeExtension } from './extension/unpacked.ts'
@@ -143,23 +143,6 @@ async function askBoth(context: BrowserContext, key: ExtensionKey, idleKey: Exte
   const idle = await ask(page, { ask: 'state' })
   await page.close()
   return { inStep, idle }
-}
-
-/** A device of the same person, in this process. */
-async function openDevice({ origin }: Service, name: string): Promise<Sync> {
-  const browser = openBrowser(httpCall(origin))
-  await browser.signIn(name)
-  const { service_session: session } = browser.cookies()
-  const withCookie = (request: Request) => {
-    request.headers.set('cookie', `service_session=${session}`)
-    return fetch(request)
-  }
-  const client = createClient({ baseUrl: origin, deviceId: 'elsewhere', fetch: withCookie })
-  const { user_id: userId } = unwrap(await client.GET('/api/v1/auth/session')).user
-  const { keys } = await openVault(client, { userId, passphrase })
-  const sync = createSync({ client, keys, userId, deviceId: 'elsewhere', store: memoryStore() })
-  await sync.syncNow()
-  return sync
 }
 
 function titlesOf(sync: Sync): string[] {

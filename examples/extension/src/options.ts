@@ -48,6 +48,7 @@ async function signOut(discardUnsent: boolean): Promise<void> {
     element('discard').hidden = (error as Error).name !== 'UnsentChangesError'
     throw error
   }
-  if (baseUrl) await platform.permissions.remove({ origins: originsOf(baseUrl) })
+  // Who builds the extension for one server may have put it into the manifest, where it stays.
+  if (baseUrl) await platform.permissions.remove({ origins: originsOf(baseUrl) }).catch(() => {})
   await show()
 }

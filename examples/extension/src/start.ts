@@ -72,7 +72,8 @@ async function goOn(): Promise<void> {
   await changeSettings({ userId })
   if (!(await loadMasterKey(userId))) return show((await hasVault(client)) ? 'unlock' : 'create')
   show('done')
-  await ask({ ask: 'start' })
+  const { state } = await ask({ ask: 'state' })
+  if (state?.setup !== 'ready' || state.sync?.state === 'signed-out') await ask({ ask: 'start' })
   await follow()
 }
 

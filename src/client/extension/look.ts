@@ -11,7 +11,7 @@ import type { BookmarksApi, BrowserNode } from './platform.ts'
 import type { RemovalGuard } from './removal-guard.ts'
 import { readServiceTree } from './service-tree.ts'
 import { changeBrowser } from './to-browser.ts'
-import { planService, type ServiceChange } from './to-service.ts'
+import { planService, type ServiceChange, type ServicePlan } from './to-service.ts'
 import type { BookmarkWatch } from './watch.ts'
 
 export interface LookParts {
@@ -58,7 +58,7 @@ export async function look(parts: LookParts, agreed: AgreedDraft): Promise<{ isS
   )
   const step = new Look(parts, agreed, merged)
   for (const id of merged.forgotten) agreed.drop(id)
-  await step.changeService(planService(merged, browser, service))
+  await step.changeService(await planService(merged, browser, service))
   await changeBrowser(bookmarks, merged, browser, step)
   for (const key of [...agreed.orders.keys()]) if (!merged.orders.has(key)) agreed.setOrder(key, [])
   await agreed.flush(store)
@@ -93,7 +93,7 @@ class Look {
     this.#merged = merged
   }
 
-  async changeService({ added, changed, removed }: ReturnType<typeof planService>): Promise<void> {
+  async changeService({ added, changed, removed }: ServicePlan): Promise<void> {
     const { sync, store, guard } = this.#parts
     for (let start = 0; start < added.length; start += addedAtOnce) {
       await this.#add(added.slice(start, start + addedAtOnce))

@@ -1,6 +1,7 @@
 import type { PlaintextBookmark } from '../bookmark.ts'
 import { kindOf } from '../bookmark-file/tree.ts'
 import type { Patch } from '../sync/edits/update.ts'
+import { paced } from '../timing/paced.ts'
 import type { BrowserTree } from './browser-tree.ts'
 import { contentOf, isLeftAlone, isSameContent } from './entry.ts'
 import type { Merged, MergedEntry } from './merge.ts'
@@ -25,14 +26,14 @@ export interface ServicePlan {
 
 type Titles = Pick<BrowserTree, 'roots'>
 
-export function planService(merged: Merged, browser: Titles, service: ServiceTree): ServicePlan {
+export async function planService(merged: Merged, browser: Titles, service: ServiceTree): Promise<ServicePlan> {
   const plan: ServicePlan = { added: [], changed: [], removed: findRemoved(merged, service) }
-  for (const [key, order] of merged.orders) {
+  const planFolder = ([key, order]: [string, string[]]) => {
     const list = service.lists.get(key) ?? []
     const entries = order.map((id) => merged.entries.get(id) as MergedEntry)
-    if (entries.every(isDone) && isInOrder(order, list)) continue
+    if (entries.every(isDone) && isInOrder(order, list)) return
     const place = findPlace(key, merged, browser, service, plan)
-    if (!place) continue
+    if (!place) return
     const positions = findPositions(order, list, merged)
     for (const entry of entries) planEntry(plan, entry, place, positions)
     for (const bookmark of list) {
@@ -40,6 +41,7 @@ export function planService(merged: Merged, browser: Titles, service: ServiceTre
       if (position) plan.changed.push({ id: bookmark.id, patch: { position }, seen: bookmark })
     }
   }
+  await paced(merged.orders, planFolder)
   return plan
 }
 

@@ -38,22 +38,17 @@ export class Installed {
     return new Installed(await startWithExtensions(t, [copy]))
   }
 
-  async open(): Promise<void> {
-    await this.page.goto(`${origin}/start.html`)
+  async open(name = 'start'): Promise<void> {
+    await this.page.goto(`${origin}/${name}.html`)
   }
 
   /** From the first-run page on. */
   async setUp({ origin: server }: Service, name: string): Promise<void> {
     const { page } = this
-    const context = page.context()
     await this.open()
     await page.getByLabel('Address of your server').fill(server)
     await page.getByRole('button', { name: 'Continue' }).click()
-    const opened = context.waitForEvent('page')
-    await page.getByRole('button', { name: 'Sign in' }).click()
-    const tab = await opened
-    await tab.locator('input:not([type=hidden])').first().fill(name)
-    await tab.keyboard.press('Enter')
+    await this.#signIn(name)
     const [unlock, create] = [page.getByLabel('Passphrase or recovery code'), page.getByLabel('Once more')]
     await page.locator('form:is(#unlock, #create):not([hidden])').waitFor()
     if (await create.isVisible()) {
@@ -67,6 +62,41 @@ export class Installed {
       await page.getByRole('button', { name: 'Open the vault' }).click()
     }
     await page.getByText('In step').waitFor()
+  }
+
+  /** Its session has ended, but not its vault. */
+  async signInAgain(name: string): Promise<void> {
+    await this.open()
+    await this.#signIn(name)
+    await this.page.getByText('In step').waitFor()
+  }
+
+  async #signIn(name: string): Promise<void> {
+    const opened = this.page.context().waitForEvent('page')
+    await this.page.getByRole('button', { name: 'Sign in' }).click()
+    const tab = await opened
+    const field = tab.locator('input:not([type=hidden])').first()
+    // A provider that knows the person does not ask again, and the extension closes the tab.
+    await field.fill(name).then(
+      () => tab.keyboard.press('Enter'),
+      () => {},
+    )
+  }
+
+  /** As the user of another device does, who ends this one's session. */
+  async endSession({ origin: server }: Service): Promise<void> {
+    await this.page.evaluate(
+      (url) => fetch(url, { method: 'POST', credentials: 'include' }),
+      `${server}/api/v1/auth/logout`,
+    )
+  }
+
+  /** On the page of settings. */
+  async onOptions(work: (page: Page) => Promise<unknown>): Promise<void> {
+    const options = await this.page.context().newPage()
+    await options.goto(`${origin}/options.html`)
+    await work(options)
+    await options.close()
   }
 
   /** Calls `chrome.bookmarks` in a page of the extension. */
@@ -88,9 +118,42 @@ export class Installed {
     return (await this.call('create', { parentId, title, url, ...place })).id
   }
 
+  async nodeOf(title: string): Promise<BrowserNode> {
+    const [top] = await this.#tree()
+    const pending = [...(top?.children ?? [])]
+    for (const node of pending) {
+      if (node.title === title) return node
+      pending.push(...(node.children ?? []))
+    }
+    throw new Error(`There is no ${title}`)
+  }
+
+  async find(title: string): Promise<string> {
+    return (await this.nodeOf(title)).id
+  }
+
+  #tree(): Promise<BrowserNode[]> {
+    return this.page.evaluate(() => chrome.bookmarks.getTree())
+  }
+
+  /** Presses a button of the popup. */
+  async press(name: string): Promise<void> {
+    const popup = await this.page.context().newPage()
+    await popup.goto(`${origin}/popup.html`)
+    const button = popup.getByRole('button', { name, exact: true })
+    await button.click()
+    await button.waitFor({ state: 'hidden' })
+    await popup.close()
+  }
+
+  /** A message starts a worker that was stopped. */
+  async wake(): Promise<void> {
+    await this.page.evaluate(() => chrome.runtime.sendMessage({ ask: 'state' }))
+  }
+
   /** The bookmarks as lines: two spaces a level, `title url`. */
   async lines(): Promise<string[]> {
-    const [top] = await this.page.evaluate(() => chrome.bookmarks.getTree())
+    const [top] = await this.#tree()
     const write = (nodes: BrowserNode[] = [], indent: string): string[] =>
       nodes.flatMap(({ title, url, children }) => [
         `${indent}${url === undefined ? `${title}/` : `${title} ${url}`}`,
