@@ -60,8 +60,8 @@ function namesOf(tokens: string[]) {
 
 /** Of a token of an older version, which is random as a whole, this is nobody. */
 function userOf(token: string): string {
-  const hex = Buffer.from(token, 'base64url').subarray(0, idBytes).toString('hex')
-  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
+  const hex = Buffer.from(token, 'base64url').toString('hex', 0, idBytes)
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
 }
 
 function hash(token: string): string {

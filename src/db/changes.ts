@@ -62,10 +62,14 @@ const changePage = query((db, { userId, since, rows, bytes, last }: Placeholders
   const sums = db
     .selectFrom(changes.as('changes'))
     .select(['stamp', sql<number>`sum(size) over (order by stamp) - size`.as('before')])
-  const end = db
+  const reached = db
     .selectFrom(sums.as('sums'))
     .select(({ fn }) => fn.max('stamp').as('end'))
     .where('before', '<', bytes)
+  // Most pages are within the limit as a whole, which takes a quarter of the time to see.
+  const end = db
+    .selectFrom(changes.as('changes'))
+    .select(sql<number>`case when sum(size) < ${bytes} then max(stamp) else (${reached}) end`.as('end'))
   return db
     .selectFrom('records')
     .select(changeColumns)
