@@ -1,13 +1,4 @@
-export {
-  ExportError,
-  type ExportFault,
-  KeyringError,
-  type KeyringFault,
-  OfflineError,
-  RecordError,
-  type RecordFault,
-  WrongKeyError,
-} from './errors/local.ts'
+export { ExportError, KeyringError, OfflineError, RecordError, WrongKeyError } from './errors/local.ts'
 
 /** The user has already created a vault on another device: open that one. */
 export class VaultExistsError extends Error {

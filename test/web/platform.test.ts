@@ -71,7 +71,8 @@ else {
       const bookmark = { id: 'a', title: 'Example', source: 'bookmarks' as const }
       const sealed = await page.evaluate(
         async ({ recordKey, hashKey, bookmark }) => {
-          const keys = { recordKey: Uint8Array.from(recordKey), hashKey: Uint8Array.from(hashKey) }
+          const derived = { recordKey: Uint8Array.from(recordKey), hashKey: Uint8Array.from(hashKey) }
+          const keys = { ...derived, prefix: Uint8Array.of(1) }
           const seal = await sealer.recordSealer(keys as Parameters<typeof recordSealer>[0], 'bookmark')
           return seal(bookmark)
         },
