@@ -37,11 +37,19 @@ export async function buildExtension(): Promise<void> {
     const folder = new URL(`${browser}/`, dist)
     await bundle(folder)
     await copyAll(folder)
-    await writeFile(new URL('manifest.json', folder), `${JSON.stringify({ ...common, ...own }, null, 2)}\n`)
+    const manifest = { ...common, ...own }
+    await writeFile(new URL('manifest.json', folder), toJson(manifest))
     const files = await Array.fromAsync(glob('**/*.*', { cwd: folder }))
-    const entries = files.sort().map(async (name) => ({ name, data: await readFile(new URL(name, folder)) }))
+    // A store gives the extension its own key.
+    const forStore = Buffer.from(toJson({ ...manifest, key: undefined }))
+    const read = async (name: string) => (name === 'manifest.json' ? forStore : readFile(new URL(name, folder)))
+    const entries = files.sort().map(async (name) => ({ name, data: await read(name) }))
     await writeFile(new URL(`${browser}.zip`, dist), zip(await Promise.all(entries)))
   }
+}
+
+function toJson(manifest: object): string {
+  return `${JSON.stringify(manifest, null, 2)}\n`
 }
 
 /** A worker can load nothing later, so it is one file. The pages share theirs. */

@@ -72,6 +72,7 @@ export interface BrowserSync {
 /** Several events of the browser often belong to one change. */
 const settleMs = 150
 const mostPauseMs = 10_000
+const mostUnrestMs = 600_000
 /** If the user goes on changing things, the next event leads to the next look. */
 const mostLooks = 5
 
@@ -97,6 +98,7 @@ class InStep implements BrowserSync {
   /** The looks and decisions, one after the other. */
   #tail: Promise<void> = Promise.resolve()
   #watching: Promise<void> | undefined
+  #unrestMs = 0
 
   constructor(options: BrowserSyncOptions) {
     this.#options = options
@@ -186,7 +188,7 @@ class InStep implements BrowserSync {
     // While an import or another extension changes thousands, comparing takes no more than half of the time.
     for (let took = 0; !signal.aborted; ) {
       await this.#changed.rung
-      await pause(this.#clock, Math.max(settleMs, took), [], signal)
+      await pause(this.#clock, Math.max(settleMs, took, this.#unrestMs), [], signal)
       this.#changed.reset()
       const start = this.#clock.now()
       if (!signal.aborted) await this.compareNow()
@@ -232,11 +234,14 @@ class InStep implements BrowserSync {
     try {
       const agreed = await this.#load()
       this.#show('comparing')
-      for (let looks = 0; looks < mostLooks && !this.#ended.signal.aborted; looks++) {
-        const { isStale, failures } = await look({ ...this.#options, clock: this.#clock, guard: this.#guard }, agreed)
-        this.#failures = failures
-        if (!isStale) break
+      let isStale = true
+      for (let looks = 0; isStale && looks < mostLooks && !this.#ended.signal.aborted; looks++) {
+        const result = await look({ ...this.#options, clock: this.#clock, guard: this.#guard }, agreed)
+        this.#failures = result.failures
+        isStale = result.isStale
       }
+      // A browser that does other things than it is told would else be told so without end.
+      this.#unrestMs = isStale ? Math.min(mostUnrestMs, 2 * this.#unrestMs + settleMs) : 0
       this.#show('in-step')
     } catch (error) {
       // What is in memory may not be what is stored.

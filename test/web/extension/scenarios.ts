@@ -5,7 +5,7 @@ import type { Installed } from './installed.ts'
 /** Bookmarks bar and other bookmarks, in Chrome. */
 export const [bar, other] = ['1', '2'] as const
 
-export interface World {
+interface World {
   one: Installed
   two: Installed
   /** A device of the same person that is no browser. */
