@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
-import { copyFile, readFile, rm } from 'node:fs/promises'
+import { readFile, rm, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import { type BuildOptions, build } from 'esbuild'
+import { type BuildOptions, build, type Metafile } from 'esbuild'
 
 const source = new URL('../../src/web/', import.meta.url)
 const folder = new URL('../../dist/web/', import.meta.url)
@@ -34,15 +34,30 @@ export async function buildWeb(): Promise<void> {
     ...options,
     entryPoints: { 'service-worker': pathOf('offline/service-worker.ts') },
     define: {
-      builtFiles: JSON.stringify(files.map((path) => path.slice(path.lastIndexOf('/') + 1))),
+      builtFiles: JSON.stringify(files.map(nameOf)),
       buildHash: JSON.stringify(await hashOf(files)),
     },
   })
-  await copyFile(new URL('index.html', source), new URL('index.html', folder))
+  const page = await readFile(new URL('index.html', source), 'utf8')
+  await writeFile(new URL('index.html', folder), page.replace('</head>', `${preloads(metafile)}</head>`))
 }
 
 function pathOf(name: string): string {
   return fileURLToPath(new URL(name, source))
+}
+
+/** Without these, the browser learns of the files that the page begins with one after another. */
+function preloads({ outputs }: Metafile): string {
+  const entry = Object.keys(outputs).find((path) => path.endsWith('/app.js')) as string
+  const loaded = new Set([entry])
+  for (const path of loaded) {
+    for (const { kind, path: next } of outputs[path]?.imports ?? []) if (kind === 'import-statement') loaded.add(next)
+  }
+  return [...loaded].map((path) => `<link rel="modulepreload" href="/demo/${nameOf(path)}">\n`).join('')
+}
+
+function nameOf(path: string): string {
+  return path.slice(path.lastIndexOf('/') + 1)
 }
 
 async function hashOf(files: string[]): Promise<string> {

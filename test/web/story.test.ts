@@ -52,8 +52,12 @@ else {
     // Whose edit is the newer one is for their clocks to say.
     const loser = await Promise.race([laptop, phone].map(conflictShown))
     const [mine, theirs, winner] = loser === laptop ? ['laptop', 'phone', phone] : ['phone', 'laptop', laptop]
-    const conflict = loser.locator('#conflicts li')
-    t.equal((await conflict.count()) + (await winner.locator('#conflicts li').count()), 1, 'one conflict is shown')
+    const conflict = loser.locator('#conflicts li[data-id]')
+    t.equal(
+      (await conflict.count()) + (await winner.locator('#conflicts li[data-id]').count()),
+      1,
+      'one conflict is shown',
+    )
     const text = `This device: “Comics of the ${mine}”. Another edit: “Comics of the ${theirs}”`
     t.match(await conflict.textContent(), new RegExp(text))
     await screenshot(loser, 'conflict')
@@ -173,7 +177,7 @@ else {
 
 async function conflictShown(page: Page): Promise<Page> {
   await show(page, 'conflicts')
-  await page.locator('#conflicts li').waitFor()
+  await page.locator('#conflicts li[data-id]').waitFor()
   return page
 }
 

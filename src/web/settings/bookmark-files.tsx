@@ -1,4 +1,3 @@
-import { writeBookmarkFileAsync } from '../../client/bookmark-file.ts'
 import { useSync } from '../../client/react.ts'
 import { nameOf } from '../library/kind.ts'
 import { Button } from '../ui/button.tsx'
@@ -10,6 +9,7 @@ export function BookmarkFiles() {
   const sync = useSync()
   const job = useImportJob()
   const write = async () => {
+    const { writeBookmarkFileAsync } = await import('../../client/bookmark-file.ts')
     const text = await writeBookmarkFileAsync([...sync.bookmarks().values()])
     save(new Blob([text], { type: 'text/html' }), 'bookmarks.html')
   }

@@ -1,5 +1,4 @@
 import { useSyncExternalStore } from 'preact/compat'
-import { readBookmarkFileAsync } from '../../client/bookmark-file.ts'
 import type { ImportReport, PlaintextBookmark, Sync } from '../../client/index.ts'
 import { messageOf } from '../ui/failure.ts'
 
@@ -32,6 +31,7 @@ export function useImportJob(): ImportJob | undefined {
 export async function importFile(sync: Sync, file: File): Promise<void> {
   try {
     show({ what: 'Reading', share: 0 })
+    const { readBookmarkFileAsync } = await import('../../client/bookmark-file.ts')
     const bookmarks = await readBookmarkFileAsync(await file.text())
     const report = await sync.importBookmarks(bookmarks, {
       onProgress: (done, total) =>
