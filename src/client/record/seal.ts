@@ -57,6 +57,6 @@ export function paddedJson(bookmark: PlaintextBookmark): Uint8Array<ArrayBuffer>
 
 // Two devices that build the same bookmark in different ways must get the same data_hash.
 function sortKeys(_key: string, value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
-  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+  if (Object(value) !== value || Array.isArray(value)) return value
+  return Object.fromEntries(Object.entries(value as object).sort(([a], [b]) => (a < b ? -1 : 1)))
 }

@@ -31,7 +31,7 @@ export function Changes({ before, after }: ChangesProps) {
   )
 }
 
-export function Difference({ pieces }: { pieces: readonly Piece[] }) {
+function Difference({ pieces }: { pieces: readonly Piece[] }) {
   return (
     <>
       {pieces.map(({ kind, text }, at) => {

@@ -6,7 +6,7 @@ import type { Bookmark } from '../library/kind.ts'
 import { useHistory } from './use-history.ts'
 
 /** The part of the trash that has been loaded. */
-export interface TrashPart {
+interface TrashPart {
   bookmarks: readonly DeletedBookmark[]
   /** Null if that is all of it. */
   next: string | null

@@ -24,7 +24,7 @@ export function exactTime(at: number): string {
 }
 
 /** "2 hours ago", "in 30 days". */
-export function fromNow(at: number): string {
+function fromNow(at: number): string {
   const ms = at - Date.now()
   const fit = units.find((one) => Math.abs(ms) >= one.ms)
   return fit ? relative.format(Math.round(ms / fit.ms), fit.unit) : 'a moment ago'
