@@ -57,7 +57,7 @@ else {
       await page.getByRole('button', { name: 'Delete Torpedoes' }).click()
       await page.getByText('“Torpedoes” deleted').waitFor()
       await page.getByRole('button', { name: 'Undo' }).last().click()
-      await page.getByRole('link', { name: 'Torpedoes' }).waitFor()
+      await page.getByRole('link', { name: 'Torpedoes', exact: true }).waitFor()
       for (const title of ['Torpedoes', 'Frequency hopping for torpedoes']) {
         await page.getByRole('button', { name: `Delete ${title}`, exact: true }).click()
       }
@@ -102,6 +102,13 @@ else {
 
     await t.test('an edit that lost on a device that is gone can be put back', async (t) => {
       await loseOnAnotherDevice(page)
+      await page.route('**/api/v1/sync/conflicts', async (route) => {
+        const response = await route.fetch()
+        const { conflicts, next } = await response.json()
+        // As if it were an hour ago: until then the device itself may ask.
+        const older = conflicts.map((one: { ended: number }) => ({ ...one, ended: one.ended - 3_600_000 }))
+        await route.fulfill({ response, json: { conflicts: older, next } })
+      })
       await show(page, 'conflicts')
       const lost = page.getByRole('region', { name: 'On other devices' })
       await lost.getByText('on old-laptop').waitFor()

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import type { BookmarkVersion } from '../../client/history.ts'
-import { useBookmark, useSync, useSyncStatus } from '../../client/react.ts'
+import { useBookmark, useConflicts, useSync, useSyncStatus } from '../../client/react.ts'
+import { useApp } from '../app/context.ts'
 import { useDeviceName } from '../app/device-name.ts'
 import { Answer, useLoaded } from '../app/loaded.tsx'
 import { hrefOf } from '../app/route.ts'
@@ -12,6 +13,9 @@ import { Changes } from './changes.tsx'
 import { restore } from './restore.ts'
 import { useHistory } from './use-history.ts'
 
+/** A device that is there asks its own user in this time, and then the conflict is off the list. */
+const graceMs = 600_000
+
 /**
  * Edits that lost on any device and that nobody has settled: the device that made them may be gone.
  *
@@ -19,14 +23,18 @@ import { useHistory } from './use-history.ts'
  */
 export function ServerConflicts({ children }: { children: ComponentChildren }) {
   const history = useHistory()
+  const { device } = useApp()
+  const here = new Set(useConflicts().map(({ id }) => id))
   const isSent = useSyncStatus().waiting === 0
   const conflicts = useLoaded(() => history.serverConflicts(), [isSent])
   return (
     <Answer of={conflicts}>
-      {({ conflicts: versions, next }) =>
-        versions.length === 0 ? (
-          children
-        ) : (
+      {({ conflicts: open, next }) => {
+        const versions = open.filter(
+          ({ id, deviceId, ended }) => deviceId !== device.id && !here.has(id) && ended < Date.now() - graceMs,
+        )
+        if (versions.length === 0) return children
+        return (
           <section class="page" aria-labelledby="server-conflicts-title">
             <h2 id="server-conflicts-title">On other devices</h2>
             <p>Edits that lost to another one. Their devices have not been back since to ask about them.</p>
@@ -38,7 +46,7 @@ export function ServerConflicts({ children }: { children: ComponentChildren }) {
             {next !== null && <p class="hint">There are more. Decide about these first.</p>}
           </section>
         )
-      }
+      }}
     </Answer>
   )
 }
