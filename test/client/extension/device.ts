@@ -32,8 +32,9 @@ export class Life {
   gate = async <T>(call: () => T | Promise<T>): Promise<T> => {
     if (this.isDead) return new Promise(() => {})
     if (--this.callsLeft < 0) {
-      this.kill()
+      // A dead worker writes nothing more, so the call ends before the next one begins.
       if (this.finishesLast) await call()
+      this.kill()
       return new Promise(() => {})
     }
     const result = await call()
