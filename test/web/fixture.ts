@@ -44,8 +44,8 @@ export async function developmentProvider() {
   return { OIDC_ISSUER: '', OIDC_CLIENT_ID: '', OIDC_CLIENT_SECRET: '', DEV_IDP_PORT: `${await freePort()}` }
 }
 
-/** A browser of its own, whose pages must stay on this machine and must not complain. */
-export async function openContext(t: Test, browser: Browser, options = {}): Promise<BrowserContext> {
+/** A browser of its own, whose pages must stay on this machine and must not complain, except of what is expected. */
+export async function openContext(t: Test, browser: Browser, options = {}, expected?: RegExp): Promise<BrowserContext> {
   const context = await browser.newContext({ viewport: { width: 1200, height: 800 }, ...options })
   context.setDefaultTimeout(600_000)
   t.teardown(() => context.close())
@@ -54,6 +54,7 @@ export async function openContext(t: Test, browser: Browser, options = {}): Prom
     if (/^(https?|wss?):$/.test(protocol) && hostname !== '127.0.0.1') t.fail(`a request to ${hostname}`)
   })
   context.on('console', (message) => {
+    if (expected?.test(message.text())) return
     if (message.type() === 'error' && !isExpected(message.text(), message.location().url)) {
       t.fail(`the console says: ${message.text()} ${message.location().url}`)
     }

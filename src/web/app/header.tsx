@@ -2,6 +2,7 @@ import { UnsentChangesError } from '../../client/index.ts'
 import { useSync } from '../../client/react.ts'
 import { SearchBox } from '../library/search-box.tsx'
 import { Button, IconButton } from '../ui/button.tsx'
+import { confirmFirst } from '../ui/confirm.tsx'
 import { Icon } from '../ui/icon.tsx'
 import { BookmarkIcon, MenuIcon, SignOutIcon, TwoDevicesIcon, UserIcon } from '../ui/icons.ts'
 import { Menu } from '../ui/menu.tsx'
@@ -9,6 +10,7 @@ import { useApp } from './context.ts'
 import { NetworkSwitch } from './network-switch.tsx'
 import { hrefOf } from './route.ts'
 import type { Beside } from './second-device.tsx'
+import { leave } from './signed-out.ts'
 import { Status } from './status.tsx'
 
 interface HeaderProps {
@@ -22,13 +24,16 @@ export function Header({ beside, isMenuOpen, toggleMenu }: HeaderProps) {
   const sync = useSync()
   const signOut = async () => {
     try {
-      await sync.signOut()
+      await leave(sync)
     } catch (error) {
       if (!(error instanceof UnsentChangesError)) throw error
-      if (!confirm(`${error.count} edits have not been sent yet. Sign out and lose them?`)) return
-      await sync.signOut({ discardUnsent: true })
+      confirmFirst({
+        title: 'Sign out and lose edits?',
+        text: `${error.count === 1 ? 'One edit has' : `${error.count} edits have`} not been sent yet. Signing out deletes everything from this browser.`,
+        action: 'Sign out and lose them',
+        run: () => leave(sync, { discardUnsent: true }),
+      })
     }
-    location.assign('/')
   }
   const isFramed = window !== window.top
   return (

@@ -1,4 +1,5 @@
 import { useSyncExternalStore } from 'preact/compat'
+import { OfflineError } from '../../client/index.ts'
 
 /** The page's way to the service, with a switch: to see what happens without a network, nobody has to pull a plug. */
 let isCut = false
@@ -6,8 +7,12 @@ const listeners = new Set<() => void>()
 const sockets = new Set<WebSocket>()
 
 export async function send(request: Request): Promise<Response> {
-  if (isCut) throw new TypeError('This device was taken offline')
-  return fetch(request)
+  if (isCut) throw new OfflineError('This device was taken offline')
+  try {
+    return await fetch(request)
+  } catch (cause) {
+    throw cause instanceof TypeError ? new OfflineError(undefined, { cause }) : cause
+  }
 }
 
 export function openWebSocket(url: string): WebSocket {

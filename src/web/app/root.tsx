@@ -11,21 +11,23 @@ import {
 } from '../../client/index.ts'
 import { SignIn } from '../sign-in/sign-in.tsx'
 import { Dialogs } from '../ui/dialogs.tsx'
-import { messageOf } from '../ui/failure.ts'
-import { tell } from '../ui/tell.ts'
+import { keepFocus } from '../ui/keep-focus.ts'
 import { Toasts } from '../ui/toasts.tsx'
+import { Waiting } from '../ui/waiting.tsx'
 import { VaultDoor } from '../vault/vault-door.tsx'
 import type { App } from './context.ts'
 import type { Device } from './device.ts'
 import { openWebSocket } from './network.ts'
 import { findUser, type User } from './session.ts'
 import { Shell } from './shell.tsx'
+import { leaveWhenSignedOut } from './signed-out.ts'
 import { StartFailure } from './start-failure.tsx'
+import { followTrouble } from './trouble.ts'
 
 /** How far the page is: nobody signed in, the vault locked, or open. */
 type Stage =
   | { name: 'starting' }
-  | { name: 'failed'; why: string }
+  | { name: 'failed'; error: unknown }
   | { name: 'signed out' }
   | { name: 'locked'; user: User }
   | { name: 'open'; app: App }
@@ -61,7 +63,8 @@ export function Root({ client, device }: RootProps) {
       webSocket: openWebSocket,
       ...device.open(userId),
     })
-    sync.on('error', ({ error }) => tell(error.message, { isAlert: true }))
+    followTrouble(sync)
+    leaveWhenSignedOut(sync)
     sync.on('status', ({ reason }) => {
       // Another device has rotated the keys: those that are kept here open nothing new, so the page asks for the passphrase.
       if (reason === 'keys') attempt(forgetMasterKey(userId).then(() => location.reload()))
@@ -71,15 +74,16 @@ export function Root({ client, device }: RootProps) {
   }
 
   const attempt = (work: Promise<unknown>) => {
-    work.catch((error: unknown) => setStage({ name: 'failed', why: messageOf(error) }))
+    work.catch((error: unknown) => setStage({ name: 'failed', error }))
   }
 
   useEffect(() => attempt(start()), [])
+  useEffect(() => keepFocus(document.body), [])
 
   return (
     <>
-      {stage.name === 'starting' && <p role="status">Loading…</p>}
-      {stage.name === 'failed' && <StartFailure why={stage.why} again={() => attempt(start())} />}
+      {stage.name === 'starting' && <Waiting again={() => location.reload()} />}
+      {stage.name === 'failed' && <StartFailure error={stage.error} again={() => attempt(start())} />}
       {stage.name === 'signed out' && <SignIn client={client} />}
       {stage.name === 'locked' && (
         <VaultDoor

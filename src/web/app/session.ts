@@ -1,4 +1,4 @@
-import { type Client, unwrap } from '../../client/index.ts'
+import { type Client, OfflineError, unwrap } from '../../client/index.ts'
 
 export interface User {
   user_id: string
@@ -8,20 +8,43 @@ export interface User {
 /** Stores who signed in last. Without it nobody ever signed in here, so there is nobody to ask the service for. */
 const remembered = 'signed-in-user'
 
-/** Undefined if nobody is signed in. Offline, the last user, whose bookmarks are on this device. */
+/** After this, the page opens with what is on this device; whether the person is still signed in shows later. */
+const patienceMs = 4000
+
+/** Stored instead of the user after a sign-out of which the service could not be told. */
+const leaving = 'leaving'
+
+/** Ends the session as soon as the service can be told, before anything else. */
+export function endSessionLater(): void {
+  localStorage.setItem(remembered, leaving)
+}
+
+/** Undefined if nobody is signed in. Without an answer, the last user, whose bookmarks are on this device. */
 export async function findUser(client: Client): Promise<User | undefined> {
   const last = localStorage.getItem(remembered)
   if (last === null) return undefined
+  if (last === leaving) {
+    const { response } = await client.POST('/api/v1/auth/logout').catch(offline)
+    if (response?.ok || response?.status === 401) localStorage.removeItem(remembered)
+    return undefined
+  }
   try {
-    const answer = await client.GET('/api/v1/auth/session')
+    const answer = await client.GET('/api/v1/auth/session', { signal: last ? AbortSignal.timeout(patienceMs) : null })
     if (answer.response.status === 401) return undefined
     const { user_id, name } = unwrap(answer).user
     localStorage.setItem(remembered, JSON.stringify({ user_id, name }))
     return { user_id, name }
   } catch (error) {
-    if (error instanceof TypeError && last) return JSON.parse(last) as User
+    const isUnanswered =
+      error instanceof OfflineError || (error instanceof DOMException && error.name === 'TimeoutError')
+    if (isUnanswered && last) return JSON.parse(last) as User
     throw error
   }
+}
+
+function offline(error: unknown): { response?: Response } {
+  if (error instanceof OfflineError) return {}
+  throw error
 }
 
 /**

@@ -1,40 +1,49 @@
-import { useEffect } from 'preact/hooks'
-import type { SyncReason, SyncState } from '../../client/index.ts'
+import type { SyncReason, SyncState, SyncStatus } from '../../client/index.ts'
 import { useSyncStatus } from '../../client/react.ts'
 
 const stateNames: Record<SyncState, string> = {
   connecting: 'Connecting',
   syncing: 'Syncing',
   online: 'Live',
-  polling: 'Checking now and then',
+  polling: 'Checking every half a minute',
   offline: 'Offline',
   'signed-out': 'Signed out',
 }
 
 const reasonNames: Record<SyncReason, string> = {
-  network: 'no answer',
-  storage: 'this device’s storage is full',
-  keys: 'the keys were replaced on another device: open your bookmarks again',
+  network: 'no connection',
+  storage: 'this browser’s storage is full',
+  keys: 'the keys were replaced on another device',
   deletions: 'deletions wait for you',
   quota: 'no room left on the service',
   refused: 'the service refused an edit',
 }
 
-/** Whether this device is in sync, in a word or two. */
+/** Whether this device is in sync, in a word or two. Numbers change too often to be read out. */
 export function Status() {
-  const { state, reason, progress, waiting } = useSyncStatus()
-  useEffect(() => {
-    // Another tab may have signed out. Pending changes are kept, unless that tab was told to discard them.
-    if (state === 'signed-out') location.reload()
-  }, [state])
-  const text = [
-    `${stateNames[state]}${progress ? ` ${progress.done} of ${progress.total}` : ''}`,
-    ...(reason ? [reasonNames[reason]] : []),
-    ...(waiting > 0 ? [`${waiting} to send`] : []),
-  ].join(', ')
+  const { state, reason, progress, waiting, quarantined = 0 } = useSyncStatus()
+  const sendable = waiting - quarantined
+  const shown = progress
+    ? `${stateNames[state]} ${count(progress.done)} of ${count(progress.total)}`
+    : stateNames[state]
   return (
-    <span class="status" id="status" role="status" data-state={state} data-waiting={waiting}>
-      {text}
+    <span class="status" id="status" data-state={state} data-waiting={waiting} title={wordsOf({ state, reason })}>
+      <span aria-hidden="true">
+        {shown}
+        {sendable > 0 && <span class="waiting-count">, {count(sendable)} to send</span>}
+        {quarantined > 0 && <span class="waiting-count">, {count(quarantined)} refused</span>}
+      </span>
+      <span class="unseen" role="status">
+        {wordsOf({ state, reason })}
+      </span>
     </span>
   )
+}
+
+function wordsOf({ state, reason }: { state: SyncStatus['state']; reason: SyncReason | undefined }): string {
+  return reason ? `${stateNames[state]}: ${reasonNames[reason]}` : stateNames[state]
+}
+
+function count(number: number): string {
+  return number.toLocaleString()
 }

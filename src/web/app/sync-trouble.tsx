@@ -1,11 +1,15 @@
 import { ConflictNotice } from '../conflicts/count.tsx'
 import { HeldDeletions } from '../conflicts/held-deletions.tsx'
 import { Refused } from '../conflicts/refused.tsx'
+import { NewVersion } from '../offline/new-version.tsx'
+import { Connection } from './connection.tsx'
 
 /** What waits for the person, above every view. */
 export function SyncTrouble() {
   return (
     <>
+      <NewVersion />
+      <Connection />
       <HeldDeletions />
       <Refused />
       <ConflictNotice />

@@ -1,12 +1,16 @@
+import { useState } from 'preact/hooks'
 import type { Client } from '../../client/index.ts'
 import { useRoute } from '../app/route.ts'
 import { signIn } from '../app/session.ts'
+import { takeSignedOut } from '../app/signed-out.ts'
 import { Button } from '../ui/button.tsx'
+import { Form } from '../ui/form.tsx'
 import { Front } from './front.tsx'
 
 export function SignIn({ client }: { client: Client }) {
   const failure = new URLSearchParams(location.search).get('error')
   const isDeleted = useRoute().view === 'deleted'
+  const [unsent] = useState(takeSignedOut)
   return (
     <Front>
       <h1>Your bookmarks, on all your devices, readable by you alone</h1>
@@ -22,12 +26,21 @@ export function SignIn({ client }: { client: Client }) {
       )}
       {failure !== null && (
         <p class="failure" role="alert">
-          {failure}.
+          {failure}. Sign in once more.
         </p>
       )}
-      <Button look="primary" class="large" onClick={() => signIn(client)}>
-        Sign in
-      </Button>
+      {unsent !== undefined && failure === null && !isDeleted && <p role="status">{signedOutText(unsent)}</p>}
+      <Form onSubmit={() => signIn(client)}>
+        <Button type="submit" look="primary" class="large">
+          Sign in
+        </Button>
+      </Form>
     </Front>
   )
+}
+
+function signedOutText(unsent: number): string {
+  const edits = unsent === 1 ? 'One edit' : `${unsent} edits`
+  const kept = ` ${edits} that ${unsent === 1 ? 'was' : 'were'} not sent yet ${unsent === 1 ? 'is' : 'are'} kept in this browser.`
+  return `Your sign-in has ended: it expired, or you signed out elsewhere.${unsent > 0 ? kept : ''}`
 }

@@ -1,9 +1,29 @@
 import { createContext } from 'preact'
+import { ApiError, OfflineError, SignedOutError, StorageFullError } from '../../client/index.ts'
 import { tell } from './tell.ts'
 
 /** Shows why something did not work: at the bottom of the page or, inside a dialog or a form, there. */
 export const ShowFailure = createContext((error: unknown) => tell(messageOf(error), { isAlert: true }))
 
+/** Why it did not work, and what the person can do. */
 export function messageOf(error: unknown): string {
+  if (error instanceof OfflineError) return 'The service did not answer. Check the network, then try again.'
+  if (error instanceof SignedOutError) return 'You are signed out. Reload the page to sign in again.'
+  if (error instanceof StorageFullError) {
+    return 'The storage of this browser is full, so nothing was saved. Free some space on the device, then try again.'
+  }
+  if (error instanceof ApiError) return `${sentence(error.message)}${adviceOn(error)}`
   return error instanceof Error ? error.message : String(error)
+}
+
+/** What went wrong in the service itself is for its operator to find by the request's id. */
+function adviceOn({ status, requestId }: ApiError): string {
+  if (status === 429) return ' Wait a minute, then try again.'
+  if (status < 500) return ''
+  const id = requestId === undefined ? '' : ` (request ${requestId})`
+  return ` The service has a problem${id}. Try again in a moment.`
+}
+
+function sentence(text: string): string {
+  return /[.!?]$/.test(text) ? text : `${text}.`
 }

@@ -5,6 +5,7 @@ import { Button } from '../ui/button.tsx'
 import { messageOf } from '../ui/failure.ts'
 import { Form, Submit } from '../ui/form.tsx'
 import { tell } from '../ui/tell.ts'
+import { Waiting } from '../ui/waiting.tsx'
 import { CreateVault } from './create-vault.tsx'
 import { CredentialFields, readCredentials } from './credentials.tsx'
 import type { VaultOwner } from './owner.ts'
@@ -34,7 +35,7 @@ export function VaultDoor({ owner, opened }: DoorProps) {
           {failure} <Button onClick={look}>Try again</Button>
         </p>
       )}
-      {exists === undefined && failure === undefined && <p role="status">Loading…</p>}
+      {exists === undefined && failure === undefined && <Waiting again={look} />}
       {exists === true && (
         <Form onSubmit={async (fields) => opened(await openVault(owner.client, readCredentials(owner.userId, fields)))}>
           <h1>Open your bookmarks</h1>

@@ -1,0 +1,77 @@
+import type { ComponentChildren } from 'preact'
+import { ApiError } from '../../client/index.ts'
+import { useSync, useSyncStatus } from '../../client/react.ts'
+import { Button } from '../ui/button.tsx'
+import { messageOf } from '../ui/failure.ts'
+import { tell } from '../ui/tell.ts'
+import { useLong } from '../ui/waiting.tsx'
+import { useIsCut } from './network.ts'
+import { useTrouble } from './trouble.ts'
+
+/** While nothing can be exchanged: why, what becomes of edits, and another attempt. */
+export function Connection() {
+  const { state, reason, waiting } = useSyncStatus()
+  const trouble = useTrouble()
+  const isCut = useIsCut()
+  const isSlow = useLong(state === 'connecting')
+  if (reason === 'storage') {
+    return (
+      <Notice isAlert title="The storage of this browser is full">
+        What other devices change cannot be saved here, and edits fail. Free some space on the device.
+      </Notice>
+    )
+  }
+  if (state === 'connecting' && isSlow) {
+    return <Notice title="The service has not answered yet">{editsText(waiting)}</Notice>
+  }
+  if (state !== 'offline' || reason !== 'network') return null
+  if (isCut) {
+    return (
+      <Notice title="This device is offline, by its switch" canRetry={false}>
+        {editsText(waiting)}
+      </Notice>
+    )
+  }
+  if (trouble instanceof ApiError) {
+    return (
+      <Notice title="The service cannot sync at present" isAlert>
+        {messageOf(trouble)} {editsText(waiting)}
+      </Notice>
+    )
+  }
+  return (
+    <Notice title={navigator.onLine ? 'The service does not answer' : 'This device has no network'}>
+      {editsText(waiting)}
+    </Notice>
+  )
+}
+
+function editsText(waiting: number): string {
+  if (waiting === 0) return 'You can go on: edits are kept here, and sent as soon as there is a connection.'
+  const edits = waiting === 1 ? 'One edit waits' : `${waiting.toLocaleString()} edits wait`
+  return `You can go on. ${edits} in this browser to be sent as soon as there is a connection.`
+}
+
+interface NoticeProps {
+  title: string
+  isAlert?: boolean
+  canRetry?: boolean
+  children: ComponentChildren
+}
+
+function Notice({ title, isAlert = false, canRetry = true, children }: NoticeProps) {
+  const sync = useSync()
+  const retry = async () => {
+    // The notice says why, as long as it is true.
+    await sync.syncNow().catch(() => tell('Still no connection'))
+  }
+  return (
+    <section class={isAlert ? 'notice' : 'notice calm'} id="connection" aria-label="Connection">
+      <div role="status">
+        <strong>{title}</strong>
+        <p>{children}</p>
+      </div>
+      {canRetry && <Button onClick={retry}>Try again</Button>}
+    </section>
+  )
+}

@@ -1,0 +1,97 @@
+import type { Page } from 'playwright-core'
+import t from 'tap'
+import { folder, startService } from '../support/service.ts'
+import { accessibilityFaults, overflow } from './docs-page.ts'
+import { developmentProvider, live, makeVault, openChromium, openContext, screenshot, signIn } from './fixture.ts'
+
+const browser = await openChromium()
+if (typeof browser === 'string') t.plan(0, browser)
+else {
+  t.test('the page says what is wrong, what to do, and nothing of it once it is over', async (t) => {
+    const settings = { SERVE_DEMO: 'true', MAX_USER_RECORDS: '3', ...(await developmentProvider()) }
+    const { origin } = await startService(t, await folder(t), settings)
+    const context = await openContext(t, browser, { viewport: { width: 1440, height: 900 } }, /status of (413|500)/)
+    const page = await context.newPage()
+    await signIn(page, origin, 'Ada')
+    await makeVault(page)
+    await page.evaluate(() => navigator.serviceWorker.ready)
+
+    await t.test('without a network it opens, counts what waits, and tries again', async (t) => {
+      await context.setOffline(true)
+      await page.reload()
+      await page.getByText('This device has no network').waitFor()
+      await addBookmark(page, 'Made offline')
+      await page.getByText('One edit waits in this browser').waitFor()
+      await page.getByRole('button', { name: 'Try again' }).click()
+      await page.getByText('Still no connection').waitFor()
+      t.same(await faults(page, 'offline'), [])
+      await context.setOffline(false)
+      await live(page)
+      t.equal(await page.locator('#connection').count(), 0)
+    })
+
+    await t.test('an error of the service is shown with its request, until the service works again', async (t) => {
+      const answer = { status: 500, headers: { 'x-request-id': 'req-7' }, json: { error: 'Internal server error' } }
+      await context.route('**/api/v1/sync/**', (route) => route.fulfill(answer))
+      await page.reload()
+      await page.getByText('The service has a problem (request req-7).').waitFor()
+      await context.unroute('**/api/v1/sync/**')
+      await page.evaluate(() => dispatchEvent(new Event('online')))
+      await live(page)
+      t.equal(await page.locator('#connection').count(), 0)
+    })
+
+    await t.test('edits that exceed the quota can be tried again, or dropped, which can be undone', async (t) => {
+      for (const title of ['Two', 'Three', 'Four']) await addBookmark(page, title)
+      const notice = page.getByRole('region', { name: 'No room left on the service' })
+      await notice.getByText('“Four”: Storage quota exceeded.').waitFor()
+      t.same(await faults(page, 'quota'), [])
+      await notice.getByRole('button', { name: 'Drop the edit' }).click()
+      await notice.waitFor({ state: 'detached' })
+      t.not(await page.evaluate(() => document.activeElement?.tagName), 'BODY', 'the focus has a place')
+      await page.getByRole('link', { name: 'Four' }).waitFor({ state: 'detached' })
+      await page.locator('.toast', { hasText: 'The edit was dropped' }).getByRole('button', { name: 'Undo' }).click()
+      await notice.waitFor()
+    })
+
+    await t.test('a session that ends elsewhere takes nothing of what is being typed', async (t) => {
+      await page.getByRole('button', { name: 'Edit Two' }).click()
+      await page.getByRole('textbox', { name: 'Title' }).fill('Two, edited')
+      await context.clearCookies()
+      await context.setOffline(true)
+      await context.setOffline(false)
+      await page.getByText('You are signed out. What you save now is kept').waitFor()
+      await page.getByRole('button', { name: 'Save', exact: true }).click()
+      await page.getByText('Your sign-in has ended').waitFor()
+      await page.getByText('2 edits that were not sent yet are kept in this browser.').waitFor()
+      t.same(await faults(page, 'signed-out'), [])
+      await signIn(page, origin, 'Ada')
+      await page.getByRole('link', { name: 'Two, edited' }).waitFor()
+    })
+  })
+}
+
+/** What axe finds in light and dark, and how far something sticks out of a narrow page (px). */
+async function faults(page: Page, name: string): Promise<unknown[]> {
+  const found: unknown[] = []
+  for (const [colorScheme, width] of [
+    ['light', 1440],
+    ['dark', 390],
+  ] as const) {
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+    await page.setViewportSize({ width, height: 900 })
+    found.push(...(await accessibilityFaults(page, 'html')))
+    if ((await overflow(page)) > 0) found.push(`it sticks out of ${width} px`)
+    await screenshot(page, `${name}-${width}`)
+  }
+  await page.setViewportSize({ width: 1440, height: 900 })
+  return found
+}
+
+async function addBookmark(page: Page, title: string): Promise<void> {
+  await page.getByRole('button', { name: 'Add bookmark' }).click()
+  await page.getByRole('textbox', { name: 'Title' }).fill(title)
+  await page.getByRole('textbox', { name: 'Address' }).fill('https://example.org/')
+  await page.getByRole('button', { name: 'Save', exact: true }).click()
+  await page.getByRole('link', { name: title }).waitFor()
+}
