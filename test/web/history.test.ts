@@ -8,6 +8,7 @@ import {
   openChromium,
   openContext,
   openVault,
+  passphrase,
   screenshot,
   show,
   signIn,
@@ -18,7 +19,7 @@ if (typeof browser === 'string') t.plan(0, browser)
 else {
   t.test('earlier versions, the trash, going back in time, devices, and the end of an account', async (t) => {
     const origin = await demoOrigin()
-    const context = await openContext(t, browser, { viewport: { width: 1440, height: 900 } })
+    const context = await openContext(t, browser, { viewport: { width: 1440, height: 900 }, reducedMotion: 'reduce' })
     const page = await context.newPage()
     await signIn(page, origin, 'Hedy')
     await makeVault(page)
@@ -129,6 +130,18 @@ else {
       t.same(await faults(page, 'account'), [])
       await sessions.getByRole('button', { name: 'Sign out Chrome on Linux' }).click()
       await other.getByRole('button', { name: 'Sign in' }).waitFor()
+    })
+
+    await t.test('after a device was lost, the keys are changed in the page', async (t) => {
+      await page.getByRole('button', { name: 'Change the keys…' }).click()
+      const dialog = page.getByRole('dialog')
+      await dialog.getByLabel('Passphrase or code').fill(passphrase)
+      await dialog.getByLabel('New passphrase').fill('another correct horse')
+      t.same(await faults(page, 'change-keys'), [])
+      await dialog.getByRole('button', { name: 'Show the new code' }).click()
+      await dialog.getByRole('button', { name: 'I have it on paper' }).click()
+      await page.getByText('The keys are changed.').waitFor()
+      await live(page)
     })
 
     await t.test(

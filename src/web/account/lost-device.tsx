@@ -1,11 +1,13 @@
-import { hrefOf } from '../app/route.ts'
+import { useApp } from '../app/context.ts'
 import { Button } from '../ui/button.tsx'
 import { confirmFirst } from '../ui/confirm.tsx'
 import { tell } from '../ui/tell.ts'
+import { askToChangeKeys } from './change-keys.tsx'
 import { useAccount } from './use-account.ts'
 
 /** What to do first, and then, if a device is lost or stolen. */
 export function LostDevice({ changed }: { changed: () => void }) {
+  const app = useApp()
   const account = useAccount()
   const signOutOthers = () =>
     confirmFirst({
@@ -31,9 +33,10 @@ export function LostDevice({ changed }: { changed: () => void }) {
         </li>
         <li>
           <p>
-            <strong>Change the passphrase and the recovery code</strong>, if either may be in the wrong hands: under{' '}
-            <a href={hrefOf('settings')}>Import, export, vault</a>.
+            <strong>Change the keys.</strong> What you save from then on is encrypted under keys that the lost device
+            never had. You choose a passphrase, and get a new recovery code.
           </p>
+          <Button onClick={() => askToChangeKeys(app)}>Change the keys…</Button>
         </li>
       </ol>
     </section>

@@ -34,9 +34,11 @@ export function Sessions({ turn, changed }: SessionsProps) {
         {(sessions) => (
           <>
             <ul class="plain lines">
-              {sessions.map((session) => (
-                <Session key={session.id} session={session} changed={changed} />
-              ))}
+              {sessions
+                .toSorted((one, other) => Number(other.current) - Number(one.current))
+                .map((session) => (
+                  <Session key={session.id} session={session} changed={changed} />
+                ))}
             </ul>
             {sessions.length > 1 && (
               <div class="bar">

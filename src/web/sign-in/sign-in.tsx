@@ -13,17 +13,17 @@ export function SignIn({ client }: { client: Client }) {
   const [unsent] = useState(takeSignedOut)
   return (
     <Front>
+      {isDeleted && (
+        <p class="done" role="status">
+          Your account is deleted. Nothing of it is left on the service or in this browser.
+        </p>
+      )}
       <h1>Your bookmarks, on all your devices, readable by you alone</h1>
       <ul class="promises">
         <li>Each bookmark is encrypted on your device. The server keeps what it cannot read.</li>
         <li>An edit on one device shows on the others at once. Without a network, everything works as well.</li>
         <li>If two devices change the same bookmark, nothing is lost: you decide.</li>
       </ul>
-      {isDeleted && (
-        <p class="done" role="status">
-          Your account is deleted. Nothing of it is left on the service or in this browser.
-        </p>
-      )}
       {failure !== null && (
         <p class="failure" role="alert">
           {failure}. Sign in once more.
