@@ -45,17 +45,19 @@ export function Tagged({ rest: tag }: { rest: string }) {
 }
 
 const maxFound = 500
+const noIds: readonly string[] = []
 
 /** What has all the words that are searched for, best first. */
 export function Found({ rest: query }: { rest: string }) {
   const sync = useSync()
-  const [found, setFound] = useState<readonly string[]>()
-  const words = useMemo(() => wordsOf(query), [query])
+  /** What was found last, until the next is. */
+  const [found, setFound] = useState<{ query: string; ids: readonly string[] }>()
+  const words = useMemo(() => wordsOf(found?.query ?? ''), [found?.query])
   useEffect(() => {
     const stop = new AbortController()
     const search = () => {
       sync.search(query, { limit: maxFound, signal: stop.signal }).then(
-        (bookmarks) => setFound(bookmarks.map(({ id }) => id)),
+        (bookmarks) => setFound({ query, ids: bookmarks.map(({ id }) => id) }),
         () => {},
       )
     }
@@ -66,7 +68,7 @@ export function Found({ rest: query }: { rest: string }) {
       stop.abort()
     }
   }, [query])
-  const count = found?.length ?? 0
+  const count = found?.ids.length ?? 0
   return (
     <Collection
       label="Found bookmarks"
@@ -75,12 +77,12 @@ export function Found({ rest: query }: { rest: string }) {
           <h1>Search</h1>
           {found && (
             <p role="status">
-              {count === maxFound ? `The best ${count}` : `${count} found`} for “{query}”
+              {count === maxFound ? `The best ${count}` : `${count} found`} for “{found.query}”
             </p>
           )}
         </div>
       }
-      ids={found ?? []}
+      ids={found?.ids ?? noIds}
       words={words}
       showsPath
       empty={

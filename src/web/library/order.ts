@@ -22,36 +22,41 @@ export function useSorted(idsOf: (sync: SyncReader) => readonly string[], order:
 
 interface Entry {
   id: string
+  bookmark: Bookmark
   /** Folders come first. */
   rank: number
   key: string
 }
 
-/** Keeps the order that it returned last: sorting what is almost sorted already is a matter of one comparison for each. */
+/** Keeps the order that it returned last, and puts what has changed since into it: an edit does not sort everything again. */
 function sorter(idsOf: (sync: SyncReader) => readonly string[], order: Order) {
   if (order === 'own') return idsOf
   const keyOf = keysOf[order]
-  const entriesOf = new WeakMap<Bookmark, Entry>()
-  let last: readonly string[] = []
+  const sign = order === 'newest' ? -1 : 1
+  const inOrder = (one: Entry, other: Entry) =>
+    one.rank - other.rank || sign * compare(one.key, other.key) || compare(one.id, other.id)
+  let sorted: readonly Entry[] = []
   return (sync: SyncReader): readonly string[] => {
-    const wanted = new Set(idsOf(sync))
-    const entries: Entry[] = []
-    const add = (id: string) => {
+    const missing = new Set(idsOf(sync))
+    const kept = sorted.filter((entry) => sync.get(entry.id) === entry.bookmark && missing.delete(entry.id))
+    const fresh = [...missing].flatMap((id) => {
       const bookmark = sync.get(id)
-      if (!bookmark || !wanted.delete(id)) return
-      const entry = entriesOf.get(bookmark) ?? { id, rank: isFolder(bookmark) ? 0 : 1, key: keyOf(bookmark) }
-      entriesOf.set(bookmark, entry)
-      entries.push(entry)
-    }
-    for (const id of last) add(id)
-    for (const id of [...wanted]) add(id)
-    const sign = order === 'newest' ? -1 : 1
-    entries.sort(
-      (one, other) => one.rank - other.rank || sign * compare(one.key, other.key) || compare(one.id, other.id),
-    )
-    last = entries.map(({ id }) => id)
-    return last
+      return bookmark ? { id, bookmark, rank: isFolder(bookmark) ? 0 : 1, key: keyOf(bookmark) } : []
+    })
+    sorted = merge(kept, fresh.sort(inOrder), inOrder)
+    return sorted.map(({ id }) => id)
   }
+}
+
+/** Both in order. */
+function merge<T>(ones: readonly T[], others: readonly T[], inOrder: (one: T, other: T) => number): T[] {
+  const merged: T[] = []
+  let next = 0
+  for (const other of others) {
+    for (let one = ones[next]; one !== undefined && inOrder(one, other) < 0; one = ones[++next]) merged.push(one)
+    merged.push(other)
+  }
+  return merged.concat(ones.slice(next))
 }
 
 const keysOf: Record<Exclude<Order, 'own'>, (bookmark: Bookmark) => string> = {
