@@ -15,7 +15,7 @@ import { demandSameTime } from './operating/clock-drift.ts'
 import { type Erasure, startErasure } from './operating/erasure.ts'
 import { type Health, startHealth } from './operating/health.ts'
 import { createMetrics, type Metrics } from './operating/metrics.ts'
-import { startSweeps } from './operating/sweep.ts'
+import { type Sweeps, startSweeps } from './operating/sweep.ts'
 import { openIdentityProvider } from './provider/open.ts'
 import type { Provider } from './provider/provider.ts'
 import { openPulse } from './pulse/open.ts'
@@ -46,6 +46,7 @@ export interface Context extends Budgets {
   activeDownloads: ActiveDownloads
   erasure: Erasure
   health: Health
+  sweeps: Sweeps
   /** Undefined if none are scheduled. */
   backups: Backups | undefined
   /** Closes everything in the reverse order of opening. */
@@ -90,7 +91,7 @@ export async function openContext(config: Config, { log, clock = Date.now }: Con
     const activeDownloads = keep(followDownloads(base))
     const erasure = keep(startErasure(base))
     const health = keep(startHealth(base))
-    keep(startSweeps(base))
+    const sweeps = keep(startSweeps(base))
     const backups = openBackups(config, secretKeys, log)
     if (backups) keep(backups)
     return {
@@ -101,6 +102,7 @@ export async function openContext(config: Config, { log, clock = Date.now }: Con
       activeDownloads,
       erasure,
       health,
+      sweeps,
       backups,
       close: () => opened.disposeAsync(),
     }

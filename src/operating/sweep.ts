@@ -15,8 +15,14 @@ export interface SweepParts extends ExportSweepParts, VersionSweepParts, Erasure
   metrics: Pick<Metrics, 'countSweep' | 'countFailedSweep'>
 }
 
+export interface Sweeps {
+  /** Resolves once the sweep at the start is over. */
+  first: Promise<void>
+  close(): Promise<void>
+}
+
 /** Removes what has expired, at the start and then hourly, on one instance at a time. */
-export function startSweeps(parts: SweepParts): { close(): Promise<void> } {
+export function startSweeps(parts: SweepParts): Sweeps {
   const stop = new AbortController()
 
   async function sweepAll(): Promise<void> {
@@ -44,11 +50,13 @@ export function startSweeps(parts: SweepParts): { close(): Promise<void> } {
   }
 
   for (const name of Object.keys(sweeps)) parts.metrics.countSweep(name, 0)
-  let running = run()
+  const first = run()
+  let running = first
   const timer = setInterval(() => {
     running = running.then(run)
   }, hourMs).unref()
   return {
+    first,
     async close() {
       clearInterval(timer)
       stop.abort()
