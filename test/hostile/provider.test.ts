@@ -3,14 +3,18 @@ import { openProvider } from '../../src/provider/provider.ts'
 import { openBrowser } from '../support/browser.ts'
 import { snapshot } from '../support/database.ts'
 import { buildWithMock } from '../support/mock-service.ts'
-import type { MockProvider } from '../support/providers.ts'
+import type { MockEndpoint, MockProvider } from '../support/providers.ts'
 import { relyingParty } from '../support/relying-party.ts'
 import { signInAt } from '../support/sign-in.ts'
 
-// In parallel: the slow ones take the full five seconds that the provider is given.
-t.jobs = 9
-/** tap writes into it. */
-const buffered = () => ({ buffered: true })
+/** Far away, so that a busy machine changes nothing; test/provider/faults proves the limit of 5 s. */
+const patientMs = 600_000
+/** Shorter for the calls that never end: nothing but the one that fails is called meanwhile. */
+const impatientMs = 100
+let limitMs = patientMs
+const { timeout } = AbortSignal
+AbortSignal.timeout = (ms) => timeout.call(AbortSignal, ms === 5_000 ? limitMs : ms)
+t.teardown(() => Object.assign(AbortSignal, { timeout }))
 
 type Fault = MockProvider['faults'] extends Map<unknown, infer Name> ? Name : never
 type Service = Awaited<ReturnType<typeof buildWithMock>>
@@ -22,24 +26,27 @@ const refused = '/login?error=Login%20was%20refused%20by%20the%20identity%20prov
 /** A response, but not one that could be right. */
 const isAnswer = (fault: Fault) => fault === 'missing' || fault === 'array'
 
-/** The quick ones run in sequence, the slow ones in parallel to them. Each gets a service that has no metadata yet. */
+/** Each finds a service that has no metadata yet. */
 async function withEach(t: Test, faults: Fault[], check: (fault: Fault, service: Service) => Promise<void>) {
-  const groups = [
-    faults.filter((fault) => quick.includes(fault)),
-    ...faults.filter((fault) => slow.includes(fault)).map((fault) => [fault]),
-  ]
-  await Promise.all(
-    groups.map(async (group) => {
-      const service = await buildWithMock(t)
-      for (const fault of group) {
-        forgetMetadata(t, service)
-        await check(fault, service)
-        service.mock.faults.clear()
-        const answer = await openBrowser(service.call).signIn('Ada', '/well')
-        t.equal(answer.headers.location, '/well', `${fault}: sign-in works again afterwards`)
-      }
-    }),
-  )
+  const service = await buildWithMock(t)
+  for (const fault of faults) {
+    forgetMetadata(t, service)
+    await check(fault, service)
+    mend(service)
+    const answer = await openBrowser(service.call).signIn('Ada', '/well')
+    t.equal(answer.headers.location, '/well', `${fault}: sign-in works again afterwards`)
+  }
+}
+
+/** From now on. */
+function disturb({ mock }: Service, endpoint: MockEndpoint, fault: Fault): void {
+  mock.faults.set(endpoint, fault)
+  limitMs = slow.includes(fault) ? impatientMs : patientMs
+}
+
+function mend({ mock }: Service): void {
+  mock.faults.clear()
+  limitMs = patientMs
 }
 
 function forgetMetadata(t: Test, { context, mock }: Service): void {
@@ -48,9 +55,10 @@ function forgetMetadata(t: Test, { context, mock }: Service): void {
   context.provider = provider
 }
 
-t.test('No metadata: 500 Failed to initiate login, no cookie, nothing changed', buffered(), async (t) => {
-  await withEach(t, [...quick, ...slow], async (fault, { call, mock, context }) => {
-    mock.faults.set('discovery', fault)
+t.test('No metadata: 500 Failed to initiate login, no cookie, nothing changed', async (t) => {
+  await withEach(t, [...quick, ...slow], async (fault, service) => {
+    const { call, context } = service
+    disturb(service, 'discovery', fault)
     const before = await snapshot(context)
     const { status, body, headers } = await call('POST', '/api/v1/auth/login', { body: {} })
     t.same([status, body, headers['set-cookie']], [500, { error: 'Failed to initiate login' }, undefined], fault)
@@ -58,7 +66,7 @@ t.test('No metadata: 500 Failed to initiate login, no cookie, nothing changed', 
   })
 })
 
-t.test('Metadata that lies: 500 Failed to initiate login', buffered(), async (t) => {
+t.test('Metadata that lies: 500 Failed to initiate login', async (t) => {
   const lies: Record<string, unknown>[] = [
     { issuer: 'https://evil.example' },
     { issuer: undefined },
@@ -78,17 +86,16 @@ t.test('Metadata that lies: 500 Failed to initiate login', buffered(), async (t)
 for (const endpoint of ['token', 'jwks'] as const) {
   t.test(
     `A faulty response from ${endpoint} during the callback: /login?error, no cookie, nothing changed`,
-    buffered(),
     async (t) => {
       await withEach(t, [...quick, ...(endpoint === 'token' ? slow : [])], async (fault, service) => {
         const message = isAnswer(fault) ? refused : unavailable
-        await failsToSignIn(t, service, message, fault, () => service.mock.faults.set(endpoint, fault))
+        await failsToSignIn(t, service, message, fault, () => disturb(service, endpoint, fault))
       })
     },
   )
 }
 
-t.test('An ID token or a redirect that lies: /login?error, no cookie, nothing changed', buffered(), async (t) => {
+t.test('An ID token or a redirect that lies: /login?error, no cookie, nothing changed', async (t) => {
   const service = await buildWithMock(t)
   const { alter } = service.mock
   const lies: Record<string, () => void> = {
@@ -126,7 +133,7 @@ t.test('An ID token or a redirect that lies: /login?error, no cookie, nothing ch
   }
 })
 
-t.test('If UserInfo is unavailable, the sign-in succeeds without the profile', buffered(), async (t) => {
+t.test('If UserInfo is unavailable, the sign-in succeeds without the profile', async (t) => {
   const { call, mock } = await buildWithMock(t)
   for (const fault of quick.filter((fault) => fault !== 'array')) {
     mock.faults.set('userinfo', fault)
@@ -134,25 +141,26 @@ t.test('If UserInfo is unavailable, the sign-in succeeds without the profile', b
   }
 })
 
-t.test('A faulty response to a refresh: 503 with Retry-After, and nobody is signed out', buffered(), async (t) => {
-  await withEach(t, [...quick, ...slow], async (fault, { call, mock, setClock }) => {
+t.test('A faulty response to a refresh: 503 with Retry-After, and nobody is signed out', async (t) => {
+  await withEach(t, [...quick, ...slow], async (fault, service) => {
+    const { call, setClock } = service
     setClock(undefined)
     const browser = openBrowser(call)
     await browser.signIn('Ada')
     setClock(Date.now() + 61_000)
     const before = browser.cookies()
-    mock.faults.set('token', fault)
+    disturb(service, 'token', fault)
     const { status, body, headers } = await browser.call('POST', '/api/v1/auth/refresh')
     t.same([status, body], [503, { error: 'Service unavailable' }], fault)
     t.match(headers['retry-after'], /^[1-9]\d*$/)
     t.same(browser.cookies(), before, 'the cookies stay')
     t.equal((await browser.call('GET', '/api/v1/bookmarks')).status, 200)
-    mock.faults.clear()
+    mend(service)
     t.equal((await browser.call('POST', '/api/v1/auth/refresh')).status, 200, 'later it works')
   })
 })
 
-t.test('A refresh whose response names another person ends the login with 401', buffered(), async (t) => {
+t.test('A refresh whose response names another person ends the login with 401', async (t) => {
   const { call, mock, setClock } = await buildWithMock(t)
   const browser = openBrowser(call)
   await browser.signIn('Ada')
@@ -163,7 +171,7 @@ t.test('A refresh whose response names another person ends the login with 401', 
   t.equal((await browser.call('GET', '/api/v1/auth/session')).status, 401)
 })
 
-t.test('A logout does not wait for the provider, and ignores its faults', buffered(), async (t) => {
+t.test('A logout does not wait for the provider, and ignores its faults', async (t) => {
   const { call, mock, context } = await buildWithMock(t)
   const browser = openBrowser(call)
   const signOut = async (name: string) => {

@@ -33,10 +33,13 @@ function pour(response: ServerResponse, source: Iterable<string> | AsyncIterable
   body.pipe(response)
 }
 
+/** So often that no limit of a silence ends it. */
+const dropEveryMs = 10
+
 async function* drops(): AsyncGenerator<string> {
   for (;;) {
     yield ' '
-    await sleep(500, undefined, { ref: false })
+    await sleep(dropEveryMs, undefined, { ref: false })
   }
 }
 
