@@ -197,13 +197,20 @@ t.test('What happens periodically', async (t) => {
     const app = await start(t)
     const names = Array.from({ length: depth(12, 1200) }, (_, index) => `idle ${index}`)
     const users = await Promise.all(names.map(app.user))
+    losePulses(t, app)
     const devices: Device[] = []
-    for (const user of users) devices.push(await openDevice(t, app.origin, user, { since: 0 }))
+    for (const user of users) {
+      await push(user, 'x')
+      const device = await openDevice(t, app.origin, user, { since: 0 })
+      // Nothing is read for a socket any more once it has what it missed.
+      await device.nextSync()
+      devices.push(device)
+    }
     // As after a delete of something unknown for which there was no room: no record has the number.
     const { database } = app.context
     await database.db
       .updateTable('users')
-      .set({ last_stamp: 7 })
+      .set({ last_stamp: Date.now() + dayMs })
       .where('id', '=', users[0]?.userId ?? '')
       .execute()
     const queries = countQueries(app)
