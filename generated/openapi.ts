@@ -209,7 +209,8 @@ export interface paths {
          * Restore a version of a bookmark
          * @description Makes a kept version's content current again, as a new change with operation `update` by the device in
          *     `X-Device-ID`, which always wins. Without `version_id`, it restores what a deleted bookmark was before it was
-         *     deleted, or the version before the current one of a live bookmark. A conflict about the restored version is settled.
+         *     deleted, or the version before the current one of a live bookmark (event ids that differ only in `~` and three digits
+         *     at the end are of one version, encrypted anew after a rotation of the keys). A conflict about the restored version is settled.
          *
          *     If the device had not pulled the current version, the change is marked as a resolved conflict; without the header,
          *     it counts as having seen it. The service keeps the ciphertext of the version, so this needs no room.
@@ -1087,7 +1088,7 @@ export interface components {
             deleted: number;
             /**
              * Format: int32
-             * @description Entities that are as they were then.
+             * @description Entities that are as they were then, perhaps encrypted under another key.
              * @example 9876
              */
             unchanged: number;

@@ -33,7 +33,7 @@ const onPostgres = [
 const onPostgresInDepth = [
   ...onPostgres,
   'test/{hostile,http,interface,operations,realtime,sync}/*',
-  'test/client/sync/{lost-laptop,rotation}.test.ts',
+  'test/client/sync/{lost-laptop,rotated-history,rotation}.test.ts',
   'test/commands/{admin,reseal}*',
   'test/log.test.ts',
 ]

@@ -1,5 +1,7 @@
 /** `encrypted-bookmark-sync-client/history`: earlier versions, the trash, conflicts of all devices, going back in time. */
+import type { components } from '../../generated/client.ts'
 import type { Client } from './api.ts'
+import { onceEach } from './history/once-each.ts'
 import { type BookmarkVersion, type DeletedBookmark, openDeleted, openVersions } from './history/open.ts'
 import { pullResult } from './history/pull-result.ts'
 import { type RewindCounts, type RewindOptions, rewind } from './history/rewind.ts'
@@ -46,7 +48,7 @@ export interface PageOptions {
 export interface History {
   /**
    * A bookmark's earlier versions, live or deleted, newest first: those that were replaced, and those that lost when they
-   * arrived. The current one is what `sync.get` returns. Empty if the service does not know the bookmark.
+   * arrived. The current one is what `sync.get` returns. What a rotation of the keys encrypted anew is one version. Empty if the service does not know the bookmark.
    */
   history(id: string, options?: { signal?: AbortSignal | undefined }): Promise<BookmarkVersion[]>
   /**
@@ -92,16 +94,16 @@ export function createHistory(options: HistoryOptions): History {
   return {
     async history(id, { signal } = {}) {
       await demandOwner(options, signal)
-      const versions: BookmarkVersion[] = []
+      const kept: components['schemas']['Version'][] = []
       for (let after: string | null | undefined; after !== null; ) {
         const params = { path: { id }, query: { limit: mostVersions, ...(after && { after }) } }
         const page = await answer(client.GET('/api/v1/bookmarks/{id}/versions', { params, ...(signal && { signal }) }))
         if (page.response.status === 404) return []
-        const { versions: sealed, next } = unwrap(page)
-        versions.push(...(await openVersions(keys, sealed)))
+        const { versions, next } = unwrap(page)
+        kept.push(...versions)
         after = next
       }
-      return versions
+      return openVersions(keys, onceEach(kept))
     },
 
     async restoreVersion(id, versionId) {

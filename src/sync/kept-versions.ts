@@ -1,5 +1,6 @@
 import type { Schemas } from '../contract/schemas.ts'
 import { type EntityKey, entityKey, type KeptVersion, type Row } from '../db/rows.ts'
+import { editOf, isSealedAnew } from '../protocol/sealed-anew.ts'
 import type { Replacement } from './replacement.ts'
 
 /** A change that was rejected. */
@@ -62,10 +63,13 @@ export function toRejected(user_id: string, seq: number, { change, winner }: Los
   }
 }
 
-/** Without those that are kept already: a retried push changes nothing. */
+/** Without those that are kept already, perhaps under an older key of the user: a retried push changes nothing. */
 export function withoutKept(losers: Loser[], kept: KeptVersion[]): Loser[] {
   const known = new Set(kept.map(versionKey))
+  const edits = new Set(kept.map(({ version_id, ...entity }) => editKey(entity, version_id)))
   return losers.filter((loser) => {
+    const { change } = loser
+    if (isSealedAnew(change.id, editOf(change.id)) && edits.has(editKey(change, change.id))) return false
     const key = versionKey(toRejected('', 0, loser))
     if (known.has(key)) return false
     known.add(key)
@@ -78,4 +82,8 @@ function versionKey(version: KeptVersion): string {
   const { version_id, operation, timestamp, device_id, data_hash } = version
   const hash = operation === 'delete' ? null : data_hash
   return JSON.stringify([entityKey(version), version_id, operation, timestamp, device_id, hash])
+}
+
+function editKey(entity: EntityKey, eventId: string): string {
+  return JSON.stringify([entityKey(entity), editOf(eventId)])
 }

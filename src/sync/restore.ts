@@ -5,6 +5,7 @@ import { findCiphertext } from '../db/records.ts'
 import type { KeptVersion, Row, StoredVersion } from '../db/rows.ts'
 import { findKept } from '../db/versions.ts'
 import { decide } from '../protocol/decide.ts'
+import { isSealedAnew } from '../protocol/sealed-anew.ts'
 import type { Device } from './device.ts'
 import { isLive, type RestoredData } from './replacement.ts'
 import { baseOf, readSeen } from './seen.ts'
@@ -51,7 +52,11 @@ type Source = RestoredData & { data_hash: string }
 function choose(kept: KeptVersion[], stored: StoredVersion, versionId: string | undefined): Source | undefined {
   const sources = kept.toSorted((one, other) => other.seq - one.seq).filter(hasData)
   if (versionId !== undefined) return toSource(sources.find(({ version_id }) => version_id === versionId))
-  if (isLive(stored)) return toSource(sources.find(({ began }) => began !== null))
+  if (isLive(stored)) {
+    const isBefore = ({ began, version_id }: KeptVersion) =>
+      began !== null && !isSealedAnew(stored.event_id, version_id)
+    return toSource(sources.find(isBefore))
+  }
   const before = toSource(sources.find(({ data_stamp }) => data_stamp === stored.data_stamp))
   if (before || stored.data_stamp === null) return before
   return { data_stamp: stored.data_stamp, bytes: stored.bytes, isKept: false, data_hash: stored.data_hash ?? '' }

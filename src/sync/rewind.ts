@@ -6,6 +6,7 @@ import { listStored } from '../db/records.ts'
 import { type EntityKey, entityKey, type KeptVersion, type StoredVersion } from '../db/rows.ts'
 import { findCurrentAt } from '../db/versions.ts'
 import { pause } from '../event-loop.ts'
+import { isSealedAnew } from '../protocol/sealed-anew.ts'
 import { isSameContent } from '../protocol/versions.ts'
 import type { Device } from './device.ts'
 import { isLive, type Replacement, type Winner } from './replacement.ts'
@@ -76,7 +77,8 @@ function fateOf(stored: StoredVersion, version: KeptVersion | undefined, to: num
   const isLater = stored.first_stamp !== null && stored.first_stamp > to
   if (!version && !isLater) return 'beyond_retention'
   if (!version || version.operation === 'delete') return isLive(stored) ? 'deleted' : 'unchanged'
-  return isLive(stored) && isSameContent(stored, version) ? 'unchanged' : 'restored'
+  const isSame = isSameContent(stored, version) || isSealedAnew(stored.event_id, version.version_id)
+  return isLive(stored) && isSame ? 'unchanged' : 'restored'
 }
 
 type Content = Pick<Winner, 'operation' | 'encrypted_data' | 'data_hash' | 'restored'>

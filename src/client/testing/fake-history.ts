@@ -1,5 +1,6 @@
 import { quotas } from '../../../generated/limits.ts'
 import type { components } from '../../../generated/openapi.ts'
+import { isSealedAnew } from '../../protocol/sealed-anew.ts'
 import { isSameContent } from '../../protocol/versions.ts'
 import { uuidv7 } from '../uuid.ts'
 import { FakeDevices } from './fake-devices.ts'
@@ -120,8 +121,8 @@ function choose(
 ): Pick<Kept, 'data' | 'data_hash'> | undefined {
   const sources = kept.toReversed().filter(({ data }) => data !== null)
   if (versionId !== undefined) return sources.find(({ version_id }) => version_id === versionId)
-  if (stored.operation !== 'delete') return sources.find(({ began }) => began !== null)
-  return stored
+  if (stored.operation === 'delete') return stored
+  return sources.find(({ began, version_id }) => began !== null && !isSealedAnew(stored.event_id, version_id))
 }
 
 /** What becomes of an entity, of which `version` was current then, if it is kept. */
@@ -130,7 +131,8 @@ function fateOf(stored: Stored, version: Kept | undefined, to: number): Fate {
   if (stored.stamp <= to) return 'unchanged'
   if (!version && stored.first_stamp <= to) return 'beyond_retention'
   if (!version || version.operation === 'delete') return isLive ? 'deleted' : 'unchanged'
-  return isLive && isSameContent(stored, version) ? 'unchanged' : 'restored'
+  const isSame = isSameContent(stored, version) || isSealedAnew(stored.event_id, version.version_id)
+  return isLive && isSame ? 'unchanged' : 'restored'
 }
 
 function toVersion({ seq, data, data_hash, was_deleted: _, ...version }: Kept): Schemas['Version'] {

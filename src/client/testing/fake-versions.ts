@@ -1,5 +1,6 @@
 import type { components } from '../../../generated/openapi.ts'
 import { addOverwritten, type Overwritten } from '../../protocol/overwritten.ts'
+import { editOf, isSealedAnew } from '../../protocol/sealed-anew.ts'
 
 type Schemas = components['schemas']
 type Change = Schemas['Change']
@@ -97,8 +98,12 @@ export function toRejected(change: Change, { stamp, event_id }: Stored): Kept {
   }
 }
 
-/** The same event may be kept as a version that was replaced. A deleted record's hash is that of its last content. */
+/**
+ * The same event may be kept as a version that was replaced, perhaps under an older key of the user. A deleted record's
+ * hash is that of its last content.
+ */
 export function isSameVersion(one: Kept, other: Kept): boolean {
+  if (isSealedAnew(other.version_id, editOf(one.version_id))) return true
   const keyOf = ({ version_id, operation, timestamp, device_id, data_hash }: Kept) =>
     JSON.stringify([version_id, operation, timestamp, device_id, operation === 'delete' ? null : data_hash])
   return keyOf(one) === keyOf(other)

@@ -1,3 +1,4 @@
+import { editOf } from '../../../protocol/sealed-anew.ts'
 import type { Keys } from '../../keys.ts'
 import type { SealedRecord } from '../../record/form.ts'
 import type { EditParts } from '../edits/queue.ts'
@@ -24,7 +25,8 @@ const longestId = 128
 export function toChange(parts: EditParts, { id, version, content, isHerald }: Content, newId: () => string): Resealed {
   const { keys, userId, replica } = parts
   return {
-    ...((!isHerald && sameEdit(keys, version)) || ownEdit(parts, version, newId)),
+    ...(sealedAnew(keys, version) ?? { ...ownEdit(parts, version), id: newId() }),
+    ...(isHerald && ownEdit(parts, version)),
     ...{ user_id: userId, entity_type: 'bookmark', entity_id: id, operation: 'update', base: replica.meta.cursor },
     ...content,
   }
@@ -42,13 +44,13 @@ export function needsHerald({ deviceId }: EditParts, stale: readonly Row[]): boo
 type Identity = Pick<Change, 'id' | 'timestamp' | 'device_id'>
 
 /** Undefined if no event id can say it. */
-function sameEdit(keys: Keys, { event_id, timestamp, device_id }: Version): Identity | undefined {
+function sealedAnew(keys: Keys, { event_id, timestamp, device_id }: Version): Identity | undefined {
   let rotations = 0
   for (let { older } = keys; older; { older } = older) rotations++
-  const id = `${event_id.replace(/~\d{3}$/, '')}~${String(rotations).padStart(3, '0')}`
+  const id = `${editOf(event_id)}~${String(rotations).padStart(3, '0')}`
   return id > event_id && id.length <= longestId ? { id, timestamp, device_id } : undefined
 }
 
-function ownEdit({ deviceId }: EditParts, { timestamp }: Version, newId: () => string): Identity {
-  return { id: newId(), timestamp: timestamp + 1, device_id: deviceId }
+function ownEdit({ deviceId }: EditParts, { timestamp }: Version): Omit<Identity, 'id'> {
+  return { timestamp: timestamp + 1, device_id: deviceId }
 }

@@ -1,0 +1,11 @@
+const mark = /~\d{3}$/
+
+/** The edit that an event id names: encrypting it anew appends `~` and the number of rotations in three digits. */
+export function editOf(eventId: string): string {
+  return eventId.replace(mark, '')
+}
+
+/** Whether one event is the other encrypted anew after a rotation of the keys: nobody has edited anything. */
+export function isSealedAnew(later: string, earlier: string): boolean {
+  return later !== earlier && mark.test(later) && editOf(later) === editOf(earlier)
+}
