@@ -63,7 +63,10 @@ else {
         await page.getByRole('button', { name: `Delete ${title}`, exact: true }).click()
       }
       await live(page)
+      await context.setOffline(true)
       await show(page, 'trash')
+      await page.getByText('This needs a connection to the service.').waitFor()
+      await context.setOffline(false)
       const rows = page.getByRole('list', { name: 'Deleted bookmarks' }).getByRole('listitem')
       await rows.nth(1).waitFor()
       t.match(await rows.first().textContent(), /Frequency hopping.*Deleted a moment ago, erased for good in 30 days/)

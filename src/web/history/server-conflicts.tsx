@@ -35,10 +35,10 @@ export function ServerConflicts({ children }: { children: ComponentChildren }) {
         )
         if (versions.length === 0) return children
         return (
-          <section class="page" aria-labelledby="server-conflicts-title">
+          <section class="history-section" aria-labelledby="server-conflicts-title">
             <h2 id="server-conflicts-title">On other devices</h2>
             <p>Edits that lost to another one. Their devices have not been back since to ask about them.</p>
-            <ul class="plain">
+            <ul class="plain history-section">
               {versions.map((version) => (
                 <Lost key={version.versionId} version={version} settled={conflicts.load} />
               ))}
