@@ -1,6 +1,7 @@
 import { render } from 'preact'
 import { createClient } from '../client/index.ts'
 import { thisDevice } from './app/device.ts'
+import { lockWithOtherTabs } from './app/lock.ts'
 import { send } from './app/network.ts'
 import { Root } from './app/root.tsx'
 import { keepForOffline } from './offline/register.ts'
@@ -11,3 +12,4 @@ const page = document.querySelector('#page') as HTMLElement
 page.replaceChildren()
 render(<Root client={client} device={device} />, page)
 keepForOffline()
+lockWithOtherTabs()

@@ -84,6 +84,7 @@ export async function signIn(page: Page, origin: string, name: string): Promise<
 /** As far as the recovery code, which it returns. */
 export async function startVault(page: Page): Promise<string> {
   await page.getByLabel('New passphrase').fill(passphrase)
+  await page.getByLabel('The same once more').fill(passphrase)
   await page.getByRole('button', { name: 'Create my vault' }).click()
   return (await page.locator('#recovery-code').textContent()) ?? ''
 }

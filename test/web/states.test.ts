@@ -2,7 +2,17 @@ import type { Page } from 'playwright-core'
 import t from 'tap'
 import { folder, startService } from '../support/service.ts'
 import { accessibilityFaults, overflow } from './docs-page.ts'
-import { developmentProvider, live, makeVault, openChromium, openContext, screenshot, signIn } from './fixture.ts'
+import {
+  developmentProvider,
+  live,
+  openChromium,
+  openContext,
+  openVault,
+  passphrase,
+  screenshot,
+  signIn,
+  startVault,
+} from './fixture.ts'
 
 const browser = await openChromium()
 if (typeof browser === 'string') t.plan(0, browser)
@@ -13,8 +23,32 @@ else {
     const context = await openContext(t, browser, { viewport: { width: 1440, height: 900 } }, /status of (413|500)/)
     const page = await context.newPage()
     await signIn(page, origin, 'Ada')
-    await makeVault(page)
+    await page.getByLabel('New passphrase').fill(passphrase)
+    await page.getByLabel('The same once more').fill(`${passphrase}!`)
+    await page.getByText('The two passphrases differ').waitFor()
+    await startVault(page)
+    const [file] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Save as a file' }).click(),
+    ])
+    t.equal(file.suggestedFilename(), 'recovery-code.txt')
+    t.same(await faults(page, 'recovery-code'), [])
+    await page.getByRole('button', { name: 'I have it on paper' }).click()
+    await live(page)
     await page.evaluate(() => navigator.serviceWorker.ready)
+
+    await t.test('locking asks for the passphrase again, in all tabs', async (t) => {
+      const tab = await context.newPage()
+      await tab.goto(origin)
+      await live(tab)
+      await page.getByRole('button', { name: 'Ada, This browser' }).click()
+      await page.getByRole('menuitem', { name: 'Lock' }).click()
+      await tab.getByRole('heading', { name: 'Open your bookmarks' }).waitFor()
+      await tab.close()
+      await page.getByRole('heading', { name: 'Open your bookmarks' }).waitFor()
+      t.same(await faults(page, 'locked'), [])
+      await openVault(page)
+    })
 
     await t.test('without a network it opens, counts what waits, and tries again', async (t) => {
       await context.setOffline(true)

@@ -48,6 +48,7 @@ export async function drawPicture(report: Report): Promise<string> {
   report('signing in', 1, 4)
   await signIn(page, service.url.origin)
   await page.getByLabel('New passphrase').fill(passphrase)
+  await page.getByLabel('The same once more').fill(passphrase)
   await page.getByRole('button', { name: 'Create my vault' }).click()
   await page.getByRole('button', { name: 'I have it on paper' }).click()
   await upToDate(page)

@@ -4,9 +4,10 @@ import { SearchBox } from '../library/search-box.tsx'
 import { Button, IconButton } from '../ui/button.tsx'
 import { confirmFirst } from '../ui/confirm.tsx'
 import { Icon } from '../ui/icon.tsx'
-import { BookmarkIcon, MenuIcon, SignOutIcon, TwoDevicesIcon, UserIcon } from '../ui/icons.ts'
+import { BookmarkIcon, LockIcon, MenuIcon, SignOutIcon, TwoDevicesIcon, UserIcon } from '../ui/icons.ts'
 import { Menu } from '../ui/menu.tsx'
 import { useApp } from './context.ts'
+import { lock } from './lock.ts'
 import { NetworkSwitch } from './network-switch.tsx'
 import { hrefOf } from './route.ts'
 import type { Beside } from './second-device.tsx'
@@ -20,7 +21,7 @@ interface HeaderProps {
 }
 
 export function Header({ beside, isMenuOpen, toggleMenu }: HeaderProps) {
-  const { person, device } = useApp()
+  const { person, device, userId } = useApp()
   const sync = useSync()
   const signOut = async () => {
     try {
@@ -68,7 +69,10 @@ export function Header({ beside, isMenuOpen, toggleMenu }: HeaderProps) {
       <Menu
         label={person === '' ? device.name : `${person}, ${device.name}`}
         icon={UserIcon}
-        items={[{ label: 'Sign out', icon: SignOutIcon, action: signOut }]}
+        items={[
+          device.keepsKey && { label: 'Lock', icon: LockIcon, action: () => lock(userId) },
+          { label: 'Sign out', icon: SignOutIcon, action: signOut },
+        ]}
       />
     </header>
   )

@@ -33,7 +33,7 @@ function Item({ id, conflicts }: { id: string; conflicts: readonly Conflict[] })
   return (
     <li class="panel" data-id={id}>
       {conflicts.map((conflict) => (
-        <p key={describe(conflict)}>{describe(conflict)}</p>
+        <Lost key={keyOf(conflict)} conflict={conflict} />
       ))}
       <div class="bar">
         <Button onClick={() => sync.resolve(id, 'mine')}>Restore mine</Button>
@@ -43,12 +43,59 @@ function Item({ id, conflicts }: { id: string; conflicts: readonly Conflict[] })
   )
 }
 
-function describe({ fields, mine, theirs }: Conflict): string {
-  const what = fields.length > 0 ? ` (${fields.map((field) => fieldNames[field] ?? field).join(', ')})` : ''
-  return `This device: ${nameOf(mine)}. Another edit: ${nameOf(theirs)}, which was kept${what}.`
+/** What lost beside what it lost to, field by field. */
+function Lost({ conflict: { fields, mine, theirs } }: { conflict: Conflict }) {
+  const sync = useSync()
+  const textOf = (bookmark: PlaintextBookmark | null, field: string): string => {
+    if (!bookmark) return 'Deleted'
+    if (field === '') return nameOf(bookmark)
+    if (field !== 'parentId') return valueText(bookmark[field as keyof PlaintextBookmark])
+    const folder = bookmark.parentId === undefined ? undefined : sync.get(bookmark.parentId)
+    return folder ? nameOf(folder) : 'Top level'
+  }
+  return (
+    <>
+      <h2>{nameOf(theirs ?? mine)}</h2>
+      <table class="lost">
+        <thead>
+          <tr>
+            <th scope="col">Field</th>
+            <th scope="col">This device</th>
+            <th scope="col">Another edit, which was kept</th>
+          </tr>
+        </thead>
+        <tbody>
+          {(fields.length > 0 ? fields : ['']).map((field) => (
+            <tr key={field}>
+              <th scope="row">{fieldNames[field] ?? field}</th>
+              <td>{textOf(mine, field)}</td>
+              <td>{textOf(theirs, field)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </>
+  )
 }
 
-const fieldNames: Record<string, string> = { url: 'address', parentId: 'folder' }
+function keyOf({ fields, mine, theirs }: Conflict): string {
+  return JSON.stringify([fields, mine, theirs])
+}
+
+function valueText(value: unknown): string {
+  if (value === undefined || value === '') return 'Empty'
+  if (Array.isArray(value)) return value.join(', ')
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}
+
+const fieldNames: Record<string, string> = {
+  '': 'Bookmark',
+  title: 'Title',
+  url: 'Address',
+  tags: 'Tags',
+  description: 'Description',
+  parentId: 'Folder',
+}
 
 function nameOf(bookmark: PlaintextBookmark | null): string {
   return bookmark ? `“${bookmark.title || bookmark.url || 'untitled'}”` : 'deleted'

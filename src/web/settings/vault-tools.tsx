@@ -15,6 +15,11 @@ export function VaultTools() {
   return (
     <section class="panel">
       <h2>Passphrase and recovery code</h2>
+      <p>
+        In this browser your bookmarks are stored unencrypted, so that they are there at once and offline. “Lock”, in
+        the menu at the top, forgets the keys: the page asks for the passphrase again, which needs a connection. Only
+        signing out deletes the bookmarks from this browser.
+      </p>
       <div class="bar">
         <Button onClick={() => showDialog((close) => <NewCode owner={owner} close={close} />)}>
           New recovery code

@@ -1,4 +1,4 @@
-import { useId } from 'preact/hooks'
+import { useId, useState } from 'preact/hooks'
 import { Field } from '../ui/field.tsx'
 
 /** A form's fields for a passphrase or a recovery code. */
@@ -30,16 +30,45 @@ export function readCredentials(userId: string, { kind, secret = '' }: Record<st
   return kind === 'recovery' ? { userId, recoveryCode: secret } : { userId, passphrase: secret }
 }
 
+/** A new passphrase, typed twice, because nobody can reset it. */
 export function NewPassphraseField() {
+  const [isShown, setShown] = useState(false)
+  const [differs, setDiffers] = useState(false)
+  const id = useId()
+  const type = isShown ? 'text' : 'password'
+  const compare = (form: HTMLFormElement | null) => {
+    const [first, second] = ['passphrase', 'repeated'].map((name) => form?.elements.namedItem(name) as HTMLInputElement)
+    if (!first || !second) return
+    const isSame = first.value === second.value
+    setDiffers(!isSame && second.value.length >= first.value.length)
+    // The browser sends no form with it.
+    second.setCustomValidity(isSame ? '' : 'The two passphrases differ')
+  }
   return (
-    <Field
-      label="New passphrase"
-      name="passphrase"
-      type="password"
-      required
-      minLength={8}
-      autocomplete="new-password"
-      hint="At least eight characters; several words are best."
-    />
+    <>
+      <Field
+        label="New passphrase"
+        name="passphrase"
+        type={type}
+        required
+        minLength={8}
+        autocomplete="new-password"
+        hint="At least eight characters; several words are best."
+        onInput={({ currentTarget }) => compare(currentTarget.form)}
+      />
+      <Field
+        label="The same once more"
+        name="repeated"
+        type={type}
+        required
+        autocomplete="new-password"
+        error={differs ? 'The two passphrases differ' : undefined}
+        onInput={({ currentTarget }) => compare(currentTarget.form)}
+      />
+      <label class="bar" for={id}>
+        <input id={id} type="checkbox" checked={isShown} onChange={() => setShown(!isShown)} />
+        Show the passphrase
+      </label>
+    </>
   )
 }

@@ -1,6 +1,8 @@
 import type { ComponentChildren } from 'preact'
+import { useState } from 'preact/hooks'
 import type { RecoveryCodeDraft } from '../../client/index.ts'
 import { Button } from '../ui/button.tsx'
+import { save } from '../ui/files.tsx'
 
 interface RecoveryCodeProps {
   draft: RecoveryCodeDraft<unknown>
@@ -10,12 +12,28 @@ interface RecoveryCodeProps {
 
 /** Shows a recovery code that counts only when the person has confirmed it. */
 export function RecoveryCode({ draft, confirm, children }: RecoveryCodeProps) {
+  const { recoveryCode } = draft
+  const [isCopied, setCopied] = useState(false)
+  const copy = async () => {
+    await navigator.clipboard.writeText(recoveryCode)
+    setCopied(true)
+  }
   return (
     <>
-      <p>It opens your bookmarks if you forget the passphrase. It is shown only once.</p>
+      <p>
+        It opens your bookmarks if you forget the passphrase. It is shown only once, and whoever has it can read them:
+        keep it on paper, away from this device.
+      </p>
       <output class="code" id="recovery-code">
-        {draft.recoveryCode}
+        {recoveryCode}
       </output>
+      <div class="bar">
+        <Button onClick={copy}>{isCopied ? 'Copied' : 'Copy'}</Button>
+        <Button onClick={() => print()}>Print</Button>
+        <Button onClick={() => save(new Blob([textOf(recoveryCode)], { type: 'text/plain' }), 'recovery-code.txt')}>
+          Save as a file
+        </Button>
+      </div>
       <div class="bar">
         <Button look="primary" onClick={confirm}>
           I have it on paper
@@ -24,4 +42,8 @@ export function RecoveryCode({ draft, confirm, children }: RecoveryCodeProps) {
       </div>
     </>
   )
+}
+
+function textOf(code: string): string {
+  return `Recovery code of Encrypted Bookmark Sync at ${location.host}:\n\n${code}\n\nWhoever has it can read the bookmarks.\n`
 }
