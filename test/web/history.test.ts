@@ -141,6 +141,7 @@ else {
       const dialog = page.getByRole('dialog')
       await dialog.getByLabel('Passphrase or code').fill(passphrase)
       await dialog.getByLabel('New passphrase').fill('another correct horse')
+      await dialog.getByLabel('The same once more').fill('another correct horse')
       t.same(await faults(page, 'change-keys'), [])
       await dialog.getByRole('button', { name: 'Show the new code' }).click()
       await dialog.getByRole('button', { name: 'I have it on paper' }).click()
