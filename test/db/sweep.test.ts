@@ -201,6 +201,6 @@ t.test(
     const database = { ...context.database, now: sql<number>`${Date.now() - 40 * dayMs}` }
     await startSweeps({ ...context, database, clock: () => Date.now() + 40 * dayMs }).close()
     t.equal((await countRows(context)).logins, 1)
-    t.match(log.join(''), /this machine's clock is 3456000 s ahead of the database's/)
+    t.match(log.join(''), /this machine's clock is 34560\d\d s ahead of the database's/)
   },
 )
