@@ -4,10 +4,12 @@ import { platform } from './platform.ts'
 /** How many things need the user; 0 if none does, so that the badge stays away. */
 function countWishes({ setup, sync, browser, refused, conflicts }: WorkerState): number {
   const isSignedOut = setup === 'locked' || sync?.state === 'signed-out'
+  const lacksKeys = sync?.reason === 'keys'
   const isFull = sync?.reason === 'storage' || browser?.state === 'failed'
   const held = [sync?.heldDeletions, browser?.heldRemovals].filter((one) => one !== undefined).length
   const quarantined = sync?.quarantined ? 1 : 0
-  return Number(isSignedOut) + Number(isFull) + held + quarantined + Math.min(1, refused.length) + conflicts.length
+  const stopped = Number(isSignedOut) + Number(lacksKeys) + Number(isFull)
+  return stopped + held + quarantined + Math.min(1, refused.length) + conflicts.length
 }
 
 export async function showBadge(state: WorkerState): Promise<void> {

@@ -5,6 +5,7 @@ export function describe({ setup, isPaused, sync, browser }: WorkerState): strin
   if (setup === 'new') return 'Not set up yet'
   if (isPaused) return 'Paused'
   if (setup === 'locked' || sync?.state === 'signed-out') return 'You are signed out'
+  if (sync?.reason === 'keys') return 'Your keys were replaced on another device: type the passphrase'
   if (sync?.reason === 'storage') return 'This device is full'
   if (browser?.state === 'failed') return `Stopped: ${browser.error ?? 'the browser does not answer'}`
   if (sync?.heldDeletions || browser?.heldRemovals) return 'Many bookmarks were deleted: do you mean it?'

@@ -24,8 +24,10 @@ function show({ state, held = { browser: [], devices: [] } }: { state?: WorkerSt
   isPaused = state.isPaused
   const isOut = setup !== 'ready' || sync?.state === 'signed-out'
   element('headline').textContent = describe(state)
-  element('set-up').hidden = !isOut
-  element('sync-now').hidden = isOut || isPaused
+  const lacksKeys = sync?.reason === 'keys'
+  element('set-up').hidden = !isOut && !lacksKeys
+  element('set-up').textContent = lacksKeys && !isOut ? 'Open the vault' : 'Set up'
+  element('sync-now').hidden = isOut || isPaused || lacksKeys
   element('pause').hidden = isOut
   element('pause').textContent = isPaused ? 'Go on' : 'Pause'
   const figures = {

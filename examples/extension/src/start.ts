@@ -35,6 +35,7 @@ act('unlock', 'submit', async () => {
   const secret = fieldOf('unlock', 'secret').value.trim()
   const owner = recoveryCode.test(secret) ? { userId, recoveryCode: secret } : { userId, passphrase: secret }
   await keepMasterKey(userId, (await openVault(client, owner)).masterKey)
+  await ask({ ask: 'start' })
   await goOn()
 })
 act('create', 'submit', async () => {
@@ -80,6 +81,7 @@ async function goOn(): Promise<void> {
 async function follow(): Promise<void> {
   for (;;) {
     const { state } = await ask({ ask: 'state' })
+    if (state?.sync?.reason === 'keys') return show('unlock')
     if (state) element('progress').textContent = describe(state)
     await new Promise((resolve) => setTimeout(resolve, 1000))
   }

@@ -13,7 +13,7 @@ interface Calls extends Pick<BookmarksApi, 'create' | 'update' | 'move' | 'remov
   removeTree(id: string): Promise<void>
   getChildren(id: string): Promise<BrowserNode[]>
 }
-declare const chrome: Platform
+declare const chrome: Platform & { action: { getBadgeText(details: object): Promise<string> } }
 
 /** By the key in the manifest of the example. */
 const origin = 'chrome-extension://pcbjnhkdokakkkiifmcaohcbjmochang'
@@ -69,6 +69,24 @@ export class Installed {
     await this.open()
     await this.#signIn(name)
     await this.page.getByText('In step').waitFor()
+  }
+
+  /** Its keys were replaced: badge and popup say so, and lead to the page that asks for the passphrase. */
+  async unlockAgain(): Promise<void> {
+    const popup = await this.page.context().newPage()
+    await popup.goto(`${origin}/popup.html`)
+    await popup.getByText('Your keys were replaced on another device').waitFor()
+    while ((await popup.evaluate(() => chrome.action.getBadgeText({}))) === '') await popup.waitForTimeout(50)
+    const opened = this.page.context().waitForEvent('page')
+    await popup.getByRole('button', { name: 'Open the vault' }).click()
+    const page = await opened
+    await page.getByLabel('Passphrase or recovery code').fill(passphrase)
+    await page.getByRole('button', { name: 'Open the vault' }).click()
+    await page.getByText('In step').waitFor()
+    await page.close()
+    await popup.getByText('In step').waitFor()
+    while ((await popup.evaluate(() => chrome.action.getBadgeText({}))) !== '') await popup.waitForTimeout(50)
+    await popup.close()
   }
 
   async #signIn(name: string): Promise<void> {

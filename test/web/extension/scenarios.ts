@@ -1,5 +1,6 @@
 import type { Sync } from '../../../src/client/index.ts'
 import type { Service } from '../../support/service.ts'
+import { replaceKeys } from './elsewhere.ts'
 import type { Installed } from './installed.ts'
 
 /** Bookmarks bar and other bookmarks, in Chrome. */
@@ -251,6 +252,16 @@ export const scenarios: readonly Scenario[] = [
       await two.add(bar, 'meanwhile')
       await one.signInAgain('Ada')
       await untilBoth((lines) => has('signed-out')(lines) && has('meanwhile')(lines))
+    },
+  },
+  {
+    title: 'keys replaced elsewhere: each browser asks for the passphrase, and what waited is sent',
+    run: async ({ one, two, elsewhere, service, untilBoth }) => {
+      await elsewhere.syncNow()
+      await replaceKeys(service(), 'Ada', elsewhere)
+      await one.add(bar, 'old-keys')
+      for (const browser of [one, two]) await browser.unlockAgain()
+      await untilBoth(has('old-keys'))
     },
   },
   {
