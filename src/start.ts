@@ -78,7 +78,7 @@ async function listen(app: FastifyInstance, prefix: '' | 'ADMIN_', host: string,
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
     if (code === undefined) throw error
-    if (code === 'EADDRINUSE') throw new ConfigError(`${prefix}PORT: port ${port} on ${host} is in use`)
+    if (code === 'EADDRINUSE') throw new ConfigError(`${prefix}PORT: port ${port} on ${host} is in use: set another`)
     if (code === 'EACCES') throw new ConfigError(`${prefix}PORT: port ${port} on ${host} is not allowed (${message})`)
     throw new ConfigError(`${prefix}HOST: cannot listen on ${host} (${message})`)
   }

@@ -20,6 +20,6 @@ await run(
       const chosen = named.length === 0 ? names : names.filter((name) => named.includes(name))
       const { buildParts } = await import('./parts.ts')
       await withProgress(({ report }) => buildParts(chosen, report))
-      for (const name of chosen) console.log(`dist/${name.padEnd(9)}${made[name]}`)
+      for (const name of chosen) console.log(`dist/${name.padEnd(10)}${made[name]}`)
     }),
 )

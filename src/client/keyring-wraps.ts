@@ -145,7 +145,7 @@ function binding(format: Format, userId: string, ...kdf: (string | number)[]): U
 }
 
 function doesNotOpen(fault: 'wrong-passphrase' | 'wrong-recovery-code', what: string): WrongKeyError {
-  return new WrongKeyError(fault, `Wrong ${what}, or the keyring was altered or belongs to another user`)
+  return new WrongKeyError(fault, `Wrong ${what}, or the vault was altered`)
 }
 
 function randomBytes(length: number): Uint8Array {

@@ -33,7 +33,7 @@ async function startEmbedded(config: Config, client: { clientId: string; clientS
     if (code === 'ERR_MODULE_NOT_FOUND') {
       throw new ConfigError('OIDC_ISSUER is required here: the development provider is not installed')
     }
-    if (code === 'EADDRINUSE') throw new ConfigError(`DEV_IDP_PORT: port ${port} is in use`)
+    if (code === 'EADDRINUSE') throw new ConfigError(`DEV_IDP_PORT: port ${port} is in use: set another`)
     throw code === undefined ? error : new ConfigError(`DEV_IDP_PORT: cannot listen on port ${port} (${message})`)
   }
 }

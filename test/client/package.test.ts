@@ -137,7 +137,7 @@ t.test(
 
     const laptop = await readFile(join(project, 'laptop.ts'), 'utf8')
     t.ok(laptop.trim().split('\n').filter(Boolean).length <= 10, 'ten lines')
-    const runLaptop = join(project, 'run-laptop.ts')
+    const runLaptop = join(project, 'run-laptop.mjs')
     const program = laptop.replace('http://127.0.0.1:3000', baseUrl).replace('laptop.db', join(project, 'laptop.db'))
     await writeFile(runLaptop, program)
     await import(pathToFileURL(runLaptop).href)

@@ -67,11 +67,14 @@ t.test('The process ends with 1: a taken port, an address of another machine', a
   t.teardown(() => server.close())
   await once(server, 'listening')
   const taken = String((server.address() as AddressInfo).port)
-  t.match(await refusalOf(t, { ...unusedProvider, PORT: taken }), `PORT: port ${taken} on 127.0.0.1 is in use`)
+  t.match(
+    await refusalOf(t, { ...unusedProvider, PORT: taken }),
+    `PORT: port ${taken} on 127.0.0.1 is in use: set another`,
+  )
   const elsewhere = { ADMIN_PORT: String(await freePort()), ADMIN_HOST: '192.0.2.1' }
   t.match(await refusalOf(t, { ...unusedProvider, ...elsewhere }), /^ADMIN_HOST: .*192\.0\.2\.1/)
   const provider = await refusal(t, { DEV_IDP_PORT: taken })
-  t.match(provider, new RegExp(`^DEV_IDP_PORT: port ${taken} .*in use`))
+  t.match(provider, new RegExp(`^DEV_IDP_PORT: port ${taken} is in use: set another`))
   if (!isDeep) return
   t.match(await refusalOf(t, { ADMIN_PORT: taken }), new RegExp(`^ADMIN_PORT: port ${taken} .*in use`))
   t.match(await refusalOf(t, { HOST: '192.0.2.1' }), /^HOST: .*192\.0\.2\.1/)

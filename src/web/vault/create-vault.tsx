@@ -30,7 +30,7 @@ export function CreateVault({ owner, created, failed }: CreateVaultProps) {
     <Form onSubmit={(fields) => create(fields).catch(failed)}>
       <h1>Choose a passphrase</h1>
       <p>It encrypts your bookmarks before they leave this device. Nobody can reset it.</p>
-      <NewPassphraseField />
+      <NewPassphraseField autofocus />
       <Submit>Create my vault</Submit>
     </Form>
   )

@@ -31,7 +31,7 @@ export function readCredentials(userId: string, { kind, secret = '' }: Record<st
 }
 
 /** A new passphrase, typed twice, because nobody can reset it. */
-export function NewPassphraseField() {
+export function NewPassphraseField({ autofocus = false }) {
   const [isShown, setShown] = useState(false)
   const [differs, setDiffers] = useState(false)
   const id = useId()
@@ -53,6 +53,7 @@ export function NewPassphraseField() {
         required
         minLength={8}
         autocomplete="new-password"
+        autofocus={autofocus}
         hint="At least eight characters; several words are best."
         onInput={({ currentTarget }) => compare(currentTarget.form)}
       />
