@@ -6,7 +6,7 @@ import type { AgreedDraft, AgreedRow, AgreedStore } from './agreed.ts'
 import { type BrowserEntry, kindOfNode, readBrowserTree } from './browser-tree.ts'
 import { type Content, contentOf, isSameContent } from './entry.ts'
 import { type Merged, type MergedEntry, mergeTrees } from './merge.ts'
-import { isAlike } from './pair.ts'
+import { isOf } from './pair.ts'
 import type { BookmarksApi, BrowserNode } from './platform.ts'
 import type { RemovalGuard } from './removal-guard.ts'
 import { readServiceTree } from './service-tree.ts'
@@ -18,7 +18,7 @@ export interface LookParts {
   sync: Pick<Sync, 'get' | 'tree' | 'put' | 'update' | 'remove'>
   bookmarks: Pick<BookmarksApi, 'getTree' | 'get' | 'create' | 'update' | 'move' | 'remove'>
   store: AgreedStore
-  watch: Pick<BookmarkWatch, 'created' | 'removed'>
+  watch: Pick<BookmarkWatch, 'created' | 'touched' | 'removed'>
   clock: Clock
   guard: RemovalGuard
 }
@@ -53,7 +53,7 @@ export async function look(parts: LookParts, agreed: AgreedDraft): Promise<{ isS
     leftOut: new Set(leftOut.map(({ id }) => id)),
   }
   const service = await readServiceTree(sync.tree(), shown)
-  const merged = await mergeTrees({ agreed, browser, service, created: watch.created }, (deleted) =>
+  const merged = await mergeTrees({ agreed, browser, service, watch }, (deleted) =>
     guard.release(deleted, agreed.rows.size),
   )
   const step = new Look(parts, agreed, merged)
@@ -66,13 +66,16 @@ export async function look(parts: LookParts, agreed: AgreedDraft): Promise<{ isS
 }
 
 /** What a worker had created before it died, the user may have removed, which has started this worker. */
-function settleRemoved(agreed: AgreedDraft, { removed }: LookParts['watch']): void {
+function settleRemoved(agreed: AgreedDraft, { created, touched, removed }: LookParts['watch']): void {
   if (removed.length === 0) return
   const interrupted = [...agreed.rows.values()].filter(({ step }) => step?.kind === 'creating')
   if (interrupted.length === 0) return
   const known = new Set([...agreed.rows.values()].map(({ browserId }) => browserId))
   for (const row of interrupted) {
-    const isIt = (node: BrowserNode) => !known.has(node.id) && isAlike(row, { ...node, kind: kindOfNode(node) })
+    const isIt = (node: BrowserNode) =>
+      !known.has(node.id) &&
+      !created.has(node.id) &&
+      isOf(row, { ...node, kind: kindOfNode(node) }, touched.has(node.id))
     const found = removed.find(isIt)
     if (found) agreed.set({ ...row, browserId: found.id, step: undefined })
   }

@@ -1,5 +1,5 @@
 import type { AgreedRow } from './agreed.ts'
-import { type Content, contentOf, isSameContent, likenessOf } from './entry.ts'
+import { type Content, contentOf, isSameContent, titleLikenessOf } from './entry.ts'
 
 interface MergedContent {
   forBrowser: Content
@@ -38,6 +38,6 @@ function contentOfField(name: 'title' | 'url', content: Content): Partial<Conten
 
 /** When they meet for the first time, the browser takes over the service's title unless it is only another form of it. */
 function firstForm(browser: Content, service: Content): Content {
-  const isOtherForm = likenessOf({ ...browser, kind: 'folder' }) === likenessOf({ ...service, kind: 'folder' })
+  const isOtherForm = titleLikenessOf(browser) === titleLikenessOf(service)
   return isOtherForm || isSameContent(browser, service) ? browser : { ...browser, title: service.title }
 }

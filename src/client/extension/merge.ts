@@ -6,6 +6,7 @@ import { mergeContent } from './merge-content.ts'
 import { mergeOrder } from './order.ts'
 import { type Pairing, pairTrees } from './pair.ts'
 import type { ServiceEntry, ServiceTree } from './service-tree.ts'
+import type { BookmarkWatch } from './watch.ts'
 
 /** An entry that both sides are to have. */
 export interface MergedEntry {
@@ -41,8 +42,7 @@ export interface Trees {
   agreed: Pick<AgreedDraft, 'rows' | 'orders'>
   browser: BrowserTree
   service: ServiceTree
-  /** The browser's ids of what was created in this life of the worker. */
-  created: ReadonlySet<string>
+  watch: Pick<BookmarkWatch, 'created' | 'touched'>
 }
 
 /**
@@ -53,10 +53,10 @@ export interface Trees {
  * @param release those of the browser's deletes that are to be passed on; nothing is done about the others
  */
 export async function mergeTrees(
-  { agreed, browser, service, created }: Trees,
+  { agreed, browser, service, watch }: Trees,
   release: (deleted: readonly ServiceEntry[]) => readonly ServiceEntry[],
 ): Promise<Merged> {
-  const pairing = await pairTrees(agreed.rows, browser, service, created)
+  const pairing = await pairTrees(agreed.rows, browser, service, watch)
   const { idOf, browserIdOf, keyOf } = pairing
   const merged: Merged = {
     entries: new Map(),
@@ -115,7 +115,7 @@ export async function mergeTrees(
   for (const row of agreed.rows.values()) {
     if (!service.entries.has(row.id) && !browserIdOf.has(row.id) && !row.leftOut) merged.forgotten.push(row.id)
   }
-  await mergeOrders(merged, { agreed, browser, service, created })
+  await mergeOrders(merged, { agreed, browser, service })
   return merged
 }
 
@@ -144,7 +144,10 @@ function cutCycle({ entries }: Merged): boolean {
   return false
 }
 
-async function mergeOrders({ entries, orders, pairing }: Merged, { agreed, browser, service }: Trees): Promise<void> {
+async function mergeOrders(
+  { entries, orders, pairing }: Merged,
+  { agreed, browser, service }: Omit<Trees, 'watch'>,
+): Promise<void> {
   const keys = new Set([...entries.values()].map(({ parent }) => parent))
   const folderOf = new Map([...browser.roots].map(([, { browserId }]) => [pairing.keyOf(browserId), browserId]))
   const mergeFolder = (key: string) => {

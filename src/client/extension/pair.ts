@@ -2,9 +2,10 @@ import { paced } from '../timing/paced.ts'
 import { uuidv7 } from '../uuid.ts'
 import type { AgreedRow } from './agreed.ts'
 import type { BrowserEntry, BrowserTree } from './browser-tree.ts'
-import { type Content, isSameContent, type Kind, likenessOf } from './entry.ts'
+import { type Content, isSameContent, type Kind, likenessOf, titleLikenessOf } from './entry.ts'
 import { rootKey } from './roles.ts'
 import type { ServiceEntry, ServiceTree } from './service-tree.ts'
+import type { BookmarkWatch } from './watch.ts'
 
 /** Which entry of the browser is which of the service. */
 export interface Pairing {
@@ -24,14 +25,12 @@ const smallShare = 0.2
 /**
  * Finds what belongs together: by the agreed ids, and what has none by its content. That is what is equal in the same folder
  * path, so a browser that has lost its ids, or an extension that was installed again, doubles nothing.
- *
- * @param created the browser's ids of what was created in this life of the worker
  */
 export async function pairTrees(
   rows: ReadonlyMap<string, AgreedRow>,
   browser: BrowserTree,
   service: ServiceTree,
-  created: ReadonlySet<string>,
+  watch: Pick<BookmarkWatch, 'created' | 'touched'>,
 ): Promise<Pairing> {
   const roots = new Map([...browser.roots].map(([role, { browserId }]) => [browserId, rootKey(role)]))
   const pairing: Pairing = {
@@ -42,7 +41,7 @@ export async function pairTrees(
   await pairAgreed(rows, browser, pairing)
   if (pairing.idOf.size < browser.entries.size) {
     await pairByPath(browser, service, pairing)
-    await pairInterrupted(rows, browser, service, created, pairing)
+    await pairInterrupted(rows, browser, service, watch, pairing)
   }
   return pairing
 }
@@ -98,13 +97,13 @@ async function pairByPath(browser: BrowserTree, service: ServiceTree, pairing: P
 
 /**
  * What a worker was creating when it died may have been changed by the user, which has started this worker. What the user
- * has created since, is something else.
+ * has created since, is something else. Whoever has heard of it may be dead, too: so what differs must be known as changed.
  */
 async function pairInterrupted(
   rows: ReadonlyMap<string, AgreedRow>,
   browser: BrowserTree,
   service: ServiceTree,
-  created: ReadonlySet<string>,
+  { created, touched }: Pick<BookmarkWatch, 'created' | 'touched'>,
   pairing: Pairing,
 ): Promise<void> {
   const isOpen = ({ id, step }: AgreedRow) => step?.kind === 'creating' && !pairing.browserIdOf.has(id)
@@ -121,9 +120,9 @@ async function pairInterrupted(
       const list = browser.lists.get(parent) ?? []
       const behind = pairing.idOf.get(list[list.indexOf(browserId) - 1] ?? '')
       const isThere = pairing.keyOf(parent) === row.parent && behind === (row.step as Creating).behind
-      return row.kind === 'folder' && kind === 'folder' && isThere
+      return row.kind === 'folder' && kind === 'folder' && isThere && touched.has(browserId)
     }
-    const found = [(entry: BrowserEntry) => isAlike(row, entry), isRenamed].flatMap(
+    const found = [(entry: BrowserEntry) => isOf(row, entry, touched.has(entry.browserId)), isRenamed].flatMap(
       (isIt) => strangers.find((entry) => isNew(entry) && isIt(entry)) ?? [],
     )[0]
     if (!found) return
@@ -134,10 +133,17 @@ async function pairInterrupted(
   await paced(interrupted, match)
 }
 
-/** Whether it may be what was created for the row: the user changes one thing at a time. */
-export function isAlike({ kind, content }: AgreedRow, entry: Content & { kind: Kind }): boolean {
-  const isSameLink = kind === 'link' && likenessOf(entry) === likenessOf({ kind, ...content })
-  return entry.kind === kind && (entry.title === content.title || isSameLink)
+/**
+ * Whether it is what was created for the row.
+ *
+ * @param isTouched whether the user has changed it in this life of the worker: one thing at a time
+ */
+export function isOf({ kind, content }: AgreedRow, entry: Content & { kind: Kind }, isTouched: boolean): boolean {
+  if (entry.kind !== kind) return false
+  const isSameTitle = titleLikenessOf(entry) === titleLikenessOf(content)
+  if (kind !== 'link') return isSameTitle
+  const isSameUrl = likenessOf(entry) === likenessOf({ kind, ...content })
+  return isTouched ? isSameTitle || isSameUrl : isSameTitle && isSameUrl
 }
 
 function pair({ idOf, browserIdOf }: Pairing, { browserId }: BrowserEntry, id: string): void {

@@ -7,6 +7,8 @@ export interface BookmarkWatch {
   readonly isImporting: boolean
   /** The browser's ids of what was created in this life of the worker. */
   readonly created: ReadonlySet<string>
+  /** The browser's ids of what was changed or moved in this life of the worker. */
+  readonly touched: ReadonlySet<string>
   /** What was removed in this life of the worker. */
   readonly removed: readonly BrowserNode[]
   /** Returns a function that removes the listener. */
@@ -21,6 +23,7 @@ export function watchBookmarks(api: Pick<BookmarksApi, Extract<keyof BookmarksAp
   const emitter = new Emitter<{ change: undefined }>()
   let isImporting = false
   const created = new Set<string>()
+  const touched = new Set<string>()
   const removed: BrowserNode[] = []
   const tell = () => emitter.emit('change', undefined)
   api.onCreated.addListener((id) => {
@@ -31,9 +34,13 @@ export function watchBookmarks(api: Pick<BookmarksApi, Extract<keyof BookmarksAp
     if (node) removed.push(node)
     tell()
   })
-  for (const event of [api.onChanged, api.onMoved, api.onChildrenReordered]) {
-    event?.addListener(tell)
+  for (const event of [api.onChanged, api.onMoved]) {
+    event.addListener((id) => {
+      touched.add(id)
+      tell()
+    })
   }
+  api.onChildrenReordered?.addListener(tell)
   api.onImportBegan?.addListener(() => {
     isImporting = true
   })
@@ -46,6 +53,7 @@ export function watchBookmarks(api: Pick<BookmarksApi, Extract<keyof BookmarksAp
       return isImporting
     },
     created,
+    touched,
     removed,
     on: (event, listener) => emitter.on(event, listener),
   }

@@ -37,6 +37,8 @@ class Walk {
   /** Edited or moved, so that a delete elsewhere may have lost to it. */
   readonly #touched = new Set<string>()
   readonly #offline = new Set<Device>()
+  /** The mark of what the user has changed last. */
+  readonly #changed = new Set<string>()
 
   constructor(seed: number, note: (text: string) => void) {
     this.#dice = new Dice(seed)
@@ -57,12 +59,18 @@ class Walk {
     }
   }
 
-  /** The browser starts the worker for what the user does. */
+  /**
+   * The browser starts the worker for what the user does. If it dies again, nobody knows any more that a bookmark, which the
+   * worker before was creating, was changed: it may be doubled, but not lost.
+   */
   async #act(device: Device): Promise<void> {
     const wasDead = device.life.isDead
     if (wasDead) device.open()
+    this.#changed.clear()
     this.#edit(device)
-    if (wasDead) await this.#compare(device)
+    if (!wasDead) return
+    await this.#compare(device)
+    if (device.life.isDead) for (const mark of this.#changed) this.#made.set(mark, (this.#made.get(mark) ?? 0) + 1)
   }
 
   /** The worker may die meanwhile, and is started anew, at once or after the user has gone on. */
@@ -137,6 +145,7 @@ class Walk {
     const mark = markOf(title)
     this.#note(`${model.flavour} changes ${id} ${mark}`)
     this.#touched.add(mark)
+    if (mark !== '') this.#changed.add(mark)
     const version = this.#dice.roll().toString(36).slice(2, 6)
     if (type === 'bookmark' && this.#dice.happens(0.3)) model.update(id, { url: `${url?.split('#')[0]}#${version}` })
     else if (type !== 'separator')

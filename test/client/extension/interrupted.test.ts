@@ -1,0 +1,83 @@
+import t from 'tap'
+import type { NewNode } from '../../../src/client/extension/platform.ts'
+import { fakeService } from '../../../src/client/testing.ts'
+import { Device, settle, textOf } from './device.ts'
+
+const at = (path: string) => `https://example.org/${path}`
+const theirs = { parentId: '1', title: 'Theirs' }
+const theirLink = { ...theirs, url: at('theirs') }
+const own = ['Bookmarks bar/', 'Other bookmarks/']
+
+/** Two browsers; in the second one the worker dies while it creates what the first one has. */
+async function interrupt(node: NewNode, isMade: boolean): Promise<[Device, Device]> {
+  const service = fakeService()
+  const [one, other] = [new Device(service, 'one'), new Device(service, 'other')]
+  await settle(one, other)
+  one.model.create(node)
+  await settle(one)
+  await other.sync.syncNow()
+  const { agreed } = other
+  const write: typeof agreed.write = async (change) => {
+    await agreed.write(change)
+    const isAnnounced = [...change.rows.values()].some((row) => row?.step?.kind === 'creating')
+    if (isAnnounced) Object.assign(other.life, { callsLeft: 0, finishesLast: isMade })
+  }
+  other.agreed = { ...agreed, write }
+  other.open()
+  await other.sync.put([])
+  await Promise.race([other.browserSync.compareNow(), other.life.died])
+  other.agreed = agreed
+  return [one, other]
+}
+
+async function shownIn(devices: [Device, Device]): Promise<string[][]> {
+  await settle(...devices)
+  return devices.map((device) =>
+    textOf(device)
+      .filter((line) => !own.includes(line))
+      .sort(),
+  )
+}
+
+const made = (device: Device) => device.model.childrenOf('1')[0] ?? ''
+
+t.test('What the user creates once a worker has died is not taken for what that worker was creating', async (t) => {
+  // No worker lives long enough to hear of it.
+  const result = async (theirs: NewNode, mine: NewNode) => {
+    const devices = await interrupt(theirs, false)
+    devices[1].model.create(mine)
+    devices[1].open()
+    return shownIn(devices)
+  }
+  const folders = ['  Mine/', '  Theirs/']
+  t.same(await result(theirs, { ...theirs, title: 'Mine' }), [folders, folders])
+  const links = [`  Theirs ${at('mine')}`, `  Theirs ${at('theirs')}`]
+  t.same(await result(theirLink, { parentId: '2', title: 'Theirs', url: at('mine') }), [links, links])
+})
+
+t.test('What the user creates and removes once a worker has died is not what that worker was creating', async (t) => {
+  const devices = await interrupt(theirLink, false)
+  const [, { model }] = devices
+  devices[1].open()
+  model.remove(model.create({ ...theirLink, url: at('mine') }).id)
+  const link = [`  Theirs ${at('theirs')}`]
+  t.same(await shownIn(devices), [link, link])
+})
+
+t.test('What a worker has created before it died is found again, changed, moved or removed by the user', async (t) => {
+  const result = async (node: NewNode, edit: (model: Device['model'], id: string) => unknown) => {
+    const devices = await interrupt(node, true)
+    devices[1].open()
+    edit(devices[1].model, made(devices[1]))
+    return (await shownIn(devices))[0]
+  }
+  t.same(
+    [
+      await result(theirs, (model, id) => model.update(id, { title: 'Renamed' })),
+      await result(theirLink, (model, id) => model.update(id, { url: at('changed') })),
+      await result(theirLink, (model, id) => model.move(id, { parentId: '2' })),
+      await result(theirLink, (model, id) => model.remove(id)),
+    ],
+    [['  Renamed/'], [`  Theirs ${at('changed')}`], [`  Theirs ${at('theirs')}`], []],
+  )
+})
