@@ -59,7 +59,10 @@ export async function openContext(t: Test, browser: Browser, options = {}, expec
       t.fail(`the console says: ${message.text()} ${message.location().url}`)
     }
   })
-  context.on('weberror', (error) => t.fail(`the page threw: ${error.error().stack}`))
+  context.on('weberror', (error) => {
+    const { message, stack } = error.error()
+    if (!expected?.test(message)) t.fail(`the page threw: ${stack || message}`)
+  })
   return context
 }
 

@@ -32,6 +32,7 @@ function document(title: string, content: string): string {
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
+<link rel="icon" href="data:,">
 <title>${title} (development)</title>
 <style>${STYLE}</style>
 </head>

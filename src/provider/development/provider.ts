@@ -157,7 +157,7 @@ function personCalled(typed: string): Person | null {
 function page(ctx: Pick<Context, 'type' | 'body' | 'set'>, html: string): void {
   ctx.set(
     'Content-Security-Policy',
-    "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'",
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; frame-ancestors 'none'",
   )
   ctx.set('Cache-Control', 'no-store')
   ctx.type = 'html'

@@ -1,0 +1,138 @@
+/** With `--deep`: the web page in the machine's own Firefox, by WebDriver BiDi. */
+import type { FrameLocator, Page } from 'playwright-core'
+import t from 'tap'
+import { isDeep } from '../support/depth.ts'
+import { overflow } from './docs-page.ts'
+import { launchFirefox } from './firefox/launch.ts'
+import { demoOrigin, live, makeVault, openContext, openVault, passphrase, screenshot, show, signIn } from './fixture.ts'
+
+const sizes = [
+  { width: 1440, height: 900 },
+  { width: 390, height: 844 },
+]
+
+/** To take a picture, Playwright adds a style to the page, which the page's policy forbids. */
+const expected = process.env.SCREENSHOTS === undefined ? undefined : /blocked an inline style/
+
+const browser = isDeep ? await launchFirefox() : undefined
+if (!browser) t.plan(0, isDeep ? 'Firefox is not installed' : 'with --deep')
+else {
+  for (const viewport of sizes) {
+    const { width } = viewport
+    t.test(`two Firefoxes of one person, ${width} pixels wide`, async (t) => {
+      const origin = await demoOrigin()
+      const name = `Fox ${width}`
+      const context = await openContext(t, browser, { viewport }, expected)
+      const page = await context.newPage()
+      await page.goto(origin)
+      await page.getByRole('button', { name: 'Sign in' }).waitFor()
+      await screenshot(page, `firefox-sign-in-${width}`)
+      await signIn(page, origin, name)
+      await makeVault(page)
+      const second = await openContext(t, browser, { viewport }, expected)
+      const other = await second.newPage()
+
+      t.test('a bookmark is added, and there after a reload; an edit is undone', async (t) => {
+        await add(page, 'Argon2', 'rfc-editor.org/rfc/rfc9106')
+        await add(page, 'Write-ahead logging', 'sqlite.org/wal.html')
+        await live(page)
+        await page.reload()
+        await live(page)
+        await link(page, 'Argon2').waitFor()
+        await rename(page, 'Argon2', 'Argon2 renamed')
+        await page.locator('.toast', { hasText: 'saved' }).getByRole('button', { name: 'Undo' }).click()
+        await link(page, 'Argon2').waitFor()
+        await live(page)
+        await screenshot(page, `firefox-list-${width}`)
+        t.equal(await overflow(page), 0, 'nothing sticks out')
+      })
+
+      t.test('search finds words in any order', async (t) => {
+        await page.getByRole('searchbox').fill('logging sqlite')
+        await page.getByText('1 found for “logging sqlite”').waitFor()
+        t.same(await page.locator('.row mark').allTextContents(), ['logging', 'sqlite'])
+        await screenshot(page, `firefox-search-${width}`)
+        await page.getByRole('searchbox').fill('')
+        await show(page, 'folder')
+      })
+
+      t.test('a second browser shows it, live; each edits it offline, and one of them asks', async (t) => {
+        await signIn(other, origin, name)
+        await openVault(other)
+        await link(other, 'Argon2').waitFor()
+        await rename(page, 'Argon2', 'Argon2, live')
+        await link(other, 'Argon2, live').waitFor()
+        await context.setOffline(true)
+        await second.setOffline(true)
+        for (const [device, title] of [
+          [page, 'Seen here'],
+          [other, 'Seen there'],
+        ] as const) {
+          await device.locator('#status[data-state=offline]').waitFor()
+          await rename(device, 'Argon2, live', title)
+          await device.locator('#status[data-waiting="1"]').waitFor()
+        }
+        await context.setOffline(false)
+        await live(page)
+        await second.setOffline(false)
+        await live(other)
+        t.same(await asking([page, other]), [0, 1], 'one of the two browsers asks')
+        await screenshot(page, `firefox-conflict-here-${width}`)
+        await screenshot(other, `firefox-conflict-there-${width}`)
+        await second.close()
+      })
+
+      t.test('a second device alongside opens the same vault', async () => {
+        await page.getByRole('button', { name: 'Second device alongside' }).click()
+        const beside = page.frameLocator('#beside iframe')
+        await beside.getByLabel('Passphrase or code').fill(passphrase)
+        await beside.getByRole('button', { name: 'Open', exact: true }).click()
+        await beside.locator('#status[data-state=online][data-waiting="0"]').waitFor()
+        await link(beside, 'Write-ahead logging').waitFor()
+        await screenshot(page, `firefox-beside-${width}`)
+      })
+
+      t.test('the page opens without a network after a reload, and sends what was made then', async () => {
+        await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined))
+        await context.setOffline(true)
+        await page.reload()
+        await page.locator('#status[data-state=offline]').waitFor()
+        await link(page, 'Write-ahead logging').waitFor()
+        await add(page, 'Made without a network', 'example.org')
+        await page.locator('#status[data-waiting="1"]').waitFor()
+        await screenshot(page, `firefox-offline-${width}`)
+        await context.setOffline(false)
+        await live(page)
+      })
+    })
+  }
+}
+
+function link(device: Page | FrameLocator, title: string) {
+  return device.getByRole('main').getByRole('link', { name: title, exact: true })
+}
+
+async function add(page: Page, title: string, address: string): Promise<void> {
+  await page.getByRole('button', { name: 'Add bookmark' }).click()
+  const dialog = page.getByRole('dialog', { name: 'New bookmark' })
+  await dialog.getByLabel('Address').fill(address)
+  await dialog.getByLabel('Title').fill(title)
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await link(page, title).waitFor()
+}
+
+async function rename(page: Page, from: string, to: string): Promise<void> {
+  await link(page, from).focus()
+  await page.keyboard.press('e')
+  const title = page.getByRole('dialog').getByLabel('Title')
+  await title.fill(to)
+  await title.press('Enter')
+  await link(page, to).waitFor()
+}
+
+/** How many conflicts the devices tell of, fewest first: whose edit is the newer one is for their clocks to say. */
+async function asking(devices: Page[]): Promise<number[]> {
+  const notices = devices.map((device) => device.locator('.notice', { hasText: 'Decide' }))
+  await Promise.race(notices.map((notice) => notice.waitFor({ state: 'attached' })))
+  return (await Promise.all(notices.map((notice) => notice.count()))).sort()
+}

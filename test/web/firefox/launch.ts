@@ -1,0 +1,20 @@
+import { dirname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { type Browser, firefox } from 'playwright-core'
+import root from 'tap'
+import { findProgram } from '../../support/programs.ts'
+
+/** The machine's own Firefox, headless, or undefined where there is none: FIREFOX_BIN, or Debian's. */
+export async function launchFirefox(): Promise<Browser | undefined> {
+  const program = process.env.FIREFOX_BIN || (await findProgram('firefox-esr'))
+  if (program === undefined) return undefined
+  const browser = await firefox.launch({
+    channel: 'moz-firefox',
+    executablePath: fileURLToPath(new URL('./relay.ts', import.meta.url)),
+    // The relay starts with the Node of this process.
+    env: { ...process.env, PATH: `${dirname(process.execPath)}:${process.env.PATH}`, FIREFOX_BIN: program },
+  })
+  root.teardown(() => browser.close())
+  root.comment(`Firefox ${browser.version()}`)
+  return browser
+}
