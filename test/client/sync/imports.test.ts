@@ -219,7 +219,8 @@ t.test('signing out wipes bookmarks, queue and keys, and ends the session', asyn
   t.same(shown(a), {})
   t.same(await a.store.load(), { meta: undefined, rows: [] })
   t.match(a.sync.status(), { state: 'signed-out', waiting: 0 })
-  t.ok(Object.values(a.keys).every((key: Uint8Array) => key.every((byte) => byte === 0)))
+  const { recordKey, hashKey, exportKey } = a.keys
+  t.same([recordKey, hashKey, exportKey], Array(3).fill(new Uint8Array(32)))
   t.equal((await person.user.call('GET', '/api/v1/auth/session')).status, 401)
 })
 
