@@ -1,7 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { ServiceError } from '../contract/errors.ts'
-import type { EndedLogin, LoginKey } from '../db/logins.ts'
-import { endLogins, lockLogins } from '../db/sessions.ts'
+import { type EndedLogin, endLogins, type LoginKey } from '../db/logins.ts'
+import { lockLogins } from '../db/sessions.ts'
 import { revokeTokens, type SignOutParts } from './sign-out.ts'
 
 /** Ends a login of the user, as a sign-out there would, on behalf of another one or of itself. */

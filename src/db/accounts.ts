@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { Db, Trx } from './database.ts'
-import { endLogins, lockLogins } from './sessions.ts'
+import { endLogins } from './logins.ts'
+import { lockLogins } from './sessions.ts'
 
 const usersAtOnce = 1000
 

@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 import type { Database, Db, Trx } from './database.ts'
-import type { EndedLogin } from './logins.ts'
+import { type EndedLogin, endLogins } from './logins.ts'
 import type { Schema } from './schema.ts'
-import { endLogins, lockLogins } from './sessions.ts'
+import { lockLogins } from './sessions.ts'
 
 export type Deletion = Schema['deletions']
 

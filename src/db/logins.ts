@@ -108,12 +108,19 @@ export type EndedLogin = Pick<Schema['logins'], 'id' | 'user_id' | 'provider_tok
 
 /** Ends a login and deletes its tokens. */
 export async function endLogin(trx: Trx, { userId, loginId }: LoginKey): Promise<EndedLogin | undefined> {
+  const [ended] = await endLogins(trx, userId, [loginId])
+  return ended
+}
+
+/** Ends logins of a user, and deletes their tokens. */
+export async function endLogins(trx: Trx, userId: string, ids: string[]): Promise<EndedLogin[]> {
+  if (ids.length === 0) return []
   return trx
     .deleteFrom('logins')
     .where('user_id', '=', userId)
-    .where('id', '=', loginId)
+    .where('id', 'in', ids)
     .returning(['id', 'user_id', 'provider_token_sealed'])
-    .executeTakeFirst()
+    .execute()
 }
 
 export async function isLoginAlive(db: Db, login: LoginKey, now: number): Promise<boolean> {

@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely'
 import type { Db, Trx } from './database.ts'
-import type { EndedLogin, LoginKey } from './logins.ts'
+import type { LoginKey } from './logins.ts'
 import type { Schema } from './schema.ts'
 
 type LoginRow = Pick<Selectable<Schema['logins']>, 'id' | 'created_at' | 'last_used_at' | 'user_agent'>
@@ -56,15 +56,4 @@ export async function lockLogins(trx: Trx, userId: string, ids?: string[]): Prom
     .forUpdate()
   const rows = await (ids ? logins.where('id', 'in', ids) : logins).execute()
   return new Map(rows.map(({ id, created_at }) => [id, created_at]))
-}
-
-/** Ends logins that are locked, and deletes their tokens. */
-export async function endLogins(trx: Trx, userId: string, ids: string[]): Promise<EndedLogin[]> {
-  if (ids.length === 0) return []
-  return trx
-    .deleteFrom('logins')
-    .where('user_id', '=', userId)
-    .where('id', 'in', ids)
-    .returning(['id', 'user_id', 'provider_token_sealed'])
-    .execute()
 }

@@ -1,4 +1,4 @@
-import { EncryptedData, ImportRequest, Keyring, PullRequest, PushRequest, quotas } from '../../generated/limits.ts'
+import { quotas } from '../../generated/limits.ts'
 import { type CookieConfig, clearedCookies } from '../auth/cookies.ts'
 import { deleteAccount } from '../auth/delete-account.ts'
 import type { SignOutParts } from '../auth/sign-out.ts'
@@ -9,6 +9,7 @@ import { countDevices } from '../db/devices.ts'
 import { listExports } from '../db/exports.ts'
 import { findCounters, findProfile } from '../db/users.ts'
 import type { Erasure } from '../operating/erasure.ts'
+import { fixedLimits } from '../protocol/fixed-limits.ts'
 import type { Operations } from './operation.ts'
 
 interface ConfiguredLimits {
@@ -62,18 +63,7 @@ function limitsOf(config: ConfiguredLimits): Schemas['AccountLimits'] {
     version_days: config.keepVersionsDays,
     versions_of_record: config.keepVersionsDays === 0 ? 0 : quotas.versionsOfRecord,
     export_bytes: config.maxUserExportBytes,
-    exports_kept: quotas.exportsKept,
-    exports_unfinished: quotas.exportsUnfinished,
-    devices: quotas.devices,
-    sessions: quotas.logins,
-    sockets_per_instance: quotas.socketsPerInstance,
     requests_per_minute: config.rateLimitPerMinute,
-    pull_changes: PullRequest.limit.maximum,
-    push_changes: PushRequest.changes.maxItems,
-    import_bookmarks: ImportRequest.bookmarks.maxItems,
-    batch_body_bytes: quotas.batchBodyBytes,
-    body_bytes: quotas.bodyBytes,
-    encrypted_data_bytes: EncryptedData.maxLength,
-    keyring_bytes: Keyring.keyring.maxLength,
+    ...fixedLimits,
   }
 }
