@@ -3,7 +3,7 @@ import { keepMasterKey, rotateKeys, type Vault, type VaultDraft } from '../../cl
 import type { App } from '../app/context.ts'
 import { Button } from '../ui/button.tsx'
 import { Dialog, showDialog } from '../ui/dialogs.tsx'
-import { Form, Submit } from '../ui/form.tsx'
+import { Form, FormEnd } from '../ui/form.tsx'
 import { Progress, type Step } from '../ui/progress.tsx'
 import { tell } from '../ui/tell.ts'
 import { CredentialFields, NewPassphraseField, readCredentials } from '../vault/credentials.tsx'
@@ -52,10 +52,7 @@ function ChangeKeys({ app, close }: { app: App; close: () => void }) {
           </p>
           <CredentialFields />
           <NewPassphraseField />
-          <div class="bar end">
-            <Button onClick={close}>Cancel</Button>
-            <Submit>Show the new code</Submit>
-          </div>
+          <FormEnd close={close}>Show the new code</FormEnd>
         </Form>
       )}
       {draft && !vault && (

@@ -1,25 +1,14 @@
 import { useApp } from '../app/context.ts'
 import { Button } from '../ui/button.tsx'
-import { confirmFirst } from '../ui/confirm.tsx'
-import { tell } from '../ui/tell.ts'
 import { askToChangeKeys } from './change-keys.tsx'
+import { confirmSignOutOthers } from './sign-out-others.ts'
 import { useAccount } from './use-account.ts'
 
 /** What to do first, and then, if a device is lost or stolen. */
 export function LostDevice({ changed }: { changed: () => void }) {
   const app = useApp()
   const account = useAccount()
-  const signOutOthers = () =>
-    confirmFirst({
-      title: 'Sign out everywhere else?',
-      text: 'The lost device gets nothing new from now on. Your other devices have to sign in again.',
-      action: 'Sign out all others',
-      run: async () => {
-        await account.signOutOthers()
-        tell('Signed out everywhere else')
-        changed()
-      },
-    })
+  const meaning = 'The lost device gets nothing new from now on. Your other devices have to sign in again.'
   return (
     <section class="panel" id="account-lost" aria-labelledby="lost-title">
       <h2 id="lost-title">Lost a device?</h2>
@@ -29,7 +18,7 @@ export function LostDevice({ changed }: { changed: () => void }) {
             <strong>Sign it out.</strong> Find it above under “Where you are signed in” or, if you are not sure which
             one it is, sign out all others. It gets nothing new from then on.
           </p>
-          <Button onClick={signOutOthers}>Sign out all others…</Button>
+          <Button onClick={() => confirmSignOutOthers(account, meaning, changed)}>Sign out all others…</Button>
         </li>
         <li>
           <p>

@@ -2,9 +2,9 @@ import type { AccountSession } from '../../client/account.ts'
 import { browserOf } from '../app/browser.ts'
 import { Answer, useLoaded } from '../app/loaded.tsx'
 import { Button } from '../ui/button.tsx'
-import { confirmFirst } from '../ui/confirm.tsx'
 import { tell } from '../ui/tell.ts'
 import { Time } from '../ui/time.tsx'
+import { confirmSignOutOthers } from './sign-out-others.ts'
 import { useAccount } from './use-account.ts'
 
 interface SessionsProps {
@@ -16,17 +16,7 @@ interface SessionsProps {
 export function Sessions({ turn, changed }: SessionsProps) {
   const account = useAccount()
   const sessions = useLoaded(() => account.sessions(), [turn])
-  const signOutOthers = () =>
-    confirmFirst({
-      title: 'Sign out everywhere else?',
-      text: 'Every other browser and program has to sign in again. What they have stored stays there.',
-      action: 'Sign out all others',
-      run: async () => {
-        await account.signOutOthers()
-        tell('Signed out everywhere else')
-        changed()
-      },
-    })
+  const meaning = 'Every other browser and program has to sign in again. What they have stored stays there.'
   return (
     <section class="panel" aria-labelledby="sessions-title">
       <h2 id="sessions-title">Where you are signed in</h2>
@@ -42,7 +32,7 @@ export function Sessions({ turn, changed }: SessionsProps) {
             </ul>
             {sessions.length > 1 && (
               <div class="bar">
-                <Button onClick={signOutOthers}>Sign out all others…</Button>
+                <Button onClick={() => confirmSignOutOthers(account, meaning, changed)}>Sign out all others…</Button>
               </div>
             )}
           </>

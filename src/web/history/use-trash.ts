@@ -90,11 +90,7 @@ function textOf({ bookmark }: DeletedBookmark): string {
   return wordsOf(texts.filter(Boolean).join(' ')).join(' ')
 }
 
-function groupByFolder(deleted: readonly DeletedBookmark[]): Map<string, Bookmark[]> {
-  const groups = new Map<string, Bookmark[]>()
-  for (const { bookmark } of deleted) {
-    if (bookmark?.parentId === undefined) continue
-    groups.set(bookmark.parentId, [...(groups.get(bookmark.parentId) ?? []), bookmark])
-  }
-  return groups
+function groupByFolder(deleted: readonly DeletedBookmark[]): Map<string | undefined, Bookmark[]> {
+  const bookmarks = deleted.flatMap(({ bookmark }) => bookmark ?? [])
+  return Map.groupBy(bookmarks, ({ parentId }) => parentId)
 }

@@ -1,11 +1,10 @@
 import { useState } from 'preact/hooks'
 import { v7 as uuidv7 } from 'uuid'
 import type { PlaintextBookmark, Sync } from '../../client/index.ts'
-import { Button } from '../ui/button.tsx'
 import { Dialog, showDialog } from '../ui/dialogs.tsx'
 import { messageOf } from '../ui/failure.ts'
 import { Field } from '../ui/field.tsx'
-import { Form, Submit } from '../ui/form.tsx'
+import { Form, FormEnd } from '../ui/form.tsx'
 import { save } from './actions.ts'
 import { completeAddress } from './address.ts'
 import { FolderField } from './folder-field.tsx'
@@ -103,10 +102,7 @@ function Editor({ sync, bookmark, opened, close }: EditorProps) {
             defaultValue={bookmark.description ?? ''}
           />
         )}
-        <div class="bar end">
-          <Button onClick={close}>Cancel</Button>
-          <Submit>Save</Submit>
-        </div>
+        <FormEnd close={close}>Save</FormEnd>
       </Form>
     </Dialog>
   )

@@ -1,8 +1,7 @@
 import { useState } from 'preact/hooks'
 import type { Sync } from '../../client/index.ts'
-import { Button } from '../ui/button.tsx'
 import { Dialog, showDialog } from '../ui/dialogs.tsx'
-import { Form, Submit } from '../ui/form.tsx'
+import { Form, FormEnd } from '../ui/form.tsx'
 import { moveInto } from './actions.ts'
 import { FolderField } from './folder-field.tsx'
 
@@ -27,10 +26,7 @@ function Move({ sync, ids, close }: MoveProps) {
     <Dialog title={ids.length === 1 ? 'Move to…' : `Move ${ids.length} bookmarks to…`} close={close}>
       <Form onSubmit={move}>
         <FolderField sync={sync} label="Folder" value={folder} onChange={setFolder} moving={ids} autofocus />
-        <div class="bar end">
-          <Button onClick={close}>Cancel</Button>
-          <Submit>Move</Submit>
-        </div>
+        <FormEnd close={close}>Move</FormEnd>
       </Form>
     </Dialog>
   )

@@ -1,8 +1,7 @@
 import { useState } from 'preact/hooks'
 import type { Sync } from '../../client/index.ts'
-import { Button } from '../ui/button.tsx'
 import { Dialog, showDialog } from '../ui/dialogs.tsx'
-import { Form, Submit } from '../ui/form.tsx'
+import { Form, FormEnd } from '../ui/form.tsx'
 import { retag } from './actions.ts'
 import { readTags, TagsField } from './tags-field.tsx'
 
@@ -30,10 +29,7 @@ function Tags({ sync, ids, close }: TagsProps) {
     <Dialog title={ids.length === 1 ? 'Tags' : `Tags of ${ids.length} bookmarks`} close={close}>
       <Form onSubmit={submit}>
         <TagsField sync={sync} label="Tags" tags={tags} onChange={setTags} autofocus />
-        <div class="bar end">
-          <Button onClick={close}>Cancel</Button>
-          <Submit>Save</Submit>
-        </div>
+        <FormEnd close={close}>Save</FormEnd>
       </Form>
     </Dialog>
   )

@@ -1,5 +1,6 @@
 import type { ComponentChildren, TargetedSubmitEvent } from 'preact'
 import { useState } from 'preact/hooks'
+import { Button } from './button.tsx'
 import { messageOf, ShowFailure } from './failure.ts'
 
 interface FormProps {
@@ -39,6 +40,16 @@ export function Form({ onSubmit, children, class: name }: FormProps) {
         )}
       </form>
     </ShowFailure.Provider>
+  )
+}
+
+/** The end of a dialog's form: what closes it, and what sends it. */
+export function FormEnd({ close, children }: { close: () => void; children: ComponentChildren }) {
+  return (
+    <div class="bar end">
+      <Button onClick={close}>Cancel</Button>
+      <Submit>{children}</Submit>
+    </div>
   )
 }
 
