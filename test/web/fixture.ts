@@ -158,3 +158,12 @@ export async function screenshot(page: Page, name: string): Promise<void> {
   await mkdir(folder, { recursive: true })
   await page.screenshot({ path: join(folder, `${name}.png`) })
 }
+
+/** As a person would, in the view that is shown. */
+export async function addBookmark(page: Page, title: string): Promise<void> {
+  await page.getByRole('button', { name: 'Add bookmark' }).click()
+  await page.getByRole('textbox', { name: 'Title' }).fill(title)
+  await page.getByRole('textbox', { name: 'Address' }).fill('https://example.org/')
+  await page.getByRole('button', { name: 'Save', exact: true }).click()
+  await page.getByRole('link', { name: title }).waitFor()
+}

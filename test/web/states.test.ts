@@ -3,6 +3,7 @@ import t from 'tap'
 import { folder, startService } from '../support/service.ts'
 import { accessibilityFaults, overflow } from './docs-page.ts'
 import {
+  addBookmark,
   developmentProvider,
   live,
   openChromium,
@@ -120,12 +121,4 @@ async function faults(page: Page, name: string): Promise<unknown[]> {
   }
   await page.setViewportSize({ width: 1440, height: 900 })
   return found
-}
-
-async function addBookmark(page: Page, title: string): Promise<void> {
-  await page.getByRole('button', { name: 'Add bookmark' }).click()
-  await page.getByRole('textbox', { name: 'Title' }).fill(title)
-  await page.getByRole('textbox', { name: 'Address' }).fill('https://example.org/')
-  await page.getByRole('button', { name: 'Save', exact: true }).click()
-  await page.getByRole('link', { name: title }).waitFor()
 }

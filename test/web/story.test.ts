@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url'
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import {
+  addBookmark,
   demoOrigin,
   importFile,
   live,
@@ -197,12 +198,4 @@ async function edit(page: Page, from: string, to: string): Promise<void> {
 async function find(page: Page, title: string): Promise<void> {
   await page.getByRole('searchbox').fill(title)
   await page.getByRole('main').getByRole('link', { name: title, exact: true }).waitFor()
-}
-
-async function addBookmark(page: Page, title: string): Promise<void> {
-  await page.getByRole('button', { name: 'Add bookmark' }).click()
-  await page.getByRole('textbox', { name: 'Title' }).fill(title)
-  await page.getByRole('textbox', { name: 'Address' }).fill('https://example.org/')
-  await page.getByRole('button', { name: 'Save', exact: true }).click()
-  await page.getByRole('link', { name: title }).waitFor()
 }

@@ -1,5 +1,5 @@
 /** The browser empties the store under several tabs: one of them fills it again, and nothing that another knows is lost. */
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { UnsentChangesError } from '../../../src/client/errors.ts'
 import { indexedDbStore } from '../../../src/client/sync/store/indexed-db.ts'
 import { bookmark } from './device.ts'
@@ -11,11 +11,7 @@ import { until } from './turns.ts'
 const people = await openPeople()
 
 t.test('another tab fills the emptied store: what waits in the first one is still sent', async (t) => {
-  const { person, userId, a } = await synced(t)
-  a.network.fate = down
-  await a.sync.put(bookmark('p', 'waits'))
-  await empty(userId)
-  const other = person.device('a', { store: indexedDbStore(userId) })
+  const { person, a, other } = await emptiedUnderAnEdit(t)
   await other.sync.syncNow()
   t.match(shown(other), { p: 'title of p' })
   a.network.fate = up
@@ -46,11 +42,7 @@ t.test(
 t.test(
   'another tab begins the emptied store with the same bookmark: one of the edits is kept, the other told',
   async (t) => {
-    const { person, userId, a } = await synced(t)
-    a.network.fate = down
-    await a.sync.put(bookmark('p', 'waits'))
-    await empty(userId)
-    const other = person.device('a', { store: indexedDbStore(userId) })
+    const { person, a, other } = await emptiedUnderAnEdit(t)
     await other.sync.put(bookmark('p', 'by the other'))
     a.network.fate = up
     await a.sync.syncNow()
@@ -62,11 +54,7 @@ t.test(
 t.test(
   'signing out in a tab that was opened after the store was emptied asks about edits of the first one',
   async (t) => {
-    const { person, userId, a } = await synced(t)
-    a.network.fate = down
-    await a.sync.put(bookmark('p', 'waits'))
-    await empty(userId)
-    const other = person.device('a', { store: indexedDbStore(userId) })
+    const { other } = await emptiedUnderAnEdit(t)
     other.network.fate = down
     await other.sync.start()
     await until(() => shown(other).p === 'waits')
@@ -127,3 +115,12 @@ t.test(
     t.same([shown(a), shown(other), await person.stored()], Array(3).fill(expected))
   },
 )
+
+/** An edit waits in one tab, which has no network; then the store is emptied, and another tab opened. */
+async function emptiedUnderAnEdit(t: Test) {
+  const { person, userId, a } = await synced(t)
+  a.network.fate = down
+  await a.sync.put(bookmark('p', 'waits'))
+  await empty(userId)
+  return { person, a, other: person.device('a', { store: indexedDbStore(userId) }) }
+}
