@@ -135,14 +135,16 @@ export class Ledger {
 
   #noteResealed(before: Row | undefined, after: Row, device: string): void {
     const [known, event] = [this.#edit(before?.version?.event_id), this.#edit(after.version?.event_id)]
-    if (!before?.version?.bookmark || !after.version?.bookmark || known === event || this.#entries.has(event)) return
+    if (!before?.version?.bookmark || !after.version?.bookmark) return
+    if (known !== event && this.#entries.has(event)) return
     const [content, same] = [before, after].map(({ id, version }) => ({
       id,
       fields: fieldsOf(version?.bookmark ?? null),
     }))
     if (!content || !same || !isEqual(content, same)) return
-    this.#resealed.set(event, known)
-    if (after.version.device_id === device) this.#heralds.push({ ...content, device })
+    if (known !== event) this.#resealed.set(event, known)
+    const isOwnNow = after.version.device_id === device && before.version.device_id !== device
+    if (isOwnNow) this.#heralds.push({ ...content, device })
   }
 
   #enterEdit(before: Row | undefined, last: Waiting, device: string): void {
