@@ -328,7 +328,7 @@ export interface paths {
          *     are reported in `conflicts`.
          *
          *     A change that lost is accepted nevertheless if its own device's newer change is in the same push, or if it says the
-         *     same as the winner. A repeated push changes nothing and, if nothing came between, gets the same response. A change of
+         *     same as the winner. A repeated push changes nothing and, if nothing came between, has the same outcome. A change of
          *     another user, or one whose `timestamp` is more than 24 h ahead of the server, is rejected in `conflicts`. One
          *     malformed change makes the whole request fail with 400.
          *
@@ -1312,6 +1312,18 @@ export interface components {
              * @example 1763700000000
              */
             timestamp: number;
+            /**
+             * Format: int64
+             * @description The user's last sequence number (Unix ms) before this push. A device whose cursor it is may go on from `last_sync_timestamp` without pulling: in between, there is nothing but this push. Absent if nothing was stored, or if a pull has more to tell: that a change lost, or that one has overwritten a version unseen.
+             * @example 1763699999000
+             */
+            previous_sync_timestamp?: number;
+            /**
+             * Format: int64
+             * @description The user's last sequence number (Unix ms) after this push. Absent if `previous_sync_timestamp` is.
+             * @example 1763700000001
+             */
+            last_sync_timestamp?: number;
             epoch: components["schemas"]["Epoch"];
         };
         /** @description A bookmark to import. */

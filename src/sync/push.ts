@@ -1,4 +1,5 @@
 import type { Schemas } from '../contract/schemas.ts'
+import type { Row } from '../db/rows.ts'
 import { decide } from '../protocol/decide.ts'
 import { isFarAhead } from '../protocol/far-ahead.ts'
 import { type Device, unknownDevice } from './device.ts'
@@ -23,14 +24,29 @@ export async function push(parts: PushParts, device: Device, changes: Change[]):
   }
   const considered = changes.filter((change) => !reasons.has(change))
   const syncedBy = device.deviceId === unknownDevice ? changes[0]?.device_id : device.deviceId
-  const { verdicts, epoch } = await writeRecords(parts, { userId, loginId, now, syncedBy }, considered, decide)
+  const written = await writeRecords(parts, { userId, loginId, now, syncedBy }, considered, decide)
+  const { verdicts, epoch } = written
 
   for (const { lost } of verdicts) for (const [change, reason] of lost) reasons.set(change, reason)
   const accepted_ids = changes.filter((change) => !reasons.has(change)).map(({ id }) => id)
   const conflicts = changes.flatMap((change) => toConflict(change, reasons.get(change)))
   const overwritten = verdicts.filter(({ winner }) => winner?.resolution).length
   parts.metrics.countPush(changes.length, { rejected: conflicts.length, overwritten })
-  return { accepted: accepted_ids.length, accepted_ids, conflicts, timestamp: now, epoch }
+  const cursors = conflicts.length === 0 ? cursorsAround(written) : {}
+  return { accepted: accepted_ids.length, accepted_ids, conflicts, timestamp: now, ...cursors, epoch }
+}
+
+/** Between these there is nothing but the push. None if its device has yet to hear what it has overwritten. */
+function cursorsAround({
+  rows,
+  lastBefore,
+}: {
+  rows: Row[]
+  lastBefore: number
+}): Pick<Schemas['PushResponse'], 'previous_sync_timestamp' | 'last_sync_timestamp'> {
+  const last = rows.at(-1)
+  if (!last || rows.some(({ overwritten }) => overwritten !== null)) return {}
+  return { previous_sync_timestamp: lastBefore, last_sync_timestamp: last.stamp }
 }
 
 function refusal({ user_id, timestamp }: Change, userId: string, now: number): string | undefined {

@@ -34,6 +34,14 @@ export interface Verdict {
   lost?: ReadonlyMap<LostChange, unknown>
 }
 
+/** What a write has stored. */
+interface Written {
+  rows: Row[]
+  /** The user's last sequence number before it. */
+  lastBefore: number
+  epoch: string
+}
+
 /** What a write has decided, and what else it wants to return. */
 type Result<T> = Outcome & { result: T }
 
@@ -47,14 +55,14 @@ export async function changeRecords<T>(
   { userId, loginId, now }: Write,
   decide: (trx: Trx, user: LockedUser) => Promise<Result<T>>,
   then: (trx: Trx, rows: Row[], result: T) => Promise<void> = async () => {},
-): Promise<{ result: T; rows: Row[]; epoch: string }> {
+): Promise<Written & { result: T }> {
   const written = await parts.database.write(async (trx) => {
     const user = await lockUser(trx, userId)
     await demandLogin(trx, { userId, loginId })
     const { result, ...outcome } = await decide(trx, user)
     const rows = await store(parts, trx, user, now, outcome)
     await then(trx, rows, result)
-    return { result, rows, epoch: user.epoch }
+    return { result, rows, lastBefore: user.last_stamp, epoch: user.epoch }
   }, userId)
   if (written.rows.length > 0) parts.pulse.publishChange(userId)
   return written
@@ -69,14 +77,14 @@ export async function writeRecords<Change extends EntityKey & MadeBy, Decided ex
   { syncedBy = unknownDevice, ...write }: Write & { syncedBy?: string | undefined },
   changes: Change[],
   decide: (changes: Change[], stored: StoredVersion | undefined, seenUpTo: SeenUpTo) => Decided,
-): Promise<{ verdicts: Decided[]; rows: Row[]; epoch: string }> {
+): Promise<Written & { verdicts: Decided[] }> {
   const { database, config } = parts
   const { userId, now } = write
   await pause()
   const entities = [...Map.groupBy(changes, entityKey).values()] as [Change, ...Change[]][]
   const keys = entities.map(([first]) => first)
 
-  const written = await changeRecords(
+  const { result, ...written } = await changeRecords(
     parts,
     write,
     async (trx, user) => {
@@ -98,7 +106,7 @@ export async function writeRecords<Change extends EntityKey & MadeBy, Decided ex
       if (syncedBy !== unknownDevice) await saveLastSync(trx, userId, syncedBy, now)
     },
   )
-  return { verdicts: written.result.verdicts, rows: written.rows, epoch: written.epoch }
+  return { ...written, verdicts: result.verdicts }
 
   function rejected(verdicts: Verdict[], stored: (StoredVersion | undefined)[], rows: Row[]): Rejection[] {
     const stamps = new Map(rows.map((row) => [entityKey(row), row.stamp]))

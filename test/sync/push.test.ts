@@ -28,6 +28,32 @@ t.test('Push: accepted, accepted_ids in request order, timestamp', async (t) => 
   t.ok(body.timestamp >= before && body.timestamp <= Date.now(), "the server's time")
 })
 
+t.test('A push says from where its device may go on, unless a pull has more to tell', async (t) => {
+  const { user } = await sharedApp()
+  const eve = await user('eve')
+  const cursors = async (...changes: Change[]) => {
+    const { body } = await push(eve, changes)
+    return [body.previous_sync_timestamp, body.last_sync_timestamp]
+  }
+  const { cursor: start } = await pullAll(eve)
+  const first = [change({ entity_id: 'x', timestamp: 1000, device_id: 'b' }), change({ entity_id: 'y' })]
+  const [before, after] = await cursors(...first)
+  t.same([before, after], [start, (await pullAll(eve)).cursor])
+  const [again, end] = await cursors(change({ entity_id: 'z' }))
+  t.equal(again, after)
+  t.same((await pullAll(eve, { since: end })).changes, [], 'nothing is left to pull')
+
+  const none = [undefined, undefined]
+  t.same(await cursors(...first), none, 'nothing is stored')
+  t.same(
+    await cursors(change({ entity_id: 'x', timestamp: 900, device_id: 'a' }), change({ entity_id: 'w' })),
+    none,
+    'one lost',
+  )
+  t.same(await cursors(change({ entity_id: 'x', timestamp: 2000, device_id: 'a', base: start })), none, 'unseen')
+  t.same(await cursors(change({ entity_id: 'x', timestamp: 3000, device_id: 'a' })), none, 'still to be told of that')
+})
+
 t.test('Push conflict rule', async (t) => {
   const { user } = await sharedApp()
   const ada = await user('ada')

@@ -93,7 +93,8 @@ export class FakeRecords {
       winner ? { ...winner, entity_type, entity_id, data: dataOf(winner) } : [],
     )
     const lost = decided.flatMap(({ lost }) => [...lost.keys()])
-    this.write(replacements, lost, now)
+    const before = this.lastStamp
+    const written = this.write(replacements, lost, now)
     this.devices.pushed(deviceId === FakeDevices.unknown ? changes[0]?.device_id : deviceId, now)
     const reasons = new Map([...refused, ...decided.flatMap(({ lost }) => [...lost])])
     const accepted_ids = changes.filter((change) => !reasons.has(change)).map(({ id }) => id)
@@ -102,7 +103,11 @@ export class FakeRecords {
       if (reason === undefined) return []
       return { entity_id: change.entity_id, reason, resolution: 'rejected' as const, event_id: change.id }
     })
-    return { accepted: accepted_ids.length, accepted_ids, conflicts, timestamp: now, epoch: this.epoch }
+    const hasMore = conflicts.length > 0 || written.some(({ overwritten }) => overwritten !== null)
+    return {
+      ...{ accepted: accepted_ids.length, accepted_ids, conflicts, timestamp: now, epoch: this.epoch },
+      ...(written.length > 0 && !hasMore && { previous_sync_timestamp: before, last_sync_timestamp: this.lastStamp }),
+    }
   }
 
   /** Between the stored version of an entity and changes of it. */
@@ -111,24 +116,26 @@ export class FakeRecords {
     return decide(changes, stored, (change) => this.#seen(change))
   }
 
-  /** Stores what has won, and keeps what it replaces and what has lost. */
-  write(replacements: Replacement[], lost: Change[], now: number): void {
+  /** Stores what has won, and keeps what it replaces and what has lost. Returns what it has stored. */
+  write(replacements: Replacement[], lost: Change[], now: number): Stored[] {
     const next = () => {
       this.lastStamp = Math.max(now, this.lastStamp + 1)
       return this.lastStamp
     }
-    for (const replacement of replacements) {
+    const written = replacements.map((replacement) => {
       const before = this.find(replacement)
       const stored = toStored(replacement, before, next())
       this.#entities.set(keyOf(stored), stored)
       if (before) this.kept.push(toReplaced(before, stored, replacement.unseen))
-    }
+      return stored
+    })
     for (const change of lost) {
       const current = this.find(change) as Stored
       const version = toRejected(change, current)
       // A change that is sent again is kept once.
       if (!this.keptOf(change).some((kept) => isSameVersion(kept, version))) this.kept.push({ ...version, seq: next() })
     }
+    return written
   }
 
   #seen({ device_id, base }: MadeBy): number {

@@ -36,6 +36,30 @@ t.test('an edit made while online is sent at once', async (t) => {
   t.same(await person.stored(), { x: 'one' })
 })
 
+t.test('what a device has pushed, it need not pull, unless another change came between', async (t) => {
+  const person = await people.person(t)
+  const [a, b] = [person.device('a'), person.device('b')]
+  await online(person, a)
+  const list = Array.from({ length: 1200 }, (_, index) => bookmark(`b${index}`, String(index)))
+  await a.sync.importBookmarks(list)
+  await until(() => a.sync.status().waiting === 0)
+  const edit = async (title: string) => {
+    await a.sync.put(bookmark('b0', title))
+    await until(() => a.sync.status().waiting === 0)
+  }
+  await edit('edited')
+  t.same(await pulledNext(a), [], 'after three batches and an edit')
+
+  await b.sync.syncNow()
+  await b.sync.put(bookmark('x', "b's"))
+  await b.sync.syncNow()
+  t.same(await pulledNext(b), [])
+  await edit('again')
+  t.same(await pulledNext(a), ['x', 'b0'])
+  t.equal(a.sync.get('x')?.title, "b's")
+  t.same([a.errors, b.errors], [[], []])
+})
+
 t.test('a change that was sent before an own one was accepted, and comes after it, is no step back', async (t) => {
   const person = await people.person(t)
   const [a, b] = [person.device('a'), person.device('b')]
@@ -331,6 +355,20 @@ async function online(person: Person, device: Device): Promise<void> {
   await until(() => device.network.socket !== undefined)
   device.network.socket?.greet(person.world.time)
   await until(() => device.sync.status().state === 'online')
+}
+
+/** The ids of what the device pulls at its next exchange. */
+async function pulledNext({ sync, network }: Device): Promise<string[]> {
+  const ids: string[] = []
+  const { pull } = network
+  network.pull = async (...call) => {
+    const page = await pull(...call)
+    ids.push(...page.changes.map(({ entity_id }) => entity_id))
+    return page
+  }
+  await sync.syncNow()
+  network.pull = pull
+  return ids
 }
 
 /** The bookmark's newest change, as the service's hub would send it. */

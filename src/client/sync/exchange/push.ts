@@ -131,15 +131,18 @@ async function settle(
   time: TimeAnswer,
 ): Promise<Waiting[]> {
   const accepted = new Set(answer.accepted_ids)
-  const ids = batch.map(({ change }) => change.entity_id)
-  await replica.commit(ids, 'remote', (draft) => {
+  await replica.commit(idsOf(batch), 'remote', (draft) => {
     correctClock(draft, time)
+    let cursor = draft.meta.cursor === answer.previous_sync_timestamp && answer.last_sync_timestamp
     for (const { change } of batch) {
       const row = draft.get(change.entity_id)
       const [first] = row.waiting
       if (accepted.has(change.id) && first?.change.id === change.id)
         draft.set(settleFirst(row, { ...versionOf(first), ...markOf(keys, change) }))
+      else cursor = false
     }
+    // There is nothing but this push since the cursor, and all of it is here.
+    if (cursor) draft.setMeta({ cursor })
   })
   return batch.filter(({ change }) => !accepted.has(change.id))
 }

@@ -62,7 +62,7 @@ export async function takeMessages(
     messages.map(({ event }) => event),
   )
   const opened = new Map((await openEvents(parts, events, signal)).map((one) => [one.event, one]))
-  const ids = [...new Set(messages.map(({ event }) => event.entity_id))]
+  const ids = messages.map(({ event }) => event.entity_id)
   return parts.replica.commit(ids, 'remote', (draft) => {
     if (draft.meta.cursor < since || draft.meta.isIncomplete) return 'doubt'
     for (const { event, stamp } of messages) {
