@@ -6,6 +6,9 @@ import { type BuildOptions, build, type Metafile } from 'esbuild'
 const source = new URL('../../src/web/', import.meta.url)
 const folder = new URL('../../dist/web/', import.meta.url)
 
+/** Of where the dictionaries come from; it must go with them. */
+const notice = fileURLToPath(import.meta.resolve('@zxcvbn-ts/language-en/NOTICE.md'))
+
 const options: BuildOptions = {
   outdir: fileURLToPath(folder),
   bundle: true,
@@ -37,6 +40,13 @@ export async function buildWeb(): Promise<void> {
       builtFiles: JSON.stringify(files.map(nameOf)),
       buildHash: JSON.stringify(await hashOf(files)),
     },
+  })
+  // By itself, and not among what is kept for offline: few need it, and it is large.
+  await build({
+    ...options,
+    entryPoints: { strength: pathOf('vault/strength-worker.ts') },
+    sourcemap: false,
+    banner: { js: `/*! ${await readFile(notice, 'utf8')} */` },
   })
   const page = await readFile(new URL('index.html', source), 'utf8')
   await writeFile(new URL('index.html', folder), page.replace('</head>', `${preloads(metafile)}</head>`))

@@ -1,12 +1,13 @@
 import { useState } from 'preact/hooks'
-import { keepMasterKey, rotateKeys, type Vault, type VaultDraft } from '../../client/index.ts'
+import { type Credentials, keepMasterKey, rotateKeys, type Vault, type VaultDraft } from '../../client/index.ts'
 import type { App } from '../app/context.ts'
 import { Button } from '../ui/button.tsx'
 import { Dialog, showDialog } from '../ui/dialogs.tsx'
 import { Form, FormEnd } from '../ui/form.tsx'
 import { Progress, type Step } from '../ui/progress.tsx'
 import { tell } from '../ui/tell.ts'
-import { CredentialFields, NewPassphraseField, readCredentials } from '../vault/credentials.tsx'
+import { CredentialFields, tryCredentials } from '../vault/credentials.tsx'
+import { NewPassphraseField } from '../vault/new-passphrase.tsx'
 import { RecoveryCode } from '../vault/recovery-code.tsx'
 
 /** What a lost device holds opens nothing that is written from then on. */
@@ -21,7 +22,8 @@ function ChangeKeys({ app, close }: { app: App; close: () => void }) {
   const [step, setStep] = useState<Step>()
 
   const begin = async (fields: Record<string, string>) => {
-    setDraft(await rotateKeys(client, readCredentials(userId, fields), fields.passphrase ?? ''))
+    const rotate = (current: Credentials) => rotateKeys(client, current, fields.passphrase ?? '')
+    setDraft(await tryCredentials(userId, fields, rotate))
   }
   const encrypt = async ({ keys }: Vault) => {
     const what = 'Encrypting under the new keys'
@@ -51,12 +53,12 @@ function ChangeKeys({ app, close }: { app: App; close: () => void }) {
             the old one opens nothing that is written from then on.
           </p>
           <CredentialFields />
-          <NewPassphraseField />
+          <NewPassphraseField person={app.person} />
           <FormEnd close={close}>Show the new code</FormEnd>
         </Form>
       )}
       {draft && !vault && (
-        <RecoveryCode draft={draft} confirm={confirm}>
+        <RecoveryCode draft={draft} person={app.person} confirm={confirm}>
           <Button onClick={close}>Cancel</Button>
         </RecoveryCode>
       )}

@@ -1,8 +1,6 @@
-import { UnsentChangesError } from '../../client/index.ts'
 import { useSync } from '../../client/react.ts'
 import { SearchBox } from '../library/search-box.tsx'
 import { Button, IconButton } from '../ui/button.tsx'
-import { confirmFirst } from '../ui/confirm.tsx'
 import { Icon } from '../ui/icon.tsx'
 import { BookmarkIcon, LockIcon, MenuIcon, SignOutIcon, TwoDevicesIcon, UserIcon } from '../ui/icons.ts'
 import { Menu } from '../ui/menu.tsx'
@@ -11,7 +9,7 @@ import { lock } from './lock.ts'
 import { NetworkSwitch } from './network-switch.tsx'
 import { hrefOf } from './route.ts'
 import type { Beside } from './second-device.tsx'
-import { leave } from './signed-out.ts'
+import { signOut } from './sign-out.ts'
 import { Status } from './status.tsx'
 
 interface HeaderProps {
@@ -23,19 +21,6 @@ interface HeaderProps {
 export function Header({ beside, isMenuOpen, toggleMenu }: HeaderProps) {
   const { person, device, userId } = useApp()
   const sync = useSync()
-  const signOut = async () => {
-    try {
-      await leave(sync)
-    } catch (error) {
-      if (!(error instanceof UnsentChangesError)) throw error
-      confirmFirst({
-        title: 'Sign out and lose edits?',
-        text: `${error.count === 1 ? 'One edit has' : `${error.count} edits have`} not been sent yet. Signing out deletes everything from this browser.`,
-        action: 'Sign out and lose them',
-        run: () => leave(sync, { discardUnsent: true }),
-      })
-    }
-  }
   const isFramed = window !== window.top
   return (
     <header class="header">
@@ -71,7 +56,7 @@ export function Header({ beside, isMenuOpen, toggleMenu }: HeaderProps) {
         icon={UserIcon}
         items={[
           device.keepsKey && { label: 'Lock', icon: LockIcon, action: () => lock(userId) },
-          { label: 'Sign out', icon: SignOutIcon, action: signOut },
+          { label: 'Sign out', icon: SignOutIcon, action: () => signOut(sync) },
         ]}
       />
     </header>

@@ -87,7 +87,8 @@ export function Root({ client, device }: RootProps) {
       {stage.name === 'signed out' && <SignIn client={client} />}
       {stage.name === 'locked' && (
         <VaultDoor
-          owner={{ client, userId: stage.user.user_id }}
+          device={device}
+          owner={{ client, userId: stage.user.user_id, person: stage.user.name }}
           opened={(vault) => attempt(unlock(stage.user, vault))}
         />
       )}

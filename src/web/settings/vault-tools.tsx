@@ -5,7 +5,8 @@ import { Button } from '../ui/button.tsx'
 import { Dialog, showDialog } from '../ui/dialogs.tsx'
 import { Form, Submit } from '../ui/form.tsx'
 import { tell } from '../ui/tell.ts'
-import { CredentialFields, NewPassphraseField, readCredentials } from '../vault/credentials.tsx'
+import { CredentialFields, tryCredentials } from '../vault/credentials.tsx'
+import { NewPassphraseField } from '../vault/new-passphrase.tsx'
 import type { VaultOwner } from '../vault/owner.ts'
 import { RecoveryCode } from '../vault/recovery-code.tsx'
 
@@ -37,8 +38,11 @@ interface ToolProps {
   close: () => void
 }
 
-function NewCode({ owner: { client, userId }, close }: ToolProps) {
+function NewCode({ owner: { client, userId, person }, close }: ToolProps) {
   const [draft, setDraft] = useState<RecoveryCodeDraft>()
+  const prepare = async (fields: Record<string, string>) => {
+    setDraft(await tryCredentials(userId, fields, (current) => replaceRecoveryCode(client, current)))
+  }
   const confirm = async () => {
     await draft?.confirm()
     close()
@@ -47,11 +51,11 @@ function NewCode({ owner: { client, userId }, close }: ToolProps) {
   return (
     <Dialog title={draft ? 'Print this recovery code' : 'New recovery code'} close={close}>
       {draft ? (
-        <RecoveryCode draft={draft} confirm={confirm}>
+        <RecoveryCode draft={draft} person={person} confirm={confirm}>
           <Button onClick={close}>Cancel</Button>
         </RecoveryCode>
       ) : (
-        <Form onSubmit={async (fields) => setDraft(await replaceRecoveryCode(client, readCredentials(userId, fields)))}>
+        <Form onSubmit={prepare}>
           <CredentialFields />
           <div class="bar">
             <Submit>Show the new code</Submit>
@@ -63,9 +67,9 @@ function NewCode({ owner: { client, userId }, close }: ToolProps) {
   )
 }
 
-function NewPassphrase({ owner: { client, userId }, close }: ToolProps) {
+function NewPassphrase({ owner: { client, userId, person }, close }: ToolProps) {
   const change = async (fields: Record<string, string>) => {
-    await changeVaultPassphrase(client, readCredentials(userId, fields), fields.passphrase ?? '')
+    await tryCredentials(userId, fields, (current) => changeVaultPassphrase(client, current, fields.passphrase ?? ''))
     close()
     tell('The passphrase was changed')
   }
@@ -73,7 +77,7 @@ function NewPassphrase({ owner: { client, userId }, close }: ToolProps) {
     <Dialog title="Change the passphrase" close={close}>
       <Form onSubmit={change}>
         <CredentialFields />
-        <NewPassphraseField />
+        <NewPassphraseField person={person} />
         <div class="bar">
           <Submit>Change it</Submit>
           <Button onClick={close}>Cancel</Button>

@@ -1,5 +1,6 @@
 import type { ComponentChildren, InputHTMLAttributes, TargetedInputEvent, TextareaHTMLAttributes } from 'preact'
-import { useId } from 'preact/hooks'
+import { useContext, useId } from 'preact/hooks'
+import { FieldFaultsContext } from './field-fault.ts'
 
 interface FieldProps {
   label: string
@@ -16,6 +17,7 @@ interface FieldProps {
   /** For text of several lines. */
   rows?: number
   onInput?: (event: TargetedInputEvent<HTMLInputElement>) => void
+  onFocus?: () => void
   /** What to enter, if the label does not say it. */
   hint?: ComponentChildren
   /** What is wrong with what was entered. */
@@ -23,11 +25,17 @@ interface FieldProps {
 }
 
 /** An input with its label above it, its hint and its error below it. */
-export function Field({ label, hint, error, rows, ...input }: FieldProps) {
+export function Field({ label, hint, error: own, rows, onInput, ...input }: FieldProps) {
   const id = useId()
+  const { faults, forget } = useContext(FieldFaultsContext)
+  const error = own ?? faults[input.name]
+  const change = (event: TargetedInputEvent<HTMLInputElement>) => {
+    if (faults[input.name] !== undefined) forget(input.name)
+    onInput?.(event)
+  }
   const described = { 'aria-invalid': error !== undefined, 'aria-describedby': `${id}-hint ${id}-error` }
   // Preact's type of an input knows one type at a time.
-  const common: unknown = { id, ...input, ...described }
+  const common: unknown = { id, ...input, ...described, onInput: change }
   return (
     <div class="field">
       <label for={id}>{label}</label>

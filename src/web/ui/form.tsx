@@ -1,10 +1,14 @@
 import type { ComponentChildren, TargetedSubmitEvent } from 'preact'
-import { useState } from 'preact/hooks'
+import { useMemo, useState } from 'preact/hooks'
 import { Button } from './button.tsx'
 import { messageOf, ShowFailure } from './failure.ts'
+import { type Check, FieldFault, FieldFaultsContext } from './field-fault.ts'
 
 interface FormProps {
-  /** Gets the fields by name. While its promise is pending, nothing can be sent again. A failure is shown in the form. */
+  /**
+   * Gets the fields by name. While its promise is pending, nothing can be sent again. A failure is shown in the form, a
+   * FieldFault at its field.
+   */
   onSubmit: (fields: Record<string, string>) => unknown
   children: ComponentChildren
   class?: string
@@ -12,33 +16,46 @@ interface FormProps {
 
 export function Form({ onSubmit, children, class: name }: FormProps) {
   const [failure, setFailure] = useState<string>()
+  const [faults, setFaults] = useState<Readonly<Record<string, string>>>({})
   const [isBusy, setBusy] = useState(false)
+  const checks = useMemo(() => new Map<string, Check>(), [])
+  const forget = (field: string) => setFaults(({ [field]: _, ...others }) => others)
   const submit = async (event: TargetedSubmitEvent<HTMLFormElement>) => {
     event.preventDefault()
     const form = event.currentTarget
-    const focused = document.activeElement
+    let next = document.activeElement
     const fields = Object.fromEntries([...new FormData(form)].map(([name, value]) => [name, String(value)]))
     setFailure(undefined)
+    setFaults({})
     setBusy(true)
     try {
+      for (const [field, check] of checks) {
+        const fault = await check(fields[field] ?? '')
+        if (fault !== undefined) throw new FieldFault(field, fault)
+      }
       await onSubmit(fields)
     } catch (error) {
-      setFailure(messageOf(error))
+      if (error instanceof FieldFault) {
+        setFaults({ [error.field]: error.message })
+        next = form.elements.namedItem(error.field) as Element
+      } else setFailure(messageOf(error))
     } finally {
       setBusy(false)
-      if (focused instanceof HTMLElement && focused.isConnected) requestAnimationFrame(() => focused.focus())
+      requestAnimationFrame(() => next instanceof HTMLElement && next.isConnected && next.focus())
     }
   }
   return (
     <ShowFailure.Provider value={(error) => setFailure(messageOf(error))}>
-      <form class={name ? `form ${name}` : 'form'} onSubmit={submit} aria-busy={isBusy} inert={isBusy}>
-        {children}
-        {failure && (
-          <p class="failure" role="alert">
-            {failure}
-          </p>
-        )}
-      </form>
+      <FieldFaultsContext.Provider value={{ faults, forget, checks }}>
+        <form class={name ? `form ${name}` : 'form'} onSubmit={submit} aria-busy={isBusy} inert={isBusy}>
+          {children}
+          {failure && (
+            <p class="failure" role="alert">
+              {failure}
+            </p>
+          )}
+        </form>
+      </FieldFaultsContext.Provider>
     </ShowFailure.Provider>
   )
 }

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { createVault, type Vault, type VaultDraft } from '../../client/index.ts'
 import { Form, Submit } from '../ui/form.tsx'
-import { NewPassphraseField } from './credentials.tsx'
+import { NewPassphraseField } from './new-passphrase.tsx'
 import type { VaultOwner } from './owner.ts'
 import { RecoveryCode } from './recovery-code.tsx'
 
@@ -22,7 +22,7 @@ export function CreateVault({ owner, created, failed }: CreateVaultProps) {
     return (
       <>
         <h1>Print this recovery code</h1>
-        <RecoveryCode draft={draft} confirm={() => draft.confirm().then(created, failed)} />
+        <RecoveryCode draft={draft} person={owner.person} confirm={() => draft.confirm().then(created, failed)} />
       </>
     )
   }
@@ -30,7 +30,7 @@ export function CreateVault({ owner, created, failed }: CreateVaultProps) {
     <Form onSubmit={(fields) => create(fields).catch(failed)}>
       <h1>Choose a passphrase</h1>
       <p>It encrypts your bookmarks before they leave this device. Nobody can reset it.</p>
-      <NewPassphraseField autofocus />
+      <NewPassphraseField person={owner.person} autofocus />
       <Submit>Create my vault</Submit>
     </Form>
   )

@@ -1,14 +1,18 @@
 import { useId, useState } from 'preact/hooks'
+import { type Credentials, KeyringError } from '../../client/index.ts'
 import { Field } from '../ui/field.tsx'
+import { FieldFault } from '../ui/field-fault.ts'
 
 /** A form's fields for a passphrase or a recovery code. */
 export function CredentialFields() {
+  const [isCode, setCode] = useState(false)
+  const [isShown, setShown] = useState(false)
   const id = useId()
   return (
     <>
       <div class="field">
         <label for={id}>I have the</label>
-        <select id={id} name="kind">
+        <select id={id} name="kind" onChange={({ currentTarget }) => setCode(currentTarget.value === 'recovery')}>
           <option value="passphrase">passphrase</option>
           <option value="recovery">recovery code</option>
         </select>
@@ -16,60 +20,50 @@ export function CredentialFields() {
       <Field
         label="Passphrase or code"
         name="secret"
-        type="password"
+        type={isShown ? 'text' : 'password'}
         required
-        autocomplete="current-password"
+        autocomplete={isCode ? 'off' : 'current-password'}
         autofocus
       />
-    </>
-  )
-}
-
-/** What the person has entered in `CredentialFields`. */
-export function readCredentials(userId: string, { kind, secret = '' }: Record<string, string>) {
-  return kind === 'recovery' ? { userId, recoveryCode: secret } : { userId, passphrase: secret }
-}
-
-/** A new passphrase, typed twice, because nobody can reset it. */
-export function NewPassphraseField({ autofocus = false }) {
-  const [isShown, setShown] = useState(false)
-  const [differs, setDiffers] = useState(false)
-  const id = useId()
-  const type = isShown ? 'text' : 'password'
-  const compare = (form: HTMLFormElement | null) => {
-    const [first, second] = ['passphrase', 'repeated'].map((name) => form?.elements.namedItem(name) as HTMLInputElement)
-    if (!first || !second) return
-    const isSame = first.value === second.value
-    setDiffers(!isSame && second.value.length >= first.value.length)
-    // The browser sends no form with it.
-    second.setCustomValidity(isSame ? '' : 'The two passphrases differ')
-  }
-  return (
-    <>
-      <Field
-        label="New passphrase"
-        name="passphrase"
-        type={type}
-        required
-        minLength={8}
-        autocomplete="new-password"
-        autofocus={autofocus}
-        hint="At least eight characters; several words are best."
-        onInput={({ currentTarget }) => compare(currentTarget.form)}
-      />
-      <Field
-        label="The same once more"
-        name="repeated"
-        type={type}
-        required
-        autocomplete="new-password"
-        error={differs ? 'The two passphrases differ' : undefined}
-        onInput={({ currentTarget }) => compare(currentTarget.form)}
-      />
-      <label class="bar" for={id}>
-        <input id={id} type="checkbox" checked={isShown} onChange={() => setShown(!isShown)} />
-        Show the passphrase
+      <label class="bar">
+        <input type="checkbox" checked={isShown} onChange={() => setShown(!isShown)} />
+        Show what I type
       </label>
     </>
   )
+}
+
+/**
+ * Tries what the person has entered in `CredentialFields`.
+ *
+ * @throws FieldFault it does not open the vault
+ */
+export async function tryCredentials<T>(
+  userId: string,
+  { kind, secret = '' }: Record<string, string>,
+  open: (credentials: Credentials) => Promise<T>,
+): Promise<T> {
+  try {
+    return await open(kind === 'recovery' ? { userId, recoveryCode: secret } : { userId, passphrase: secret })
+  } catch (error) {
+    const text = error instanceof KeyringError ? textOf(error, secret) : undefined
+    throw text === undefined ? error : new FieldFault('secret', text)
+  }
+}
+
+/** Nine groups of three, as a recovery code is shown. */
+const codeForm = /^\s*(\S{3}[-\s]){8}\S{3}\s*$/
+
+function textOf({ fault, message }: KeyringError, secret: string): string | undefined {
+  switch (fault) {
+    case 'wrong-passphrase':
+      if (codeForm.test(secret)) return 'This looks like a recovery code: choose “recovery code” above.'
+      return 'Wrong passphrase. Look at what you typed, and whether Caps Lock is on. The recovery code opens your bookmarks, too.'
+    case 'wrong-recovery-code':
+      return 'Wrong recovery code. Only the newest one opens your bookmarks, and only those of this account.'
+    case 'mistyped-recovery-code':
+      return `${message}.`
+    default:
+      return undefined
+  }
 }

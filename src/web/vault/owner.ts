@@ -4,4 +4,6 @@ import type { Client } from '../../client/index.ts'
 export interface VaultOwner {
   client: Client
   userId: string
+  /** The person's name; empty if the provider told none. */
+  person: string
 }

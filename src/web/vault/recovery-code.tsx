@@ -3,21 +3,25 @@ import { useState } from 'preact/hooks'
 import type { RecoveryCodeDraft } from '../../client/index.ts'
 import { Button } from '../ui/button.tsx'
 import { save } from '../ui/files.tsx'
+import { PrintedCode, recoveryText } from './printed-code.tsx'
 
 interface RecoveryCodeProps {
   draft: RecoveryCodeDraft<unknown>
+  /** The person's name; empty if the provider told none. */
+  person: string
   confirm: () => unknown
   children?: ComponentChildren
 }
 
 /** Shows a recovery code that counts only when the person has confirmed it. */
-export function RecoveryCode({ draft, confirm, children }: RecoveryCodeProps) {
+export function RecoveryCode({ draft, person, confirm, children }: RecoveryCodeProps) {
   const { recoveryCode } = draft
   const [isCopied, setCopied] = useState(false)
   const copy = async () => {
     await navigator.clipboard.writeText(recoveryCode)
     setCopied(true)
   }
+  const file = () => new Blob([recoveryText(recoveryCode, person)], { type: 'text/plain' })
   return (
     <>
       <p>
@@ -30,9 +34,7 @@ export function RecoveryCode({ draft, confirm, children }: RecoveryCodeProps) {
       <div class="bar">
         <Button onClick={copy}>{isCopied ? 'Copied' : 'Copy'}</Button>
         <Button onClick={() => print()}>Print</Button>
-        <Button onClick={() => save(new Blob([textOf(recoveryCode)], { type: 'text/plain' }), 'recovery-code.txt')}>
-          Save as a file
-        </Button>
+        <Button onClick={() => save(file(), 'recovery-code.txt')}>Save as a file</Button>
       </div>
       <div class="bar">
         <Button look="primary" onClick={confirm}>
@@ -40,10 +42,7 @@ export function RecoveryCode({ draft, confirm, children }: RecoveryCodeProps) {
         </Button>
         {children}
       </div>
+      <PrintedCode code={recoveryCode} person={person} />
     </>
   )
-}
-
-function textOf(code: string): string {
-  return `Recovery code of Encrypted Bookmark Sync at ${location.host}:\n\n${code}\n\nWhoever has it can read the bookmarks.\n`
 }

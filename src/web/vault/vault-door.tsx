@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import { hasVault, openVault, type Vault, VaultExistsError } from '../../client/index.ts'
+import type { Device } from '../app/device.ts'
 import { Front } from '../sign-in/front.tsx'
 import { Button } from '../ui/button.tsx'
 import { messageOf } from '../ui/failure.ts'
@@ -7,16 +8,18 @@ import { Form, Submit } from '../ui/form.tsx'
 import { tell } from '../ui/tell.ts'
 import { Waiting } from '../ui/waiting.tsx'
 import { CreateVault } from './create-vault.tsx'
-import { CredentialFields, readCredentials } from './credentials.tsx'
+import { CredentialFields, tryCredentials } from './credentials.tsx'
 import type { VaultOwner } from './owner.ts'
+import { SignedInAs } from './signed-in-as.tsx'
 
 interface DoorProps {
   owner: VaultOwner
+  device: Device
   opened: (vault: Vault) => void
 }
 
 /** Asks for what opens the person's vault; on their first device, for what creates it. */
-export function VaultDoor({ owner, opened }: DoorProps) {
+export function VaultDoor({ owner, device, opened }: DoorProps) {
   const [exists, setExists] = useState<boolean>()
   const [failure, setFailure] = useState<string>()
   const look = () => {
@@ -24,6 +27,9 @@ export function VaultDoor({ owner, opened }: DoorProps) {
     hasVault(owner.client).then(setExists, (error: unknown) => setFailure(messageOf(error)))
   }
   useEffect(look, [])
+  const open = async (fields: Record<string, string>) => {
+    opened(await tryCredentials(owner.userId, fields, (credentials) => openVault(owner.client, credentials)))
+  }
   const existsAlready = (error: VaultExistsError) => {
     tell(error.message, { isAlert: true })
     setExists(true)
@@ -37,7 +43,7 @@ export function VaultDoor({ owner, opened }: DoorProps) {
       )}
       {exists === undefined && failure === undefined && <Waiting again={look} />}
       {exists === true && (
-        <Form onSubmit={async (fields) => opened(await openVault(owner.client, readCredentials(owner.userId, fields)))}>
+        <Form onSubmit={open}>
           <h1>Open your bookmarks</h1>
           <CredentialFields />
           <Submit>Open</Submit>
@@ -53,6 +59,7 @@ export function VaultDoor({ owner, opened }: DoorProps) {
           }}
         />
       )}
+      <SignedInAs {...owner} device={device} />
     </Front>
   )
 }

@@ -1,0 +1,86 @@
+import { useEffect, useId, useRef, useState } from 'preact/hooks'
+import { Field } from '../ui/field.tsx'
+import { useCheck } from '../ui/field-fault.ts'
+import { type Estimate, levelOf, type Question, useJudge } from './strength.ts'
+import { StrengthMeter } from './strength-meter.tsx'
+
+/** Without the dictionaries by then, as on a slow network, the length alone counts. */
+const patienceMs = 3000
+
+/** A new passphrase, typed twice, because nobody can reset it, with how strong it is. */
+export function NewPassphraseField({ person, autofocus = false }: { person: string; autofocus?: boolean }) {
+  const [isShown, setShown] = useState(false)
+  const [differs, setDiffers] = useState(false)
+  const [estimate, setEstimate] = useState<Estimate>()
+  const { prepare, judge } = useJudge()
+  const typed = useRef('')
+  const id = useId()
+  const type = isShown ? 'text' : 'password'
+  const compare = (form: HTMLFormElement | null) => {
+    const [first, second] = ['passphrase', 'repeated'].map((name) => form?.elements.namedItem(name) as HTMLInputElement)
+    if (!first || !second) return
+    const isSame = first.value === second.value
+    setDiffers(!isSame && second.value.length >= first.value.length)
+    // The browser sends no form with it.
+    second.setCustomValidity(isSame ? '' : 'The two passphrases differ')
+  }
+  const weigh = async (passphrase: string) => {
+    typed.current = passphrase
+    if (passphrase === '') return setEstimate(undefined)
+    const estimate = await judge(questionOf(passphrase, person))
+    if (estimate && typed.current !== '') setEstimate(estimate)
+  }
+  useCheck('passphrase', async (passphrase) => {
+    const patience = new Promise<undefined>((resolve) => setTimeout(resolve, patienceMs, undefined))
+    const estimate = await Promise.race([judge(questionOf(passphrase, person)), patience])
+    if (!estimate || levelOf(estimate) !== 'refused') return undefined
+    setEstimate(estimate)
+    return 'This is too easy to guess, and it is all that protects your bookmarks. Choose another one.'
+  })
+  // With autofocus, the field has the focus before anything listens.
+  useEffect(() => {
+    if (autofocus) prepare()
+  }, [])
+  return (
+    <>
+      <Field
+        label="New passphrase"
+        name="passphrase"
+        type={type}
+        required
+        minLength={8}
+        autocomplete="new-password"
+        autofocus={autofocus}
+        hint="At least eight characters; several words that do not belong together are best."
+        onFocus={prepare}
+        onInput={({ currentTarget }) => {
+          compare(currentTarget.form)
+          void weigh(currentTarget.value)
+        }}
+      />
+      {estimate && <StrengthMeter estimate={estimate} />}
+      <Field
+        label="The same once more"
+        name="repeated"
+        type={type}
+        required
+        autocomplete="new-password"
+        error={differs ? 'The two passphrases differ' : undefined}
+        onInput={({ currentTarget }) => compare(currentTarget.form)}
+      />
+      <label class="bar" for={id}>
+        <input id={id} type="checkbox" checked={isShown} onChange={() => setShown(!isShown)} />
+        Show the passphrase
+      </label>
+    </>
+  )
+}
+
+/** The keyring is made of the normalised passphrase. */
+function questionOf(passphrase: string, person: string): Question {
+  const known = `${person} ${location.host} encrypted bookmark sync`.toLowerCase()
+  return {
+    passphrase: passphrase.normalize('NFKC'),
+    known: known.split(/[^\p{L}\p{N}]+/u).filter((word) => word.length > 2),
+  }
+}

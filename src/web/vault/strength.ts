@@ -1,0 +1,86 @@
+import { useEffect, useMemo } from 'preact/hooks'
+
+/** What is asked of the thread that judges. */
+export interface Question {
+  passphrase: string
+  /** Words that somebody who knows the person or this service would try first. */
+  known: readonly string[]
+}
+
+/** Its answer. */
+export interface Estimate {
+  /** How many passphrases a program would try before it comes to this one. */
+  guesses: number
+  /** What makes it weak, and what to do, in sentences. */
+  advice: readonly string[]
+}
+
+export type Level = 'refused' | 'weak' | 'good' | 'strong'
+
+/** Each is one of Argon2id, which makes it slow, but whoever has the keyring can try for years, on many machines. */
+const fewestGuesses = { weak: 1e8, good: 1e10, strong: 1e14 }
+
+export function levelOf({ guesses }: Estimate): Level {
+  if (guesses < fewestGuesses.weak) return 'refused'
+  if (guesses < fewestGuesses.good) return 'weak'
+  return guesses < fewestGuesses.strong ? 'good' : 'strong'
+}
+
+interface Judge {
+  /** Loads the dictionaries, unless they are there. */
+  prepare(): void
+  /** Undefined if another passphrase was asked about meanwhile, or if the dictionaries cannot be loaded. */
+  judge(question: Question): Promise<Estimate | undefined>
+}
+
+/** What judges passphrases for as long as the component is shown. */
+export function useJudge(): Judge {
+  const judge = useMemo(createJudge, [])
+  useEffect(() => judge.end, [judge])
+  return judge
+}
+
+interface Waiting {
+  question: Question
+  answer: (estimate: Estimate | undefined) => void
+}
+
+function createJudge(): Judge & { end(): void } {
+  let thread: Worker | undefined
+  let asked: Waiting | undefined
+  /** What was typed last, while the thread is busy with what came before. */
+  let next: Waiting | undefined
+
+  const ask = (waiting: Waiting | undefined) => {
+    asked = waiting
+    next = undefined
+    if (waiting) thread?.postMessage(waiting.question)
+  }
+  const end = () => {
+    thread?.terminate()
+    thread = undefined
+    for (const waiting of [asked, next]) waiting?.answer(undefined)
+    ask(undefined)
+  }
+  return {
+    prepare() {
+      if (thread) return
+      thread = new Worker('/demo/strength.js', { type: 'module' })
+      thread.addEventListener('message', ({ data }: MessageEvent<Estimate>) => {
+        asked?.answer(data)
+        ask(next)
+      })
+      thread.addEventListener('error', end)
+    },
+    judge(question) {
+      if (!thread) return Promise.resolve(undefined)
+      return new Promise((answer) => {
+        next?.answer(undefined)
+        const waiting = { question, answer }
+        if (asked) next = waiting
+        else ask(waiting)
+      })
+    },
+    end,
+  }
+}

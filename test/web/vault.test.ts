@@ -1,0 +1,167 @@
+import type { Page } from 'playwright-core'
+import t from 'tap'
+import { accessibilityFaults, overflow } from './docs-page.ts'
+import {
+  addBookmark,
+  demoOrigin,
+  live,
+  makeVault,
+  openChromium,
+  openContext,
+  openVault,
+  passphrase,
+  screenshot,
+  signIn,
+  startVault,
+} from './fixture.ts'
+
+const browser = await openChromium()
+if (typeof browser === 'string') t.plan(0, browser)
+else {
+  t.test('a vault is as strong as its passphrase, and its door tells what does not open it', async (t) => {
+    const origin = await demoOrigin()
+    const context = await openContext(t, browser, { viewport: { width: 1440, height: 900 } }, /status of 429/)
+    const page = await context.newPage()
+    const loaded: string[] = []
+    context.on('request', (request) => loaded.push(new URL(request.url()).pathname))
+
+    await t.test('who is here with the wrong account signs out before there is a vault', async (t) => {
+      await signIn(page, origin, 'Not Grace')
+      await page.getByText('You are signed in as Not Grace.').waitFor()
+      await page.getByRole('button', { name: 'Sign out' }).click()
+      await page.getByRole('button', { name: 'Sign in' }).waitFor()
+      t.notOk(loaded.slice(0, loaded.indexOf('/api/v1/auth/login')).includes('/demo/strength.js'))
+      await signIn(page, origin, 'Grace')
+    })
+
+    await t.test('a new passphrase is judged as it is typed, and refused if it is easy to guess', async (t) => {
+      const field = page.getByLabel('New passphrase')
+      const meter = page.locator('.strength')
+      const judged = async (text: string, level: string) => {
+        await field.fill(text)
+        await page.locator(`.strength[data-level=${level}]`).waitFor()
+        return (await meter.locator('p').first().textContent()) ?? ''
+      }
+      t.match(await judged('password1', 'refused'), /^Too easy to guess\. This is a commonly used password\./)
+      await page.getByRole('status').getByText('Passphrase strength: Too easy to guess').waitFor()
+      await page.getByLabel('The same once more').fill('password1')
+      await page.getByRole('button', { name: 'Create my vault' }).click()
+      await page.getByRole('alert').getByText('This is too easy to guess').waitFor()
+      await page.locator('[name=passphrase]:focus[aria-invalid=true]').waitFor()
+      t.equal(await field.inputValue(), 'password1', 'it can be corrected')
+      t.same(await faults(page, 'passphrase-refused'), [])
+      t.match(await judged('grace-2026', 'refused'), /personal or page related/)
+      t.equal(await field.getAttribute('aria-invalid'), 'false')
+      t.match(await judged('Kj#9fLqz', 'weak'), /^Weak\. Add /)
+      t.same(await faults(page, 'passphrase-weak'), [])
+      t.match(await judged(passphrase, 'good'), /^Good\. $/)
+      t.match(await judged(`${passphrase} staple`, 'strong'), /^Strong\. $/)
+      t.same(await faults(page, 'passphrase-strong'), [])
+      t.same(await kept(page), [], 'the dictionaries are not kept for offline')
+    })
+
+    await t.test('the recovery code is printed without the page', async (t) => {
+      const code = await startVault(page)
+      await page.emulateMedia({ media: 'print', colorScheme: 'dark' })
+      const printed = await page.evaluate(() => document.body.innerText)
+      t.equal(printed.replace(/\s/g, '').split(code).length, 2, 'the code, in three lines')
+      t.match(printed, /^Recovery code\n/)
+      for (const fact of ['Grace', origin, `${new Date().getFullYear()}`]) t.match(printed, fact)
+      t.notMatch(printed, /Copy|Documentation|signed in/)
+      await screenshot(page, 'printed-code')
+      await page.emulateMedia({ media: 'screen' })
+      t.notMatch(await page.evaluate(() => document.body.innerText), /passports/)
+      await page.getByRole('button', { name: 'I have it on paper' }).click()
+      await live(page)
+      t.equal(await page.locator('.printed').count(), 0)
+    })
+
+    await t.test('what does not open the vault is told at its field, and can be corrected', async (t) => {
+      await addBookmark(page, 'Nanoseconds')
+      await live(page)
+      await lock(page)
+      const secret = page.getByLabel('Passphrase or code')
+      const refused = async (text: string, why: string) => {
+        await secret.fill(text)
+        await page.getByRole('button', { name: 'Open', exact: true }).click()
+        await page.getByRole('alert').getByText(why).waitFor()
+        await page.locator('[name=secret]:focus').waitFor()
+        t.equal(await secret.inputValue(), text)
+        const described = await secret.getAttribute('aria-describedby')
+        const [, error = ''] = described?.split(' ') ?? []
+        return [await secret.getAttribute('aria-invalid'), await page.locator(`[id="${error}"]`).textContent()]
+      }
+      t.match(await refused('correct horse bat', 'Wrong passphrase.'), ['true', /^Wrong passphrase\. .*Caps Lock/])
+      t.same(await faults(page, 'passphrase-wrong'), [])
+      t.match(await refused('00N-5GQ-00N-5GQ-00N-5GQ-00N-5GQ-00N', 'looks like a recovery code'), ['true', /choose/])
+      await page.getByLabel('I have the').selectOption('recovery code')
+      t.match(await refused('00N-5GQ', 'typing mistake'), ['true', /it has 6 characters/])
+      await page.getByLabel('I have the').selectOption('passphrase')
+      await context.route('**/api/v1/account/keyring', (route) =>
+        route.fulfill({ status: 429, json: { error: 'Too many requests' } }),
+      )
+      await secret.fill(passphrase)
+      await page.getByRole('button', { name: 'Open', exact: true }).click()
+      await page.getByRole('alert').getByText('Too many requests. Wait a minute, then try again.').waitFor()
+      t.equal(await secret.inputValue(), passphrase)
+      await context.unroute('**/api/v1/account/keyring')
+      await openVault(page)
+    })
+
+    await t.test('whoever forgot the passphrase signs out at the door, which deletes the bookmarks here', async (t) => {
+      await context.setOffline(true)
+      await addBookmark(page, 'Not sent')
+      await context.setOffline(false)
+      await page.route('**/api/v1/sync/**', (route) => route.abort())
+      await lock(page)
+      await page.getByRole('button', { name: 'Sign out' }).click()
+      const dialog = page.getByRole('dialog', { name: 'Sign out and lose edits?' })
+      await dialog.getByText('One edit has not been sent yet.').waitFor()
+      t.same(await faults(page, 'locked-sign-out'), [])
+      await dialog.getByRole('button', { name: 'Sign out and lose them' }).click()
+      await page.getByRole('button', { name: 'Sign in' }).waitFor()
+      const left = await page.evaluate(async () => (await indexedDB.databases()).map(({ name }) => name))
+      t.same(left, ['encrypted-bookmark-sync-keys'], 'which is empty')
+    })
+
+    await t.test('without the dictionaries, the length alone counts', async () => {
+      const context = await openContext(t, browser)
+      await context.route('**/demo/strength.js', (route) => route.abort())
+      const page = await context.newPage()
+      await signIn(page, origin, 'Grace, offline')
+      await makeVault(page)
+    })
+  })
+}
+
+async function lock(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'Grace, This browser' }).click()
+  await page.getByRole('menuitem', { name: 'Lock' }).click()
+  await page.getByRole('heading', { name: 'Open your bookmarks' }).waitFor()
+}
+
+/** Files of the strength's estimate that the service worker has kept. */
+function kept(page: Page): Promise<string[]> {
+  return page.evaluate(async () => {
+    await navigator.serviceWorker.ready
+    const requests = await Promise.all((await caches.keys()).map(async (name) => (await caches.open(name)).keys()))
+    return requests.flat().flatMap(({ url }) => (url.includes('strength') ? url : []))
+  })
+}
+
+/** What axe finds in light and dark, and how far something sticks out of a narrow page (px). */
+async function faults(page: Page, name: string): Promise<unknown[]> {
+  const found: unknown[] = []
+  for (const [colorScheme, width] of [
+    ['light', 1440],
+    ['dark', 390],
+  ] as const) {
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+    await page.setViewportSize({ width, height: 900 })
+    found.push(...(await accessibilityFaults(page, 'html')))
+    if ((await overflow(page)) > 0) found.push(`it sticks out of ${width} px`)
+    await screenshot(page, `${name}-${width}`)
+  }
+  await page.setViewportSize({ width: 1440, height: 900 })
+  return found
+}
