@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import type { Page } from 'playwright-core'
+import type { Page, Response } from 'playwright-core'
 import t from 'tap'
 import {
   addBookmark,
@@ -112,8 +112,12 @@ else {
     await page.locator('#status[data-waiting="1"]').waitFor()
     t.strictSame(await shownTree(page, 2), ['Kept', 'Made without a network'])
     await context.unroute('**/api/**')
-    await page.reload()
-    await live(page)
+    const asked = await callsOf(page, async () => {
+      await page.reload()
+      await live(page)
+    })
+    t.equal(asked.filter((call) => call === '/api/v1/auth/session').length, 1, 'it asks once who is signed in')
+    t.ok(asked.includes('/api/v1/sync/pull: 0 changes'), 'what this device has pushed is not pulled')
 
     const tab = await context.newPage()
     await tab.goto(origin)
@@ -198,4 +202,19 @@ async function edit(page: Page, from: string, to: string): Promise<void> {
 async function find(page: Page, title: string): Promise<void> {
   await page.getByRole('searchbox').fill(title)
   await page.getByRole('main').getByRole('link', { name: title, exact: true }).waitFor()
+}
+
+/** The calls that the page makes meanwhile, and how many changes it pulls by them. */
+async function callsOf(page: Page, work: () => Promise<void>): Promise<string[]> {
+  const answers: Response[] = []
+  const note = (answer: Response) => answers.push(answer)
+  page.on('response', note)
+  await work()
+  page.off('response', note)
+  const calls = answers.map(async (answer) => {
+    const { pathname } = new URL(answer.url())
+    if (!pathname.endsWith('/sync/pull')) return pathname
+    return `${pathname}: ${(await answer.json()).changes.length} changes`
+  })
+  return (await Promise.all(calls)).filter((call) => call.startsWith('/api/'))
 }
