@@ -3,7 +3,7 @@ import { pause } from '../event-loop.ts'
 import type { Database, Trx } from './database.ts'
 import { type Placeholders, query } from './query.ts'
 import { type EntityKey, type StoredVersion, versionColumns } from './rows.ts'
-import { columnsOf, rowsAtOnce, type Table } from './upsert.ts'
+import { rowsAtOnce, type Table } from './upsert.ts'
 
 /** Reading so many versions takes some milliseconds. */
 const maxKeys = 1000
@@ -22,8 +22,14 @@ export const sqliteBatches: Pick<Database, 'findVersions' | 'upsert' | 'settleEn
   },
 
   async upsert<Row>(trx: Trx, table: Table<Row>, rows: Row[]) {
-    await table.upsertSome.runEach(trx, valuesOfSome(table, rows))
-    await table.upsertRow.runEach(trx, rows.slice(rows.length - (rows.length % rowsAtOnce)))
+    const rest = rows.length % rowsAtOnce
+    for (let to = rowsAtOnce; to <= rows.length; to += rowsAtOnce) {
+      await pause()
+      const some = rows.slice(to - rowsAtOnce, to)
+      const { shared, own, query } = isAlike(some, table.upsertAlike.shared) ? table.upsertAlike : table.upsertSome
+      await query.run(trx, [...valuesOf(some.slice(0, 1), shared), ...valuesOf(some, own)])
+    }
+    await table.upsertRow.runEach(trx, rows.slice(rows.length - rest))
   },
 
   /** Works on a set, because most of the entities have no open conflict. */
@@ -59,13 +65,15 @@ function partsOf(keys: EntityKey[]): Part[] {
   return parts
 }
 
-function* valuesOfSome<Row>({ columns }: Table<Row>, rows: Row[]): Generator<unknown[]> {
-  const names = columnsOf(columns)
-  for (let to = rowsAtOnce; to <= rows.length; to += rowsAtOnce) {
-    const values: unknown[] = []
-    for (const row of rows.slice(to - rowsAtOnce, to)) for (const name of names) values.push(row[name])
-    yield values
-  }
+function isAlike<Row>([first, ...others]: Row[], columns: (keyof Row)[]): boolean {
+  return columns.every((column) => others.every((row) => row[column] === first?.[column]))
+}
+
+function valuesOf<Row>(rows: Row[], columns: (keyof Row)[]): unknown[] {
+  const values = new Array(rows.length * columns.length)
+  let place = 0
+  for (const row of rows) for (const column of columns) values[place++] = row[column]
+  return values
 }
 
 interface Wanted extends Pick<EntityKey, 'entity_type'> {

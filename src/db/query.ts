@@ -116,7 +116,9 @@ export function query<Values, Row>(
   }
 }
 
-function bind<Values>({ parameters, isSqlite }: Compiled, values: Values): unknown[] {
+/** A list of values is in the order in which the statement has them. */
+function bind<Values>({ parameters, isSqlite }: Compiled, values: Values): readonly unknown[] {
+  if (Array.isArray(values)) return values
   return parameters.map((parameter) => {
     if (!(parameter instanceof Placeholder)) return parameter
     const value: unknown = values[parameter.name as keyof Values]
@@ -124,7 +126,11 @@ function bind<Values>({ parameters, isSqlite }: Compiled, values: Values): unkno
   })
 }
 
-function runAtOnce<Row>(statement: Statement, method: 'all' | 'get' | 'run', parameters: unknown[]): Result<Row> {
+function runAtOnce<Row>(
+  statement: Statement,
+  method: 'all' | 'get' | 'run',
+  parameters: readonly unknown[],
+): Result<Row> {
   if (method === 'all') return { rows: statement.all(...parameters) as Row[] }
   if (method === 'run') return { rows: [], numAffectedRows: statement.run(...parameters).changes }
   const row = statement.get(...parameters) as Row | undefined

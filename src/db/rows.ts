@@ -17,7 +17,18 @@ export function entityKey({ entity_type, entity_id }: EntityKey): string {
   return `${entity_type}\0${entity_id}`
 }
 
-export const records = table<RecordsTable>('records', ['user_id', 'entity_type', 'entity_id'], {
+const alikeRecords = [
+  'user_id',
+  'entity_type',
+  'deleted_at',
+  'operation',
+  'device_id',
+  'conflict_resolved',
+  'resolution_strategy',
+  'overwritten',
+] as const satisfies (keyof RecordsTable)[]
+
+export const records = table<RecordsTable>('records', ['user_id', 'entity_type', 'entity_id'], alikeRecords, {
   user_id: 'text',
   entity_type: 'text',
   entity_id: 'text',
@@ -39,7 +50,18 @@ export const records = table<RecordsTable>('records', ['user_id', 'entity_type',
   versions: 'integer',
 })
 
-export const versions = table<KeptVersion>('versions', ['user_id', 'seq'], {
+const alikeVersions = [
+  'user_id',
+  'entity_type',
+  'operation',
+  'device_id',
+  'reason',
+  'settled_at',
+  'was_deleted',
+] as const satisfies (keyof KeptVersion)[]
+
+/** Added only, as each has a sequence number of its own. */
+export const versions = table<KeptVersion>('versions', [], alikeVersions, {
   user_id: 'text',
   seq: 'bigint',
   entity_type: 'text',
@@ -59,14 +81,14 @@ export const versions = table<KeptVersion>('versions', ['user_id', 'seq'], {
   data_stamp: 'bigint',
 })
 
-/** Added only, as each has a sequence number of its own. */
-export const ciphertexts = table<Ciphertext>('ciphertexts', [], {
+/** Added only, too. */
+export const ciphertexts = table<Ciphertext>('ciphertexts', [], ['user_id'], {
   user_id: 'text',
   stamp: 'bigint',
   encrypted_data: 'text',
 })
 
-export const rejections = table<Rejection>('rejections', ['user_id', 'entity_type', 'entity_id'], {
+export const rejections = table<Rejection>('rejections', ['user_id', 'entity_type', 'entity_id'], ['user_id'], {
   user_id: 'text',
   entity_type: 'text',
   entity_id: 'text',

@@ -79,6 +79,32 @@ t.test('Push conflict rule', async (t) => {
   t.match((await push(ada, [lowTie])).body.conflicts, [{ entity_id: 'x', reason: /device_id/ }])
 })
 
+t.test('A large push stores each change as it is, those that are alike and those that differ', async (t) => {
+  const { user } = await sharedApp()
+  const ada = await user('ada')
+  const operations = ['update', 'delete', 'create'] as const
+  const alike = Array.from({ length: 60 }, (_, n) => change({ entity_id: `alike-${n}`, timestamp: n }))
+  const different = Array.from({ length: 60 }, (_, n) =>
+    change({
+      entity_id: `different-${n}`,
+      entity_type: n % 2 ? 'group' : 'bookmark',
+      operation: operations[n % 3] ?? 'create',
+      device_id: `device-${n % 5}`,
+      timestamp: n,
+    }),
+  )
+  const changes = [...alike, ...different]
+  const edits = changes.map(({ entity_id, entity_type }, n) =>
+    change({ entity_id, entity_type, timestamp: 1000 + n, device_id: `device-${n % 7}` }),
+  )
+  for (const pushed of [changes, edits]) {
+    t.equal((await push(ada, pushed)).body.accepted, changes.length)
+    const { changes: pulled } = await pullAll(ada)
+    const content = pulled.map(({ user_id, conflict_resolved, resolution_strategy, overwritten, ...event }) => event)
+    t.same(content, pushed)
+  }
+})
+
 t.test('A retried push changes nothing', async (t) => {
   const { user, db } = await sharedApp()
   const ada = await user('ada')
