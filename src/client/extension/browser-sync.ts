@@ -5,6 +5,7 @@ import { type Clock, systemClock } from '../timing/clock.ts'
 import { pause } from '../timing/pause.ts'
 import { uuidv7 } from '../uuid.ts'
 import { AgreedDraft, type AgreedStore } from './agreed.ts'
+import { BrowserMirror } from './browser-mirror.ts'
 import { look, type Refused } from './look.ts'
 import type { BookmarksApi } from './platform.ts'
 import { RemovalGuard } from './removal-guard.ts'
@@ -88,6 +89,7 @@ class InStep implements BrowserSync {
   readonly #options: BrowserSyncOptions
   readonly #clock: Clock
   readonly #guard: RemovalGuard
+  readonly #mirror: BrowserMirror
   readonly #emitter = new Emitter<{ status: undefined }>()
   readonly #ended = new AbortController()
   readonly #changed = new Alarm()
@@ -104,6 +106,9 @@ class InStep implements BrowserSync {
     this.#options = options
     this.#clock = options.clock ?? systemClock
     this.#guard = new RemovalGuard(this.#clock)
+    this.#mirror = new BrowserMirror(options.bookmarks, this.#clock)
+    const removeTouch = options.watch.on('change', (touched) => this.#mirror.touch(touched))
+    this.#ended.signal.addEventListener('abort', removeTouch)
   }
 
   async start(): Promise<void> {
@@ -236,7 +241,10 @@ class InStep implements BrowserSync {
       this.#show('comparing')
       let isStale = true
       for (let looks = 0; isStale && looks < mostLooks && !this.#ended.signal.aborted; looks++) {
-        const result = await look({ ...this.#options, clock: this.#clock, guard: this.#guard }, agreed)
+        const result = await look(
+          { ...this.#options, clock: this.#clock, guard: this.#guard, mirror: this.#mirror },
+          agreed,
+        )
         this.#failures = result.failures
         isStale = result.isStale
       }
@@ -246,6 +254,7 @@ class InStep implements BrowserSync {
     } catch (error) {
       // What is in memory may not be what is stored.
       this.#agreed = undefined
+      this.#mirror.forget()
       this.#error = error instanceof Error ? error : new Error(String(error))
       this.#show('failed')
     }

@@ -3,11 +3,12 @@ import { RecordError } from '../errors.ts'
 import type { Sync } from '../sync.ts'
 import type { Clock } from '../timing/clock.ts'
 import type { AgreedDraft, AgreedRow, AgreedStore } from './agreed.ts'
+import type { BrowserMirror } from './browser-mirror.ts'
 import { type BrowserEntry, kindOfNode, readBrowserTree } from './browser-tree.ts'
 import { type Content, contentOf, isSameContent } from './entry.ts'
 import { type Merged, type MergedEntry, mergeTrees } from './merge.ts'
 import { isOf } from './pair.ts'
-import type { BookmarksApi, BrowserNode } from './platform.ts'
+import type { BrowserNode } from './platform.ts'
 import type { RemovalGuard } from './removal-guard.ts'
 import { readServiceTree } from './service-tree.ts'
 import { changeBrowser } from './to-browser.ts'
@@ -16,7 +17,7 @@ import type { BookmarkWatch } from './watch.ts'
 
 export interface LookParts {
   sync: Pick<Sync, 'get' | 'tree' | 'put' | 'update' | 'remove'>
-  bookmarks: Pick<BookmarksApi, 'getTree' | 'get' | 'create' | 'update' | 'move' | 'remove'>
+  mirror: BrowserMirror
   store: AgreedStore
   watch: Pick<BookmarkWatch, 'created' | 'touched' | 'removed'>
   clock: Clock
@@ -43,10 +44,10 @@ const addedAtOnce = 500
  * @returns whether something was changed meanwhile, so that another look is needed, and what could not be moved or removed
  */
 export async function look(parts: LookParts, agreed: AgreedDraft): Promise<{ isStale: boolean; failures: Refused[] }> {
-  const { sync, bookmarks, store, guard, watch } = parts
+  const { sync, mirror, store, guard, watch } = parts
   settleRemoved(agreed, watch)
   const leftOut = [...agreed.rows.values()].filter((row) => row.leftOut)
-  const browser = await readBrowserTree(await bookmarks.getTree(), new Set(leftOut.map((row) => row.browserId ?? '')))
+  const browser = await readBrowserTree(await mirror.read(), new Set(leftOut.map((row) => row.browserId ?? '')))
   const shown = {
     roles: browser.roots,
     hasSeparators: browser.isFirefox,
@@ -59,7 +60,7 @@ export async function look(parts: LookParts, agreed: AgreedDraft): Promise<{ isS
   const step = new Look(parts, agreed, merged)
   for (const id of merged.forgotten) agreed.drop(id)
   await step.changeService(await planService(merged, browser, service))
-  await changeBrowser(bookmarks, merged, browser, step)
+  await changeBrowser(mirror.changes, merged, browser, step)
   for (const key of [...agreed.orders.keys()]) if (!merged.orders.has(key)) agreed.setOrder(key, [])
   await agreed.flush(store)
   return step

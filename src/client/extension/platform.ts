@@ -30,14 +30,23 @@ export interface NewNode {
   type?: 'separator'
 }
 
+/** What an event tells of a node, as far as it is listened to. */
+export interface BookmarkEventInfo {
+  parentId?: string | undefined
+  oldParentId?: string | undefined
+  node?: BrowserNode | undefined
+}
+
 /** An event of the browser, as far as it is listened to. */
-export type BookmarkEvent<Listener = (id: string, info: { node?: BrowserNode }) => void> = {
+export type BookmarkEvent<Listener = (id: string, info: BookmarkEventInfo) => void> = {
   addListener(listener: Listener): void
 }
 
 /** `chrome.bookmarks`, or `browser.bookmarks` in Firefox. */
 export interface BookmarksApi {
   getTree(): Promise<BrowserNode[]>
+  getSubTree(id: string): Promise<BrowserNode[]>
+  getChildren(id: string): Promise<BrowserNode[]>
   get(id: string): Promise<BrowserNode[]>
   create(node: NewNode): Promise<BrowserNode>
   update(id: string, changes: { title: string; url?: string }): Promise<BrowserNode>

@@ -1,5 +1,14 @@
 import { Emitter } from '../sync/store/emitter.ts'
-import type { BookmarksApi, BrowserNode } from './platform.ts'
+import type { BookmarkEventInfo, BookmarksApi, BrowserNode } from './platform.ts'
+
+/** What an event of the browser is about. */
+export interface Touched {
+  /** Of the node; undefined if it may be any. */
+  id?: string
+  /** The ids of the folders around it, now and before; none if the browser does not say. */
+  folders?: string[]
+  isRemoved?: true
+}
 
 /** What the browser says about its bookmarks: only that it is worth looking at them. */
 export interface BookmarkWatch {
@@ -12,7 +21,7 @@ export interface BookmarkWatch {
   /** What was removed in this life of the worker. */
   readonly removed: readonly BrowserNode[]
   /** Returns a function that removes the listener. */
-  on(event: 'change', listener: () => void): () => void
+  on(event: 'change', listener: (touched: Touched) => void): () => void
 }
 
 /**
@@ -20,33 +29,35 @@ export interface BookmarkWatch {
  * start the worker for a change.
  */
 export function watchBookmarks(api: Pick<BookmarksApi, Extract<keyof BookmarksApi, `on${string}`>>): BookmarkWatch {
-  const emitter = new Emitter<{ change: undefined }>()
+  const emitter = new Emitter<{ change: Touched }>()
   let isImporting = false
   const created = new Set<string>()
   const touched = new Set<string>()
   const removed: BrowserNode[] = []
-  const tell = () => emitter.emit('change', undefined)
-  api.onCreated.addListener((id) => {
+  const tell = (touched: Touched) => emitter.emit('change', touched)
+  const foldersOf = ({ parentId, oldParentId }: BookmarkEventInfo) =>
+    [parentId, oldParentId].filter((folder) => folder !== undefined)
+  api.onCreated.addListener((id, info) => {
     created.add(id)
-    tell()
+    tell({ id, folders: foldersOf(info) })
   })
-  api.onRemoved.addListener((_id, { node }) => {
-    if (node) removed.push(node)
-    tell()
+  api.onRemoved.addListener((id, info) => {
+    if (info.node) removed.push(info.node)
+    tell({ id, folders: foldersOf(info), isRemoved: true })
   })
   for (const event of [api.onChanged, api.onMoved]) {
-    event.addListener((id) => {
+    event.addListener((id, info) => {
       touched.add(id)
-      tell()
+      tell({ id, folders: foldersOf(info) })
     })
   }
-  api.onChildrenReordered?.addListener(tell)
+  api.onChildrenReordered?.addListener((id) => tell({ id, folders: [id] }))
   api.onImportBegan?.addListener(() => {
     isImporting = true
   })
   api.onImportEnded?.addListener(() => {
     isImporting = false
-    tell()
+    tell({})
   })
   return {
     get isImporting() {

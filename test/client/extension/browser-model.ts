@@ -1,4 +1,4 @@
-import type { BookmarksApi, BrowserNode, NewNode } from '../../../src/client/extension/platform.ts'
+import type { BookmarkEventInfo, BookmarksApi, BrowserNode, NewNode } from '../../../src/client/extension/platform.ts'
 
 export type Flavour = 'chrome' | 'firefox'
 
@@ -14,7 +14,7 @@ interface Node {
   children: string[]
 }
 
-type Listener = (id: string, info: { node?: BrowserNode }) => void
+type Listener = (id: string, info: BookmarkEventInfo) => void
 
 const rootsOf: Record<Flavour, { top: string; roots: [id: string, title: string, folderType: string][] }> = {
   chrome: {
@@ -45,6 +45,9 @@ export class BrowserModel {
   readonly #top: string
   readonly #listeners = new Map<string, Set<Listener>>()
   #lastId = 3
+  /** The ids of the folders that were read, in order. */
+  reads: string[] = []
+  #onceRead: { id: string; work: () => void } | undefined
 
   constructor(flavour: Flavour, { hasMobile = false, folderTypes = true } = {}) {
     const { top, roots } = rootsOf[flavour]
@@ -79,7 +82,15 @@ export class BrowserModel {
       },
     })
     return {
-      getTree: () => gate(() => [this.#read(this.#top, true)]),
+      getTree: () => gate(() => this.#noteRead(this.#top, [this.#read(this.#top, true)])),
+      getSubTree: (id) => gate(() => this.#noteRead(id, [this.#read(id, true)])),
+      getChildren: (id) =>
+        gate(() =>
+          this.#noteRead(
+            id,
+            this.#folder(id).children.map((child) => this.#read(child, false)),
+          ),
+        ),
       get: (id) => gate(() => [this.#read(id, false)]),
       create: (node) => gate(() => this.create(node)),
       update: (id, changes) => gate(() => this.update(id, changes)),
@@ -97,9 +108,23 @@ export class BrowserModel {
     } as BookmarksApi
   }
 
+  /** Does it once, right after the folder was read. */
+  onceRead(id: string, work: () => void): void {
+    this.#onceRead = { id, work }
+  }
+
+  #noteRead(id: string, nodes: BrowserNode[]): BrowserNode[] {
+    this.reads.push(id)
+    if (this.#onceRead?.id !== id) return nodes
+    const { work } = this.#onceRead
+    this.#onceRead = undefined
+    work()
+    return nodes
+  }
+
   /** Tells the listeners of an event, as the browser does. */
-  tell(event: string, id = '', node?: BrowserNode): void {
-    for (const listener of this.#listeners.get(event) ?? []) listener(id, node ? { node } : {})
+  tell(event: string, id = '', info: BookmarkEventInfo = {}): void {
+    for (const listener of this.#listeners.get(event) ?? []) listener(id, info)
   }
 
   create({ parentId, index, title, url, type }: NewNode): BrowserNode {
@@ -111,7 +136,7 @@ export class BrowserModel {
     const kind = type ?? (url === undefined ? 'folder' : 'bookmark')
     const form = kind === 'bookmark' ? { url: this.#toUrl(url as string) } : {}
     this.#enter({ id, parentId, title: this.#toTitle(title), ...form, type: kind }, index)
-    this.tell('created', id)
+    this.tell('created', id, this.#read(id, false))
     return this.#read(id, false)
   }
 
@@ -141,8 +166,9 @@ export class BrowserModel {
     if (this.flavour === 'chrome' && from === to && place > before) place--
     from.children.splice(before, 1)
     to.children.splice(place, 0, id)
+    const oldParentId = node.parentId
     node.parentId = parentId
-    this.tell('moved', id)
+    this.tell('moved', id, { parentId, oldParentId })
     return this.#read(id, false)
   }
 
@@ -153,7 +179,7 @@ export class BrowserModel {
     const removed = this.#read(id, false)
     siblings.splice(siblings.indexOf(id), 1)
     this.nodes.delete(id)
-    this.tell('removed', id, removed)
+    this.tell('removed', id, { parentId: node.parentId, node: removed })
   }
 
   /** As the user does it. */

@@ -31,8 +31,10 @@ t.test('Each browser has what is in the other one, in the folder that is for the
     ...['Other Bookmarks/', line('other'), 'Mobile Bookmarks/', line('mobile')],
   ])
   chrome.model.showMobile()
+  chrome.model.create(link('3', 'phone'))
   await settle(chrome, firefox)
-  t.same(textOf(chrome).slice(3), [...inOther, 'Mobile bookmarks/', line('mobile')], 'also once Chrome has that folder')
+  const inMobile = ['Mobile bookmarks/', line('mobile'), line('phone')]
+  t.same(textOf(chrome).slice(3), [...inOther, ...inMobile], 'also once Chrome has that folder')
 })
 
 t.test('Two filled browsers and a filled account become one: nothing is deleted, nothing doubled', async (t) => {
@@ -80,6 +82,46 @@ t.test(
     t.same(textOf(other).slice(1, 6), ['Bookmarks Toolbar/', ...['b', 'c', 'd', 'a'].map(line)])
     t.same([ids(), [...one.sync.bookmarks().keys()].sort()], [before, records])
     t.same(other.sync.get(record?.id ?? '')?.tags, ['kept'])
+  },
+)
+
+t.test(
+  'Only the folders that were touched are read again, and all of them where they do not fit together',
+  async (t) => {
+    const service = fakeService()
+    const [one, other] = [new Device(service, 'one', 'firefox'), new Device(service, 'other')]
+    const { model } = one
+    const folders = ['a', 'b', 'c'].map((title) => model.create({ parentId: 'menu________', title }).id)
+    const [a = '', b = ''] = folders
+    const ids = folders.flatMap((id) => ['x', 'y'].map((title) => model.create(link(id, title)).id))
+    const [inA = '', , inB = ''] = ids
+    const afterwards = async (device: Device, work: () => unknown) => {
+      await settle(one, other)
+      device.model.reads = []
+      await work()
+      await device.browserSync.compareNow()
+      return device.model.reads
+    }
+    t.same(await afterwards(one, () => {}), [])
+    t.same(await afterwards(one, () => model.create(link(a, 'z'))), [a])
+    t.same(await afterwards(one, () => model.update(inB, { title: 'renamed' })), [b])
+    t.same(await afterwards(one, () => model.move(inA, { parentId: b, index: 0 })), [b, a])
+    const inNew = () => model.create(link(model.create({ parentId: a, title: 'new' }).id, 'in it'))
+    t.same((await afterwards(one, inNew)).length, 2, 'what is new is read with what is in it')
+    const record = [...one.sync.bookmarks().values()].find(({ title }) => title === 'renamed')
+    const moveWhileItReads = () => {
+      model.update(inB, { title: 'again' })
+      model.move(inB, { parentId: a, index: 0 })
+      model.onceRead(b, () => model.move(inB, { parentId: b, index: 0 }))
+    }
+    const reads = await afterwards(one, moveWhileItReads)
+    t.same(reads.slice(0, 3), [b, a, 'root________'])
+    await settle(one, other)
+    t.equal(one.sync.get(record?.id ?? '')?.title, 'again', 'what is moved while it reads is not deleted')
+    one.open()
+    model.reads = []
+    await one.step()
+    t.same(model.reads, ['root________'], 'a new worker knows nothing')
   },
 )
 
