@@ -9,10 +9,12 @@ const json = /^application\/json[ \t]*(;[ \t]*charset=("utf-8"|utf-8)[ \t]*)?$/i
 export function registerBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', async ({ readBody }: FastifyRequest) => {
-    const text = await readBody?.()
+    const body = readBody?.()
+    const text = body instanceof Promise ? await body : body
     if (!text) return undefined
     try {
-      return await parseJson(text)
+      const value = parseJson(text)
+      return value instanceof Promise ? await value : value
     } catch (cause) {
       throw new InvalidBody('body must be JSON', { cause })
     }

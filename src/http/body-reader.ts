@@ -10,7 +10,7 @@ import { InvalidBody } from './validation.ts'
 declare module 'fastify' {
   interface FastifyRequest {
     /** Reads the body; undefined if there is none. */
-    readBody: (() => Promise<string>) | undefined
+    readBody: (() => string | Promise<string>) | undefined
     /** The operation's work, which continues when the caller has disconnected. */
     work: Promise<unknown> | undefined
   }
@@ -40,7 +40,11 @@ export function holdBodies(app: FastifyInstance, { bodies, log }: BodyParts) {
       const owner = request.session?.userId ?? networkOf(request.ip)
       if (!bodies.hasRoom(owner, announced)) return done(refuse())
       const hold = bodies.hold(owner)
-      reply.raw.on('close', () => Promise.resolve(request.work).then(hold.release, hold.release))
+      reply.raw.on('close', () => {
+        // Once a response was sent, no work is left.
+        if (reply.raw.writableFinished) hold.release()
+        else Promise.resolve(request.work).then(hold.release, hold.release)
+      })
       const findFault = createShapeCheck(maxTokensFor(maxElements))
       let received = 0
 
@@ -52,16 +56,25 @@ export function holdBodies(app: FastifyInstance, { bodies, log }: BodyParts) {
         return fault === undefined ? undefined : new InvalidBody(`body ${fault}`)
       }
 
-      request.readBody = () => readText(payload, progress, check)
+      // V8 takes a function for long-lived if it is written where it is assigned, and with it all that it refers to.
+      const readBody = () => readArrived(payload, check) ?? readText(payload, progress, check)
+      request.readBody = readBody
       done()
     }
 }
 
-function readText(
-  payload: RequestPayload,
-  progress: BodyProgress,
-  check: (chunk: Buffer) => Error | undefined,
-): Promise<string> {
+type Check = (chunk: Buffer) => Error | undefined
+
+/** A short body usually arrives together with its head. Undefined if some of it is still to come. */
+function readArrived(payload: RequestPayload, check: Check): string | undefined {
+  if (!('complete' in payload) || !payload.complete) return undefined
+  const body: Buffer = payload.read() ?? Buffer.alloc(0)
+  const error = check(body)
+  if (error) throw error
+  return body.toString()
+}
+
+function readText(payload: RequestPayload, progress: BodyProgress, check: Check): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>()
   const chunks: Buffer[] = []
   let isOver = false
