@@ -73,10 +73,12 @@ else {
 
     await show(laptop, 'settings')
     await laptop.getByRole('button', { name: 'Create a backup' }).click()
-    const link = laptop.locator('#backups a')
-    await link.waitFor()
-    t.match(await link.textContent(), /, 31 bookmarks$/)
-    const [download] = await Promise.all([laptop.waitForEvent('download'), link.click()])
+    const backup = laptop.getByRole('list', { name: 'Backups on the service' }).getByRole('listitem')
+    await backup.getByText(/^Ready: 31 bookmarks and folders, \d+ KB, deleted in 7 days$/).waitFor()
+    const [download] = await Promise.all([
+      laptop.waitForEvent('download'),
+      backup.getByRole('button', { name: 'Download' }).click(),
+    ])
     const exported = await download.path()
     const bytes = await readFile(exported)
     t.equal(bytes.subarray(0, 4).toString(), 'EBSX')
@@ -90,7 +92,8 @@ else {
     await shownTree(laptop, 25)
     await show(laptop, 'settings')
     await laptop.setInputFiles('input[accept=".dat"]', exported)
-    await laptop.getByText(/The backup contains 31 bookmarks; 5 were restored/).waitFor()
+    await laptop.getByRole('button', { name: 'Add 5 missing' }).click()
+    await laptop.getByText('From the backup: 5 added').waitFor()
     await live(laptop)
     t.strictSame(await shownTree(phone, 30), await shownTree(laptop, 30), 'the backup was opened and put back')
   })

@@ -1,5 +1,6 @@
 import { useId } from 'preact/hooks'
 import { Answer, useLoaded } from '../app/loaded.tsx'
+import { bytes } from '../ui/bytes.ts'
 import { useAccount } from './use-account.ts'
 
 /** How much of each limit is used. */
@@ -71,14 +72,6 @@ function Meter({ label, used, limit, format, hint }: MeterProps) {
       {hint && <p class="hint">{hint}</p>}
     </div>
   )
-}
-
-const units = ['bytes', 'KB', 'MB', 'GB', 'TB'] as const
-
-function bytes(count: number): string {
-  const power = Math.min(units.length - 1, Math.max(0, Math.floor(Math.log2(Math.max(1, count)) / 10)))
-  const value = count / 1024 ** power
-  return `${value.toLocaleString(undefined, { maximumFractionDigits: value < 10 && power > 0 ? 1 : 0 })} ${units[power]}`
 }
 
 function number(count: number): string {

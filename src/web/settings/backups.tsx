@@ -1,64 +1,69 @@
-import { useState } from 'preact/hooks'
-import { createBackup, openBackup } from '../../client/index.ts'
+import { useEffect, useState } from 'preact/hooks'
 import { useApp } from '../app/context.ts'
+import { Answer, useLoaded } from '../app/loaded.tsx'
 import { Button } from '../ui/button.tsx'
+import { messageOf } from '../ui/failure.ts'
 import { FileButton } from '../ui/files.tsx'
-import { Progress, type Step } from '../ui/progress.tsx'
-import { tell } from '../ui/tell.ts'
+import { BackupRow } from './backup-row.tsx'
+import { showBackup } from './open-backup.tsx'
+import { isUnfinished, listBackups, makeBackup } from './service-backups.ts'
 
-interface Made {
-  href: string
-  name: string
-  text: string
-}
+/** How often to ask whether a backup is made. */
+const askAgainMs = 1000
 
-/** Encrypted files that only the person's own keys open. */
+/** Encrypted files that only the person's own keys open: on the service for some days, and on the person's disk. */
 export function Backups() {
-  const { client, sync, keys } = useApp()
-  const [step, setStep] = useState<Step>()
-  const [made, setMade] = useState<readonly Made[]>([])
-
-  /** The service makes the backup from the ciphertext that it holds, so pending changes are sent first. */
-  const make = async () => {
-    setStep({ what: 'Sending' })
-    try {
-      await sync.syncNow()
-      const file = await createBackup(client, {
-        onProgress: (progress) => setStep({ what: 'Making the backup', ...progress }),
-      })
-      const { exported_at, bookmark_count } = await openBackup(file, keys)
-      const text = `Backup of ${new Date(exported_at).toLocaleString()}, ${bookmark_count} bookmarks`
-      const name = `bookmarks-${exported_at.slice(0, 10)}.dat`
-      setMade((made) => [{ href: URL.createObjectURL(file), name, text }, ...made])
-    } finally {
-      setStep(undefined)
-    }
+  const app = useApp()
+  const { client, sync } = app
+  const backups = useLoaded(() => listBackups(client), [])
+  const [failure, setFailure] = useState<string>()
+  const isMaking = backups.value?.some(isUnfinished) ?? false
+  useEffect(() => {
+    if (!isMaking) return
+    const timer = setTimeout(backups.load, askAgainMs)
+    return () => clearTimeout(timer)
+  }, [backups.value])
+  const changed = () => {
+    setFailure(undefined)
+    return backups.load()
   }
-
-  const restore = async (file: File) => {
-    const opened = await openBackup(file, keys)
-    const { imported } = await sync.restoreExport(opened)
-    tell(`The backup contains ${opened.bookmark_count} bookmarks; ${imported} were restored`)
+  const make = () => {
+    setFailure(undefined)
+    return makeBackup(client, sync).then(changed, (error: unknown) => setFailure(messageOf(error)))
   }
-
   return (
-    <section class="panel">
-      <h2>Backups</h2>
-      <p>An encrypted file that only your passphrase opens. Restoring it adds what is missing.</p>
+    <section class="panel" id="backups" aria-labelledby="backups-title">
+      <h2 id="backups-title">Backups</h2>
+      <p>
+        Encrypted files that only your passphrase opens. The service keeps each for a week: download the ones that you
+        want to keep. Look into one before you put anything back.
+      </p>
       <div class="bar">
         <Button onClick={make}>Create a backup</Button>
-        <FileButton label="Restore a backup" accept=".dat" chosen={restore} />
+        <FileButton
+          label="Open a backup file"
+          accept=".dat"
+          chosen={async (file) => showBackup(app, file.name, () => Promise.resolve(file))}
+        />
       </div>
-      {step && <Progress {...step} />}
-      <ul class="plain" id="backups">
-        {made.map(({ href, name, text }) => (
-          <li key={href} role="status">
-            <a href={href} download={name}>
-              {text}
-            </a>
-          </li>
-        ))}
-      </ul>
+      {failure !== undefined && (
+        <p class="failure" role="alert">
+          {failure}
+        </p>
+      )}
+      <Answer of={backups}>
+        {(backups) =>
+          backups.length === 0 ? (
+            <p class="hint">There are no backups on the service.</p>
+          ) : (
+            <ul class="plain lines" aria-label="Backups on the service">
+              {backups.map((backup) => (
+                <BackupRow key={backup.id} backup={backup} changed={changed} />
+              ))}
+            </ul>
+          )
+        }
+      </Answer>
     </section>
   )
 }

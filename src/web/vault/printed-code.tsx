@@ -20,7 +20,7 @@ export function PrintedCode({ code, person }: { code: string; person: string }) 
       </dl>
       <p>
         Whoever has this sheet and the account can read the bookmarks. Keep it where you keep passports, away from your
-        devices. A newer recovery code makes this one worthless: destroy it then.
+        devices. A newer recovery code takes the place of this one: destroy it then.
       </p>
     </article>,
     document.body,
