@@ -17,6 +17,7 @@ export type {
   BrowserNode,
   CookiesApi,
   NewNode,
+  SessionStorageApi,
 } from './extension/platform.ts'
 export { shareSessionWithSockets } from './extension/socket-cookie.ts'
 export { type BookmarkWatch, watchBookmarks } from './extension/watch.ts'

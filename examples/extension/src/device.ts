@@ -27,7 +27,8 @@ export async function openDevice(settings: Settings, watch: BookmarkWatch): Prom
   const keys = deriveKeys(masterKey)
   const sync = createSync({ client, keys, userId, deviceId, store: indexedDbStore(userId) })
   const store = indexedDbAgreedStore(userId)
-  return { userId, sync, browserSync: createBrowserSync({ sync, bookmarks: platform.bookmarks, watch, store }) }
+  const { bookmarks, storage } = platform
+  return { userId, sync, browserSync: createBrowserSync({ sync, bookmarks, watch, store, session: storage.session }) }
 }
 
 /** Begins with what an earlier worker has left behind. */

@@ -1,4 +1,4 @@
-import type { BookmarksApi, CookiesApi } from 'encrypted-bookmark-sync-client/extension'
+import type { BookmarksApi, CookiesApi, SessionStorageApi } from 'encrypted-bookmark-sync-client/extension'
 import type { Answer, Question } from './messages.ts'
 
 /** As much of `chrome` as the extension uses. Firefox has it under the same name. */
@@ -29,6 +29,7 @@ export interface Platform {
     }
   }
   storage: {
+    session: SessionStorageApi
     local: {
       get(names: string[]): Promise<Record<string, unknown>>
       set(values: Record<string, unknown>): Promise<void>

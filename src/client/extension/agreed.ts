@@ -26,6 +26,8 @@ export interface AgreedRow {
   refused?: { by: 'browser' | 'service'; message: string } | undefined
   /** A folder that this device leaves out. */
   leftOut?: true | undefined
+  /** In the store only, of the row before: there was none. */
+  isNone?: true | undefined
 }
 
 /** The last agreed tree. */
@@ -48,49 +50,4 @@ export interface AgreedStore {
   write(change: AgreedChange): Promise<void>
   /** Deletes everything. */
   wipe(): Promise<void>
-}
-
-/** The agreed tree in memory, and what of it is not stored yet. */
-export class AgreedDraft {
-  readonly #agreed: Agreed
-  #rows = new Map<string, AgreedRow | null>()
-  #orders = new Map<string, readonly string[] | null>()
-
-  constructor(agreed: Agreed) {
-    this.#agreed = agreed
-  }
-
-  get rows(): ReadonlyMap<string, AgreedRow> {
-    return this.#agreed.rows
-  }
-
-  get orders(): ReadonlyMap<string, readonly string[]> {
-    return this.#agreed.orders
-  }
-
-  set(row: AgreedRow): void {
-    this.#agreed.rows.set(row.id, row)
-    this.#rows.set(row.id, row)
-  }
-
-  drop(id: string): void {
-    if (this.#agreed.rows.delete(id)) this.#rows.set(id, null)
-  }
-
-  setOrder(key: string, ids: readonly string[]): void {
-    const known = this.#agreed.orders.get(key)
-    if (known?.length === ids.length && known.every((id, index) => id === ids[index])) return
-    if (ids.length === 0) this.#agreed.orders.delete(key)
-    else this.#agreed.orders.set(key, ids)
-    this.#orders.set(key, ids.length === 0 ? null : ids)
-  }
-
-  /** Stores what has changed. */
-  async flush(store: AgreedStore): Promise<void> {
-    if (this.#rows.size === 0 && this.#orders.size === 0) return
-    const change = { rows: this.#rows, orders: this.#orders }
-    this.#rows = new Map()
-    this.#orders = new Map()
-    await store.write(change)
-  }
 }

@@ -4,10 +4,11 @@ import { Alarm } from '../timing/alarm.ts'
 import { type Clock, systemClock } from '../timing/clock.ts'
 import { pause } from '../timing/pause.ts'
 import { uuidv7 } from '../uuid.ts'
-import { AgreedDraft, type AgreedStore } from './agreed.ts'
+import type { AgreedRow, AgreedStore } from './agreed.ts'
+import { AgreedDraft, settlingMs } from './agreed-draft.ts'
 import { BrowserMirror } from './browser-mirror.ts'
 import { look, type Refused } from './look.ts'
-import type { BookmarksApi } from './platform.ts'
+import type { BookmarksApi, SessionStorageApi } from './platform.ts'
 import { RemovalGuard } from './removal-guard.ts'
 import type { BookmarkWatch } from './watch.ts'
 
@@ -20,6 +21,8 @@ export interface BrowserSyncOptions {
   watch: BookmarkWatch
   /** `indexedDbAgreedStore(userId)` in extensions. */
   store: AgreedStore
+  /** `chrome.storage.session`: tells whether the browser was restarted, which may have lost what it had not written down. */
+  session: SessionStorageApi
   clock?: Clock | undefined
 }
 
@@ -74,6 +77,7 @@ export interface BrowserSync {
 const settleMs = 150
 const mostPauseMs = 10_000
 const mostUnrestMs = 600_000
+const sessionKey = 'agreed'
 /** If the user goes on changing things, the next event leads to the next look. */
 const mostLooks = 5
 
@@ -101,6 +105,7 @@ class InStep implements BrowserSync {
   #tail: Promise<void> = Promise.resolve()
   #watching: Promise<void> | undefined
   #unrestMs = 0
+  #isSettling = false
 
   constructor(options: BrowserSyncOptions) {
     this.#options = options
@@ -157,12 +162,12 @@ class InStep implements BrowserSync {
 
   rejectRemovals(): Promise<void> {
     const ids = this.#guard.held.map(({ id }) => id)
-    return this.#decide((agreed) => {
-      for (const id of ids) {
+    return this.#decide((agreed) =>
+      ids.flatMap((id) => {
         const row = agreed.rows.get(id)
-        if (row) agreed.set({ ...row, browserId: null })
-      }
-    })
+        return row ? [[id, { ...row, browserId: null }]] : []
+      }),
+    )
   }
 
   leftOut(): string[] {
@@ -172,14 +177,15 @@ class InStep implements BrowserSync {
   leaveOut(browserId: string): Promise<void> {
     return this.#decide((agreed) => {
       const row = [...agreed.rows.values()].find((row) => row.browserId === browserId)
-      const folder = { id: uuidv7(), browserId, kind: 'folder' as const, parent: '', content: { title: '' } }
-      agreed.set({ ...(row ?? folder), leftOut: true })
+      const folder = row ?? { id: uuidv7(), browserId, kind: 'folder' as const, parent: '', content: { title: '' } }
+      return [[folder.id, { ...folder, leftOut: true }]]
     })
   }
 
   takeIn(browserId: string): Promise<void> {
     return this.#decide((agreed) => {
-      for (const row of [...agreed.rows.values()]) if (row.leftOut && row.browserId === browserId) agreed.drop(row.id)
+      const rows = [...agreed.rows.values()].filter((row) => row.leftOut && row.browserId === browserId)
+      return rows.map(({ id }) => [id, null])
     })
   }
 
@@ -206,11 +212,10 @@ class InStep implements BrowserSync {
     if (this.#state === 'waiting' && this.#isReady()) this.#changed.ring()
   }
 
-  #decide(decision: (agreed: AgreedDraft) => void): Promise<void> {
+  #decide(decision: (agreed: AgreedDraft) => [string, AgreedRow | null][]): Promise<void> {
     return this.#inTurn(async () => {
       const agreed = await this.#load()
-      decision(agreed)
-      await agreed.flush(this.#options.store)
+      await agreed.announce(this.#options.store, new Map(decision(agreed)))
       await this.#compare()
     })
   }
@@ -224,8 +229,16 @@ class InStep implements BrowserSync {
   }
 
   async #load(): Promise<AgreedDraft> {
-    this.#agreed ??= new AgreedDraft(await this.#options.store.load())
-    return this.#agreed
+    if (this.#agreed) return this.#agreed
+    const { store, session } = this.#options
+    const isRestarted = !(await session.get(sessionKey))[sessionKey]
+    const agreed = new AgreedDraft(await store.load(), isRestarted)
+    if (isRestarted) {
+      await agreed.settleAll(store)
+      await session.set({ [sessionKey]: true })
+    }
+    this.#agreed = agreed
+    return agreed
   }
 
   /** What was pulled in part would look as if the rest were deleted, and so would a sync that has been signed out. */
@@ -236,8 +249,9 @@ class InStep implements BrowserSync {
 
   async #compare(): Promise<void> {
     if (!this.#isReady()) return this.#show('waiting')
-    try {
+    await this.#attempt(async () => {
       const agreed = await this.#load()
+      await agreed.settle(this.#options.store, this.#clock.now())
       this.#show('comparing')
       let isStale = true
       for (let looks = 0; isStale && looks < mostLooks && !this.#ended.signal.aborted; looks++) {
@@ -251,6 +265,26 @@ class InStep implements BrowserSync {
       // A browser that does other things than it is told would else be told so without end.
       this.#unrestMs = isStale ? Math.min(mostUnrestMs, 2 * this.#unrestMs + settleMs) : 0
       this.#show('in-step')
+    })
+    if (this.#watching) void this.#settle()
+  }
+
+  /** Ends once everything is settled: then nothing wakes the worker. */
+  async #settle(): Promise<void> {
+    if (this.#isSettling) return
+    this.#isSettling = true
+    const { signal } = this.#ended
+    while (this.#agreed?.isSettled === false && !signal.aborted) {
+      await pause(this.#clock, settlingMs, [], signal)
+      const settle = async () => this.#agreed?.settle(this.#options.store, this.#clock.now())
+      await this.#inTurn(() => this.#attempt(settle))
+    }
+    this.#isSettling = false
+  }
+
+  async #attempt(task: () => Promise<void>): Promise<void> {
+    try {
+      await task()
     } catch (error) {
       // What is in memory may not be what is stored.
       this.#agreed = undefined

@@ -2,7 +2,8 @@ import type { PlaintextBookmark } from '../bookmark.ts'
 import { RecordError } from '../errors.ts'
 import type { Sync } from '../sync.ts'
 import type { Clock } from '../timing/clock.ts'
-import type { AgreedDraft, AgreedRow, AgreedStore } from './agreed.ts'
+import type { AgreedRow, AgreedStore } from './agreed.ts'
+import type { AgreedDraft } from './agreed-draft.ts'
 import type { BrowserMirror } from './browser-mirror.ts'
 import { type BrowserEntry, kindOfNode, readBrowserTree } from './browser-tree.ts'
 import { type Content, contentOf, isSameContent } from './entry.ts'
@@ -66,19 +67,24 @@ export async function look(parts: LookParts, agreed: AgreedDraft): Promise<{ isS
   return step
 }
 
-/** What a worker had created before it died, the user may have removed, which has started this worker. */
+/** What a worker had created or added before it died, the user may have removed, which has started this worker. */
 function settleRemoved(agreed: AgreedDraft, { created, touched, removed }: LookParts['watch']): void {
   if (removed.length === 0) return
-  const interrupted = [...agreed.rows.values()].filter(({ step }) => step?.kind === 'creating')
+  const interrupted = [...agreed.rows.values()].filter(({ step }) => step)
   if (interrupted.length === 0) return
   const known = new Set([...agreed.rows.values()].map(({ browserId }) => browserId))
+  const gone = new Set<string>()
   for (const row of interrupted) {
     const isIt = (node: BrowserNode) =>
-      !known.has(node.id) &&
       !created.has(node.id) &&
-      isOf(row, { ...node, kind: kindOfNode(node) }, touched.has(node.id))
+      (row.browserId === null
+        ? !known.has(node.id) && isOf(row, { ...node, kind: kindOfNode(node) }, touched.has(node.id))
+        : node.id === row.browserId)
     const found = removed.find(isIt)
-    if (found) agreed.set({ ...row, browserId: found.id, step: undefined })
+    // The browser tells of a removed folder, not of what was in it.
+    if (!found && !gone.has(row.parent)) continue
+    gone.add(row.id)
+    agreed.set({ ...row, browserId: found?.id ?? row.browserId ?? '', step: undefined })
   }
 }
 
@@ -116,8 +122,8 @@ class Look {
   async #add(added: readonly PlaintextBookmark[]): Promise<void> {
     const { sync, store } = this.#parts
     const entries = added.flatMap(({ id }) => this.#merged.entries.get(id) ?? [])
-    for (const entry of entries) this.#agreed.set({ ...toRow(entry), step: { kind: 'adding' } })
-    await this.#agreed.flush(store)
+    const step = { kind: 'adding' } as const
+    await this.#agreed.announce(store, new Map(entries.map((entry) => [entry.id, { ...toRow(entry), step }])))
     try {
       await sync.put(added)
     } catch (error) {
@@ -161,12 +167,12 @@ class Look {
   async announce(entries: readonly MergedEntry[]): Promise<void> {
     const { clock, store } = this.#parts
     const since = clock.now()
-    for (const entry of entries) {
+    const rowOf = (entry: MergedEntry): [string, AgreedRow] => {
       const order = this.#merged.orders.get(entry.parent) ?? []
       const behind = order[order.indexOf(entry.id) - 1]
-      this.#agreed.set({ ...toRow(entry), browserId: null, step: { kind: 'creating', since, behind } })
+      return [entry.id, { ...toRow(entry), browserId: null, step: { kind: 'creating', since, behind } }]
     }
-    await this.#agreed.flush(store)
+    await this.#agreed.announce(store, new Map(entries.map(rowOf)))
   }
 
   done(entry: MergedEntry, browserId: string, shown: Content): void {

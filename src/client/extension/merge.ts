@@ -1,5 +1,6 @@
 import { paced } from '../timing/paced.ts'
-import type { AgreedDraft, AgreedRow } from './agreed.ts'
+import type { AgreedRow } from './agreed.ts'
+import type { AgreedDraft } from './agreed-draft.ts'
 import type { BrowserEntry, BrowserTree } from './browser-tree.ts'
 import { type Content, isSameContent, type Kind } from './entry.ts'
 import { mergeContent } from './merge-content.ts'
@@ -97,7 +98,9 @@ export async function mergeTrees(
     const isThere = entry.parent === row?.parent || entry.bookmark.parentId === row?.parent
     const isSame = row && isSameContent(entry, row.content) && isThere
     if (row?.refused?.by === 'browser' && isSameContent(entry, row.content)) return undefined
-    if (isSame && row.browserId !== null) return leaving.set(id, { service: entry })
+    // What was just added and is there no more, the browser has lost in a crash.
+    const isLost = row?.browserId === null || row?.step?.kind === 'adding'
+    if (isSame && !isLost) return leaving.set(id, { service: entry })
     return keep(id, undefined, entry)
   }
   await paced(service.entries.values(), decideThere)

@@ -52,11 +52,14 @@ async function pairAgreed(
   pairing: Pairing,
 ): Promise<void> {
   let strangers = 0
-  const pairRow = ({ id, browserId, kind, content, shown = content }: AgreedRow) => {
+  const pairRow = ({ id, browserId, kind, content, shown = content, step }: AgreedRow) => {
     const entry = entries.get(browserId ?? '')
     if (entry?.kind !== kind) return
+    const isStranger = kind === 'link' && entry.title !== shown.title && entry.url !== shown.url
+    // After a crash Chrome gives the ids once more.
+    if (isStranger && step) return
     pair(pairing, entry, id)
-    if (kind === 'link' && entry.title !== shown.title && entry.url !== shown.url) strangers++
+    if (isStranger) strangers++
   }
   await paced(rows.values(), pairRow)
   if (strangers <= fewStrangers || strangers <= smallShare * pairing.idOf.size) return

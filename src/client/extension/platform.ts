@@ -62,6 +62,12 @@ export interface BookmarksApi {
   onImportEnded?: BookmarkEvent<() => void>
 }
 
+/** `chrome.storage.session`: what is in it is gone once the browser is closed. */
+export interface SessionStorageApi {
+  get(name: string): Promise<Record<string, unknown>>
+  set(values: Record<string, unknown>): Promise<void>
+}
+
 /** A cookie, as far as it matters here. */
 export interface BrowserCookie {
   name: string

@@ -41,7 +41,9 @@ const rootsOf: Record<Flavour, { top: string; roots: [id: string, title: string,
  */
 export class BrowserModel {
   readonly flavour: Flavour
-  readonly nodes = new Map<string, Node>()
+  nodes = new Map<string, Node>()
+  /** By how much the clock of the browser and its extension is ahead (ms). */
+  ahead = 0
   readonly #top: string
   readonly #listeners = new Map<string, Set<Listener>>()
   #lastId = 3
@@ -71,6 +73,19 @@ export class BrowserModel {
     const managed = { type: 'folder', unmodifiable: 'managed', folderType: 'managed' } as const
     this.#enter({ id: 'managed', parentId: this.#top, title: 'Managed', ...managed })
     this.#enter({ id: 'm1', parentId: 'managed', title: 'Intranet', url, type: 'bookmark', unmodifiable: 'managed' })
+  }
+
+  /** Writes everything down. What is returned is a crash: only what was written down is there afterwards. */
+  save(): () => void {
+    const [nodes, lastId] = [structuredClone(this.nodes), this.#lastId]
+    return () => {
+      this.nodes = structuredClone(nodes)
+      this.#lastId = lastId
+    }
+  }
+
+  now(): number {
+    return Date.now() + this.ahead
   }
 
   /** For `createBrowserSync` and `watchBookmarks`: every call takes effect at once, and is answered through `gate`. */
@@ -216,7 +231,7 @@ export class BrowserModel {
   #enter(fields: Omit<Node, 'children' | 'dateAdded'>, index?: number): void {
     const siblings = this.nodes.get(fields.parentId)?.children
     siblings?.splice(index ?? siblings.length, 0, fields.id)
-    this.nodes.set(fields.id, { ...fields, dateAdded: Date.now(), children: [] })
+    this.nodes.set(fields.id, { ...fields, dateAdded: this.now(), children: [] })
   }
 
   #toUrl(url: string): string {

@@ -3,6 +3,7 @@ import { watchBookmarks } from '../../../src/client/extension/watch.ts'
 import { createClient, createSync, deriveKeys, memoryStore, type Store, type Sync } from '../../../src/client/index.ts'
 import { memoryAgreedStore } from '../../../src/client/testing/memory-agreed-store.ts'
 import type { FakeConnection, FakeService } from '../../../src/client/testing.ts'
+import { systemClock } from '../../../src/client/timing/clock.ts'
 import { BrowserModel, type Flavour } from './browser-model.ts'
 
 const masterKey = new Uint8Array(32).fill(7)
@@ -49,6 +50,7 @@ export class Device {
   readonly #id: string
   readonly #baseUrl: string
   readonly #store: Store = memoryStore()
+  #session = {}
   agreed = memoryAgreedStore()
   sync!: Sync
   browserSync!: BrowserSync
@@ -59,6 +61,13 @@ export class Device {
     this.#baseUrl = service.baseUrl
     this.connection = service.connect('ada')
     this.model = typeof model === 'string' ? new BrowserModel(model) : model
+    this.open()
+  }
+
+  /** The browser crashes, and is started again. */
+  crash(crash: ReturnType<BrowserModel['save']>): void {
+    crash()
+    this.#session = {}
     this.open()
   }
 
@@ -88,6 +97,11 @@ export class Device {
       },
       bookmarks,
       watch: watchBookmarks(bookmarks),
+      session: {
+        get: async () => this.#session,
+        set: async (values) => void Object.assign(this.#session, values),
+      },
+      clock: { ...systemClock, now: () => this.model.now() },
       store: {
         load: () => gate(() => agreed.load()),
         write: (change) => gate(() => agreed.write(change)),

@@ -7,6 +7,8 @@ const at = (path: string) => `https://example.org/${path}`
 const theirs = { parentId: '1', title: 'Theirs' }
 const theirLink = { ...theirs, url: at('theirs') }
 const own = ['Bookmarks bar/', 'Other bookmarks/']
+/** Longer than a browser leaves anything unsaved. */
+const saveMs = 30_000
 
 /** Two browsers; in the second one the worker dies while it creates what the first one has. */
 async function interrupt(node: NewNode, isMade: boolean): Promise<[Device, Device]> {
@@ -80,4 +82,37 @@ t.test('What a worker has created before it died is found again, changed, moved 
     ],
     [['  Renamed/'], [`  Theirs ${at('changed')}`], [`  Theirs ${at('theirs')}`], []],
   )
+})
+
+t.test('What a browser had not written down when it crashed is there again, and the same everywhere', async (t) => {
+  const service = fakeService()
+  const devices: [Device, Device] = [new Device(service, 'one'), new Device(service, 'other')]
+  const [one, other] = devices
+  const link = (title: string) => ({ parentId: '1', title, url: at(title) })
+  const idOf = ({ model }: Device, title: string) => model.ordinary.find((node) => node.title === title)?.id as string
+  for (const title of ['deleted', 'kept', 'edited', 'moved']) one.model.create(link(title))
+  for (let round = 0; round < 3; round++) {
+    await settle(one, other)
+    for (const { model } of devices) model.ahead += saveMs
+  }
+  const crash = other.model.save()
+  one.model.create(link('theirs'))
+  one.model.create({ parentId: '1', title: 'folder' })
+  one.model.create({ ...link('inside'), parentId: idOf(one, 'folder') })
+  one.model.update(idOf(one, 'kept'), { title: 'changed' })
+  one.model.remove(idOf(one, 'deleted'))
+  other.model.create(link('own'))
+  other.model.update(idOf(other, 'edited'), { title: 'changed here' })
+  other.model.move(idOf(other, 'moved'), { parentId: '2' })
+  await settle(one, other)
+  const before = textOf(one)
+  t.same(textOf(other), before)
+  other.crash(crash)
+  await settle(one, other)
+  t.same(devices.map(textOf), [before, before])
+  other.crash(crash)
+  other.model.create({ ...link('later'), parentId: '2' })
+  await settle(one, other)
+  const after = [...before, `  later ${at('later')}`]
+  t.same(devices.map(textOf), [after, after], 'also if the browser gives an id once more')
 })

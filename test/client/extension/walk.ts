@@ -22,6 +22,9 @@ export async function walk(
 /** Inserting between siblings may change another one's position, to which a delete of it on the other device may lose. */
 const mostBack = 2
 
+/** Between two operations. */
+const mostWaitMs = 6000
+
 type Node = Device['model']['ordinary'][number]
 
 class Walk {
@@ -48,6 +51,7 @@ class Walk {
 
   async operate(): Promise<void> {
     const device = this.#dice.pick(this.#devices)
+    for (const { model } of this.#devices) model.ahead += this.#dice.below(mostWaitMs)
     const kind = this.#dice.roll()
     if (kind < 0.68) await this.#act(device)
     else if (kind < 0.9) await this.#compare(device)
