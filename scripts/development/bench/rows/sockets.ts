@@ -4,7 +4,8 @@ import { startBareSockets } from '../servers/bare.ts'
 import { memoryOf } from '../servers/memory.ts'
 import { type Server, startOn } from '../servers/server.ts'
 
-const fanOutLimit = '`ws`, and a Fastify route that sends what it gets to each socket'
+const fanOutLimit =
+  '`ws`, and a Fastify route that commits what it gets with the driver alone, synced to disk, and sends it to each socket'
 const socketsEach = 200
 const settleMs = 1_500
 const kibibyte = 1024
@@ -15,7 +16,7 @@ export const fanOut: Row = {
     p99: { work: 'change to 200 sockets, p99', limit: fanOutLimit, unit: 'ms', target: { atMost: 1.5 } },
   },
   async open(bench, opened) {
-    const bare = opened.adopt(await startBareSockets(), (it) => it.close())
+    const bare = opened.adopt(await startBareSockets(bench.rawDatabase), (it) => it.close())
     const times = { devices: bench.size(200, 20), changes: bench.size(50, 5) }
     const measure = async (server: Server) => bench.load.run('fanOut', await server.newUser(), times)
     return { ...(await bench.onServers(measure)), limit: () => measure(bare) }
@@ -48,7 +49,7 @@ export const idleSockets: Row = {
       ...(await bench.withServices(
         async (services) => async () => measure(await startOn(await services.prepare({ people: users }))),
       )),
-      limit: async () => measure(await startBareSockets()),
+      limit: async () => measure(await startBareSockets(bench.rawDatabase)),
     }
   },
 }

@@ -9,9 +9,9 @@ export function startBareApp(place: string): Promise<Server> {
   return start('bare-app.ts', [place])
 }
 
-/** `ws` on Fastify. */
-export function startBareSockets(): Promise<Server> {
-  return start('bare-sockets.ts', [])
+/** `ws` on Fastify, with the raw driver. */
+export function startBareSockets(place: string): Promise<Server> {
+  return start('bare-sockets.ts', [place])
 }
 
 async function start(file: string, args: string[]): Promise<Server> {
