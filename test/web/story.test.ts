@@ -65,9 +65,13 @@ else {
       `Comics of the ${theirs}`,
     ])
     await screenshot(loser, 'conflict')
+    await loser.reload()
+    await loser.getByRole('status').getByText('An edit of yours lost to another device’s. Decide').waitFor()
+    await live(loser)
     t.strictSame(await shownTree(laptop, 30), await shownTree(phone, 30), 'both show the same')
     await show(loser, 'conflicts')
     await conflict.getByRole('button', { name: 'Restore mine' }).click()
+    await loser.getByText(`“Comics of the ${mine}”: your edit is back`).waitFor()
     const title = `Comics of the ${mine}`
     for (const page of [laptop, phone]) await page.locator('.folder-line').getByText(title).waitFor()
 
@@ -217,7 +221,9 @@ async function callsOf(page: Page, work: () => Promise<void>): Promise<string[]>
   const calls = answers.map(async (answer) => {
     const { pathname } = new URL(answer.url())
     if (!pathname.endsWith('/sync/pull')) return pathname
-    return `${pathname}: ${(await answer.json()).changes.length} changes`
+    // That of a call by the document before a reload is gone.
+    const body = await answer.json().catch(() => undefined)
+    return body ? `${pathname}: ${body.changes.length} changes` : pathname
   })
   return (await Promise.all(calls)).filter((call) => call.startsWith('/api/'))
 }

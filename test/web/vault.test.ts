@@ -9,7 +9,6 @@ import {
   makeVault,
   openChromium,
   openContext,
-  openVault,
   passphrase,
   screenshot,
   show,
@@ -146,6 +145,25 @@ else {
       },
     )
 
+    await t.test('the passphrase is changed, with what is wrong told at the field where it is', async (t) => {
+      await page.getByRole('button', { name: 'Change the passphrase' }).click()
+      const dialog = page.getByRole('dialog')
+      const send = async (current: string, next: string) => {
+        await dialog.getByLabel('Passphrase or code').fill(current)
+        await dialog.getByLabel('New passphrase').fill(next)
+        await dialog.getByLabel('The same once more').fill(next)
+        await dialog.getByRole('button', { name: 'Change it' }).click()
+      }
+      await send('not the passphrase', passphrase)
+      await dialog.locator('[name=secret]:focus[aria-invalid=true]').waitFor()
+      await send(passphrase, 'qwertyuiop')
+      await dialog.locator('[name=passphrase]:focus[aria-invalid=true]').waitFor()
+      t.equal(await dialog.locator('[name=secret]').getAttribute('aria-invalid'), 'false')
+      t.same(await faults(page, 'passphrase-change'), [])
+      await send(passphrase, `${passphrase} stapler`)
+      await page.getByText('The passphrase was changed').waitFor()
+    })
+
     await t.test('what does not open the vault is told at its field, and can be corrected', async (t) => {
       await lock(page)
       const secret = page.getByLabel('Passphrase or code')
@@ -159,7 +177,7 @@ else {
         const [, error = ''] = described?.split(' ') ?? []
         return [await secret.getAttribute('aria-invalid'), await page.locator(`[id="${error}"]`).textContent()]
       }
-      t.match(await refused('correct horse bat', 'Wrong passphrase.'), ['true', /^Wrong passphrase\. .*Caps Lock/])
+      t.match(await refused(passphrase, 'Wrong passphrase.'), ['true', /^Wrong passphrase\. .*Caps Lock/])
       t.same(await faults(page, 'passphrase-wrong'), [])
       t.match(await refused('00N-5GQ-00N-5GQ-00N-5GQ-00N-5GQ-00N', 'looks like a recovery code'), ['true', /choose/])
       await page.getByLabel('I have the').selectOption('recovery code')
@@ -173,7 +191,9 @@ else {
       await page.getByRole('alert').getByText('Too many requests. Wait a minute, then try again.').waitFor()
       t.equal(await secret.inputValue(), passphrase)
       await context.unroute('**/api/v1/account/keyring')
-      await openVault(page)
+      await secret.fill(`${passphrase} stapler`)
+      await page.getByRole('button', { name: 'Open', exact: true }).click()
+      await live(page)
     })
 
     await t.test('whoever forgot the passphrase signs out at the door, which deletes the bookmarks here', async (t) => {

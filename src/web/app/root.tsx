@@ -12,9 +12,9 @@ import {
 import { SignIn } from '../sign-in/sign-in.tsx'
 import { Dialogs } from '../ui/dialogs.tsx'
 import { keepFocus } from '../ui/keep-focus.ts'
+import { lazily } from '../ui/lazily.tsx'
 import { Toasts } from '../ui/toasts.tsx'
 import { Waiting } from '../ui/waiting.tsx'
-import { VaultDoor } from '../vault/vault-door.tsx'
 import type { App } from './context.ts'
 import type { Device } from './device.ts'
 import { openWebSocket } from './network.ts'
@@ -31,6 +31,9 @@ type Stage =
   | { name: 'signed out' }
   | { name: 'locked'; user: User }
   | { name: 'open'; app: App }
+
+/** A browser that keeps its keys does without. */
+const VaultDoor = lazily(() => import('../vault/vault-door.tsx').then(({ VaultDoor }) => VaultDoor))
 
 interface RootProps {
   client: Client

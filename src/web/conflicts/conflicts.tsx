@@ -4,6 +4,7 @@ import { ServerConflicts } from '../history/server-conflicts.tsx'
 import { Button } from '../ui/button.tsx'
 import { Empty } from '../ui/empty.tsx'
 import { ConflictIcon } from '../ui/icons.ts'
+import { tell } from '../ui/tell.ts'
 
 /** Edits on this device that lost to another edit, until somebody decides about them. */
 export function Conflicts() {
@@ -30,14 +31,25 @@ export function Conflicts() {
 
 function Item({ id, conflicts }: { id: string; conflicts: readonly Conflict[] }) {
   const sync = useSync()
+  const restoreMine = async () => {
+    const before = sync.get(id)
+    await sync.resolve(id, 'mine')
+    tell(`${nameOf(sync.get(id) ?? null)}: your edit is back`, {
+      undo: () => (before ? sync.put(before) : sync.remove(id)),
+    })
+  }
+  const keepTheirs = async () => {
+    await sync.resolve(id, 'theirs')
+    tell(`${nameOf(sync.get(id) ?? null)} stays as it is`)
+  }
   return (
     <li class="panel" data-id={id}>
       {conflicts.map((conflict) => (
         <Lost key={keyOf(conflict)} conflict={conflict} />
       ))}
       <div class="bar">
-        <Button onClick={() => sync.resolve(id, 'mine')}>Restore mine</Button>
-        <Button onClick={() => sync.resolve(id, 'theirs')}>Keep theirs</Button>
+        <Button onClick={restoreMine}>Restore mine</Button>
+        <Button onClick={keepTheirs}>Keep theirs</Button>
       </div>
     </li>
   )
