@@ -1,7 +1,7 @@
 /**
  * Two to four devices of one person, with tabs, against the real service over a bad network: answers are lost, doubled,
  * cut off or a portal's page, clocks are hours off and jump, tabs and browsers are killed, the storage is full or emptied,
- * the person signs out and in again, imports a file twice, is asked about deletes, the service refuses changes and goes
+ * the person signs out and in again, replaces the keys, imports a file twice, is asked about deletes, the service refuses changes and goes
  * back to a backup. In the end all is the same everywhere and in step, and every edit is accounted for: it is at the
  * service, or followed by one that saw it, or some device was told, or its caller was.
  *

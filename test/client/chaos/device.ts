@@ -1,6 +1,6 @@
 import { createClient } from '../../../src/client/api.ts'
 import type { PlaintextBookmark } from '../../../src/client/bookmark.ts'
-import { UnsentChangesError } from '../../../src/client/errors.ts'
+import { RecordError, UnsentChangesError } from '../../../src/client/errors.ts'
 import type { Keys } from '../../../src/client/keys.ts'
 import { viewOf } from '../../../src/client/sync/store/row.ts'
 import { createTabs } from '../../../src/client/sync/store/tabs.ts'
@@ -11,6 +11,7 @@ import type { TestApp } from '../../support/app.ts'
 import type { World } from '../sync/clock.ts'
 import type { TestSocket } from '../sync/socket.ts'
 import { Browser } from '../sync/tab-locks.ts'
+import type { VaultKeys } from '../sync/vault-keys.ts'
 import { Air } from './air.ts'
 import type { Dice } from './dice.ts'
 import { Disk } from './disk.ts'
@@ -22,7 +23,7 @@ export interface Parts {
   /** The person's name, by which they sign in. */
   name: string
   userId: string
-  keys: Keys
+  vault: VaultKeys
   world: World
   ledger: Ledger
   /** Decides what devices, disks and connections meet. */
@@ -60,12 +61,15 @@ export class Device {
   readonly #locks = new Browser()
   readonly #air = new Air()
   readonly #isShared: boolean
+  /** What the person's passphrase has opened here last. */
+  #keys: Keys
   /** Messages of the channel that were delivered, to be said again. */
   #said: { socket: TestSocket; message: object }[] = []
 
   constructor(parts: Parts, id: string, { skewMs, isShared }: { skewMs: number; isShared: boolean }) {
     const { app, world, dice, onSend, onPush, epoch } = parts
     this.#parts = parts
+    this.#keys = parts.vault.keys
     this.id = id
     this.skewMs = skewMs
     this.#isShared = isShared
@@ -97,6 +101,7 @@ export class Device {
     const { app, name, fail } = this.#parts
     if (this.session === 'out' && !this.disk.isEmpty)
       fail(`${this.id} had signed out and left data`, [...this.disk.rows.keys()])
+    if (this.session === 'out') this.#keys = this.#parts.vault.keys
     this.line.cookies = cookiesOf(await app.user(name))
     this.session = 'in'
     if (this.tabs.length === 0) this.openTab()
@@ -117,7 +122,7 @@ export class Device {
     const wire = new Wire(this.line)
     const sync = createSync({
       client: createClient({ baseUrl: 'http://localhost', deviceId: this.id, fetch: wire.fetch }),
-      keys: copyOf(this.#parts.keys),
+      keys: copyOf(this.#keys),
       userId,
       deviceId: this.id,
       store,
@@ -138,11 +143,21 @@ export class Device {
       },
     }
     sync.on('conflict', (conflict) => ledger.tell(conflict))
-    sync.on('error', ({ error }) => {
-      if (!expectedErrors.includes(error.name)) fail(`${this.id} reports ${error.name}`, error.stack)
+    sync.on('error', ({ id, error }) => {
+      const isExpected = expectedErrors.includes(error.name) || (id === undefined && lacksKeys(error))
+      if (!isExpected) fail(`${this.id} reports ${error.name}`, error.stack)
     })
     this.tabs.push(tab)
     this.call('start', tab, sync.start())
+  }
+
+  /** The person types the passphrase in all tabs. */
+  unlock(): void {
+    this.#keys = this.#parts.vault.keys
+    for (const tab of this.tabs) {
+      const adopted = tab.sync.adoptKeys(copyOf(this.#keys)).finally(() => tab.sync.start())
+      this.call('adopt', tab, adopted)
+    }
   }
 
   /** Closes the tab in an orderly way. */
@@ -183,7 +198,7 @@ export class Device {
     this.open.set(key, { what, tab })
     promise
       .catch((error: Error) => {
-        if ([...expectedErrors, ...refusals].includes(error.name)) return
+        if ([...expectedErrors, ...refusals].includes(error.name) || lacksKeys(error)) return
         this.#parts.fail(`${this.id}: ${what} fails with ${error.name}`, error.stack)
       })
       .finally(() => this.open.delete(key))
@@ -245,6 +260,11 @@ const expectedErrors = ['ApiError', 'OfflineError', 'SignedOutError', 'StorageFu
 
 /** What a method may answer when the person is signing out, or when what is to be moved is gone. */
 const refusals = ['AbortError', 'RangeError']
+
+/** The keys were rotated, and this device does not have the new ones. */
+function lacksKeys(error: Error): boolean {
+  return error instanceof RecordError && error.fault === 'unknown-key'
+}
 
 /** Signing out overwrites them. */
 function copyOf(keys: Keys): Keys {

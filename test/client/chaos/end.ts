@@ -31,6 +31,7 @@ async function quietTime(run: Run): Promise<void> {
     await world.pass(stepMs)
   }
   for (const device of devices) if (device.session !== 'in') await device.signIn()
+  for (const device of devices) device.unlock()
   await world.pass(stepMs)
   for (const device of devices) await liftRefusals(run, device)
   // The second time each hears of what the others had to send the first time.
@@ -40,6 +41,9 @@ async function quietTime(run: Run): Promise<void> {
       await finish(run, 'syncNow', sync.syncNow())
       await finish(run, 'approveDeletions', approveShown(sync))
     }
+  }
+  for (const { tabs } of devices) {
+    for (const { sync } of tabs.slice(0, 1)) await finish(run, 'adoptKeys', sync.adoptKeys(run.vault.keys))
   }
   // A tab that leads may have to wait until it tries again.
   await world.pass(longestWaitMs)

@@ -42,6 +42,8 @@ export const weights = {
   resolve: 3,
   retryRefused: 2,
   dropRefused: 1,
+  rotate: 2,
+  unlock: 5,
   backUp: 4,
   restore: 4,
 }
@@ -148,6 +150,17 @@ export const events: Record<EventName, Happening> = {
     ledger.drop(device.id, ids)
     device.call('drop', tab, tab.sync.dropQuarantined(ids))
   },
+
+  async rotate({ vault, dice, devices }, device) {
+    if (device.session !== 'in') return
+    await vault.rotate()
+    device.unlock()
+    if (!dice.happens(0.3)) return
+    await turns(dice.below(8))
+    await vault.rotate()
+    dice.pick(devices.filter(({ session }) => session === 'in')).unlock()
+  },
+  unlock: (_, device) => (device.session === 'in' ? device.unlock() : undefined),
 
   backUp: (run) => run.backUp(),
   restore: (run) => run.restore(),

@@ -1,11 +1,10 @@
-import { randomBytes } from 'node:crypto'
 import type { PlaintextBookmark } from '../../../src/client/bookmark.ts'
-import { deriveKeys } from '../../../src/client/keys.ts'
 import { decryptBookmark } from '../../../src/client/record.ts'
 import type { TestApp, TestUser } from '../../support/app.ts'
 import { pullAll } from '../../support/changes.ts'
 import { World } from '../sync/clock.ts'
 import { settled, turns } from '../sync/turns.ts'
+import { markOf, VaultKeys } from '../sync/vault-keys.ts'
 import { backUp } from './backup.ts'
 import { Device } from './device.ts'
 import { Dice } from './dice.ts'
@@ -14,8 +13,9 @@ import { events, weights } from './events.ts'
 import { Ledger } from './ledger.ts'
 import type { PushBody } from './wire.ts'
 
+type Sealed = Pick<PushBody['changes'][number], 'entity_id' | 'encrypted_data' | 'data_hash'>
+
 const hourMs = 3_600_000
-const keys = deriveKeys(randomBytes(32))
 let runs = 0
 
 /** Some hours of a person and their devices. */
@@ -24,6 +24,7 @@ export class Run {
   readonly world: World
   readonly ledger = new Ledger()
   readonly user: TestUser
+  readonly vault: VaultKeys
   readonly devices: Device[]
   /** What happened, for people. */
   readonly journal: string[] = []
@@ -42,20 +43,21 @@ export class Run {
     this.#epoch = epoch
     this.dice = new Dice(seed)
     this.user = user
+    this.vault = new VaultKeys(user)
     this.world = new World((time) => app.setClock(time))
-    const { world, ledger, dice } = this
+    const { world, ledger, dice, vault } = this
     const parts = {
       app,
       name,
       userId: user.userId,
-      keys,
+      vault,
       world,
       ledger,
       dice: new Dice(~seed),
       onSend: ({ changes }: PushBody) => {
         for (const change of changes) {
           this.#checkStamp(change)
-          ledger.send(change.entity_id, change, () => contentOf(change))
+          ledger.send(change.entity_id, change, () => this.#contentOf(change))
         }
       },
       onPush: ({ changes }: PushBody) => {
@@ -123,13 +125,28 @@ export class Run {
       for (const made of overwritten) this.ledger.overwrite(entity_id, made)
     }
     const live = changes.filter(({ operation }) => operation !== 'delete')
-    return new Map(live.map((event) => [event.entity_id, open(event)]))
+    const mark = markOf(this.vault.keys)
+    const old = live.filter(({ encrypted_data }) => this.vault.keys.older && !encrypted_data?.startsWith(mark))
+    if (old.length > 0)
+      this.fail(
+        'Under an older key',
+        old.map(({ entity_id }) => entity_id),
+      )
+    return new Map(live.map((event) => [event.entity_id, this.#open(event)]))
+  }
+
+  #contentOf(change: PushBody['changes'][number]): PlaintextBookmark | null {
+    return change.operation === 'delete' ? null : this.#open(change)
+  }
+
+  #open({ entity_id: id, encrypted_data = '', data_hash = '' }: Sealed): PlaintextBookmark {
+    return decryptBookmark(this.vault.keys, { id, encrypted_data, data_hash })
   }
 
   #arrive(change: PushBody['changes'][number]): void {
     const { entity_id: id } = change
     try {
-      this.ledger.arrive(id, contentOf(change))
+      this.ledger.arrive(id, this.#contentOf(change))
     } catch {
       this.fail('A record was sealed with another key', id)
     }
@@ -154,16 +171,4 @@ export async function runChaos(app: TestApp, seed: number): Promise<{ failures: 
   if (run.failures.length === 0) await checkEnd(run)
   for (const device of run.devices) device.crash()
   return run
-}
-
-function contentOf(change: PushBody['changes'][number]): PlaintextBookmark | null {
-  return change.operation === 'delete' ? null : open(change)
-}
-
-function open({
-  entity_id: id,
-  encrypted_data = '',
-  data_hash = '',
-}: Pick<PushBody['changes'][number], 'entity_id' | 'encrypted_data' | 'data_hash'>) {
-  return decryptBookmark(keys, { id, encrypted_data, data_hash })
 }
