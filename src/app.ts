@@ -20,6 +20,7 @@ import { registerProbes } from './http/probes.ts'
 import { isRealtimeUpgrade } from './http/realtime.ts'
 import { registerRequests } from './http/requests.ts'
 import { registerResponseHeaders } from './http/response-headers.ts'
+import { serializerCompiler } from './http/serializers.ts'
 import { closeStalledConnections } from './http/stalls.ts'
 import { validatorCompiler } from './http/validation.ts'
 import { registerWebApp } from './http/web-app.ts'
@@ -76,6 +77,7 @@ export async function createApp(context: Context): Promise<FastifyInstance> {
   await app.register(cookie, { hook: false })
   registerBodies(app)
   app.setValidatorCompiler(validatorCompiler)
+  app.setSerializerCompiler(serializerCompiler)
   registerProbes(app, context)
   await app.register(files, fileOptions)
   await registerWebApp(app, config)

@@ -1,6 +1,17 @@
-import type { FastifyReply } from 'fastify'
+import fastJson from 'fast-json-stringify'
+import type { FastifyReply, FastifySerializerCompiler } from 'fastify'
 
 type Serialize = (value: object) => string
+
+const compiled = new Map<string, Serialize>()
+
+/** Compiles each schema once: most of an operation's responses are errors, which are alike. */
+export const serializerCompiler: FastifySerializerCompiler<object> = ({ schema }) => {
+  const text = JSON.stringify(schema)
+  const serialize = compiled.get(text) ?? fastJson(schema)
+  compiled.set(text, serialize)
+  return serialize as (value: unknown) => string
+}
 
 interface ObjectSchema {
   type: 'object'
