@@ -81,10 +81,11 @@ function settleRemoved(agreed: AgreedDraft, { created, touched, removed }: LookP
         ? !known.has(node.id) && isOf(row, { ...node, kind: kindOfNode(node) }, touched.has(node.id))
         : node.id === row.browserId)
     const found = removed.find(isIt)
-    // The browser tells of a removed folder, not of what was in it.
-    if (!found && !gone.has(row.parent)) continue
+    // The browser tells of a removed folder, not of what was in it; and what was not yet created, was not in it.
+    const browserId = found?.id ?? (gone.has(row.parent) ? row.browserId : null)
+    if (browserId === null) continue
     gone.add(row.id)
-    agreed.set({ ...row, browserId: found?.id ?? row.browserId ?? '', step: undefined })
+    agreed.set({ ...row, browserId, step: undefined })
   }
 }
 

@@ -84,6 +84,31 @@ t.test('What a worker has created before it died is found again, changed, moved 
   )
 })
 
+t.test('What a worker had not yet created in a folder stays if the user removes that folder', async (t) => {
+  const service = fakeService()
+  const devices: [Device, Device] = [new Device(service, 'one'), new Device(service, 'other')]
+  const [one, other] = devices
+  await settle(one, other)
+  one.model.create({ ...theirLink, parentId: one.model.create(theirs).id })
+  await settle(one)
+  await other.sync.syncNow()
+  await other.sync.put([])
+  const create = other.model.create.bind(other.model)
+  other.model.create = (node) => {
+    // It dies as it creates the next one.
+    other.life.callsLeft = 0
+    return create(node)
+  }
+  await Promise.race([other.browserSync.compareNow(), other.life.died])
+  other.model.create = create
+  other.open()
+  other.model.remove(made(other))
+  t.same(
+    await shownIn(devices),
+    [0, 1].map(() => [`    Theirs ${at('theirs')}`, '  Theirs/']),
+  )
+})
+
 t.test('What a browser had not written down when it crashed is there again, and the same everywhere', async (t) => {
   const service = fakeService()
   const devices: [Device, Device] = [new Device(service, 'one'), new Device(service, 'other')]
