@@ -1,22 +1,23 @@
 import { sql } from 'kysely'
 import type { Database, Trx } from './database.ts'
 import { type Placeholders, query } from './query.ts'
-import { type EntityKey, type StoredVersion, versionColumns } from './rows.ts'
+import { type EntityKey, records, type StoredVersion, versionColumns } from './rows.ts'
 import { type Arrays, columnsOf, type Table } from './upsert.ts'
 
 /** Works on sets: one round trip for a whole push. */
-export const postgresBatches: Pick<Database, 'findVersions' | 'upsert' | 'settleEntities' | 'removeCiphertexts'> = {
+export const postgresBatches: Pick<
+  Database,
+  'findVersions' | 'upsert' | 'edit' | 'settleEntities' | 'removeCiphertexts'
+> = {
   async findVersions(trx, userId, keys) {
     const rows = await versions.all(trx, { userId, ...split(keys) })
     const found = new Map(rows.map(({ place, ...version }) => [place, version]))
     return keys.map((_, index) => found.get(index + 1))
   },
 
-  async upsert<Row>(trx: Trx, table: Table<Row>, rows: Row[]) {
-    if (rows.length === 0) return
-    const arrays = columnsOf(table.columns).map((column) => [column, rows.map((row) => row[column])])
-    await table.upsertRows.run(trx, Object.fromEntries(arrays) as Arrays<Row>)
-  },
+  upsert,
+
+  edit: (trx, rows) => upsert(trx, records, rows),
 
   async settleEntities(trx, userId, keys) {
     if (keys.length > 0) await settled.run(trx, { userId, ...split(keys) })
@@ -25,6 +26,12 @@ export const postgresBatches: Pick<Database, 'findVersions' | 'upsert' | 'settle
   async removeCiphertexts(trx, userId, stamps) {
     if (stamps.length > 0) await removed.run(trx, { userId, stamps })
   },
+}
+
+async function upsert<Row>(trx: Trx, table: Table<Row>, rows: Row[]): Promise<void> {
+  if (rows.length === 0) return
+  const arrays = columnsOf(table.columns).map((column) => [column, rows.map((row) => row[column])])
+  await table.upsertRows.run(trx, Object.fromEntries(arrays) as Arrays<Row>)
 }
 
 interface Keys {

@@ -2,14 +2,18 @@ import { sql } from 'kysely'
 import { pause } from '../event-loop.ts'
 import type { Database, Trx } from './database.ts'
 import { type Placeholders, query } from './query.ts'
-import { type EntityKey, type StoredVersion, versionColumns } from './rows.ts'
-import { rowsAtOnce, type Table } from './upsert.ts'
+import { type EntityKey, records, type StoredVersion, versionColumns } from './rows.ts'
+import type { RecordsTable } from './schema.ts'
+import { columnsOf, rowsAtOnce, type Table } from './upsert.ts'
 
 /** Reading so many versions takes some milliseconds. */
 const maxKeys = 1000
 
 /** Works on some rows at a time, and the event loop turns in between. */
-export const sqliteBatches: Pick<Database, 'findVersions' | 'upsert' | 'settleEntities' | 'removeCiphertexts'> = {
+export const sqliteBatches: Pick<
+  Database,
+  'findVersions' | 'upsert' | 'edit' | 'settleEntities' | 'removeCiphertexts'
+> = {
   async findVersions(trx, userId, keys) {
     const found: (StoredVersion | undefined)[] = keys.map(() => undefined)
     for (const { entity_type, places } of partsOf(keys)) {
@@ -31,6 +35,8 @@ export const sqliteBatches: Pick<Database, 'findVersions' | 'upsert' | 'settleEn
     }
     await table.upsertRow.runEach(trx, rows.slice(rows.length - rest))
   },
+
+  edit: (trx, rows) => edited.runEach(trx, rows),
 
   /** Works on a set, because most of the entities have no open conflict. */
   async settleEntities(trx, userId, keys) {
@@ -86,6 +92,19 @@ const versions = query(
     select key as place, ${sql.join(versionColumns.map((column) => sql.ref(column)))}
     from json_each(${ids}) cross join records
     where user_id = ${userId} and entity_type = ${entity_type} and entity_id = value`,
+)
+
+/**
+ * What stays as it is, and with it the row's place in the indexes on it. A statement for many rows would first copy each
+ * page that it changes, in case it fails.
+ */
+const kept = ['user_id', 'entity_type', 'entity_id', 'created_at', 'deleted_at', 'first_stamp']
+const changed = columnsOf(records.columns).filter((column) => !kept.includes(column))
+
+const edited = query(
+  (_, row: Placeholders<RecordsTable>) => sql`
+    update records set ${sql.join(changed.map((column) => sql`${sql.ref(column)} = ${row[column]}`))}
+    where user_id = ${row.user_id} and entity_type = ${row.entity_type} and entity_id = ${row.entity_id}`,
 )
 
 const settled = query(

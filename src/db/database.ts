@@ -1,7 +1,7 @@
 import type { Kysely, RawBuilder, Transaction } from 'kysely'
 import type { QueryTimes } from './query-times.ts'
 import type { EntityKey, StoredVersion } from './rows.ts'
-import type { Schema } from './schema.ts'
+import type { RecordsTable, Schema } from './schema.ts'
 import type { Table } from './upsert.ts'
 
 /** For queries that may run outside a transaction. */
@@ -35,6 +35,8 @@ export interface Database {
   findVersions(trx: Trx, userId: string, keys: EntityKey[]): Promise<(StoredVersion | undefined)[]>
   /** Writes the rows, each replacing the one with its key. No two of the given rows may have the same key. */
   upsert<Row>(trx: Trx, table: Table<Row>, rows: Row[]): Promise<void>
+  /** Replaces live records by later versions that are live, too. */
+  edit(trx: Trx, rows: RecordsTable[]): Promise<void>
   /** Removes the rejections of entities: a newer change settles an entity's conflict. */
   settleEntities(trx: Trx, userId: string, keys: EntityKey[]): Promise<void>
   /** Removes the ciphertexts of versions that are replaced, by the sequence numbers of the changes that brought them. */

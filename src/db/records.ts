@@ -152,9 +152,16 @@ function liveBookmarks(db: Db, userId: RawBuilder<string>) {
     .where('deleted_at', 'is', null)
 }
 
-/** Writes the records, and the ciphertexts of those that have one of their own. */
-export async function saveRecords({ upsert }: Pick<Database, 'upsert'>, trx: Trx, rows: Row[]): Promise<void> {
-  await upsert(trx, records, rows)
+/** Writes the records, and the ciphertexts of those that have one of their own. `edits` are those that were live, and are. */
+export async function saveRecords(
+  { upsert, edit }: Pick<Database, 'upsert' | 'edit'>,
+  trx: Trx,
+  rows: Row[],
+  edits: ReadonlySet<Row> = new Set(),
+): Promise<void> {
+  const others = rows.filter((row) => !edits.has(row))
+  await edit(trx, [...edits])
+  await upsert(trx, records, others)
   await upsert(trx, ciphertexts, rows.flatMap(toCiphertext))
 }
 

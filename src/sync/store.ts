@@ -9,12 +9,12 @@ import { mapInTurns } from '../event-loop.ts'
 import { digestDelta } from './digest.ts'
 import { type Loser, type LostChange, toRejected, toReplaced, withoutKept } from './kept-versions.ts'
 import { addedBytes, isNew, type QuotaLimits, withinQuota } from './quota.ts'
-import { liveDelta, type Replacement, toRow } from './replacement.ts'
+import { isLive, liveDelta, type Replacement, toRow } from './replacement.ts'
 import { makeRoom } from './room.ts'
 
 export interface StoreParts {
   config: QuotaLimits & { keepVersionsDays: number }
-  database: Pick<Database, 'upsert' | 'settleEntities' | 'removeCiphertexts'>
+  database: Pick<Database, 'upsert' | 'edit' | 'settleEntities' | 'removeCiphertexts'>
 }
 
 /** What a write has decided. */
@@ -60,7 +60,7 @@ export async function store(
   if (written.length + lostVersions.length === 0) return []
 
   const rows = written.map(({ row }) => row)
-  await saveRecords(database, trx, rows)
+  await saveRecords(database, trx, rows, new Set(written.filter(isEdit).map(({ row }) => row)))
   await database.upsert(
     trx,
     ciphertexts,
@@ -99,6 +99,10 @@ export async function store(
     ),
   })
   return rows
+}
+
+function isEdit({ row, stored }: Written): boolean {
+  return isLive(stored) && row.deleted_at === null
 }
 
 function countingFrom(last: number, now: number) {
