@@ -14,13 +14,14 @@ const maxTransactionMs = 50
 const service = ''
 
 interface Waiting {
-  run(trx: Trx): Promise<void>
+  /** Throws if the whole transaction has to be undone. */
+  run(trx: Trx, isFirst: boolean): Promise<void>
   settle(): void
   fail(error: unknown): void
 }
 
 /**
- * Writes that wait for a commit share the next transaction, one savepoint each, so that one fsync serves them all. One
+ * Writes that wait for a commit share the next transaction, a savepoint each, so that one fsync serves them all. One
  * that has taken long takes no further writes: reads wait for it, and so do those who had no turn.
  */
 export function groupCommit(
@@ -41,12 +42,16 @@ export function groupCommit(
           const end = performance.now() + maxTransactionMs
           for (let next = queue.take(); next; next = performance.now() < end ? queue.take() : undefined) {
             group.push(next.item)
-            await next.item.run(trx)
+            await next.item.run(trx, group.length === 1)
           }
           if (performance.now() > end) await log.flush()
         })
         for (const write of group) write.settle()
       } catch (error) {
+        if (error instanceof FirstFailed) {
+          group[0]?.fail(error.cause)
+          continue
+        }
         // Those that had no turn would meet the same fault, each after as long a wait.
         for (const write of [...group, ...takeAll()]) write.fail(error)
       }
@@ -62,8 +67,8 @@ export function groupCommit(
     new Promise((resolve, reject) => {
       let settle = () => {}
       queue.add(owner, {
-        async run(trx) {
-          settle = await inSavepoint(trx, work, resolve, reject)
+        async run(trx, isFirst) {
+          settle = await (isFirst ? first(trx, work, resolve) : inSavepoint(trx, work, resolve, reject))
         },
         settle: () => settle(),
         fail: reject,
@@ -73,7 +78,21 @@ export function groupCommit(
   return { write, load: () => ({ busy: Number(running), idle: Number(!running), waiting: queue.length() }) }
 }
 
-/** Returns what to do once the shared transaction is committed. */
+class FirstFailed extends Error {}
+
+/**
+ * Returns what to do once the shared transaction is committed. If the first write fails, nothing else is undone with the
+ * transaction, so it needs no savepoint, for which SQLite would keep a copy of each page that it changes.
+ */
+async function first<T>(trx: Trx, work: (trx: Trx) => Promise<T>, resolve: (value: T) => void): Promise<() => void> {
+  try {
+    const result = await work(trx)
+    return () => resolve(result)
+  } catch (cause) {
+    throw new FirstFailed('the first write has failed', { cause })
+  }
+}
+
 async function inSavepoint<T>(
   trx: Trx,
   work: (trx: Trx) => Promise<T>,

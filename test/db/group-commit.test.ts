@@ -17,18 +17,21 @@ t.test('A write resolves only after its commit', async (t) => {
   const other = new Sqlite(path, { readonly: true })
   t.teardown(() => other.close())
   const id = await database.write((trx) => addUser(trx, 'ada'))
-  t.same(steps, ['begin immediate', 'savepoint write', 'release write', 'commit'])
+  t.same(steps, ['begin immediate', 'commit'])
   t.same(other.prepare('select id from users').all(), [{ id }], 'and is there for every other connection')
 })
 
 t.test('A failing write undoes only itself', async (t) => {
   const { database, steps } = await openWatched(t)
-  const results = await Promise.allSettled([
-    database.write((trx) => addUser(trx, 'a')),
+  const failing = (id: string) =>
     database.write(async (trx) => {
-      await addUser(trx, 'b')
+      await addUser(trx, id)
       throw new Error('on purpose')
-    }),
+    })
+  const results = await Promise.allSettled([
+    failing('first'),
+    database.write((trx) => addUser(trx, 'a')),
+    failing('b'),
     database.write(async (trx) => {
       await addUser(trx, 'c')
       await trx.insertInto('keyrings').values({ user_id: 'nobody', keyring: '', revision: 1 }).execute()
@@ -37,6 +40,7 @@ t.test('A failing write undoes only itself', async (t) => {
   ])
   t.equal(steps.filter((sql) => sql === 'commit').length, 1, 'they shared a transaction')
   t.match(results, [
+    { status: 'rejected', reason: { message: 'on purpose' } },
     { status: 'fulfilled', value: 'a' },
     { status: 'rejected', reason: { message: 'on purpose' } },
     { status: 'rejected', reason: { code: 'SQLITE_CONSTRAINT_FOREIGNKEY' } },
