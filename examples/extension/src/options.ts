@@ -1,27 +1,70 @@
-/** The options page: what stays out, and the way out. */
+/** The options page: the device's name, what stays out, what the server keeps, and the way out. */
 import type { BrowserNode } from 'encrypted-bookmark-sync-client/extension'
 import { act, ask, element } from './ask.ts'
+import { deviceIdOf, nameOf } from './device-name.ts'
 import { platform } from './platform.ts'
-import { originsOf, readSettings } from './settings.ts'
+import { changeSettings, openClient, originsOf, readSettings } from './settings.ts'
 
+act('device', 'submit', rename)
+act('show-deleted', 'click', showDeleted)
+act('save-backup', 'click', async () => (await import('./kept.ts')).saveBackup())
 act('sign-out', 'click', () => signOut(false))
 act('discard', 'click', () => signOut(true))
 await show()
 
 async function show(): Promise<void> {
-  const { baseUrl, deviceId } = await readSettings()
+  const { baseUrl, deviceId = '' } = await readSettings()
   const { state } = await ask({ ask: 'state' })
   const isReady = state?.setup === 'ready' && baseUrl !== undefined
-  element('who').textContent = isReady ? `Server: ${baseUrl}. This device: ${deviceId}` : 'Not set up yet'
-  element('sign-out').hidden = !isReady
-  element('backups').hidden = !isReady
-  element('backups')
-    .querySelector('a')
-    ?.setAttribute('href', baseUrl ?? '')
+  element('who').textContent = isReady ? `Server: ${baseUrl}` : 'Not set up yet'
+  for (const id of ['device', 'sign-out', 'kept']) element(id).hidden = !isReady
+  element<HTMLInputElement>('name').value = nameOf(deviceId)
+  element('server-page').setAttribute('href', baseUrl ?? '')
   const [top] = await platform.bookmarks.getTree()
   const leftOut = new Set(state?.leftOut)
   const folders = (top?.children ?? []).flatMap((root) => [root, ...foldersIn(root)])
   element('folders').replaceChildren(...folders.map((folder) => line(folder, leftOut.has(folder.id), isReady)))
+}
+
+/** To the service it is another device, so everything must have been sent by the one before. */
+async function rename(): Promise<void> {
+  const { deviceId: before = '' } = await readSettings()
+  const deviceId = deviceIdOf(element<HTMLInputElement>('name').value, before)
+  if (deviceId !== before) {
+    const { state } = await ask({ ask: 'sync-now' })
+    if (state?.sync?.waiting) throw new Error('Not everything is sent yet. Try again once it is')
+    await changeSettings({ deviceId })
+    await ask({ ask: 'start' })
+    const id = { params: { path: { id: before } } }
+    await openClient(await readSettings())
+      .DELETE('/api/v1/account/devices/{id}', id)
+      .catch(() => {})
+  }
+  await show()
+  element('renamed').textContent = 'Saved'
+}
+
+async function showDeleted(): Promise<void> {
+  const { openTrash } = await import('./kept.ts')
+  const trash = await openTrash()
+  const { bookmarks } = await trash.trash()
+  const lines = bookmarks.map(({ id, bookmark }) => {
+    const button = Object.assign(document.createElement('button'), { type: 'button', textContent: 'Put back' })
+    button.id = `restore-${id}`
+    const item = document.createElement('li')
+    item.className = 'row'
+    item.append(button, bookmark?.title || bookmark?.url || 'It opens with other keys')
+    button.setAttribute('aria-label', `Put back ${item.lastChild?.textContent}`)
+    return { item, id }
+  })
+  element('deleted').replaceChildren(...lines.map(({ item }) => item))
+  element('none-deleted').hidden = lines.length > 0
+  for (const { item, id } of lines) {
+    act(`restore-${id}`, 'click', async () => {
+      await trash.restoreVersion(id)
+      item.remove()
+    })
+  }
 }
 
 /** Those of the first level, which is where people have what they keep apart. */

@@ -4,6 +4,7 @@ import { createVault, hasVault, keepMasterKey, loadMasterKey, openVault } from '
 import { unwrap } from 'encrypted-bookmark-sync-client/calls'
 import { act, ask, element } from './ask.ts'
 import { describe } from './describe.ts'
+import { deviceIdOf, guessName } from './device-name.ts'
 import { platform } from './platform.ts'
 import { changeSettings, openClient, originsOf, readSettings } from './settings.ts'
 
@@ -17,7 +18,7 @@ act('server', 'submit', async () => {
   const baseUrl = new URL(fieldOf('server', 'address').value).origin
   // Asked first: a browser shows its question only right after the click.
   if (!(await platform.permissions.request({ origins: originsOf(baseUrl) }))) return
-  const { deviceId = `browser-${crypto.randomUUID()}` } = await readSettings()
+  const { deviceId = deviceIdOf(guessName()) } = await readSettings()
   await changeSettings({ baseUrl, deviceId })
   await goOn()
 })
