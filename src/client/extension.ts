@@ -12,6 +12,7 @@ export type { Content, Kind } from './extension/entry.ts'
 export type { Refused } from './extension/look.ts'
 export type {
   BookmarkEvent,
+  BookmarkEventInfo,
   BookmarksApi,
   BrowserCookie,
   BrowserNode,
@@ -20,4 +21,5 @@ export type {
   SessionStorageApi,
 } from './extension/platform.ts'
 export { shareSessionWithSockets } from './extension/socket-cookie.ts'
-export { type BookmarkWatch, watchBookmarks } from './extension/watch.ts'
+export { wakefulSocket } from './extension/wakeful-socket.ts'
+export { type BookmarkWatch, type Touched, watchBookmarks } from './extension/watch.ts'

@@ -5,6 +5,7 @@ import {
   createBrowserSync,
   indexedDbAgreedStore,
   shareSessionWithSockets,
+  wakefulSocket,
 } from 'encrypted-bookmark-sync-client/extension'
 import { createSync } from 'encrypted-bookmark-sync-client/worker'
 import { platform } from './platform.ts'
@@ -25,7 +26,8 @@ export async function openDevice(settings: Settings, watch: BookmarkWatch): Prom
   if (!masterKey) return undefined
   const client = openClient(settings)
   const keys = deriveKeys(masterKey)
-  const sync = createSync({ client, keys, userId, deviceId, store: indexedDbStore(userId) })
+  const webSocket = wakefulSocket(platform.runtime)
+  const sync = createSync({ client, keys, userId, deviceId, store: indexedDbStore(userId), webSocket })
   const store = indexedDbAgreedStore(userId)
   const { bookmarks, storage } = platform
   return { userId, sync, browserSync: createBrowserSync({ sync, bookmarks, watch, store, session: storage.session }) }

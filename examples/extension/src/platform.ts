@@ -21,6 +21,7 @@ export interface Platform {
   }
   runtime: {
     getURL(path: string): string
+    getPlatformInfo(): Promise<unknown>
     openOptionsPage(): void
     sendMessage(question: Question): Promise<Answer>
     onInstalled: { addListener(listener: (details: { reason: string }) => void): void }

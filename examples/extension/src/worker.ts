@@ -13,7 +13,7 @@ const watch = watchBookmarks(platform.bookmarks)
 let opened = open()
 
 platform.alarms.create('wake', { periodInMinutes: wakeMinutes })
-platform.alarms.onAlarm.addListener(() => void withDevice(syncNow).catch(() => {}))
+platform.alarms.onAlarm.addListener(() => void withDevice(syncUnlessOnline).catch(() => {}))
 platform.runtime.onInstalled.addListener(({ reason }) => {
   if (reason === 'install') platform.tabs.create({ url: platform.runtime.getURL('start.html') })
 })
@@ -48,6 +48,11 @@ async function reopen(): Promise<void> {
 async function withDevice<T>(work: (device: Device) => Promise<T>): Promise<T | undefined> {
   const device = await opened
   return device && work(device)
+}
+
+/** Whoever is online hears of everything by itself. */
+async function syncUnlessOnline(device: Device): Promise<void> {
+  if (device.sync.status().state !== 'online') await syncNow(device)
 }
 
 async function syncNow({ sync, browserSync }: Device): Promise<void> {

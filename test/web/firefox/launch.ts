@@ -4,9 +4,14 @@ import { type Browser, firefox } from 'playwright-core'
 import root from 'tap'
 import { findProgram } from '../../support/programs.ts'
 
-/** The machine's own Firefox, headless, or undefined where there is none: FIREFOX_BIN, or Debian's. */
+/** The machine's own Firefox, or undefined where there is none: FIREFOX_BIN, or Debian's. */
+export async function findFirefox(): Promise<string | undefined> {
+  return process.env.FIREFOX_BIN || (await findProgram('firefox-esr'))
+}
+
+/** It is headless. */
 export async function launchFirefox(): Promise<Browser | undefined> {
-  const program = process.env.FIREFOX_BIN || (await findProgram('firefox-esr'))
+  const program = await findFirefox()
   if (program === undefined) return undefined
   const browser = await firefox.launch({
     channel: 'moz-firefox',

@@ -1,0 +1,43 @@
+import type { BrowserNode } from '../../../src/client/extension.ts'
+import type { Sync, TreeNode } from '../../../src/client/index.ts'
+
+export const [toolbar, other, menu, mobile] = ['toolbar_____', 'unfiled_____', 'menu________', 'mobile______'] as const
+
+const markOf: Record<string, string | undefined> = {
+  [toolbar]: 'personal_toolbar_folder',
+  [menu]: 'bookmarks_menu_folder',
+  [mobile]: 'mobile_bookmarks_folder',
+}
+
+/** What Firefox has, as lines: two spaces a level, `title url`; without its queries, which are left alone. */
+export function linesOf(roots: readonly BrowserNode[]): string[] {
+  const write = (nodes: BrowserNode[] = [], indent: string): string[] =>
+    nodes
+      .filter(({ url }) => !url?.startsWith('place:'))
+      .flatMap((node) => [lineOf(indent, node), ...write(node.children, `${indent}  `)])
+  return [toolbar, other, menu, mobile].flatMap((root) => [
+    root,
+    ...write(roots.find(({ id }) => id === root)?.children, '  '),
+  ])
+}
+
+/** What the service's records say that Firefox is to have. */
+export function recordsOf(sync: Pick<Sync, 'tree'>): string[] {
+  const write = (nodes: TreeNode[], indent: string): string[] =>
+    nodes.flatMap(({ bookmark, children }) => [lineOf(indent, bookmark), ...write(children, `${indent}  `)])
+  const rootOf = ({ bookmark: { attributes } }: TreeNode) =>
+    [toolbar, menu, mobile].find((root) => attributes?.[markOf[root] as string] === 'true') ?? other
+  const tree = sync.tree()
+  return [toolbar, other, menu, mobile].flatMap((root) => {
+    const inRoot = tree.filter((node) => rootOf(node) === root)
+    return [root, ...write(root === other ? inRoot : inRoot.flatMap(({ children }) => children), '  ')]
+  })
+}
+
+function lineOf(
+  indent: string,
+  { title, url, type }: { title?: string; url?: string | undefined; type?: unknown },
+): string {
+  if (type === 'separator') return `${indent}---`
+  return `${indent}${url === undefined ? `${title}/` : `${title} ${url}`}`
+}
