@@ -233,6 +233,47 @@ else {
         await live(page)
       })
 
+      t.test('single keys are turned off for this browser, and stay so after a reload', async (t) => {
+        const turn = () => page.getByRole('switch', { name: 'Single keys work everywhere' }).click()
+        const search = page.getByRole('searchbox')
+        const shortcut = page.locator('.search kbd')
+        await show(page, 'shortcuts')
+        await turn()
+        t.same(await accessibilityFaults(page, 'html'), [])
+        await page.reload()
+        await page.getByRole('heading', { name: 'Shortcuts' }).waitFor()
+        t.equal(await shortcut.count(), 0, 'the search does not name its key')
+        for (const key of ['/', 'n', 'f', '?']) await page.keyboard.press(key)
+        t.equal(await page.getByRole('dialog').count(), 0)
+        t.notOk(await search.evaluate((input) => input === document.activeElement))
+        await turn()
+        await page.locator('.main').focus()
+        await page.keyboard.press('/')
+        t.ok(await search.evaluate((input) => input === document.activeElement))
+      })
+
+      t.test('what a finger has to hit is 44 pixels high', async (t) => {
+        const devtools = await context.newCDPSession(page)
+        await devtools.send('Emulation.setTouchEmulationEnabled', { enabled: true, maxTouchPoints: 1 })
+        await page.setViewportSize({ width: 390, height: 844 })
+        await show(page, 'folder')
+        await row(page, 'Wikipedia').waitFor()
+        await page.getByRole('button', { name: 'Open the menu' }).click()
+        const small = await page
+          .locator('button:visible, .link:visible, .row-check')
+          .evaluateAll((all) =>
+            all.filter((one) => one.getBoundingClientRect().height < 44).map((one) => one.outerHTML.slice(0, 80)),
+          )
+        t.same(small, [])
+        t.equal(await overflow(page), 0)
+        await page.keyboard.press('Escape')
+        await page.locator('#sidebar').waitFor({ state: 'hidden' })
+        t.equal(await page.evaluate(() => document.activeElement?.getAttribute('aria-label')), 'Open the menu')
+        if (look === wide) await devtools.send('Emulation.setTouchEmulationEnabled', { enabled: false })
+        await page.setViewportSize(look.viewport)
+        await devtools.detach()
+      })
+
       t.test('readable in the dark, at 360 pixels', async (t) => {
         await page.setViewportSize({ width: 360, height: 700 })
         await page.emulateMedia({ colorScheme: 'dark' })

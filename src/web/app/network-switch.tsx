@@ -12,7 +12,7 @@ export function NetworkSwitch() {
         checked={!isCut}
         onChange={() => takeOffline(!isCut)}
       />
-      Network
+      <span>Network</span>
     </label>
   )
 }

@@ -23,6 +23,16 @@ export function Shell({ app }: { app: App }) {
   const { Component, title } = views.find((view) => view.path === path) ?? (views[0] as View)
   const main = useRef<HTMLElement>(null)
   useEffect(() => setMenuOpen(false), [path, rest])
+  useEffect(() => {
+    if (!isMenuOpen) return
+    const close = ({ key }: KeyboardEvent) => {
+      if (key !== 'Escape') return
+      setMenuOpen(false)
+      document.querySelector<HTMLElement>('.menu-button')?.focus()
+    }
+    document.addEventListener('keydown', close)
+    return () => document.removeEventListener('keydown', close)
+  }, [isMenuOpen])
   // What is typed into the search is not another place.
   useLayoutEffect(() => main.current?.scrollTo(0, 0), [path, path === 'search' || rest])
   useEffect(() => {

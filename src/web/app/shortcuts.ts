@@ -3,8 +3,9 @@ import type { Sync } from '../../client/index.ts'
 import { openNew } from '../library/editor.tsx'
 import { tell, undo } from '../ui/tell.ts'
 import { go, readRoute } from './route.ts'
+import { areSingleKeysOn } from './single-keys.ts'
 
-/** Single keys that work wherever nobody types. */
+/** Keys that work wherever nobody types. */
 export function useShortcuts(sync: Sync): void {
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
@@ -12,7 +13,9 @@ export function useShortcuts(sync: Sync): void {
         event.target instanceof HTMLElement &&
         event.target.closest('input:not([type=checkbox]), select, textarea, dialog, [role=menu]')
       if (isTyping || event.altKey || event.defaultPrevented) return
-      const action = event.ctrlKey || event.metaKey ? commands[event.key] : actions[event.key]
+      const isCommand = event.ctrlKey || event.metaKey
+      if (!isCommand && !areSingleKeysOn()) return
+      const action = isCommand ? commands[event.key] : actions[event.key]
       if (!action) return
       event.preventDefault()
       action(sync)

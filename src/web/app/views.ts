@@ -37,7 +37,7 @@ export interface View {
 /** To add a view, add it here. The first one is shown where the address names none. */
 export const views: readonly View[] = [
   { path: 'folder', title: 'Bookmarks', icon: HomeIcon, group: 'library', Component: Folder },
-  { path: 'all', title: 'All, without folders', icon: BookmarkIcon, group: 'library', Component: All },
+  { path: 'all', title: 'All bookmarks', icon: BookmarkIcon, group: 'library', Component: All },
   { path: 'tag', title: 'Tag', icon: TagIcon, Component: Tagged },
   { path: 'search', title: 'Search', icon: SearchIcon, Component: Found },
   { path: 'add', title: 'Add', icon: BookmarkIcon, Component: AddPage },

@@ -55,6 +55,9 @@ function Item({ id, conflicts }: { id: string; conflicts: readonly Conflict[] })
   )
 }
 
+const mineName = 'This device'
+const theirsName = 'Another edit, which was kept'
+
 /** What lost beside what it lost to, field by field. */
 function Lost({ conflict: { fields, mine, theirs } }: { conflict: Conflict }) {
   const sync = useSync()
@@ -72,16 +75,16 @@ function Lost({ conflict: { fields, mine, theirs } }: { conflict: Conflict }) {
         <thead>
           <tr>
             <th scope="col">Field</th>
-            <th scope="col">This device</th>
-            <th scope="col">Another edit, which was kept</th>
+            <th scope="col">{mineName}</th>
+            <th scope="col">{theirsName}</th>
           </tr>
         </thead>
         <tbody>
           {(fields.length > 0 ? fields : ['']).map((field) => (
             <tr key={field}>
               <th scope="row">{fieldNames[field] ?? field}</th>
-              <td>{textOf(mine, field)}</td>
-              <td>{textOf(theirs, field)}</td>
+              <td data-whose={mineName}>{textOf(mine, field)}</td>
+              <td data-whose={theirsName}>{textOf(theirs, field)}</td>
             </tr>
           ))}
         </tbody>

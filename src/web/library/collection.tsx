@@ -30,7 +30,7 @@ interface CollectionProps {
   empty: ComponentChildren
 }
 
-const rowHeights = { list: 60, cards: 132 }
+const rowHeights = { list: 60, cards: 150 }
 const cardWidth = 250
 const noWords: readonly string[] = []
 
@@ -67,7 +67,7 @@ export function Collection(props: CollectionProps) {
       onKeyDown={(event) => pressed(event, { sync, ids, selected, folder: ownOrder, remove: removeHere })}
     >
       {heading}
-      {selected.ids.size > 0 ? (
+      {ids.length === 0 && !folder ? null : selected.ids.size > 0 ? (
         <SelectionBar selected={selected} count={ids.length} remove={removeHere} />
       ) : (
         <Toolbar

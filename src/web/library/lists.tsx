@@ -13,7 +13,7 @@ export function All() {
   return (
     <Collection
       label="All bookmarks"
-      heading={<h1>All, without folders</h1>}
+      heading={<h1>All bookmarks</h1>}
       ids={useSorted(allLinks, order)}
       order={order}
       setOrder={setOrder}

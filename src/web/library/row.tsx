@@ -1,4 +1,5 @@
 import { memo } from 'preact/compat'
+import type { SyncReader } from '../../client/index.ts'
 import { useBookmark, useSync } from '../../client/react.ts'
 import { hrefOf } from '../app/route.ts'
 import { IconButton } from '../ui/button.tsx'
@@ -51,7 +52,7 @@ function Content({ bookmark }: { bookmark: Bookmark }) {
         <Title bookmark={bookmark} />
         <span class="row-sub">
           {isFolder(bookmark) ? (
-            `${sync.contents(bookmark.id).length} inside`
+            insideOf(sync, bookmark.id)
           ) : (
             <Highlight text={host || bookmark.url || ''} words={words} />
           )}
@@ -110,6 +111,18 @@ function Title({ bookmark }: { bookmark: Bookmark }) {
       {text}
     </a>
   )
+}
+
+function insideOf(sync: SyncReader, id: string): string {
+  const contents = sync.contents(id)
+  const folders = contents.filter((one) => sync.get(one)?.url === undefined).length
+  const bookmarks = contents.length - folders
+  const parts = [bookmarks > 0 && count(bookmarks, 'bookmark'), folders > 0 && count(folders, 'folder')].filter(Boolean)
+  return parts.join(', ') || 'Empty'
+}
+
+function count(number: number, of: string): string {
+  return `${number.toLocaleString()} ${of}${number === 1 ? '' : 's'}`
 }
 
 const format = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', year: 'numeric' })

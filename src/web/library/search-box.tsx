@@ -1,5 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks'
 import { go, useRoute } from '../app/route.ts'
+import { useSingleKeys } from '../app/single-keys.ts'
 import { Icon } from '../ui/icon.tsx'
 import { SearchIcon } from '../ui/icons.ts'
 
@@ -29,7 +30,7 @@ export function SearchBox() {
         defaultValue={view === 'search' ? rest : ''}
         onInput={(event) => search(event.currentTarget.value)}
       />
-      <kbd>/</kbd>
+      {useSingleKeys() && <kbd>/</kbd>}
     </search>
   )
 }

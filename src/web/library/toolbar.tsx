@@ -31,8 +31,8 @@ export function Toolbar({ count, layout, setLayout, order, setOrder, folder }: T
           </Button>
         </>
       )}
-      <span class="toolbar-count">{count === 1 ? '1 item' : `${count.toLocaleString()} items`}</span>
-      {setOrder && (
+      <span class="toolbar-count">{count > 0 && (count === 1 ? '1 item' : `${count.toLocaleString()} items`)}</span>
+      {count > 0 && setOrder && (
         <Menu
           label={`Sort: ${label}`}
           icon={SortIcon}
@@ -45,11 +45,13 @@ export function Toolbar({ count, layout, setLayout, order, setOrder, folder }: T
           {label}
         </Menu>
       )}
-      <IconButton
-        label={isList ? 'Show as cards' : 'Show as a list'}
-        icon={isList ? CardsIcon : ListIcon}
-        onClick={() => setLayout(isList ? 'cards' : 'list')}
-      />
+      {count > 0 && (
+        <IconButton
+          label={isList ? 'Show as cards' : 'Show as a list'}
+          icon={isList ? CardsIcon : ListIcon}
+          onClick={() => setLayout(isList ? 'cards' : 'list')}
+        />
+      )}
     </div>
   )
 }

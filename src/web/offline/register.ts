@@ -1,7 +1,9 @@
-import { useSyncExternalStore } from 'preact/compat'
+import { sharedValue } from '../ui/shared-value.ts'
 
-let isOutdated = false
-const listeners = new Set<() => void>()
+/** Whether the service has a newer version of the page than the one that is shown. */
+const isOutdated = sharedValue(false)
+
+export const useIsOutdated = isOutdated.use
 
 /** Lets the browser keep the page itself, so that it opens without a network. Without that it works as well. */
 export function keepForOffline(): void {
@@ -10,23 +12,7 @@ export function keepForOffline(): void {
   let isFirst = container?.controller === null
   container?.addEventListener('controllerchange', () => {
     if (isFirst) isFirst = false
-    else setOutdated()
+    else isOutdated.set(true)
   })
   container?.register('/service-worker.js').catch(() => {})
-}
-
-/** Whether the service has a newer version of the page than the one that is shown. */
-export function useIsOutdated(): boolean {
-  return useSyncExternalStore(
-    (listener) => {
-      listeners.add(listener)
-      return () => listeners.delete(listener)
-    },
-    () => isOutdated,
-  )
-}
-
-function setOutdated(): void {
-  isOutdated = true
-  for (const listener of listeners) listener()
 }

@@ -1,6 +1,6 @@
-import { useSyncExternalStore } from 'preact/compat'
 import type { ImportReport, PlaintextBookmark, Sync } from '../../client/index.ts'
 import { messageOf } from '../ui/failure.ts'
+import { sharedValue } from '../ui/shared-value.ts'
 
 /** An import from the file to the service. It goes on while the person looks at something else. */
 export interface ImportJob {
@@ -21,28 +21,25 @@ export interface ImportJob {
 /** The parts of the work: how much of it is done when each ends. */
 const ends = { reading: 0.1, encrypting: 0.6 }
 
-let job: ImportJob | undefined
-const listeners = new Set<() => void>()
+const job = sharedValue<ImportJob | undefined>(undefined)
 
-export function useImportJob(): ImportJob | undefined {
-  return useSyncExternalStore(subscribe, () => job)
-}
+export const useImportJob = job.use
 
 export async function importFile(sync: Sync, file: File): Promise<void> {
   try {
-    show({ what: 'Reading', share: 0 })
+    job.set({ what: 'Reading', share: 0 })
     const { readBookmarkFileAsync } = await import('../../client/bookmark-file.ts')
     const bookmarks = await readBookmarkFileAsync(await file.text())
     const report = await sync.importBookmarks(bookmarks, {
       onProgress: (done, total) =>
-        show({ what: 'Encrypting', done, total, share: between(ends.reading, ends.encrypting, done / total) }),
+        job.set({ what: 'Encrypting', done, total, share: between(ends.reading, ends.encrypting, done / total) }),
     })
     const byId = new Map(bookmarks.map((bookmark) => [bookmark.id, bookmark]))
     const failed = report.failed.map(({ id, error }) => ({ bookmark: byId.get(id), why: error.message }))
     const isOffline = await untilSent(sync, report.imported)
-    show({ what: 'Done', share: 1, report, failed, isOffline })
+    job.set({ what: 'Done', share: 1, report, failed, isOffline })
   } catch (error) {
-    show({ what: 'Failed', share: 1, failure: messageOf(error) })
+    job.set({ what: 'Failed', share: 1, failure: messageOf(error) })
   }
 }
 
@@ -52,7 +49,7 @@ function untilSent(sync: Sync, total: number): Promise<boolean> {
     const look = () => {
       const { waiting, state } = sync.status()
       const done = Math.max(0, total - waiting)
-      show({ what: 'Sending', done, total, share: between(ends.encrypting, 1, total === 0 ? 1 : done / total) })
+      job.set({ what: 'Sending', done, total, share: between(ends.encrypting, 1, total === 0 ? 1 : done / total) })
       const isOffline = state === 'offline' || state === 'signed-out'
       if (waiting > 0 && !isOffline) return
       off()
@@ -65,14 +62,4 @@ function untilSent(sync: Sync, total: number): Promise<boolean> {
 
 function between(from: number, to: number, share: number): number {
   return from + (to - from) * share
-}
-
-function show(next: ImportJob): void {
-  job = next
-  for (const listener of listeners) listener()
-}
-
-function subscribe(listener: () => void): () => void {
-  listeners.add(listener)
-  return () => listeners.delete(listener)
 }

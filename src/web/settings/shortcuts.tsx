@@ -1,3 +1,5 @@
+import { setSingleKeys, useSingleKeys } from '../app/single-keys.ts'
+
 const keys: readonly { keys: readonly string[]; what: string }[] = [
   { keys: ['/'], what: 'Search' },
   { keys: ['n'], what: 'Add a bookmark to this folder' },
@@ -18,9 +20,27 @@ const keys: readonly { keys: readonly string[]; what: string }[] = [
 ]
 
 export function Shortcuts() {
+  const isOn = useSingleKeys()
   return (
     <div class="page">
       <h1>Shortcuts</h1>
+      <section class="panel">
+        <label class="switch">
+          <input
+            type="checkbox"
+            role="switch"
+            aria-checked={isOn}
+            aria-describedby="single-keys-hint"
+            checked={isOn}
+            onChange={() => setSingleKeys(!isOn)}
+          />
+          Single keys work everywhere
+        </label>
+        <p class="hint" id="single-keys-hint">
+          These are <kbd>/</kbd> <kbd>n</kbd> <kbd>f</kbd> <kbd>?</kbd>. Turn them off if you control this browser by
+          voice, or hit keys by accident. All other keys work only in a list that has the focus.
+        </p>
+      </section>
       <table class="shortcuts">
         <thead>
           <tr>

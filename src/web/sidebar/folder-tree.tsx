@@ -13,7 +13,8 @@ interface Line {
   depth: number
 }
 
-const lineHeight = 34
+/** In pixels; higher where a finger has to hit it, as in `tokens.css`. */
+const lineHeight = matchMedia('(pointer: coarse)').matches ? 44 : 34
 
 /** The folders, each with the number of bookmarks in it and below it. */
 export function FolderTree() {

@@ -12,7 +12,14 @@ export function Sidebar({ close }: { close: () => void }) {
       {/* biome-ignore lint/a11y/noStaticElementInteractions: The menu button closes it, too. */}
       {/* biome-ignore lint/a11y/useKeyWithClickEvents: The menu button closes it, too. */}
       <div class="scrim" onClick={close} />
-      <nav class="sidebar" id="sidebar" aria-label="Views, folders and tags" data-scrolls>
+      {/* biome-ignore lint/a11y/useKeyWithClickEvents: Enter on a link is a click. */}
+      <nav
+        class="sidebar"
+        id="sidebar"
+        aria-label="Views, folders and tags"
+        data-scrolls
+        onClick={({ target }) => target instanceof Element && target.closest('a') && close()}
+      >
         <Group group="library" />
         <FolderTree />
         <TagList />

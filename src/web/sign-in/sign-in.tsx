@@ -18,7 +18,9 @@ export function SignIn({ client }: { client: Client }) {
           Your account is deleted. Nothing of it is left on the service or in this browser.
         </p>
       )}
-      <h1>Your bookmarks, on all your devices, readable by you alone</h1>
+      <h1 class="motto">
+        <span>Your bookmarks,</span> <span>on all your devices,</span> <span>readable by you alone</span>
+      </h1>
       <ul class="promises">
         <li>Each bookmark is encrypted on your device. The server keeps what it cannot read.</li>
         <li>An edit on one device shows on the others at once. Without a network, everything works as well.</li>
