@@ -11,6 +11,7 @@ import {
   openVault,
   passphrase,
   screenshot,
+  show,
   signIn,
   startVault,
 } from './fixture.ts'
@@ -21,7 +22,19 @@ else {
   t.test('the page says what is wrong, what to do, and nothing of it once it is over', async (t) => {
     const settings = { SERVE_DEMO: 'true', MAX_USER_RECORDS: '3', ...(await developmentProvider()) }
     const { origin } = await startService(t, await folder(t), settings)
-    const context = await openContext(t, browser, { viewport: { width: 1440, height: 900 } }, /status of (413|500)/)
+    const context = await openContext(
+      t,
+      browser,
+      { viewport: { width: 1440, height: 900 } },
+      /status of (403|413|429|500|503)/,
+    )
+    await context.addInitScript(() => {
+      const { put } = IDBObjectStore.prototype
+      IDBObjectStore.prototype.put = function (...args) {
+        if (localStorage.getItem('is-full')) throw new DOMException('No room', 'QuotaExceededError')
+        return put.apply(this, args)
+      }
+    })
     const page = await context.newPage()
     await signIn(page, origin, 'Ada')
     await page.getByLabel('New passphrase').fill(passphrase)
@@ -76,6 +89,81 @@ else {
       t.equal(await page.locator('#connection').count(), 0)
     })
 
+    await t.test(
+      'a service that asks to wait, or refuses the address of the page, is told from one that is away',
+      async (t) => {
+        const answers = [
+          {
+            status: 429,
+            headers: { 'retry-after': '3600' },
+            error: 'Too many requests',
+            says: 'asks this device to wait',
+          },
+          { status: 403, error: 'Forbidden origin', says: `refuses pages from ${origin}` },
+        ]
+        for (const { status, error, says } of answers) {
+          await context.route('**/api/v1/sync/**', (route) => route.fulfill({ status, json: { error } }))
+          await page.reload()
+          await page.locator('#connection').getByText(says).waitFor()
+          t.same(await faults(page, `refused-${status}`), [])
+          await context.unroute('**/api/v1/sync/**')
+          await page.evaluate(() => dispatchEvent(new Event('online')))
+          await live(page)
+          t.equal(await page.locator('#connection').count(), 0)
+        }
+        const problem = { status: 503, json: { error: 'Service unavailable' } }
+        await context.route('**/api/v1/auth/session', (route) => route.fulfill(problem))
+        await page.reload()
+        await page.getByRole('link', { name: 'Made offline' }).waitFor()
+        await context.unroute('**/api/v1/auth/session')
+        await live(page)
+      },
+    )
+
+    await t.test('a storage that stays full says so until there is room', async (t) => {
+      await page.evaluate(() => localStorage.setItem('is-full', 'yes'))
+      await page.reload()
+      const notice = page.locator('#connection').getByText('The storage of this browser is full')
+      await notice.waitFor()
+      await page.getByRole('button', { name: 'Try again' }).click()
+      await page.getByText('There is still no room').waitFor()
+      await page.getByRole('button', { name: 'Add bookmark' }).click()
+      await page.getByRole('textbox', { name: 'Address' }).fill('https://example.org/full')
+      await page.getByRole('button', { name: 'Save', exact: true }).click()
+      await page.getByRole('dialog').getByText('so nothing was saved').waitFor()
+      t.same(await faults(page, 'full'), [])
+      await page.keyboard.press('Escape')
+      await page.evaluate(() => localStorage.removeItem('is-full'))
+      await page.evaluate(() => dispatchEvent(new Event('online')))
+      await notice.waitFor({ state: 'detached' })
+      await live(page)
+    })
+
+    await t.test('a clock that is wrong is named until it is right, and makes no time wrong', async (t) => {
+      const tab = await context.newPage()
+      await tab.addInitScript(() => {
+        const { now } = Date
+        const ahead = 3 * 86_400_000
+        Date.now = () => now() + (document.title === 'right' ? 0 : ahead)
+      })
+      await tab.goto(origin)
+      await tab.getByText('The clock of this device is 3 days ahead').waitFor()
+      await tab.getByRole('button', { name: 'Delete Made offline' }).click()
+      await live(tab)
+      await show(tab, 'trash')
+      await tab.getByText(/Deleted a moment ago, erased for good in 30 days/).waitFor()
+      t.same(await faults(tab, 'clock'), [])
+      await tab.getByRole('button', { name: 'Restore Made offline' }).click()
+      await tab.getByRole('heading', { name: 'The trash is empty' }).waitFor()
+      await tab.evaluate(() => {
+        document.title = 'right'
+      })
+      await tab.getByRole('button', { name: 'Check again' }).click()
+      await tab.locator('#clock').waitFor({ state: 'detached' })
+      t.not(await tab.evaluate(() => document.activeElement?.tagName), 'BODY', 'the focus has a place')
+      await tab.close()
+    })
+
     await t.test('edits that exceed the quota can be tried again, or dropped, which can be undone', async (t) => {
       for (const title of ['Two', 'Three', 'Four']) await addBookmark(page, title)
       const notice = page.getByRole('region', { name: 'No room left on the service' })
@@ -103,6 +191,29 @@ else {
       await signIn(page, origin, 'Ada')
       await page.getByRole('link', { name: 'Two, edited' }).waitFor()
     })
+
+    await t.test(
+      'once another tab has opened the store with a newer version, this one asks to be reloaded',
+      async (t) => {
+        const tab = await context.newPage()
+        await tab.goto(`${origin}/docs`)
+        await tab.evaluate(async () => {
+          for (const { name = '', version = 0 } of await indexedDB.databases()) {
+            if (!name.endsWith('-keys')) indexedDB.open(name, version + 1)
+          }
+        })
+        await page.getByText('Another tab has opened a newer version of this page').waitFor()
+        await page.getByText('Reload needed').first().waitFor()
+        await page.getByRole('button', { name: 'Edit Two' }).click()
+        await page.getByRole('textbox', { name: 'Title' }).fill('Too late')
+        await page.getByRole('button', { name: 'Save', exact: true }).click()
+        await page.getByText('This tab is out of date, so nothing was saved.').waitFor()
+        t.same(await faults(page, 'outdated'), [])
+        await page.getByRole('button', { name: 'Cancel' }).click()
+        await page.getByRole('button', { name: 'Reload the page' }).click()
+        await page.getByRole('heading', { name: 'This tab is out of date' }).waitFor()
+      },
+    )
   })
 }
 

@@ -2,6 +2,7 @@ import type { AccountSession } from '../../client/account.ts'
 import { browserOf } from '../app/browser.ts'
 import { Answer, useLoaded } from '../app/loaded.tsx'
 import { Button } from '../ui/button.tsx'
+import { serviceNow } from '../ui/service-time.ts'
 import { tell } from '../ui/tell.ts'
 import { Time } from '../ui/time.tsx'
 import { confirmSignOutOthers } from './sign-out-others.ts'
@@ -59,7 +60,7 @@ function Session({ session, changed }: { session: AccountSession; changed: () =>
         </span>
         {!current && (
           <span class="hint">
-            Last used {Date.now() - lastUsedAt < 2 * 3_600_000 ? 'in the last two hours' : <Time at={lastUsedAt} />}
+            Last used {serviceNow() - lastUsedAt < 2 * 3_600_000 ? 'in the last two hours' : <Time at={lastUsedAt} />}
           </span>
         )}
       </div>

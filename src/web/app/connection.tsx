@@ -1,11 +1,12 @@
 import type { ComponentChildren } from 'preact'
-import { ApiError } from '../../client/index.ts'
+import { ApiError, StorageFullError } from '../../client/index.ts'
 import { useSync, useSyncStatus } from '../../client/react.ts'
+import { useOutdated } from '../offline/register.ts'
 import { Button } from '../ui/button.tsx'
 import { messageOf } from '../ui/failure.ts'
 import { tell } from '../ui/tell.ts'
 import { useLong } from '../ui/waiting.tsx'
-import { useIsCut } from './network.ts'
+import { useIsCut, useIsSlowedDown } from './network.ts'
 import { useTrouble } from './trouble.ts'
 
 /** While nothing can be exchanged: why, what becomes of edits, and another attempt. */
@@ -13,11 +14,21 @@ export function Connection() {
   const { state, reason, waiting } = useSyncStatus()
   const trouble = useTrouble()
   const isCut = useIsCut()
+  const isSlowedDown = useIsSlowedDown()
   const isSlow = useLong(state === 'connecting')
+  // Then nothing helps but to reload the page.
+  if (useOutdated() === 'store') return null
   if (reason === 'storage') {
     return (
       <Notice isAlert title="The storage of this browser is full">
         What other devices change cannot be saved here, and edits fail. Free some space on the device.
+      </Notice>
+    )
+  }
+  if (isSlowedDown && (state === 'offline' || (state === 'connecting' && isSlow))) {
+    return (
+      <Notice title="The service asks this device to wait">
+        It has had too many requests from here. The page tries again by itself. {editsText(waiting)}
       </Notice>
     )
   }
@@ -47,9 +58,14 @@ export function Connection() {
 }
 
 function editsText(waiting: number): string {
-  if (waiting === 0) return 'You can go on: edits are kept here, and sent as soon as there is a connection.'
+  if (waiting === 0) return 'You can go on: edits are kept here, and sent as soon as that is possible.'
   const edits = waiting === 1 ? 'One edit waits' : `${waiting.toLocaleString()} edits wait`
-  return `You can go on. ${edits} in this browser to be sent as soon as there is a connection.`
+  return `You can go on. ${edits} in this browser, to be sent as soon as that is possible.`
+}
+
+function stillText(error: unknown): string {
+  if (error instanceof StorageFullError) return 'There is still no room'
+  return error instanceof ApiError ? 'The service still refuses' : 'Still no connection'
 }
 
 interface NoticeProps {
@@ -63,7 +79,7 @@ function Notice({ title, isAlert = false, canRetry = true, children }: NoticePro
   const sync = useSync()
   const retry = async () => {
     // The notice says why, as long as it is true.
-    await sync.syncNow().catch(() => tell('Still no connection'))
+    await sync.syncNow().catch((error: unknown) => tell(stillText(error)))
   }
   return (
     <section class={isAlert ? 'notice' : 'notice calm'} id="connection" aria-label="Connection">

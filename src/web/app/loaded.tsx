@@ -4,6 +4,7 @@ import { OfflineError } from '../../client/index.ts'
 import { useSyncStatus } from '../../client/react.ts'
 import { Button } from '../ui/button.tsx'
 import { messageOf } from '../ui/failure.ts'
+import { Waiting } from '../ui/waiting.tsx'
 
 /** What the service has been asked for: its answer, or why there is none. */
 export interface Loaded<T> {
@@ -47,17 +48,16 @@ export function Answer<T>({ of: { value, failure, load }, children }: AnswerProp
   return (
     <>
       {failure !== undefined && (
-        <div class="notice bar" role="alert">
+        <div
+          class={failure instanceof OfflineError ? 'notice calm' : 'notice bar'}
+          role={failure instanceof OfflineError ? 'status' : 'alert'}
+        >
           <span>{failure instanceof OfflineError ? needsConnection : messageOf(failure)}</span>
           <Button onClick={load}>Try again</Button>
         </div>
       )}
       {value !== undefined && children(value)}
-      {value === undefined && failure === undefined && (
-        <p class="hint" role="status">
-          Loading…
-        </p>
-      )}
+      {value === undefined && failure === undefined && <Waiting again={load} />}
     </>
   )
 }

@@ -1,4 +1,5 @@
 import { OfflineError } from '../../client/index.ts'
+import { hearTime } from '../ui/service-time.ts'
 import { sharedValue } from '../ui/shared-value.ts'
 
 /** The page's way to the service, with a switch: to see what happens without a network, nobody has to pull a plug. */
@@ -7,11 +8,20 @@ const sockets = new Set<WebSocket>()
 
 export const useIsCut = isCut.use
 
+/** Whether the service last asked this device to wait. The client package then waits as long as it was told. */
+const isSlowedDown = sharedValue(false)
+
+export const useIsSlowedDown = isSlowedDown.use
+
 export async function send(request: Request): Promise<Response> {
   if (isCut.get()) throw new OfflineError('This device was taken offline')
   try {
-    return await fetch(request)
+    const response = await fetch(request)
+    hearTime(response.headers.get('date'))
+    isSlowedDown.set(response.status === 429)
+    return response
   } catch (cause) {
+    isSlowedDown.set(false)
     throw cause instanceof TypeError ? new OfflineError(undefined, { cause }) : cause
   }
 }

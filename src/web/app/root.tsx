@@ -9,6 +9,7 @@ import {
   loadMasterKey,
   type Vault,
 } from '../../client/index.ts'
+import { watchStoreVersion } from '../offline/store-version.ts'
 import { SignIn } from '../sign-in/sign-in.tsx'
 import { Dialogs } from '../ui/dialogs.tsx'
 import { keepFocus } from '../ui/keep-focus.ts'
@@ -73,6 +74,7 @@ export function Root({ client, device }: RootProps) {
       if (reason === 'keys') attempt(forgetMasterKey(userId).then(() => location.reload()))
     })
     await sync.start()
+    if (device.keepsKey) void watchStoreVersion(userId)
     setStage({ name: 'open', app: { client, sync, keys, userId, person, device } })
   }
 

@@ -1,4 +1,4 @@
-import { type Client, OfflineError, unwrap } from '../../client/index.ts'
+import { ApiError, type Client, OfflineError, unwrap } from '../../client/index.ts'
 
 export interface User {
   user_id: string
@@ -35,11 +35,15 @@ export async function findUser(client: Client): Promise<User | undefined> {
     localStorage.setItem(remembered, JSON.stringify({ user_id, name }))
     return { user_id, name }
   } catch (error) {
-    const isUnanswered =
-      error instanceof OfflineError || (error instanceof DOMException && error.name === 'TimeoutError')
-    if (isUnanswered && last) return JSON.parse(last) as User
+    if (last && isNoAnswer(error)) return JSON.parse(last) as User
     throw error
   }
+}
+
+/** Also if it has a problem, or no time: neither says anything about the person. */
+function isNoAnswer(error: unknown): boolean {
+  if (error instanceof ApiError) return error.status >= 500 || error.status === 429
+  return error instanceof OfflineError || (error instanceof DOMException && error.name === 'TimeoutError')
 }
 
 function offline(error: unknown): { response?: Response } {

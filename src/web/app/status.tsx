@@ -1,5 +1,6 @@
 import type { SyncReason, SyncState, SyncStatus } from '../../client/index.ts'
 import { useSyncStatus } from '../../client/react.ts'
+import { useOutdated } from '../offline/register.ts'
 
 const stateNames: Record<SyncState, string> = {
   connecting: 'Connecting',
@@ -22,19 +23,19 @@ const reasonNames: Record<SyncReason, string> = {
 /** Whether this device is in sync, in a word or two. Numbers change too often to be read out. */
 export function Status() {
   const { state, reason, progress, waiting, quarantined = 0 } = useSyncStatus()
+  const isOutdated = useOutdated() === 'store'
   const sendable = waiting - quarantined
-  const shown = progress
-    ? `${stateNames[state]} ${count(progress.done)} of ${count(progress.total)}`
-    : stateNames[state]
+  const words = isOutdated ? 'Reload needed' : wordsOf({ state, reason })
+  const steps = progress ? ` ${count(progress.done)} of ${count(progress.total)}` : ''
   return (
-    <span class="status" id="status" data-state={state} data-waiting={waiting} title={wordsOf({ state, reason })}>
+    <span class="status" id="status" data-state={isOutdated ? 'offline' : state} data-waiting={waiting} title={words}>
       <span aria-hidden="true">
-        {shown}
+        {isOutdated ? words : `${stateNames[state]}${steps}`}
         {sendable > 0 && <span class="waiting-count">, {count(sendable)} to send</span>}
         {quarantined > 0 && <span class="waiting-count">, {count(quarantined)} refused</span>}
       </span>
       <span class="unseen" role="status">
-        {wordsOf({ state, reason })}
+        {words}
       </span>
     </span>
   )

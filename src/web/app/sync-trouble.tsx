@@ -2,6 +2,7 @@ import { ConflictNotice } from '../conflicts/count.tsx'
 import { HeldDeletions } from '../conflicts/held-deletions.tsx'
 import { Refused } from '../conflicts/refused.tsx'
 import { NewVersion } from '../offline/new-version.tsx'
+import { ClockNotice } from './clock-notice.tsx'
 import { Connection } from './connection.tsx'
 
 /** What waits for the person, above every view. */
@@ -10,6 +11,7 @@ export function SyncTrouble() {
     <>
       <NewVersion />
       <Connection />
+      <ClockNotice />
       <HeldDeletions />
       <Refused />
       <ConflictNotice />

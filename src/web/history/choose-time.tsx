@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks'
 import { Button } from '../ui/button.tsx'
 import { Field } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
+import { serviceNow } from '../ui/service-time.ts'
 import { exactTime } from '../ui/time.tsx'
 
 interface ChooseTimeProps {
@@ -27,14 +28,14 @@ export function ChooseTime({ isBusy, choose }: ChooseTimeProps) {
   const submit = ({ date = '' }: Record<string, string>) => {
     const to = new Date(date).getTime()
     if (Number.isNaN(to)) return setFault('Enter a date and a time')
-    if (to > Date.now()) return setFault('This is in the future')
+    if (to > serviceNow()) return setFault('This is in the future')
     return choose(to)
   }
   return (
     <div class="panel">
       <div class="bar">
         {usual.map(({ label, ms }) => (
-          <Button key={label} disabled={isBusy} onClick={() => choose(Date.now() - ms)}>
+          <Button key={label} disabled={isBusy} onClick={() => choose(serviceNow() - ms)}>
             {label}
           </Button>
         ))}
@@ -49,7 +50,7 @@ export function ChooseTime({ isBusy, choose }: ChooseTimeProps) {
           label="Or to this date and time"
           name="date"
           type="datetime-local"
-          defaultValue={localTime(Date.now() - hour)}
+          defaultValue={localTime(serviceNow() - hour)}
           required
           error={fault}
           onInput={() => setFault(undefined)}

@@ -7,6 +7,7 @@ import { Answer, useLoaded } from '../app/loaded.tsx'
 import { hrefOf } from '../app/route.ts'
 import { nameOf } from '../library/kind.ts'
 import { Button } from '../ui/button.tsx'
+import { serviceNow } from '../ui/service-time.ts'
 import { tell } from '../ui/tell.ts'
 import { Time } from '../ui/time.tsx'
 import { Changes } from './changes.tsx'
@@ -31,7 +32,7 @@ export function ServerConflicts({ children }: { children: ComponentChildren }) {
     <Answer of={conflicts}>
       {({ conflicts: open, next }) => {
         const versions = open.filter(
-          ({ id, deviceId, ended }) => deviceId !== device.id && !here.has(id) && ended < Date.now() - graceMs,
+          ({ id, deviceId, ended }) => deviceId !== device.id && !here.has(id) && ended < serviceNow() - graceMs,
         )
         if (versions.length === 0) return children
         return (

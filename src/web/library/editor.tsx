@@ -5,6 +5,7 @@ import { Dialog, showDialog } from '../ui/dialogs.tsx'
 import { messageOf } from '../ui/failure.ts'
 import { Field } from '../ui/field.tsx'
 import { Form, FormEnd } from '../ui/form.tsx'
+import { serviceNow } from '../ui/service-time.ts'
 import { save } from './actions.ts'
 import { completeAddress } from './address.ts'
 import { FolderField } from './folder-field.tsx'
@@ -25,7 +26,7 @@ export function openNew(sync: Sync, draft: Draft): void {
     id: uuidv7(),
     title: '',
     source: 'bookmarks',
-    dateAdded: new Date().toISOString(),
+    dateAdded: new Date(serviceNow()).toISOString(),
     ...draft,
   }
   showDialog((close) => <Editor sync={sync} bookmark={bookmark} close={close} />)
@@ -56,7 +57,7 @@ function Editor({ sync, bookmark, opened, close }: EditorProps) {
     const edited: Bookmark = {
       ...rest,
       title: title || hostOf({ ...bookmark, url }),
-      dateModified: new Date().toISOString(),
+      dateModified: new Date(serviceNow()).toISOString(),
       ...(isLink && { url }),
       ...(isLink && labels.length > 0 && { tags: labels }),
       ...(description !== '' && { description }),

@@ -1,11 +1,18 @@
 import { Button } from '../ui/button.tsx'
-import { useIsOutdated } from './register.ts'
+import { useOutdated } from './register.ts'
+
+const texts = {
+  page: 'This page has a newer version. Some parts may not open until it is reloaded.',
+  store:
+    'Another tab has opened a newer version of this page. Here nothing can be saved any more until it is reloaded.',
+}
 
 export function NewVersion() {
-  if (!useIsOutdated()) return null
+  const outdated = useOutdated()
+  if (!outdated) return null
   return (
-    <section class="notice calm" aria-label="New version">
-      <p role="status">This page has a newer version. Some parts may not open until it is reloaded.</p>
+    <section class={outdated === 'store' ? 'notice' : 'notice calm'} id="outdated" aria-label="New version">
+      <p role="status">{texts[outdated]}</p>
       <Button onClick={() => location.reload()}>Reload the page</Button>
     </section>
   )

@@ -1,9 +1,16 @@
 import { sharedValue } from '../ui/shared-value.ts'
 
-/** Whether the service has a newer version of the page than the one that is shown. */
-const isOutdated = sharedValue(false)
+/** What is newer than the page that is shown: the page that the service has, or the store that another tab has opened. */
+type Newer = 'page' | 'store'
 
-export const useIsOutdated = isOutdated.use
+const outdated = sharedValue<Newer | undefined>(undefined)
+
+export const useOutdated = outdated.use
+
+/** A newer page can wait until somebody has time for it; a newer store cannot. */
+export function setOutdated(by: Newer): void {
+  if (outdated.get() !== 'store') outdated.set(by)
+}
 
 /** Lets the browser keep the page itself, so that it opens without a network. Without that it works as well. */
 export function keepForOffline(): void {
@@ -12,7 +19,7 @@ export function keepForOffline(): void {
   let isFirst = container?.controller === null
   container?.addEventListener('controllerchange', () => {
     if (isFirst) isFirst = false
-    else isOutdated.set(true)
+    else setOutdated('page')
   })
   container?.register('/service-worker.js').catch(() => {})
 }

@@ -1,10 +1,10 @@
 import type { ButtonHTMLAttributes, ComponentChildren, TargetedMouseEvent } from 'preact'
-import { useContext, useState } from 'preact/hooks'
+import { useContext, useRef, useState } from 'preact/hooks'
 import { ShowFailure } from './failure.ts'
 import { Icon, type IconShapes } from './icon.tsx'
 
 interface ButtonProps extends Omit<ButtonHTMLAttributes<HTMLButtonElement>, 'icon' | 'onClick' | 'label'> {
-  /** While a promise that it returns is pending, the button is disabled. A failure is shown. */
+  /** While a promise that it returns is pending, the button does nothing more. A failure is shown. */
   onClick?: (event: TargetedMouseEvent<HTMLButtonElement>) => unknown
   icon?: IconShapes
   look?: 'plain' | 'primary' | 'quiet' | 'danger'
@@ -13,27 +13,30 @@ interface ButtonProps extends Omit<ButtonHTMLAttributes<HTMLButtonElement>, 'ico
 
 export function Button({ onClick, icon, look = 'plain', children, disabled, class: name, ...rest }: ButtonProps) {
   const [isBusy, setBusy] = useState(false)
+  const isPending = useRef(false)
   const showFailure = useContext(ShowFailure)
   const click = async (event: TargetedMouseEvent<HTMLButtonElement>) => {
-    const button = event.currentTarget
+    if (isPending.current) return event.preventDefault()
     try {
       const result = onClick?.(event)
       if (!(result instanceof Promise)) return
+      isPending.current = true
       setBusy(true)
       await result
     } catch (error) {
       showFailure(error)
     } finally {
+      isPending.current = false
       setBusy(false)
-      // A browser takes the focus from a disabled button.
-      if (document.activeElement === document.body) requestAnimationFrame(() => button.focus())
     }
   }
   return (
     <button
       type="button"
       class={`button ${look}${children === undefined ? ' bare' : ''}${name ? ` ${name}` : ''}`}
-      disabled={Boolean(disabled) || isBusy}
+      disabled={disabled}
+      // A browser would take the focus from a disabled button.
+      aria-disabled={isBusy || undefined}
       onClick={click}
       {...rest}
     >

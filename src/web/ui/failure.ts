@@ -1,9 +1,13 @@
 import { createContext } from 'preact'
-import { ApiError, OfflineError, SignedOutError, StorageFullError } from '../../client/index.ts'
+import { ApiError, type components, OfflineError, SignedOutError, StorageFullError } from '../../client/index.ts'
 import { tell } from './tell.ts'
 
 /** Shows why something did not work: at the bottom of the page or, inside a dialog or a form, there. */
 export const ShowFailure = createContext((error: unknown) => tell(messageOf(error), { isAlert: true }))
+
+/** The contract's own text. */
+const forbiddenOrigin: components['responses']['ForbiddenOrigin']['content']['application/json']['error'] =
+  'Forbidden origin'
 
 /** Why it did not work, and what the person can do. */
 export function messageOf(error: unknown): string {
@@ -12,8 +16,17 @@ export function messageOf(error: unknown): string {
   if (error instanceof StorageFullError) {
     return 'The storage of this browser is full, so nothing was saved. Free some space on the device, then try again.'
   }
+  if (isOutdated(error)) return 'This tab is out of date, so nothing was saved. Reload the page.'
+  if (error instanceof ApiError && error.message === forbiddenOrigin) {
+    return `The service refuses pages from ${location.origin}. Open the address that its operator gave you, or ask for this one to be allowed.`
+  }
   if (error instanceof ApiError) return `${sentence(error.message)}${adviceOn(error)}`
   return error instanceof Error ? error.message : String(error)
+}
+
+/** Another tab has opened the store with a newer version of the page. */
+export function isOutdated(error: unknown): boolean {
+  return error instanceof Error && /newer version/.test(error.message)
 }
 
 /** What went wrong in the service itself is for its operator to find by the request's id. */

@@ -1,8 +1,9 @@
 import type { ComponentChildren, TargetedSubmitEvent } from 'preact'
-import { useMemo, useState } from 'preact/hooks'
+import { useMemo, useRef, useState } from 'preact/hooks'
 import { Button } from './button.tsx'
 import { messageOf, ShowFailure } from './failure.ts'
 import { type Check, FieldFault, FieldFaultsContext } from './field-fault.ts'
+import { useLong } from './waiting.tsx'
 
 interface FormProps {
   /**
@@ -18,13 +19,16 @@ export function Form({ onSubmit, children, class: name }: FormProps) {
   const [failure, setFailure] = useState<string>()
   const [faults, setFaults] = useState<Readonly<Record<string, string>>>({})
   const [isBusy, setBusy] = useState(false)
+  const isPending = useRef(false)
+  const isLong = useLong(isBusy)
   const checks = useMemo(() => new Map<string, Check>(), [])
   const forget = (field: string) => setFaults(({ [field]: _, ...others }) => others)
   const submit = async (event: TargetedSubmitEvent<HTMLFormElement>) => {
     event.preventDefault()
+    if (isPending.current) return
     const form = event.currentTarget
-    let next = document.activeElement
     const fields = Object.fromEntries([...new FormData(form)].map(([name, value]) => [name, String(value)]))
+    isPending.current = true
     setFailure(undefined)
     setFaults({})
     setBusy(true)
@@ -37,18 +41,23 @@ export function Form({ onSubmit, children, class: name }: FormProps) {
     } catch (error) {
       if (error instanceof FieldFault) {
         setFaults({ [error.field]: error.message })
-        next = form.elements.namedItem(error.field) as Element
+        ;(form.elements.namedItem(error.field) as HTMLElement).focus()
       } else setFailure(messageOf(error))
     } finally {
+      isPending.current = false
       setBusy(false)
-      requestAnimationFrame(() => next instanceof HTMLElement && next.isConnected && next.focus())
     }
   }
   return (
     <ShowFailure.Provider value={(error) => setFailure(messageOf(error))}>
       <FieldFaultsContext.Provider value={{ faults, forget, checks }}>
-        <form class={name ? `form ${name}` : 'form'} onSubmit={submit} aria-busy={isBusy} inert={isBusy}>
+        <form class={name ? `form ${name}` : 'form'} onSubmit={submit} aria-busy={isBusy}>
           {children}
+          {isLong && (
+            <p class="hint" role="status">
+              This takes longer than usual. The page keeps waiting.
+            </p>
+          )}
           {failure && (
             <p class="failure" role="alert">
               {failure}

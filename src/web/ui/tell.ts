@@ -47,6 +47,11 @@ export function dismiss(id: number): void {
   show(toasts.filter((toast) => toast.id !== id))
 }
 
+/** For a message that is no longer true. */
+export function dismissText(text: string): void {
+  for (const toast of toasts) if (toast.text === text) dismiss(toast.id)
+}
+
 export function shownToasts(): readonly Toast[] {
   return toasts
 }

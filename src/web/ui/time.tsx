@@ -1,12 +1,15 @@
+import { serviceNow } from './service-time.ts'
+
 const exact = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
 const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' })
 
+const minutes = { unit: 'minute', ms: 60_000 } as const
 const units: readonly { unit: Intl.RelativeTimeFormatUnit; ms: number }[] = [
   { unit: 'year', ms: 365 * 86_400_000 },
   { unit: 'month', ms: 30 * 86_400_000 },
   { unit: 'day', ms: 86_400_000 },
   { unit: 'hour', ms: 3_600_000 },
-  { unit: 'minute', ms: 60_000 },
+  minutes,
 ]
 
 /** A moment, by how long ago it is or how far ahead; the exact time beside it or, where there is no room, as a tooltip. */
@@ -25,7 +28,18 @@ export function exactTime(at: number): string {
 
 /** "2 hours ago", "in 30 days". */
 function fromNow(at: number): string {
-  const ms = at - Date.now()
-  const fit = units.find((one) => Math.abs(ms) >= one.ms)
+  const ms = at - serviceNow()
+  const fit = unitOf(ms)
   return fit ? relative.format(Math.round(ms / fit.ms), fit.unit) : 'a moment ago'
+}
+
+/** "3 days". */
+export function durationText(ms: number): string {
+  const { unit, ms: size } = unitOf(ms) ?? minutes
+  const number = Math.round(Math.abs(ms) / size)
+  return `${number} ${unit}${number === 1 ? '' : 's'}`
+}
+
+function unitOf(ms: number) {
+  return units.find((one) => Math.abs(ms) >= one.ms)
 }
