@@ -2,6 +2,7 @@ import { hash as digest, randomBytes } from 'node:crypto'
 import { parse } from 'uuid'
 import type { Db, Trx } from '../db/database.ts'
 import { findLogins, findSession, type LoginKey, type Session, saveToken } from '../db/logins.ts'
+import type { Answer } from '../db/query.ts'
 import { refreshSeconds, sessionSeconds } from './cookies.ts'
 
 export type TokenKind = 'session' | 'refresh'
@@ -11,12 +12,7 @@ const idBytes = 16
 const secretBytes = 16
 
 /** Looks up tokens without a cache, so that signing out takes effect at once. Undefined if none of them is valid. */
-export function findSessionOf(
-  db: Db,
-  kind: TokenKind,
-  tokens: string[],
-  now: number,
-): Promise<Session | undefined> | undefined {
+export function findSessionOf(db: Db, kind: TokenKind, tokens: string[], now: number): Answer<Session | undefined> {
   const possible = tokens.filter(isPossible)
   return possible.length === 0 ? undefined : findSession(db, { kind, now, ...namesOf(possible) })
 }

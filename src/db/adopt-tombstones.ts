@@ -24,7 +24,7 @@ export async function adoptTombstones(
     const found = rows.filter(isTombstone)
     if (found.length > 0) await database.write((trx) => adopt(database, trx, userId, found))
   }
-  await database.write((trx) => checked.run(trx, { userId, now }))
+  await database.write(async (trx) => checked.run(trx, { userId, now }))
 }
 
 /** Those that a version has, or that were written meanwhile, are left out. */

@@ -1,6 +1,6 @@
 import { type Selectable, sql } from 'kysely'
 import type { Database, Db, Trx } from './database.ts'
-import { isOneOf, type Placeholders, query } from './query.ts'
+import { type Answer, isOneOf, type Placeholders, query } from './query.ts'
 import type { Schema } from './schema.ts'
 
 type TokenRow = Schema['tokens']
@@ -25,12 +25,14 @@ interface TokensOfUsers extends Tokens {
   userIds: string[]
 }
 
-export async function findSession(db: Db, tokens: TokensOfUsers): Promise<Session | undefined> {
+export function findSession(db: Db, tokens: TokensOfUsers): Answer<Session | undefined> {
   const { kind, hashes, userIds, now } = tokens
-  const [[hash = ''], [userId = '']] = [hashes, userIds]
+  const { 0: hash = '', length } = hashes
+  const { 0: userId = '' } = userIds
   // Nearly all requests have one token. A list costs SQLite more than the rest of the query.
-  const found = hashes.length === 1 ? sessionOf.first(db, { kind, userId, hash, now }) : sessionOfAny.first(db, tokens)
-  return (await found) ?? sessionOfUnnamed.first(db, tokens)
+  const found = length === 1 ? sessionOf.first(db, { kind, userId, hash, now }) : sessionOfAny.first(db, tokens)
+  const orUnnamed = (session: Session | undefined) => session ?? sessionOfUnnamed.first(db, tokens)
+  return found instanceof Promise ? found.then(orUnnamed) : orUnnamed(found)
 }
 
 const sessionOf = query(

@@ -1,7 +1,7 @@
 import { isOpen } from './conflicts.ts'
 import type { Db } from './database.ts'
 import { currentEpoch } from './epoch.ts'
-import { type Placeholders, query } from './query.ts'
+import { type Answer, type Placeholders, query } from './query.ts'
 
 /** The user's newest sequence number, and the epoch that it belongs to: all that a pull must know if nothing is new. */
 export interface End {
@@ -19,7 +19,7 @@ export interface Progress extends End {
   first_rejecting: number | null
 }
 
-export function readEnd(db: Db, userId: string): Promise<End> {
+export function readEnd(db: Db, userId: string): Answer<End> {
   return end.one(db, { userId })
 }
 
@@ -27,7 +27,7 @@ const end = query((db, { userId }: Placeholders<{ userId: string }>) =>
   db.selectFrom('users').select(['last_stamp', currentEpoch]).where('id', '=', userId),
 )
 
-export function readProgress(db: Db, userId: string, deviceId: string): Promise<Progress> {
+export function readProgress(db: Db, userId: string, deviceId: string): Answer<Progress> {
   return progress.one(db, { userId, deviceId })
 }
 

@@ -20,13 +20,16 @@ type Trx = Transaction<Schema>
 /** What stands for a query's values while it is built. */
 export type Placeholders<Values> = { readonly [Name in keyof Values]-?: RawBuilder<Values[Name]> }
 
+/** SQLite has answered when the query returns: a promise for each would be a tenth of a small request. */
+export type Answer<T> = T | Promise<T>
+
 export interface Query<Values, Row> {
-  all(db: Db, values: Values): Promise<Row[]>
-  first(db: Db, values: Values): Promise<Row | undefined>
+  all(db: Db, values: Values): Answer<Row[]>
+  first(db: Db, values: Values): Answer<Row | undefined>
   /** The first row, which there always is. */
-  one(db: Db, values: Values): Promise<Row>
-  /** Resolves to the number of rows that it has written. */
-  run(db: Db, values: Values): Promise<number>
+  one(db: Db, values: Values): Answer<Row>
+  /** The number of rows that it has written. */
+  run(db: Db, values: Values): Answer<number>
   /** Once for each of the values, which are taken as they are needed. For SQLite, which needs no promise for each. */
   runEach(trx: Trx, list: Iterable<Values>): Promise<void>
 }
@@ -62,25 +65,22 @@ export function query<Values, Row>(
     return found
   }
 
-  /** Ready at once on SQLite. */
-  function execute(db: Db, values: Values, method: 'all' | 'get' | 'run'): Result<Row> | Promise<Result<Row>> {
+  function execute<T>(
+    db: Db,
+    values: Values,
+    method: 'all' | 'get' | 'run',
+    take: (result: Result<Row>) => T,
+  ): Answer<T> {
     const { adapter, plugins } = db.getExecutor()
     const found = compile(db)
     const parameters = bind(found, values)
     const isDirect = adapter instanceof SynchronousAdapter && plugins.length === 0
-    if (!isDirect) return db.executeQuery<Row>({ ...found, parameters })
+    if (!isDirect) return db.executeQuery<Row>({ ...found, parameters }).then(take)
     const statement = adapter.statement(db, found.sql)
     const began = performance.now()
     const result = runAtOnce<Row>(statement, method, parameters)
     addQueries(adapter.times, 1, began)
-    return result
-  }
-
-  /** On SQLite, without a promise for what is there at once. */
-  async function first(db: Db, values: Values): Promise<Row | undefined> {
-    const result = execute(db, values, 'get')
-    const { rows } = result instanceof Promise ? await result : result
-    return rows[0]
+    return take(result)
   }
 
   async function runEach(trx: Trx, list: Iterable<Values>): Promise<void> {
@@ -100,20 +100,30 @@ export function query<Values, Row>(
   }
 
   return {
-    async all(db, values) {
-      return (await execute(db, values, 'all')).rows
-    },
-    first,
-    async one(db, values) {
-      const row = await first(db, values)
-      if (row === undefined) throw new Error('a query found no row where there always is one')
-      return row
-    },
-    async run(db, values) {
-      return Number((await execute(db, values, 'run')).numAffectedRows)
-    },
+    all: (db, values) => execute(db, values, 'all', allRows),
+    first: (db, values) => execute(db, values, 'get', firstRow),
+    one: (db, values) => execute(db, values, 'get', onlyRow),
+    run: (db, values) => execute(db, values, 'run', writtenRows),
     runEach,
   }
+}
+
+function allRows<Row>({ rows }: Result<Row>): Row[] {
+  return rows
+}
+
+function firstRow<Row>({ rows }: Result<Row>): Row | undefined {
+  return rows[0]
+}
+
+function onlyRow<Row>({ rows }: Result<Row>): Row {
+  const row = rows[0]
+  if (row === undefined) throw new Error('a query found no row where there always is one')
+  return row
+}
+
+function writtenRows<Row>({ numAffectedRows }: Result<Row>): number {
+  return Number(numAffectedRows)
 }
 
 /** A list of values is in the order in which the statement has them. */

@@ -23,7 +23,11 @@ interface Answered {
   parts?: InParts<object>
 }
 
-export type Respond = (answer: Answered, request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
+export type Respond = (
+  answer: Answered,
+  request: FastifyRequest,
+  reply: FastifyReply,
+) => FastifyReply | Promise<FastifyReply>
 
 /** What a response in parts counts as until its end: as JSON, few parts of `partLimits` are longer. */
 const partBytes = 1.5 * 1024 * 1024
@@ -40,11 +44,20 @@ export function createResponder({ responses, log }: ResponseParts): Respond {
   const inTurn = limitPerOwner(readsOfOne)
   const serializersOf = createSerializers()
 
-  return async ({ status, headers = {}, cookies = [], body, parts }, request, reply) => {
-    reply.code(status as number)
-    const payload = parts
-      ? await inTurn(ownerOf(request), () => start(parts, request, reply))
-      : whole(body, request, reply)
+  return (answer, request, reply) => {
+    reply.code(answer.status as number)
+    const { parts, body } = answer
+    if (!parts) return send(whole(body, request, reply), answer, request, reply)
+    const payload = inTurn(ownerOf(request), () => start(parts, request, reply))
+    return payload.then((readable) => send(readable, answer, request, reply))
+  }
+
+  function send(
+    payload: string | Readable | undefined,
+    { headers = {}, cookies = [] }: Answered,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): FastifyReply {
     for (const { name, value, options } of cookies) reply.setCookie(name, value, options)
     return reply.headers(headers).send(request.method === 'HEAD' ? unread(payload) : payload)
   }

@@ -46,7 +46,8 @@ export function createSecurity(parts: SecurityParts) {
     const { kind, missing, wrong } = check
     return async (request: FastifyRequest): Promise<void> => {
       const tokens = cookieValues(request.headers.cookie, `service_${kind}`).filter((value) => value !== '')
-      const session = await findSessionOf(parts.database.db, kind, tokens, parts.clock())
+      const found = findSessionOf(parts.database.db, kind, tokens, parts.clock())
+      const session = found instanceof Promise ? await found : found
       request.session = session
       if (session) {
         parts.uses.note(session)

@@ -36,22 +36,26 @@ export async function pull(
   const { db } = parts.database
   const { userId, deviceId } = device
   // What is written from now on is left to the next pull: a change of an entity that was sent would come twice.
-  const progress = deviceId === unknownDevice ? undefined : await readProgress(db, userId, deviceId)
-  const end = progress ?? (await readEnd(db, userId))
-  const finish = async (sent: number, cursor: number) => {
-    if (progress) await keepCursor(parts, device, progress, cursor)
-    parts.metrics.countPull(sent)
+  const known = deviceId === unknownDevice ? undefined : readProgress(db, userId, deviceId)
+  const progress = known instanceof Promise ? await known : known
+  const read = progress ?? readEnd(db, userId)
+  const end = read instanceof Promise ? await read : read
+  const finish = (sent: number, cursor: number) => {
+    const count = () => parts.metrics.countPull(sent)
+    const kept = progress && keepCursor(parts, device, progress, cursor)
+    return kept ? kept.then(count) : count()
   }
   const from = continueFrom(since, end.last_stamp)
   if (from < end.last_stamp) return { parts: readParts(db, userId, { ...end, from, limit, finish }) }
-  await finish(0, from)
+  const finished = finish(0, from)
+  if (finished) await finished
   return { body: { changes: [], last_sync_timestamp: from, has_more: false, epoch: end.epoch } }
 }
 
 interface Range extends End {
   from: number
   limit: number
-  finish(sent: number, cursor: number): Promise<void>
+  finish(sent: number, cursor: number): Promise<void> | void
 }
 
 async function* readParts(
@@ -83,19 +87,19 @@ async function* readParts(
 }
 
 /** Writes only if the cursor has moved or `last_sync` is stale: most pulls find nothing new, and should not write. */
-async function keepCursor(
+function keepCursor(
   { database, clock }: PullParts,
   { userId, loginId, deviceId }: Device,
   before: Progress,
   cursor: number,
-): Promise<void> {
+): Promise<void> | undefined {
   const now = clock()
   const isKnown = before.last_sync !== null
   const isFresh = before.cursor === cursor && Math.abs(now - (before.last_sync ?? 0)) < cursorAgeMs
   // A device that has pulled the winner over its change knows that it lost, and holds what it lost.
   const settles = [before.first_winner, before.first_rejecting].some((winner) => winner !== null && winner <= cursor)
-  if (isFresh && !settles) return
-  await database.write(async (trx) => {
+  if (isFresh && !settles) return undefined
+  return database.write(async (trx) => {
     // A push writes the same rows under the user's lock; without it, the two could lock in opposite orders.
     if (!isKnown || settles) await lockUser(trx, userId)
     await demandLogin(trx, { userId, loginId })

@@ -79,8 +79,8 @@ t.test('A request makes few promises, whatever it passes on its way', async (t) 
   const ofReport = await countPromises(t, origin, report)
   const ofPull = await countPromises(t, origin, pull)
   t.comment(`${ofReport} for a report, ${ofPull} for a pull of nothing`)
-  t.ok(ofReport <= 10, `${ofReport} for a report`)
-  t.ok(ofPull <= 28, `${ofPull} for a pull of nothing`)
+  t.ok(ofReport <= 6, `${ofReport} for a report`)
+  t.ok(ofPull <= 16, `${ofPull} for a pull of nothing`)
 })
 
 t.test('Hardly anything of a request stays in memory until a long garbage collection', async (t) => {
