@@ -274,10 +274,12 @@ export const scenarios: readonly Scenario[] = [
       if ((await one.backgroundState()) !== 'running') throw new Error('It was stopped')
       await one.open()
       const after = await one.wakes()
-      const did = [after.timers - before.timers, after.requests - before.requests]
+      const [timers, requests] = [after.timers - before.timers, after.requests - before.requests]
       const messages = after.messages.slice(before.messages.length)
-      if (did.some((count) => count > 0) || messages.length < 2 || messages.some((type) => type !== 'ping'))
-        throw new Error(`It did something: ${did} timers and requests, and heard ${messages}`)
+      // The channel's own watch over the service's silence may end once beside each ping.
+      const isIdle = requests === 0 && timers <= messages.length + 1 && messages.every((type) => type === 'ping')
+      if (!isIdle || messages.length < 2)
+        throw new Error(`It did something: ${timers} timers, ${requests} requests, and heard ${messages}`)
       await elsewhere.put({ id: 'live', title: 'live', url: link('live'), source: 'bookmarks' })
       await elsewhere.syncNow()
       await same(has('live'))
