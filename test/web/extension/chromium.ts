@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFile } from 'node:fs/promises'
+import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Browser, type BrowserContext, chromium, errors } from 'playwright-core'
@@ -12,14 +12,54 @@ import { folder } from '../../support/service.ts'
 export interface ExtensionBrowser {
   /** Watches the browser while the work is done, and only then. */
   watch<T>(work: (context: BrowserContext) => Promise<T>): Promise<T>
+  /** Watches it until the browser ends, or the connection is closed. */
+  connect(): Promise<Browser>
   /** Resolves once no worker of this origin runs; asking does not keep it running. */
   workerStopped(origin: string): Promise<void>
+  /** Ends all its processes; `SIGSTOP` lets them sleep, and `SIGCONT` wakes them. */
+  signal(signal: 'SIGKILL' | 'SIGSTOP' | 'SIGCONT'): void
+  /** Once it has ended, starts it again with the same profile. */
+  startAgain(): Promise<void>
 }
 
 /** Chromium with these unpacked extensions. */
 export async function startWithExtensions(t: Test, extensions: string[]): Promise<ExtensionBrowser> {
   const profile = await folder(t)
-  const child = spawn(
+  let child = await start(profile, extensions)
+  let port = await debuggingPort(profile)
+  // Its processes have a group of their own.
+  const signal = (signal: NodeJS.Signals) => void process.kill(-(child.pid ?? 0), signal)
+  t.teardown(async () => {
+    if (child.exitCode !== null || child.signalCode !== null) return
+    const exited = once(child, 'exit')
+    signal('SIGKILL')
+    await exited
+  })
+  return {
+    async watch(work) {
+      const browser = await connect(port)
+      try {
+        return await work(contextOf(browser))
+      } finally {
+        await browser.close()
+      }
+    },
+    connect: () => connect(port),
+    async workerStopped(origin) {
+      while ((await workersOf(port, origin)) > 0) await sleep(100)
+    },
+    signal,
+    async startAgain() {
+      if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
+      await rm(join(profile, 'DevToolsActivePort'), { force: true })
+      child = await start(profile, extensions)
+      port = await debuggingPort(profile)
+    },
+  }
+}
+
+async function start(profile: string, extensions: string[]) {
+  return spawn(
     await findChromium(),
     [
       ...chromiumArguments,
@@ -29,30 +69,15 @@ export async function startWithExtensions(t: Test, extensions: string[]): Promis
       `--load-extension=${extensions}`,
       `--disable-extensions-except=${extensions}`,
     ],
-    { stdio: 'ignore' },
+    { stdio: 'ignore', detached: true },
   )
-  const exited = once(child, 'exit')
-  t.teardown(async () => {
-    child.kill('SIGKILL')
-    await exited
-  })
-  const port = await debuggingPort(profile)
-  return {
-    async watch(work) {
-      const browser = await connect(port)
-      try {
-        const [context] = browser.contexts()
-        if (!context) throw new Error('Chromium has no profile')
-        context.setDefaultTimeout(600_000)
-        return await work(context)
-      } finally {
-        await browser.close()
-      }
-    },
-    async workerStopped(origin) {
-      while ((await workersOf(port, origin)) > 0) await sleep(100)
-    },
-  }
+}
+
+export function contextOf(browser: Browser): BrowserContext {
+  const [context] = browser.contexts()
+  if (!context) throw new Error('Chromium has no profile')
+  context.setDefaultTimeout(600_000)
+  return context
 }
 
 async function workersOf(port: string, origin: string): Promise<number> {

@@ -1,0 +1,45 @@
+/**
+ * Loaded into the worker before anything else. It counts what the worker asks of the browser, of its database and of the
+ * service, and lets it die at the call that the test has named: what it asks from then on has no effect and no answer.
+ */
+interface Named {
+  storage: {
+    session: {
+      get(name: string): Promise<{ dieAt?: number }>
+      set(values: { died: number }): Promise<void>
+    }
+  }
+  bookmarks: object
+}
+declare const chrome: Named
+
+let calls = 0
+let last = Number.POSITIVE_INFINITY
+const named = chrome.storage.session.get('dieAt').then(({ dieAt = last }) => {
+  last = dieAt
+})
+
+for (const name of ['getTree', 'get', 'create', 'update', 'move', 'remove']) mortal(chrome.bookmarks, name)
+mortal(globalThis, 'fetch')
+const open = IDBDatabase.prototype.transaction
+IDBDatabase.prototype.transaction = function (...values) {
+  if (++calls < last) return open.apply(this, values)
+  die()
+  throw new DOMException('The worker is dead', 'InvalidStateError')
+}
+
+function mortal(owner: object, name: string): void {
+  const methods = owner as Record<string, (...values: unknown[]) => unknown>
+  const original = methods[name]?.bind(owner)
+  methods[name] = async (...values) => {
+    const call = ++calls
+    await named
+    if (call < last) return original?.(...values)
+    die()
+    return new Promise(() => {})
+  }
+}
+
+function die(): void {
+  void chrome.storage.session.set({ died: calls })
+}

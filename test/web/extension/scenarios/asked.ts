@@ -1,0 +1,52 @@
+import { exactly } from '../same.ts'
+import { scenario } from '../scenario.ts'
+import { link } from '../user.ts'
+
+const some = ['s1', 's2', 's3']
+const many = Array.from({ length: 2000 }, (_, index) => `n${index}`)
+const refuse = 'Put them back'
+const agree = 'Delete them everywhere'
+
+/** What the extension asks its user, or tells. */
+export const asked = [
+  scenario('many are deleted: the browser asks, and its user wants them back', async ({ one, same }) => {
+    await one.addFolder('many')
+    await one.addMany(many, { into: 'many' })
+    await same(exactly('many/', ...many.map((title) => `  ${title}`)))
+    await one.remove('many')
+    await one.browser.press(refuse)
+    return exactly('many/', ...many.map((title) => `  ${title}`))
+  }),
+  scenario('many are deleted: both browsers ask, and their users agree', async ({ one, two, same }) => {
+    await one.addMany(some)
+    await one.addFolder('many')
+    await one.addMany(many, { into: 'many' })
+    await same(exactly(...some, 'many/', ...many.map((title) => `  ${title}`)))
+    await one.remove('many')
+    await one.browser.press(agree)
+    await two.browser.press(agree)
+    return exactly(...some)
+  }),
+  scenario('what a browser refuses is told, and tried again once it is changed', async (world) => {
+    const { one, two, elsewhere, folder, same } = world
+    const { sync } = elsewhere
+    await one.add('a')
+    await same(exactly('a'))
+    const parentId = [...sync.bookmarks().values()].find(({ title }) => title === folder)?.id ?? ''
+    await sync.put({ id: 'refused', title: 'refused', url: 'not an address', parentId, source: 'bookmarks' })
+    await sync.syncNow()
+    for (const { browser } of [one, two]) await browser.reads('This browser does not take “refused”: Invalid URL.')
+    await two.retitle('a', 'b')
+    await sync.update('refused', { url: link('refused') })
+    return exactly(`b ${link('a')}`, 'refused')
+  }),
+  scenario('what is too large for the service is told, and sent once it is shorter', async ({ one, two, same }) => {
+    await one.add('a')
+    await same(exactly('a'))
+    await one.add('large', {}, `${link('large')}?${'q'.repeat(300_000)}`)
+    await one.browser.reads(/The server does not take/)
+    await two.add('b')
+    await one.readdress('large', link('large'))
+    return { oneOf: [['a', 'large', 'b']], inAnyOrder: true }
+  }),
+]

@@ -1,0 +1,120 @@
+import { until } from '../../../support/until.ts'
+import { exactly, inAnyOrder } from '../same.ts'
+import { scenario, type World } from '../scenario.ts'
+import { link } from '../user.ts'
+
+const crowd = Array.from({ length: 300 }, (_, index) => `c${index}`)
+
+/** While two's browser is taking in what one has added. */
+async function inTheMiddle({ one, two }: World, interrupt: () => Promise<unknown>): Promise<void> {
+  await one.addMany(crowd)
+  await until(async () => (await two.titles()).length > 20)
+  await interrupt()
+}
+
+export const interrupted = [
+  scenario('changes while the worker is stopped', async ({ one, two }) => {
+    await one.browser.stopWorker()
+    await two.add('meanwhile')
+    await one.add('wakes it')
+    return inAnyOrder('meanwhile', 'wakes it')
+  }),
+  scenario('the worker is stopped again and again while 300 bookmarks come', async ({ one, two }) => {
+    await one.addMany(crowd)
+    for (let stop = 0; stop < 10; stop++) {
+      await two.browser.page.waitForTimeout(200)
+      await two.browser.stopWorker()
+      await two.browser.ask({ ask: 'state' })
+    }
+    return exactly(...crowd)
+  }),
+  scenario('the worker is stopped again and again while 300 bookmarks are sent', async ({ one }) => {
+    const adding = one.addMany(crowd)
+    for (let stop = 0; stop < 10; stop++) {
+      await one.browser.page.waitForTimeout(100)
+      await one.browser.stopWorker()
+    }
+    await adding
+    return exactly(...crowd)
+  }),
+  scenario('the worker dies at each of its calls in a sync, one after the other', async ({ one, two, same }) => {
+    const titles = new Set<string>()
+    const expected = () => inAnyOrder(...titles)
+    let call = 1
+    for (let hasDied = true; hasDied; call++) {
+      await two.browser.dieAt(call)
+      for (const [user, title] of [
+        [one, `theirs ${call}`],
+        [two, `own ${call}`],
+      ] as const) {
+        await user.add(title, { index: 0 })
+        titles.add(title)
+      }
+      await one.retitle(`theirs ${call}`, `changed ${call}`)
+      titles.delete(`theirs ${call}`)
+      titles.add(`changed ${call} ${link(`theirs ${call}`)}`)
+      if (call > 2) {
+        await one.move(`own ${call - 1}`, { index: 0 })
+        await two.move(`changed ${call - 1}`, { index: 0 })
+      }
+      // More of them in a minute would have to be agreed to.
+      if (call % 10 === 0) {
+        await one.remove(`changed ${call - 2}`)
+        titles.delete(`changed ${call - 2} ${link(`theirs ${call - 2}`)}`)
+      }
+      hasDied = false
+      const done = same(expected()).then(() => true)
+      while (!hasDied && !(await Promise.race([done, two.browser.page.waitForTimeout(100)]))) {
+        hasDied = await two.browser.hasDied()
+      }
+      await two.browser.live()
+      await done
+    }
+    if (call < 20) throw new Error(`A sync has only ${call} calls`)
+    return expected()
+  }),
+  scenario('the browser is closed in the middle of a sync, and opened again', async (world) => {
+    await inTheMiddle(world, () => world.two.browser.closeAndOpen(() => world.one.remove('c299')))
+    return exactly(...crowd.slice(0, -1))
+  }),
+  scenario('the browser crashes in the middle of a sync', async (world) => {
+    await inTheMiddle(world, () => world.two.browser.crash(() => world.one.remove('c0')))
+    return exactly(...crowd.slice(1))
+  }),
+  scenario('the browser crashes when all is in step', async ({ one, two, same }) => {
+    await one.add('old')
+    await same(exactly('old'))
+    // Chromium writes its bookmarks down only now and then.
+    await two.browser.page.waitForTimeout(5000)
+    await one.add('new')
+    await one.retitle('old', 'changed')
+    await same(exactly(`changed ${link('old')}`, 'new'))
+    await two.browser.crash()
+    return exactly(`changed ${link('old')}`, 'new')
+  }),
+  scenario('the service is restarted in the middle of a sync', async (world) => {
+    await inTheMiddle(world, () => world.restart())
+    return exactly(...crowd)
+  }),
+  scenario('a laptop sleeps while others go on and the service is restarted', async ({ one, two, same, restart }) => {
+    await one.add('before')
+    await same(exactly('before'))
+    two.browser.chromium.signal('SIGSTOP')
+    await one.add('meanwhile')
+    await restart()
+    await one.retitle('before', 'changed')
+    two.browser.chromium.signal('SIGCONT')
+    await two.add('awake')
+    return inAnyOrder(`changed ${link('before')}`, 'meanwhile', 'awake')
+  }),
+  scenario('the browser imports: what comes is looked at once it is complete', async ({ one, two, same }) => {
+    await one.browser.tellImport('onImportBegan')
+    await one.addFolder('Imported')
+    await one.addMany(crowd, { into: 'Imported' })
+    await two.add('meanwhile')
+    await until(async () => (await one.browser.ask({ ask: 'state' })).state?.browser?.state === 'waiting')
+    await one.browser.tellImport('onImportEnded')
+    await same(inAnyOrder('Imported/', ...crowd.map((title) => `  ${title}`), 'meanwhile'))
+    return inAnyOrder('Imported/', ...crowd.map((title) => `  ${title}`), 'meanwhile')
+  }),
+]

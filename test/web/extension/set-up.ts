@@ -1,0 +1,82 @@
+import type { Page } from 'playwright-core'
+import type { Service } from '../../support/service.ts'
+import { until } from '../../support/until.ts'
+import { passphrase } from '../fixture.ts'
+import type { Installed } from './installed.ts'
+
+declare const chrome: { action: { getBadgeText(details: object): Promise<string> } }
+
+/** From the first-run page on. */
+export async function setUp(installed: Installed, { origin: server }: Service, name: string): Promise<void> {
+  const { page } = installed
+  await installed.open()
+  await page.getByLabel('Address of your server').fill(server)
+  await page.getByRole('button', { name: 'Continue' }).click()
+  await signIn(installed, name)
+  await page.locator('form:is(#unlock, #create):not([hidden])').waitFor()
+  const again = page.getByLabel('Once more')
+  if (!(await again.isVisible())) return unlock(page)
+  await page.getByLabel('Passphrase', { exact: true }).fill(passphrase)
+  await again.fill(passphrase)
+  await page.getByRole('button', { name: 'Create the vault' }).click()
+  await page.getByRole('checkbox').check()
+  await page.getByRole('button', { name: 'Start' }).click()
+  await page.getByText('In step').waitFor()
+}
+
+/** Its session has ended, but not its vault. */
+export async function signInAgain(installed: Installed, name: string): Promise<void> {
+  await installed.open()
+  await signIn(installed, name)
+  await installed.page.getByText('In step').waitFor()
+}
+
+/** Its keys were replaced: badge and popup say so, and lead to the page that asks for the passphrase. */
+export async function unlockAgain(installed: Installed): Promise<void> {
+  await installed.inTab('popup', async (popup) => {
+    const hasBadge = async () => (await popup.evaluate(() => chrome.action.getBadgeText({}))) !== ''
+    await popup.getByText('Your keys were replaced on another device').waitFor()
+    await until(hasBadge)
+    const opened = popup.context().waitForEvent('page')
+    await popup.getByRole('button', { name: 'Open the vault' }).click()
+    const page = await opened
+    await unlock(page)
+    await page.close()
+    await popup.getByText('In step').waitFor()
+    await until(async () => !(await hasBadge()))
+  })
+}
+
+/** As the user of another device does, who ends this one's session. */
+export async function endSession(installed: Installed, { origin: server }: Service): Promise<void> {
+  await installed.page.evaluate(
+    (url) => fetch(url, { method: 'POST', credentials: 'include' }),
+    `${server}/api/v1/auth/logout`,
+  )
+}
+
+/** On the page of settings. */
+export async function forget(installed: Installed): Promise<void> {
+  await installed.inTab('options', async (page) => {
+    await page.getByRole('button', { name: 'Sign out and forget' }).click()
+    await page.getByText('Not set up yet').waitFor()
+  })
+}
+
+async function unlock(page: Page): Promise<void> {
+  await page.getByLabel('Passphrase or recovery code').fill(passphrase)
+  await page.getByRole('button', { name: 'Open the vault' }).click()
+  await page.getByText('In step').waitFor()
+}
+
+async function signIn({ page }: Installed, name: string): Promise<void> {
+  const opened = page.context().waitForEvent('page')
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  const tab = await opened
+  const field = tab.locator('input:not([type=hidden])').first()
+  // A provider that knows the person does not ask again, and the extension closes the tab.
+  await field.fill(name).then(
+    () => tab.keyboard.press('Enter'),
+    () => {},
+  )
+}

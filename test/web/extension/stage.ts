@@ -1,0 +1,85 @@
+import { join } from 'node:path'
+import type { Test } from 'tap'
+import { runCommand } from '../../support/command.ts'
+import { folder, type Service, startService } from '../../support/service.ts'
+import { developmentProvider } from '../fixture.ts'
+import { type Account, openAccount } from './elsewhere.ts'
+import { bar, Installed, other } from './installed.ts'
+import { exactly, inAnyOrder, readOutside, type Sides, untilSame } from './same.ts'
+import type { Scenario, World } from './scenario.ts'
+import { setUp } from './set-up.ts'
+import { link, User } from './user.ts'
+
+/** Where all scenarios are played: two Chromiums and a service. */
+export interface Stage {
+  two: Installed
+  play(scenario: Scenario): Promise<void>
+}
+
+/** Sets both browsers up, and a third device; all three are filled before. */
+export async function openStage(t: Test): Promise<Stage> {
+  const data = await folder(t)
+  const env = { ...(await developmentProvider()), LOG_LEVEL: 'info' }
+  let service = await startService(t, data, env)
+  const [one, two] = await Promise.all([Installed.start(t), Installed.start(t)])
+  const elsewhere = await meet(service, one, two)
+  const sides: Sides = { one, two, elsewhere: elsewhere.sync }
+  const withoutService = async (work: () => Promise<unknown>, settings = {}) => {
+    await service.kill('SIGTERM')
+    await work()
+    service = await startService(t, data, { ...env, ...settings, PORT: new URL(service.origin).port })
+  }
+  const operator: World['operator'] = {
+    async backUp() {
+      const backup = join(await folder(t), 'backup')
+      await command(t, 'backup', backup, data)
+      return backup
+    },
+    restore: (backup) => withoutService(() => command(t, 'restore', backup, data)),
+  }
+  let count = 0
+  return {
+    two,
+    async play({ run }) {
+      const title = `Scenario ${++count}`
+      const outside = await readOutside(sides, title)
+      const same: World['same'] = (expected) => untilSame(sides, title, outside, expected)
+      const users = { one: new User(one, title), two: new User(two, title) }
+      await users.one.begin()
+      await same(exactly())
+      const world = { ...users, folder: title, elsewhere, same, service: () => service, withoutService, operator }
+      const restart = (settings?: Record<string, string>) => withoutService(async () => {}, settings)
+      await same(await run({ ...world, restart }))
+    },
+  }
+}
+
+/** The first merge: two filled browsers, and a third device between them that has filled the account. */
+async function meet(service: Service, one: Installed, two: Installed): Promise<Account> {
+  const add = async (browser: Installed, title: string, parentId: string) =>
+    browser.call('create', { parentId, title, url: link(title) })
+  for (const browser of [one, two]) {
+    const { id } = await browser.call('create', { parentId: bar, title: 'Met' })
+    await add(browser, 'everywhere', id)
+    await add(browser, browser === one ? 'from one' : 'from two', id)
+    await add(browser, 'only two', browser === one ? bar : other)
+  }
+  await setUp(one, service, 'Ada')
+  const elsewhere = await openAccount(service, 'Ada')
+  const { sync } = elsewhere
+  const parentId = [...sync.bookmarks().values()].find(({ title }) => title === 'Met')?.id ?? ''
+  const bookmark = { id: 'third', title: 'from three', url: link('from three'), parentId, source: 'bookmarks' } as const
+  await sync.put(bookmark)
+  await sync.syncNow()
+  await setUp(two, service, 'Ada')
+  const outside = ['Bookmarks bar/', '  only two', 'Other bookmarks/', '  only two']
+  const merged = inAnyOrder('everywhere', 'from one', 'from two', 'from three')
+  await untilSame({ one, two, elsewhere: sync }, 'Met', outside, merged)
+  return elsewhere
+}
+
+async function command(t: Test, name: string, folder: string, data: string): Promise<void> {
+  const { PATH = '' } = process.env
+  const { code, stderr } = await runCommand(t, name, [folder], { PATH, DATA_DIR: data })
+  if (code !== 0) throw new Error(stderr)
+}
