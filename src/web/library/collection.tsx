@@ -7,11 +7,12 @@ import { CollectionContext } from './collection-context.ts'
 import { useDrag } from './drag.ts'
 import { focusRow, neighbourOf } from './focus.ts'
 import { pressed } from './keys.ts'
-import { type Order, orders } from './order.ts'
+import { orders } from './order.ts'
 import { useRemembered } from './remembered.ts'
 import { Row } from './row.tsx'
 import { useSelected } from './selected.ts'
 import { SelectionBar } from './selection-bar.tsx'
+import type { Order } from './sorter.ts'
 import { Toolbar } from './toolbar.tsx'
 
 interface CollectionProps {

@@ -1,10 +1,11 @@
 import { useCallback, useEffect, useMemo, useState } from 'preact/hooks'
-import type { SyncReader, TreeNode } from '../../client/index.ts'
+import type { SyncReader } from '../../client/index.ts'
 import { useSync } from '../../client/react.ts'
 import { Empty } from '../ui/empty.tsx'
 import { BookmarkIcon, SearchIcon, TagIcon } from '../ui/icons.ts'
 import { Collection, useOrder } from './collection.tsx'
 import { wordsOf } from './highlight.tsx'
+import { allLinks } from './links.ts'
 import { useSorted } from './order.ts'
 
 /** Every bookmark, as the folders have them one after another, or sorted. */
@@ -94,16 +95,4 @@ export function Found({ rest: query }: { rest: string }) {
       }
     />
   )
-}
-
-function allLinks(sync: SyncReader): string[] {
-  const ids: string[] = []
-  const add = (nodes: readonly TreeNode[]) => {
-    for (const { bookmark, children } of nodes) {
-      if (bookmark.url !== undefined) ids.push(bookmark.id)
-      add(children)
-    }
-  }
-  add(sync.tree())
-  return ids
 }

@@ -3,7 +3,8 @@ import { Button, IconButton } from '../ui/button.tsx'
 import { BookmarkPlusIcon, CardsIcon, FolderPlusIcon, ListIcon, SortIcon } from '../ui/icons.ts'
 import { Menu } from '../ui/menu.tsx'
 import { openNew } from './editor.tsx'
-import { type Order, orders } from './order.ts'
+import { orders } from './order.ts'
+import type { Order } from './sorter.ts'
 
 interface ToolbarProps {
   count: number

@@ -1,0 +1,101 @@
+import type { SyncReader } from '../../client/index.ts'
+import { type Bookmark, hostOf, isFolder, nameOf } from './kind.ts'
+
+/** How a list is sorted; `own` is the order that the person has given their bookmarks. */
+export type Order = 'own' | 'title' | 'host' | 'newest' | 'oldest'
+
+type Ids = readonly string[]
+
+interface Entry {
+  id: string
+  bookmark: Bookmark
+  /** Folders come first. */
+  rank: number
+  key: string
+}
+
+/**
+ * Keeps the order that it returned last, and puts what has changed since into it: an edit does not sort everything again.
+ * If nothing has another place, it returns the same array.
+ */
+export function sorter<Reader extends Pick<SyncReader, 'get'>>(
+  idsOf: (sync: Reader) => Ids,
+  order: Order,
+): (sync: Reader) => Ids {
+  let listed: Ids = []
+  if (order === 'own') return (sync) => (listed = sameIfEqual(listed, idsOf(sync)))
+  const keyOf = keysOf[order]
+  const sign = order === 'newest' ? -1 : 1
+  const inOrder = (one: Entry, other: Entry) =>
+    one.rank - other.rank || sign * compare(one.key, other.key) || compare(one.id, other.id)
+  let sorted: readonly Entry[] = []
+  let shown: Ids = []
+  return (sync) => {
+    const now = sameIfEqual(listed, idsOf(sync))
+    const isStale = ({ id, bookmark }: Entry) => sync.get(id) !== bookmark
+    const missing = new Set(now === listed ? sorted.filter(isStale).map(({ id }) => id) : now)
+    if (missing.size === 0 && now === listed) return shown
+    const stays = (entry: Entry) =>
+      now === listed ? !missing.has(entry.id) : !isStale(entry) && missing.delete(entry.id)
+    const kept = sorted.filter(stays)
+    const fresh = [...missing].flatMap((id) => {
+      const bookmark = sync.get(id)
+      return bookmark ? { id, bookmark, rank: isFolder(bookmark) ? 0 : 1, key: keyOf(bookmark) } : []
+    })
+    sorted = merge(kept, fresh.sort(inOrder), inOrder)
+    listed = now
+    shown = sameIfEqual(
+      shown,
+      sorted.map(({ id }) => id),
+    )
+    return shown
+  }
+}
+
+/** Most lists stay as they are: whoever gets the same array need not compare it. */
+function sameIfEqual(before: Ids, now: Ids): Ids {
+  if (before.length !== now.length) return now
+  for (let index = 0; index < now.length; index++) if (before[index] !== now[index]) return now
+  return before
+}
+
+/** Both in order. Looks at few of the first, because where there are many, most of them stay. */
+function merge<T>(ones: readonly T[], others: readonly T[], inOrder: (one: T, other: T) => number): T[] {
+  const merged: T[] = []
+  let next = 0
+  for (const other of others) {
+    const place = placeOf(ones, other, next, inOrder)
+    while (next < place) merged.push(ones[next++] as T)
+    merged.push(other)
+  }
+  return merged.concat(ones.slice(next))
+}
+
+/** The index, at least `start`, at which it comes between them. */
+function placeOf<T>(ones: readonly T[], other: T, start: number, inOrder: (one: T, other: T) => number): number {
+  let [from, end] = [start, ones.length]
+  while (from < end) {
+    const middle = (from + end) >> 1
+    if (inOrder(ones[middle] as T, other) < 0) from = middle + 1
+    else end = middle
+  }
+  return from
+}
+
+const keysOf: Record<Exclude<Order, 'own'>, (bookmark: Bookmark) => string> = {
+  title: (bookmark) => folded(nameOf(bookmark)),
+  host: (bookmark) => `${hostOf(bookmark)} ${folded(nameOf(bookmark))}`,
+  newest: ({ dateAdded = '' }) => dateAdded,
+  oldest: ({ dateAdded = '' }) => dateAdded,
+}
+
+function folded(text: string): string {
+  return text
+    .normalize('NFKD')
+    .replace(/[\u0300-\u036f]/g, '')
+    .toLowerCase()
+}
+
+function compare(one: string, other: string): number {
+  return one < other ? -1 : one > other ? 1 : 0
+}

@@ -1,0 +1,74 @@
+/** What the page's lists look at when one of many bookmarks has changed: counted, so that the machine does not matter. */
+import t from 'tap'
+import { buildTree, type TreeNode } from '../../src/client/tree.ts'
+import { allLinks } from '../../src/web/library/links.ts'
+import { type Order, sorter } from '../../src/web/library/sorter.ts'
+
+const count = 1000
+const orders: Order[] = ['own', 'title', 'host', 'newest', 'oldest']
+let looked = 0
+
+t.test(
+  'a sorted list sorts only what has changed, and stays the same array if nothing has another place',
+  async (t) => {
+    for (const order of orders) {
+      const bookmarks = new Map(Array.from({ length: count }, (_, index) => [`b${index}`, bookmark(index)]))
+      const sync = { get: (id: string) => bookmarks.get(id) }
+      const sort = sorter(() => [...bookmarks.keys()], order)
+      const first = sort(sync)
+      looked = 0
+      bookmarks.set('b7', bookmark(7))
+      t.equal(sort(sync), first, `by ${order}: nothing has another place`)
+      bookmarks.set('b7', bookmark(7, 'zzz'))
+      bookmarks.delete('b8')
+      bookmarks.set('b-1', bookmark(-1, 'aaa'))
+      const now = sort(sync)
+      t.ok(looked < 100, `by ${order}: ${looked} looks at titles`)
+      t.same(now, sorter(() => [...bookmarks.keys()], order)(sync), `by ${order}: as if sorted anew`)
+    }
+  },
+)
+
+t.test('a list of all bookmarks looks only into folders in which something has changed', async (t) => {
+  const links = Array.from({ length: count }, (_, index) => ({ ...bookmark(index), parentId: `f${index % 40}` }))
+  const folders = Array.from({ length: 40 }, (_, index) => ({
+    id: `f${index}`,
+    title: '',
+    source: 'bookmarks' as const,
+  }))
+  const top = buildTree([...folders, ...links]).map(counting)
+  const before = allLinks({ tree: () => top })
+  const [first, ...others] = top as [TreeNode, ...TreeNode[]]
+  looked = 0
+  const changed = { bookmark: first.bookmark, children: first.children.slice(1) }
+  const after = allLinks({ tree: () => [changed, ...others] })
+  t.same([after.length, before.length], [count - 1, count])
+  t.ok(looked < 120, `${looked} looks at bookmarks`)
+})
+
+/** Each look at its title is counted. */
+function bookmark(index: number, name?: string) {
+  const title = name ?? `${(index * 7919) % count}`
+  return {
+    id: `b${index}`,
+    source: 'bookmarks' as const,
+    url: `https://${name ?? index % 30}.example/`,
+    dateAdded: name ?? new Date(1e12 + ((index * 104_729) % count) * 1e6).toISOString(),
+    get title() {
+      looked++
+      return title
+    },
+  }
+}
+
+/** Each look at a bookmark is counted. */
+function counting({ bookmark, children }: TreeNode): TreeNode {
+  const counted = children.map(counting)
+  return {
+    children: counted,
+    get bookmark() {
+      looked++
+      return bookmark
+    },
+  }
+}
