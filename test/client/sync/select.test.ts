@@ -3,8 +3,10 @@ import t from 'tap'
 import type { PlaintextBookmark } from '../../../src/client/bookmark.ts'
 import { indexedDbStore } from '../../../src/client/sync/store/indexed-db.ts'
 import { memoryStore } from '../../../src/client/sync/store/memory.ts'
+import type { Replica } from '../../../src/client/sync/store/replica.ts'
 import { viewOf } from '../../../src/client/sync/store/row.ts'
 import type { Selection } from '../../../src/client/sync/view/selections.ts'
+import { TreeCache } from '../../../src/client/sync/view/tree-cache.ts'
 import type { Sync } from '../../../src/client/sync.ts'
 import { buildTree, type TreeNode } from '../../../src/client/tree.ts'
 import { depth } from '../../support/depth.ts'
@@ -101,6 +103,28 @@ t.test('after signing out, selections show nothing', async (t) => {
   await sync.signOut({ discardUnsent: true })
   t.same(toldBy(), ['selected'])
   t.same(selected.read(), [undefined, [], [], []])
+})
+
+t.test('an edit in a list of two thousand looks at the places of few of them', async (t) => {
+  let looked = 0
+  const at = (index: number): PlaintextBookmark => ({
+    ...bookmark(`b${index}`, ''),
+    get position() {
+      looked++
+      return `a${index + 1000}`
+    },
+  })
+  const live = new Map(Array.from({ length: 2000 }, (_, index) => [`b${index}`, at(index)]))
+  const replica = { live, rows: new Map() } as unknown as Replica
+  const tree = new TreeCache()
+  const { signal } = new AbortController()
+  await tree.update(replica, [...live.keys()], signal)
+  looked = 0
+  live.set('b7', at(1500.5))
+  live.delete('b8')
+  await tree.update(replica, ['b7', 'b8'], signal)
+  t.ok(looked < 120, `${looked} looks`)
+  t.strictSame(tree.read(), buildTree(live.values()))
 })
 
 t.test(

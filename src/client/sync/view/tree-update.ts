@@ -59,14 +59,16 @@ export class TreeUpdate {
     if (now) idsOf(this.#coming, parentOf(now, this.parents, this.#isThere)).add(id)
   }
 
-  /** Copies of the folders whose contents change, and of those around them. */
+  /** Copies of the folders whose contents change, and of those around them, each in its place. */
   renewFolders(): void {
     const renewed = new Set<string>()
     for (const folder of [...this.#leaving.keys(), ...this.#coming.keys()]) {
       for (let id = folder; id !== undefined && !renewed.has(id); id = this.parents.get(id)) {
         renewed.add(id)
         const node = this.#isThere(id)
-        if (node && !this.changed.has(id)) this.changed.set(id, { bookmark: node.bookmark, children: [] })
+        if (!node || this.changed.has(id)) continue
+        this.changed.set(id, { bookmark: node.bookmark, children: [] })
+        this.move(id)
       }
     }
   }
@@ -77,13 +79,22 @@ export class TreeUpdate {
     node.children = this.contents(node.bookmark.id, before?.children ?? [])
   }
 
-  /** What is in the folder now, in order. */
+  /** What is in the folder now, in order. Compares only with few of those that were there, because most of them stay. */
   contents(folder: string | undefined, before: readonly TreeNode[]): TreeNode[] {
-    const leaving = this.#leaving.get(folder)
-    const staying = leaving ? before.filter(({ bookmark }) => !leaving.has(bookmark.id)) : before
-    const stayed = staying.map((node) => this.changed.get(node.bookmark.id) ?? node)
-    const coming = [...(this.#coming.get(folder) ?? [])].map((id) => this.#isThere(id) as TreeNode)
-    return merge(stayed, coming.sort(inOrder))
+    const placeBefore = (id: string) => placeOf(before, this.#wasThere(id) as TreeNode)
+    const leaving = new Set([...idsOf(this.#leaving, folder)].map(placeBefore))
+    const coming = [...idsOf(this.#coming, folder)].map((id) => this.#isThere(id) as TreeNode)
+    const now: TreeNode[] = []
+    let next = 0
+    const copyTo = (end: number) => {
+      for (; next < end; next++) if (!leaving.has(next)) now.push(before[next] as TreeNode)
+    }
+    for (const node of coming.sort(inOrder)) {
+      copyTo(placeOf(before, node))
+      now.push(node)
+    }
+    copyTo(before.length)
+    return now
   }
 }
 
@@ -93,13 +104,13 @@ function idsOf(ids: IdsByFolder, folder: string | undefined): Set<string> {
   return found
 }
 
-/** Both in order. */
-function merge(ones: readonly TreeNode[], others: readonly TreeNode[]): TreeNode[] {
-  const merged: TreeNode[] = []
-  let next = 0
-  for (const other of others) {
-    for (let one = ones[next]; one && inOrder(one, other) < 0; one = ones[++next]) merged.push(one)
-    merged.push(other)
+/** Where the node is among them, or where it belongs. */
+function placeOf(nodes: readonly TreeNode[], node: TreeNode): number {
+  let [start, end] = [0, nodes.length]
+  while (start < end) {
+    const middle = (start + end) >> 1
+    if (inOrder(nodes[middle] as TreeNode, node) < 0) start = middle + 1
+    else end = middle
   }
-  return merged.concat(ones.slice(next))
+  return start
 }
