@@ -1,5 +1,5 @@
 import { useSyncStatus } from '../../client/react.ts'
-import { hrefOf, useRoute } from '../app/route.ts'
+import { hrefOf } from '../app/route.ts'
 
 export function ConflictCount() {
   const { conflicts = 0 } = useSyncStatus()
@@ -7,16 +7,14 @@ export function ConflictCount() {
 }
 
 /**
- * Shown above every other view, because a conflict may come at any time. A screen reader says what comes into a place that is there
+ * Shown above every view, because a conflict may come at any time. A screen reader says what comes into a place that is there
  * already.
  */
 export function ConflictNotice() {
   const { conflicts = 0 } = useSyncStatus()
-  const { view } = useRoute()
-  const isShown = conflicts > 0 && view !== 'conflicts'
   return (
-    <p class={isShown ? 'notice calm' : 'unseen'} role="status">
-      {isShown && (
+    <p class={conflicts > 0 ? 'notice calm' : 'unseen'} role="status">
+      {conflicts > 0 && (
         <>
           {conflicts === 1
             ? 'An edit of yours lost to another device’s.'
