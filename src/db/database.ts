@@ -21,6 +21,8 @@ export interface Database {
    * holds few connections. Without an owner, it is a write that the service makes for itself.
    */
   write<T>(work: (trx: Trx) => Promise<T>, owner?: string): Promise<T>
+  /** Does so together with others of the owner's writes, whose `work` must be the same. */
+  writeJointly<Own extends Share, Result>(owner: string, share: Own, work: JointWork<Own, Result>): Promise<Result>
   /** A server, which other instances may be using, too; not a file of this process. */
   isServer: boolean
   /** Runs what may take as long as it takes, such as a migration, apart from what serves requests. */
@@ -50,3 +52,21 @@ export interface Database {
   queries(): Readonly<QueryTimes>
   close(): Promise<void>
 }
+
+/** What a request writes of its owner's. */
+export interface Share {
+  /** What it concerns. No two shares of a transaction concern the same. */
+  keys: string[]
+  /** Of ciphertext. */
+  bytes: number
+}
+
+/**
+ * Writes what `take` returns, as if one after the other, and resolves to what became of each. It locks the owner's rows
+ * before: what arrives meanwhile is taken, too. A share that fails must have written nothing.
+ */
+export type JointWork<Own extends Share, Result> = (
+  trx: Trx,
+  owner: string,
+  take: () => [Own, ...Own[]],
+) => Promise<PromiseSettledResult<Result>[]>

@@ -1,7 +1,7 @@
 import { ServiceError } from '../contract/errors.ts'
 
 /** Of one owner: a message from each of a user's 256 sockets, and as many requests. What waits takes up memory. */
-const maxWaiting = 512
+export const maxWaiting = 512
 
 /** Items that wait, by owner. Those of one owner leave in their order, and each owner has a turn before any has two. */
 export interface FairQueue<T> {

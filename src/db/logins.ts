@@ -138,6 +138,25 @@ const heldLogin = query((db, { userId, loginId }: Placeholders<LoginKey>) =>
   db.selectFrom('logins').select('ends_at').where('user_id', '=', userId).where('id', '=', loginId).forKeyShare(),
 )
 
+/** As `holdLogin`, for several, in the order of their ids, as all do who lock more than one. Resolves to those that live. */
+export async function holdLogins(trx: Trx, userId: string, loginIds: Set<string>): Promise<Set<string>> {
+  const [loginId = ''] = loginIds
+  // Nearly always it is one. A list costs SQLite more.
+  if (loginIds.size === 1) return (await holdLogin(trx, { userId, loginId })) ? loginIds : new Set()
+  const held = await heldLogins.all(trx, { userId, loginIds: [...loginIds] })
+  return new Set(held.map(({ id }) => id))
+}
+
+const heldLogins = query((db, { userId, loginIds }: Placeholders<{ userId: string; loginIds: string[] }>) =>
+  db
+    .selectFrom('logins')
+    .select('id')
+    .where('user_id', '=', userId)
+    .where(isOneOf(db, 'id', loginIds))
+    .orderBy('id')
+    .forKeyShare(),
+)
+
 /** Which of the logins are alive. */
 export async function findAliveLogins(db: Db, logins: LoginKey[], now: number): Promise<Set<string>> {
   const userIds = [...new Set(logins.map(({ userId }) => userId))]

@@ -3,6 +3,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import { ConfigError } from '../config/values.ts'
 import type { Database } from './database.ts'
 import { beginEpochOfCopy } from './epoch.ts'
+import { type SoleDatabase, withJointWrites } from './joint-writes.ts'
 import { migrate } from './migrate.ts'
 import type { PostgresOptions } from './postgres.ts'
 import { nameUsersOfTokens } from './token-users.ts'
@@ -36,12 +37,12 @@ export async function openDatabase(
     const hint = message.includes('unsupported startup parameter') ? ': for a pooler, set PULSE_DATABASE_URL, too' : ''
     throw new ConfigError(`DATABASE_URL: the database cannot be used (${message})${hint}`, { cause: error })
   }
-  return rememberTrouble(database)
+  return withJointWrites(rememberTrouble(database))
 }
 
 /** Tries again while the database is not available. */
 async function whenAvailable(
-  { isUnavailable }: Database,
+  { isUnavailable }: SoleDatabase,
   log: FastifyBaseLogger,
   waitMs: number,
   work: () => Promise<void>,
@@ -57,12 +58,12 @@ async function whenAvailable(
   }
 }
 
-async function openFile(path: string): Promise<Database> {
+async function openFile(path: string): Promise<SoleDatabase> {
   const { openSqlite } = await import('./sqlite.ts')
   return openSqlite(path)
 }
 
-async function openServer(url: string, log: FastifyBaseLogger, server: ServerOptions): Promise<Database> {
+async function openServer(url: string, log: FastifyBaseLogger, server: ServerOptions): Promise<SoleDatabase> {
   const { openPostgres } = await import('./postgres.ts')
   return openPostgres(url, log, server)
 }

@@ -4,6 +4,7 @@ import { createAdmission } from './admission.ts'
 import { postgresBatches } from './batches-postgres.ts'
 import type { Database } from './database.ts'
 import { beat } from './heartbeat.ts'
+import type { SoleDatabase } from './joint-writes.ts'
 import { holdLock } from './postgres-lock.ts'
 import { isPoolersRefusal, openPool } from './postgres-pool.ts'
 import { createQueryTimes } from './query-times.ts'
@@ -24,7 +25,7 @@ export function openPostgres(
   url: string,
   log: FastifyBaseLogger,
   { poolSize = 20, directUrl = url }: PostgresOptions = {},
-): Database {
+): SoleDatabase {
   const times = createQueryTimes()
   const server = { url, isPooled: directUrl !== url }
   const pool = openPool(server, log, times, { max: poolSize, query_timeout: 35_000 })

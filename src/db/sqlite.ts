@@ -4,9 +4,9 @@ import Sqlite from 'better-sqlite3'
 import { Kysely, SqliteDialect, sql } from 'kysely'
 import { ConfigError } from '../config/values.ts'
 import { sqliteBatches } from './batches-sqlite.ts'
-import type { Database } from './database.ts'
 import { groupCommit } from './group-commit.ts'
 import { beat } from './heartbeat.ts'
+import type { SoleDatabase } from './joint-writes.ts'
 import { createQueryTimes } from './query-times.ts'
 import type { Schema } from './schema.ts'
 import { type Connection, ServiceDialect, timed } from './sqlite-dialect.ts'
@@ -15,7 +15,7 @@ import { maxLogBytes, openWriteAheadLog } from './write-ahead-log.ts'
 const maxStatements = 200
 const busyMs = 5000
 
-export async function openSqlite(path: string): Promise<Database> {
+export async function openSqlite(path: string): Promise<SoleDatabase> {
   const lock = lockDatabase(path)
   const sqlite = openFile(path, lock)
   const reader = memoized(openReader(path))

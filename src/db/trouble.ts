@@ -8,7 +8,7 @@ const trouble = /^(SQLITE_(FULL|IOERR|CORRUPT|NOTADB)|53100|58030|XX00[12])/
 const rememberedMs = 60_000
 
 /** Lets the probe fail for a minute after each such error of a request: load balancers ask for nothing else. */
-export function rememberTrouble<T extends Database>(database: T): T {
+export function rememberTrouble<T extends Pick<Database, 'isUnavailable' | 'probe'>>(database: T): T {
   let last: { error: Error; at: number } | undefined
   return {
     ...database,

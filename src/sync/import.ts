@@ -33,7 +33,8 @@ export async function importBookmarks(
   const faults = await findFaults(candidates, now)
   const valid = candidates.filter((candidate) => !faults.has(candidate)) as ImportBookmark[]
   const entities = valid.map((bookmark) => ({ ...keyOf(bookmark), device_id: deviceId, bookmark }))
-  const write = { userId, loginId, now, syncedBy: deviceId }
+  const bytes = valid.reduce((sum, { encrypted_data }) => sum + encrypted_data.length, 0)
+  const write = { userId, loginId, now, bytes, syncedBy: deviceId }
   const { verdicts, epoch } = await writeRecords(parts, write, entities, ([entity], stored, seenUpTo) => {
     const { bookmark } = entity as (typeof entities)[number]
     if (stored?.deleted_at === null) return { existing: bookmark }

@@ -24,7 +24,9 @@ export async function push(parts: PushParts, device: Device, changes: Change[]):
   }
   const considered = changes.filter((change) => !reasons.has(change))
   const syncedBy = device.deviceId === unknownDevice ? changes[0]?.device_id : device.deviceId
-  const written = await writeRecords(parts, { userId, loginId, now, syncedBy }, considered, decide)
+  const bytes = considered.reduce((sum, { encrypted_data = '' }) => sum + encrypted_data.length, 0)
+  const write = { userId, loginId, now, bytes, syncedBy }
+  const written = await writeRecords(parts, write, considered, decide)
   const { verdicts, epoch } = written
 
   for (const { lost } of verdicts) for (const [change, reason] of lost) reasons.set(change, reason)

@@ -42,7 +42,8 @@ async function writeRecord(
 ): Promise<Row> {
   const now = parts.clock()
   const bookmark = { entity_type: 'bookmark', entity_id: id, device_id: deviceId } as const
-  const { rows } = await writeRecords(parts, { userId, loginId, now }, [bookmark], (_, stored, seenUpTo) => {
+  const write = { userId, loginId, now, bytes: content?.encrypted_data.length ?? 0 }
+  const { rows } = await writeRecords(parts, write, [bookmark], (_, stored, seenUpTo) => {
     check(stored)
     const timestamp = Math.max(now, stored ? stored.timestamp + 1 : 0)
     // Only these two of the body's fields: it may hold others, with the names of a change's.

@@ -2,7 +2,15 @@ import { quotas } from '../../generated/limits.ts'
 import type { Database, Trx } from '../db/database.ts'
 import { knownSum, toStoredDigest } from '../db/digest.ts'
 import { saveRecords } from '../db/records.ts'
-import { type Ciphertext, ciphertexts, entityKey, type KeptVersion, type Row, versions } from '../db/rows.ts'
+import {
+  type Ciphertext,
+  ciphertexts,
+  type EntityKey,
+  entityKey,
+  type KeptVersion,
+  type Row,
+  versions,
+} from '../db/rows.ts'
 import { type LockedUser, saveCounters } from '../db/users.ts'
 import { findKept, markFull } from '../db/versions.ts'
 import { mapInTurns } from '../event-loop.ts'
@@ -29,22 +37,40 @@ interface Lost {
   current: Loser['winner'] | undefined
 }
 
-/** Written, and not yet in the database. */
+/** Will be written. */
 interface Written extends Replacement {
   row: Row
 }
 
+/** What a write will store. */
+export interface Plan {
+  rows: Row[]
+  /** Those of them that replace a live record by a live one. */
+  edits: Row[]
+  /** Versions that are replaced, and changes that have lost. */
+  kept: KeptVersion[]
+  lost: KeptVersion[]
+  lostData: Ciphertext[]
+  /** The sequence numbers of ciphertexts that go. */
+  removedData: number[]
+  replaced: EntityKey[]
+  /** How much ciphertext it adds. */
+  added: number
+  /** The user's counters after it. */
+  user: LockedUser
+}
+
 /**
- * Stores what has won, keeps what is replaced or has lost, and updates the user's counters. Each change gets a sequence
- * number, which grows even if the clock goes back. Returns the records written; throws QuotaExceeded.
+ * Prepares what has won, what is replaced or has lost, and the user's counters. Each change gets a sequence number, which
+ * grows even if the clock goes back. Writes nothing; throws QuotaExceeded.
  */
-export async function store(
-  { config, database }: StoreParts,
+export async function plan(
+  { config }: Pick<StoreParts, 'config'>,
   trx: Trx,
   user: LockedUser,
   now: number,
-  { replacements, lost = [] }: Outcome,
-): Promise<Row[]> {
+  { replacements, lost: losing = [] }: Outcome,
+): Promise<Plan> {
   const isKept = config.keepVersionsDays > 0
   const removed = isKept ? await unkeptData(trx, user.id, replacements) : replacements.flatMap(storedData)
   const freed = removed.reduce((sum, { bytes }) => sum + bytes, 0)
@@ -54,51 +80,73 @@ export async function store(
   const written = await mapInTurns(withinQuota(config, user, replacements, added), (replacement): Written => {
     return { ...replacement, row: toRow(user.id, numbers.next(), replacement, maxVersions) }
   })
-  const replaced = isKept ? written.flatMap(toReplaced) : []
-  const rejected = isKept ? await keptLosers(trx, user.id, lost, written, replaced) : []
-  const lostVersions = rejected.map((loser) => toRejected(user.id, numbers.next(), loser))
-  if (written.length + lostVersions.length === 0) return []
+  const superseded = isKept ? written.flatMap(toReplaced) : []
+  const rejected = isKept ? await keptLosers(trx, user.id, losing, written, superseded) : []
+  const lost = rejected.map((loser) => toRejected(user.id, numbers.next(), loser))
+  const lostBytes = lost.reduce((sum, { bytes }) => sum + bytes, 0)
+  const sum = knownSum(user)
+  const digest =
+    sum === undefined ? undefined : written.reduce((total, replacement) => total + digestDelta(replacement), sum)
+  return {
+    rows: written.map(({ row }) => row),
+    edits: written.filter(isEdit).map(({ row }) => row),
+    kept: [...superseded, ...lost],
+    lost,
+    lostData: rejected.flatMap((loser, index) => toCiphertext(loser, lost[index])),
+    removedData: removed.map(({ data_stamp }) => data_stamp),
+    replaced: written.flatMap(({ entity, stored }) => (stored ? [entity] : [])),
+    added: added.stored_bytes + freed + lostBytes,
+    user: {
+      ...user,
+      last_stamp: numbers.last(),
+      live_bookmarks: user.live_bookmarks + written.reduce((sum, replacement) => sum + liveDelta(replacement), 0),
+      stored_bytes: user.stored_bytes + added.stored_bytes + lostBytes,
+      version_bytes: user.version_bytes + added.version_bytes + lostBytes,
+      stored_records: user.stored_records + written.filter(isNew).length,
+      ...toStoredDigest(digest, numbers.last()),
+    },
+  }
+}
 
-  const rows = written.map(({ row }) => row)
-  await saveRecords(database, trx, rows, new Set(written.filter(isEdit).map(({ row }) => row)))
-  await database.upsert(
+/** Stores plans, each of which begins where the one before ends. No two may concern the same entity. */
+export async function store({ config, database }: StoreParts, trx: Trx, plans: Plan[]): Promise<void> {
+  const user = plans.at(-1)?.user
+  if (!user) return
+  const all = <Part>(of: (plan: Plan) => Part[]) => plans.flatMap(of)
+  const rows = all((plan) => plan.rows)
+  const lost = all((plan) => plan.lost)
+  if (rows.length + lost.length === 0) return
+
+  await saveRecords(database, trx, rows, new Set(all((plan) => plan.edits)))
+  const upsert = database.upsert
+  await upsert(
     trx,
     ciphertexts,
-    rejected.flatMap((loser, index) => toCiphertext(loser, lostVersions[index])),
+    all((plan) => plan.lostData),
   )
-  await database.upsert(trx, versions, [...replaced, ...lostVersions])
+  await upsert(
+    trx,
+    versions,
+    all((plan) => plan.kept),
+  )
   await database.removeCiphertexts(
     trx,
     user.id,
-    removed.map(({ data_stamp }) => data_stamp),
+    all((plan) => plan.removedData),
   )
   // Only what is stored can have beaten a change.
-  if (!isKept)
+  if (config.keepVersionsDays === 0)
     await database.settleEntities(
       trx,
       user.id,
-      written.flatMap(({ entity, stored }) => (stored ? [entity] : [])),
+      all((plan) => plan.replaced),
     )
-  const lostBytes = lostVersions.reduce((sum, { bytes }) => sum + bytes, 0)
-  const full = await fullEntities(trx, user.id, rows, lostVersions)
-  const usage = await makeRoom(config, trx, user.id, full, {
-    added: added.stored_bytes + freed + lostBytes,
-    stored_bytes: user.stored_bytes + added.stored_bytes + lostBytes,
-    version_bytes: user.version_bytes + added.version_bytes + lostBytes,
+  const usage = await makeRoom(config, trx, user.id, await fullEntities(trx, user.id, rows, lost), {
+    added: plans.reduce((sum, { added }) => sum + added, 0),
+    stored_bytes: user.stored_bytes,
+    version_bytes: user.version_bytes,
   })
-  const sum = knownSum(user)
-  await saveCounters(trx, {
-    id: user.id,
-    last_stamp: numbers.last(),
-    live_bookmarks: user.live_bookmarks + written.reduce((sum, replacement) => sum + liveDelta(replacement), 0),
-    ...usage,
-    stored_records: user.stored_records + written.filter(isNew).length,
-    ...toStoredDigest(
-      sum === undefined ? undefined : written.reduce((total, replacement) => total + digestDelta(replacement), sum),
-      numbers.last(),
-    ),
-  })
-  return rows
+  await saveCounters(trx, { ...user, ...usage })
 }
 
 function isEdit({ row, stored }: Written): boolean {

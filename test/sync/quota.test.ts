@@ -55,6 +55,23 @@ for (const [way, write] of writes) {
   })
 }
 
+t.test(
+  'Of what is sent at the same moment, as much is stored as fits, and each request has its own answer',
+  async (t) => {
+    const { ada, context } = await open({ MAX_USER_BYTES: '30' })
+    const create = (id: string) => ada.call('POST', '/api/v1/bookmarks', { body: { id, ...data(8) } })
+    const answers = await Promise.all(['a', 'old', 'b', 'c', 'old', 'd'].map(create))
+    t.same(answers.map(({ status }) => status).sort(), [201, 201, 409, 409, 413, 413])
+    t.same(await usage(context, ada.userId), await countUsage(context, ada.userId))
+    const created = answers.filter(({ status }) => status === 201).map(({ body }) => body.id)
+    t.same(
+      (await pullAll(ada)).changes.map(({ entity_id }) => entity_id).sort(),
+      [...created, 'old'].sort(),
+      'pulls have what was stored',
+    )
+  },
+)
+
 for (const [way, write] of writes.slice(0, 3)) {
   t.test(`${way}: as many records as there is room for, not one more`, async (t) => {
     const app = await open({ MAX_USER_RECORDS: '2' })
