@@ -182,7 +182,10 @@ export interface Sync {
    * @throws RangeError neither ids nor a number
    */
   approveDeletions(shown: number | readonly string[]): Promise<void>
-  /** Rejects `status().heldDeletions`: restores the bookmarks that other devices deleted, on all devices. */
+  /**
+   * Rejects `status().heldDeletions`: restores the bookmarks that other devices deleted, on all devices. What those delete
+   * within the next minute belongs to the same: it waits, too, however few they are.
+   */
   rejectDeletions(): Promise<void>
 
   /**

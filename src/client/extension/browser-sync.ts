@@ -61,7 +61,7 @@ export interface BrowserSync {
   heldRemovals(): { id: string; title: string }[]
   /** Passes on the deletes that the user was shown: these bookmarks are deleted on all devices. */
   approveRemovals(ids: readonly string[]): Promise<void>
-  /** Puts back into the browser what was deleted there. */
+  /** Puts back into the browser what was deleted there, also in the minute before they were so many. */
   rejectRemovals(): Promise<void>
   /** The browser's ids of the folders that this device leaves out. */
   leftOut(): string[]
@@ -160,8 +160,10 @@ class InStep implements BrowserSync {
     return this.compareNow()
   }
 
-  rejectRemovals(): Promise<void> {
+  async rejectRemovals(): Promise<void> {
+    const { sync } = this.#options
     const ids = this.#guard.held.map(({ id }) => id)
+    await sync.put(this.#guard.takeRecent().filter(({ id }) => !sync.get(id)))
     return this.#decide((agreed) =>
       ids.flatMap((id) => {
         const row = agreed.rows.get(id)

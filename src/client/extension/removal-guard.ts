@@ -1,3 +1,4 @@
+import type { PlaintextBookmark } from '../bookmark.ts'
 import type { Clock } from '../timing/clock.ts'
 import type { ServiceEntry } from './service-tree.ts'
 
@@ -10,7 +11,7 @@ const recentMs = 60_000
 export class RemovalGuard {
   readonly #clock: Pick<Clock, 'now'>
   readonly #approved = new Set<string>()
-  #recent: number[] = []
+  #recent: { bookmark: Readonly<PlaintextBookmark>; time: number }[] = []
   #held: readonly ServiceEntry[] = []
 
   constructor(clock: Pick<Clock, 'now'>) {
@@ -24,7 +25,8 @@ export class RemovalGuard {
   /** Those of the deletes that may be passed on. @param of how many bookmarks there were */
   release(deleted: readonly ServiceEntry[], of: number): readonly ServiceEntry[] {
     const now = this.#clock.now()
-    this.#recent = this.#recent.filter((time) => Math.abs(now - time) < recentMs)
+    // What is asked about belongs together, however long the user takes.
+    if (this.#held.length === 0) this.#recent = this.#recent.filter(({ time }) => Math.abs(now - time) < recentMs)
     const asked = deleted.filter(({ id }) => !this.#approved.has(id))
     const count = asked.length + this.#recent.length
     const isMany = asked.length > 0 && count > fewDeletes && count > smallShare * (of + this.#recent.length)
@@ -32,10 +34,15 @@ export class RemovalGuard {
     return isMany ? deleted.filter(({ id }) => this.#approved.has(id)) : deleted
   }
 
-  /** Deletes that were passed on. */
-  passed(ids: readonly string[]): void {
-    const now = this.#clock.now()
-    for (const id of ids) if (!this.#approved.delete(id)) this.#recent.push(now)
+  /** Deletes that are passed on. */
+  passed(bookmarks: readonly Readonly<PlaintextBookmark>[]): void {
+    const time = this.#clock.now()
+    for (const bookmark of bookmarks) if (!this.#approved.delete(bookmark.id)) this.#recent.push({ bookmark, time })
+  }
+
+  /** What was passed on before the deletes that are held became many: it comes back with them. */
+  takeRecent(): Readonly<PlaintextBookmark>[] {
+    return this.#recent.splice(0).map(({ bookmark }) => bookmark)
   }
 
   approve(ids: readonly string[]): void {

@@ -171,6 +171,18 @@ t.test('Many deletes in a browser wait for its user', async (t) => {
   t.same(inChrome(other, 'bar'), titles.map(line))
   await one.browserSync.rejectRemovals()
   t.same([one.browserSync.status().heldRemovals, inChrome(one, 'bar')], [undefined, titles.map(line)])
+  for (const id of one.model.childrenOf('1').slice(0, 3)) one.model.remove(id)
+  await one.step()
+  one.model.ahead += 30_000
+  clear()
+  await settle(one, other)
+  t.match(one.browserSync.status(), { heldRemovals: { count: 9 } })
+  one.model.ahead += 3_600_000
+  await settle(one, other)
+  await one.browserSync.rejectRemovals()
+  await settle(one, other)
+  const all = titles.map(line)
+  t.same([inChrome(one, 'bar'), inChrome(other, 'bar')], [all, all], 'also the few that went before them')
   clear()
   await one.browserSync.compareNow()
   await one.browserSync.approveRemovals(one.browserSync.heldRemovals().map(({ id }) => id))

@@ -168,6 +168,7 @@ t.test('a burst on the realtime channel counts as one, over a minute', async (t)
   await until(() => b.network.socket !== undefined)
   b.network.socket?.greet(person.world.time)
   await until(() => b.sync.status().state === 'online')
+  const before = shown(b)
   for (const [from, to] of [
     [0, 3],
     [3, 5],
@@ -179,10 +180,21 @@ t.test('a burst on the realtime channel counts as one, over a minute', async (t)
   }
   t.match(
     b.sync.status(),
-    { state: 'online', reason: 'deletions', heldDeletions: { count: 3, of: 15 } },
-    'eight of twenty within a minute',
+    { state: 'online', reason: 'deletions', heldDeletions: { count: 8, of: 20 } },
+    'eight of twenty within a minute, also those that were taken over before they became many',
   )
-  await b.sync.approveDeletions(3)
+  await b.sync.rejectDeletions()
+  await b.sync.syncNow()
+  await a.sync.syncNow()
+  t.same([shown(a), shown(b)], [before, before], 'a no brings all of them back')
+  await a.sync.remove(ids(0, 3))
+  await a.sync.syncNow()
+  await deliver(person, b)
+  t.match(b.sync.status(), { heldDeletions: { count: 3, of: 20 } }, 'after a no, what follows is asked about, too')
+  await a.sync.remove(ids(3, 8))
+  await a.sync.syncNow()
+  await deliver(person, b)
+  await b.sync.approveDeletions(8)
   await person.world.pass(61_000)
   await a.sync.remove(ids(8, 10))
   await a.sync.syncNow()

@@ -3,6 +3,7 @@ import { paced } from '../../timing/paced.ts'
 import type { Replica } from '../store/replica.ts'
 import { releaseHeld, viewOf } from '../store/row.ts'
 import { correctedNow } from '../store/service-clock.ts'
+import type { Row } from '../store/store.ts'
 import { applyEdit } from './edit.ts'
 import type { EditParts } from './queue.ts'
 import { sealAll } from './seal.ts'
@@ -13,24 +14,41 @@ const smallShare = 0.2
 const recentMs = 60_000
 
 export interface DeletionParts extends EditParts {
-  /** When the latest deletes of other devices were applied without asking (Unix ms). */
-  recentDeletes: number[]
+  /** The rows of the latest deletes that were applied without asking, or rejected, as they were held, and when (Unix ms). */
+  recentDeletes: [row: Row, time: number][]
 }
 
-/** Applies the deletes that a pull or the channel brought, unless there are so many that the user must approve them. */
+/**
+ * Applies the deletes that a pull or the channel brought, unless there are so many that the user must approve them. Then
+ * those of the last minute that were already applied are held again: the answer is about all of them.
+ */
 export async function settleDeletions({ replica, clock, recentDeletes }: DeletionParts): Promise<void> {
-  if (replica.held.size === 0 && !replica.meta.guarding) return
-  const now = correctedNow(clock, replica.meta)
-  const recent = recentDeletes.filter((time) => Math.abs(now - time) < recentMs)
-  const deletes = replica.held.size + recent.length
-  const share = deletes / (replica.live.size + recent.length)
-  const guarding = replica.held.size > 0 && deletes > fewDeletes && share > smallShare
+  const { live, meta } = replica
+  const ids = [...replica.held]
+  if (ids.length === 0 && !meta.guarding) return
+  const now = correctedNow(clock, meta)
+  let recent = recentDeletes.filter(([, time]) => Math.abs(now - time) < recentMs)
+  const rejected = recent.filter(([{ id }]) => live.has(id))
+  const deletes = ids.length + recent.length
+  const share = deletes / (live.size + recent.length - rejected.length)
+  const guarding = ids.length > 0 && deletes > fewDeletes && share > smallShare
   if (guarding) {
-    await replica.commit([], 'remote', (draft) => draft.setMeta({ guarding }))
-  } else {
-    const applied = await applyHeld(replica, [...replica.held])
-    recentDeletes.splice(0, recentDeletes.length, ...recent, ...Array.from({ length: applied }, () => now))
-  }
+    await holdAgain(replica, recent)
+    recent = rejected
+  } else for (const row of await applyHeld(replica, ids)) recent.push([row, now])
+  recentDeletes.splice(0, recentDeletes.length, ...recent)
+}
+
+async function holdAgain(replica: Replica, recent: DeletionParts['recentDeletes']): Promise<void> {
+  const ids = recent.map(([{ id }]) => id)
+  await replica.commit(ids, 'remote', (draft) => {
+    for (const [{ id, version, held }] of recent) {
+      const row = draft.get(id)
+      // Otherwise somebody has brought it back.
+      if (row.version?.event_id === held?.event_id && row.waiting.length === 0) draft.set({ ...row, version, held })
+    }
+    draft.setMeta({ guarding: true })
+  })
 }
 
 /**
@@ -50,27 +68,30 @@ export async function approveDeletions(
   await applyHeld(replica, typeof shown === 'number' ? held.slice(0, shown).map(({ id }) => id) : shown)
 }
 
-/** The user rejects: each bookmark is restored by an edit on top of its delete. */
-export async function rejectDeletions(parts: EditParts): Promise<void> {
-  const { replica, keys } = parts
+/** The user rejects: each bookmark is restored by an edit on top of its delete. What follows belongs to the same. */
+export async function rejectDeletions(parts: DeletionParts): Promise<void> {
+  const { replica, keys, clock, recentDeletes } = parts
   const { cursor } = replica.meta
   const bookmarks = [...replica.held].flatMap((id) => viewOf(replica.rows.get(id)).bookmark ?? [])
   const edits = await sealAll(keys, bookmarks)
+  const now = correctedNow(clock, replica.meta)
   await replica.commit([...replica.held], 'local', async (draft) => {
     await paced(edits, (edit) => {
       const row = draft.get(edit.id)
-      if (row.held) applyEdit(draft, releaseHeld(row), edit, parts, { cursor })
+      if (!row.held) return
+      recentDeletes.push([row, now])
+      applyEdit(draft, releaseHeld(row), edit, parts, { cursor })
     })
     draft.setMeta({ guarding: false })
   })
 }
 
-/** Returns the number of deletes applied. */
-async function applyHeld(replica: Replica, ids: readonly string[]): Promise<number> {
+/** Returns the rows of the deletes applied, as they were. */
+async function applyHeld(replica: Replica, ids: readonly string[]): Promise<Row[]> {
   return replica.commit(ids, 'remote', (draft) => {
     const held = ids.map((id) => draft.get(id)).filter((row) => row.held)
     for (const row of held) draft.set(releaseHeld(row))
     if (held.length >= replica.held.size) draft.setMeta({ guarding: false })
-    return held.length
+    return held
   })
 }

@@ -2,7 +2,7 @@ import { exactly } from '../same.ts'
 import { scenario } from '../scenario.ts'
 import { link } from '../user.ts'
 
-const some = ['s1', 's2', 's3']
+const few = ['s1', 's2', 's3']
 const many = Array.from({ length: 2000 }, (_, index) => `n${index}`)
 const refuse = 'Put them back'
 const agree = 'Delete them everywhere'
@@ -18,14 +18,24 @@ export const asked = [
     return exactly('many/', ...many.map((title) => `  ${title}`))
   }),
   scenario('many are deleted: both browsers ask, and their users agree', async ({ one, two, same }) => {
-    await one.addMany(some)
+    await one.addMany(few)
     await one.addFolder('many')
     await one.addMany(many, { into: 'many' })
-    await same(exactly(...some, 'many/', ...many.map((title) => `  ${title}`)))
+    await same(exactly(...few, 'many/', ...many.map((title) => `  ${title}`)))
     await one.remove('many')
     await one.browser.press(agree)
     await two.browser.press(agree)
-    return exactly(...some)
+    return exactly(...few)
+  }),
+  scenario('many are deleted: the other browser asks, and its user wants them back', async ({ one, two, same }) => {
+    const some = many.slice(0, 400)
+    await one.addFolder('many')
+    await one.addMany(some, { into: 'many' })
+    await same(exactly('many/', ...some.map((title) => `  ${title}`)))
+    await one.remove('many')
+    await one.browser.press(agree)
+    await two.browser.press(refuse)
+    return exactly('many/', ...some.map((title) => `  ${title}`))
   }),
   scenario('what a browser refuses is told, and tried again once it is changed', async (world) => {
     const { one, two, elsewhere, folder, same } = world
