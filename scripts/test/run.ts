@@ -39,7 +39,7 @@ export async function runTests({ processes, recorded }: Plan, depth: 'quick' | '
   })
   await built
   // Many tests mostly wait: for a process to stop, a socket to close, a store to answer.
-  t.jobs = availableParallelism() * 2
+  t.jobs = availableParallelism() * 3
   t.pipe(createWriteStream(output))
   t.register()
   if (all) await rm(traffic, { recursive: true, force: true })
