@@ -78,7 +78,7 @@ export async function writeShares(
     done.map(({ plan }) => plan),
   )
   if (parts.config.keepVersionsDays === 0) await parts.database.upsert(trx, rejections, done.flatMap(toRejections))
-  const synced = new Map(shares.map(({ syncedBy, now }) => [syncedBy, now]))
+  const synced = new Map(done.map(({ share: { syncedBy, now } }) => [syncedBy, now]))
   synced.delete(unknownDevice)
   for (const [deviceId, now] of synced) await saveLastSync(trx, userId, deviceId, now)
   return outcomes

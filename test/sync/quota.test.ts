@@ -72,6 +72,21 @@ t.test(
   },
 )
 
+t.test('Of pushes at the same moment, one that is refused leaves no trace of its device', async (t) => {
+  const { ada } = await open({ MAX_USER_BYTES: '30' })
+  const answers = await Promise.all(
+    [8, 8, 100, 4].map((bytes, index) =>
+      push(ada, change({ entity_id: `e${index}`, device_id: `device-${index}`, ...data(bytes) })),
+    ),
+  )
+  t.same(
+    answers.map(({ status }) => status),
+    [200, 200, 413, 200],
+  )
+  const { body } = await ada.call('GET', '/api/v1/account/devices')
+  t.same(body.devices.map(({ id }: { id: string }) => id).sort(), ['device-0', 'device-1', 'device-3', 'device-a'])
+})
+
 for (const [way, write] of writes.slice(0, 3)) {
   t.test(`${way}: as many records as there is room for, not one more`, async (t) => {
     const app = await open({ MAX_USER_RECORDS: '2' })
