@@ -1,4 +1,4 @@
-import type { WorkerState } from './messages.ts'
+import type { Held, WorkerState } from './messages.ts'
 
 /** What the extension is doing, in one sentence. */
 export function describe({ setup, isPaused, sync, browser }: WorkerState): string {
@@ -14,4 +14,19 @@ export function describe({ setup, isPaused, sync, browser }: WorkerState): strin
   if (sync?.state === 'connecting' || browser?.state === 'waiting') return 'Connecting'
   if (browser?.state === 'comparing') return 'Comparing'
   return 'In step'
+}
+
+/** So many titles are named. */
+const fewTitles = 3
+
+export function describeDeletes(titles: readonly string[], side: keyof Held): string {
+  const were = titles.length === 1 ? 'bookmark was' : 'bookmarks were'
+  const where = side === 'browser' ? 'in this browser' : 'on another device'
+  const named = [...titles.slice(0, fewTitles), ...(titles.length > fewTitles ? ['…'] : [])]
+  return `${titles.length} ${were} deleted ${where}: ${named.join(', ')}`
+}
+
+export function describeUnsent(count: number, reason: string | undefined): string {
+  const [bookmarks, size] = count === 1 ? ['bookmark', 'it is too large'] : ['bookmarks', 'they are too large']
+  return `The server does not take ${count} ${bookmarks}: ${reason === 'quota' ? 'your space is used up' : size}`
 }

@@ -24,6 +24,7 @@ export interface Platform {
     getPlatformInfo(): Promise<unknown>
     openOptionsPage(): void
     sendMessage(question: Question): Promise<Answer>
+    onStartup: { addListener(listener: () => void): void }
     onInstalled: { addListener(listener: (details: { reason: string }) => void): void }
     onMessage: {
       addListener(listener: (question: Question, sender: object, respond: (answer: Answer) => void) => boolean): void

@@ -1,6 +1,6 @@
 /** The popup: how things are, and what needs the user. */
 import { act, ask, element } from './ask.ts'
-import { describe } from './describe.ts'
+import { describe, describeDeletes, describeUnsent } from './describe.ts'
 import type { Held, WorkerState } from './messages.ts'
 import { platform } from './platform.ts'
 
@@ -45,9 +45,8 @@ function wishesOf({ sync, conflicts, refused }: WorkerState, held: Held): HTMLEl
     .filter((side) => held[side].length > 0)
     .map((side) => {
       const ids = held[side].map(({ id }) => id)
-      const where = side === 'browser' ? 'in this browser' : 'on another device'
-      const titles = held[side].slice(0, 3).map(({ title }) => title)
-      return card(`${ids.length} bookmarks were deleted ${where}: ${titles.join(', ')}${ids.length > 3 ? ', …' : ''}`, {
+      const titles = held[side].map(({ title }) => title)
+      return card(describeDeletes(titles, side), {
         'Delete them everywhere': () => ask({ ask: 'decide', side, deletes: true, ids }),
         'Put them back': () => ask({ ask: 'decide', side, deletes: false, ids }),
       })
@@ -59,12 +58,7 @@ function wishesOf({ sync, conflicts, refused }: WorkerState, held: Held): HTMLEl
     }),
   )
   const unsent = sync?.quarantined
-    ? [
-        card(
-          `The server does not take ${sync.quarantined} bookmarks: ${sync.reason === 'quota' ? 'your space is used up' : 'they are too large'}`,
-          { 'Try again': () => ask({ ask: 'retry' }) },
-        ),
-      ]
+    ? [card(describeUnsent(sync.quarantined, sync.reason), { 'Try again': () => ask({ ask: 'retry' }) })]
     : []
   const untaken = refused.map(({ title, by, message }) =>
     card(`${by === 'browser' ? 'This browser' : 'The server'} does not take “${title}”: ${message}`, {}),

@@ -14,6 +14,8 @@ let opened = open()
 
 platform.alarms.create('wake', { periodInMinutes: wakeMinutes })
 platform.alarms.onAlarm.addListener(() => void withDevice(syncUnlessOnline).catch(() => {}))
+// It does nothing, but the browser starts the worker for it, not only for the first alarm or change.
+platform.runtime.onStartup.addListener(() => {})
 platform.runtime.onInstalled.addListener(({ reason }) => {
   if (reason === 'install') platform.tabs.create({ url: platform.runtime.getURL('start.html') })
 })
