@@ -60,12 +60,12 @@ export class User {
     await this.browser.call('move', id, { parentId, index: index ?? folder?.children?.length ?? 0 })
   }
 
-  /** Takes something out of a root of the browser, where another one put it, once it is there. */
-  async takeFrom(root: string, title: string, place: Place = {}): Promise<void> {
+  /** Takes one of these out of a root of the browser, where another one put it, once it is there. */
+  async takeFrom(root: string, titles: string[], place: Place = {}): Promise<void> {
     let found: BrowserNode | undefined
     await until(async () => {
       const [{ children = [] } = {}] = await this.browser.call('getSubTree', root)
-      found = children.find((node) => node.title === title)
+      found = children.find(({ title }) => titles.includes(title))
       return found !== undefined
     })
     const { parentId, index = 0 } = await this.#placeOf(place)

@@ -41,7 +41,7 @@ export const atOnce = [
     await same(exactly('folder/', '  old'))
     await withoutService(() => Promise.all([one.remove('folder'), two.add('new', { into: 'folder' })]))
     // What is in a folder that another device has deleted lies at the top level.
-    await one.takeFrom(other, 'new')
+    await one.takeFrom(other, ['new'])
     return exactly('new')
   }),
   scenario('one deletes what the other one changes: the change stays', async ({ one, two, same, withoutService }) => {
@@ -68,6 +68,17 @@ export const atOnce = [
     await same(exactly('f/', 'g/', 'a'))
     await withoutService(() => Promise.all([one.move('a', { into: 'f' }), two.move('a', { into: 'g' })]))
     return oneOf(['f/', '  a', 'g/'], ['f/', 'g/', '  a'])
+  }),
+  scenario('each moves one folder into the other one', async ({ one, two, same, withoutService }) => {
+    for (const title of ['f', 'g']) {
+      await one.addFolder(title)
+      await one.add(`in ${title}`, { into: title })
+    }
+    await same(exactly('f/', '  in f', 'g/', '  in g'))
+    await withoutService(() => Promise.all([one.move('f', { into: 'g' }), two.move('g', { into: 'f' })]))
+    // The one that was changed last lies at the top level, with the other one in it.
+    await one.takeFrom(other, ['f', 'g'])
+    return oneOf(['g/', '  in g', '  f/', '    in f'], ['f/', '  in f', '  g/', '    in g'])
   }),
   scenario('both reorder one folder', async ({ one, two, same, withoutService }) => {
     const titles = ['a', 'b', 'c', 'd', 'e', 'f']

@@ -60,7 +60,7 @@ export const folders = [
     await one.add('deep', { into: 'inner' })
     await same(exactly('inner/', '  deep'))
     await one.move('inner', { into: other })
-    await two.takeFrom(other, 'inner')
+    await two.takeFrom(other, ['inner'])
     return exactly('inner/', '  deep')
   }),
   scenario('two folders of the same name, with the same in them, stay two', async ({ one, two, same }) => {
