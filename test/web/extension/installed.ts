@@ -16,6 +16,7 @@ interface Calls extends Pick<BookmarksApi, 'create' | 'update' | 'move' | 'remov
   getSubTree(id: string): Promise<BrowserNode[]>
 }
 interface More {
+  runtime: { getManifest(): { version: string } }
   storage: { session: { clear(): Promise<void> } }
 }
 declare const chrome: Platform & More
@@ -31,11 +32,13 @@ export const [bar, other] = ['1', '2'] as const
 /** A Chromium of its own profile with the example extension. */
 export class Installed {
   readonly chromium: ExtensionBrowser
+  readonly #copy: string
   #browser: Browser | undefined
   page!: Page
 
-  private constructor(chromium: ExtensionBrowser) {
+  private constructor(chromium: ExtensionBrowser, copy: string) {
     this.chromium = chromium
+    this.#copy = copy
   }
 
   /** Nobody can click on the browser's question for the permission, so this copy has it; and its worker can die. */
@@ -50,7 +53,7 @@ export class Installed {
       background: { service_worker: 'mortal.js', type: 'module' },
     }
     await writeFile(join(copy, 'manifest.json'), JSON.stringify({ ...manifest, ...own }))
-    const installed = new Installed(await startWithExtensions(t, [copy]))
+    const installed = new Installed(await startWithExtensions(t, [copy]), copy)
     t.teardown(() => installed.#browser?.close())
     await installed.#watch()
     return installed
@@ -134,6 +137,16 @@ export class Installed {
     const debugging = await (this.#browser as Browser).newBrowserCDPSession()
     await debugging.send('Browser.close').catch(() => {})
     await this.#again(meanwhile)
+  }
+
+  /** As its user closes the browser, which finds a newer version of the extension when it is opened again. */
+  async update(version: string): Promise<void> {
+    await this.closeAndOpen(async () => {
+      const path = join(this.#copy, 'manifest.json')
+      await writeFile(path, JSON.stringify({ ...JSON.parse(await readFile(path, 'utf8')), version }))
+    })
+    const runs = await this.page.evaluate(() => chrome.runtime.getManifest().version)
+    if (runs !== version) throw new Error(`Version ${runs} runs instead of ${version}`)
   }
 
   /** As after a loss of power. */

@@ -77,6 +77,10 @@ export const interrupted = [
     await inTheMiddle(world, () => world.two.browser.closeAndOpen(() => world.one.remove('c299')))
     return exactly(...crowd.slice(0, -1))
   }),
+  scenario('the browser is closed in the middle of a sync, and opened with a newer extension', async (world) => {
+    await inTheMiddle(world, () => world.two.browser.update('2.1.1'))
+    return exactly(...crowd)
+  }),
   scenario('the browser crashes in the middle of a sync', async (world) => {
     await inTheMiddle(world, () => world.two.browser.crash(() => world.one.remove('c0')))
     return exactly(...crowd.slice(1))
