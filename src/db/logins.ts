@@ -1,5 +1,6 @@
 import { type Selectable, sql } from 'kysely'
 import type { Database, Db, Trx } from './database.ts'
+import { lookup } from './lookup.ts'
 import { type Answer, isOneOf, type Placeholders, query } from './query.ts'
 import type { Schema } from './schema.ts'
 
@@ -35,7 +36,8 @@ export function findSession(db: Db, tokens: TokensOfUsers): Answer<Session | und
   return found instanceof Promise ? found.then(orUnnamed) : orUnnamed(found)
 }
 
-const sessionOf = query(
+const sessionOf = lookup(
+  { userId: 'text', hash: 'text', kind: 'text', now: 'bigint' },
   (db, { userId, hash, kind, now }: Placeholders<Omit<Tokens, 'hashes'> & { userId: string; hash: string }>) =>
     selectSession(db, { kind, now }).where('user_id', '=', userId).where('hash', '=', hash),
 )

@@ -1,7 +1,8 @@
 import { isOpen } from './conflicts.ts'
 import type { Db } from './database.ts'
 import { currentEpoch } from './epoch.ts'
-import { type Answer, type Placeholders, query } from './query.ts'
+import { lookup } from './lookup.ts'
+import type { Answer, Placeholders } from './query.ts'
 
 /** The user's newest sequence number, and the epoch that it belongs to: all that a pull must know if nothing is new. */
 export interface End {
@@ -23,7 +24,7 @@ export function readEnd(db: Db, userId: string): Answer<End> {
   return end.one(db, { userId })
 }
 
-const end = query((db, { userId }: Placeholders<{ userId: string }>) =>
+const end = lookup({ userId: 'text' }, (db, { userId }: Placeholders<{ userId: string }>) =>
   db.selectFrom('users').select(['last_stamp', currentEpoch]).where('id', '=', userId),
 )
 
@@ -31,28 +32,30 @@ export function readProgress(db: Db, userId: string, deviceId: string): Answer<P
   return progress.one(db, { userId, deviceId })
 }
 
-const progress = query((db, { userId, deviceId }: Placeholders<{ userId: string; deviceId: string }>) =>
-  db
-    .selectFrom('users')
-    .leftJoin('devices', (join) =>
-      join.onRef('devices.user_id', '=', 'users.id').on('devices.device_id', '=', deviceId),
-    )
-    .select(({ selectFrom }) => [
-      'last_stamp',
-      currentEpoch,
-      'cursor',
-      'last_sync',
-      selectFrom('rejections')
-        .select(({ fn }) => fn.min('winner_stamp').as('first'))
-        .where('rejections.user_id', '=', userId)
-        .where('rejections.device_id', '=', deviceId)
-        .as('first_rejecting'),
-      selectFrom('versions')
-        .select(({ fn }) => fn.min('ended').as('first'))
-        .where('versions.user_id', '=', userId)
-        .where('versions.device_id', '=', deviceId)
-        .where(isOpen)
-        .as('first_winner'),
-    ])
-    .where('users.id', '=', userId),
+const progress = lookup(
+  { userId: 'text', deviceId: 'text' },
+  (db, { userId, deviceId }: Placeholders<{ userId: string; deviceId: string }>) =>
+    db
+      .selectFrom('users')
+      .leftJoin('devices', (join) =>
+        join.onRef('devices.user_id', '=', 'users.id').on('devices.device_id', '=', deviceId),
+      )
+      .select(({ selectFrom }) => [
+        'last_stamp',
+        currentEpoch,
+        'cursor',
+        'last_sync',
+        selectFrom('rejections')
+          .select(({ fn }) => fn.min('winner_stamp').as('first'))
+          .where('rejections.user_id', '=', userId)
+          .where('rejections.device_id', '=', deviceId)
+          .as('first_rejecting'),
+        selectFrom('versions')
+          .select(({ fn }) => fn.min('ended').as('first'))
+          .where('versions.user_id', '=', userId)
+          .where('versions.device_id', '=', deviceId)
+          .where(isOpen)
+          .as('first_winner'),
+      ])
+      .where('users.id', '=', userId),
 )

@@ -117,7 +117,10 @@ function firstRow<Row>({ rows }: Result<Row>): Row | undefined {
 }
 
 function onlyRow<Row>({ rows }: Result<Row>): Row {
-  const row = rows[0]
+  return demandRow(rows[0])
+}
+
+export function demandRow<Row>(row: Row | undefined): Row {
   if (row === undefined) throw new Error('a query found no row where there always is one')
   return row
 }

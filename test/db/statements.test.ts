@@ -68,6 +68,14 @@ t.test('20 creates at the same moment take the statements of two, beside their s
   t.ok(run <= most, `${run} of ${most}`)
 })
 
+t.test('20 pulls of nothing at the same moment take two statements on Postgres', async (t) => {
+  const end = (await pull(last)).body.last_sync_timestamp
+  const atOnce = (request: object) => () => Promise.all(Array.from({ length: 20 }, () => pull(end, request)))
+  const asked = [await fewestOf(atOnce({})), await fewestOf(atOnce(device))]
+  const expected = { prepared: 0, run: isPostgres ? 2 : 40 }
+  t.same(asked, [expected, expected])
+})
+
 /** After a first request. What the service does by itself meanwhile would only add to a count. */
 async function fewestOf(send: () => Promise<unknown>): Promise<Given> {
   await send()

@@ -161,6 +161,7 @@ async function useEverything(t: Test, app: TestApp, tick: (seconds: number) => v
     .set({ provider_token_sealed: 'x' })
     .where('user_id', '=', ada.userId)
     .execute()
+  await Promise.all([ada, second, bob].map((user) => user.call('POST', '/api/v1/sync/pull', phone)))
   await call('POST', '/api/v1/auth/refresh', { headers: { cookie: `service_refresh=${second.refresh}` } })
   await call('POST', '/api/v1/auth/refresh', { headers: { cookie: `service_refresh=${bob.refresh}` } })
   const stale = { cookie: `service_session=${'A'.repeat(43)}; service_session=${ada.session}` }

@@ -29,7 +29,8 @@ export interface Definition {
 
 /**
  * Replaces each distributed table, which must be empty, by one that is partitioned by the same column. Postgres makes the
- * same demands of it as Citus: what is unique holds the column, and so does what a foreign key refers to.
+ * same demands of it as Citus: what is unique holds the column, and so does what a foreign key refers to. The service
+ * knows Citus by its list of distributed tables.
  */
 export async function partition(client: pg.Client, { distributed }: Distribution): Promise<void> {
   const definitions = (await readDefinitions(client)).filter(({ table }) => distributed.has(table))
@@ -40,6 +41,7 @@ export async function partition(client: pg.Client, { distributed }: Distribution
       await client.query(`create table ${table}_${shard} partition of ${table}
         for values with (modulus ${shards}, remainder ${shard})`)
   }
+  await client.query(`create table pg_dist_partition (logicalrelid regclass)`)
   for (const table of distributed.keys()) await client.query(`drop table ${table}_whole cascade`)
   for (const wanted of 'pufci') {
     for (const { table, name, kind, definition } of definitions.filter(({ kind }) => kind === wanted))
