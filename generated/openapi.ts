@@ -1314,7 +1314,7 @@ export interface components {
             timestamp: number;
             /**
              * Format: int64
-             * @description The user's last sequence number (Unix ms) before this push. A device whose cursor it is may go on from `last_sync_timestamp` without pulling: in between, there is nothing but this push. Absent if nothing was stored, or if a pull has more to tell: that a change lost, or that one has overwritten a version unseen.
+             * @description The user's last sequence number (Unix ms) before this push. A device whose cursor it is may go on from `last_sync_timestamp` without pulling: in between, there is nothing but this push. Absent without `X-Device-ID`, if nothing was stored, or if a pull has more to tell: that a change lost, or that one has overwritten a version unseen.
              * @example 1763699999000
              */
             previous_sync_timestamp?: number;

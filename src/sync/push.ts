@@ -34,7 +34,8 @@ export async function push(parts: PushParts, device: Device, changes: Change[]):
   const conflicts = changes.flatMap((change) => toConflict(change, reasons.get(change)))
   const overwritten = verdicts.filter(({ winner }) => winner?.resolution).length
   parts.metrics.countPush(changes.length, { rejected: conflicts.length, overwritten })
-  const cursors = conflicts.length === 0 ? cursorsAround(written) : {}
+  const hasCursor = device.deviceId !== unknownDevice
+  const cursors = hasCursor && conflicts.length === 0 ? cursorsAround(written) : {}
   return { accepted: accepted_ids.length, accepted_ids, conflicts, timestamp: now, ...cursors, epoch }
 }
 

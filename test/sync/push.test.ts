@@ -31,8 +31,9 @@ t.test('Push: accepted, accepted_ids in request order, timestamp', async (t) => 
 t.test('A push says from where its device may go on, unless a pull has more to tell', async (t) => {
   const { user } = await sharedApp()
   const eve = await user('eve')
+  const headers = { 'x-device-id': 'device-a' }
   const cursors = async (...changes: Change[]) => {
-    const { body } = await push(eve, changes)
+    const { body } = await eve.call('POST', '/api/v1/sync/push', { body: { changes }, headers })
     return [body.previous_sync_timestamp, body.last_sync_timestamp]
   }
   const { cursor: start } = await pullAll(eve)
@@ -44,6 +45,9 @@ t.test('A push says from where its device may go on, unless a pull has more to t
   t.same((await pullAll(eve, { since: end })).changes, [], 'nothing is left to pull')
 
   const none = [undefined, undefined]
+  t.same(Object.keys((await push(eve, [change({ entity_id: 'v' })])).body), [
+    ...['accepted', 'accepted_ids', 'conflicts', 'timestamp', 'epoch'],
+  ])
   t.same(await cursors(...first), none, 'nothing is stored')
   t.same(
     await cursors(change({ entity_id: 'x', timestamp: 900, device_id: 'a' }), change({ entity_id: 'w' })),

@@ -27,10 +27,9 @@ const changes = fc.array(
   { maxLength: 6 },
 )
 
-/** Only the first answer has cursors: the second push stores nothing. */
 async function push(person: TestUser, changes: Schemas['Change'][]): Promise<string> {
   const { status, body } = await person.call('POST', '/api/v1/sync/push', { body: { changes } })
-  return JSON.stringify([status, { ...body, previous_sync_timestamp: undefined, last_sync_timestamp: undefined }])
+  return JSON.stringify([status, body])
 }
 
 t.test('Any push that is sent twice is answered the same both times, whatever was stored before', async (t) => {

@@ -104,9 +104,10 @@ export class FakeRecords {
       return { entity_id: change.entity_id, reason, resolution: 'rejected' as const, event_id: change.id }
     })
     const hasMore = conflicts.length > 0 || written.some(({ overwritten }) => overwritten !== null)
+    const isTold = deviceId !== FakeDevices.unknown && written.length > 0 && !hasMore
     return {
       ...{ accepted: accepted_ids.length, accepted_ids, conflicts, timestamp: now, epoch: this.epoch },
-      ...(written.length > 0 && !hasMore && { previous_sync_timestamp: before, last_sync_timestamp: this.lastStamp }),
+      ...(isTold && { previous_sync_timestamp: before, last_sync_timestamp: this.lastStamp }),
     }
   }
 
