@@ -164,6 +164,7 @@ export async function addBookmark(page: Page, title: string): Promise<void> {
   await page.getByRole('button', { name: 'Add bookmark' }).click()
   await page.getByRole('textbox', { name: 'Title' }).fill(title)
   await page.getByRole('textbox', { name: 'Address' }).fill('https://example.org/')
-  await page.getByRole('button', { name: 'Save', exact: true }).click()
+  // Some people do, everywhere.
+  await page.getByRole('button', { name: 'Save', exact: true }).dblclick()
   await page.getByRole('link', { name: title }).waitFor()
 }

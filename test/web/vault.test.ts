@@ -13,7 +13,6 @@ import {
   screenshot,
   show,
   signIn,
-  startVault,
 } from './fixture.ts'
 
 const looks = [
@@ -35,7 +34,24 @@ else {
       if (isDeep) await t.test(title, work)
     }
     const changed = isDeep ? `${passphrase} stapler` : passphrase
-    context.on('request', (request) => loaded.push(new URL(request.url()).pathname))
+    const calls: string[] = []
+    context.on('request', (request) => {
+      const { pathname } = new URL(request.url())
+      loaded.push(pathname)
+      calls.push(`${request.method()} ${pathname}`)
+    })
+    /** How often the page asks for this while a button is clicked again and again, until it is gone. */
+    const callsOfMany = async (call: string, button: string, until: () => Promise<unknown>) => {
+      const from = calls.length
+      await page.getByRole('button', { name: button, exact: true }).evaluate((button) => {
+        const timer = setInterval(
+          () => (button.isConnected ? (button as HTMLElement).click() : clearInterval(timer)),
+          1,
+        )
+      })
+      await until()
+      return calls.slice(from).filter((one) => one === call).length
+    }
 
     await inDepth('who is here with the wrong account signs out before there is a vault', async () => {
       await signIn(page, origin, 'Not Grace')
@@ -72,7 +88,14 @@ else {
     })
 
     await t.test('the recovery code is printed without the page', async (t) => {
-      const code = await startVault(page)
+      for (const label of ['New passphrase', 'The same once more']) await page.getByLabel(label).fill(passphrase)
+      const shown = page.locator('#recovery-code')
+      t.equal(
+        await callsOfMany('GET /api/v1/account/keyring', 'Create my vault', () => shown.waitFor()),
+        1,
+        'it is made once',
+      )
+      const code = (await shown.textContent()) ?? ''
       await page.emulateMedia({ media: 'print', colorScheme: 'dark' })
       const printed = await page.evaluate(() => document.body.innerText)
       t.equal(printed.replace(/\s/g, '').split(code).length, 2, 'the code, in three lines')
@@ -82,8 +105,11 @@ else {
       await screenshot(page, 'printed-code')
       await page.emulateMedia({ media: 'screen' })
       t.notMatch(await page.evaluate(() => document.body.innerText), /passports/)
-      await page.getByRole('button', { name: 'I have it on paper' }).click()
-      await live(page)
+      t.equal(
+        await callsOfMany('PUT /api/v1/account/keyring', 'I have it on paper', () => live(page)),
+        1,
+        'however often it is confirmed',
+      )
       t.equal(await page.locator('.printed').count(), 0)
     })
 
@@ -92,9 +118,10 @@ else {
       await addBookmark(page, 'Flow-Matic')
       await show(page, 'settings')
       await page.getByText('There are no backups on the service.').waitFor()
-      await page.getByRole('button', { name: 'Create a backup' }).click()
+      await page.getByRole('button', { name: 'Create a backup' }).dblclick()
       const backups = page.getByRole('list', { name: 'Backups on the service' }).getByRole('listitem')
       await backups.getByText('Ready: 2 bookmarks and folders').waitFor()
+      t.equal(calls.filter((call) => call === 'POST /api/v1/exports').length, 1, 'one, by a double click')
       if (isDeep) t.same(await faults(page, 'backups'), [])
 
       await show(page, 'folder')
@@ -192,8 +219,7 @@ else {
       t.equal(await secret.inputValue(), changed)
       await context.unroute('**/api/v1/account/keyring')
       await secret.fill(changed)
-      await page.getByRole('button', { name: 'Open', exact: true }).click()
-      await live(page)
+      t.equal(await callsOfMany('GET /api/v1/account/keyring', 'Open', () => live(page)), 1, 'it is opened once')
     })
 
     await t.test('whoever forgot the passphrase signs out at the door, which deletes the bookmarks here', async (t) => {
@@ -211,6 +237,17 @@ else {
       await page.getByRole('button', { name: 'Sign in' }).waitFor()
       const left = await page.evaluate(async () => (await indexedDB.databases()).map(({ name }) => name))
       t.same(left, ['encrypted-bookmark-sync-keys'], 'which is empty')
+    })
+
+    await t.test('whoever lost the recovery code, too, deletes the account at the door', async (t) => {
+      await page.unroute('**/api/v1/sync/**')
+      await signIn(page, origin, 'Grace')
+      await page.getByText('I have lost both').click()
+      t.same(await faults(page, 'lost-both'), [])
+      await page.getByRole('button', { name: 'Delete my account…' }).click()
+      await page.getByLabel('Type “delete” to confirm').fill('delete')
+      const isDeleted = () => page.getByText('Your account is deleted.').waitFor()
+      t.equal(await callsOfMany('DELETE /api/v1/account', 'Delete everything', isDeleted), 1)
     })
 
     await inDepth('without the dictionaries, the length alone counts', async () => {

@@ -71,18 +71,17 @@ export function Root({ client, device }: RootProps) {
     leaveWhenSignedOut(sync)
     sync.on('status', ({ reason }) => {
       // Another device has rotated the keys: those that are kept here open nothing new, so the page asks for the passphrase.
-      if (reason === 'keys') attempt(forgetMasterKey(userId).then(() => location.reload()))
+      if (reason === 'keys') void attempt(forgetMasterKey(userId).then(() => location.reload()))
     })
     await sync.start()
     if (device.keepsKey) void watchStoreVersion(userId)
     setStage({ name: 'open', app: { client, sync, keys, userId, person, device } })
   }
 
-  const attempt = (work: Promise<unknown>) => {
+  const attempt = (work: Promise<unknown>): Promise<unknown> =>
     work.catch((error: unknown) => setStage({ name: 'failed', error }))
-  }
 
-  useEffect(() => attempt(start()), [])
+  useEffect(() => void attempt(start()), [])
   useEffect(() => keepFocus(document.body), [])
 
   return (

@@ -20,7 +20,11 @@ export async function signOut(sync: Sync): Promise<void> {
 
 /** The same while the vault is locked: the bookmarks that this browser keeps are deleted, too. */
 export async function signOutLocked(client: Client, device: Device, userId: string): Promise<void> {
-  // It only counts and deletes what is stored, so any keys do.
+  await signOut(lockedSync(client, device, userId))
+}
+
+/** A sync that is never started. It only counts and deletes what is stored, so any keys do. */
+export function lockedSync(client: Client, device: Device, userId: string): Sync {
   const keys = deriveKeys(new Uint8Array(32))
-  await signOut(createSync({ client, keys, userId, deviceId: device.id, ...device.open(userId) }))
+  return createSync({ client, keys, userId, deviceId: device.id, ...device.open(userId) })
 }

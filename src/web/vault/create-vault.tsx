@@ -7,7 +7,8 @@ import { RecoveryCode } from './recovery-code.tsx'
 
 interface CreateVaultProps {
   owner: VaultOwner
-  created: (vault: Vault) => void
+  /** Resolves once the bookmarks are shown: until then, nothing here can be sent again. */
+  created: (vault: Vault) => Promise<unknown>
   /** Throws what it does not handle. */
   failed: (error: unknown) => void
 }

@@ -9,13 +9,15 @@ import { tell } from '../ui/tell.ts'
 import { Waiting } from '../ui/waiting.tsx'
 import { CreateVault } from './create-vault.tsx'
 import { CredentialFields, tryCredentials } from './credentials.tsx'
+import { LostBoth } from './lost-both.tsx'
 import type { VaultOwner } from './owner.ts'
 import { SignedInAs } from './signed-in-as.tsx'
 
 interface DoorProps {
   owner: VaultOwner
   device: Device
-  opened: (vault: Vault) => void
+  /** Resolves once the bookmarks are shown: until then, the vault cannot be opened again. */
+  opened: (vault: Vault) => Promise<unknown>
 }
 
 /** Asks for what opens the person's vault; on their first device, for what creates it. */
@@ -28,7 +30,7 @@ export function VaultDoor({ owner, device, opened }: DoorProps) {
   }
   useEffect(look, [])
   const open = async (fields: Record<string, string>) => {
-    opened(await tryCredentials(owner.userId, fields, (credentials) => openVault(owner.client, credentials)))
+    await opened(await tryCredentials(owner.userId, fields, (credentials) => openVault(owner.client, credentials)))
   }
   const existsAlready = (error: VaultExistsError) => {
     tell(error.message, { isAlert: true })
@@ -60,6 +62,7 @@ export function VaultDoor({ owner, device, opened }: DoorProps) {
         />
       )}
       <SignedInAs {...owner} device={device} />
+      {exists === true && <LostBoth owner={owner} device={device} />}
     </Front>
   )
 }
