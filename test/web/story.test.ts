@@ -70,8 +70,10 @@ else {
     await live(loser)
     t.strictSame(await shownTree(laptop, 30), await shownTree(phone, 30), 'both show the same')
     await show(loser, 'conflicts')
-    await conflict.getByRole('button', { name: 'Restore mine' }).click()
-    await loser.getByText(`“Comics of the ${mine}”: your edit is back`).waitFor()
+    await conflict.getByRole('button', { name: 'Keep theirs' }).click()
+    const kept = loser.locator('.toast', { hasText: `“Comics of the ${theirs}” stays as it is` })
+    await conflict.waitFor({ state: 'detached' })
+    await kept.getByRole('button', { name: 'Restore mine' }).click()
     const title = `Comics of the ${mine}`
     for (const page of [laptop, phone]) await page.locator('.folder-line').getByText(title).waitFor()
 

@@ -1,5 +1,6 @@
 import type { Conflict, PlaintextBookmark } from '../../client/index.ts'
 import { useConflicts, useSync } from '../../client/react.ts'
+import { withMine } from '../../client/sync/store/conflicts.ts'
 import { ServerConflicts } from '../history/server-conflicts.tsx'
 import { Button } from '../ui/button.tsx'
 import { Empty } from '../ui/empty.tsx'
@@ -40,7 +41,13 @@ function Item({ id, conflicts }: { id: string; conflicts: readonly Conflict[] })
   }
   const keepTheirs = async () => {
     await sync.resolve(id, 'theirs')
-    tell(`${nameOf(sync.get(id) ?? null)} stays as it is`)
+    tell(`${nameOf(sync.get(id) ?? null)} stays as it is`, {
+      undoName: 'Restore mine',
+      undo: () => {
+        const mine = withMine(sync.get(id) ?? null, conflicts)
+        return mine ? sync.put(mine) : sync.remove(id)
+      },
+    })
   }
   return (
     <li class="panel" data-id={id}>

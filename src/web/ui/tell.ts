@@ -4,6 +4,8 @@ export interface ToastOptions {
   isAlert?: boolean
   /** Takes back what the message tells of. */
   undo?: () => unknown
+  /** What the button says instead of Undo, where it does not bring back all that was there before. */
+  undoName?: string
 }
 
 export interface Toast extends ToastOptions {

@@ -8,12 +8,12 @@ export function Toasts() {
   const shown = useSyncExternalStore(onToasts, shownToasts)
   return (
     <div class="toasts" aria-live="polite">
-      {shown.map(({ id, text, isAlert, undo: canUndo }) => (
+      {shown.map(({ id, text, isAlert, undo: canUndo, undoName = 'Undo' }) => (
         <div key={id} class={isAlert ? 'toast alert' : 'toast'} role={isAlert ? 'alert' : 'status'}>
           <span>{text}</span>
           {canUndo && (
             <Button look="quiet" onClick={() => leave(undo(id))}>
-              Undo
+              {undoName}
             </Button>
           )}
           <IconButton label="Dismiss" icon={CloseIcon} onClick={() => leave(dismiss(id))} />
