@@ -8,14 +8,18 @@ import { exactTime } from '../ui/time.tsx'
 export function Counts({ counts, isDone }: { counts: RewindCounts; isDone: boolean }) {
   const { restored, deleted, unchanged, beyondRetention } = counts
   const lines = [
-    { count: restored, what: 'restored', why: `${isDone ? 'are' : 'become'} again what they were then` },
+    {
+      count: restored,
+      what: 'restored',
+      why: isDone ? 'again as of then' : 'will be again as of then',
+    },
     {
       count: deleted,
       what: 'deleted',
-      why: isDone ? 'are in the trash now' : 'were added since, or were deleted then',
+      why: isDone ? 'in the trash now' : 'added since, or deleted then',
     },
-    { count: unchanged, what: 'unchanged', why: 'are as they were then' },
-    { count: beyondRetention, what: 'left as they are', why: 'what they were then is not kept any more' },
+    { count: unchanged, what: 'unchanged', why: 'as then' },
+    { count: beyondRetention, what: 'not touched', why: 'nothing is kept any more of what was then' },
   ]
   return (
     <dl class="counts">

@@ -1,4 +1,5 @@
 import type { Sync } from '../../client/index.ts'
+import { counted } from '../ui/counted.ts'
 import { tell } from '../ui/tell.ts'
 import { type Bookmark, isFolder, nameOf } from './kind.ts'
 
@@ -91,5 +92,5 @@ async function putBack(sync: Sync, before: readonly Bookmark[], fields: readonly
 
 function countOf(bookmarks: readonly Bookmark[]): string {
   const [first] = bookmarks
-  return bookmarks.length === 1 && first ? `“${nameOf(first)}”` : `${bookmarks.length} bookmarks`
+  return bookmarks.length === 1 && first ? `“${nameOf(first)}”` : counted(bookmarks.length, 'bookmark')
 }

@@ -6,6 +6,7 @@ import { Empty } from '../ui/empty.tsx'
 import { FolderOpenIcon } from '../ui/icons.ts'
 import { Collection, useOrder } from './collection.tsx'
 import { nameOf } from './kind.ts'
+import { NoBookmarks } from './no-bookmarks.tsx'
 import { useSorted } from './order.ts'
 import { foldersAround } from './paths.ts'
 
@@ -28,15 +29,13 @@ export function Folder({ rest }: { rest: string }) {
       setOrder={setOrder}
       folder={{ id }}
       empty={
-        <Empty icon={FolderOpenIcon} title={folder ? 'Nothing in this folder yet' : 'No bookmarks yet'}>
-          {folder ? (
+        folder ? (
+          <Empty icon={FolderOpenIcon} title="Nothing in this folder yet">
             <p>Add a bookmark, or drag some here.</p>
-          ) : (
-            <p>
-              Add one, or <a href={hrefOf('settings')}>import the bookmark file</a> that your browser exports.
-            </p>
-          )}
-        </Empty>
+          </Empty>
+        ) : (
+          <NoBookmarks icon={FolderOpenIcon} />
+        )
       }
     />
   )

@@ -6,6 +6,7 @@ import { BookmarkIcon, SearchIcon, TagIcon } from '../ui/icons.ts'
 import { Collection, useOrder } from './collection.tsx'
 import { wordsOf } from './highlight.tsx'
 import { allLinks } from './links.ts'
+import { NoBookmarks } from './no-bookmarks.tsx'
 import { useSorted } from './order.ts'
 
 /** Every bookmark, as the folders have them one after another, or sorted. */
@@ -19,7 +20,7 @@ export function All() {
       order={order}
       setOrder={setOrder}
       showsPath
-      empty={<Empty icon={BookmarkIcon} title="No bookmarks yet" />}
+      empty={<NoBookmarks icon={BookmarkIcon} />}
     />
   )
 }

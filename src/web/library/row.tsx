@@ -3,6 +3,7 @@ import type { SyncReader } from '../../client/index.ts'
 import { useBookmark, useSync } from '../../client/react.ts'
 import { hrefOf } from '../app/route.ts'
 import { IconButton } from '../ui/button.tsx'
+import { counted } from '../ui/counted.ts'
 import { EditIcon, MoreIcon, TrashIcon } from '../ui/icons.ts'
 import { Menu } from '../ui/menu.tsx'
 import { useLook } from './collection-context.ts'
@@ -117,12 +118,10 @@ function insideOf(sync: SyncReader, id: string): string {
   const contents = sync.contents(id)
   const folders = contents.filter((one) => sync.get(one)?.url === undefined).length
   const bookmarks = contents.length - folders
-  const parts = [bookmarks > 0 && count(bookmarks, 'bookmark'), folders > 0 && count(folders, 'folder')].filter(Boolean)
+  const parts = [bookmarks > 0 && counted(bookmarks, 'bookmark'), folders > 0 && counted(folders, 'folder')].filter(
+    Boolean,
+  )
   return parts.join(', ') || 'Empty'
-}
-
-function count(number: number, of: string): string {
-  return `${number.toLocaleString()} ${of}${number === 1 ? '' : 's'}`
 }
 
 const format = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', year: 'numeric' })

@@ -1,5 +1,6 @@
 import { useSync } from '../../client/react.ts'
 import { Button, IconButton } from '../ui/button.tsx'
+import { counted } from '../ui/counted.ts'
 import { BookmarkPlusIcon, CardsIcon, FolderPlusIcon, ListIcon, SortIcon } from '../ui/icons.ts'
 import { Menu } from '../ui/menu.tsx'
 import { openNew } from './editor.tsx'
@@ -32,7 +33,7 @@ export function Toolbar({ count, layout, setLayout, order, setOrder, folder }: T
           </Button>
         </>
       )}
-      <span class="toolbar-count">{count > 0 && (count === 1 ? '1 item' : `${count.toLocaleString()} items`)}</span>
+      <span class="toolbar-count">{count > 0 && counted(count, 'item')}</span>
       {count > 0 && setOrder && (
         <Menu
           label={`Sort: ${label}`}

@@ -3,6 +3,7 @@ import { buildTree, type OpenedExport, type Sync, type TreeNode } from '../../cl
 import { isFolder, nameOf } from '../library/kind.ts'
 import { Letter } from '../library/letter.tsx'
 import { Button } from '../ui/button.tsx'
+import { counted } from '../ui/counted.ts'
 import { Progress, type Step } from '../ui/progress.tsx'
 import { exactTime } from '../ui/time.tsx'
 import { compare, restoreBackup } from './restore-backup.ts'
@@ -45,7 +46,7 @@ export function BackupContents({ sync, opened, close }: BackupContentsProps) {
   return (
     <div class="form">
       <h3 ref={heading} tabIndex={-1}>
-        {plural(bookmarks.length - folders, 'bookmark')} and {plural(folders, 'folder')}
+        {counted(bookmarks.length - folders, 'bookmark')} and {counted(folders, 'folder')}
       </h3>
       <p class="hint">As they were on {exactTime(Date.parse(exported_at))}</p>
       <dl class="counts backup-counts">
@@ -92,8 +93,4 @@ export function BackupContents({ sync, opened, close }: BackupContentsProps) {
 /** Everything in a folder, at any depth. */
 function countIn({ children }: TreeNode): number {
   return children.reduce((sum, child) => sum + 1 + countIn(child), 0)
-}
-
-function plural(count: number, what: string): string {
-  return `${count.toLocaleString()} ${what}${count === 1 ? '' : 's'}`
 }

@@ -2,6 +2,7 @@ import { useApp } from '../app/context.ts'
 import { Button } from '../ui/button.tsx'
 import { bytes } from '../ui/bytes.ts'
 import { confirmFirst } from '../ui/confirm.tsx'
+import { counted } from '../ui/counted.ts'
 import { save } from '../ui/files.tsx'
 import { Progress } from '../ui/progress.tsx'
 import { tell } from '../ui/tell.ts'
@@ -72,7 +73,7 @@ function State({ backup }: { backup: ServiceBackup }) {
   if (status === 'failed') return <>The service could not make it. Your bookmarks are all right: create another one.</>
   return (
     <>
-      Ready: {count === 1 ? '1 bookmark' : `${(count ?? 0).toLocaleString()} bookmarks and folders`}, {bytes(size ?? 0)}
+      Ready: {counted(count ?? 0, 'bookmark or folder', 'bookmarks and folders')}, {bytes(size ?? 0)}
       {expires !== null && (
         <>
           , deleted <Time at={expires} />

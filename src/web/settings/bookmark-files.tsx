@@ -1,6 +1,7 @@
 import { useSync } from '../../client/react.ts'
 import { nameOf } from '../library/kind.ts'
 import { Button } from '../ui/button.tsx'
+import { counted } from '../ui/counted.ts'
 import { FileButton, save } from '../ui/files.tsx'
 import { type ImportJob, importFile, useImportJob } from './import-job.ts'
 
@@ -44,8 +45,8 @@ function Import({ job: { what, share, done, total, report, failed = [], failure,
   return (
     <div class="report" role="status">
       <p>
-        {imported.toLocaleString()} bookmarks and folders imported
-        {existing.length > 0 && `, ${existing.length.toLocaleString()} were there already`}
+        {counted(imported, 'bookmark or folder', 'bookmarks and folders')} imported
+        {existing.length > 0 && `, ${counted(existing.length, 'was', 'were')} there already`}
         {failed.length > 0 && `, ${failed.length.toLocaleString()} failed:`}
       </p>
       {failed.length > 0 && (

@@ -3,7 +3,7 @@ import { changeVaultPassphrase, type RecoveryCodeDraft, replaceRecoveryCode } fr
 import { useApp } from '../app/context.ts'
 import { Button } from '../ui/button.tsx'
 import { Dialog, showDialog } from '../ui/dialogs.tsx'
-import { Form, Submit } from '../ui/form.tsx'
+import { Form, FormEnd } from '../ui/form.tsx'
 import { tell } from '../ui/tell.ts'
 import { CredentialFields, tryCredentials } from '../vault/credentials.tsx'
 import { NewPassphraseField } from '../vault/new-passphrase.tsx'
@@ -57,10 +57,7 @@ function NewCode({ owner: { client, userId, person }, close }: ToolProps) {
       ) : (
         <Form onSubmit={prepare}>
           <CredentialFields />
-          <div class="bar">
-            <Submit>Show the new code</Submit>
-            <Button onClick={close}>Cancel</Button>
-          </div>
+          <FormEnd close={close}>Show the new code</FormEnd>
         </Form>
       )}
     </Dialog>
@@ -78,10 +75,7 @@ function NewPassphrase({ owner: { client, userId, person }, close }: ToolProps) 
       <Form onSubmit={change}>
         <CredentialFields />
         <NewPassphraseField person={person} />
-        <div class="bar">
-          <Submit>Change it</Submit>
-          <Button onClick={close}>Cancel</Button>
-        </div>
+        <FormEnd close={close}>Change it</FormEnd>
       </Form>
     </Dialog>
   )

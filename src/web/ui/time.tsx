@@ -1,3 +1,4 @@
+import { counted } from './counted.ts'
 import { serviceNow } from './service-time.ts'
 
 const exact = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
@@ -37,7 +38,7 @@ function fromNow(at: number): string {
 export function durationText(ms: number): string {
   const { unit, ms: size } = unitOf(ms) ?? minutes
   const number = Math.round(Math.abs(ms) / size)
-  return `${number} ${unit}${number === 1 ? '' : 's'}`
+  return counted(number, unit)
 }
 
 function unitOf(ms: number) {
