@@ -7,8 +7,8 @@ import { encryptFile } from './file.ts'
 /** A page has this size if its bookmarks are like the previous ones; at worst, it has 8 MiB. */
 const pageBytes = 256 * 1024
 const maxPageLength = 32
-/** Text that JSON leaves as it is. */
-const plain = /^[ !#-[\]-~]*$/
+/** From this length on, a ciphertext is passed on as it is: each copy would be garbage that makes the process grow. */
+const largeText = 16 * 1024
 
 interface Parts {
   database: Pick<Database, 'bulk'>
@@ -31,12 +31,23 @@ export async function writeExport(
   let bookmark_count = 0
 
   async function* json(): AsyncGenerator<string> {
-    yield `{"version":"${exportFile.contentVersion}","exported_at":"${new Date(exportedAt).toISOString()}","bookmarks":[`
-    for await (const row of liveBookmarks(database.bulk, userId)) {
-      if (bookmark_count++ > 0) yield ','
-      yield* serialize(row)
+    let text = `{"version":"${exportFile.contentVersion}","exported_at":"${new Date(exportedAt).toISOString()}","bookmarks":[`
+    for await (const page of pagesOf(database.bulk, userId)) {
+      for (const row of page) {
+        const { before, ciphertext, after } = partsOf(row)
+        text += bookmark_count++ > 0 ? `,${before}` : before
+        if (ciphertext.length < largeText) text += ciphertext
+        else {
+          yield text
+          yield ciphertext
+          text = ''
+        }
+        text += after
+      }
+      yield text
+      text = ''
     }
-    yield `],"bookmark_count":${bookmark_count}}`
+    yield `${text}],"bookmark_count":${bookmark_count}}`
   }
 
   const size_bytes = await objects.put(objectKey, exportKey, encryptFile(exportKey, json()), signal)
@@ -44,11 +55,11 @@ export async function writeExport(
 }
 
 /** Reads short pages by id, never one long transaction: a bookmark that stays live is read exactly once. */
-async function* liveBookmarks(db: Db, userId: string): AsyncGenerator<BookmarkRow> {
+async function* pagesOf(db: Db, userId: string): AsyncGenerator<BookmarkRow[]> {
   let length = 1
   for (let after = ''; ; ) {
     const page = await listById(db, userId, after, length)
-    yield* page
+    yield page
     const last = page.at(-1)
     if (!last || page.length < length) return
     after = last.entity_id
@@ -57,10 +68,16 @@ async function* liveBookmarks(db: Db, userId: string): AsyncGenerator<BookmarkRo
   }
 }
 
-/** A large ciphertext is passed on as it is: each copy would be garbage that makes the process grow. */
-function* serialize({ entity_id, encrypted_data, data_hash, created_at, updated_at }: BookmarkRow): Generator<string> {
-  yield `{"id":${JSON.stringify(entity_id)},"encrypted_data":"`
-  const text = encrypted_data ?? ''
-  yield plain.test(text) ? text : JSON.stringify(text).slice(1, -1)
-  yield `","data_hash":${JSON.stringify(data_hash)},"created_at":${created_at},"updated_at":${updated_at}}`
+/** A bookmark's JSON: what stands before its ciphertext, the ciphertext, and what stands after it. */
+function partsOf({ entity_id, encrypted_data, data_hash, created_at, updated_at }: BookmarkRow) {
+  return {
+    before: `{"id":"${escaped(entity_id)}","encrypted_data":"`,
+    ciphertext: escaped(encrypted_data ?? ''),
+    after: `","data_hash":${data_hash === null ? null : `"${escaped(data_hash)}"`},"created_at":${created_at},"updated_at":${updated_at}}`,
+  }
+}
+
+/** Stored texts are printable ASCII, because the contract takes no others: only quotes and backslashes need escaping. */
+function escaped(text: string): string {
+  return text.includes('"') || text.includes('\\') ? JSON.stringify(text).slice(1, -1) : text
 }

@@ -27,7 +27,7 @@ testOnEachStore(t, (t, store) => {
 
   t.test('strings that JSON escapes come back as they were', async (t) => {
     const fixture = await buildFixture(t, await store.open(t))
-    const texts = ['"', '\\', '\\"}],"bookmarks":[', 'plain ~!#[]^', '\\u0041', 'ü🦊\n\u2028\u0000']
+    const texts = ['"', '\\', '\\"}],"bookmarks":[', 'plain ~!#[]^', '\\u0041', 'ü🦊\u2028']
     const rows = texts.map((text, index) => ({
       ...bookmark('ada', index, text),
       entity_id: `${index}${text}`,
