@@ -69,7 +69,7 @@ export class SynchronousAdapter extends SqliteAdapter {
 }
 
 /** For Kysely's driver, which runs what it prepares at once. */
-export function timed(connection: Connection, times: QueryTimes): SqliteDatabase {
+function timed(connection: Connection, times: QueryTimes): SqliteDatabase {
   return {
     close: () => connection.close(),
     prepare(sql) {

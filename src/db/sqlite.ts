@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import Sqlite from 'better-sqlite3'
-import { Kysely, SqliteDialect, sql } from 'kysely'
+import { Kysely, sql } from 'kysely'
 import { ConfigError } from '../config/values.ts'
 import { sqliteBatches } from './batches-sqlite.ts'
 import { groupCommit } from './group-commit.ts'
@@ -9,7 +9,7 @@ import { beat } from './heartbeat.ts'
 import type { SoleDatabase } from './joint-writes.ts'
 import { createQueryTimes } from './query-times.ts'
 import type { Schema } from './schema.ts'
-import { type Connection, ServiceDialect, timed } from './sqlite-dialect.ts'
+import { type Connection, ServiceDialect } from './sqlite-dialect.ts'
 import { maxLogBytes, openWriteAheadLog } from './write-ahead-log.ts'
 
 const maxStatements = 200
@@ -21,7 +21,7 @@ export async function openSqlite(path: string): Promise<SoleDatabase> {
   const reader = memoized(openReader(path))
   const times = createQueryTimes()
   const db = new Kysely<Schema>({ dialect: new ServiceDialect(memoized(sqlite), reader, times) })
-  const bulk = new Kysely<Schema>({ dialect: new SqliteDialect({ database: timed(reader, times) }) })
+  const bulk = new Kysely<Schema>({ dialect: new ServiceDialect(reader, reader, times) })
   const now = sql<number>`cast(unixepoch('subsec') * 1000 as integer)`
   const log = openWriteAheadLog(sqlite, path)
   const commits = groupCommit(db, log)
