@@ -1,4 +1,5 @@
-import { createCipheriv, createHash, randomBytes } from 'node:crypto'
+import { createCipheriv, createHash, createSecretKey, randomBytes } from 'node:crypto'
+import { setImmediate as eventLoopTurn } from 'node:timers/promises'
 import { hchacha } from '@noble/ciphers/chacha.js'
 import { exportFile } from '../protocol/export-file.ts'
 
@@ -28,7 +29,11 @@ export async function* encryptFile(exportKey: Uint8Array, plaintext: AsyncIterab
   for await (const text of plaintext) {
     for (let rest = text; rest !== ''; ) {
       // A full chunk waits until a byte follows it, because until then it may be the last.
-      if (filled >= chunkBytes) yield sealFull()
+      if (filled >= chunkBytes) {
+        yield sealFull()
+        // A database may answer at once, and a store gather pieces: together they would hold the event loop.
+        await eventLoopTurn()
+      }
       const { read, written } = encoder.encodeInto(rest, buffer.subarray(filled))
       rest = rest.slice(read)
       filled += written
@@ -42,7 +47,7 @@ export async function* encryptFile(exportKey: Uint8Array, plaintext: AsyncIterab
 function createSealer(exportKey: Uint8Array) {
   const prefix = randomBytes(noncePrefixBytes)
   const header = Buffer.concat([Buffer.from(magic), Uint8Array.of(version), keyId(exportKey), prefix])
-  const key = subkey(exportKey, prefix.subarray(0, 16))
+  const key = createSecretKey(subkey(exportKey, prefix.subarray(0, 16)))
   const nonce = Buffer.alloc(12)
   prefix.copy(nonce, 4, 16)
   let counter = 0

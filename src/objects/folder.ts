@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { ConfigError } from '../config/values.ts'
 import { assertObjectKey, isObjectKey } from './object-key.ts'
 import { ObjectNotFoundError, type ObjectStore, ObjectStoreUnavailableError } from './store.ts'
+import { writePieces } from './write-pieces.ts'
 
 const unfinished = '.part'
 /** A disk that is full or fails, and a mounted folder whose server is away. */
@@ -71,12 +72,7 @@ async function writeDurably(
   signal: AbortSignal,
 ): Promise<number> {
   await using file = opened
-  let size = 0
-  for await (const piece of content) {
-    signal.throwIfAborted()
-    await file.writeFile(piece)
-    size += piece.length
-  }
+  const size = await writePieces(file, content, signal)
   await file.sync()
   signal.throwIfAborted()
   return size
