@@ -4,9 +4,9 @@ import type { ObjectStore } from '../objects/store.ts'
 import { exportFile } from '../protocol/export-file.ts'
 import { encryptFile } from './file.ts'
 
-/** A page has this size if its bookmarks are like the previous ones; at worst, it has 8 MiB. */
+/** A page has this size if its bookmarks are like the previous ones; at worst, it has 16 MiB. */
 const pageBytes = 256 * 1024
-const maxPageLength = 32
+const maxPageLength = 64
 /** From this length on, a ciphertext is passed on as it is: each copy would be garbage that makes the process grow. */
 const largeText = 16 * 1024
 
