@@ -107,12 +107,30 @@ else {
     await page.locator('[role=search] [role=menuitem], [data-role="search:results"] li').first().waitFor()
     await page.getByRole('link', { name: 'Realtime', exact: true }).click()
     await page.getByRole('heading', { name: 'Close codes' }).waitFor()
+    await page.getByRole('link', { name: 'Close codes', exact: true }).click()
+    // This section is too short to reach the top of the screen.
+    await page.locator('.sections [aria-current]', { hasText: 'Close codes' }).waitFor()
+  })
+
+  t.test('On a touch screen, the copy buttons cover no code', async (t) => {
+    const { page, address } = await openDocs(t, hosted, 'light', { hasTouch: true, isMobile: true, viewport: narrow })
+    await page.goto(`${address}api-history.html`)
+    await page.getByRole('button', { name: 'Copy' }).first().waitFor()
+    const covered = await page.locator('.code').evaluateAll((blocks) =>
+      blocks
+        .filter((block) => {
+          const [button, code] = ['button', 'code'].map((part) => block.querySelector(part)?.getBoundingClientRect())
+          return !button || !code || button.bottom > code.top
+        })
+        .map(({ textContent }) => textContent),
+    )
+    t.same(covered, [])
   })
 }
 
-async function openDocs(t: Test, start: (t: Test) => Promise<string>, colorScheme: 'light' | 'dark') {
+async function openDocs(t: Test, start: (t: Test) => Promise<string>, colorScheme: 'light' | 'dark', options = {}) {
   if (typeof browser === 'string') throw new Error(browser)
-  const context = await openContext(t, browser, { colorScheme, viewport: wide })
+  const context = await openContext(t, browser, { colorScheme, viewport: wide, ...options })
   context.setDefaultTimeout(limit)
   return { page: await context.newPage(), address: await start(t) }
 }

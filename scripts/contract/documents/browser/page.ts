@@ -41,10 +41,17 @@ function followSections(): void {
   if (links.size === 0) return
   const mark = () => {
     const passed = headings.filter((heading) => heading.getBoundingClientRect().top < 120)
+    const { scrollHeight } = document.documentElement
+    const isEnd = scrollY > 0 && scrollY + innerHeight >= scrollHeight - 1
+    // The last sections may be too short to reach the top.
+    const chosen = headings.find(({ id }) => id === decodeURIComponent(location.hash.slice(1)))
+    const isChosen = isEnd && chosen !== undefined && chosen.getBoundingClientRect().top > 0
+    const current = links.get((isChosen ? chosen : (isEnd ? headings : passed).at(-1))?.id ?? '')
     for (const link of links.values()) link.removeAttribute('aria-current')
-    links.get(passed.at(-1)?.id ?? '')?.setAttribute('aria-current', 'true')
+    current?.setAttribute('aria-current', 'true')
   }
   addEventListener('scroll', mark, { passive: true })
+  addEventListener('hashchange', mark)
   mark()
 }
 

@@ -39,7 +39,7 @@ Redoc.init(
     hideHostname: true,
     expandResponses: '200,201,302',
     jsonSamplesExpandLevel: 4,
-    scrollYOffset: '.bar',
+    scrollYOffset,
     sortRequiredPropsFirst: true,
     labels: { downloadSpecification: 'The contract' },
     theme: {
@@ -68,6 +68,12 @@ Redoc.init(
   reference,
 )
 makeAccessible(reference)
+
+/** Below the bar; where the samples stand beside the text, with the room that the text has above it on a narrow screen. */
+function scrollYOffset(): number {
+  const { height } = (document.querySelector('.bar') as HTMLElement).getBoundingClientRect()
+  return innerWidth < 1200 ? height : height + 24
+}
 
 /** Redoc skips levels of headings, hides words of its menu from screen readers, and has code that keys cannot scroll. */
 function makeAccessible(element: HTMLElement): void {
