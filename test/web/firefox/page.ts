@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Command } from './bidi.ts'
+import { FirefoxLocator } from './locator.ts'
 
 interface Tree {
   contexts: { context: string; url: string }[]
@@ -8,16 +9,6 @@ interface Tree {
 type Evaluated =
   | { type: 'success'; result: { value?: string } }
   | { type: 'exception'; exceptionDetails: { text: string } }
-
-/** How an element is found: by its text, or, with a role, by its name; a label stands for its field. */
-interface Query {
-  by: 'label' | 'role' | 'text' | 'css'
-  value: string
-  name?: string | undefined
-  exact?: boolean | undefined
-}
-
-type Action = 'look' | 'focus' | 'click' | 'check' | 'uncheck' | { fill: string }
 
 const pollMs = 50
 /** As WebDriver writes the key. */
@@ -110,90 +101,4 @@ export class FirefoxPage {
       actions: [{ type: 'key', id: 'keyboard', actions }],
     })
   }
-}
-
-class FirefoxLocator {
-  readonly #page: FirefoxPage
-  readonly #query: Query
-
-  constructor(page: FirefoxPage, query: Query) {
-    this.#page = page
-    this.#query = query
-  }
-
-  isVisible(): Promise<boolean> {
-    return this.#page.evaluate(inPage, { query: this.#query, action: 'look' as Action })
-  }
-
-  async waitFor({ state = 'visible' }: { state?: 'visible' | 'hidden' } = {}): Promise<void> {
-    // A page that is being loaded does not answer.
-    while ((await this.isVisible().catch(() => undefined)) !== (state === 'visible')) await sleep(pollMs)
-  }
-
-  fill(fill: string): Promise<void> {
-    return this.#act({ fill })
-  }
-
-  click(): Promise<void> {
-    return this.#act('click')
-  }
-
-  /** What a script clicks at is not the user's to Firefox, which asks for permissions only after a key or a button of theirs. */
-  async pressEnter(): Promise<void> {
-    await this.#act('focus')
-    await this.#page.pressEnter()
-  }
-
-  check(): Promise<void> {
-    return this.#act('check')
-  }
-
-  uncheck(): Promise<void> {
-    return this.#act('uncheck')
-  }
-
-  /** Waits for the element; rejects once the page is closed. */
-  async #act(action: Action): Promise<void> {
-    const tryIt = () => this.#page.evaluate(inPage, { query: this.#query, action })
-    while (!(await tryIt().catch(retryUnlessClosed))) await sleep(pollMs)
-  }
-}
-
-function retryUnlessClosed(error: Error): false {
-  if (error.message.includes('no such frame')) throw error
-  return false
-}
-
-/** Runs in the page: whether the element is there and seen, and so the action done. */
-function inPage({ query, action }: { query: Query; action: Action }): boolean {
-  const { by, value, name, exact } = query
-  const plain = (text: string | null) => (text ?? '').replace(/\s+/g, ' ').trim()
-  const isNamed = (text: string | null, wanted: string | undefined) =>
-    wanted === undefined || (exact ? plain(text) === wanted : plain(text).toLowerCase().includes(wanted.toLowerCase()))
-  const ways = {
-    label: () =>
-      [...document.querySelectorAll('label')]
-        .filter((label) => isNamed(label.textContent, value))
-        .map((one) => one.control),
-    role: () =>
-      [...document.querySelectorAll(value === 'checkbox' ? 'input[type=checkbox]' : value)].filter((one) =>
-        isNamed(one.textContent, name),
-      ),
-    text: () =>
-      [...document.body.querySelectorAll('*')].filter(
-        (one) => one.children.length === 0 && isNamed(one.textContent, value),
-      ),
-    css: () => [...document.querySelectorAll(value)],
-  }
-  const isSeen = (one: Element | null) => one?.checkVisibility({ visibilityProperty: true })
-  const element = ways[by]().find(isSeen) as HTMLInputElement | undefined
-  if (!element) return false
-  if (typeof action === 'object') {
-    element.focus()
-    element.value = action.fill
-    for (const type of ['input', 'change']) element.dispatchEvent(new Event(type, { bubbles: true }))
-  } else if (action === 'focus') element.focus()
-  else if (action === 'click') element.click()
-  else if (action !== 'look' && element.checked !== (action === 'check')) element.click()
-  return true
 }
