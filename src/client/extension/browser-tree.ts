@@ -1,7 +1,8 @@
+import type { Role } from '../bookmark-file/marks.ts'
 import { paced } from '../timing/paced.ts'
 import { type Content, isLeftAlone, type Kind } from './entry.ts'
 import type { BrowserNode } from './platform.ts'
-import { findRoots, isFirefox, type Role } from './roles.ts'
+import { findRoots, isFirefox } from './roles.ts'
 
 export interface BrowserEntry extends Content {
   browserId: string

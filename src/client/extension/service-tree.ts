@@ -1,9 +1,10 @@
 import type { PlaintextBookmark } from '../bookmark.ts'
+import { markedRoles, noteMarked, type Role } from '../bookmark-file/marks.ts'
 import { kindOf } from '../bookmark-file/tree.ts'
 import { paced } from '../timing/paced.ts'
 import type { TreeNode } from '../tree.ts'
 import { type Content, isLeftAlone, type Kind } from './entry.ts'
-import { isMarked, markedId, markedRoles, type Role, rootKey, topLevel } from './roles.ts'
+import { rootKey, topLevel } from './roles.ts'
 
 export interface ServiceEntry extends Content {
   id: string
@@ -59,20 +60,14 @@ export async function readServiceTree(top: readonly TreeNode[], shown: Shown): P
   return tree
 }
 
-/** Of several marked folders, it is the one that an extension made, or else the one with the least id: the same on every device. */
 async function findMarked(top: readonly TreeNode[], { roles }: Shown): Promise<Map<Role, string>> {
   const marked = new Map<Role, string>()
   const pending = [...top]
   const visit = ({ bookmark, children }: TreeNode) => {
     for (const child of children) pending.push(child)
-    if (!bookmark.attributes || kindOf(bookmark) !== 'folder') return
-    for (const role of markedRoles) {
-      if (!roles.has(role) || !isMarked(bookmark, role)) continue
-      const known = marked.get(role)
-      const isBetter = known === undefined || bookmark.id === markedId(role) || bookmark.id < known
-      if (isBetter && known !== markedId(role)) marked.set(role, bookmark.id)
-    }
+    noteMarked(marked, bookmark)
   }
   await paced(pending, visit)
+  for (const role of markedRoles) if (!roles.has(role)) marked.delete(role)
   return marked
 }

@@ -1,4 +1,5 @@
 import type { PlaintextBookmark } from '../bookmark.ts'
+import { markedId, markedRoles, markOf } from '../bookmark-file/marks.ts'
 import { kindOf } from '../bookmark-file/tree.ts'
 import type { Patch } from '../sync/edits/update.ts'
 import { paced } from '../timing/paced.ts'
@@ -7,7 +8,7 @@ import { contentOf, isLeftAlone, isSameContent } from './entry.ts'
 import type { Merged, MergedEntry } from './merge.ts'
 import { insertBehind, ranks, stayers } from './order.ts'
 import { spreadPositions } from './positions.ts'
-import { markedId, markedRoles, markOf, rootKey, topLevel } from './roles.ts'
+import { rootKey, topLevel } from './roles.ts'
 import type { ServiceTree } from './service-tree.ts'
 
 export interface ServiceChange {

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { readBookmarkFile } from '../../../src/client/bookmark-file/read.ts'
 import { fakeService, memoryAgreedStore } from '../../../src/client/testing.ts'
 import { BrowserModel } from './browser-model.ts'
 import { Device, settle, textOf } from './device.ts'
@@ -36,6 +37,37 @@ t.test('Each browser has what is in the other one, in the folder that is for the
   const inMobile = ['Mobile bookmarks/', line('mobile'), line('phone')]
   t.same(textOf(chrome).slice(3), [...inOther, ...inMobile], 'also once Chrome has that folder')
 })
+
+t.test(
+  "A browser's file, imported elsewhere, comes out in the browser's own folders and doubles nothing",
+  async (t) => {
+    const service = fakeService()
+    const [chrome, firefox] = [new Device(service, 'chrome'), new Device(service, 'firefox', 'firefox')]
+    for (const root of ['toolbar', 'unfiled', 'menu']) firefox.model.create(link(root.padEnd(12, '_'), root))
+    await settle(chrome, firefox)
+    const item = (title: string) => `<DT><A HREF="${at(title)}">${title}</A>`
+    const list = (...items: string[]) => `<DL><p>${items.join('')}</DL><p>`
+    const folder = (title: string, mark: string, ...items: string[]) =>
+      `<DT><H3 ${mark}="true">${title}</H3>${list(...items)}`
+    const fromFirefox = list(
+      ...[item('menu'), item('new-in-menu')],
+      folder('Lesezeichen-Symbolleiste', 'PERSONAL_TOOLBAR_FOLDER', item('toolbar'), item('new-in-toolbar')),
+      folder('Weitere Lesezeichen', 'UNFILED_BOOKMARKS_FOLDER', item('unfiled'), item('new-in-other')),
+    )
+    const fromChrome = list(
+      folder('Lesezeichenleiste', 'PERSONAL_TOOLBAR_FOLDER', item('toolbar'), item('new-in-bar')),
+      ...[item('unfiled'), item('new')],
+    )
+    for (const file of [fromFirefox, fromChrome, fromFirefox]) await chrome.sync.importBookmarks(readBookmarkFile(file))
+    await settle(chrome, firefox)
+    t.same(textOf(firefox), [
+      ...['Bookmarks Menu/', line('menu'), line('new-in-menu')],
+      ...['Bookmarks Toolbar/', line('toolbar'), line('new-in-toolbar'), line('new-in-bar')],
+      ...['Other Bookmarks/', line('unfiled'), line('new-in-other'), line('new')],
+      'Mobile Bookmarks/',
+    ])
+  },
+)
 
 t.test('Two filled browsers and a filled account become one: nothing is deleted, nothing doubled', async (t) => {
   const service = fakeService()

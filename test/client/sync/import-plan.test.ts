@@ -12,9 +12,9 @@ const listedIds = [...existingIds.slice(0, 2), ...'uvwxyz']
 /** A listed folder that an existing bookmark had lost would take it back. */
 const existing = bookmarksOf(existingIds, [...existingIds.slice(2), 'gone'])
 /** Some of it may exist under the same id, or go into folders that exist. */
-const list = bookmarksOf(listedIds, [...listedIds, ...existingIds, 'gone'])
+const list = bookmarksOf(listedIds, [...listedIds, ...existingIds, 'gone']).map(markedAsByBrowsers)
 /** Its ids are new, as those of a file are. */
-const file = bookmarksOf([...'uvwxyz'], [...'uvwxyz', ...existingIds, 'gone'])
+const file = bookmarksOf([...'uvwxyz'], [...'uvwxyz', ...existingIds, 'gone']).map(markedAsByBrowsers)
 const rules = fc.constantFrom<ImportRules>({}, { duplicates: 'keep' })
 const numRuns = depth(200, 30_000)
 
@@ -56,7 +56,7 @@ t.test('nothing that exists changes, except for positions where there were none;
     })
     const urls = new Set([...after.values()].map(({ url }) => url))
     const exists = new Set(before.map(({ id }) => id))
-    return isKept && list.every(({ id, url }) => exists.has(id) || urls.has(url))
+    return isKept && list.every(({ id, url, attributes }) => exists.has(id) || urls.has(url) || isOther(attributes))
   })
   await t.resolves(fc.assert(property, { numRuns }))
 })
@@ -78,6 +78,7 @@ function bookmarksOf(ids: string[], parents: string[]): fc.Arbitrary<PlaintextBo
   const kind = fc.constantFrom<Partial<PlaintextBookmark>>(
     {},
     {},
+    ...['personal_toolbar_folder', 'unfiled_bookmarks_folder', 'bookmarks_menu_folder'].map(marked),
     { type: 'separator' },
     { url: 'https://example.org/1' },
     { url: 'https://example.org/2' },
@@ -94,6 +95,27 @@ function bookmarksOf(ids: string[], parents: string[]): fc.Arbitrary<PlaintextBo
   )
   const bookmark = fc.tuple(fields, kind).map(([fields, kind]) => ({ ...fields, ...kind }))
   return fc.uniqueArray(bookmark, { selector: ({ id }) => id })
+}
+
+function marked(mark: string): Partial<PlaintextBookmark> {
+  return { attributes: { [mark]: 'true' } }
+}
+
+/** Each mark once, and at the top level. */
+function markedAsByBrowsers(list: PlaintextBookmark[]): PlaintextBookmark[] {
+  const marks = new Set<string>()
+  return list.map((bookmark) => {
+    const { attributes, ...unmarked } = bookmark
+    const [mark] = Object.keys(attributes ?? {})
+    if (mark === undefined || marks.has(mark) || bookmark.parentId !== undefined) return unmarked
+    marks.add(mark)
+    return bookmark
+  })
+}
+
+/** Its contents go to the top level. */
+function isOther(attributes: PlaintextBookmark['attributes']): boolean {
+  return attributes?.unfiled_bookmarks_folder === 'true'
 }
 
 /** As a file that is read again: with other ids. What is in folders that are not listed stays in them. */

@@ -1,9 +1,11 @@
 import { generateNKeysBetween } from 'fractional-indexing'
 import type { PlaintextBookmark } from '../../bookmark.ts'
+import { isMarked, roleOf } from '../../bookmark-file/marks.ts'
 import { arrange, type Contents, kindOf } from '../../bookmark-file/tree.ts'
 import { paced } from '../../timing/paced.ts'
 import type { TreeNode } from '../../tree.ts'
-import { emptyPlace, indexPaths, type PathIndex, type Place } from './path-index.ts'
+import { findFolder, type Target, targetAt } from './import-target.ts'
+import { indexPaths, type PathIndex, type Place } from './path-index.ts'
 import { isPosition } from './positions.ts'
 
 /** Where imported bookmarks go, and which of them. */
@@ -28,7 +30,8 @@ export interface ImportPlan {
 
 /**
  * Finds the place of each listed bookmark that does not exist yet: after what is there, in the order of the list. Existing
- * folders with the same titles are used again. What is listed twice is added twice, so the list loses nothing.
+ * folders with the same titles are used again. What is listed twice is added twice, so the list loses nothing. Folders at
+ * the top level that are marked as a browser's own go into the existing ones with the same mark, whatever their titles.
  *
  * @param list of bookmarks with the same id, the first is the one to add
  * @param tree what exists, as sorted by `buildTree`
@@ -68,15 +71,6 @@ export async function planImport(
   return plan
 }
 
-/** Where the contents of a listed folder go. */
-interface Target {
-  place: Place
-  /** The id of the folder that shows them; undefined at the top level. */
-  folder: string | undefined
-  /** May be the id of a folder that does not exist: then the top level shows them. */
-  parentId: string | undefined
-}
-
 interface Group extends Target {
   items: readonly PlaintextBookmark[]
 }
@@ -89,37 +83,30 @@ function findTopLevel(
   into: string | undefined,
 ): Group[] {
   const listed = new Set<string | undefined>(list.filter((item) => kindOf(item) === 'folder').map(({ id }) => id))
+  const top = contents.get(undefined) ?? []
+  // Only Firefox's files mark its Other Bookmarks, and what is at their top level is its menu.
+  const isFirefox = top.some((item) => roleOf(item) === 'other') && !list.some((item) => isMarked(item, 'menu'))
+  const menu = isFirefox ? existing.marked.get('menu') : undefined
+  const folderOf = (item: PlaintextBookmark) => item.parentId ?? (roleOf(item) ? undefined : menu)
   // What is not in its listed folder was taken out of a cycle.
-  const parentOf = ({ parentId }: PlaintextBookmark) => into ?? (listed.has(parentId) ? undefined : parentId)
-  const groups = Map.groupBy(contents.get(undefined) ?? [], parentOf)
+  const parentOf = (item: PlaintextBookmark) => into ?? (listed.has(item.parentId) ? undefined : folderOf(item))
+  const groups = Map.groupBy(top, parentOf)
   return [...groups].map(([parentId, items]) => ({ items, ...targetAt(parentId, existing) }))
-}
-
-function targetAt(parentId: string | undefined, { places }: PathIndex): Target {
-  const folder = places.has(parentId) ? parentId : undefined
-  return { place: places.get(folder) as Place, folder, parentId }
-}
-
-function findFolder({ id, title }: PlaintextBookmark, around: Place, existing: PathIndex): Target {
-  if (existing.nodes.has(id)) return targetAt(id, existing)
-  const same = around.folders.get(title)
-  return same
-    ? { place: same.place, folder: same.id, parentId: same.id }
-    : { place: emptyPlace(), folder: id, parentId: id }
 }
 
 function findComers(
   items: readonly PlaintextBookmark[],
-  { urls, folders, hasSeparator }: Place,
-  { nodes }: PathIndex,
+  place: Place,
+  existing: PathIndex,
   duplicates: ImportRules['duplicates'],
 ): PlaintextBookmark[] {
+  const { urls, hasSeparator } = place
   const isThere = {
     link: ({ url = '' }: PlaintextBookmark) => duplicates === 'skip' && urls.has(url),
-    folder: ({ title }: PlaintextBookmark) => folders.has(title),
+    folder: (item: PlaintextBookmark) => findFolder(item, place, existing).parentId !== item.id,
     separator: () => false,
   }
-  const coming = items.filter((item) => !nodes.has(item.id) && !isThere[kindOf(item)](item))
+  const coming = items.filter((item) => !existing.nodes.has(item.id) && !isThere[kindOf(item)](item))
   const leavesSeparators = duplicates === 'skip' && hasSeparator
   return leavesSeparators && coming.every((item) => kindOf(item) === 'separator') ? [] : coming
 }

@@ -1,4 +1,5 @@
 import type { PlaintextBookmark } from '../../bookmark.ts'
+import { noteMarked, type Role } from '../../bookmark-file/marks.ts'
 import { kindOf } from '../../bookmark-file/tree.ts'
 import { paced } from '../../timing/paced.ts'
 import type { TreeNode } from '../../tree.ts'
@@ -16,23 +17,27 @@ export interface PathIndex {
   nodes: Map<string, TreeNode>
   /** By the folder's id; the key `undefined` stands for the top level. */
   places: Map<string | undefined, Place>
+  /** The folders that hold what is in the browsers' own ones. `other` is the top level. */
+  marked: Map<Role, string | undefined>
 }
 
 export async function indexPaths(tree: readonly TreeNode[], signal: AbortSignal | undefined): Promise<PathIndex> {
   const nodes = new Map<string, TreeNode>()
   const top = emptyPlace()
   const places = new Map<string | undefined, Place>([[undefined, top]])
+  const marked: PathIndex['marked'] = new Map([['other', undefined]])
   const pending = tree.map((node) => ({ node, place: top }))
   const enterNode = ({ node, place }: (typeof pending)[number]) => {
     const { id } = node.bookmark
     nodes.set(id, node)
+    noteMarked(marked, node.bookmark)
     const inside = enter(place, node.bookmark)
     if (!inside) return
     places.set(id, inside)
     for (const child of node.children) pending.push({ node: child, place: inside })
   }
   await paced(pending, enterNode, signal)
-  return { nodes, places }
+  return { nodes, places, marked }
 }
 
 export function emptyPlace(): Place {

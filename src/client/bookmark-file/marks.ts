@@ -1,0 +1,44 @@
+import type { PlaintextBookmark } from '../bookmark.ts'
+import { kindOf } from './tree.ts'
+
+/** What a browser's own folders are for. */
+export type Role = 'toolbar' | 'other' | 'mobile' | 'menu'
+
+export type MarkedRole = Exclude<Role, 'other'>
+
+/** The attribute that marks the folder of each; `personal_toolbar_folder` is that of the browsers' bookmark files. */
+export const markOf: Readonly<Record<MarkedRole, string>> = {
+  toolbar: 'personal_toolbar_folder',
+  mobile: 'mobile_bookmarks_folder',
+  menu: 'bookmarks_menu_folder',
+}
+
+export const markedRoles = Object.keys(markOf) as MarkedRole[]
+
+/** The id of a marked folder made by an extension. Two devices that make it at the same time make the same. */
+export function markedId(role: Role): string {
+  return `browser-${role}`
+}
+
+export function isMarked({ attributes }: Readonly<PlaintextBookmark>, role: MarkedRole): boolean {
+  return attributes?.[markOf[role]] === 'true'
+}
+
+/** Which of a browser's own folders it is, in a bookmark file. Firefox marks its Other Bookmarks. */
+export function roleOf(item: Readonly<PlaintextBookmark> | undefined): Role | undefined {
+  if (!item?.attributes || kindOf(item) !== 'folder') return undefined
+  return item.attributes.unfiled_bookmarks_folder === 'true'
+    ? 'other'
+    : markedRoles.find((role) => isMarked(item, role))
+}
+
+/** Of several marked folders, it is the one that an extension made, or else the one with the least id: the same on every device. */
+export function noteMarked(marked: Map<Role, string | undefined>, bookmark: Readonly<PlaintextBookmark>): void {
+  if (!bookmark.attributes || kindOf(bookmark) !== 'folder') return
+  for (const role of markedRoles) {
+    if (!isMarked(bookmark, role)) continue
+    const known = marked.get(role)
+    const isBetter = known === undefined || bookmark.id === markedId(role) || bookmark.id < known
+    if (isBetter && known !== markedId(role)) marked.set(role, bookmark.id)
+  }
+}
