@@ -51,6 +51,31 @@ else {
     await live(page)
     await page.evaluate(() => navigator.serviceWorker.ready)
 
+    await t.test('a tab that an upgrade finds open still loads the parts of its own version', async (t) => {
+      const context = await openContext(t, browser)
+      const tab = await context.newPage()
+      await tab.goto(`${origin}/docs`)
+      const part = '/demo/part-ABCDEFGH.js'
+      await tab.evaluate(async (part) => {
+        const file = (text: string) => new Response(text, { headers: { 'content-type': 'text/javascript' } })
+        await caches.open('page-oldest')
+        const older = await caches.open('page-older')
+        await older.put(part, file('document.title = "loaded"'))
+        await older.put('/', file('older'))
+      }, part)
+      await tab.goto(origin)
+      await tab.evaluate(async () => {
+        if (!navigator.serviceWorker.controller) {
+          await new Promise((resolve) => navigator.serviceWorker.addEventListener('controllerchange', resolve))
+        }
+      })
+      t.equal(await tab.evaluate((part) => import(part).then(() => document.title), part), 'loaded')
+      t.equal((await tab.evaluate(() => caches.keys())).length, 2, 'of all earlier versions, the last one is kept')
+      await context.setOffline(true)
+      await tab.reload()
+      await tab.locator('#page').getByRole('heading').first().waitFor()
+    })
+
     await t.test('locking asks for the passphrase again, in all tabs', async (t) => {
       const tab = await context.newPage()
       await tab.goto(origin)

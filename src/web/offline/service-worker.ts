@@ -39,9 +39,10 @@ async function keep(): Promise<void> {
   await cache.addAll(['/', ...builtFiles.map((name) => `/demo/${name}`)])
 }
 
-/** Files of earlier builds. */
+/** Files of earlier builds; but tabs that were open during the upgrade still load parts of the last one. */
 async function forgetOthers(): Promise<void> {
-  for (const name of await caches.keys()) if (name !== cacheName) await caches.delete(name)
+  const others = (await caches.keys()).filter((name) => name !== cacheName)
+  for (const name of others.slice(0, -1)) await caches.delete(name)
 }
 
 async function file(request: Request): Promise<Response> {
@@ -61,6 +62,8 @@ async function fromNetwork(request: Request, kept: RequestInfo): Promise<Respons
 }
 
 /** The files are the same for every origin, although every response of the service varies by it. */
-function findKept(request: RequestInfo): Promise<Response | undefined> {
-  return caches.match(request, { ignoreVary: true })
+async function findKept(request: RequestInfo): Promise<Response | undefined> {
+  const own = await caches.open(cacheName)
+  const options = { ignoreVary: true }
+  return (await own.match(request, options)) ?? caches.match(request, options)
 }
