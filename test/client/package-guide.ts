@@ -56,10 +56,11 @@ export async function runGuide(t: Test, load: Load, app: RunningApp): Promise<vo
   await other.syncNow()
   await other.remove(passing.map(({ id }) => id))
   await other.syncNow()
-  await until(() => sync.status().heldDeletions?.count === 8)
+  // Also what was deleted in the minute before.
+  await until(() => (sync.status().heldDeletions?.count ?? 0) >= passing.length)
   const asked: unknown[] = []
   await run('deletes.ts', 'askAboutDeletes', sync, async (titles: string[]) => asked.push(...titles))
-  t.same([asked, sync.bookmarks().size], [passing.map(({ title }) => title), 7])
+  t.same([asked.slice(-passing.length), sync.bookmarks().size], [passing.map(({ title }) => title), 7])
 
   const worker = (await run('extension.ts', 'startWorker', localStorage.deviceId)) as Sync
   t.equal(worker.get(one)?.title, 'One')
