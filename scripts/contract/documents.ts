@@ -23,6 +23,16 @@ const guidesToHttp =
   '**Guides.** [Start in five calls](start.html), [How sync works](sync.html), [Sessions, cookies and CORS](sessions.html), ' +
   '[Errors](errors.html), [Limits](limits.html), [Versioning](versioning.html).'
 
+/** Static hosts know it by this name. */
+const missingPage: TextPage = {
+  page: '404.html',
+  title: 'No such page',
+  tab: 'Guides',
+  html:
+    '<h1>There is no such page</h1>\n<p>It may have another name now. Search for it, take one of the list, or ' +
+    'begin with <a href="index.html">the first page</a>.</p>\n',
+}
+
 /** Writes the documentation as a flat folder of static files that work under any path and on any host. */
 export async function buildDocs(): Promise<void> {
   const guides = await readGuides(root, contract)
@@ -49,6 +59,7 @@ export async function buildDocs(): Promise<void> {
   const places = [...pages.flatMap(({ page, title, html }) => placesOf(page, title, html)), ...operationPlaces()]
   const files = {
     ...Object.fromEntries(pages.map((page) => [page.page, textPage(page, entries)])),
+    '404.html': textPage(missingPage, entries),
     'http.html': referencePage(),
     'openapi.json': JSON.stringify(http),
     'search.json': JSON.stringify(places),

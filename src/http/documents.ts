@@ -54,6 +54,22 @@ export async function registerDocuments(app: FastifyInstance, config: DocumentsC
   // The documents link to each other by relative paths.
   app.get('/docs', (_request, reply) => reply.redirect('/docs/'))
   for (const name of names) serve(app, name, config)
+  leadBack(app, config)
+}
+
+/** Who follows an outdated link gets a page that leads on; a program gets the contract's answer. */
+function leadBack(app: FastifyInstance, config: DocumentsConfig): void {
+  let page: Promise<string> | undefined
+  app.get<{ Params: { '*': string } }>('/docs/*', async (request, reply) => {
+    // Below a further folder, the page would not find its files.
+    if (!request.headers.accept?.includes('text/html') || request.params['*'].includes('/')) return reply.callNotFound()
+    page ??= readAsOurs(join(docsFolder, '404.html'), config)
+    reply.headers({ 'cache-control': 'no-store', 'content-security-policy': pagePolicy })
+    return reply
+      .code(404)
+      .type('text/html; charset=utf-8')
+      .send(await page)
+  })
 }
 
 function serve(app: FastifyInstance, name: string, config: DocumentsConfig): void {

@@ -44,4 +44,10 @@ t.test('Not in the interface: the contracts and their page, all assets local', a
   }
   t.match(page.headers['content-security-policy'], /^default-src 'none'; script-src 'self';/)
   t.equal((await app.app.inject('/')).headers.location, '/docs')
+  const browser = { accept: 'text/html,*/*;q=0.8', host: 'sync.example.org' }
+  const outdated = await app.app.inject({ url: '/docs/outdated.html', headers: browser })
+  t.same([outdated.statusCode, outdated.headers['content-type']], [404, 'text/html; charset=utf-8'])
+  t.match(outdated.body, 'There is no such page')
+  const program = await app.app.inject('/docs/outdated.html')
+  t.same([program.statusCode, program.json()], [404, { error: 'Not found' }])
 })

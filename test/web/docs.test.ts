@@ -28,6 +28,7 @@ const kinds = {
   'api-history.html': 'History',
   'realtime.html#server-sync': 'Close codes',
   'changelog.html': '1.0.0',
+  '404.html': 'There is no such page',
 }
 /** It takes as long as all others: the quick depth draws it once. */
 const operationsPage = { 'http.html#operation/pushChanges': 'Push changes' }
