@@ -32,7 +32,18 @@ else {
     await signIn(laptop, origin, 'Ada')
     await makeVault(laptop)
     await signIn(phone, origin, 'Ada')
-    await openVault(phone)
+    const arriving = phone.getByRole('heading', { name: 'Getting your bookmarks' }).waitFor()
+    let send = () => {}
+    const isSent = new Promise<void>((resolve) => {
+      send = resolve
+    })
+    await phone.route('**/api/v1/sync/pull', (route) => isSent.then(() => route.fallback()))
+    const opening = openVault(phone)
+    await arriving
+    send()
+    await opening
+    await phone.getByRole('heading', { name: 'No bookmarks yet' }).waitFor()
+    await phone.unroute('**/api/v1/sync/pull')
 
     await importFile(laptop, file)
     await laptop.getByText('31 bookmarks and folders imported').waitFor()

@@ -33,7 +33,7 @@ export function Connection() {
     )
   }
   if (state === 'connecting' && isSlow) {
-    return <Notice title="The service has not answered yet">{editsText(waiting)}</Notice>
+    return <Notice title="The service or the connection is slow">{editsText(waiting)}</Notice>
   }
   if (state !== 'offline' || reason !== 'network') return null
   if (isCut) {

@@ -1,4 +1,4 @@
-import type { SyncReason, SyncState, SyncStatus } from '../../client/index.ts'
+import type { SyncProgress, SyncReason, SyncState, SyncStatus } from '../../client/index.ts'
 import { useSyncStatus } from '../../client/react.ts'
 import { useOutdated } from '../offline/register.ts'
 
@@ -26,7 +26,7 @@ export function Status() {
   const isOutdated = useOutdated() === 'store'
   const sendable = waiting - quarantined
   const words = isOutdated ? 'Reload needed' : wordsOf({ state, reason })
-  const steps = progress ? ` ${count(progress.done)} of ${count(progress.total)}` : ''
+  const steps = progress ? ` ${stepsText(progress)}` : ''
   return (
     <span class="status" id="status" data-state={isOutdated ? 'offline' : state} data-waiting={waiting} title={words}>
       <span aria-hidden="true">
@@ -43,6 +43,11 @@ export function Status() {
 
 function wordsOf({ state, reason }: { state: SyncStatus['state']; reason: SyncReason | undefined }): string {
   return reason ? `${stateNames[state]}: ${reasonNames[reason]}` : stateNames[state]
+}
+
+/** The service does not say how many changes follow: a total that is reached may rise again. */
+function stepsText({ done, total }: SyncProgress): string {
+  return done < total ? `${count(done)} of ${count(total)}` : `${count(done)} so far`
 }
 
 function count(number: number): string {
