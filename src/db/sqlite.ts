@@ -46,8 +46,9 @@ export async function openSqlite(path: string): Promise<SoleDatabase> {
     async close() {
       await log.close()
       await bulk.destroy()
-      await db.destroy()
+      // The last to close must be one that writes, so that SQLite removes its log.
       reader.close()
+      await db.destroy()
       if (sqlite.open) sqlite.close()
       lock.close()
     },

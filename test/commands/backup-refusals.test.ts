@@ -41,8 +41,17 @@ async function damage(dataDir: string, where: 'records' | 'free pages'): Promise
   const pageBytes = 4096
   const { size } = await file.stat()
   const middle = Math.floor(size / pageBytes / 2) * pageBytes
-  if (where === 'free pages') await file.write(Buffer.alloc(1, 7), 0, 1, 39)
-  else for (const page of [-1, 0, 1]) await file.write(Buffer.alloc(64, 0xa5), 0, 64, middle + page * pageBytes)
+  if (where === 'free pages') {
+    const { buffer } = await file.read(Buffer.alloc(1), 0, 1, 39)
+    await file.write(
+      buffer.map((count) => count + 1),
+      0,
+      1,
+      39,
+    )
+  }
+  if (where === 'records')
+    for (const page of [-1, 0, 1]) await file.write(Buffer.alloc(64, 0xa5), 0, 64, middle + page * pageBytes)
   return dataDir
 }
 

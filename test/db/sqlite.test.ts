@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import Sqlite from 'better-sqlite3'
@@ -58,4 +59,11 @@ t.test('A second connection that writes meanwhile only makes it wait', async (t)
   const [code] = await once(second, 'close')
   t.equal(code, 0, 'the second wrote all the time')
   t.equal(failed, 0, 'no SQLITE_BUSY for a write that reads first')
+})
+
+t.test('Closed, it leaves no log beside its file', async (t) => {
+  const { database, path } = await openTestDatabase(t)
+  await database.write((trx) => addUser(trx, 'ada'))
+  await database.close()
+  t.notOk(existsSync(`${path}-wal`))
 })

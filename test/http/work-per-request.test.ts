@@ -75,18 +75,19 @@ const [origin, ada] = [await listen(), await user('ada')]
 const report = 'GET /api/v1/health HTTP/1.1\r\nHost: x\r\n\r\n'
 const pull = post(ada, '/api/v1/sync/pull', '{}')
 
-t.test('A request makes few promises, whatever it passes on its way', async (t) => {
-  const ofReport = await countPromises(t, origin, report)
-  const ofPull = await countPromises(t, origin, pull)
-  t.comment(`${ofReport} for a report, ${ofPull} for a pull of nothing`)
-  t.ok(ofReport <= 6, `${ofReport} for a report`)
-  t.ok(ofPull <= 16, `${ofPull} for a pull of nothing`)
-})
-
+// Comes first: the hook that counts promises keeps requests alive, even once it is disabled.
 t.test('Hardly anything of a request stays in memory until a long garbage collection', async (t) => {
   const ofReport = await countSurvivingBytes(t, origin, report)
   const ofPull = await countSurvivingBytes(t, origin, pull)
   t.comment(`${ofReport} bytes of a report, ${ofPull} of a pull of nothing`)
   t.ok(ofReport < 2500, `${ofReport} bytes of a report`)
   t.ok(ofPull < 2500, `${ofPull} bytes of a pull of nothing`)
+})
+
+t.test('A request makes few promises, whatever it passes on its way', async (t) => {
+  const ofReport = await countPromises(t, origin, report)
+  const ofPull = await countPromises(t, origin, pull)
+  t.comment(`${ofReport} for a report, ${ofPull} for a pull of nothing`)
+  t.ok(ofReport <= 6, `${ofReport} for a report`)
+  t.ok(ofPull <= 16, `${ofPull} for a pull of nothing`)
 })

@@ -1,3 +1,4 @@
+import { TooManyExports, TooManyExportsKept } from '../../../generated/errors.ts'
 import { ApiError, type Client, type components, type Sync, unwrap } from '../../client/index.ts'
 
 /** A backup that the service keeps, or is making. */
@@ -24,8 +25,8 @@ export async function makeBackup(client: Client, sync: Sync): Promise<void> {
 }
 
 const refusals: Record<string, string | undefined> = {
-  'Too many exports in progress': 'Other backups of yours are still being made. Wait until one of them is done.',
-  'Too many exports kept': 'The service keeps no more backups of yours. Delete one below, then try again.',
+  [TooManyExports[1]]: 'Other backups of yours are still being made. Wait until one of them is done.',
+  [TooManyExportsKept[1]]: 'The service keeps no more backups of yours. Delete one below, then try again.',
 }
 
 export async function downloadBackup(client: Client, { id }: ServiceBackup): Promise<Blob> {

@@ -1,13 +1,10 @@
 import { createContext } from 'preact'
-import { ApiError, type components, OfflineError, SignedOutError, StorageFullError } from '../../client/index.ts'
+import { ForbiddenOrigin } from '../../../generated/errors.ts'
+import { ApiError, OfflineError, SignedOutError, StorageFullError } from '../../client/index.ts'
 import { tell } from './tell.ts'
 
 /** Shows why something did not work: at the bottom of the page or, inside a dialog or a form, there. */
 export const ShowFailure = createContext((error: unknown) => tell(messageOf(error), { isAlert: true }))
-
-/** The contract's own text. */
-const forbiddenOrigin: components['responses']['ForbiddenOrigin']['content']['application/json']['error'] =
-  'Forbidden origin'
 
 /** Why it did not work, and what the person can do. */
 export function messageOf(error: unknown): string {
@@ -17,7 +14,7 @@ export function messageOf(error: unknown): string {
     return 'The storage of this browser is full, so nothing was saved. Free some space on the device, then try again.'
   }
   if (isOutdated(error)) return 'This tab is out of date, so nothing was saved. Reload the page.'
-  if (error instanceof ApiError && error.message === forbiddenOrigin) {
+  if (error instanceof ApiError && error.message === ForbiddenOrigin[1]) {
     return `The service refuses pages from ${location.origin}. Open the address that its operator gave you, or ask for this one to be allowed.`
   }
   if (error instanceof ApiError) return `${sentence(error.message)}${adviceOn(error)}`
