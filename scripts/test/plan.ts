@@ -44,6 +44,7 @@ const alone = [
   'test/client/sync/walk.test.ts',
   'test/client/extension/walk.test.ts',
   'test/exports/large.test.ts',
+  'test/http/work-per-request.test.ts',
   'test/process/crash.test.ts',
   'test/postgres/differential.test.ts',
   'test/demo.test.ts',
