@@ -6,7 +6,7 @@ import { messageOf } from '../ui/failure.ts'
 import { Progress } from '../ui/progress.tsx'
 import { exactTime } from '../ui/time.tsx'
 import { ChooseTime, rememberPlace } from './choose-time.tsx'
-import { Counts, GoneBack } from './rewind-counts.tsx'
+import { GoneBack, RewoundCounts } from './rewind-counts.tsx'
 import { useHistory } from './use-history.ts'
 
 /** How far going back is: a time is chosen, what would change is counted, then it is done. */
@@ -92,7 +92,7 @@ function Counted({ to, counts, goBack }: CountedProps) {
   return (
     <section class="panel" aria-label="What would change">
       <h2>As of {exactTime(to)}</h2>
-      <Counts counts={counts} isDone={false} />
+      <RewoundCounts counts={counts} isDone={false} />
       {changes === 0 ? (
         <p>Nothing would change: your bookmarks are what they were then.</p>
       ) : (

@@ -2,10 +2,11 @@ import { useEffect, useRef } from 'preact/hooks'
 import type { RewindCounts } from '../../client/history.ts'
 import { hrefOf } from '../app/route.ts'
 import { Button } from '../ui/button.tsx'
+import { Counts } from '../ui/counts.tsx'
 import { exactTime } from '../ui/time.tsx'
 
 /** What becomes of the bookmarks, or became of them. */
-export function Counts({ counts, isDone }: { counts: RewindCounts; isDone: boolean }) {
+export function RewoundCounts({ counts, isDone }: { counts: RewindCounts; isDone: boolean }) {
   const { restored, deleted, unchanged, beyondRetention } = counts
   const lines = [
     {
@@ -21,20 +22,7 @@ export function Counts({ counts, isDone }: { counts: RewindCounts; isDone: boole
     { count: unchanged, what: 'unchanged', why: 'as then' },
     { count: beyondRetention, what: 'not touched', why: 'nothing is kept any more of what was then' },
   ]
-  return (
-    <dl class="counts">
-      {lines
-        .filter(({ count, what }) => count > 0 || what === 'restored' || what === 'deleted')
-        .map(({ count, what, why }) => (
-          <div key={what}>
-            <dt>
-              <span class="count-number">{count.toLocaleString()}</span> {what}
-            </dt>
-            <dd class="hint">{why}</dd>
-          </div>
-        ))}
-    </dl>
-  )
+  return <Counts lines={lines.filter(({ count, what }) => count > 0 || what === 'restored' || what === 'deleted')} />
 }
 
 interface GoneBackProps {
@@ -52,7 +40,7 @@ export function GoneBack({ to, counts, takeBack }: GoneBackProps) {
       <h2 ref={heading} tabIndex={-1}>
         Done: your bookmarks are as of {exactTime(to)}
       </h2>
-      <Counts counts={counts} isDone />
+      <RewoundCounts counts={counts} isDone />
       <p class="hint">
         Other devices may ask before they delete many bookmarks. To take this back later, open “Go back in time” in this
         browser again and choose “Before I last went back”.

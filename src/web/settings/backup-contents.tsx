@@ -4,6 +4,7 @@ import { isFolder, nameOf } from '../library/kind.ts'
 import { Letter } from '../library/letter.tsx'
 import { Button } from '../ui/button.tsx'
 import { counted } from '../ui/counted.ts'
+import { Counts } from '../ui/counts.tsx'
 import { Progress, type Step } from '../ui/progress.tsx'
 import { exactTime } from '../ui/time.tsx'
 import { compare, restoreBackup } from './restore-backup.ts'
@@ -49,16 +50,7 @@ export function BackupContents({ sync, opened, close }: BackupContentsProps) {
         {counted(bookmarks.length - folders, 'bookmark')} and {counted(folders, 'folder')}
       </h3>
       <p class="hint">As they were on {exactTime(Date.parse(exported_at))}</p>
-      <dl class="counts backup-counts">
-        {lines.map(({ count, what, why }) => (
-          <div key={what}>
-            <dt>
-              <span class="count-number">{count.toLocaleString()}</span> {what}
-            </dt>
-            <dd class="hint">{why}</dd>
-          </div>
-        ))}
-      </dl>
+      <Counts lines={lines} kind="backup-counts" />
       <ul class="plain backup-list" aria-label="At the top of it">
         {tree.slice(0, mostShown).map((node) => (
           <li key={node.bookmark.id}>
