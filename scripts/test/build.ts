@@ -4,8 +4,8 @@ import { once } from 'node:events'
 import { glob, readFile, rm, writeFile } from 'node:fs/promises'
 import type { Part } from '../package/parts.ts'
 
-/** The sources of all parts. */
-const sources = [
+/** The sources of the parts that tests read. */
+export const sources = [
   '{openapi,asyncapi}.yaml',
   '{CHANGELOG,README}.md',
   '{package,package-lock,tsconfig*}.json',

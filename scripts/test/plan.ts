@@ -58,6 +58,9 @@ const together = [
   ['test', 'test/backup', 'test/contract', 'test/deploy', 'test/docs', 'test/protocol'],
 ]
 
+/** On Postgres, the folders with a few short tests each share one, too. */
+const togetherOnPostgres = ['test/auth', 'test/commands', 'test/db', 'test/hostile', 'test/operations', 'test/realtime']
+
 /** Started first, so that none of them is still running when everything else is done. Several mostly wait. */
 const longest = [
   'test/postgres on Postgres',
@@ -99,14 +102,15 @@ function startOf({ name, files: [first = ''] }: TestProcess): number {
 }
 
 function inProcesses(files: string[], database: TestProcess['database']): TestProcess[] {
-  const groups = Map.groupBy(files, processOf)
+  const groups = Map.groupBy(files, (file) => processOf(file, database))
   return [...groups].map(([name, own]) => ({ name: `${name} on ${database}`, files: own, database }))
 }
 
-function processOf(file: string): string {
+function processOf(file: string, database: TestProcess['database']): string {
   const folder = dirname(file)
   if (alone.includes(file)) return file
-  return together.find((folders) => folders.includes(folder))?.join(', ') ?? folder
+  const shared = database === 'Postgres' ? [togetherOnPostgres] : together
+  return shared.find((folders) => folders.includes(folder))?.join(', ') ?? folder
 }
 
 async function matching(patterns: string[]): Promise<string[]> {

@@ -1,13 +1,14 @@
 import { sql } from 'kysely'
 import type { Database, Trx } from './database.ts'
+import { toBinaryArray } from './postgres-arrays.ts'
 import { type Placeholders, query } from './query.ts'
 import { type EntityKey, records, type StoredVersion, versionColumns } from './rows.ts'
-import { type Arrays, columnsOf, type Table } from './upsert.ts'
+import { type Batches, batchFor, type Table } from './upsert.ts'
 
 /** Works on sets: one round trip for a whole push. */
 export const postgresBatches: Pick<
   Database,
-  'findVersions' | 'upsert' | 'edit' | 'settleEntities' | 'removeCiphertexts'
+  'findVersions' | 'insert' | 'upsert' | 'edit' | 'settleEntities' | 'removeCiphertexts'
 > = {
   async findVersions(trx, userId, keys) {
     const rows = await versions.all(trx, { userId, ...split(keys) })
@@ -15,9 +16,11 @@ export const postgresBatches: Pick<
     return keys.map((_, index) => found.get(index + 1))
   },
 
-  upsert,
+  insert: (trx, table, rows) => write(trx, table, table.insertAll, rows),
 
-  edit: (trx, rows) => upsert(trx, records, rows),
+  upsert: (trx, table, rows) => write(trx, table, table.upsertAll, rows),
+
+  edit: (trx, rows) => write(trx, records, records.upsertAll, rows),
 
   async settleEntities(trx, userId, keys) {
     if (keys.length > 0) await settled.run(trx, { userId, ...split(keys) })
@@ -28,10 +31,12 @@ export const postgresBatches: Pick<
   },
 }
 
-async function upsert<Row>(trx: Trx, table: Table<Row>, rows: Row[]): Promise<void> {
-  if (rows.length === 0) return
-  const arrays = columnsOf(table.columns).map((column) => [column, rows.map((row) => row[column])])
-  await table.upsertRows.run(trx, Object.fromEntries(arrays) as Arrays<Row>)
+async function write<Row>(trx: Trx, { columns }: Table<Row>, batches: Batches<Row>, rows: Row[]): Promise<void> {
+  const [first] = rows
+  if (!first) return
+  const { shared, own, query } = batchFor(batches, rows)
+  const arrays = own.map((column) => toBinaryArray(rows, column, columns[column]))
+  await query.run(trx, [...shared.map((column) => first[column]), ...arrays])
 }
 
 interface Keys {

@@ -1,10 +1,20 @@
 import { sql } from 'kysely'
 import { pause } from '../event-loop.ts'
 import type { Database, Trx } from './database.ts'
-import { type Placeholders, query } from './query.ts'
+import { type Placeholders, type Query, query } from './query.ts'
 import { type EntityKey, records, type StoredVersion, versionColumns } from './rows.ts'
 import type { RecordsTable } from './schema.ts'
-import { columnsOf, rowsAtOnce, type Table } from './upsert.ts'
+import {
+  type Batch,
+  type Batches,
+  batches,
+  batchFor,
+  type Column,
+  columnsOf,
+  rowsAtOnce,
+  selectSome,
+  type Table,
+} from './upsert.ts'
 
 /** Reading so many versions takes some milliseconds. */
 const maxKeys = 1000
@@ -12,31 +22,24 @@ const maxKeys = 1000
 /** Works on some rows at a time, and the event loop turns in between. */
 export const sqliteBatches: Pick<
   Database,
-  'findVersions' | 'upsert' | 'edit' | 'settleEntities' | 'removeCiphertexts'
+  'findVersions' | 'insert' | 'upsert' | 'edit' | 'settleEntities' | 'removeCiphertexts'
 > = {
   async findVersions(trx, userId, keys) {
     const found: (StoredVersion | undefined)[] = keys.map(() => undefined)
-    for (const { entity_type, places } of partsOf(keys)) {
+    for (const { entity_type, ids, places } of partsOf(keys)) {
       await pause()
-      const ids = places.map((place) => keys[place]?.entity_id as string)
       const rows = await versions.all(trx, { userId, entity_type, ids })
       for (const row of rows) found[places[row.place] as number] = row
     }
     return found
   },
 
-  async upsert<Row>(trx: Trx, table: Table<Row>, rows: Row[]) {
-    const rest = rows.length % rowsAtOnce
-    for (let to = rowsAtOnce; to <= rows.length; to += rowsAtOnce) {
-      await pause()
-      const some = rows.slice(to - rowsAtOnce, to)
-      const { shared, own, query } = isAlike(some, table.upsertAlike.shared) ? table.upsertAlike : table.upsertSome
-      await query.run(trx, [...valuesOf(some.slice(0, 1), shared), ...valuesOf(some, own)])
-    }
-    await table.upsertRow.runEach(trx, rows.slice(rows.length - rest))
-  },
+  /** Looks for rows with the same keys, too, as the index does in any case. */
+  insert: upsert,
 
-  edit: (trx, rows) => edited.runEach(trx, rows),
+  upsert,
+
+  edit: (trx, rows) => write(trx, editRow, editSome, rows),
 
   /** Works on a set, because most of the entities have no open conflict. */
   async settleEntities(trx, userId, keys) {
@@ -52,7 +55,23 @@ export const sqliteBatches: Pick<
     ),
 }
 
+function upsert<Row>(trx: Trx, { upsertRow, upsertSome }: Table<Row>, rows: Row[]): Promise<void> {
+  return write(trx, upsertRow, upsertSome, rows)
+}
+
+async function write<Row>(trx: Trx, row: Query<Row, unknown>, some: Batches<Row>, rows: Row[]): Promise<void> {
+  const rest = rows.length % rowsAtOnce
+  for (let to = rowsAtOnce; to <= rows.length; to += rowsAtOnce) {
+    await pause()
+    const part = rows.slice(to - rowsAtOnce, to)
+    const batch = batchFor(some, part)
+    await batch.query.run(trx, valuesOf(part, batch))
+  }
+  await row.runEach(trx, rows.slice(rows.length - rest))
+}
+
 interface Part extends Pick<EntityKey, 'entity_type'> {
+  ids: string[]
   /** Of its keys among all. */
   places: number[]
 }
@@ -60,25 +79,25 @@ interface Part extends Pick<EntityKey, 'entity_type'> {
 /** At most `maxKeys` each, of one type. */
 function partsOf(keys: EntityKey[]): Part[] {
   const parts: Part[] = []
-  for (const [place, { entity_type }] of keys.entries()) {
-    let part = parts.findLast((part) => part.entity_type === entity_type)
-    if (!part || part.places.length === maxKeys) {
-      part = { entity_type, places: [] }
+  const filling = new Map<string, Part>()
+  keys.forEach(({ entity_type, entity_id }, place) => {
+    let part = filling.get(entity_type)
+    if (!part || part.ids.length === maxKeys) {
+      part = { entity_type, ids: [], places: [] }
       parts.push(part)
+      filling.set(entity_type, part)
     }
+    part.ids.push(entity_id)
     part.places.push(place)
-  }
+  })
   return parts
 }
 
-function isAlike<Row>([first, ...others]: Row[], columns: (keyof Row)[]): boolean {
-  return columns.every((column) => others.every((row) => row[column] === first?.[column]))
-}
-
-function valuesOf<Row>(rows: Row[], columns: (keyof Row)[]): unknown[] {
-  const values = new Array(rows.length * columns.length)
+function valuesOf<Row>(rows: Row[], { shared, own }: Batch<Row>): unknown[] {
+  const values = new Array(shared.length + rows.length * own.length)
   let place = 0
-  for (const row of rows) for (const column of columns) values[place++] = row[column]
+  for (const column of shared) values[place++] = rows[0]?.[column]
+  for (const row of rows) for (const column of own) values[place++] = row[column]
   return values
 }
 
@@ -94,18 +113,24 @@ const versions = query(
     where user_id = ${userId} and entity_type = ${entity_type} and entity_id = value`,
 )
 
-/**
- * What stays as it is, and with it the row's place in the indexes on it. A statement for many rows would first copy each
- * page that it changes, in case it fails.
- */
-const kept = ['user_id', 'entity_type', 'entity_id', 'created_at', 'deleted_at', 'first_stamp']
+const key = ['user_id', 'entity_type', 'entity_id'] satisfies Column<RecordsTable>[]
+/** With these, the row's place in the indexes on them stays as it is. */
+const kept: Column<RecordsTable>[] = [...key, 'created_at', 'deleted_at', 'first_stamp']
 const changed = columnsOf(records.columns).filter((column) => !kept.includes(column))
 
-const edited = query(
+const editRow = query(
   (_, row: Placeholders<RecordsTable>) => sql`
     update records set ${sql.join(changed.map((column) => sql`${sql.ref(column)} = ${row[column]}`))}
     where user_id = ${row.user_id} and entity_type = ${row.entity_type} and entity_id = ${row.entity_id}`,
 )
+
+const editSome = batches([...key, ...changed], records.upsertSome.alike.shared, (shared, own, values) => {
+  const set = changed.map((column) => sql`${sql.ref(column)} = ${sql.ref(`later.${column}`)}`)
+  const isSame = key.map((column) => sql`${sql.ref(`records.${column}`)} = ${sql.ref(`later.${column}`)}`)
+  // If it fails, the transaction is undone: `or fail`, because SQLite would otherwise copy each page first, to undo it alone.
+  return sql`update or fail records set ${sql.join(set)}
+    from (${selectSome(shared, own, values)}) as later where ${sql.join(isSame, sql` and `)}`
+})
 
 const settled = query(
   (_, { userId, written }: Placeholders<{ userId: string; written: string }>) => sql`

@@ -1,4 +1,5 @@
 import type { Kysely, RawBuilder, Transaction } from 'kysely'
+import type { Steps } from './pipeline.ts'
 import type { QueryTimes } from './query-times.ts'
 import type { EntityKey, StoredVersion } from './rows.ts'
 import type { RecordsTable, Schema } from './schema.ts'
@@ -21,6 +22,11 @@ export interface Database {
    * holds few connections. Without an owner, it is a write that the service makes for itself.
    */
   write<T>(work: (trx: Trx) => Promise<T>, owner?: string): Promise<T>
+  /**
+   * Takes steps of a transaction that do not depend on each other's results, in this order. Each does what it does by
+   * queries of db/query.ts: Postgres gets all of these before it has answered the first.
+   */
+  inOrder<Results extends unknown[] | []>(steps: Steps<Results>): Promise<Results>
   /** Does so together with others of the owner's writes, whose `work` must be the same. */
   writeJointly<Own extends Share, Result>(owner: string, share: Own, work: JointWork<Own, Result>): Promise<Result>
   /** A server, which other instances may be using, too; not a file of this process. */
@@ -35,6 +41,8 @@ export interface Database {
   now: RawBuilder<number>
   /** The stored versions of the given entities, in the same order; undefined for unknown ones. */
   findVersions(trx: Trx, userId: string, keys: EntityKey[]): Promise<(StoredVersion | undefined)[]>
+  /** Adds rows, whose keys must be new. */
+  insert<Row>(trx: Trx, table: Table<Row>, rows: Row[]): Promise<void>
   /** Writes the rows, each replacing the one with its key. No two of the given rows may have the same key. */
   upsert<Row>(trx: Trx, table: Table<Row>, rows: Row[]): Promise<void>
   /** Replaces live records by later versions that are live, too. */

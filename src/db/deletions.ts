@@ -64,7 +64,9 @@ export async function deleteRows({ write }: Pick<Database, 'write'>, userId: str
   }
 }
 
-/** The last trace of a deleted account. */
+/** The last trace of a deleted account, and what a write that had the user's row until now has left of it. */
 export async function deleteUser(trx: Trx, userId: string): Promise<void> {
   await trx.deleteFrom('users').where('id', '=', userId).execute()
+  for (const table of ['records', 'ciphertexts', 'versions'] as const)
+    await trx.deleteFrom(table).where('user_id', '=', userId).execute()
 }

@@ -1,7 +1,7 @@
 import { type Selectable, sql } from 'kysely'
 import type { Database, Db, Trx } from './database.ts'
 import { lookup } from './lookup.ts'
-import { type Answer, isOneOf, type Placeholders, query } from './query.ts'
+import { type Answer, isOneOf, onceAnswered, type Placeholders, query } from './query.ts'
 import type { Schema } from './schema.ts'
 
 type TokenRow = Schema['tokens']
@@ -32,8 +32,7 @@ export function findSession(db: Db, tokens: TokensOfUsers): Answer<Session | und
   const { 0: userId = '' } = userIds
   // Nearly all requests have one token. A list costs SQLite more than the rest of the query.
   const found = length === 1 ? sessionOf.first(db, { kind, userId, hash, now }) : sessionOfAny.first(db, tokens)
-  const orUnnamed = (session: Session | undefined) => session ?? sessionOfUnnamed.first(db, tokens)
-  return found instanceof Promise ? found.then(orUnnamed) : orUnnamed(found)
+  return onceAnswered(found, (session) => session ?? sessionOfUnnamed.first(db, tokens))
 }
 
 const sessionOf = lookup(

@@ -31,6 +31,8 @@ export function openPool({ url, isPooled }: Server, log: FastifyBaseLogger, time
     connectionString: url,
     connectionTimeoutMillis: 5_000,
     keepAlive: true,
+    // What a pooler of any version does with it is not known.
+    pipeline: !isPooled,
     application_name: 'encrypted-bookmark-sync',
     types: { getTypeParser: readNumbers },
     ...(!isPooled && { ...limits, onConnect: ensureDurable }),

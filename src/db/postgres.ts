@@ -5,6 +5,7 @@ import { postgresBatches } from './batches-postgres.ts'
 import type { Database } from './database.ts'
 import { beat } from './heartbeat.ts'
 import type { SoleDatabase } from './joint-writes.ts'
+import { atOnce, oneByOne, openPipeline } from './pipeline.ts'
 import { holdLock } from './postgres-lock.ts'
 import { isPoolersRefusal, openPool } from './postgres-pool.ts'
 import { createQueryTimes } from './query-times.ts'
@@ -42,7 +43,10 @@ export function openPostgres(
   const transact: Database['write'] = async (work) => {
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return await db.transaction().execute(work)
+        return await db.transaction().execute(async (trx) => {
+          await openPipeline(trx)
+          return work(trx)
+        })
       } catch (error) {
         if (attempt === attempts || !transient.has((error as { code?: string }).code ?? '')) throw error
       }
@@ -53,6 +57,7 @@ export function openPostgres(
     bulk: db,
     // The service's own writes are few, and must not wait for users: leases would run out.
     write: (work, owner) => (owner === undefined ? transact(work) : admission.run(owner, () => transact(work))),
+    inOrder: server.isPooled ? oneByOne : atOnce,
     isServer: true,
     async maintain(work) {
       const unlimited = { max: 1, query_timeout: 0, statement_timeout: 0, lock_timeout: 0 }

@@ -10,6 +10,7 @@ import {
   type Transaction,
 } from 'kysely'
 import { pause } from '../event-loop.ts'
+import { pipelineOf } from './pipeline.ts'
 import { addQueries } from './query-times.ts'
 import type { Schema } from './schema.ts'
 import { SynchronousAdapter } from './sqlite-dialect.ts'
@@ -22,6 +23,11 @@ export type Placeholders<Values> = { readonly [Name in keyof Values]-?: RawBuild
 
 /** SQLite has answered when the query returns: a promise for each would be a tenth of a small request. */
 export type Answer<T> = T | Promise<T>
+
+/** Goes on with the answer: at once, if it is there. */
+export function onceAnswered<T, Next>(answer: Answer<T>, next: (value: T) => Answer<Next>): Answer<Next> {
+  return answer instanceof Promise ? answer.then(next) : next(answer)
+}
 
 export interface Query<Values, Row> {
   all(db: Db, values: Values): Answer<Row[]>
@@ -75,7 +81,7 @@ export function query<Values, Row>(
     const found = compile(db)
     const parameters = bind(found, values)
     const isDirect = adapter instanceof SynchronousAdapter && plugins.length === 0
-    if (!isDirect) return db.executeQuery<Row>({ ...found, parameters }).then(take)
+    if (!isDirect) return (pipelineOf(db) ?? db).executeQuery<Row>({ ...found, parameters }).then(take)
     const statement = adapter.statement(db, found.sql)
     const began = performance.now()
     const result = runAtOnce<Row>(statement, method, parameters)
@@ -94,7 +100,7 @@ export function query<Values, Row>(
       statement ??= adapter.statement(trx, found.sql)
       const parameters = bind(found, values)
       const began = performance.now()
-      statement.run(parameters)
+      statement.run(...parameters)
       addQueries(adapter.times, 1, began)
     }
   }

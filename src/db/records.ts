@@ -154,19 +154,29 @@ function liveBookmarks(db: Db, userId: RawBuilder<string>) {
 
 /** Writes the records, and the ciphertexts of those that have one of their own. `edits` are those that were live, and are. */
 export async function saveRecords(
-  { upsert, edit }: Pick<Database, 'upsert' | 'edit'>,
+  { inOrder, insert, upsert, edit }: Pick<Database, 'inOrder' | 'insert' | 'upsert' | 'edit'>,
   trx: Trx,
   rows: Row[],
   edits: ReadonlySet<Row> = new Set(),
 ): Promise<void> {
   const others = rows.filter((row) => !edits.has(row))
-  await edit(trx, [...edits])
-  await upsert(trx, records, others)
-  await upsert(trx, ciphertexts, rows.flatMap(toCiphertext))
+  const later = others.filter((row) => !isFirst(row))
+  await inOrder([
+    () => edit(trx, [...edits]),
+    () => insert(trx, records, others.filter(isFirst)),
+    () => upsert(trx, records, later),
+    () => insert(trx, ciphertexts, rows.filter(hasOwnCiphertext)),
+  ])
 }
 
-function toCiphertext({ user_id, data_stamp, encrypted_data }: Row): Ciphertext[] {
-  return data_stamp === null || encrypted_data === null ? [] : [{ user_id, stamp: data_stamp, encrypted_data }]
+/** Of its entity, which the transaction has looked for under the user's lock. */
+function isFirst({ first_stamp, stamp }: Row): boolean {
+  return first_stamp === stamp
+}
+
+/** Such a row is also that of its ciphertext. */
+function hasOwnCiphertext(row: Row): row is Row & Ciphertext {
+  return row.data_stamp === row.stamp && row.encrypted_data !== null
 }
 
 /** The newest changes after `since`, at most `max`. */

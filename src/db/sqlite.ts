@@ -7,6 +7,7 @@ import { sqliteBatches } from './batches-sqlite.ts'
 import { groupCommit } from './group-commit.ts'
 import { beat } from './heartbeat.ts'
 import type { SoleDatabase } from './joint-writes.ts'
+import { oneByOne } from './pipeline.ts'
 import { createQueryTimes } from './query-times.ts'
 import type { Schema } from './schema.ts'
 import { type Connection, ServiceDialect } from './sqlite-dialect.ts'
@@ -31,6 +32,7 @@ export async function openSqlite(path: string): Promise<SoleDatabase> {
     ...commits,
     queries: () => times,
     probe: () => commits.write((trx) => beat(trx, now)),
+    inOrder: oneByOne,
     isServer: false,
     maintain: (work) => work(db),
     exclusively: (_, work) => work(),
@@ -130,13 +132,17 @@ function openReader(path: string): Sqlite.Database {
 function memoized(sqlite: Sqlite.Database): Connection {
   const statements = new Map<string, Sqlite.Statement>()
   const nothing = sqlite.prepare('select 1 where false')
+  /** Asking SQLite takes longer than some queries. */
+  let mayBeInTransaction = false
   return {
     get inTransaction() {
-      return sqlite.inTransaction
+      mayBeInTransaction &&= sqlite.inTransaction
+      return mayBeInTransaction
     },
     close: () => sqlite.close(),
     prepare(sql: string): Sqlite.Statement {
       if (sql === 'rollback' && !sqlite.inTransaction) return nothing
+      if (sql === 'begin') mayBeInTransaction = true
       let statement = statements.get(sql)
       if (!statement) {
         if (statements.size >= maxStatements) statements.clear()

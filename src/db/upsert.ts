@@ -7,65 +7,96 @@ export interface Table<Row> {
   /** Replaces the row with the same key. */
   upsertRow: Query<Row, unknown>
   /** Does so for `rowsAtOnce` rows, on SQLite. */
-  upsertSome: Batch<Row>
-  /** For such as agree in some columns, most of which rows written together do. */
-  upsertAlike: Batch<Row>
-  /** Does so for all rows at once, on Postgres, from an array of each column. No two may have the same key. */
-  upsertRows: Query<Arrays<Row>, unknown>
+  upsertSome: Batches<Row>
+  /** Does so for all rows, on Postgres. No two may have the same key. */
+  upsertAll: Batches<Row>
+  /** Writes rows whose keys are new, on Postgres: looking for a row to replace is a quarter of the work. */
+  insertAll: Batches<Row>
 }
 
-interface Batch<Row> {
+export interface Batches<Row> {
+  any: Batch<Row>
+  /** For such as agree in some columns, most of which rows written together do. */
+  alike: Batch<Row>
+}
+
+export interface Batch<Row> {
   /** The columns in which all of its rows agree. Binding their values once saves as much as writing them costs. */
   shared: Column<Row>[]
   own: Column<Row>[]
-  /** Its values are those of the shared columns, then each row's own. */
+  /** Its values are those of the shared columns, then on SQLite each row's own, on Postgres an array of each column's. */
   query: Query<unknown[], unknown>
 }
-
-export type Arrays<Row> = { [Column in keyof Row]: Row[Column][] }
 
 /** Running a statement and binding its values cost as much as writing a row. More than this saves no more. */
 export const rowsAtOnce = 50
 
-type Column<Row> = keyof Row & string
+export type Column<Row> = keyof Row & string
+export type ColumnType = 'text' | 'bigint' | 'integer'
 /** With their Postgres types. */
-type Columns<Row> = Record<Column<Row>, 'text' | 'bigint' | 'integer'>
+type Columns<Row> = Record<Column<Row>, ColumnType>
 
 /** Without a key, no row has a successor: each is only added, which costs less than to look for one to replace. */
 export function table<Row>(name: string, key: Column<Row>[], alike: Column<Row>[], columns: Columns<Row>): Table<Row> {
   const all = columnsOf(columns)
-  const upsert = (source: RawBuilder<unknown>) => {
+  const insert = (into: Column<Row>[], source: RawBuilder<unknown>) =>
+    sql`insert into ${sql.table(name)} (${list(into)}) ${source}`
+  const upsert = (into: Column<Row>[], source: RawBuilder<unknown>) => {
     const replaced = all.filter((column) => !key.includes(column))
     const assignments = replaced.map((column) => sql`${sql.ref(column)} = ${sql.ref(`excluded.${column}`)}`)
-    const insert = sql`insert into ${sql.table(name)} (${list(all)}) ${source}`
-    if (key.length === 0) return insert
-    return sql`${insert} on conflict (${list(key)}) do update set ${sql.join(assignments)}`
+    if (key.length === 0) return insert(into, source)
+    return sql`${insert(into, source)} on conflict (${list(key)}) do update set ${sql.join(assignments)}`
   }
-  const batch = (alike: Column<Row>[]): Batch<Row> => {
-    const shared = all.filter((column) => alike.includes(column))
-    const own = all.filter((column) => !alike.includes(column))
-    const statement = (_: unknown, values: Placeholders<unknown[]>) => {
-      const row = (from: number) => sql`(${sql.join(own.map((_, place) => values[from + place]))})`
-      const rows = Array.from({ length: rowsAtOnce }, (_, index) => row(shared.length + index * own.length))
-      const source = (column: Column<Row>) =>
-        alike.includes(column) ? values[shared.indexOf(column)] : sql.ref(`column${own.indexOf(column) + 1}`)
-      // Without a condition, SQLite would take the `on` of a conflict for that of a join.
-      return upsert(sql`select ${sql.join(all.map(source))} from (values ${sql.join(rows)}) where true`)
-    }
-    return { shared, own, query: query(statement) }
-  }
+  const fromArrays = (write: typeof insert) =>
+    batches(all, alike, (shared, own, values) => {
+      const value = (column: Column<Row>, place: number, dimension = '') =>
+        sql`${values[place]}::${sql.raw(columns[column] + dimension)}`
+      const arrays = own.map((column, index) => value(column, shared.length + index, '[]'))
+      const selected = [...shared.map((column, index) => value(column, index)), sql`each_row.*`]
+      return write([...shared, ...own], sql`select ${sql.join(selected)} from unnest(${sql.join(arrays)}) as each_row`)
+    })
   return {
     columns,
     upsertRow: query((_, row: Placeholders<Row>) =>
-      upsert(sql`values (${sql.join(all.map((column) => row[column]))})`),
+      upsert(all, sql`values (${sql.join(all.map((column) => row[column]))})`),
     ),
-    upsertSome: batch([]),
-    upsertAlike: batch(alike),
-    upsertRows: query((_, rows: Placeholders<Arrays<Row>>) => {
-      const arrays = all.map((column) => sql`${rows[column]}::${sql.raw(columns[column])}[]`)
-      return upsert(sql`select * from unnest(${sql.join(arrays)})`)
-    }),
+    upsertSome: batches(all, alike, (shared, own, values) =>
+      // Without a condition, SQLite would take the `on` of a conflict for that of a join.
+      upsert([...shared, ...own], sql`${selectSome(shared, own, values)} where true`),
+    ),
+    upsertAll: fromArrays(upsert),
+    insertAll: fromArrays(insert),
   }
+}
+
+type Values = Placeholders<unknown[]>
+
+export function batches<Row>(
+  columns: Column<Row>[],
+  alike: Column<Row>[],
+  build: (shared: Column<Row>[], own: Column<Row>[], values: Values) => RawBuilder<unknown>,
+): Batches<Row> {
+  const batch = (alike: Column<Row>[]): Batch<Row> => {
+    const shared = columns.filter((column) => alike.includes(column))
+    const own = columns.filter((column) => !alike.includes(column))
+    return { shared, own, query: query((_, values: Values) => build(shared, own, values)) }
+  }
+  return { any: batch([]), alike: batch(alike) }
+}
+
+/** The values as rows, on SQLite. */
+export function selectSome<Row>(shared: Column<Row>[], own: Column<Row>[], values: Values): RawBuilder<unknown> {
+  const row = (from: number) => sql`(${sql.join(own.map((_, place) => values[from + place]))})`
+  const rows = Array.from({ length: rowsAtOnce }, (_, index) => row(shared.length + index * own.length))
+  const sharedValues = shared.map((column, place) => sql`${values[place]} as ${sql.ref(column)}`)
+  const ownValues = own.map((column, place) => sql`${sql.ref(`column${place + 1}`)} as ${sql.ref(column)}`)
+  return sql`select ${sql.join([...sharedValues, ...ownValues])} from (values ${sql.join(rows)})`
+}
+
+/** The one that the rows need. */
+export function batchFor<Row>({ any, alike }: Batches<Row>, [first, ...others]: Row[]): Batch<Row> {
+  const isAlike = alike.shared.every((column) => others.every((row) => row[column] === first?.[column]))
+  return isAlike ? alike : any
 }
 
 export function columnsOf<Row>(columns: Columns<Row>): Column<Row>[] {

@@ -6,6 +6,8 @@ import type Sqlite from 'better-sqlite3'
 
 /** Moving this much into the database file is worth the two syncs that it takes. */
 const checkpointBytes = 16 * 1024 * 1024
+/** To move less takes as long as a few commits, and no thread is started for that. */
+const littleBytes = 1024 * 1024
 /** At this length the next transaction waits, so that the log ends there and begins anew. */
 export const maxLogBytes = 64 * 1024 * 1024
 
@@ -16,7 +18,7 @@ const program = new URL(isBundle ? './checkpoint-thread.mjs' : './checkpoint-thr
 export interface WriteAheadLog {
   /** To be awaited before each transaction: begins a checkpoint if one is due, and waits for it if the log is too long. */
   checkpoint(): Promise<void>
-  /** Moves what is committed now. */
+  /** Moves what is committed now, unless that is little. */
   move(): Promise<void>
   /** What a large transaction has already written goes to disk, so that its commit, which holds the loop, has less to do. */
   flush(): Promise<void>
@@ -58,6 +60,7 @@ export function openWriteAheadLog(sqlite: Sqlite.Database, path: string): WriteA
     },
     async move() {
       await running
+      if (thread === undefined && length().due < littleBytes) return
       running ??= run()
       await running
     },
@@ -68,6 +71,8 @@ export function openWriteAheadLog(sqlite: Sqlite.Database, path: string): WriteA
     async close() {
       await running
       if (file !== undefined) closeSync(file)
+      // By a second close, the number may be another file's.
+      file = undefined
       await thread?.close()
     },
   }

@@ -9,7 +9,7 @@ import { within } from '../tracing/trace.ts'
 import { checkMediaType, demandBody } from './bodies.ts'
 import { type BodyParts, holdBodies } from './body-reader.ts'
 import { bindRealtime, type RealtimeParts } from './realtime.ts'
-import { createResponder, holdDownload, type Respond, type ResponseParts } from './responses.ts'
+import { type Answered, createResponder, holdDownload, type Respond, type ResponseParts } from './responses.ts'
 import { createSecurity, type SecurityParts } from './security.ts'
 
 type BindingParts = BodyParts & RealtimeParts & ResponseParts & SecurityParts
@@ -81,10 +81,13 @@ function isDownload(responses: OpenAPIV3_1.ResponsesObject): boolean {
 }
 
 function handle<Op extends HttpOperationId, Parts>(handler: Handler<Op, Parts>, parts: Parts, respond: Respond) {
-  return async (request: FastifyRequest, reply: FastifyReply) => {
-    const work = within(request.trace, () => handler(toOperationRequest<Op>(request), parts))
+  return (request: FastifyRequest, reply: FastifyReply): FastifyReply | Promise<FastifyReply> => {
+    const work: Answered | Promise<Answered> = within(request.trace, () =>
+      handler(toOperationRequest<Op>(request), parts),
+    )
+    if (!(work instanceof Promise)) return respond(work, request, reply)
     request.work = work
-    return respond(await work, request, reply)
+    return work.then((answer) => respond(answer, request, reply))
   }
 }
 

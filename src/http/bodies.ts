@@ -8,17 +8,27 @@ const json = /^application\/json[ \t]*(;[ \t]*charset=("utf-8"|utf-8)[ \t]*)?$/i
 /** Only JSON bodies are accepted. An empty one counts as none, because fetch wrappers send that. */
 export function registerBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('application/json', async ({ readBody }: FastifyRequest) => {
-    const body = readBody?.()
-    const text = body instanceof Promise ? await body : body
-    if (!text) return undefined
-    try {
-      const value = parseJson(text)
-      return value instanceof Promise ? await value : value
-    } catch (cause) {
-      throw new InvalidBody('body must be JSON', { cause })
-    }
+  // What is there at once is passed on without a promise.
+  app.addContentTypeParser('application/json', ({ readBody }: FastifyRequest, _payload, done) => {
+    const text = readBody?.()
+    const body = text instanceof Promise ? text.then(parseBody) : parseBody(text)
+    if (body instanceof Promise) body.then((value) => done(null, value), done)
+    else done(null, body)
   })
+}
+
+function parseBody(text: string | undefined): unknown {
+  if (!text) return undefined
+  try {
+    const value = parseJson(text)
+    return value instanceof Promise ? value.catch(refuse) : value
+  } catch (cause) {
+    return refuse(cause)
+  }
+}
+
+function refuse(cause: unknown): never {
+  throw new InvalidBody('body must be JSON', { cause })
 }
 
 /** Runs before the body is read (that of a GET or HEAD never is): a media type that is not in the contract would skip validation. */

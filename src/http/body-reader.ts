@@ -45,7 +45,7 @@ export function holdBodies(app: FastifyInstance, { bodies, log }: BodyParts) {
         if (reply.raw.writableFinished) hold.release()
         else Promise.resolve(request.work).then(hold.release, hold.release)
       })
-      const findFault = createShapeCheck(maxTokensFor(maxElements))
+      const findFault = createShapeCheck(maxTokensFor(maxElements), coding === undefined ? announced : bodyLimit)
       let received = 0
 
       function check(chunk: Buffer): Error | undefined {
@@ -57,18 +57,22 @@ export function holdBodies(app: FastifyInstance, { bodies, log }: BodyParts) {
       }
 
       // V8 takes a function for long-lived if it is written where it is assigned, and with it all that it refers to.
-      const readBody = () => readArrived(payload, check) ?? readText(payload, progress, check)
+      const readBody = () => readArrived(payload, announced, check) ?? readText(payload, progress, check)
       request.readBody = readBody
-      done()
+      // The parser tells of the head before it hands over what came with it.
+      if (payload.readableLength === announced) done()
+      else process.nextTick(done)
     }
 }
 
 type Check = (chunk: Buffer) => Error | undefined
 
 /** A short body usually arrives together with its head. Undefined if some of it is still to come. */
-function readArrived(payload: RequestPayload, check: Check): string | undefined {
-  if (!('complete' in payload) || !payload.complete) return undefined
-  const body: Buffer = payload.read() ?? Buffer.alloc(0)
+function readArrived(payload: RequestPayload, announced: number, check: Check): string | undefined {
+  if (announced === 0 || payload.readableLength !== announced) return undefined
+  const body: Buffer = payload.read()
+  // Its end, which the parser may not have reported yet, has to be read, too.
+  payload.resume()
   const error = check(body)
   if (error) throw error
   return body.toString()

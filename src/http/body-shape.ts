@@ -13,12 +13,16 @@ export type ShapeCheck = (chunk: Buffer) => string | undefined
 
 /**
  * Bounds what parsing a body may cost: how many tokens it has, and so how deep it is nested. A token is what opens an
- * object, an array or a string, a comma or a colon. Whether the body is JSON is not checked.
+ * object, an array or a string, a comma or a colon. Whether the body is JSON is not checked. A body of so many bytes at
+ * most is looked at until its rest is too short for more tokens than there may be.
  */
-export function createShapeCheck(maxTokens: number): ShapeCheck {
+export function createShapeCheck(maxTokens: number, maxBytes: number): ShapeCheck {
   const findStringEnd = createStringScan()
   let [tokens, inString] = [0, false]
+  let rest = maxBytes
   return (chunk) => {
+    if (tokens + rest <= maxTokens) return undefined
+    rest -= chunk.length
     for (let at = 0; at < chunk.length; at++) {
       if (inString) {
         at = findStringEnd(chunk, at)

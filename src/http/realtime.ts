@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { WebSocket } from '@fastify/websocket'
-import type { FastifyReply, FastifyRequest, preHandlerHookHandler } from 'fastify'
+import type { FastifyReply, FastifyRequest, onRequestHookHandler, preHandlerHookHandler } from 'fastify'
 import { quotas } from '../../generated/limits.ts'
 import type { operations as contract } from '../../generated/openapi.ts'
 import { operations } from '../../generated/operations.ts'
@@ -15,14 +15,13 @@ export interface RealtimeParts extends SocketParts {
 }
 
 type Parameters = contract['openRealtime']['parameters']
-type Check = (request: FastifyRequest) => Promise<void>
 
 const { socketsPerInstance: maxSocketsOfOne } = quotas
 /** A socket whose client has disappeared silently is closed within 65 s. */
 const retryAfterSeconds = '60'
 
 /** Checks, after origin and session: the upgrade, the ids, whose they are, and the number of sockets. */
-export function bindRealtime(parts: RealtimeParts, secure: Check) {
+export function bindRealtime(parts: RealtimeParts, secure: onRequestHookHandler) {
   return {
     onRequest: [secure, demandUpgrade],
     preHandler: [checkIds, checkCount(parts), detach],

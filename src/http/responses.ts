@@ -15,7 +15,7 @@ export interface ResponseParts {
 }
 
 /** What any operation returns. */
-interface Answered {
+export interface Answered {
   status: PropertyKey
   headers?: Record<string, string>
   cookies?: Cookie[]

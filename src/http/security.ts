@@ -1,4 +1,4 @@
-import type { FastifyRequest } from 'fastify'
+import type { FastifyRequest, onRequestHookHandler } from 'fastify'
 import { operations } from '../../generated/operations.ts'
 import { cookieValues } from '../auth/cookies.ts'
 import { findSessionOf } from '../auth/tokens.ts'
@@ -7,6 +7,7 @@ import { ServiceError } from '../contract/errors.ts'
 import type { OperationId } from '../contract/schemas.ts'
 import type { Database } from '../db/database.ts'
 import type { Session } from '../db/logins.ts'
+import { onceAnswered } from '../db/query.ts'
 import type { Limits } from './limits.ts'
 
 declare module 'fastify' {
@@ -38,25 +39,31 @@ const schemes = {
  */
 export function createSecurity(parts: SecurityParts) {
   const { limits } = parts
-  return (operationId: OperationId) => {
+  return (operationId: OperationId): onRequestHookHandler => {
     const scheme: Scheme = operations[operationId].security
-    if (scheme === 'none') return async (): Promise<void> => {}
+    if (scheme === 'none') return (_request, _reply, next) => next()
     const check = schemes[scheme]
     if (!check) throw new Error(`${operationId}: the security scheme ${scheme} has no check`)
     const { kind, missing, wrong } = check
-    return async (request: FastifyRequest): Promise<void> => {
-      const tokens = cookieValues(request.headers.cookie, `service_${kind}`).filter((value) => value !== '')
-      const found = findSessionOf(parts.database.db, kind, tokens, parts.clock())
-      const session = found instanceof Promise ? await found : found
+
+    function admit(request: FastifyRequest, session: Session | undefined, isTokenSent: boolean): void {
       request.session = session
       if (session) {
         parts.uses.note(session)
-        return limits.countUser(session.userId)
+        limits.countUser(session.userId)
+        return
       }
-      const isWrong = tokens.length > 0
-      if (isWrong) await limits.countWrongCookie(request.ip)
-      const error = isWrong ? wrong : missing
+      if (isTokenSent) limits.countWrongCookie(request.ip)
+      const error = isTokenSent ? wrong : missing
       if (error) throw new ServiceError(error)
+    }
+
+    return (request, _reply, next) => {
+      const tokens = cookieValues(request.headers.cookie, `service_${kind}`).filter((value) => value !== '')
+      const found = findSessionOf(parts.database.db, kind, tokens, parts.clock())
+      const admitted = onceAnswered(found, (session) => admit(request, session, tokens.length > 0))
+      if (admitted instanceof Promise) admitted.then(() => next(), next)
+      else next()
     }
   }
 }

@@ -1,6 +1,7 @@
-import { Counter, Histogram, Registry } from 'prom-client'
+import { Counter, Registry } from 'prom-client'
 import { loginFailures } from '../../generated/login-failures.ts'
 import type { OperationId } from '../contract/schemas.ts'
+import { type Series, SeriesHistogram } from './series.ts'
 
 /** What is counted as it happens. Labels come from bounded sets, never from a caller. */
 export interface Metrics {
@@ -20,19 +21,48 @@ export interface Metrics {
 
 type SignInOutcome = keyof typeof loginFailures | 'completed'
 
+/** The requests of an operation that got the same status. */
+interface Answers {
+  operation: OperationId | 'none'
+  status: number
+  count: number
+  times: Series
+}
+
 /** By the first digit. */
 const classes = ['none', '1xx', '2xx', '3xx', '4xx', '5xx']
 
 export function createMetrics(): Metrics {
   const registry = new Registry()
   const registers = [registry]
-  const requests = new Counter({
+  /** By operation and status. Every request is counted, so prom-client makes a text of the labels only when it is asked. */
+  const operations = new Map<OperationId | 'none', Map<number, Answers>>()
+
+  function* answers(): Generator<Answers> {
+    for (const statuses of operations.values()) yield* statuses.values()
+  }
+
+  function answersOf(operation: OperationId | 'none', status: number): Answers {
+    const known = operations.get(operation)?.get(status)
+    if (known) return known
+    const times = duration.series({ operation, class: classes[Math.floor(status / 100)] ?? 'none' })
+    const first = { operation, status, count: 0, times }
+    const statuses = operations.get(operation) ?? new Map<number, Answers>()
+    operations.set(operation, statuses.set(status, first))
+    return first
+  }
+
+  new Counter({
     name: 'ebs_http_requests_total',
     help: 'Requests that got a response, by operation of openapi.yaml (none: not in it) and status',
     labelNames: ['operation', 'status'],
     registers,
+    collect() {
+      this.reset()
+      for (const { operation, status, count } of answers()) this.inc({ operation, status }, count)
+    },
   })
-  const duration = new Histogram({
+  const duration = new SeriesHistogram({
     name: 'ebs_http_request_duration_seconds',
     help: 'Time from the head of a request to the end of its response, by operation and class of its status',
     labelNames: ['operation', 'class'],
@@ -45,13 +75,16 @@ export function createMetrics(): Metrics {
     labelNames: ['operation'],
     registers,
   })
-  const changes = new Histogram({
+  const changes = new SeriesHistogram({
     name: 'ebs_sync_changes',
     help: 'Changes in a push (over HTTP or a socket) or a pulled page, or bookmarks in an import',
     labelNames: ['operation'],
     buckets: [0, 1, 10, 100, 1000, 10_000],
     registers,
   })
+  const changesOf = (operation: OperationId) => changes.series({ operation })
+  const [pushed, pulled] = [changesOf('pushChanges'), changesOf('pullChanges')]
+  const imported = changesOf('importBookmarks')
   const conflicts = new Counter({
     name: 'ebs_sync_conflicts_total',
     help: 'Pushed changes that were rejected, and those that overwrote a version their device had not seen',
@@ -85,17 +118,18 @@ export function createMetrics(): Metrics {
   return {
     registry,
     countRequest(operation, status, seconds) {
-      requests.inc({ operation, status })
-      duration.observe({ operation, class: classes[Math.floor(status / 100)] ?? 'none' }, seconds)
+      const answers = answersOf(operation, status)
+      answers.count++
+      answers.times.observe(seconds)
     },
     countAbandoned: (operation) => abandoned.inc({ operation }),
-    countUpgrade: () => requests.inc({ operation: 'openRealtime', status: 101 }),
+    countUpgrade: () => void answersOf('openRealtime', 101).count++,
     countPush(count, { rejected, overwritten }) {
-      changes.observe({ operation: 'pushChanges' }, count)
+      pushed.observe(count)
       countConflicts(rejected, overwritten)
     },
-    countPull: (count) => changes.observe({ operation: 'pullChanges' }, count),
-    countImport: (count) => changes.observe({ operation: 'importBookmarks' }, count),
+    countPull: (count) => pulled.observe(count),
+    countImport: (count) => imported.observe(count),
     countSignIn: (outcome) => signIns.inc({ outcome }),
     countSweep(sweep, removed) {
       swept.inc({ sweep }, removed)

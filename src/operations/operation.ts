@@ -63,7 +63,7 @@ type Answer<Op extends OperationId> = {
 export type Handler<Op extends OperationId, Parts> = (
   request: OperationRequest<Op>,
   parts: Parts,
-) => Promise<Answer<Op>>
+) => Answer<Op> | Promise<Answer<Op>>
 
 /** openRealtime is bound to a socket instead (realtime/socket.ts). */
 export type HttpOperationId = Exclude<OperationId, 'openRealtime'>

@@ -1,5 +1,6 @@
 import { ServiceError } from '../contract/errors.ts'
 import type { Database } from '../db/database.ts'
+import { onceAnswered } from '../db/query.ts'
 import { deviceOf } from '../sync/device.ts'
 import { type ImportParts, importBookmarks } from '../sync/import.ts'
 import { type PullParts, pull } from '../sync/pull.ts'
@@ -21,8 +22,9 @@ export const syncOperations: Operations<'getSyncStatus' | 'pullChanges' | 'pushC
     }
   },
 
-  async pullChanges({ session, headers, body: { since, limit } }, parts) {
-    return { status: 200, ...(await pull(parts, deviceOf(session, headers), since, limit)) }
+  pullChanges({ session, headers, body: { since, limit } }, parts) {
+    const pulled = pull(parts, deviceOf(session, headers), since, limit)
+    return onceAnswered(pulled, (answer) => ({ status: 200, ...answer }))
   },
 
   async pushChanges({ session, headers, body }, parts) {

@@ -1,5 +1,5 @@
 import type { Schemas } from '../contract/schemas.ts'
-import { type EntityKey, entityKey, type KeptVersion, type Row } from '../db/rows.ts'
+import { type EntityKey, entityKey, type KeptVersion, type Row, type StoredVersion } from '../db/rows.ts'
 import { editOf, isSealedAnew } from '../protocol/sealed-anew.ts'
 import type { Replacement } from './replacement.ts'
 
@@ -13,11 +13,14 @@ export interface Loser {
   winner: Pick<Row, 'stamp' | 'event_id'>
 }
 
-/** The version that a record replaces, if any. Of a deleted one, the version before the delete has the ciphertext. */
-export function toReplaced({ row, winner, stored }: Replacement & { row: Row }): KeptVersion[] {
-  if (!stored) return []
+/** The version that a record replaces. Of a deleted one, the version before the delete has the ciphertext. */
+export function toReplaced({
+  row,
+  winner,
+  stored,
+}: Pick<Replacement, 'winner'> & { row: Row; stored: StoredVersion }): KeptVersion {
   const isDeleted = stored.deleted_at !== null
-  const version: KeptVersion = {
+  return {
     user_id: row.user_id,
     seq: row.stamp,
     entity_type: stored.entity_type,
@@ -36,7 +39,6 @@ export function toReplaced({ row, winner, stored }: Replacement & { row: Row }):
     bytes: isDeleted ? 0 : stored.bytes,
     data_stamp: isDeleted ? null : stored.data_stamp,
   }
-  return [version]
 }
 
 /** Its ciphertext gets the version's own sequence number. */

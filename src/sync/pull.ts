@@ -5,6 +5,7 @@ import { settleConflictsOf } from '../db/conflicts.ts'
 import type { Database, Db } from '../db/database.ts'
 import { saveCursor } from '../db/devices.ts'
 import { type End, type Progress, readEnd, readProgress } from '../db/progress.ts'
+import { type Answer, onceAnswered } from '../db/query.ts'
 import { bytesOf } from '../db/rows.ts'
 import { lockUser } from '../db/users.ts'
 import { continueFrom } from '../protocol/cursor.ts'
@@ -27,19 +28,28 @@ export interface PullParts {
  * a response of its own up to there; the last one is returned, once the device's cursor is stored. If there are none, which
  * is what most pulls find, the response needs no parts.
  */
-export async function pull(
-  parts: PullParts,
-  device: Device,
-  since: number,
-  limit: number,
-): Promise<{ body: PullResponse } | { parts: AsyncGenerator<PullResponse, PullResponse> }> {
+export function pull(parts: PullParts, device: Device, since: number, limit: number): Answer<Pulled> {
   const { db } = parts.database
   const { userId, deviceId } = device
   // What is written from now on is left to the next pull: a change of an entity that was sent would come twice.
-  const known = deviceId === unknownDevice ? undefined : readProgress(db, userId, deviceId)
-  const progress = known instanceof Promise ? await known : known
-  const read = progress ?? readEnd(db, userId)
-  const end = read instanceof Promise ? await read : read
+  if (deviceId === unknownDevice)
+    return onceAnswered(readEnd(db, userId), (end) => pullUpTo(parts, device, { since, limit }, end))
+  return onceAnswered(readProgress(db, userId, deviceId), (progress) =>
+    pullUpTo(parts, device, { since, limit }, progress, progress),
+  )
+}
+
+type Pulled = { body: PullResponse } | { parts: AsyncGenerator<PullResponse, PullResponse> }
+
+function pullUpTo(
+  parts: PullParts,
+  device: Device,
+  { since, limit }: { since: number; limit: number },
+  end: End,
+  progress?: Progress,
+): Answer<Pulled> {
+  const { db } = parts.database
+  const { userId } = device
   const finish = (sent: number, cursor: number) => {
     const count = () => parts.metrics.countPull(sent)
     const kept = progress && keepCursor(parts, device, progress, cursor)
@@ -47,15 +57,14 @@ export async function pull(
   }
   const from = continueFrom(since, end.last_stamp)
   if (from < end.last_stamp) return { parts: readParts(db, userId, { ...end, from, limit, finish }) }
-  const finished = finish(0, from)
-  if (finished) await finished
-  return { body: { changes: [], last_sync_timestamp: from, has_more: false, epoch: end.epoch } }
+  const body = { changes: [], last_sync_timestamp: from, has_more: false, epoch: end.epoch }
+  return onceAnswered(finish(0, from), () => ({ body }))
 }
 
 interface Range extends End {
   from: number
   limit: number
-  finish(sent: number, cursor: number): Promise<void> | void
+  finish(sent: number, cursor: number): Answer<void>
 }
 
 async function* readParts(

@@ -29,9 +29,13 @@ export async function push(parts: PushParts, device: Device, changes: Change[]):
   const written = await writeRecords(parts, write, considered, decide)
   const { verdicts, epoch } = written
 
-  for (const { lost } of verdicts) for (const [change, reason] of lost) reasons.set(change, reason)
+  for (const { lost } of verdicts) {
+    if (lost.size > 0) for (const [change, reason] of lost) reasons.set(change, reason)
+  }
   const accepted_ids = changes.filter((change) => !reasons.has(change)).map(({ id }) => id)
-  const conflicts = changes.flatMap((change) => toConflict(change, reasons.get(change)))
+  const conflicts = changes
+    .filter((change) => reasons.has(change))
+    .map((change) => toConflict(change, reasons.get(change) ?? ''))
   const overwritten = verdicts.filter(({ winner }) => winner?.resolution).length
   parts.metrics.countPush(changes.length, { rejected: conflicts.length, overwritten })
   const hasCursor = device.deviceId !== unknownDevice
@@ -58,7 +62,6 @@ function refusal({ user_id, timestamp }: Change, userId: string, now: number): s
   return `The timestamp is more than 24 hours ahead of the server's time ${now}`
 }
 
-function toConflict(change: Change, reason: string | undefined): Conflict[] {
-  if (reason === undefined) return []
-  return [{ entity_id: change.entity_id, reason, resolution: 'rejected', event_id: change.id }]
+function toConflict({ id, entity_id }: Change, reason: string): Conflict {
+  return { entity_id, reason, resolution: 'rejected', event_id: id }
 }

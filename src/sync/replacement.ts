@@ -32,6 +32,7 @@ export function toRow(userId: string, stamp: number, replacement: Replacement, m
   const { entity, winner, stored } = replacement
   const { operation, event_id, timestamp, device_id, createdAt, resolution } = winner
   const isDelete = operation === 'delete'
+  const { bytes, data_stamp } = dataOf(stamp, replacement, maxVersions > 0)
   return {
     user_id: userId,
     entity_type: entity.entity_type,
@@ -49,9 +50,10 @@ export function toRow(userId: string, stamp: number, replacement: Replacement, m
     conflict_resolved: resolution ? 1 : 0,
     resolution_strategy: resolution ?? null,
     overwritten: overwrittenBy(stored, winner.unseen ?? false),
+    bytes,
+    data_stamp,
     first_stamp: stored ? stored.first_stamp : stamp,
     versions: stored ? Math.min(stored.versions + 1, maxVersions) : 0,
-    ...dataOf(stamp, replacement, maxVersions > 0),
   }
 }
 

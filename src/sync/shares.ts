@@ -49,12 +49,10 @@ export async function writeShares(
   let user = await lockUser(trx, userId)
   const shares = take()
   const [{ parts }] = shares
-  const held = await holdLogins(trx, userId, new Set(shares.map(({ loginId }) => loginId)))
-  const stored = await parts.database.findVersions(
-    trx,
-    userId,
-    shares.flatMap(({ entities }) => entities),
-  )
+  const { inOrder, findVersions, upsert } = parts.database
+  const logins = new Set(shares.map(({ loginId }) => loginId))
+  const wanted = shares.flatMap(({ entities }) => entities)
+  const [held, stored] = await inOrder([() => holdLogins(trx, userId, logins), () => findVersions(trx, userId, wanted)])
   const done: Done[] = []
   const outcomes: PromiseSettledResult<Written>[] = []
   for (const share of shares) {
@@ -72,15 +70,19 @@ export async function writeShares(
       outcomes.push({ status: 'rejected', reason })
     }
   }
-  await store(
-    parts,
-    trx,
-    done.map(({ plan }) => plan),
-  )
-  if (parts.config.keepVersionsDays === 0) await parts.database.upsert(trx, rejections, done.flatMap(toRejections))
+  const plans = done.map(({ plan }) => plan)
+  const rejected = parts.config.keepVersionsDays === 0 ? done.flatMap(toRejections) : []
   const synced = new Map(done.map(({ share: { syncedBy, now } }) => [syncedBy, now]))
   synced.delete(unknownDevice)
-  for (const [deviceId, now] of synced) await saveLastSync(trx, userId, deviceId, now)
+  await inOrder([
+    () => store(parts, trx, plans),
+    () => upsert(trx, rejections, rejected),
+    ...[...synced].map(
+      ([deviceId, now]) =>
+        () =>
+          saveLastSync(trx, userId, deviceId, now),
+    ),
+  ])
   return outcomes
 }
 
@@ -97,11 +99,11 @@ function toOutcome(
   stored: (StoredVersion | undefined)[],
 ): Required<Outcome> {
   const outcome: Required<Outcome> = { replacements: [], lost: [] }
-  for (const [index, { winner, lost }] of verdicts.entries()) {
+  verdicts.forEach(({ winner, lost }, index) => {
     const current = stored[index]
     if (winner) outcome.replacements.push({ entity: entities[index] as EntityKey, winner, stored: current })
-    for (const change of lost?.keys() ?? []) outcome.lost.push({ change, current })
-  }
+    if (lost?.size) for (const change of lost.keys()) outcome.lost.push({ change, current })
+  })
   return outcome
 }
 

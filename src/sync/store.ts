@@ -1,6 +1,7 @@
 import { quotas } from '../../generated/limits.ts'
 import type { Database, Trx } from '../db/database.ts'
 import { knownSum, toStoredDigest } from '../db/digest.ts'
+import type { Erased } from '../db/erase.ts'
 import { saveRecords } from '../db/records.ts'
 import {
   type Ciphertext,
@@ -9,6 +10,7 @@ import {
   entityKey,
   type KeptVersion,
   type Row,
+  type StoredVersion,
   versions,
 } from '../db/rows.ts'
 import { type LockedUser, saveCounters } from '../db/users.ts'
@@ -22,7 +24,7 @@ import { makeRoom } from './room.ts'
 
 export interface StoreParts {
   config: QuotaLimits & { keepVersionsDays: number }
-  database: Pick<Database, 'upsert' | 'edit' | 'settleEntities' | 'removeCiphertexts'>
+  database: Pick<Database, 'inOrder' | 'insert' | 'upsert' | 'edit' | 'settleEntities' | 'removeCiphertexts'>
 }
 
 /** What a write has decided. */
@@ -78,9 +80,10 @@ export async function plan(
   const numbers = countingFrom(user.last_stamp, now)
   const maxVersions = isKept ? quotas.versionsOfRecord : 0
   const written = await mapInTurns(withinQuota(config, user, replacements, added), (replacement): Written => {
-    return { ...replacement, row: toRow(user.id, numbers.next(), replacement, maxVersions) }
+    const { entity, winner, stored } = replacement
+    return { entity, winner, stored, row: toRow(user.id, numbers.next(), replacement, maxVersions) }
   })
-  const superseded = isKept ? written.flatMap(toReplaced) : []
+  const superseded = isKept ? written.filter(isReplacing).map(toReplaced) : []
   const rejected = isKept ? await keptLosers(trx, user.id, losing, written, superseded) : []
   const lost = rejected.map((loser) => toRejected(user.id, numbers.next(), loser))
   const lostBytes = lost.reduce((sum, { bytes }) => sum + bytes, 0)
@@ -94,7 +97,7 @@ export async function plan(
     lost,
     lostData: rejected.flatMap((loser, index) => toCiphertext(loser, lost[index])),
     removedData: removed.map(({ data_stamp }) => data_stamp),
-    replaced: written.flatMap(({ entity, stored }) => (stored ? [entity] : [])),
+    replaced: written.filter(isReplacing).map(({ entity }) => entity),
     added: added.stored_bytes + freed + lostBytes,
     user: {
       ...user,
@@ -117,36 +120,30 @@ export async function store({ config, database }: StoreParts, trx: Trx, plans: P
   const lost = all((plan) => plan.lost)
   if (rows.length + lost.length === 0) return
 
-  await saveRecords(database, trx, rows, new Set(all((plan) => plan.edits)))
-  const upsert = database.upsert
-  await upsert(
-    trx,
-    ciphertexts,
-    all((plan) => plan.lostData),
-  )
-  await upsert(
-    trx,
-    versions,
-    all((plan) => plan.kept),
-  )
-  await database.removeCiphertexts(
-    trx,
-    user.id,
-    all((plan) => plan.removedData),
-  )
+  const [edits, lostData] = [new Set(all((plan) => plan.edits)), all((plan) => plan.lostData)]
+  const [kept, removedData] = [all((plan) => plan.kept), all((plan) => plan.removedData)]
   // Only what is stored can have beaten a change.
-  if (config.keepVersionsDays === 0)
-    await database.settleEntities(
-      trx,
-      user.id,
-      all((plan) => plan.replaced),
-    )
-  const usage = await makeRoom(config, trx, user.id, await fullEntities(trx, user.id, rows, lost), {
-    added: plans.reduce((sum, { added }) => sum + added, 0),
-    stored_bytes: user.stored_bytes,
-    version_bytes: user.version_bytes,
-  })
-  await saveCounters(trx, { ...user, ...usage })
+  const settled = config.keepVersionsDays === 0 ? all((plan) => plan.replaced) : []
+  const added = plans.reduce((sum, plan) => sum + plan.added, 0)
+  await database.inOrder([
+    () => saveRecords(database, trx, rows, edits),
+    () => database.insert(trx, ciphertexts, lostData),
+    () => database.insert(trx, versions, kept),
+    () => database.removeCiphertexts(trx, user.id, removedData),
+    () => database.settleEntities(trx, user.id, settled),
+    async () => {
+      const full = await fullEntities(trx, user.id, rows, lost)
+      await saveCounters(trx, { ...user, ...(await makeRoom(config, trx, user.id, full, { added, ...usageOf(user) })) })
+    },
+  ])
+}
+
+function usageOf({ stored_bytes, version_bytes }: LockedUser): Erased {
+  return { stored_bytes, version_bytes }
+}
+
+function isReplacing(written: Written): written is Written & { stored: StoredVersion } {
+  return written.stored !== undefined
 }
 
 function isEdit({ row, stored }: Written): boolean {

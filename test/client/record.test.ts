@@ -4,8 +4,9 @@ import t from 'tap'
 import type { EntityType, PlaintextBookmark } from '../../src/client/bookmark.ts'
 import { deriveKeys } from '../../src/client/keys.ts'
 import { decryptBookmarkAside } from '../../src/client/record/open.ts'
+import { toJson } from '../../src/client/record/seal.ts'
 import { recordSealer } from '../../src/client/record/seal-aside.ts'
-import { decryptBookmark, encryptBookmark } from '../../src/client/record.ts'
+import { decryptBookmark, encryptBookmark, type SealedRecord } from '../../src/client/record.ts'
 import { fromHex, openRecord, seal, sealRecord, subKeys } from './second-implementation.ts'
 import { readVectors } from './vectors.ts'
 
@@ -39,9 +40,9 @@ for (const { label, entity_type: type, bookmark, json, nonce, ...record } of vec
     t.equal(ours.data_hash, record.data_hash, 'the hash depends on nothing random')
     t.equal(openRecord(subKeys(masterKey), type, id, ours).trimEnd(), json, 'libsodium opens ours')
     t.not(ours.encrypted_data, record.encrypted_data)
-    const aside = await (await recordSealer(keys, type))(bookmark)
-    t.equal(aside.data_hash, record.data_hash, 'the platform computes the same hash')
-    t.same(decryptBookmark(keys, { id, ...aside }, type), bookmark)
+    const [aside] = (await (await recordSealer(keys, type))([[id, toJson(bookmark)]])) as SealedRecord[]
+    t.equal(aside?.data_hash, record.data_hash, 'the platform computes the same hash')
+    t.same(decryptBookmark(keys, { id, ...(aside as SealedRecord) }, type), bookmark)
   })
 }
 
@@ -166,9 +167,23 @@ t.test('the id in the associated data and the id inside are checked each on its 
   t.throws(() => decryptBookmark(keys, record), fault('altered'))
 })
 
+t.test('records sealed together have a nonce each; what cannot be sealed yields its error in its place', async (t) => {
+  const ids = ['a', '.', 'b', 'c']
+  const list = ids.map((id) => [id, toJson({ ...bookmark, id })] as const)
+  const sealed = await (await recordSealer(keys, 'bookmark'))(list)
+  t.match(sealed[1], fault('invalid-id'))
+  const records = ids.flatMap((id, index) => (id === '.' ? [] : { id, ...(sealed[index] as SealedRecord) }))
+  t.same(
+    records.map((record) => decryptBookmark(keys, record)),
+    records.map(({ id }) => ({ ...bookmark, id })),
+  )
+  const nonces = records.map(({ encrypted_data }) => Buffer.from(encrypted_data, 'base64').toString('hex', 1, 25))
+  t.equal(new Set(nonces).size, records.length)
+})
+
 t.test('nothing is sealed once the keys were erased, not even what was begun before', async (t) => {
   const erased = deriveKeys(masterKey)
-  const sealing = (await recordSealer(erased, 'bookmark'))(bookmark)
+  const sealing = (await recordSealer(erased, 'bookmark'))([[bookmark.id, toJson(bookmark)]])
   for (const key of Object.values(erased)) key.fill(0)
   await t.rejects(sealing, TypeError)
   t.throws(() => encryptBookmark(erased, bookmark), TypeError)

@@ -42,7 +42,7 @@ const operations: [name: string, send: () => Promise<unknown>, sqlite: number, p
   ['update', () => ada.call('PUT', '/api/v1/bookmarks/kept', { body: content }), 11, 10],
   ['push of 1', () => push(change({ entity_id: id() })), 11, 10],
   ['push of 100', () => push(...several(() => change({ entity_id: id() }))), 13, 10],
-  ['push of 100 updates', () => push(...kept.map((key) => change({ ...key, timestamp: Date.now() }))), 113, 11],
+  ['push of 100 updates', () => push(...kept.map((key) => change({ ...key, timestamp: Date.now() }))), 15, 11],
   [
     'import of 100',
     () => ada.call('POST', '/api/v1/sync/import', { body: { bookmarks: several(() => ({ id: id(), ...content })) } }),

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import Sqlite from 'better-sqlite3'
 import t, { type Test } from 'tap'
-import { maxLogBytes } from '../../src/db/write-ahead-log.ts'
+import { maxLogBytes, openWriteAheadLog } from '../../src/db/write-ahead-log.ts'
 import { until } from '../support/until.ts'
 import { addUser, intercept, openTestDatabase } from './fixture.ts'
 
@@ -47,4 +47,28 @@ t.test('Most of a large transaction is in the log before its commit, which holds
   atCommit = logBytes
   await write(24)
   t.ok(before > 12 * mebibyte, `${before}`)
+})
+
+t.test('A log with little in it is emptied without starting a thread', async (t) => {
+  const { database, path } = await openTestDatabase(t)
+  await database.write((trx) => addUser(trx, 'ada'))
+  let threads = 0
+  const count = () => {
+    threads += 1
+  }
+  process.on('worker', count)
+  t.teardown(() => process.off('worker', count))
+  await database.emptyLog()
+  t.same({ bytes: statSync(`${path}-wal`).size, threads }, { bytes: 0, threads: 0 })
+})
+
+t.test('A log that is closed twice closes its own file only', async (t) => {
+  const { path } = await openTestDatabase(t)
+  const sqlite = new Sqlite(path)
+  t.teardown(() => sqlite.close())
+  sqlite.exec('create table own (id integer)')
+  const log = openWriteAheadLog(sqlite, path)
+  await log.flush()
+  await log.close()
+  await t.resolves(log.close())
 })

@@ -1,10 +1,11 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { chmod, chown, copyFile, cp, mkdir, readdir, stat } from 'node:fs/promises'
+import { chmod, chown, copyFile, cp, glob, mkdir, readdir, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { freePort } from '../../scripts/development/servers/free-port.ts'
+import { sources as buildSources } from '../../scripts/test/build.ts'
 import { isDeep } from '../support/depth.ts'
 import { folder } from '../support/service.ts'
 import { until } from '../support/until.ts'
@@ -53,8 +54,9 @@ t.test('The image: two stages, a user of its own, no secrets, commands without a
 t.test('The build gets what it needs, and nothing else of the repository', async (t) => {
   const sources = valuesOf(build, 'COPY').flatMap((rest) => rest.split(' ').slice(0, -1))
   t.same(sources, ['package.json', 'package-lock.json', '.'])
+  const needed = [...(await Array.fromAsync(glob(buildSources))), 'src/main.ts', 'examples/extension/manifest.json']
   t.same(
-    ['package.json', 'src/main.ts', 'docs/start.md', 'tsconfig.json'].filter((path) => !isInContext(path)),
+    needed.filter((path) => !isInContext(path)),
     [],
   )
   const others = [
@@ -125,8 +127,8 @@ function runSteps(inside: (path: string) => string): void {
   const PATH = `${inside('/usr/local/bin')}:${process.env.PATH}`
   const run = (command: string, ...args: string[]) => {
     const options = { cwd: inside(cwd), env: { ...process.env, PATH }, encoding: 'utf8' } as const
-    const { status, stderr } = spawnSync(command, args, options)
-    if (status !== 0) throw new Error(`${args.join(' ')}: ${stderr}`)
+    const { status, stdout, stderr } = spawnSync(command, args, options)
+    if (status !== 0) throw new Error(`${args.join(' ')}: ${stderr}${stdout}`)
   }
   for (const { name, rest } of stages.flatMap(({ instructions }) => instructions)) {
     if (name === 'RUN') run('sh', '-c', rest)

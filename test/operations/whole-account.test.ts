@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { sql } from 'kysely'
 import t from 'tap'
 import { quotas } from '../../generated/limits.ts'
+import { deleteUser } from '../../src/db/deletions.ts'
 import { furnish } from '../hostile/requests.ts'
 import { openDevice } from '../realtime/device.ts'
 import { buildApp } from '../support/app.ts'
@@ -68,6 +69,17 @@ t.test('A user sees who they are, what they store, and the limits that hold', as
   const { size_bytes } = await createdExport(ada)
   const { body } = await ada.call('GET', path)
   t.same(body.usage, { bytes: 42, records: 1, version_bytes: 30, export_bytes: size_bytes, devices: 1 })
+})
+
+t.test("What a write has left at the last moment goes with the user's row", async (t) => {
+  const eve = await app.user('eve')
+  for (const timestamp of [1, 2]) {
+    const changes = [change({ entity_id: 'a', timestamp })]
+    await eve.call('POST', '/api/v1/sync/push', { body: { changes } })
+  }
+  t.match(await rowsOf(eve.userId), { records: 1, ciphertexts: 2, versions: 1 })
+  await database.write((trx) => deleteUser(trx, eve.userId))
+  t.same(await rowsOf(eve.userId), {})
 })
 
 t.test('A deleted account: signed out everywhere at once, nothing left of it, and nobody else concerned', async (t) => {

@@ -1,5 +1,7 @@
+import { sql } from 'kysely'
 import pg from 'pg'
 import t, { type Test } from 'tap'
+import { query } from '../../src/db/query.ts'
 import { openDevice } from '../realtime/device.ts'
 import { buildApp, type TestApp, type TestUser } from '../support/app.ts'
 import { change } from '../support/changes.ts'
@@ -52,6 +54,19 @@ else {
     await locks.release()
     t.same(statuses(await Promise.all(writes)), [200])
   })
+
+  t.test(
+    'Of steps that are taken at once, the statement that failed is told, not those that were refused then',
+    async (t) => {
+      const { database } = (await buildApp(t)).context
+      const [right, wrong] = [query(() => sql`select 1`), query(() => sql`select 1 / 0`)]
+      const written = database.write((trx) => {
+        const twice = async () => [await right.run(trx, {}), await right.run(trx, {})]
+        return database.inOrder([twice, async () => wrong.run(trx, {})])
+      })
+      await t.rejects(written, { code: '22012' })
+    },
+  )
 }
 
 /** From a connection of its own, as another instance may hold them. */

@@ -78,11 +78,15 @@ t.test('Once a login has ended elsewhere, its socket writes nothing more', async
 
 t.test('If a login ends while its socket is opening, the socket is not greeted', async (t) => {
   const { app, origin, ada } = await open(t)
-  const { database, limits } = app.context
-  const { countUser } = limits
-  t.teardown(() => Object.assign(limits, { countUser }))
-  // Counted after the session was looked up, before the upgrade.
-  limits.countUser = async () => void (await database.write((trx) => endLogin(trx, ada)))
+  const { database } = app.context
+  const { websocketServer } = app.app
+  const { handleUpgrade } = websocketServer
+  t.teardown(() => Object.assign(websocketServer, { handleUpgrade }))
+  // After its session was looked up.
+  websocketServer.handleUpgrade = async (...upgrade) => {
+    await database.write((trx) => endLogin(trx, ada))
+    handleUpgrade.apply(websocketServer, upgrade)
+  }
   await t.rejects(openDevice(t, origin, ada), { message: 'closed with 4401' })
 })
 

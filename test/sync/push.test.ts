@@ -98,10 +98,13 @@ t.test('A large push stores each change as it is, those that are alike and those
     }),
   )
   const changes = [...alike, ...different]
-  const edits = changes.map(({ entity_id, entity_type }, n) =>
+  const sameDevice = changes.map(({ entity_id, entity_type, device_id }, n) =>
+    change({ entity_id, entity_type, timestamp: 500 + n, device_id }),
+  )
+  const otherDevices = changes.map(({ entity_id, entity_type }, n) =>
     change({ entity_id, entity_type, timestamp: 1000 + n, device_id: `device-${n % 7}` }),
   )
-  for (const pushed of [changes, edits]) {
+  for (const pushed of [changes, sameDevice, otherDevices]) {
     t.equal((await push(ada, pushed)).body.accepted, changes.length)
     const { changes: pulled } = await pullAll(ada)
     const content = pulled.map(({ user_id, conflict_resolved, resolution_strategy, overwritten, ...event }) => event)

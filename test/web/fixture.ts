@@ -47,7 +47,7 @@ export async function developmentProvider() {
 /** A browser of its own, whose pages must stay on this machine and must not complain, except of what is expected. */
 export async function openContext(t: Test, browser: Browser, options = {}, expected?: RegExp): Promise<BrowserContext> {
   const context = await browser.newContext({ viewport: { width: 1200, height: 800 }, ...options })
-  context.setDefaultTimeout(600_000)
+  context.setDefaultTimeout(180_000)
   t.teardown(() => context.close())
   context.on('request', (request) => {
     const { protocol, hostname } = new URL(request.url())

@@ -8,8 +8,9 @@ import type { base64ToBytes } from '../../src/client/base64/decode.ts'
 import type { bytesToBase64 } from '../../src/client/base64/encode.ts'
 import { deriveKeys } from '../../src/client/keys.ts'
 import type { decryptBookmarkAside } from '../../src/client/record/open.ts'
+import { toJson } from '../../src/client/record/seal.ts'
 import type { recordSealer } from '../../src/client/record/seal-aside.ts'
-import { decryptBookmark, encryptBookmark } from '../../src/client/record.ts'
+import { decryptBookmark, encryptBookmark, type SealedRecord } from '../../src/client/record.ts'
 import { openChromium } from './fixture.ts'
 
 declare const base64: { base64ToBytes: typeof base64ToBytes; bytesToBase64: typeof bytesToBase64 }
@@ -69,17 +70,17 @@ else {
       const page = await open(browser, url, 'sealer', 'record/seal-aside')
       const keys = deriveKeys(randomBytes(32))
       const bookmark = { id: 'a', title: 'Example', source: 'bookmarks' as const }
-      const sealed = await page.evaluate(
-        async ({ recordKey, hashKey, bookmark }) => {
+      const [sealed] = await page.evaluate(
+        async ({ recordKey, hashKey, json }) => {
           const derived = { recordKey: Uint8Array.from(recordKey), hashKey: Uint8Array.from(hashKey) }
           const keys = { ...derived, prefix: Uint8Array.of(1) }
           const seal = await sealer.recordSealer(keys as Parameters<typeof recordSealer>[0], 'bookmark')
-          return seal(bookmark)
+          return seal([['a', json]])
         },
-        { recordKey: [...keys.recordKey], hashKey: [...keys.hashKey], bookmark },
+        { recordKey: [...keys.recordKey], hashKey: [...keys.hashKey], json: toJson(bookmark) },
       )
-      t.equal(sealed.data_hash, encryptBookmark(keys, bookmark).data_hash)
-      t.same(decryptBookmark(keys, { id: 'a', ...sealed }), bookmark)
+      t.equal((sealed as SealedRecord).data_hash, encryptBookmark(keys, bookmark).data_hash)
+      t.same(decryptBookmark(keys, { id: 'a', ...(sealed as SealedRecord) }), bookmark)
     })
   }
 }

@@ -1,19 +1,71 @@
 import type { Held, WorkerState } from './messages.ts'
 
-/** What the extension is doing, in one sentence. */
-export function describe({ setup, isPaused, sync, browser }: WorkerState): string {
-  if (setup === 'new') return 'Not set up yet'
-  if (isPaused) return 'Paused'
-  if (setup === 'locked' || sync?.state === 'signed-out') return 'You are signed out'
-  if (sync?.reason === 'keys') return 'Your keys were replaced on another device: type the passphrase'
-  if (sync?.reason === 'storage') return 'This device is full'
-  if (browser?.state === 'failed') return `Stopped: ${browser.error ?? 'the browser does not answer'}`
-  if (sync?.heldDeletions || browser?.heldRemovals) return 'Many bookmarks were deleted: do you mean it?'
-  if (sync?.state === 'offline') return 'Offline. Changes are sent later'
-  if (sync?.state === 'syncing') return `Syncing ${sync.progress?.done ?? 0} of ${sync.progress?.total ?? 0}`
-  if (sync?.state === 'connecting' || browser?.state === 'waiting') return 'Connecting'
-  if (browser?.state === 'comparing') return 'Comparing'
-  return 'In step'
+export interface Situation {
+  headline: string
+  /** What follows from it, or what to do. */
+  detail?: string
+  /** `needs`: something from the user */
+  mood: 'good' | 'busy' | 'still' | 'needs'
+  /** Of a sync that lasts, once its end is known. */
+  progress?: { done: number; total: number }
+}
+
+/** What the extension is doing. */
+export function describe(state: WorkerState): Situation {
+  const { setup, isPaused, sync, browser } = state
+  if (setup === 'new') {
+    return { headline: 'Not set up yet', detail: 'Name your server and sign in: it takes a minute.', mood: 'needs' }
+  }
+  if (isPaused) {
+    const detail = 'Nothing is sent or fetched. Press “Go on”, and everything that was changed meanwhile follows.'
+    return { headline: 'Paused', detail, mood: 'still' }
+  }
+  if (setup === 'locked' || sync?.state === 'signed-out') {
+    const detail = 'Your bookmarks stay here. What you change is sent once you have signed in again.'
+    return { headline: 'You are signed out', detail, mood: 'needs' }
+  }
+  if (sync?.reason === 'keys') {
+    const detail = 'Type the passphrase once more, and the sync goes on.'
+    return { headline: 'Your keys were replaced on another device', detail, mood: 'needs' }
+  }
+  if (sync?.reason === 'storage') {
+    return { headline: 'This device is full', detail: 'Free some space, then press “Sync now”.', mood: 'needs' }
+  }
+  if (browser?.state === 'failed') {
+    const error = browser.error?.replace(/\.$/, '') ?? 'The browser does not answer'
+    return { headline: 'Stopped', detail: `${error}. It is tried again at the next change.`, mood: 'needs' }
+  }
+  if (sync?.heldDeletions || browser?.heldRemovals) {
+    return { headline: 'Many bookmarks were deleted: do you mean it?', mood: 'needs' }
+  }
+  if (sync?.state === 'offline') {
+    return { headline: 'Offline', detail: 'What you change is sent once your server answers again.', mood: 'still' }
+  }
+  return describeWork(state)
+}
+
+function describeWork({ sync, browser, refused, conflicts }: WorkerState): Situation {
+  if (sync?.state === 'syncing') {
+    const { progress } = sync
+    if (!progress?.total) return { headline: 'Syncing', mood: 'busy' }
+    const headline = `Syncing ${progress.done.toLocaleString()} of ${progress.total.toLocaleString()}`
+    return { headline, mood: 'busy', progress }
+  }
+  if (sync?.state === 'connecting' || browser?.state === 'waiting') return { headline: 'Connecting', mood: 'busy' }
+  if (browser?.state === 'comparing') return { headline: 'Comparing', mood: 'busy' }
+  const isOpen = conflicts.length + refused.length + (sync?.quarantined ?? 0) > 0
+  return {
+    headline: 'In step',
+    mood: isOpen ? 'needs' : 'good',
+    ...(isOpen && { detail: 'Except for what is below.' }),
+  }
+}
+
+/** The time of today, or the day as well. */
+export function describeTime(time: number, now = new Date()): string {
+  const date = new Date(time)
+  const isToday = date.toDateString() === now.toDateString()
+  return date.toLocaleString(undefined, { ...(!isToday && { dateStyle: 'medium' }), timeStyle: 'short' })
 }
 
 /** So many titles are named. */

@@ -5,6 +5,7 @@ import { deviceIdOf, nameOf } from './device-name.ts'
 import { platform } from './platform.ts'
 import { changeSettings, openClient, originsOf, readSettings } from './settings.ts'
 
+act('set-up', 'click', () => platform.tabs.create({ url: platform.runtime.getURL('start.html') }))
 act('device', 'submit', rename)
 act('show-deleted', 'click', showDeleted)
 act('save-backup', 'click', async () => (await import('./kept.ts')).saveBackup())
@@ -16,14 +17,24 @@ async function show(): Promise<void> {
   const { baseUrl, deviceId = '' } = await readSettings()
   const { state } = await ask({ ask: 'state' })
   const isReady = state?.setup === 'ready' && baseUrl !== undefined
-  element('who').textContent = isReady ? `Server: ${baseUrl}` : 'Not set up yet'
-  for (const id of ['device', 'sign-out', 'kept']) element(id).hidden = !isReady
+  const who = state?.setup === 'locked' ? 'You are signed out' : 'Not set up yet'
+  element('who').textContent = isReady ? `Server: ${baseUrl}` : who
+  element('set-up').textContent = state?.setup === 'locked' ? 'Sign in' : 'Set up'
+  element('set-up').hidden = isReady
+  for (const id of ['device', 'left-out', 'kept', 'way-out']) element(id).hidden = !isReady
   element<HTMLInputElement>('name').value = nameOf(deviceId)
   element('server-page').setAttribute('href', baseUrl ?? '')
   const [top] = await platform.bookmarks.getTree()
   const leftOut = new Set(state?.leftOut)
-  const folders = (top?.children ?? []).flatMap((root) => [root, ...foldersIn(root)])
-  element('folders').replaceChildren(...folders.map((folder) => line(folder, leftOut.has(folder.id), isReady)))
+  const lines = (top?.children ?? []).map((root) => {
+    const inside = document.createElement('ul')
+    inside.className = 'plain'
+    inside.append(...foldersIn(root).map((folder) => line(folder, leftOut.has(folder.id))))
+    const item = line(root, leftOut.has(root.id))
+    if (inside.childElementCount > 0) item.append(inside)
+    return item
+  })
+  element('folders').replaceChildren(...lines)
 }
 
 /** To the service it is another device, so everything must have been sent by the one before. */
@@ -72,11 +83,11 @@ function foldersIn({ children = [] }: BrowserNode): BrowserNode[] {
   return children.filter(({ children, unmodifiable }) => children !== undefined && !unmodifiable)
 }
 
-function line({ id, title }: BrowserNode, isOut: boolean, isReady: boolean): HTMLElement {
+function line({ id, title }: BrowserNode, isOut: boolean): HTMLElement {
   const item = document.createElement('li')
   const label = document.createElement('label')
   label.className = 'inline'
-  const box = Object.assign(document.createElement('input'), { type: 'checkbox', checked: isOut, disabled: !isReady })
+  const box = Object.assign(document.createElement('input'), { type: 'checkbox', checked: isOut })
   box.addEventListener('change', () => ask({ ask: box.checked ? 'leave-out' : 'take-in', browserId: id }))
   label.append(box, title || 'A folder without a name')
   item.append(label)

@@ -1,6 +1,6 @@
 /** The popup: how things are, and what needs the user. */
 import { act, ask, element } from './ask.ts'
-import { describe, describeDeletes, describeUnsent } from './describe.ts'
+import { describe, describeDeletes, describeTime, describeUnsent, type Situation } from './describe.ts'
 import type { Held, WorkerState } from './messages.ts'
 import { platform } from './platform.ts'
 
@@ -23,21 +23,30 @@ function show({ state, held = { browser: [], devices: [] } }: { state?: WorkerSt
   const { setup, sync } = state
   isPaused = state.isPaused
   const isOut = setup !== 'ready' || sync?.state === 'signed-out'
-  element('headline').textContent = describe(state)
+  showSituation(describe(state))
   const lacksKeys = sync?.reason === 'keys'
   element('set-up').hidden = !isOut && !lacksKeys
-  element('set-up').textContent = lacksKeys && !isOut ? 'Open the vault' : 'Set up'
+  element('set-up').textContent = setup === 'new' ? 'Set up' : lacksKeys && !isOut ? 'Open the vault' : 'Sign in'
   element('sync-now').hidden = isOut || isPaused || lacksKeys
   element('pause').hidden = isOut
   element('pause').textContent = isPaused ? 'Go on' : 'Pause'
+  element('pause').className = isPaused ? 'main' : ''
   const figures = {
-    ...(sync?.lastSync && { 'Last sync': new Date(sync.lastSync).toLocaleString() }),
-    ...(sync?.waiting && { 'Waiting to be sent': String(sync.waiting) }),
+    ...(sync?.lastSync && { 'Last sync': describeTime(sync.lastSync) }),
+    ...(sync?.waiting && { 'Waiting to be sent': sync.waiting.toLocaleString() }),
   }
-  element('figures').replaceChildren(
-    ...Object.entries(figures).flatMap(([name, value]) => [made('dt', name), made('dd', value)]),
-  )
+  element('figures').replaceChildren(...pairs(figures))
   element('wishes').replaceChildren(...wishesOf(state, held))
+}
+
+function showSituation({ headline, detail = '', mood, progress }: Situation): void {
+  element('headline').textContent = headline
+  element('headline').dataset.mood = mood
+  element('detail').textContent = detail
+  const bar = element<HTMLProgressElement>('progress')
+  bar.hidden = progress === undefined
+  bar.max = progress?.total ?? 1
+  bar.value = progress?.done ?? 0
 }
 
 function wishesOf({ sync, conflicts, refused }: WorkerState, held: Held): HTMLElement[] {
@@ -46,27 +55,37 @@ function wishesOf({ sync, conflicts, refused }: WorkerState, held: Held): HTMLEl
     .map((side) => {
       const ids = held[side].map(({ id }) => id)
       const titles = held[side].map(({ title }) => title)
-      return card(describeDeletes(titles, side), {
+      return card([made('p', describeDeletes(titles, side))], {
         'Delete them everywhere': () => ask({ ask: 'decide', side, deletes: true, ids }),
         'Put them back': () => ask({ ask: 'decide', side, deletes: false, ids }),
       })
     })
   const lost = conflicts.map(({ id, mine, theirs }) =>
-    card(`Changed twice. Here: ${mine || 'deleted'}. Elsewhere: ${theirs || 'deleted'}`, {
+    card([made('p', 'Changed on two devices'), lostAndKept(mine, theirs)], {
       'Take the one from here': () => ask({ ask: 'resolve', id, choice: 'mine' }),
       'Keep the other one': () => ask({ ask: 'resolve', id, choice: 'theirs' }),
     }),
   )
   const unsent = sync?.quarantined
-    ? [card(describeUnsent(sync.quarantined, sync.reason), { 'Try again': () => ask({ ask: 'retry' }) })]
+    ? [card([made('p', describeUnsent(sync.quarantined, sync.reason))], { 'Try again': () => ask({ ask: 'retry' }) })]
     : []
   const untaken = refused.map(({ title, by, message }) =>
-    card(`${by === 'browser' ? 'This browser' : 'The server'} does not take “${title}”: ${message}`, {}),
+    card([made('p', `${by === 'browser' ? 'This browser' : 'The server'} does not take “${title}”: ${message}`)], {}),
   )
   return [...deletes, ...lost, ...unsent, ...untaken]
 }
 
-function card(text: string, choices: Record<string, () => Promise<object>>): HTMLElement {
+function lostAndKept(mine: string, theirs: string): HTMLElement {
+  const list = made('dl', '')
+  list.append(...pairs({ Here: mine || 'deleted', Elsewhere: theirs || 'deleted' }))
+  return list
+}
+
+function pairs(values: Record<string, string>): HTMLElement[] {
+  return Object.entries(values).flatMap(([name, value]) => [made('dt', name), made('dd', value)])
+}
+
+function card(content: HTMLElement[], choices: Record<string, () => Promise<object>>): HTMLElement {
   const box = made('div', '')
   box.className = 'card'
   const buttons = Object.entries(choices).map(([name, choose]) => {
@@ -77,7 +96,7 @@ function card(text: string, choices: Record<string, () => Promise<object>>): HTM
   const row = made('div', '')
   row.className = 'row'
   row.append(...buttons)
-  box.append(made('p', text), ...(buttons.length > 0 ? [row] : []))
+  box.append(...content, ...(buttons.length > 0 ? [row] : []))
   return box
 }
 

@@ -8,7 +8,8 @@ import { deviceIdOf, guessName } from './device-name.ts'
 import { platform } from './platform.ts'
 import { changeSettings, openClient, originsOf, readSettings } from './settings.ts'
 
-const steps = ['server', 'sign-in', 'unlock', 'create', 'recovery', 'done']
+/** By step, which of those on top it belongs to. */
+const steps = { server: 0, 'sign-in': 1, unlock: 2, create: 2, recovery: 2, done: 3 }
 const recoveryCode = /^(?:[0-9A-Za-z]{3}-){8}[0-9A-Za-z*~$=]{3}$/
 
 let signInTab: number | undefined
@@ -83,7 +84,7 @@ async function follow(): Promise<void> {
   for (;;) {
     const { state } = await ask({ ask: 'state' })
     if (state?.sync?.reason === 'keys') return show('unlock')
-    if (state) element('progress').textContent = describe(state)
+    if (state) element('progress').textContent = describe(state).headline
     await new Promise((resolve) => setTimeout(resolve, 1000))
   }
 }
@@ -93,8 +94,12 @@ async function signedIn() {
   return { userId: settings.userId ?? '', client: openClient(settings) }
 }
 
-function show(step: string): void {
-  for (const one of steps) element(one).hidden = one !== step
+function show(step: keyof typeof steps): void {
+  for (const one of Object.keys(steps)) element(one).hidden = one !== step
+  for (const [index, stage] of [...element('stages').children].entries()) {
+    if (index === steps[step]) stage.setAttribute('aria-current', 'step')
+    else stage.removeAttribute('aria-current')
+  }
   element(step).querySelector<HTMLElement>('input, button')?.focus()
 }
 

@@ -1,6 +1,7 @@
 /** The worker: starts with the browser, after an alarm, and for each change of a bookmark. */
 import { type BrowserSyncStatus, watchBookmarks } from 'encrypted-bookmark-sync-client/extension'
 import { showBadge } from './badge.ts'
+import { readConflicts } from './conflicts.ts'
 import { type Device, forgetDevice, openDevice, startDevice } from './device.ts'
 import type { Answer, Question, WorkerState } from './messages.ts'
 import { platform } from './platform.ts'
@@ -116,16 +117,13 @@ const noStatus: BrowserSyncStatus = { state: 'waiting', refused: [] }
 async function readState(device: Device | undefined): Promise<WorkerState> {
   const { userId, isPaused = false } = await readSettings()
   const { error, refused, ...browser } = device?.browserSync.status() ?? noStatus
-  const titleOf = (bookmark: { title: string; url?: string } | null) =>
-    bookmark ? [bookmark.title, bookmark.url].filter(Boolean).join(' · ') : ''
-  const conflicts = device?.sync.conflicts() ?? []
   return {
     setup: device || isPaused ? 'ready' : userId ? 'locked' : 'new',
     isPaused,
     sync: device?.sync.status() ?? null,
     browser: device ? { ...browser, ...(error && { error: error.message }) } : null,
     refused,
-    conflicts: conflicts.map(({ id, mine, theirs }) => ({ id, mine: titleOf(mine), theirs: titleOf(theirs) })),
+    conflicts: device ? readConflicts(device.sync) : [],
     leftOut: device?.browserSync.leftOut() ?? [],
   }
 }

@@ -28,7 +28,7 @@ export function isSameContent(one: Content, other: Content): boolean {
 
 /** By what an entry is found again within a folder: browsers write addresses and titles in forms of their own. */
 export function likenessOf({ kind, title, url }: Content & { kind: Kind }): string {
-  if (kind === 'link') return `link ${URL.canParse(url ?? '') ? new URL(url ?? '').href : url}`
+  if (kind === 'link') return `link ${URL.canParse(url as string) ? new URL(url as string).href : url}`
   return kind === 'folder' ? `folder ${titleLikenessOf({ title })}` : kind
 }
 

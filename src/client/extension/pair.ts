@@ -69,28 +69,29 @@ async function pairAgreed(
 
 async function pairByPath(browser: BrowserTree, service: ServiceTree, pairing: Pairing): Promise<void> {
   const groups = new Map<string, string>()
-  const candidates = new Map<string, string[]>()
+  const candidates = new Map<string, ServiceEntry[]>()
   const enter = (entry: ServiceEntry) => {
+    const isPaired = pairing.browserIdOf.has(entry.id)
+    if (isPaired && entry.kind !== 'folder') return
     const place = `${groups.get(entry.parent) ?? entry.parent}\n${likenessOf(entry)}`
     if (entry.kind === 'folder') groups.set(entry.id, place)
-    if (pairing.browserIdOf.has(entry.id)) return
-    const same = candidates.get(place)
-    if (same) same.push(entry.id)
-    else candidates.set(place, [entry.id])
+    if (isPaired) return
+    const same = candidates.get(place) ?? []
+    candidates.set(place, same)
+    same.push(entry)
   }
   await paced(service.entries.values(), enter)
   const ownGroups = new Map<string, string>()
   const find = (entry: BrowserEntry) => {
+    const isPaired = pairing.idOf.has(entry.browserId)
+    if (isPaired && entry.kind !== 'folder') return
     const parent = pairing.keyOf(entry.parent)
     const place = `${groups.get(parent) ?? ownGroups.get(entry.parent) ?? parent}\n${likenessOf(entry)}`
-    if (!pairing.idOf.has(entry.browserId)) {
+    if (!isPaired) {
       const same = candidates.get(place) ?? []
-      const rate = (id: string) => {
-        const found = service.entries.get(id)
-        return Number(found?.parent === parent) * 2 + Number(found !== undefined && isSameContent(found, entry))
-      }
-      const best = same.reduce((best, id, index) => (rate(id) > rate(same[best] as string) ? index : best), 0)
-      const [id = uuidv7()] = same.splice(best, 1)
+      const rate = (found: ServiceEntry) => Number(found.parent === parent) * 2 + Number(isSameContent(found, entry))
+      const best = same.reduce((best, one, index) => (rate(one) > rate(same[best] as ServiceEntry) ? index : best), 0)
+      const [{ id } = { id: uuidv7() }] = same.splice(best, 1)
       pair(pairing, entry, id)
     }
     if (entry.kind === 'folder') ownGroups.set(entry.browserId, place)
@@ -117,17 +118,15 @@ async function pairInterrupted(
     return !rows.has(id) && !service.entries.has(id) && !created.has(browserId)
   })
   const match = (row: AgreedRow) => {
-    const isNew = (entry: BrowserEntry) => (entry.dateAdded ?? 0) >= (row.step as Creating).since
+    const since = strangers.filter(({ dateAdded = 0 }) => dateAdded >= (row.step as Creating).since)
     // Of a folder, the name is all that there is.
     const isRenamed = ({ kind, parent, browserId }: BrowserEntry) => {
       const list = browser.lists.get(parent) ?? []
-      const behind = pairing.idOf.get(list[list.indexOf(browserId) - 1] ?? '')
+      const behind = pairing.idOf.get(list[list.indexOf(browserId) - 1] as string)
       const isThere = pairing.keyOf(parent) === row.parent && behind === (row.step as Creating).behind
       return row.kind === 'folder' && kind === 'folder' && isThere && touched.has(browserId)
     }
-    const found = [(entry: BrowserEntry) => isOf(row, entry, touched.has(entry.browserId)), isRenamed].flatMap(
-      (isIt) => strangers.find((entry) => isNew(entry) && isIt(entry)) ?? [],
-    )[0]
+    const found = since.find((entry) => isOf(row, entry, touched.has(entry.browserId))) ?? since.find(isRenamed)
     if (!found) return
     strangers.splice(strangers.indexOf(found), 1)
     pairing.browserIdOf.delete(pairing.idOf.get(found.browserId) as string)

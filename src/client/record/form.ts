@@ -1,4 +1,3 @@
-import { utf8ToBytes } from '@noble/hashes/utils.js'
 import { idForm, isId } from '../../protocol/ids.ts'
 import type { EntityType } from '../bookmark.ts'
 import { RecordError } from '../errors/local.ts'
@@ -29,5 +28,5 @@ export function bindTo(entityType: EntityType, id: string): Uint8Array {
   if (!isId(id)) {
     throw new RecordError('invalid-id', `Id ${JSON.stringify(id)} is not ${idForm}`)
   }
-  return utf8ToBytes(`ebs/1\0${entityType}\0${id}`)
+  return new TextEncoder().encode(`ebs/1\0${entityType}\0${id}`)
 }

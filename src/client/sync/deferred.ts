@@ -1,6 +1,6 @@
 import { bytesToBase64 } from '../base64/encode.ts'
 import { OfflineError } from '../errors/local.ts'
-import { sealedLength } from '../record/seal.ts'
+import { sealedLength } from '../record/sealed-length.ts'
 import { uuidv7 } from '../uuid.ts'
 import { sealList } from './edits/seal-list.ts'
 import { exchange } from './exchange/exchange.ts'

@@ -15,6 +15,7 @@ import { recordHistory } from './0013-record-history.ts'
 import { sessions } from './0014-sessions.ts'
 import { digest } from './0015-digest.ts'
 import { deletions } from './0016-deletions.ts'
+import { userReferences } from './0017-user-references.ts'
 
 /**
  * What made the schema until 2.0.0, while no instance ran. None is added, and none changes. `text` is a column type that
@@ -36,8 +37,8 @@ export function migrationsWith(text: Text): Record<string, Migration> {
 
 /**
  * What instances add while others run that do not know of it (docs/operating/upgrading.md): new tables, new columns with a
- * default or without a value, settings. Each is done in a moment, however large the tables are, and changes no row and no
- * index of a table that is there. A released one never changes.
+ * default or without a value, settings, fewer constraints. Each is done in a moment, however large the tables are, and
+ * changes no row and no index of a table that is there. A released one never changes.
  */
 export function expansionsWith(text: Text): Record<string, Migration> {
   return {
@@ -49,6 +50,7 @@ export function expansionsWith(text: Text): Record<string, Migration> {
     '0014-autovacuum-versions': autovacuum(text, ['versions']),
     '0015-digest': digest(text),
     '0016-deletions': deletions(text),
+    '0017-user-references': userReferences(text),
   }
 }
 

@@ -2,8 +2,8 @@ import { getSession } from '../../../generated/paths.ts'
 
 type Send = (request: Request) => Promise<Response>
 
-/** From the start of the page to its first exchange. Later, somebody else may be signed in. */
-const freshMs = 5000
+/** From the start of the page to its first exchange, on a slow device too. Later, somebody else may be signed in. */
+const freshMs = 15_000
 
 /**
  * Asks only once who is signed in when the page is loaded: the page needs the answer to know whose bookmarks to open, and

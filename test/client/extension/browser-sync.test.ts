@@ -157,6 +157,19 @@ t.test(
   },
 )
 
+t.test('To find what is new, the addresses of what is known are not read again', async (t) => {
+  const device = new Device(fakeService(), 'one')
+  for (let count = 0; count < 50; count++) device.model.create(link('1', `known-${count}`))
+  await settle(device)
+  device.model.create(link('1', 'new'))
+  const read = t.capture(URL, 'canParse', URL.canParse)
+  await device.browserSync.compareNow()
+  t.same(
+    read().map(({ args }) => args[0]),
+    [at('new')],
+  )
+})
+
 t.test('Addresses of one browser, and what its administrator has set, are left alone', async (t) => {
   const service = fakeService()
   const [chrome, firefox] = [new Device(service, 'chrome'), new Device(service, 'firefox', 'firefox')]

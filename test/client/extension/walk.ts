@@ -2,12 +2,11 @@ import type { FakeService } from '../../../src/client/testing.ts'
 import { fakeService } from '../../../src/client/testing.ts'
 import { Dice } from '../chaos/dice.ts'
 import { Device, textOf } from './device.ts'
+import { Marks } from './marks.ts'
 
 /**
  * Two browsers, Chrome and Firefox, whose users edit at once, with and without a network, while workers die at any of their
  * calls. Returns what is wrong in the end.
- *
- * Each bookmark and each folder bears a mark of its own, by which it is found whatever it is called by then.
  */
 export async function walk(
   seed: number,
@@ -19,9 +18,6 @@ export async function walk(
   return walk.end()
 }
 
-/** Inserting between siblings may change another one's position, to which a delete of it on the other device may lose. */
-const mostBack = 2
-
 /** Between two operations. */
 const mostWaitMs = 6000
 
@@ -32,19 +28,14 @@ class Walk {
   readonly #note: (text: string) => void
   readonly #service: FakeService = fakeService()
   readonly #devices: Device[]
-  #marks = 0
-  /** How many bookmarks or folders bear the mark: more than one were doubled by the user. */
-  readonly #made = new Map<string, number>()
-  /** Deleted by a user. */
-  readonly #deleted = new Set<string>()
-  /** Edited or moved, so that a delete elsewhere may have lost to it. */
-  readonly #touched = new Set<string>()
+  readonly #marks: Marks
   readonly #offline = new Set<Device>()
   /** The mark of what the user has changed last. */
   readonly #changed = new Set<string>()
 
   constructor(seed: number, note: (text: string) => void) {
     this.#dice = new Dice(seed)
+    this.#marks = new Marks(seed)
     this.#note = note
     this.#devices = [new Device(this.#service, 'chrome', 'chrome'), new Device(this.#service, 'firefox', 'firefox')]
   }
@@ -74,7 +65,7 @@ class Walk {
     this.#edit(device)
     if (!wasDead) return
     await this.#compare(device)
-    if (device.life.isDead) for (const mark of this.#changed) this.#made.set(mark, (this.#made.get(mark) ?? 0) + 1)
+    if (device.life.isDead) for (const mark of this.#changed) this.#marks.make(mark)
   }
 
   /** The worker may die meanwhile, and is started anew, at once or after the user has gone on. */
@@ -118,7 +109,7 @@ class Walk {
     const kind = dice.roll()
     const place = { parentId: into, index }
     // A folder into which something was put stays.
-    this.#touched.add(markOf(model.nodes.get(into)?.title ?? ''))
+    this.#marks.touch([model.nodes.get(into)?.title ?? ''])
     if (!one || kind < 0.3 || ordinary.length < 6) this.#create(model, place)
     else if (kind < 0.35 && one.type === 'bookmark') this.#double(model, one, place)
     else if (kind < 0.55) this.#change(model, one)
@@ -127,28 +118,28 @@ class Walk {
   }
 
   #create(model: Device['model'], place: { parentId: string; index: number }): void {
-    const mark = `<${++this.#marks}>`
+    const mark = this.#marks.next()
     const kind = this.#dice.roll()
     this.#note(`${model.flavour} creates ${mark} in ${place.parentId} at ${place.index}`)
     if (kind < 0.1 && model.flavour === 'firefox') model.create({ ...place, title: '', type: 'separator' })
     else {
-      this.#made.set(mark, 1)
+      this.#marks.make(mark)
       if (kind < 0.3) model.create({ ...place, title: `folder ${mark}` })
       else model.create({ ...place, title: `link ${mark}`, url: `https://example.org/${mark}` })
     }
   }
 
   #double(model: Device['model'], { title, url = '' }: Node, place: { parentId: string; index: number }): void {
-    const mark = markOf(title)
+    const mark = this.#marks.in(title) ?? ''
     this.#note(`${model.flavour} doubles ${mark}`)
-    this.#made.set(mark, (this.#made.get(mark) ?? 0) + 1)
+    this.#marks.make(mark)
     model.create({ ...place, title, url })
   }
 
   #change(model: Device['model'], { id, title, url, type }: Node): void {
-    const mark = markOf(title)
+    const mark = this.#marks.in(title) ?? ''
     this.#note(`${model.flavour} changes ${id} ${mark}`)
-    this.#touched.add(mark)
+    this.#marks.touch([title])
     if (mark !== '') this.#changed.add(mark)
     const version = this.#dice.roll().toString(36).slice(2, 6)
     if (type === 'bookmark' && this.#dice.happens(0.3)) model.update(id, { url: `${url?.split('#')[0]}#${version}` })
@@ -161,18 +152,18 @@ class Walk {
     const index = Math.min(place.index, siblings.includes(id) ? siblings.length - 1 : siblings.length)
     try {
       model.move(id, { ...place, index })
-      this.#note(`${model.flavour} moves ${id} ${markOf(title)} to ${place.parentId} at ${index}`)
-      for (const mark of marksIn(model, id)) this.#touched.add(mark)
+      this.#note(`${model.flavour} moves ${id} ${title} to ${place.parentId} at ${index}`)
+      this.#marks.touch(titlesIn(model, id))
     } catch {
       // Into itself.
     }
   }
 
   #remove({ model }: Device, { id, title }: Node): void {
-    const marks = marksIn(model, id)
-    if (marks.length > 8) return
-    this.#note(`${model.flavour} removes ${id} ${markOf(title)}: ${marks.join(' ')}`)
-    for (const mark of marks) this.#deleted.add(mark)
+    const titles = titlesIn(model, id)
+    if (titles.length > 8) return
+    this.#note(`${model.flavour} removes ${id} ${title}: ${titles.join(', ')}`)
+    this.#marks.delete(titles)
     model.removeTree(id)
   }
 
@@ -211,33 +202,15 @@ class Walk {
 
   #losses(): string[] {
     const [device] = this.#devices as [Device, Device]
-    const there = new Map<string, number>()
-    // A folder comes back with what is in it.
-    const needed = new Set<string>()
-    for (const { title, children } of device.model.ordinary) {
-      there.set(markOf(title), (there.get(markOf(title)) ?? 0) + 1)
-      if (children.length > 0) needed.add(markOf(title))
-    }
-    const back: string[] = []
-    const failures = [...this.#made].flatMap(([mark, made]) => {
-      const count = there.get(mark) ?? 0
-      if (count === 0 && !this.#deleted.has(mark)) return `${mark} is lost`
-      if (count > made) return `${mark} is there ${count} times instead of ${made}`
-      const isOver = made === 1 && this.#deleted.has(mark) && !this.#touched.has(mark) && !needed.has(mark)
-      if (count > 0 && isOver) back.push(`${mark} is back`)
-      return []
-    })
-    return back.length > mostBack ? [...failures, ...back] : failures
+    return this.#marks.faults(
+      device.model.ordinary.map(({ title, children }) => ({ title, hasChildren: children.length > 0 })),
+    )
   }
 }
 
-function markOf(title: string): string {
-  return /<\d+>/.exec(title)?.[0] ?? ''
-}
-
-function marksIn(model: Device['model'], id: string): string[] {
-  const node = model.nodes.get(id)
-  return [markOf(node?.title ?? ''), ...model.childrenOf(id).flatMap((child) => marksIn(model, child))]
+function titlesIn(model: Device['model'], id: string): string[] {
+  const title = model.nodes.get(id)?.title ?? ''
+  return [title, ...model.childrenOf(id).flatMap((child) => titlesIn(model, child))]
 }
 
 /** What the service's records say that a browser of this flavour is to show. */

@@ -8,6 +8,8 @@ interface Sleeper {
 
 /** Time that passes when the test says so, for the service and for devices whose clocks are off. */
 export class World {
+  /** How often time has woken somebody. */
+  wakes = 0
   #time = 1_764_000_000_000
   readonly #sleepers = new Set<Sleeper>()
   readonly #onTime: (time: number) => void
@@ -51,6 +53,7 @@ export class World {
       this.#setTime(Math.max(this.#time, next.at))
       this.#sleepers.delete(next)
       next.wake()
+      this.wakes++
       await settled()
     }
     this.#setTime(end)

@@ -88,7 +88,17 @@ export class Ledger {
       const isKept = isSame(entry.fields, other.fields, name)
       if (other.madeOn.includes(entry.event) && !isKept) return true
       const isFollower = [...other.madeOn, ...other.mergedFrom].includes(entry.event)
-      return isKept && (isFollower || isEqual(entry, other)) && this.#isAccountedFor(other, name, end, visited)
+      // Who changes what one of two devices made of it sees the other's too, where they are the same.
+      const isTwin = isEqual(entry, other) || (isFirst(entry) && isFirst(other))
+      if (isKept && this.#isMadeOn(entry, other.event) && this.#isChangedBeside(entry, other, name)) return true
+      return isKept && (isFollower || isTwin) && this.#isAccountedFor(other, name, end, visited)
+    })
+  }
+
+  /** Whether a device that knew no more than `origin` changed this field: to it, there and back again is no change. */
+  #isChangedBeside(entry: Entry, origin: Entry, name: string): boolean {
+    return [...this.#entries.values()].some(({ event, madeOn, fields }) => {
+      return madeOn.includes(origin.event) && !isSame(fields, origin.fields, name) && !this.#isMadeOn(entry, event)
     })
   }
 
@@ -186,6 +196,10 @@ function fieldsOf(bookmark: PlaintextBookmark | null): Fields {
     ...named.map(([name, value]) => [name, JSON.stringify(value)] as const),
     ...tags.map((tag) => [`tag ${tag}`, 'true'] as const),
   ])
+}
+
+function isFirst({ madeOn, mergedFrom }: Entry): boolean {
+  return madeOn.length + mergedFrom.length === 0
 }
 
 function isSame(one: Fields, other: Fields, name: string): boolean {

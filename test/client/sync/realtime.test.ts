@@ -144,6 +144,23 @@ t.test('silence of 45 s: the channel is given up and opened anew', async (t) => 
   t.equal(a.sync.status().state, 'online')
 })
 
+t.test('while nothing happens, nothing but the pings wakes a device', async (t) => {
+  const person = await people.person(t)
+  const a = person.device('a')
+  await online(person, a)
+  const pinged = async (times: number) => {
+    for (let ping = 0; ping < times; ping++) {
+      await person.world.pass(20_000)
+      a.network.socket?.say({ type: 'ping' })
+    }
+  }
+  await pinged(3)
+  const before = person.world.wakes
+  await pinged(60)
+  t.equal(person.world.wakes - before, 0, 'in 20 minutes')
+  t.equal(a.network.sockets.length, 1)
+})
+
 t.test('a channel that says nothing at first is refused after 20 s', async (t) => {
   const person = await people.person(t)
   const a = person.device('a')

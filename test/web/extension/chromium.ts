@@ -7,6 +7,7 @@ import { type Browser, type BrowserContext, chromium, errors } from 'playwright-
 import type { Test } from 'tap'
 import { chromiumArguments, findChromium } from '../../../scripts/development/servers/chromium.ts'
 import { folder } from '../../support/service.ts'
+import { until } from '../../support/until.ts'
 
 /** A browser that runs on while nobody watches: a debugger that is attached to an extension's worker keeps it running. */
 export interface ExtensionBrowser {
@@ -16,19 +17,29 @@ export interface ExtensionBrowser {
   connect(): Promise<Browser>
   /** Resolves once no worker of this origin runs; asking does not keep it running. */
   workerStopped(origin: string): Promise<void>
+  /** Resolves once one runs. */
+  workerStarted(origin: string): Promise<void>
+  /** The group of all its processes. */
+  group(): number
   /** Ends all its processes; `SIGSTOP` lets them sleep, and `SIGCONT` wakes them. */
   signal(signal: 'SIGKILL' | 'SIGSTOP' | 'SIGCONT'): void
   /** Once it has ended, starts it again with the same profile. */
   startAgain(): Promise<void>
 }
 
-/** Chromium with these unpacked extensions. */
+/** Chromium with these unpacked extensions, which it takes for newly installed whenever it starts. */
 export async function startWithExtensions(t: Test, extensions: string[]): Promise<ExtensionBrowser> {
-  const profile = await folder(t)
-  let child = await start(profile, extensions)
+  const args = [`--load-extension=${extensions}`, `--disable-extensions-except=${extensions}`]
+  return startChromium(t, await folder(t), args)
+}
+
+/** Chromium with the extensions of this profile. */
+export async function startChromium(t: Test, profile: string, args: string[] = []): Promise<ExtensionBrowser> {
+  let child = await start(profile, args)
   let port = await debuggingPort(profile)
   // Its processes have a group of their own.
-  const signal = (signal: NodeJS.Signals) => void process.kill(-(child.pid ?? 0), signal)
+  const group = () => child.pid ?? 0
+  const signal = (signal: NodeJS.Signals) => void process.kill(-group(), signal)
   t.teardown(async () => {
     if (child.exitCode !== null || child.signalCode !== null) return
     const exited = once(child, 'exit')
@@ -48,27 +59,22 @@ export async function startWithExtensions(t: Test, extensions: string[]): Promis
     async workerStopped(origin) {
       while ((await workersOf(port, origin)) > 0) await sleep(100)
     },
+    workerStarted: (origin) => until(async () => (await workersOf(port, origin)) > 0),
+    group,
     signal,
     async startAgain() {
       if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
       await rm(join(profile, 'DevToolsActivePort'), { force: true })
-      child = await start(profile, extensions)
+      child = await start(profile, args)
       port = await debuggingPort(profile)
     },
   }
 }
 
-async function start(profile: string, extensions: string[]) {
+async function start(profile: string, args: string[]) {
   return spawn(
     await findChromium(),
-    [
-      ...chromiumArguments,
-      '--headless=new',
-      '--remote-debugging-port=0',
-      `--user-data-dir=${profile}`,
-      `--load-extension=${extensions}`,
-      `--disable-extensions-except=${extensions}`,
-    ],
+    [...chromiumArguments, '--headless=new', '--remote-debugging-port=0', `--user-data-dir=${profile}`, ...args],
     { stdio: 'ignore', detached: true },
   )
 }

@@ -19,7 +19,8 @@ const named = chrome.storage.session.get('dieAt').then(({ dieAt = last }) => {
   last = dieAt
 })
 
-for (const name of ['getTree', 'get', 'create', 'update', 'move', 'remove']) mortal(chrome.bookmarks, name)
+const ofBookmarks = ['getTree', 'getSubTree', 'getChildren', 'get', 'create', 'update', 'move', 'remove']
+for (const name of ofBookmarks) mortal(chrome.bookmarks, name)
 mortal(globalThis, 'fetch')
 const open = IDBDatabase.prototype.transaction
 IDBDatabase.prototype.transaction = function (...values) {

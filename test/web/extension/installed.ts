@@ -17,13 +17,13 @@ interface Calls extends Pick<BookmarksApi, 'create' | 'update' | 'move' | 'remov
 }
 interface More {
   runtime: { getManifest(): { version: string } }
-  storage: { session: { clear(): Promise<void> } }
+  storage: { session: { remove(names: string[]): Promise<void> } }
 }
 declare const chrome: Platform & More
 
 /** By the key in the manifest of the example. */
-const origin = 'chrome-extension://pcbjnhkdokakkkiifmcaohcbjmochang'
-const built = fileURLToPath(new URL('../../../dist/extension/chrome', import.meta.url))
+export const origin = 'chrome-extension://pcbjnhkdokakkkiifmcaohcbjmochang'
+export const built = fileURLToPath(new URL('../../../dist/extension/chrome', import.meta.url))
 const death = fileURLToPath(new URL('death.ts', import.meta.url))
 
 /** Bookmarks bar and other bookmarks, in Chrome. */
@@ -98,6 +98,21 @@ export class Installed {
     })
   }
 
+  /** Presses a button of the popup whenever it is there. */
+  async pressUntil(name: string, done: Promise<unknown>): Promise<void> {
+    const isOver = done.then(() => true)
+    await this.inTab('popup', async (popup) => {
+      const button = popup.getByRole('button', { name, exact: true })
+      // What has gone meanwhile cannot be pressed.
+      const press = () =>
+        button.click({ timeout: 1000 }).then(
+          () => false,
+          () => false,
+        )
+      while (!(await Promise.race([isOver, press()])));
+    })
+  }
+
   /** Waits until the popup says this. */
   reads(text: string | RegExp): Promise<void> {
     return this.inTab('popup', (popup) => popup.getByText(text).first().waitFor())
@@ -106,6 +121,12 @@ export class Installed {
   /** A message starts a worker that was stopped. */
   ask(question: Question): Promise<Answer> {
     return this.page.evaluate((question) => chrome.runtime.sendMessage(question), question)
+  }
+
+  /** So that none of an earlier scenario is shown: all stays as it is. */
+  async decideConflicts(): Promise<void> {
+    const { conflicts = [] } = (await this.ask({ ask: 'state' })).state ?? {}
+    for (const { id } of conflicts) await this.ask({ ask: 'resolve', id, choice: 'theirs' })
   }
 
   async stopWorker(): Promise<void> {
@@ -125,10 +146,15 @@ export class Installed {
     return this.page.evaluate(async () => (await chrome.storage.session.get('died')).died !== undefined)
   }
 
+  /** Stops the worker. The next one lives on. */
+  async letLive(): Promise<void> {
+    await this.page.evaluate(() => chrome.storage.session.remove(['dieAt', 'died']))
+    await this.stopWorker()
+  }
+
   /** Starts a worker that lives on. */
   async live(): Promise<void> {
-    await this.page.evaluate(() => chrome.storage.session.clear())
-    await this.stopWorker()
+    await this.letLive()
     await this.ask({ ask: 'state' })
   }
 

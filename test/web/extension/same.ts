@@ -34,9 +34,11 @@ export async function untilSame(sides: Sides, folder: string, outside: string[],
   for (;;) {
     const start = performance.now()
     const shown = await readSides(sides)
-    const faults = shown.flatMap((lines) => faultsOf(lines, folder, outside, expected))
-    if (faults.length === 0 && isDeepStrictEqual(shown[1], shown[0]) && isDeepStrictEqual(shown[2], shown[0])) return
+    const [first = []] = shown
+    if (shown.every((lines) => isDeepStrictEqual(lines, first)) && isAsExpected(first, folder, outside, expected))
+      return
     if (performance.now() > end) {
+      const faults = shown.flatMap((lines) => faultsOf(lines, folder, outside))
       const texts = shown.map((lines) => split(lines, folder).inside.slice(0, 60).join('\n'))
       throw new Error([...faults.slice(0, 9), ...texts].join('\n---\n'))
     }
@@ -44,20 +46,27 @@ export async function untilSame(sides: Sides, folder: string, outside: string[],
   }
 }
 
-async function readSides({ one, two, elsewhere }: Sides): Promise<string[][]> {
+/** As they are now. */
+export async function readSides({ one, two, elsewhere }: Sides): Promise<string[][]> {
   await elsewhere.syncNow().catch(() => {})
   await elsewhere.approveDeletions(elsewhere.heldDeletions().map(({ id }) => id))
   return [linesOf(await one.roots()), linesOf(await two.roots()), recordsOf(elsewhere)]
 }
 
-function faultsOf(lines: string[], folder: string, outside: string[], { oneOf, inAnyOrder }: Expected): string[] {
+function isAsExpected(lines: string[], folder: string, outside: string[], { oneOf, inAnyOrder }: Expected): boolean {
   const found = split(lines, folder)
   const order = (lines: string[]) => (inAnyOrder ? lines.toSorted() : lines)
+  const inside = order(found.inside)
+  return isDeepStrictEqual(found.outside, outside) && oneOf.some((lines) => isDeepStrictEqual(inside, order(lines)))
+}
+
+function faultsOf(lines: string[], folder: string, outside: string[]): string[] {
+  const found = split(lines, folder).outside
+  const [before, now] = [new Set(outside), new Set(found)]
   return [
-    ...(oneOf.some((lines) => isDeepStrictEqual(order(found.inside), order(lines))) ? [] : ['it is not as expected']),
-    ...found.outside.filter((line) => !outside.includes(line)).map((line) => `more than before: ${line}`),
-    ...outside.filter((line) => !found.outside.includes(line)).map((line) => `lost: ${line}`),
-    ...(found.outside.length === outside.length ? [] : [`${found.outside.length} instead of ${outside.length}`]),
+    ...found.filter((line) => !before.has(line)).map((line) => `more than before: ${line}`),
+    ...outside.filter((line) => !now.has(line)).map((line) => `lost: ${line}`),
+    ...(found.length === outside.length ? [] : [`${found.length} instead of ${outside.length}`]),
   ]
 }
 

@@ -6,5 +6,9 @@ import { interrupted } from './scenarios/interrupted.ts'
 import { large } from './scenarios/large.ts'
 import { links } from './scenarios/links.ts'
 
-/** In this order: what is large makes the others slower. */
-export const scenarios = [...links, ...folders, ...atOnce, ...interrupted, ...account, ...asked, ...large]
+/** By subject, in this order: only of few bookmarks, some are many; and what is large makes the others slower. */
+const subjects = { links, folders, 'at once': atOnce, asked, account, interrupted, large }
+
+export const scenarios = Object.entries(subjects).flatMap(([subject, scenarios]) =>
+  scenarios.map(({ title, run }) => ({ title: `${subject}: ${title}`, run })),
+)

@@ -24,10 +24,16 @@ export async function openStage(t: Test): Promise<Stage> {
   const [one, two] = await Promise.all([Installed.start(t), Installed.start(t)])
   const elsewhere = await meet(service, one, two)
   const sides: Sides = { one, two, elsewhere: elsewhere.sync }
-  const withoutService = async (work: () => Promise<unknown>, settings = {}) => {
+  const stopped = async (work: () => Promise<unknown>, settings = {}) => {
     await service.kill('SIGTERM')
     await work()
     service = await startService(t, data, { ...env, ...settings, PORT: new URL(service.origin).port })
+  }
+  const restart: World['restart'] = (settings) => stopped(async () => {}, settings)
+  const withoutService: World['withoutService'] = async (work) => {
+    await stopped(work)
+    // Of what both send at once, neither has seen the other's: it would not be merged.
+    for (const browser of [one, two]) await browser.ask({ ask: 'sync-now' })
   }
   const operator: World['operator'] = {
     async backUp() {
@@ -35,21 +41,30 @@ export async function openStage(t: Test): Promise<Stage> {
       await command(t, 'backup', backup, data)
       return backup
     },
-    restore: (backup) => withoutService(() => command(t, 'restore', backup, data)),
+    restore: (backup) => stopped(() => command(t, 'restore', backup, data)),
   }
   let count = 0
   return {
     two,
     async play({ run }) {
       const title = `Scenario ${++count}`
+      await Promise.all([one.decideConflicts(), two.decideConflicts()])
       const outside = await readOutside(sides, title)
       const same: World['same'] = (expected) => untilSame(sides, title, outside, expected)
       const users = { one: new User(one, title), two: new User(two, title) }
       await users.one.begin()
       await same(exactly())
-      const world = { ...users, folder: title, elsewhere, same, service: () => service, withoutService, operator }
-      const restart = (settings?: Record<string, string>) => withoutService(async () => {}, settings)
-      await same(await run({ ...world, restart }))
+      const world = {
+        ...users,
+        folder: title,
+        elsewhere,
+        same,
+        service: () => service,
+        withoutService,
+        restart,
+        operator,
+      }
+      await same(await run(world))
     },
   }
 }

@@ -8,7 +8,7 @@ interface Place {
   index?: number
 }
 
-declare const chrome: { bookmarks: { create(node: object): Promise<unknown> } }
+declare const chrome: { bookmarks: { create(node: object): Promise<BrowserNode> } }
 
 /** The address of a bookmark, as far as a test does not care. */
 export const link = (title: string) => `https://example.org/${encodeURIComponent(title)}`
@@ -42,6 +42,24 @@ export class User {
     await this.browser.page.evaluate(async (nodes) => {
       for (const node of nodes) await chrome.bookmarks.create(node)
     }, nodes)
+  }
+
+  /** As an import does: each folder, and then what is in it. */
+  async addFolders(folders: { folder: string; titles: string[] }[], place: Place = {}): Promise<void> {
+    const { parentId } = await this.#placeOf(place)
+    const trees = folders.map(({ folder, titles }) => ({
+      title: folder,
+      nodes: titles.map((title) => ({ title, url: link(title) })),
+    }))
+    await this.browser.page.evaluate(
+      async ([parentId, trees]) => {
+        for (const { title, nodes } of trees) {
+          const { id } = await chrome.bookmarks.create({ parentId, title })
+          for (const node of nodes) await chrome.bookmarks.create({ ...node, parentId: id })
+        }
+      },
+      [parentId, trees] as const,
+    )
   }
 
   async retitle(title: string, to: string): Promise<void> {
@@ -87,6 +105,12 @@ export class User {
       inside.push(...(node.children ?? []))
     }
     throw new Error(`There is no ${title} in ${this.#folder}`)
+  }
+
+  /** The title of the folder around it. */
+  async folderOf(title: string): Promise<string> {
+    const { parentId = '' } = await this.find(title)
+    return (await this.browser.call('getSubTree', parentId))[0]?.title ?? ''
   }
 
   /** The titles in the scenario's folder. */

@@ -45,7 +45,7 @@ const settings = {
   MAX_USER_BYTES: '10000000000',
   LOG_LEVEL: 'warn',
   SECRET_KEY: secretKey,
-  NODE_OPTIONS: '--max-semi-space-size=8',
+  NODE_OPTIONS: '--max-semi-space-size=16',
   MALLOC_ARENA_MAX: '1',
 }
 

@@ -1,9 +1,11 @@
 import type { PlaintextBookmark } from '../../bookmark.ts'
 import { RecordError } from '../../errors.ts'
 import type { Keys } from '../../keys.ts'
+import type { SealedRecord } from '../../record/form.ts'
+import { toJson } from '../../record/seal.ts'
 import { recordSealer } from '../../record/seal-aside.ts'
 import { nextTurn } from '../../timing/paced.ts'
-import { asRead, type SealedEdit } from './seal.ts'
+import type { SealedEdit } from './seal.ts'
 
 /** As many keep the platform's threads busy, and take the page a few milliseconds. */
 const atOnce = 100
@@ -20,22 +22,19 @@ export async function sealList(
   onSealed: () => void,
 ): Promise<(SealedEdit | RecordError)[]> {
   const seal = await recordSealer(keys, 'bookmark')
-  const sealOne = async (bookmark: PlaintextBookmark) => {
-    const copy = asRead(bookmark)
-    const sealed = await seal(copy).catch(recordErrorOf)
-    onSealed()
-    return sealed instanceof RecordError ? sealed : { id: copy.id, bookmark: copy, sealed }
-  }
   const edits: (SealedEdit | RecordError)[] = []
   for (let start = 0; start < bookmarks.length; start += atOnce) {
-    edits.push(...(await Promise.all(bookmarks.slice(start, start + atOnce).map(sealOne))))
+    const written = bookmarks.slice(start, start + atOnce).map((one) => [one.id, toJson(one)] as const)
+    const records = await seal(written)
+    for (const [index, [id, json]] of written.entries()) {
+      const sealed = records[index] as SealedRecord | RecordError
+      edits.push(
+        sealed instanceof RecordError ? sealed : { id, bookmark: JSON.parse(json) as PlaintextBookmark, sealed },
+      )
+      onSealed()
+    }
     await nextTurn()
     signal?.throwIfAborted()
   }
   return edits
-}
-
-function recordErrorOf(error: unknown): RecordError {
-  if (error instanceof RecordError) return error
-  throw error
 }

@@ -1,7 +1,7 @@
 import type { PlaintextBookmark } from '../../bookmark.ts'
 import type { Keys } from '../../keys.ts'
 import { differingFields } from '../../merge.ts'
-import { sealRecord } from '../../record/seal.ts'
+import { sealRecord, toJson } from '../../record/seal.ts'
 import { paced } from '../../timing/paced.ts'
 import type { Edit } from './edit.ts'
 
@@ -14,15 +14,16 @@ export async function sealAll(keys: Keys, bookmarks: readonly PlaintextBookmark[
   return edits
 }
 
-/** @throws RecordError `invalid-id`, `too-large` */
+/**
+ * The edit has a copy of the bookmark as the other devices will read it, which later changes to the app's own object do not
+ * affect.
+ *
+ * @throws RecordError `invalid-id`, `too-large`
+ */
 export function sealOne(keys: Keys, bookmark: PlaintextBookmark): SealedEdit {
-  const copy = asRead(bookmark)
-  return { id: copy.id, bookmark: copy, sealed: sealRecord(keys, copy, 'bookmark') }
-}
-
-/** A copy as the other devices will read it, which later changes to the app's own object do not affect. */
-export function asRead(bookmark: PlaintextBookmark): PlaintextBookmark {
-  return JSON.parse(JSON.stringify(bookmark)) as PlaintextBookmark
+  const json = toJson(bookmark)
+  const copy = JSON.parse(json) as PlaintextBookmark
+  return { id: copy.id, bookmark: copy, sealed: sealRecord(keys, copy, 'bookmark', json) }
 }
 
 /** Like `sealOne`, but uses an earlier result if that is the same bookmark. */

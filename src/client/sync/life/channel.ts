@@ -1,6 +1,7 @@
 import type { components } from '../../../../generated/asyncapi.ts'
 import { Alarm } from '../../timing/alarm.ts'
 import type { Clock } from '../../timing/clock.ts'
+import { pause } from '../../timing/pause.ts'
 import type { TimeAnswer } from '../exchange/correct-clock.ts'
 import type { StampedEvent } from '../exchange/take.ts'
 import type { RealtimeSocket } from '../exchange/transport.ts'
@@ -24,6 +25,8 @@ export class Channel {
   readonly activity = new Alarm()
   readonly #socket: RealtimeSocket
   readonly #clock: Clock
+  /** Rings with the greeting and with each ping. */
+  readonly #heard = new Alarm()
   readonly #greeted = Promise.withResolvers<Greeting | undefined>()
   readonly #ended = new AbortController()
   #isGreeted = false
@@ -40,7 +43,7 @@ export class Channel {
     socket.addEventListener('close', () => this.#end())
     socket.addEventListener('error', () => this.#end())
     signal.addEventListener('abort', () => this.close(), { signal: this.#ended.signal })
-    this.#watch().catch(() => {})
+    void this.#watch()
   }
 
   get isOpen(): boolean {
@@ -81,16 +84,19 @@ export class Channel {
     const message = readMessage(data)
     if (message?.type === 'connected') this.#greet(message)
     if (message?.type === 'ping') this.#socket.send(JSON.stringify({ type: 'pong' } satisfies Messages['PongMessage']))
-    if (message?.type !== 'sync') return
-    this.#received.push({ event: message.event, stamp: message.stamp })
-    this.activity.ring()
+    if (message?.type === 'sync') {
+      this.#received.push({ event: message.event, stamp: message.stamp })
+      this.activity.ring()
+    } else this.#heard.ring()
   }
 
+  /** Waits anew from each ping, so that no timer runs out and wakes the device as long as they come. */
   async #watch(): Promise<void> {
-    const { signal } = this.#ended
-    await this.#clock.sleep(handshakeMs, signal)
-    const patience = () => this.#heardAt + silenceMs - this.#clock.now()
-    while (this.#isGreeted && patience() > 0) await this.#clock.sleep(patience(), signal)
+    const deadline = () => (this.#isGreeted ? this.#heardAt + silenceMs : this.#openedAt + handshakeMs)
+    while (this.isOpen && this.#clock.now() < deadline()) {
+      this.#heard.reset()
+      await pause(this.#clock, deadline() - this.#clock.now(), [this.#heard.rung], this.#ended.signal)
+    }
     this.close()
   }
 }

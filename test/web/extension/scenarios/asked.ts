@@ -1,9 +1,10 @@
+import { until } from '../../../support/until.ts'
 import { exactly } from '../same.ts'
 import { scenario } from '../scenario.ts'
 import { link } from '../user.ts'
 
 const few = ['s1', 's2', 's3']
-const many = Array.from({ length: 2000 }, (_, index) => `n${index}`)
+const many = Array.from({ length: 300 }, (_, index) => `n${index}`)
 const refuse = 'Put them back'
 const agree = 'Delete them everywhere'
 
@@ -24,18 +25,19 @@ export const asked = [
     await same(exactly(...few, 'many/', ...many.map((title) => `  ${title}`)))
     await one.remove('many')
     await one.browser.press(agree)
-    await two.browser.press(agree)
+    await two.browser.pressUntil(agree, same(exactly(...few)))
     return exactly(...few)
   }),
   scenario('many are deleted: the other browser asks, and its user wants them back', async ({ one, two, same }) => {
-    const some = many.slice(0, 400)
+    const all = ['many/', ...many.map((title) => `  ${title}`)]
     await one.addFolder('many')
-    await one.addMany(some, { into: 'many' })
-    await same(exactly('many/', ...some.map((title) => `  ${title}`)))
+    await one.addMany(many, { into: 'many' })
+    await same(exactly(...all))
     await one.remove('many')
     await one.browser.press(agree)
-    await two.browser.press(refuse)
-    return exactly('many/', ...some.map((title) => `  ${title}`))
+    await until(async () => (await two.browser.ask({ ask: 'state' })).state?.sync?.heldDeletions !== undefined)
+    await two.browser.pressUntil(refuse, same(exactly(...all)))
+    return exactly(...all)
   }),
   scenario('what a browser refuses is told, and tried again once it is changed', async (world) => {
     const { one, two, elsewhere, folder, same } = world

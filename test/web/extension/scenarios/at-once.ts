@@ -67,7 +67,13 @@ export const atOnce = [
     await one.add('a')
     await same(exactly('f/', 'g/', 'a'))
     await withoutService(() => Promise.all([one.move('a', { into: 'f' }), two.move('a', { into: 'g' })]))
-    return oneOf(['f/', '  a', 'g/'], ['f/', 'g/', '  a'])
+    await same(oneOf(['f/', '  a', 'g/'], ['f/', 'g/', '  a']))
+    const isInF = (await one.folderOf('a')) === 'f'
+    const [loser, lost, kept] = isInF ? [two, 'g', 'f'] : [one, 'f', 'g']
+    await loser.browser.reads(`a · ${link('a')}, in ${lost}`)
+    await loser.browser.reads(`a · ${link('a')}, in ${kept}`)
+    await loser.browser.press('Take the one from here')
+    return isInF ? exactly('f/', 'g/', '  a') : exactly('f/', '  a', 'g/')
   }),
   scenario('each moves one folder into the other one', async ({ one, two, same, withoutService }) => {
     for (const title of ['f', 'g']) {
@@ -86,6 +92,16 @@ export const atOnce = [
     await same(exactly(...titles))
     await withoutService(() => Promise.all([one.move('f', { index: 0 }), two.move('a', {}), two.move('c', {})]))
     return inAnyOrder(...titles)
+  }),
+  scenario('both move one within its folder: nobody is asked', async ({ one, two, same, withoutService }) => {
+    await one.addMany(['a', 'b', 'c'])
+    await same(exactly('a', 'b', 'c'))
+    await withoutService(() => Promise.all([one.move('a', {}), two.move('a', { index: 2 })]))
+    await same(oneOf(['b', 'c', 'a'], ['b', 'a', 'c']))
+    for (const { browser } of [one, two]) {
+      if ((await browser.ask({ ask: 'state' })).state?.conflicts.length !== 0) throw new Error('It asks')
+    }
+    return oneOf(['b', 'c', 'a'], ['b', 'a', 'c'])
   }),
   scenario('both go on for a while without the service', async ({ one, two, same, withoutService }) => {
     await one.addMany(['a', 'b', 'c'])

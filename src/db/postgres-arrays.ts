@@ -1,0 +1,54 @@
+import type { ColumnType } from './upsert.ts'
+
+/** What the types are called in Postgres' binary formats. */
+const oids: Record<ColumnType, number> = { text: 25, bigint: 20, integer: 23 }
+const headerBytes = 20
+const lengthBytes = 4
+const integerBytes = 4
+const bigintBytes = 8
+/** The length of a null. */
+const none = -1
+
+/**
+ * A list as a parameter, in the binary format: as text, the driver would look at each value for what must be escaped, and
+ * Postgres at each character. The driver sends a buffer as binary.
+ */
+export function toBinaryArray<Row, Column extends keyof Row>(rows: Row[], column: Column, type: ColumnType): Buffer {
+  const array = Buffer.allocUnsafe(
+    rows.reduce((sum, row) => sum + lengthBytes + sizeOf(row[column], type), headerBytes),
+  )
+  let hasNulls = 0
+  let end = headerBytes
+  for (const { [column]: value } of rows) {
+    if (value === null) hasNulls = 1
+    end = writeElement(array, end, value, type)
+  }
+  const [dimensions, firstIndex] = [1, 1]
+  for (const [index, part] of [dimensions, hasNulls, oids[type], rows.length, firstIndex].entries())
+    array.writeInt32BE(part, index * integerBytes)
+  return array
+}
+
+function sizeOf(value: unknown, type: ColumnType): number {
+  if (value === null) return 0
+  if (type === 'text') return Buffer.byteLength(value as string)
+  return type === 'bigint' ? bigintBytes : integerBytes
+}
+
+function writeElement(array: Buffer, start: number, value: unknown, type: ColumnType): number {
+  const at = start + lengthBytes
+  if (value === null) return array.writeInt32BE(none, start)
+  if (type === 'text') {
+    const size = array.write(value as string, at)
+    array.writeInt32BE(size, start)
+    return at + size
+  }
+  if (type === 'integer') {
+    array.writeInt32BE(integerBytes, start)
+    return array.writeInt32BE(value as number, at)
+  }
+  const high = Math.floor((value as number) / 2 ** 32)
+  array.writeInt32BE(bigintBytes, start)
+  array.writeInt32BE(high, at)
+  return array.writeUInt32BE((value as number) - high * 2 ** 32, at + integerBytes)
+}

@@ -1,0 +1,66 @@
+/** Inserting between siblings may change another one's position, to which a delete of it on the other device may lose. */
+const mostBack = 2
+
+/**
+ * What must be there in the end. Each bookmark and each folder of a walk bears a mark of its own, by which it is found whatever
+ * it is called by then.
+ */
+export class Marks {
+  readonly #seed: number
+  #last = 0
+  /** How many bear the mark: more than one were doubled by their user. */
+  readonly #made = new Map<string, number>()
+  /** Deleted by a user. */
+  readonly #deleted = new Set<string>()
+  /** Edited or moved, so that a delete elsewhere may have lost to it. */
+  readonly #touched = new Set<string>()
+
+  constructor(seed: number) {
+    this.#seed = seed
+  }
+
+  /** A new one. */
+  next(): string {
+    return `<${this.#seed}.${++this.#last}>`
+  }
+
+  /** The mark of a title; undefined for what this walk has not made. */
+  in(title: string): string | undefined {
+    const mark = /<\d+\.\d+>/.exec(title)?.[0]
+    return mark?.startsWith(`<${this.#seed}.`) ? mark : undefined
+  }
+
+  make(mark: string): void {
+    this.#made.set(mark, (this.#made.get(mark) ?? 0) + 1)
+  }
+
+  touch(titles: readonly string[]): void {
+    for (const title of titles) this.#touched.add(this.in(title) ?? '')
+  }
+
+  delete(titles: readonly string[]): void {
+    for (const title of titles) this.#deleted.add(this.in(title) ?? '')
+  }
+
+  /** @param shown what is there */
+  faults(shown: readonly { title: string; hasChildren: boolean }[]): string[] {
+    const there = new Map<string, number>()
+    // A folder comes back with what is in it.
+    const needed = new Set<string>()
+    for (const { title, hasChildren } of shown) {
+      const mark = this.in(title) ?? ''
+      there.set(mark, (there.get(mark) ?? 0) + 1)
+      if (hasChildren) needed.add(mark)
+    }
+    const back: string[] = []
+    const faults = [...this.#made].flatMap(([mark, made]) => {
+      const count = there.get(mark) ?? 0
+      if (count === 0 && !this.#deleted.has(mark)) return `${mark} is lost`
+      if (count > made) return `${mark} is there ${count} times instead of ${made}`
+      const isOver = made === 1 && this.#deleted.has(mark) && !this.#touched.has(mark) && !needed.has(mark)
+      if (count > 0 && isOver) back.push(`${mark} is back`)
+      return []
+    })
+    return back.length > mostBack ? [...faults, ...back] : faults
+  }
+}

@@ -1,0 +1,80 @@
+import { fileURLToPath } from 'node:url'
+import type { BrowserContext, Page } from 'playwright-core'
+import type { Answer, Held, WorkerState } from '../../../examples/extension/src/messages.ts'
+import type { Settings } from '../../../examples/extension/src/settings.ts'
+
+const built = new URL('../../../dist/extension/chrome/', import.meta.url)
+const origin = 'http://127.0.0.1:9'
+
+/** What the extension's pages show if the worker answers this. */
+export interface Look extends Answer {
+  title: string
+}
+
+const sync = { state: 'online', lastSync: Date.now(), waiting: 0 } as const
+const browser = { state: 'in-step' } as const
+const inStep: WorkerState = {
+  ...{ setup: 'ready', isPaused: false, sync, browser },
+  ...{ refused: [], conflicts: [], leftOut: ['folder'] },
+}
+const held: Held = {
+  browser: ['RFC 9106', 'Trains', 'Maps', 'Weather', 'Bread', 'Shop'].map((title, id) => ({ id: `${id}`, title })),
+  devices: [{ id: 'one', title: 'An article' }],
+}
+const conflicts = [
+  { id: 'a', mine: 'RFC 9106 · https://www.rfc-editor.org/rfc/rfc9106', theirs: '' },
+  { id: 'b', mine: 'Trains', theirs: `Trains · https://trains.example.org/${'very-long-'.repeat(8)}` },
+]
+
+export const looks: Look[] = [
+  { title: 'new', state: { ...inStep, setup: 'new', sync: null, browser: null } },
+  {
+    title: 'first sync',
+    state: { ...inStep, sync: { ...sync, state: 'syncing', progress: { done: 3200, total: 20_000 } } },
+  },
+  { title: 'connecting', state: { ...inStep, sync: { ...sync, state: 'connecting', lastSync: 0 } } },
+  { title: 'in step', state: inStep },
+  { title: 'offline', state: { ...inStep, sync: { ...sync, state: 'offline', waiting: 3 } } },
+  { title: 'paused', state: { ...inStep, isPaused: true, sync: null, browser: null } },
+  { title: 'signed out', state: { ...inStep, setup: 'locked', sync: null, browser: null } },
+  { title: 'keys replaced', state: { ...inStep, sync: { ...sync, state: 'offline', reason: 'keys' } } },
+  { title: 'device full', state: { ...inStep, sync: { ...sync, state: 'offline', reason: 'storage' } } },
+  { title: 'stopped', state: { ...inStep, browser: { state: 'failed', error: 'The browser does not answer' } } },
+  { title: 'conflicts', state: { ...inStep, conflicts } },
+  { title: 'many deletes', state: { ...inStep, sync: { ...sync, heldDeletions: { count: 1, of: 9 } } }, held },
+  {
+    title: 'refused',
+    state: {
+      ...inStep,
+      sync: { ...sync, quarantined: 4, reason: 'quota' },
+      refused: [{ id: 'x', title: 'Local file', by: 'browser', message: 'Invalid URL.' }],
+    },
+  },
+]
+
+/** A page of the extension whose worker gives this answer, in a browser without extensions. */
+export async function show(context: BrowserContext, name: string, { title: _, ...answer }: Look): Promise<Page> {
+  const page = await context.newPage()
+  await page.route(`${origin}/**`, (route) =>
+    route.fulfill({ path: fileURLToPath(new URL(new URL(route.request().url()).pathname.slice(1), built)) }),
+  )
+  const isNew = answer.state?.setup === 'new'
+  const settings: Settings = isNew ? {} : { baseUrl: origin, deviceId: 'Chrome on Linux', userId: 'ada' }
+  await page.addInitScript(standIn, { answer, settings })
+  await page.goto(`${origin}/${name}.html`)
+  return page
+}
+
+/** In place of what a browser offers to an extension. */
+function standIn({ answer, settings }: { answer: Answer; settings: Settings }): void {
+  const folder = { id: 'folder', title: 'Cooking', children: [] }
+  const children = [{ id: '1', title: 'Bookmarks bar', children: [folder] }]
+  const platform = {
+    runtime: { sendMessage: async () => answer },
+    storage: { local: { get: async () => settings } },
+    bookmarks: { getTree: async () => [{ id: '0', title: '', children }] },
+    permissions: { contains: async () => false },
+    cookies: { onChanged: { addListener() {} } },
+  }
+  Object.assign(globalThis, { chrome: platform })
+}
