@@ -52,7 +52,10 @@ async function serve(): Promise<void> {
     await closeIdleConnections(app.server)
     log.info('stopping')
     setTimeout(() => app.server.closeAllConnections(), finishWithinMs).unref()
-    setTimeout(() => process.exit(1), stopWithinMs).unref()
+    setTimeout(() => {
+      log.fatal(`not stopped after ${stopWithinMs / 1000} s: exiting`)
+      process.exit(1)
+    }, stopWithinMs).unref()
     await app.close()
     await admin?.close()
     await context.close()

@@ -116,7 +116,7 @@ t.test(
     t.equal(spawnSync(node, check, as).status, 0, 'healthy')
     t.same((await readdir(inside('/app'))).includes('data'), false)
     service.kill('SIGTERM')
-    t.same(await once(service, 'exit'), [0, null])
+    t.same(await once(service, 'exit'), [0, null], printed)
     t.equal(spawnSync(node, check, as).status, 1, 'not healthy once it has stopped')
   },
 )

@@ -6,6 +6,7 @@ import { change, pullAll } from '../support/changes.ts'
 import { finishedExport } from '../support/exports.ts'
 import { createFakeS3, startTlsServer } from '../support/s3-servers.ts'
 import { folder, type Service, signInBefore, startService } from '../support/service.ts'
+import { isDeep } from '../support/depth.ts'
 import { until } from '../support/until.ts'
 
 t.test('SIGTERM with open sockets, running pushes and a running export', async (t) => {
@@ -40,6 +41,18 @@ t.test('SIGTERM with open sockets, running pushes and a running export', async (
   t.match(row, { attempts: 1, fence: 2 }, 'the job was given back: the next start finishes it in its first attempt')
 })
 
+t.test('A store that no longer answers: it exits after 9 s all the same, and says so', async (t) => {
+  if (!isDeep) return t.comment('with --deep: it takes 9 s')
+  const dataDir = await folder(t)
+  const [ada] = (await signInBefore(t, dataDir, ['ada'])) as [TestUser]
+  const store = await startHeldStore(t, { answersDelete: false })
+  const service = await startService(t, dataDir, { ...store.env })
+  await service.as(ada).call('POST', '/api/v1/exports')
+  await store.uploading
+  t.same(await service.kill('SIGTERM'), { code: 1, signal: null })
+  t.match(service.stdout(), /"level":60.*"msg":"not stopped after 9 s: exiting"/)
+})
+
 t.test('While it drains it serves as ever, but says that it is not ready; a second signal ends that', async (t) => {
   const dataDir = await folder(t)
   const [ada] = (await signInBefore(t, dataDir, ['ada'])) as [TestUser]
@@ -61,8 +74,8 @@ t.test('While it drains it serves as ever, but says that it is not ready; a seco
 
 const noUploads = '<ListMultipartUploadsResult><IsTruncated>false</IsTruncated></ListMultipartUploadsResult>'
 
-/** A store that accepts an upload and does not respond. */
-async function startHeldStore(t: Test) {
+/** A store that accepts an upload and does not respond; nor does it to a delete, without `answersDelete`. */
+async function startHeldStore(t: Test, { answersDelete = true } = {}) {
   const { promise: uploading, resolve } = Promise.withResolvers<void>()
   const removed = new Set<string>()
   const others = createFakeS3({ ssec: 'kept' })
@@ -72,6 +85,7 @@ async function startHeldStore(t: Test) {
     if (url.includes('.probe') || url.includes('?location')) return others(request, response)
     if (method === 'PUT') return resolve()
     if (method === 'DELETE') removed.add(url)
+    if (method === 'DELETE' && !answersDelete) return
     response.writeHead(204).end()
   })
   return { env, uploading, removed }
