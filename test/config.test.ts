@@ -308,7 +308,11 @@ t.test('Backups: of SQLite, in a folder or the bucket', async (t) => {
   const day = { everyMs: 86_400_000, keep: 7, inBucket: false, dir: 'data/backups' }
   t.same(readConfig({ BACKUP_EVERY: '1d' }).backup, day)
   t.same(readConfig({ BACKUP_EVERY: '90m', BACKUP_TO: '/b' }).backup, { ...day, everyMs: 5_400_000, dir: '/b' })
-  t.same(readConfig({ ...s3, BACKUP_EVERY: '24h', BACKUP_TO: 's3' }).backup, { ...day, inBucket: true })
+  t.same(readConfig({ ...s3, BACKUP_EVERY: '24h', BACKUP_TO: 's3' }).backup, {
+    ...day,
+    inBucket: true,
+    dir: 'data/unsent-backup',
+  })
   const faults: [Env, RegExp][] = [
     ...['1', '0h', '1.5d', '25d', 'daily'].map((BACKUP_EVERY): [Env, RegExp] => [
       { BACKUP_EVERY },

@@ -20,7 +20,8 @@ const form: KeyForm = {
  * Each backup is an object of the bucket: the database alone, for the exports are in the bucket anyway. The store cannot
  * read it without a key that comes from SECRET_KEY.
  *
- * @param made where a backup is made before it is sent
+ * @param dir where a backup is made before it is sent, and nothing else is
+ * @param made the backups in `dir`
  */
 export function bucketShelf(config: S3Config, secretKeys: Uint8Array[], dir: string, made: Shelf): Shelf {
   const [firstKey] = secretKeys

@@ -25,7 +25,7 @@ export function backup(env: Env, { dataDir, databaseUrl, s3 }: Stores) {
     everyMs,
     keep,
     inBucket: to === inBucket,
-    /** Where a backup is made. One that goes to the bucket is then sent there. */
-    dir: to === inBucket ? join(dataDir, 'backups') : to,
+    /** Where a backup is made. What is sent to the bucket is then removed, so those of a time before it are elsewhere. */
+    dir: to === inBucket ? join(dataDir, 'unsent-backup') : to,
   }
 }

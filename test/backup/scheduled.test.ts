@@ -1,5 +1,5 @@
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import t, { type Test } from 'tap'
 import { openAdmin } from '../support/admin.ts'
 import { buildApp } from '../support/app.ts'
@@ -85,6 +85,8 @@ t.test('BACKUP_TO=s3 sends them to the bucket, which cannot read them; npm run r
     return objects.map(({ name = '' }) => name)
   }
   await client.putObject(store.S3_BUCKET, 'backups/2026-01-01T00-00-00-000Z.db', 'an old one')
+  const local = join(dataDir, 'backups/2025-01-01T00-00-00-000Z')
+  await mkdir(local, { recursive: true })
   const app = await buildApp(t, { ...env, SECRET_KEY: own }, { dataDir })
   const { scrapeUntil } = openAdmin(t, app)
   await scrapeUntil((metrics) => Number(metrics.value('ebs_backup_last_success_seconds')) > 1_780_000_000)
@@ -92,7 +94,8 @@ t.test('BACKUP_TO=s3 sends them to the bucket, which cannot read them; npm run r
   const [name = ''] = await list()
   t.match(name, /^backups\/\d{4}-.*Z\.db$/)
   await t.rejects(client.getObject(store.S3_BUCKET, name), 'the store has no key')
-  t.same(await readdir(join(dataDir, 'backups')), [], 'nothing stays on the disk')
+  t.same(await readdir(join(dataDir, 'unsent-backup')), [], 'nothing of it stays on the disk')
+  t.same(await readdir(join(dataDir, 'backups')), [basename(local)], 'those of a time before the bucket do')
   await app.close()
 
   if (!isDeep) return

@@ -75,12 +75,10 @@ interface Found {
 
 /** Looks for it before anything is locked or written. */
 async function findBackup({ backup: { dir, inBucket }, s3 }: Config, backup: string): Promise<Found> {
-  if (inBucket && s3) {
-    const name = backup === 'latest' ? newest(await bucketBackups(s3)) : backup
-    if (momentOf(name) === undefined) throw new ConfigError(`BACKUP_TO: the bucket has no backup ${name}`)
-    return { name, folder: undefined }
-  }
-  const name = backup === 'latest' ? newest(await listBackups(dir)) : backup
+  const isLatest = backup === 'latest'
+  if (inBucket && s3 && (isLatest || momentOf(backup) !== undefined))
+    return { name: isLatest ? newest(await bucketBackups(s3)) : backup, folder: undefined }
+  const name = isLatest ? newest(await listBackups(dir)) : backup
   const folder = momentOf(name) === undefined ? resolve(name) : join(resolve(dir), name)
   existingFile(join(folder, 'bookmarks.db'))
   return { name: folder, folder }
