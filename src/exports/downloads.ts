@@ -10,7 +10,7 @@ const sweepEveryMs = 30_000
 
 /** The downloads that this process is sending. Each ends with its login. */
 export interface ActiveDownloads {
-  /** Destroys `body` when the login ends. Throws InvalidSession if it already has. */
+  /** Destroys `body` when the login ends. Throws InvalidSession if it already has. If it throws, `body` is destroyed. */
   follow(login: LoginKey, body: Readable): Promise<void>
   close(): Promise<void>
 }
@@ -57,11 +57,15 @@ export function followDownloads({ log, clock, database, pulse }: Parts): ActiveD
         bodies.delete(body)
         if (bodies.size === 0) followed.delete(loginId)
       })
-      // Only now: a login that ended before was announced to nobody.
-      await following.ready
-      if (await isLoginAlive(database.db, login, clock())) return
-      body.destroy()
-      throw new ServiceError('InvalidSession')
+      try {
+        // Only now: a login that ended before was announced to nobody.
+        await following.ready
+        if (!(await isLoginAlive(database.db, login, clock()))) throw new ServiceError('InvalidSession')
+      } catch (error) {
+        // Nobody else will: it is not sent.
+        body.destroy()
+        throw error
+      }
     },
     async close() {
       clearInterval(timer)

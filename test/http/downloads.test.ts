@@ -1,4 +1,5 @@
 import t from 'tap'
+import { breakDatabase } from '../realtime/broken-database.ts'
 import { openAdmin } from '../support/admin.ts'
 import { buildApp } from '../support/app.ts'
 import { until } from '../support/until.ts'
@@ -39,4 +40,22 @@ t.test('A user has 8 downloads under way at most, a process 64; none of those re
   for (const { abort } of downloads) abort()
   await until(() => openFiles() === 0 && app.context.downloads.held() === 0)
   t.match(app.log.join(''), /too many downloads under way/)
+})
+
+t.test('A download whose login cannot be looked up gets 503, and its file is closed', async (t) => {
+  const app = await buildApp(t)
+  const ada = await app.user('ada')
+  const { make, openFiles } = openEndlessExports(app)
+  const path = await make(ada)
+  const { database, objects } = app.context
+  const { get } = objects
+  let mend = () => {}
+  objects.get = async (...object) => {
+    const found = await get(...object)
+    mend = breakDatabase(database)
+    return found
+  }
+  const { status } = await ada.call('GET', path)
+  mend()
+  t.same([status, openFiles()], [503, 0])
 })
