@@ -3,6 +3,7 @@ import { extname, join } from 'node:path'
 import type { FastifyStaticOptions } from '@fastify/static'
 import type { FastifyInstance } from 'fastify'
 import { builtFiles, contractFolder, docsFolder } from './built.ts'
+import { readOnce } from './read-once.ts'
 
 /** Types for which the plugin would send outdated names. */
 const types: Record<string, string> = {
@@ -59,16 +60,13 @@ export async function registerDocuments(app: FastifyInstance, config: DocumentsC
 
 /** Who follows an outdated link gets a page that leads on; a program gets the contract's answer. */
 function leadBack(app: FastifyInstance, config: DocumentsConfig): void {
-  let page: Promise<string> | undefined
+  const readPage = readOnce(() => readAsOurs(join(docsFolder, '404.html'), config))
   app.get<{ Params: { '*': string } }>('/docs/*', async (request, reply) => {
     // Below a further folder, the page would not find its files.
     if (!request.headers.accept?.includes('text/html') || request.params['*'].includes('/')) return reply.callNotFound()
-    page ??= readAsOurs(join(docsFolder, '404.html'), config)
+    const page = await readPage()
     reply.headers({ 'cache-control': 'no-store', 'content-security-policy': pagePolicy })
-    return reply
-      .code(404)
-      .type('text/html; charset=utf-8')
-      .send(await page)
+    return reply.code(404).type('text/html; charset=utf-8').send(page)
   })
 }
 
@@ -81,13 +79,12 @@ function serve(app: FastifyInstance, name: string, config: DocumentsConfig): voi
   }
   const page = isPage ? [`/docs/${name === 'index.html' ? '' : name.slice(0, -5)}`] : []
   const namesService = isPage || extension === '.json'
-  let ours: Promise<string> | undefined
+  const readOurs = readOnce(() => readAsOurs(join(docsFolder, name), config))
   for (const path of [`/docs/${name}`, ...page])
     app.get(path, async (_request, reply) => {
       reply.headers(headers)
       if (!namesService) return reply.sendFile(name, docsFolder)
-      ours ??= readAsOurs(join(docsFolder, name), config)
-      return reply.type(isPage ? 'text/html; charset=utf-8' : 'application/json; charset=utf-8').send(await ours)
+      return reply.type(isPage ? 'text/html; charset=utf-8' : 'application/json; charset=utf-8').send(await readOurs())
     })
 }
 

@@ -6,7 +6,11 @@ const most = 20
 let opened: Promise<HTMLDialogElement> | undefined
 
 export async function openSearch(): Promise<void> {
-  opened ??= makeDialog()
+  opened ??= makeDialog().catch((error) => {
+    // The next press tries again.
+    opened = undefined
+    throw error
+  })
   const dialog = await opened
   if (!dialog.open) dialog.showModal()
   dialog.querySelector('input')?.select()

@@ -1,0 +1,18 @@
+import t from 'tap'
+import { readOnce } from '../../src/http/read-once.ts'
+
+t.test('What is read is kept; what fails is read again', async (t) => {
+  let reads = 0
+  const read = readOnce(async () => {
+    reads += 1
+    if (reads === 1) throw new Error('too many open files')
+    return 'a page'
+  })
+  const together = await Promise.allSettled([read(), read()])
+  t.same(
+    together.map(({ status }) => status),
+    ['rejected', 'rejected'],
+  )
+  t.equal(reads, 1)
+  t.same([await read(), await read(), reads], ['a page', 'a page', 2])
+})
