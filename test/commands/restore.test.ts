@@ -117,6 +117,13 @@ t.test('What cannot be restored: one line that says why, exit 1, and the databas
   t.notOk((await readdir(dataDir)).some((name) => /restoring-|before-/.test(name)))
 })
 
+t.test('A folder can be restored, too, where BACKUP_TO is the bucket', async (t) => {
+  const dataDir = await copyOf(t, seeded.dataDir)
+  const s3 = { S3_ENDPOINT: 'https://127.0.0.1:1', S3_BUCKET: 'exports', S3_ACCESS_KEY: 'a', S3_SECRET_KEY: 's' }
+  const env = { ...s3, BACKUP_TO: 's3', DATA_DIR: dataDir }
+  t.match(await runCommand(t, 'restore', [seeded.backup], env), { code: 0, stderr: '' })
+})
+
 t.test('It refuses while the service runs', async (t) => {
   const dataDir = await copyOf(t, seeded.dataDir)
   const { as } = await buildApp(t, {}, { dataDir })
