@@ -3,10 +3,10 @@ import t, { type Test } from 'tap'
 import { openDevice } from '../realtime/device.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
 import { change, pullAll } from '../support/changes.ts'
+import { isDeep } from '../support/depth.ts'
 import { finishedExport } from '../support/exports.ts'
 import { createFakeS3, startTlsServer } from '../support/s3-servers.ts'
 import { folder, type Service, signInBefore, startService } from '../support/service.ts'
-import { isDeep } from '../support/depth.ts'
 import { until } from '../support/until.ts'
 
 t.test('SIGTERM with open sockets, running pushes and a running export', async (t) => {
