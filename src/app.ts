@@ -13,13 +13,13 @@ import { registerBodies } from './http/bodies.ts'
 import { limitConnections } from './http/connections.ts'
 import { registerCosts } from './http/costs.ts'
 import { fileOptions, registerDocuments } from './http/documents.ts'
-import { answerClientError, refuseMalformedRequest, registerErrors } from './http/errors.ts'
+import { answerClientErrors, registerErrors, routeMalformedUrl } from './http/errors.ts'
 import { registerOrigins } from './http/origins.ts'
 import { registerPressure } from './http/pressure.ts'
 import { registerProbes } from './http/probes.ts'
 import { isRealtimeUpgrade } from './http/realtime.ts'
 import { registerRequests } from './http/requests.ts'
-import { registerResponseHeaders } from './http/response-headers.ts'
+import { registerResponseHeaders, responseHeaders } from './http/response-headers.ts'
 import { serializerCompiler } from './http/serializers.ts'
 import { closeStalledConnections } from './http/stalls.ts'
 import { validatorCompiler } from './http/validation.ts'
@@ -41,7 +41,7 @@ const maxParamLength = 16_384
 /** Serves the parts over HTTP, but opens no port. Requests pass through what is registered here, from top to bottom. */
 export async function createApp(context: Context): Promise<FastifyInstance> {
   const { config, log, hub } = context
-  const app = fastify({
+  const app: FastifyInstance = fastify({
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: () => randomUUID(),
@@ -52,8 +52,8 @@ export async function createApp(context: Context): Promise<FastifyInstance> {
     // A request that arrives on an open connection while the service stops is served like any other.
     return503OnClosing: false,
     routerOptions: { maxParamLength },
-    clientErrorHandler: answerClientError,
-    frameworkErrors: (_error, request, reply) => refuseMalformedRequest(request, reply),
+    clientErrorHandler: answerClientErrors(responseHeaders(config)),
+    frameworkErrors: (_error, request, reply) => routeMalformedUrl(app, request, reply),
     http: { shouldUpgradeCallback: isRealtimeUpgrade },
   })
   app.addHook('preClose', async () => context.health.drain())

@@ -2,7 +2,7 @@ import type { FastifyBaseLogger, FastifyInstance, preParsingHookHandler, Request
 import { ServiceError } from '../contract/errors.ts'
 import { type BodyProgress, watchProgress } from './body-progress.ts'
 import { createShapeCheck, maxTokensFor } from './body-shape.ts'
-import type { Budget } from './budget.ts'
+import type { Budget, Hold } from './budget.ts'
 import { networkOf } from './limits.ts'
 import { createRefusal } from './pressure.ts'
 import { InvalidBody } from './validation.ts'
@@ -57,7 +57,7 @@ export function holdBodies(app: FastifyInstance, { bodies, log }: BodyParts) {
       }
 
       // V8 takes a function for long-lived if it is written where it is assigned, and with it all that it refers to.
-      const readBody = () => readArrived(payload, announced, check) ?? readText(payload, progress, check)
+      const readBody = () => readArrived(payload, announced, check) ?? readText(payload, progress, check, hold)
       request.readBody = readBody
       // The parser tells of the head before it hands over what came with it.
       if (payload.readableLength === announced) done()
@@ -78,7 +78,7 @@ function readArrived(payload: RequestPayload, announced: number, check: Check): 
   return body.toString()
 }
 
-function readText(payload: RequestPayload, progress: BodyProgress, check: Check): Promise<string> {
+function readText(payload: RequestPayload, progress: BodyProgress, check: Check, hold: Hold): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>()
   const chunks: Buffer[] = []
   let isOver = false
@@ -86,6 +86,8 @@ function readText(payload: RequestPayload, progress: BodyProgress, check: Check)
   function stop(error: Error): void {
     isOver = true
     chunks.length = 0
+    // The response may end much later, when the client has sent the rest.
+    hold.release()
     arrival.end()
     reject(error)
   }

@@ -1,5 +1,7 @@
-import { STATUS_CODES } from 'node:http'
+import { type IncomingMessage, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
+import { Readable } from 'node:stream'
+import { finished } from 'node:stream/promises'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { HeadersTooLarge, RequestTimeout } from '../../generated/errors.ts'
 import { type ErrorCode, ServiceError, toServiceError } from '../contract/errors.ts'
@@ -21,7 +23,8 @@ interface ErrorParts {
 /** Every error becomes the contract's `{error}`. It names the caller's faults; ours are logged instead. */
 export function registerErrors(app: FastifyInstance, parts: ErrorParts): void {
   const methodsOf = collectMethods(app)
-  const unmatched = ({ url }: FastifyRequest) => {
+  const unmatched = ({ url, raw }: FastifyRequest) => {
+    if (malformed.has(raw)) return new ServiceError('BadRequest', { message: 'Malformed URL' })
     const allow = methodsOf(url).join(', ')
     return allow ? new ServiceError('MethodNotAllowed', { headers: { allow } }) : new ServiceError('NotFound')
   }
@@ -42,21 +45,40 @@ function answer(error: ServiceError, request: FastifyRequest, reply: FastifyRepl
   // A refused upgrade's connection is no longer read, so no further request may be sent on it.
   if (request.ws) reply.header('connection', 'close')
   const { message, details } = error
-  return (
-    reply
-      .code(error.statusCode)
-      .headers(error.headers)
-      // Whatever the route lets others keep, an error is not to be kept.
-      .header('cache-control', 'private, no-store')
-      .header('content-type', 'application/json; charset=utf-8')
-      .send(details === undefined ? { error: message } : { error: message, details })
-  )
+  reply
+    .code(error.statusCode)
+    .headers(error.headers)
+    // Whatever the route lets others keep, an error is not to be kept.
+    .header('cache-control', 'private, no-store')
+    .header('content-type', 'application/json; charset=utf-8')
+  const body = details === undefined ? { error: message } : { error: message, details }
+  if (!isCutOff(error, request, reply)) return reply.send(body)
+  const text = JSON.stringify(body)
+  return reply.header('content-length', Buffer.byteLength(text)).send(Readable.from(lingering(text, request.raw)))
 }
 
-/** A URL that cannot be decoded matches no route, so no hook runs for it. */
-export function refuseMalformedRequest(request: FastifyRequest, reply: FastifyReply): void {
-  reply.headers({ 'x-request-id': request.id, vary: 'Origin' })
-  answer(new ServiceError('BadRequest', { message: 'Malformed URL' }), request, reply)
+/**
+ * Whether the connection would be closed while the client is still sending: it would get a broken pipe, not the response. On
+ * one that stays open, the rest is discarded anyway.
+ */
+function isCutOff({ code }: ServiceError, { raw, ws }: FastifyRequest, reply: FastifyReply): boolean {
+  return !reply.raw.shouldKeepAlive && !raw.complete && !ws && code !== 'RequestTimeout'
+}
+
+/** The client has the response at once, and the connection until it has sent everything. */
+async function* lingering(text: string, request: IncomingMessage): AsyncGenerator<string> {
+  yield text
+  await finished(request.resume()).catch(() => {})
+}
+
+/** Requests whose URL cannot be decoded. */
+const malformed = new WeakSet<IncomingMessage>()
+
+/** No route matches them, so no hook would run. They are routed again, to a path that none has. */
+export function routeMalformedUrl(app: FastifyInstance, { raw }: FastifyRequest, reply: FastifyReply): void {
+  malformed.add(raw)
+  raw.url = '/*'
+  app.routing(raw, reply.raw)
 }
 
 function fromRequest(error: FastifyError, request: FastifyRequest, { database }: ErrorParts): ServiceError {
@@ -85,19 +107,23 @@ const faults: Record<string, readonly [status: number, error: string]> = {
   ERR_HTTP_REQUEST_TIMEOUT: RequestTimeout,
 }
 
-/** What is not HTTP matches no route, so no error handler runs for it. None of its bytes are logged. */
-export function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
-    socket.destroy()
-    return
+/** What is not HTTP matches no route, so neither hooks nor the error handler run for it. None of its bytes are logged. */
+export function answerClientErrors(headers: Record<string, string>) {
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
+  return (error: NodeJS.ErrnoException, socket: Socket): void => {
+    if (error.code === 'ECONNRESET' || !socket.writable) {
+      socket.destroy()
+      return
+    }
+    const [status, message] = faults[error.code ?? ''] ?? [400, 'Malformed request']
+    const body = JSON.stringify({ error: message })
+    const head = [
+      `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+      ...lines,
+      'Connection: close',
+      'Content-Type: application/json; charset=utf-8',
+      `Content-Length: ${Buffer.byteLength(body)}`,
+    ]
+    socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy())
   }
-  const [status, message] = faults[error.code ?? ''] ?? [400, 'Malformed request']
-  const body = JSON.stringify({ error: message })
-  const head = [
-    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
-    'Connection: close',
-    'Content-Type: application/json; charset=utf-8',
-    `Content-Length: ${Buffer.byteLength(body)}`,
-  ]
-  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy())
 }

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 
-/** What every response has. Some are for browsers that no longer need them; they cost nothing and please scanners. */
+/** Some are for browsers that no longer need them; they cost nothing and please scanners. */
 const constant = {
   'content-security-policy': "default-src 'none';frame-ancestors 'none'",
   'cross-origin-opener-policy': 'same-origin',
@@ -21,9 +21,18 @@ const constant = {
 /** A year: a browser that was here once comes over https alone. */
 const overHttps = { 'strict-transport-security': 'max-age=31536000; includeSubDomains' }
 
+interface HeaderConfig {
+  secureCookies: boolean
+}
+
+/** What every response has but its id. */
+export function responseHeaders({ secureCookies }: HeaderConfig): Record<string, string> {
+  return secureCookies ? { ...constant, ...overHttps } : constant
+}
+
 /** Sets the headers of every response, also of those that a hook below refuses. A route may replace them. */
-export function registerResponseHeaders(app: FastifyInstance, { secureCookies }: { secureCookies: boolean }): void {
-  const headers = secureCookies ? { ...constant, ...overHttps } : constant
+export function registerResponseHeaders(app: FastifyInstance, config: HeaderConfig): void {
+  const headers = responseHeaders(config)
   app.addHook('onRequest', (request, reply, next) => {
     reply.headers(headers).header('x-request-id', request.id)
     next()

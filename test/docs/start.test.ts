@@ -24,5 +24,21 @@ t.test('The five curl calls of the first guide sign in and sync', async (t) => {
     .split('\n')
     .map((line) => JSON.parse(line))
   t.match(session, { authenticated: true, user: { name: 'Ada' } })
+  const [, shown = ''] = /```json\n(.*?)```/s.exec(guide) ?? []
+  t.same(
+    shown
+      .trim()
+      .split('\n')
+      .map((line) => shapeOf(JSON.parse(line))),
+    [session, bookmark, page].map(shapeOf),
+    'the guide shows these responses',
+  )
   t.match(page, { changes: [{ entity_id: bookmark.id, device_id: 'laptop', operation: 'create' }], has_more: false })
 })
+
+/** The fields and their types. */
+function shapeOf(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(shapeOf)
+  if (typeof value !== 'object' || value === null) return value === null ? null : typeof value
+  return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, shapeOf(field)]))
+}

@@ -1,3 +1,4 @@
+import { Agent, request } from 'node:http'
 import { setImmediate as eventLoopTurn } from 'node:timers/promises'
 import t from 'tap'
 import { buildApp } from '../support/app.ts'
@@ -67,6 +68,32 @@ for (const [path, large] of Object.entries(bodies)) {
     }
   })
 }
+
+/** Sends a push as clients do that open a connection for each request. Returns the status, or the connection's error. */
+function pushAndClose(headers: Record<string, string>, body: Uint8Array): Promise<number | string | undefined> {
+  const agent = new Agent({ keepAlive: false })
+  const sent = request(`${origin}/api/v1/sync/push`, { method: 'POST', headers, agent })
+  return new Promise((resolve) => {
+    sent.on('error', ({ message }) => resolve(message))
+    sent.on('response', (response) => response.resume().on('end', () => resolve(response.statusCode)))
+    sent.end(body)
+  })
+}
+
+t.test('A client that closes its connection gets the refusal of a large body, too', async (t) => {
+  const { cookie } = ada
+  const refusals: [status: number, headers: Record<string, string>][] = [
+    [413, { ...json, cookie }],
+    [415, { cookie, 'content-type': 'text/plain' }],
+    [401, json],
+    [403, { ...json, cookie, origin: 'https://evil.example' }],
+  ]
+  for (const [status, headers] of refusals) {
+    const body = bodies['/api/v1/sync/push']
+    t.equal(await pushAndClose({ ...headers, 'content-length': `${body.length}` }, body), status)
+    t.equal(await pushAndClose({ ...headers, 'transfer-encoding': 'chunked' }, body), status, 'in chunks')
+  }
+})
 
 t.test('A body over the limit of its operation: 413, and nothing changed', async (t) => {
   const refresh = { cookie: `service_refresh=${ada.refresh}` }

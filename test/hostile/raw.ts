@@ -6,6 +6,7 @@ export interface RawAnswer {
   /** 0: the connection was closed without a response. */
   status: number
   type: string
+  headers: Record<string, string>
   body: string
 }
 
@@ -40,7 +41,8 @@ export function assertPlainError({ status, type, body }: RawAnswer, name: string
 function parse(text: string): RawAnswer {
   const [head = '', ...rest] = text.split('\r\n\r\n')
   const [, status = '0'] = /^HTTP\/1\.1 (\d{3}) /.exec(head) ?? []
-  const [, type = ''] = /^content-type: (.*)$/im.exec(head) ?? []
-  const isChunked = /^transfer-encoding: chunked/im.test(head)
-  return { status: Number(status), type, body: isChunked ? '' : rest.join('\r\n\r\n') }
+  const lines = [...head.matchAll(/^([^:\r\n]+): (.*)\r?$/gm)]
+  const headers = Object.fromEntries(lines.map(([, name = '', value = '']) => [name.toLowerCase(), value]))
+  const { 'content-type': type = '', 'transfer-encoding': coding } = headers
+  return { status: Number(status), type, headers, body: coding === 'chunked' ? '' : rest.join('\r\n\r\n') }
 }

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { createShapeCheck } from '../../src/http/body-shape.ts'
 import { snapshot } from '../support/database.ts'
@@ -18,6 +19,14 @@ function withTokens(start: string, tokens: number): string {
   const rest = tokens - [...before.matchAll(/[[{,:]|"\w+"/g)].length
   return `${before}${',0'.repeat(rest)}]}`
 }
+
+t.test('The guide to limits names these numbers', async (t) => {
+  const guide = readFileSync(new URL('../../docs/limits.md', import.meta.url), 'utf8')
+  const [, named = ''] = /^\| JSON tokens of a body.*\| (.*) \| 400 \|$/m.exec(guide) ?? []
+  const [ofPush, ofImport, ofOthers] = limits.map(({ most }) => most.toLocaleString('en'))
+  t.equal(ofImport, ofPush)
+  t.equal(named, `${ofOthers}; of a push or an import ${ofPush}`)
+})
 
 t.test('A body has as many tokens as its operation could use, and no more', async (t) => {
   const { context, user } = await openForUploads(t)

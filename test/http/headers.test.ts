@@ -1,4 +1,5 @@
 import t from 'tap'
+import { sendRaw } from '../hostile/raw.ts'
 import { buildApp } from '../support/app.ts'
 
 const web = 'https://app.example'
@@ -37,10 +38,12 @@ t.test('Errors have CORS headers, too, and every response has Vary: Origin', asy
     ada.call('GET', `${list}/nope`, { headers: { origin: web } }),
     ada.call('GET', `${list}?limit=0`, { headers: { origin: web } }),
     call('GET', '/nope', { headers: { origin: web } }),
+    call('GET', `${list}/%zz`, { headers: { origin: web } }),
+    call('OPTIONS', `${list}/%zz`, { headers: { origin: web, 'access-control-request-method': 'PUT' } }),
   ])
   t.same(
     answers.map(({ status }) => status),
-    [401, 404, 400, 404],
+    [401, 404, 400, 404, 400, 204],
   )
   for (const { headers } of answers) t.equal(headers['access-control-allow-origin'], web)
   for (const { headers } of [...answers, await call('GET', '/api/v1/health')]) t.match(headers.vary, /\bOrigin\b/i)
@@ -60,7 +63,7 @@ t.test('Security headers, request ids and no caching', async (t) => {
 })
 
 t.test('Every response has the same security headers, whatever becomes of the request', async (t) => {
-  const { call } = await buildApp(t)
+  const { call, listen } = await buildApp(t)
   const expected = {
     'content-security-policy': "default-src 'none';frame-ancestors 'none'",
     'cross-origin-opener-policy': 'same-origin',
@@ -81,13 +84,15 @@ t.test('Every response has the same security headers, whatever becomes of the re
     call('GET', list),
     call('POST', list, { headers: { origin: 'https://evil.example' } }),
     call('GET', '/nope'),
+    call('GET', `${list}/%zz`),
+    sendRaw(await listen(), 'this is not HTTP\r\n\r\n'),
   ])
   t.same(
     answers.map(({ status, headers }) => [
       status,
       Object.fromEntries(Object.keys(expected).map((name) => [name, headers[name]])),
     ]),
-    [200, 401, 403, 404].map((status) => [status, expected]),
+    [200, 401, 403, 404, 400, 400].map((status) => [status, expected]),
   )
 })
 
