@@ -38,6 +38,8 @@ function describe({
 }: Shape): string {
   if (values) return `one of: ${values.join(', ')}`
   if (type === 'integer') return `an integer from ${minimum} to ${maximum}`
+  const [, fewest, most] = /^\^\\d\{(\d+),(\d+)\}\$$/.exec(pattern ?? '') ?? []
+  if (fewest !== undefined) return `a string of ${fewest} to ${most} digits`
   if (type === 'string')
     return `a string of ${minLength} to ${maxLength}${pattern?.includes('[ -~]') ? ' printable ASCII' : ''} characters`
   if (type === 'array') return `an array of at most ${maxItems} elements`

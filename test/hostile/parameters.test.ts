@@ -75,6 +75,15 @@ t.test('The limit of a list: 400 with its range', async (t) => {
   }
 })
 
+t.test('The place in a list: 400 with what it is made of', async (t) => {
+  for (const path of ['/api/v1/bookmarks/x/versions', '/api/v1/trash', '/api/v1/sync/conflicts']) {
+    for (const after of ['', 'abc', '-1', '1'.repeat(17), '1&after=2']) {
+      const { status, body } = await ada.call('GET', `${path}?after=${after}`)
+      t.same([status, body], [400, { error: 'after must be a string of 1 to 16 digits' }], `${path} ${after}`)
+    }
+  }
+})
+
 t.test('X-Device-ID: 400 on every operation that reads it, and nothing changed', async (t) => {
   const reading = ['createBookmark', 'updateBookmark', 'deleteBookmark', 'getSyncStatus', 'pullChanges', 'pushChanges']
   const error = 'x-device-id must be a string of 1 to 128 printable ASCII characters'
