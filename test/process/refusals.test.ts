@@ -14,7 +14,7 @@ import { silent } from '../support/log.ts'
 import { folder, run } from '../support/service.ts'
 import { type Env, faultyValues, makeFaultyData } from './faults.ts'
 
-/** Checks that the process ends with 1, after one line, and returns the line. */
+/** Checks that the process ends with 1, after one line, and returns what that says: outside development, it is JSON. */
 async function refusalOf(t: Test, env: Env, cwd?: string): Promise<string> {
   const ports = { PORT: String(await freePort()), DEV_IDP_PORT: String(await freePort()) }
   const settings = { DATA_DIR: await folder(t), SERVE_DEMO: 'false', ...ports, ...env }
@@ -22,7 +22,7 @@ async function refusalOf(t: Test, env: Env, cwd?: string): Promise<string> {
   t.same(await exited, { code: 1, signal: null })
   t.match(stderr(), /^[^\n]+\n$/, `one line: ${stderr().trim()}`)
   t.notMatch(stdout(), /documents|\n\s+at /, 'nothing else')
-  return stderr()
+  return (env.NODE_ENV ?? 'development') === 'development' ? stderr() : JSON.parse(stderr()).msg
 }
 
 /** The same without a process: runs the parts of the start whose errors `src/main.ts` prints. */
