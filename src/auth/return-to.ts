@@ -1,23 +1,23 @@
-const MAX_LENGTH = 2048
+const maxLength = 2048
 /** Whoever comes after us decodes once or twice. An honest URL inside a URL inside a URL is stable before this. */
-const MAX_DECODINGS = 4
+const maxDecodings = 4
 /** A program on the user's machine listens there (RFC 8252, section 7.3). */
-const LOOPBACK = /^http:\/\/(?:127\.0\.0\.1|\[::1\]):([1-9]\d{0,4})(?=[/?#]|$)/
-const MAX_PORT = 65_535
+const loopback = /^http:\/\/(?:127\.0\.0\.1|\[::1\]):([1-9]\d{0,4})(?=[/?#]|$)/
+const maxPort = 65_535
 
 /**
  * The one form in which a return URL is stored, sent as `state` and put into `Location`: a path on this origin, or an
  * absolute URL on a listed origin or the loopback interface. ASCII; parsing the result again does not change it. Null: refuse it.
  */
 export function parseReturnTo(value: string, origins: Iterable<string>): string | null {
-  if (value.length > MAX_LENGTH) return null
+  if (value.length > maxLength) return null
   const origin = value.startsWith('/') ? '' : originOf(value, origins)
   if (origin === null) return null
   const rest = value.slice(origin.length)
   if (!staysOnOrigin(rest.startsWith('/') ? rest : `/${rest}`)) return null
   const { pathname, search, hash } = new URL(rest, 'http://localhost')
   const parsed = `${origin}${pathname}${search}${hash}`
-  return parsed.length > MAX_LENGTH ? null : parsed
+  return parsed.length > maxLength ? null : parsed
 }
 
 /** Whether a program on the user's machine waits there, and no web app: the origin is not listed. */
@@ -35,11 +35,11 @@ function originOf(value: string, origins: Iterable<string>): string | null {
 }
 
 function loopbackOrigin(value: string): string | null {
-  const [origin, port] = LOOPBACK.exec(value) ?? []
-  return origin === undefined || Number(port) > MAX_PORT ? null : origin
+  const [origin, port] = loopback.exec(value) ?? []
+  return origin === undefined || Number(port) > maxPort ? null : origin
 }
 
-// Compares strings: the parsed origin of chrome-extension://… is "null". A listed wildcard is no origin to redirect to.
+/** Compares strings: the parsed origin of chrome-extension://… is "null". A listed wildcard is no origin to redirect to. */
 function listedOrigin(value: string, origins: Iterable<string>): string | null {
   for (const origin of origins) {
     if (origin.includes('*') || !value.startsWith(origin)) continue
@@ -48,11 +48,13 @@ function listedOrigin(value: string, origins: Iterable<string>): string | null {
   return null
 }
 
-// Every form that decoding may turn it into must stay, too: whoever comes after us may decode once more than we do. One
-// that is coded more often than anyone honest would is refused, because each decoding costs time.
+/**
+ * Every form that decoding may turn it into must stay, too: whoever comes after us may decode once more than we do. One
+ * that is coded more often than anyone honest would is refused, because each decoding costs time.
+ */
 function staysOnOrigin(path: string): boolean {
   let form = path
-  for (let decodings = 0; decodings <= MAX_DECODINGS; decodings++) {
+  for (let decodings = 0; decodings <= maxDecodings; decodings++) {
     if (/[\\\p{Cc}]/u.test(form) || form.startsWith('//')) return false
     if (new URL(form, 'http://localhost').pathname.startsWith('//')) return false
     const coded = form

@@ -1,7 +1,7 @@
 import type { IDToken, UserInfoResponse } from 'oauth4webapi'
 import { ProviderRefusedError } from './errors.ts'
 
-const MAX_CLAIM_LENGTH = 2048
+const maxClaimLength = 2048
 
 export interface Identity {
   issuer: string
@@ -35,20 +35,20 @@ export function isComplete(idToken: IDToken): boolean {
   return ['email', 'email_verified', 'name', 'picture'].every((claim) => idToken[claim] !== undefined)
 }
 
-// OpenID Connect Core 2: at most 255 ASCII characters. Together with the issuer, it identifies the user.
+/** OpenID Connect Core 2: at most 255 ASCII characters. Together with the issuer, it identifies the user. */
 function subjectOf({ sub }: IDToken): string {
   if (!/^[\x20-\x7e]{1,255}$/.test(sub))
     throw new ProviderRefusedError('OpenID provider returned an unusable sub claim')
   return sub
 }
 
-// Postgres cannot store U+0000, SQLite cannot store a lone surrogate.
+/** Postgres cannot store U+0000, SQLite cannot store a lone surrogate. */
 function text(claim: unknown): string {
-  if (typeof claim !== 'string' || claim.length > MAX_CLAIM_LENGTH) return ''
+  if (typeof claim !== 'string' || claim.length > maxClaimLength) return ''
   return claim.replaceAll('\0', '').toWellFormed()
 }
 
-// Amazon Cognito's UserInfo sends a string.
+/** Amazon Cognito's UserInfo sends a string. */
 function isTrue(claim: unknown): boolean {
   return claim === true || claim === 'true'
 }

@@ -20,7 +20,7 @@ export class InvalidGrantError extends ProviderError {
   override name = 'InvalidGrantError'
 }
 
-const UNREADABLE = new Set<string | undefined>([oauth.PARSE_ERROR, oauth.RESPONSE_IS_NOT_JSON])
+const unreadable = new Set<string | undefined>([oauth.PARSE_ERROR, oauth.RESPONSE_IS_NOT_JSON])
 
 /** Turns the library's errors into ours, without what they carry besides the message: codes, tokens, whole bodies. */
 export function asProviderError(error: unknown): ProviderError {
@@ -30,7 +30,7 @@ export function asProviderError(error: unknown): ProviderError {
     return new ProviderRefusedError(`OpenID provider returned the error ${errorCode(error.error)}`)
   }
   const cause = error instanceof Error ? bare(error) : undefined
-  if (error instanceof oauth.OperationProcessingError && UNREADABLE.has(error.code) && !is4xx(error.cause)) {
+  if (error instanceof oauth.OperationProcessingError && unreadable.has(error.code) && !is4xx(error.cause)) {
     return new ProviderUnavailableError('OpenID provider returned an unreadable response', { cause })
   }
   return new ProviderRefusedError('OpenID provider or its response was rejected', { cause })

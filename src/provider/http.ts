@@ -2,8 +2,8 @@ import { beginCall } from '../tracing/trace.ts'
 import type { ProviderAgent } from './agent.ts'
 import { ProviderUnavailableError } from './errors.ts'
 
-const TIMEOUT_MS = 5_000
-const MAX_BYTES = 1_048_576
+const timeoutMs = 5_000
+const maxBytes = 1_048_576
 
 export interface ProviderHttp {
   fetch(url: string, options: ProviderRequest): Promise<Response>
@@ -42,7 +42,7 @@ async function call(agent: ProviderAgent, url: string, { method, headers, body }
     const message = `OpenID provider: ${method} ${origin}${pathname} ${fault}`
     return Object.assign(new ProviderUnavailableError(message, { cause }), { mayHaveActed })
   }
-  const signal = AbortSignal.timeout(TIMEOUT_MS)
+  const signal = AbortSignal.timeout(timeoutMs)
   const trace = beginCall(`provider ${method}`)
   const sent = trace ? { ...headers, ...trace.headers } : headers
   const request = { method, headers: sent, body: body ?? null, redirect: 'manual', signal } as const
@@ -55,12 +55,12 @@ async function call(agent: ProviderAgent, url: string, { method, headers, body }
       throw fail(`returned status ${status}`, false)
     }
     const bytes = await readBody(response.body ?? [])
-    if (bytes === null) throw fail(`returned more than ${MAX_BYTES} bytes`, status < 300)
+    if (bytes === null) throw fail(`returned more than ${maxBytes} bytes`, status < 300)
     return new Response(bytes.length === 0 ? null : bytes, { status, headers: [...response.headers] })
   } catch (error) {
     if (error instanceof ProviderUnavailableError) throw error
     const mayHaveActed = status === undefined ? !wasNeverSent(error) : status < 300
-    throw fail(signal.aborted ? `did not complete its response within ${TIMEOUT_MS} ms` : 'failed', mayHaveActed, error)
+    throw fail(signal.aborted ? `did not complete its response within ${timeoutMs} ms` : 'failed', mayHaveActed, error)
   } finally {
     trace?.end(status === undefined || status >= 500)
   }
@@ -78,7 +78,7 @@ async function readBody(chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>
   let size = 0
   for await (const chunk of chunks) {
     size += chunk.length
-    if (size > MAX_BYTES) return null
+    if (size > maxBytes) return null
     parts.push(chunk)
   }
   return Buffer.concat(parts)

@@ -1,7 +1,7 @@
 import * as oauth from 'oauth4webapi'
 
-const STALE_MS = 3_600_000
-const PAUSE_MS = 60_000
+const staleMs = 3_600_000
+const pauseMs = 60_000
 
 export interface ProviderMetadata {
   /** Cached after the first success. After an hour it is fetched again in the background. */
@@ -33,13 +33,13 @@ export function keepMetadata(issuer: URL, options: oauth.DiscoveryRequestOptions
     })
     return pending
   }
-  const renewSparingly = async () => (kept === null || Date.now() - triedAt >= PAUSE_MS ? renew() : kept)
+  const renewSparingly = async () => (kept === null || Date.now() - triedAt >= pauseMs ? renew() : kept)
   return {
     renew,
     renewSparingly,
     async current() {
       if (kept === null) return renew()
-      if (Date.now() - keptAt >= STALE_MS) renewSparingly().catch(() => {})
+      if (Date.now() - keptAt >= staleMs) renewSparingly().catch(() => {})
       return kept
     },
   }

@@ -165,7 +165,7 @@ export function openProvider(config: ProviderConfig): Provider {
     }
   }
 
-  // A sign-in works without UserInfo if it is unavailable. UserInfo about somebody else is refused.
+  /** A sign-in works without UserInfo if it is unavailable. UserInfo about somebody else is refused. */
   async function askUserInfo(server: oauth.AuthorizationServer, accessToken: string, subject: string) {
     if (server.userinfo_endpoint === undefined) return null
     try {
@@ -201,7 +201,7 @@ function unlessUnavailable(error: unknown): null {
   throw known
 }
 
-// Providers that list their scopes without offline_access refuse it with invalid_scope.
+/** Providers that list their scopes without offline_access refuse it with invalid_scope. */
 function requestedScopes(scopes: string, { scopes_supported: supported }: oauth.AuthorizationServer): string {
   const wanted = new Set(['openid', ...scopes.split(/\s+/).filter((scope) => scope !== '')])
   if (Array.isArray(supported) && !supported.includes('offline_access')) wanted.delete('offline_access')

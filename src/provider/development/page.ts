@@ -1,4 +1,4 @@
-const STYLE = `
+const style = `
   :root { color-scheme: light dark; font: 1.125rem/1.5 system-ui, sans-serif }
   body { display: grid; min-height: 90vh; place-content: center; margin: 1rem }
   main { width: min(22rem, 90vw) }
@@ -34,7 +34,7 @@ function document(title: string, content: string): string {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <link rel="icon" href="data:,">
 <title>${title} (development)</title>
-<style>${STYLE}</style>
+<style>${style}</style>
 </head>
 <body>
 <main>

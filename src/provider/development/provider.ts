@@ -8,8 +8,8 @@ import Provider, { type Configuration, errors, interactionPolicy, type KoaContex
 import { faultPage, signInPage } from './page.ts'
 import { memoryStore } from './store.ts'
 
-const HOST = '127.0.0.1'
-const DAY = 86_400
+const host = '127.0.0.1'
+const daySeconds = 86_400
 
 export interface DevelopmentProvider {
   issuer: string
@@ -36,8 +36,8 @@ interface Person {
 export async function startDevelopmentProvider(options: DevelopmentProviderOptions): Promise<DevelopmentProvider> {
   const { privateKey } = await promisify(generateKeyPair)('ec', { namedCurve: 'P-256' })
   const server = createServer()
-  await once(server.listen(options.port, HOST), 'listening')
-  const issuer = `http://${HOST}:${(server.address() as AddressInfo).port}`
+  await once(server.listen(options.port, host), 'listening')
+  const issuer = `http://${host}:${(server.address() as AddressInfo).port}`
   const people = new Map<string, Person>()
   const provider = new Provider(issuer, configuration(options, privateKey.export({ format: 'jwk' }), people))
   provider.use((ctx, next) => (ctx.path.startsWith('/sign-in/') ? signIn(provider, people, ctx) : next()))
@@ -88,11 +88,11 @@ function configuration(options: DevelopmentProviderOptions, key: object, people:
     ttl: {
       AccessToken: 3600,
       AuthorizationCode: 60,
-      Grant: 30 * DAY,
+      Grant: 30 * daySeconds,
       IdToken: 3600,
       Interaction: 3600,
-      RefreshToken: 30 * DAY,
-      Session: DAY,
+      RefreshToken: 30 * daySeconds,
+      Session: daySeconds,
     },
     renderError(ctx, { error, error_description: description }) {
       page(ctx, faultPage(description ?? error))
@@ -138,7 +138,7 @@ async function signIn(provider: Provider, people: Map<string, Person>, ctx: Cont
   ctx.redirect(returnTo)
 }
 
-// Names that differ only in spaces, case, punctuation or Unicode forms belong to the same person.
+/** Names that differ only in spaces, case, punctuation or Unicode forms belong to the same person. */
 function personCalled(typed: string): Person | null {
   const name = typed
     .normalize('NFC')
