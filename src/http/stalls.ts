@@ -38,5 +38,5 @@ function check(socket: Socket, progress: Progress): void {
   const isStalled = socket.writableLength > 0 && taken === progress.taken
   progress.stalledChecks = isStalled ? progress.stalledChecks + 1 : 0
   progress.taken = taken
-  if (progress.stalledChecks > maxStalledChecks) socket.destroy()
+  if (progress.stalledChecks >= maxStalledChecks) socket.destroy()
 }
