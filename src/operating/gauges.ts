@@ -1,5 +1,5 @@
 import type { FastifyBaseLogger } from 'fastify'
-import { Counter, collectDefaultMetrics, Gauge, type Registry } from 'prom-client'
+import { collectDefaultMetrics, Gauge, type Registry } from 'prom-client'
 import packageJson from '../../package.json' with { type: 'json' }
 import type { Backups } from '../backup/schedule.ts'
 import type { Database } from '../db/database.ts'
@@ -9,9 +9,8 @@ import type { ExportWorker } from '../exports/worker.ts'
 import type { Pulse } from '../pulse/pulse.ts'
 import type { Hub } from '../realtime/hub.ts'
 import type { Health } from './health.ts'
+import { createInstruments } from './instruments.ts'
 import type { Metrics } from './metrics.ts'
-
-type Read = () => Record<string, number> | Promise<Record<string, number>>
 
 export interface GaugeParts {
   metrics: Pick<Metrics, 'registry'>
@@ -32,57 +31,8 @@ export interface GaugeParts {
 /** Adds the metrics that are read on request. They describe the whole process, so only one listener may expose them. */
 export function exposeGauges(parts: GaugeParts): Registry {
   const { metrics, bodies, responses, downloads, database, hub, health, limits, exportWorker } = parts
-  const registers = [metrics.registry]
-
-  function gauge(name: string, help: string, read: () => number): void {
-    new Gauge({
-      name,
-      help,
-      registers,
-      collect() {
-        this.set(read())
-      },
-    })
-  }
-
-  function gauges(name: string, help: string, label: string, read: Read): void {
-    new Gauge({
-      name,
-      help,
-      labelNames: [label],
-      registers,
-      async collect() {
-        const values = Object.entries(await read())
-        this.reset()
-        for (const [key, value] of values) this.set({ [label]: key }, value)
-      },
-    })
-  }
-
-  function counters(name: string, help: string, label: string, read: () => Record<string, number>): void {
-    new Counter({
-      name,
-      help,
-      labelNames: [label],
-      registers,
-      collect() {
-        this.reset()
-        for (const [key, value] of Object.entries(read())) this.inc({ [label]: key }, value)
-      },
-    })
-  }
-
-  function counter(name: string, help: string, read: () => number): void {
-    new Counter({
-      name,
-      help,
-      registers,
-      collect() {
-        this.reset()
-        this.inc(read())
-      },
-    })
-  }
+  const instruments = createInstruments(metrics.registry)
+  const { gauge, gauges, counter, counters } = instruments
 
   counters('ebs_rate_limit_refusals_total', 'Requests and socket messages that got 429, by limit', 'limit', () =>
     limits.refusals(),
@@ -122,7 +72,7 @@ export function exposeGauges(parts: GaugeParts): Registry {
     "How far this machine's clock is ahead of the database's",
     () => health.clockDriftMs() / 1000,
   )
-  exposeBackups(parts, registers)
+  exposeBackups(parts.backups, instruments)
   counter('ebs_database_queries_total', 'Queries that the database has answered', () => database.queries().count)
   counter(
     'ebs_database_query_seconds_total',
@@ -134,30 +84,19 @@ export function exposeGauges(parts: GaugeParts): Registry {
     name: 'ebs_build_info',
     help: 'The version of the service, of Node and of the schema',
     labelNames: ['version', 'node', 'schema'],
-    registers,
+    registers: [metrics.registry],
   }).set({ version: packageJson.version, node: process.version, schema: newestMigration }, 1)
   collectDefaultMetrics({ register: metrics.registry })
   return metrics.registry
 }
 
 /** Only where backups are scheduled, so that an alert on their age means something. */
-function exposeBackups({ backups }: Pick<GaugeParts, 'backups'>, registers: Registry[]): void {
+function exposeBackups(backups: GaugeParts['backups'], { gauge, counter }: ReturnType<typeof createInstruments>): void {
   if (!backups) return
-  new Gauge({
-    name: 'ebs_backup_last_success_seconds',
-    help: 'The moment of the newest complete backup (Unix time); 0 if there is none',
-    registers,
-    collect() {
-      this.set(backups.lastSuccess() / 1000)
-    },
-  })
-  new Counter({
-    name: 'ebs_backup_failures_total',
-    help: 'Scheduled backups that failed in this process',
-    registers,
-    collect() {
-      this.reset()
-      this.inc(backups.failures())
-    },
-  })
+  gauge(
+    'ebs_backup_last_success_seconds',
+    'The moment of the newest complete backup (Unix time); 0 if there is none',
+    () => backups.lastSuccess() / 1000,
+  )
+  counter('ebs_backup_failures_total', 'Scheduled backups that failed in this process', () => backups.failures())
 }
