@@ -707,7 +707,7 @@ export interface paths {
         };
         /**
          * Get the health report
-         * @description Always returns 200; see `status`. The database is probed every second, the other components every 30 s.
+         * @description Always returns 200; see `status`. The database is probed every 2 s, the other components every 30 s.
          */
         get: operations["getHealth"];
         put?: never;
