@@ -246,6 +246,13 @@ export interface components {
              * @example 1763699990000
              */
             base?: number;
+            /**
+             * IfUnseen
+             * @description What becomes of a change that would overwrite another device's version with a sequence number above `base`: `overwrite`, the default, stores it; `reject` reports it in `conflicts` and stores nothing, so that its device can pull that version first and merge the two. A change that is rejected for this alone is not among the conflicts of `listConflicts`.
+             * @example reject
+             * @enum {string}
+             */
+            if_unseen?: "overwrite" | "reject";
         };
     };
     responses: never;

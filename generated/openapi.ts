@@ -329,8 +329,9 @@ export interface paths {
          *
          *     A change that lost is accepted nevertheless if its own device's newer change is in the same push, or if it says the
          *     same as the winner. A repeated push changes nothing and, if nothing came between, has the same outcome. A change of
-         *     another user, or one whose `timestamp` is more than 24 h ahead of the server, is rejected in `conflicts`. One
-         *     malformed change makes the whole request fail with 400.
+         *     another user, or one whose `timestamp` is more than 24 h ahead of the server, is rejected in `conflicts`; so is one
+         *     with `if_unseen: reject` that would overwrite what its device had not seen. One malformed change makes the whole
+         *     request fail with 400.
          *
          *     A push that would exceed the user's quota fails as a whole with 413, including its deletes: push those separately.
          *     A push that contains only deletes is never refused. Deleting an unknown entity leaves a tombstone, so that an older
@@ -1142,6 +1143,13 @@ export interface components {
              * @example 1763699990000
              */
             base?: number;
+            /**
+             * IfUnseen
+             * @description What becomes of a change that would overwrite another device's version with a sequence number above `base`: `overwrite`, the default, stores it; `reject` reports it in `conflicts` and stores nothing, so that its device can pull that version first and merge the two. A change that is rejected for this alone is not among the conflicts of `listConflicts`.
+             * @example reject
+             * @enum {string}
+             */
+            if_unseen?: "overwrite" | "reject";
         };
         /**
          * SyncEvent

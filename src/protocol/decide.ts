@@ -31,12 +31,32 @@ export interface Decision {
   loser: string | undefined
   /** The changes that lost, each with the reason. */
   lost: ReadonlyMap<Change, string>
+  /** The changes that would overwrite what their device had not seen, and are not to; each with the reason. */
+  unseen: ReadonlyMap<Change, string>
 }
 
 const nothing: ReadonlyMap<Change, string> = new Map()
 
-/** Decides between the stored version of an entity and all its changes in one push: the greatest of them wins. */
+/**
+ * Decides between the stored version of an entity and all its changes in one push: the greatest of them wins. Those that
+ * are not to overwrite what their device had not seen, but would, take no part.
+ */
 export function decide(changes: Change[], stored: Stored | undefined, seenUpTo: SeenUpTo): Decision {
+  const isHeldBack = (change: Change) => {
+    if (change.if_unseen !== 'reject' || !stored || !isUnseen(change, stored, seenUpTo)) return false
+    const version = toVersion(change)
+    return compareVersions(version, stored) > 0 && !isSameChange(version, stored)
+  }
+  const heldBack = stored ? changes.filter(isHeldBack) : []
+  if (!stored || heldBack.length === 0) return decideAmong(changes, stored, seenUpTo)
+  const why = `It was made without having seen the version of ${stored.timestamp} by ${stored.device_id}`
+  const unseen = new Map(heldBack.map((change) => [change, why]))
+  const others = changes.filter((change) => !unseen.has(change))
+  if (others.length === 0) return { winner: undefined, loser: undefined, lost: nothing, unseen }
+  return { ...decideAmong(others, stored, seenUpTo), unseen }
+}
+
+function decideAmong(changes: Change[], stored: Stored | undefined, seenUpTo: SeenUpTo): Decision {
   const greatest = changes.reduce((best, other) =>
     compareVersions(toVersion(other), toVersion(best)) > 0 ? other : best,
   )
@@ -62,6 +82,7 @@ export function decide(changes: Change[], stored: Stored | undefined, seenUpTo: 
       : undefined,
     lost: losers.length === 0 ? nothing : new Map(losers.map((change) => [change, reason(change, winner)])),
     loser: losers.at(-1)?.device_id,
+    unseen: nothing,
   }
 }
 

@@ -29,8 +29,9 @@ export async function push(parts: PushParts, device: Device, changes: Change[]):
   const written = await writeRecords(parts, write, considered, decide)
   const { verdicts, epoch } = written
 
-  for (const { lost } of verdicts) {
+  for (const { lost, unseen } of verdicts) {
     if (lost.size > 0) for (const [change, reason] of lost) reasons.set(change, reason)
+    if (unseen.size > 0) for (const [change, reason] of unseen) reasons.set(change, reason)
   }
   const accepted_ids = changes.filter((change) => !reasons.has(change)).map(({ id }) => id)
   const conflicts = changes

@@ -84,6 +84,48 @@ t.test('A base from the future, of a database that was restored, counts as 0', a
   t.same((await readX(ada)).said, [false, null, ['laptop']], 'one that it has pulled is the newest itself')
 })
 
+t.test('A change that is to be rejected rather than overwrite what its device has not seen', async (t) => {
+  const { user } = await sharedApp()
+  const ada = await user('ada')
+  const conflicts = async () => {
+    const [list, status] = await Promise.all(
+      ['conflicts', 'status'].map((path) => ada.call('GET', `/api/v1/sync/${path}`, by('phone'))),
+    )
+    return [list?.body.conflicts.length, status?.body.conflict_count]
+  }
+  const first = edit('laptop')
+  await push(ada, first)
+  const { cursor } = await readX(ada)
+  const careful = edit('phone', { base: 0, if_unseen: 'reject' })
+  for (const _ of ['sent', 'sent again']) {
+    const { body } = await push(ada, careful, edit('phone', { entity_id: 'other', if_unseen: 'reject' }))
+    t.match(body, {
+      accepted: 1,
+      conflicts: [
+        {
+          event_id: careful.id,
+          resolution: 'rejected',
+          reason: `It was made without having seen the version of ${first.timestamp} by laptop`,
+        },
+      ],
+    })
+    t.notOk('last_sync_timestamp' in body, 'a pull has more to tell')
+  }
+  t.same([(await readX(ada)).said, await conflicts()], [unflagged, [0, 0]], 'nothing of it is stored or kept')
+
+  const both = [careful, edit('tablet', { timestamp: careful.timestamp - 1 })] as const
+  t.match((await push(ada, ...both)).body, { accepted_ids: [both[1].id], conflicts: [{ event_id: careful.id }] })
+  t.same((await readX(ada)).said, flagged, 'the other change of the push is stored')
+
+  const seen = { base: (await readX(ada)).cursor, if_unseen: 'reject' as const }
+  for (const change of [edit('phone', seen), edit('phone', { base: cursor, if_unseen: 'reject' })]) {
+    t.match((await push(ada, change)).body, { accepted_ids: [change.id] }, 'it has seen it, or made it')
+  }
+  const late = edit('laptop', { base: 0, if_unseen: 'reject', timestamp: 1 })
+  t.match((await push(ada, late)).body, { conflicts: [{ reason: /^Last write wins/ }] })
+  t.same(await conflicts(), [2, 2], 'one that loses anyway is a conflict, as is what the tablet has overwritten')
+})
+
 t.test('Many devices in one push: each has seen what it has pulled', async (t) => {
   const { user } = await sharedApp()
   const ada = await user('ada')

@@ -96,7 +96,7 @@ export class FakeRecords {
     const before = this.lastStamp
     const written = this.write(replacements, lost, now)
     this.devices.pushed(deviceId === FakeDevices.unknown ? changes[0]?.device_id : deviceId, now)
-    const reasons = new Map([...refused, ...decided.flatMap(({ lost }) => [...lost])])
+    const reasons = new Map([...refused, ...decided.flatMap(({ lost, unseen }) => [...lost, ...unseen])])
     const accepted_ids = changes.filter((change) => !reasons.has(change)).map(({ id }) => id)
     const conflicts = changes.flatMap((change) => {
       const reason = reasons.get(change)

@@ -4,7 +4,7 @@ import { OfflineError } from '../../../src/client/errors.ts'
 import { memoryStore } from '../../../src/client/sync/store/memory.ts'
 import type { Row, Store } from '../../../src/client/sync/store/store.ts'
 import { bookmark, type Device } from './device.ts'
-import { down, up } from './network.ts'
+import { down, older, up } from './network.ts'
 import { openPeople, type Person, shown } from './person.ts'
 import { disks } from './stores.ts'
 
@@ -42,6 +42,19 @@ for (const first of ['the earlier', 'the later']) {
   })
 }
 
+for (const first of ['the earlier', 'the later']) {
+  t.test(`the same, if both pull before either pushes; ${first} is pushed first`, async (t) => {
+    const { person, a, b } = await edited(t, { title: 'new title' }, { tags: ['b', 'c'], ...foreign })
+    const [one, other] = first === 'the earlier' ? [a, b] : [b, a]
+    pushFirst(one, other)
+    for (const { sync } of [other, one, other]) await sync.syncNow()
+    const merged = { ...original, title: 'new title', tags: ['b', 'c'], ...foreign, position: 'a0' }
+    t.same([a.sync.get('x'), b.sync.get('x')], [merged, merged])
+    t.same([a.conflicts, b.conflicts, a.sync.conflicts(), b.sync.conflicts()], [[], [], [], []])
+    t.same(await person.stored(), { x: 'new title' })
+  })
+}
+
 t.test('a move here and an edit there both stay', async (t) => {
   const { a, b } = await edited(t, {}, { title: 'new title' })
   await a.sync.put(bookmark('f', 'folder', { url: undefined as never }))
@@ -53,10 +66,9 @@ t.test('a move here and an edit there both stay', async (t) => {
 
 t.test('an edit of somebody who had not seen what mine was made on takes none of it back', async (t) => {
   const { person, a, b } = await edited(t, { title: "a's" }, { description: "b's" })
-  const { fate } = b.network
   b.network.fate = async (call) => {
     if (call.name === 'push') await a.sync.syncNow()
-    return fate(call)
+    return older(call)
   }
   await b.sync.syncNow()
   await person.world.pass(1000)
@@ -189,6 +201,19 @@ async function edited(
   await person.world.pass(1000)
   await b.sync.update('x', fieldsOfB)
   return { person, a, b }
+}
+
+/** Has one sync between the other's next pull and push. */
+function pushFirst(one: Device, other: Device): void {
+  const { network } = other
+  const { fate } = network
+  network.fate = async (call) => {
+    if (call.name === 'push') {
+      network.fate = fate
+      await one.sync.syncNow()
+    }
+    return fate(call)
+  }
 }
 
 /** As `edited`, and a has lost its title to b. */

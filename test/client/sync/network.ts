@@ -5,12 +5,14 @@ import type { TestUser } from '../../support/app.ts'
 import { TestSocket } from './socket.ts'
 import { counted } from './turns.ts'
 
-/** A call on its way; `send` brings it to the service and its answer back. */
+/** A call on its way; `send` brings it to the service, with its body as it is then, and its answer back. */
 export interface Call {
   name: 'getUserId' | 'getStatus' | 'pull' | 'push' | 'getKeyring' | 'logout'
   body: unknown
   send(): Promise<unknown>
 }
+
+type PushBody = Parameters<Transport['push']>[0]
 
 /** What becomes of a call. */
 export type Fate = (call: Call) => Promise<unknown>
@@ -22,6 +24,14 @@ export const down: Fate = async () => {
 export const answerLost: Fate = async ({ send }) => {
   await send()
   throw new OfflineError()
+}
+
+/** The device has an earlier version of the client: its pushes overwrite what it has not seen. */
+export const older: Fate = (call) => up(asOlder(call))
+
+export function asOlder(call: Call): Call {
+  if (call.name === 'push') for (const change of (call.body as PushBody).changes) delete change.if_unseen
+  return call
 }
 
 /** The service takes no push, but answers. */
@@ -82,15 +92,16 @@ export class Network implements Transport {
     // biome-ignore lint/suspicious/noExplicitAny: the answer was checked against the contract
   ): Promise<any> {
     this.calls.push(name)
+    const call: Call = { name, body: structuredClone(body), send: () => send() }
     const send = async () => {
       const headers = { 'x-device-id': this.#deviceId }
-      const request = body === undefined ? { headers } : { body, headers }
+      const request = call.body === undefined ? { headers } : { body: call.body, headers }
       const answer = await counted(() => this.#user.call(method, path, request))
       if (answer.status === 401) throw new SignedOutError()
       if (answer.status >= 400) throw new ApiError(answer.status, answer.body.error)
       this.#epoch = answer.body?.epoch ?? this.#epoch
       return answer.body
     }
-    return abortable(this.fate({ name, body: structuredClone(body), send }), signal)
+    return abortable(this.fate(call), signal)
   }
 }

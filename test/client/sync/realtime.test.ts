@@ -3,7 +3,7 @@ import { ApiError, SignedOutError } from '../../../src/client/errors.ts'
 import { findChange } from '../../../src/db/changes.ts'
 import { toSyncEvent } from '../../../src/sync/event.ts'
 import { bookmark, type Device } from './device.ts'
-import { down, up } from './network.ts'
+import { down, older, up } from './network.ts'
 import { openPeople, type Person, shown } from './person.ts'
 import { turns, until } from './turns.ts'
 
@@ -67,6 +67,7 @@ t.test('a change that was sent before an own one was accepted, and comes after i
   await a.sync.put(bookmark('x', "a's"))
   await a.sync.syncNow()
   const late = await messageOf(person, 'x')
+  b.network.fate = older
   await person.world.pass(1000)
   await b.sync.put(bookmark('x', "b's"))
   await until(() => b.sync.status().waiting === 0)

@@ -1,6 +1,7 @@
 /**
- * Three devices of one person, whose clocks are up to 20 h off, edit, lose answers, hear things twice, lose their channel
- * and are killed; in the end all is the same everywhere, and nothing was lost unnoticed.
+ * Three devices of one person, one of them with an earlier version of the client, whose clocks are up to 20 h off, edit, lose
+ * answers, hear things twice, lose their channel and are killed; in the end all is the same everywhere, and nothing was lost
+ * unnoticed.
  *
  * WALK_SEED and WALK_PATH, as a failure prints them, repeat a walk; WALK_SHRINK=1 looks for a shorter one.
  */
@@ -70,7 +71,17 @@ async function walk({ app, user, steps, hours, luck }: Walk): Promise<void> {
   const ledger = new Ledger()
   const chance = chances(luck)
   const walkers = hours.map((hour, index) => {
-    return new Walker({ app, user, keys: vault.keys, world, ledger, skew: hour * hourMs, id: `device${index}`, chance })
+    const clock = { world, skew: hour * hourMs }
+    return new Walker({
+      app,
+      user,
+      keys: vault.keys,
+      ledger,
+      ...clock,
+      id: `device${index}`,
+      isOlder: index === 2,
+      chance,
+    })
   })
   for (const walker of walkers) await walker.start()
   for (const one of steps) {

@@ -10,7 +10,7 @@ import type { TestApp, TestUser } from '../../support/app.ts'
 import type { World } from './clock.ts'
 import { type Device, openDevice } from './device.ts'
 import type { Ledger } from './ledger.ts'
-import { answerLost, type Call, down, type Fate, Network, refused, up } from './network.ts'
+import { answerLost, asOlder, type Call, down, type Fate, Network, refused, up } from './network.ts'
 import type { TestSocket } from './socket.ts'
 import type { VaultKeys } from './vault-keys.ts'
 
@@ -23,6 +23,8 @@ interface Parts {
   world: World
   ledger: Ledger
   skew: number
+  /** Whether it has an earlier version of the client. */
+  isOlder: boolean
   id: string
   /** From 0 to below 1: decides what becomes of calls and sockets. */
   chance: () => number
@@ -85,7 +87,7 @@ export class Walker {
   /** Goes on with what is stored, on a good network, when asked to. */
   settle(): void {
     this.#kill()
-    this.#open((call) => (call.name === 'getUserId' ? this.#sayUser() : up(call)))
+    this.#open((call) => (call.name === 'getUserId' ? this.#sayUser() : up(this.#parts.isOlder ? asOlder(call) : call)))
   }
 
   async put(entity: number, fields: Partial<PlaintextBookmark>): Promise<void> {
@@ -186,7 +188,8 @@ export class Walker {
 
   #meet(call: Call): Promise<unknown> {
     if (call.name === 'getUserId') return this.#sayUser()
-    const fate = drawn(fates, this.#parts.chance())
+    const meets = drawn(fates, this.#parts.chance())
+    const fate: Fate = this.#parts.isOlder ? (call) => meets(asOlder(call)) : meets
     if (this.#parts.chance() < 0.9) return fate(call)
     const { promise, resolve, reject } = Promise.withResolvers<unknown>()
     this.#held.push(() => fate(call).then(resolve, reject))

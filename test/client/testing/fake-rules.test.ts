@@ -21,6 +21,7 @@ const change = fc.record({
   data: fc.constantFrom('AAAA', 'BBBB', 'CCCC'),
   /** How many cursors back; null: without a base. */
   base: fc.option(fc.nat(4), { freq: 1 }),
+  if_unseen: fc.constantFrom(undefined, undefined, 'overwrite', 'reject'),
   user: fc.constantFrom(undefined, undefined, undefined, 'self', 'somebody else'),
 })
 const id = fc.constantFrom('x', 'x', 'y')
@@ -178,7 +179,7 @@ async function request(
     const body = { to: Math.max(0, cursor(taken.rewind) - (taken.rewind % 2)), dry_run: taken.dry }
     return { method: 'POST', path: '/api/v1/sync/rewind', body, by: taken.by }
   }
-  const changes = taken.push.map(({ id, entity, operation, ago, device, data, base, user }) => ({
+  const changes = taken.push.map(({ id, entity, operation, ago, device, data, base, if_unseen, user }) => ({
     id,
     entity_type: 'bookmark',
     entity_id: entity,
@@ -187,6 +188,7 @@ async function request(
     device_id: device,
     ...(operation !== 'delete' && { encrypted_data: data, data_hash: `hash-of-${data}` }),
     ...(base !== null && { base: cursor(base) }),
+    ...(if_unseen && { if_unseen }),
     ...(user !== undefined && { user_id: user === 'self' ? userId : user }),
   }))
   return { method: 'POST', path: '/api/v1/sync/push', body: { changes }, by: taken.by }

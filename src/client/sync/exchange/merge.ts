@@ -107,7 +107,7 @@ function taking(row: Row, version: Version, { base }: Circumstances): Row {
 }
 
 /** The row whose pending edits overwrite another device's version: whichever is sent first must tell it. */
-function overwriting(row: Row): Row {
+export function overwriting(row: Row): Row {
   return { ...row, waiting: row.waiting.map((one) => ({ ...one, overwrites: true })) }
 }
 
@@ -145,9 +145,9 @@ function forgottenTo({ bookmark: theirs }: Version, { bookmark: mine }: Version)
 }
 
 /** The pending edit, if none of it can be kept. */
-export function lostWhole(row: Row, { bookmark: theirs }: Version): Lost {
+export function lostWhole(row: Row, { bookmark: theirs }: Pick<Version, 'bookmark'>): Omit<Conflict, 'id'> {
   const mine = viewOf(row).bookmark
-  return { fields: fieldsLost(mine, theirs), mine }
+  return { fields: fieldsLost(mine, theirs), mine, theirs }
 }
 
 /** Records a version whose content is not known. What was there stays, and a later edit gets a higher timestamp. */

@@ -11,7 +11,7 @@ import type { Outbox } from './outbox.ts'
 import { type PullParts, pullAll } from './pull.ts'
 import { isRefusal, overQuota, Refusals, toRefusal } from './refusals.ts'
 import { resolveRejected } from './rejected.ts'
-import type { PushResponse } from './transport.ts'
+import type { Change, PushResponse } from './transport.ts'
 
 /** A clock that was wrong by less does little harm, and most edits are made within it after the last change. */
 const longMs = 3_600_000
@@ -89,13 +89,17 @@ async function pushBatch(
   return true
 }
 
+/** What another device has changed since the edit is to be merged with it first, unless it is to lose to the edit. */
 async function send(
   parts: PushParts,
   batch: readonly Waiting[],
   signal: AbortSignal,
 ): Promise<PushResponse | ApiError> {
+  const changes = batch.map(({ change, overwrites }): Change => {
+    return { ...change, if_unseen: overwrites ? 'overwrite' : 'reject' }
+  })
   try {
-    return await parts.transport.push({ changes: batch.map(({ change }) => change) }, { signal })
+    return await parts.transport.push({ changes }, { signal })
   } catch (error) {
     if (isRefusal(error)) return error
     throw error

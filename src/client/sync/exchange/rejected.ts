@@ -1,14 +1,16 @@
 import { isFarAhead } from '../../../protocol/far-ahead.ts'
+import { isEqual } from '../../equal.ts'
 import { SignedOutError } from '../../errors.ts'
 import { uuidv7 } from '../../uuid.ts'
-import { fieldsLost } from '../store/conflicts.ts'
 import { latestTimestamp, viewOf } from '../store/row.ts'
 import type { Row, Waiting } from '../store/store.ts'
+import { lostWhole, overwriting } from './merge.ts'
 import { type PullParts, pullAll } from './pull.ts'
 
 /**
- * Pulls the winning versions, which settles the losing changes and tells the user. A change without a winning version was
- * refused for another reason: another user is signed in, its time was too far ahead, or the winner cannot be decrypted.
+ * Pulls the winning versions, with which the changes are merged; what loses is told to the user. A change that is still as it
+ * was is refused for another reason: another user is signed in, its time was too far ahead, or what it would overwrite
+ * cannot be decrypted; then it overwrites that, unless that wins.
  */
 export async function resolveRejected(
   parts: PullParts,
@@ -18,35 +20,33 @@ export async function resolveRejected(
 ): Promise<void> {
   const { replica, transport, userId } = parts
   await pullAll(parts, signal)
-  const unexplained = rejected.filter(({ change }) => {
-    return replica.rows.get(change.entity_id)?.waiting[0]?.change.id === change.id
-  })
+  const unexplained = rejected.filter((one) => isAsBefore(replica.rows.get(one.change.entity_id), one))
   if (unexplained.length === 0) return
   if ((await transport.getUserId({ signal })) !== userId) throw new SignedOutError('Another user is signed in')
   const ids = unexplained.map(({ change }) => change.entity_id)
   await replica.commit(ids, 'remote', (draft) => {
-    for (const { change, bookmark } of unexplained) {
-      const row = draft.get(change.entity_id)
-      const [first, ...behind] = row.waiting
-      if (first?.change.id !== change.id) continue
-      const restamped = restamp(row, serverTime)
-      draft.set(restamped ?? { ...row, waiting: behind })
-      if (restamped || behind.length > 0) continue
-      const dropped = { ...row, waiting: [] }
-      const theirs = viewOf(dropped).bookmark
-      draft.lose(dropped, { fields: fieldsLost(bookmark, theirs), mine: bookmark, theirs })
+    for (const one of unexplained) {
+      const row = draft.get(one.change.entity_id)
+      if (!isAsBefore(row, one)) continue
+      const dropped = { ...row, waiting: row.waiting.slice(1) }
+      const next = restamp(row, one, serverTime) ?? (one.overwrites ? dropped : overwriting(row))
+      draft.set(next)
+      if (next.waiting.length === 0) draft.lose(next, lostWhole(row, viewOf(next)))
     }
   })
 }
 
+function isAsBefore(row: Row | undefined, rejected: Waiting): boolean {
+  return isEqual(row?.waiting[0], { ...rejected, sent: true })
+}
+
 /**
- * If the pending edit was refused for being too far ahead of the service's time: the row with the edit at that time, as a
+ * If the change was refused for being too far ahead of the service's time: the row with the edit at that time, as a
  * new event, since the service stored nothing of it. Otherwise undefined.
  */
-function restamp(row: Row, serverTime: number): Row | undefined {
-  const [first] = row.waiting
+function restamp(row: Row, { change }: Waiting, serverTime: number): Row | undefined {
   const last = row.waiting.at(-1)
-  if (!first || !last || !isFarAhead(first.change.timestamp, serverTime)) return undefined
+  if (!last || !isFarAhead(change.timestamp, serverTime)) return undefined
   const timestamp = Math.max(serverTime, latestTimestamp(row, []) + 1)
   // The version it is based on is itself too far ahead: nothing newer would be accepted.
   if (isFarAhead(timestamp, serverTime)) return undefined
