@@ -4,7 +4,18 @@ import t from 'tap'
 import { isDeep } from '../support/depth.ts'
 import { overflow } from './docs-page.ts'
 import { launchFirefox } from './firefox/launch.ts'
-import { demoOrigin, live, makeVault, openContext, openVault, passphrase, screenshot, show, signIn } from './fixture.ts'
+import {
+  demoOrigin,
+  live,
+  makeVault,
+  openContext,
+  openVault,
+  passphrase,
+  screenshot,
+  show,
+  signIn,
+  withoutNetwork,
+} from './fixture.ts'
 
 const sizes = [
   { width: 1440, height: 900 },
@@ -62,19 +73,19 @@ else {
         await link(other, 'Argon2').waitFor()
         await rename(page, 'Argon2', 'Argon2, live')
         await link(other, 'Argon2, live').waitFor()
-        await context.setOffline(true)
-        await second.setOffline(true)
-        for (const [device, title] of [
-          [page, 'Seen here'],
-          [other, 'Seen there'],
-        ] as const) {
-          await device.locator('#status[data-state=offline]').waitFor()
-          await rename(device, 'Argon2, live', title)
-          await device.locator('#status[data-waiting="1"]').waitFor()
-        }
-        await context.setOffline(false)
-        await live(page)
-        await second.setOffline(false)
+        await withoutNetwork(other, async () => {
+          await withoutNetwork(page, async () => {
+            for (const [device, title] of [
+              [page, 'Seen here'],
+              [other, 'Seen there'],
+            ] as const) {
+              await device.locator('#status[data-state=offline]').waitFor()
+              await rename(device, 'Argon2, live', title)
+              await device.locator('#status[data-waiting="1"]').waitFor()
+            }
+          })
+          await live(page)
+        })
         await live(other)
         t.same(await asking([page, other]), [0, 1], 'one of the two browsers asks')
         await screenshot(page, `firefox-conflict-here-${width}`)
@@ -93,15 +104,14 @@ else {
       })
 
       t.test('the page opens without a network after a reload, and sends what was made then', async () => {
-        await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined))
-        await context.setOffline(true)
-        await page.reload()
-        await page.locator('#status[data-state=offline]').waitFor()
-        await link(page, 'Write-ahead logging').waitFor()
-        await add(page, 'Made without a network', 'example.org')
-        await page.locator('#status[data-waiting="1"]').waitFor()
-        await screenshot(page, `firefox-offline-${width}`)
-        await context.setOffline(false)
+        await withoutNetwork(page, async () => {
+          await page.reload()
+          await page.locator('#status[data-state=offline]').waitFor()
+          await link(page, 'Write-ahead logging').waitFor()
+          await add(page, 'Made without a network', 'example.org')
+          await page.locator('#status[data-waiting="1"]').waitFor()
+          await screenshot(page, `firefox-offline-${width}`)
+        })
         await live(page)
       })
     })

@@ -47,8 +47,9 @@ export async function developmentProvider() {
 /** A browser of its own, whose pages must stay on this machine and must not complain, except of what is expected. */
 export async function openContext(t: Test, browser: Browser, options = {}, expected?: RegExp): Promise<BrowserContext> {
   const context = await browser.newContext({ viewport: { width: 1200, height: 800 }, ...options })
-  context.setDefaultTimeout(180_000)
+  context.setDefaultTimeout(60_000)
   t.teardown(() => context.close())
+  describeFailure(t, context)
   context.on('request', (request) => {
     const { protocol, hostname } = new URL(request.url())
     if (/^(https?|wss?):$/.test(protocol) && hostname !== '127.0.0.1') t.fail(`a request to ${hostname}`)
@@ -64,6 +65,25 @@ export async function openContext(t: Test, browser: Browser, options = {}, expec
     if (!expected?.test(message)) t.fail(`the page threw: ${stack || message}`)
   })
   return context
+}
+
+/** Prints what the pages show once the test or a subtest has failed. What follows may fail for the same reason: it waits less. */
+function describeFailure(t: Test, context: BrowserContext): void {
+  const said: string[] = []
+  context.on('console', (message) => said.push(`${message.type()}: ${message.text()}`))
+  let isDescribed = false
+  const describe = async (test: Test) => {
+    if (isDescribed || test.passing()) return
+    isDescribed = true
+    context.setDefaultTimeout(5000)
+    for (const page of context.pages()) {
+      const shown = await page.locator('body').ariaSnapshot().catch(String)
+      console.error(`\nWhen “${test.name}” failed, ${page.url()} showed:\n${shown}\n`)
+    }
+    console.error(['The console said last:', ...said.slice(-20)].join('\n'))
+  }
+  t.afterEach(describe)
+  t.teardown(() => describe(t))
 }
 
 /** The browser itself reports every 4xx and every request without a network, whatever the page makes of it. */
@@ -105,9 +125,25 @@ export async function openVault(page: Page): Promise<void> {
   await live(page)
 }
 
-/** Connected, and nothing waits to be sent. */
+/** Connected, and nothing waits to be sent. What was just clicked counts once the page shows it. */
 export async function live(page: Page): Promise<void> {
   await page.locator('#status[data-state=online][data-waiting="0"]').waitFor()
+}
+
+/** Until the browser can show every part of the page without a network. */
+export async function keptForOffline(page: Page): Promise<void> {
+  await page.waitForFunction(() => navigator.serviceWorker.controller !== null)
+}
+
+/** Does the work while the browser of this page, which it has kept, has no network. */
+export async function withoutNetwork(page: Page, work: () => Promise<unknown>): Promise<void> {
+  await keptForOffline(page)
+  await page.context().setOffline(true)
+  try {
+    await work()
+  } finally {
+    await page.context().setOffline(false)
+  }
 }
 
 /** Shows a view of the page, as its link in the sidebar does. */

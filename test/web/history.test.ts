@@ -13,6 +13,7 @@ import {
   screenshot,
   show,
   signIn,
+  withoutNetwork,
 } from './fixture.ts'
 
 const browser = await openChromium()
@@ -33,6 +34,7 @@ else {
       await page.getByRole('textbox', { name: 'Title' }).fill('Frequency hopping for torpedoes')
       await page.getByRole('textbox', { name: 'Address' }).fill('https://example.com/patents/2292387')
       await page.getByRole('button', { name: 'Save', exact: true }).click()
+      await page.getByRole('link', { name: 'Frequency hopping for torpedoes', exact: true }).waitFor()
       await live(page)
       await page.getByRole('button', { name: 'More for Frequency hopping for torpedoes' }).click()
       await page.getByRole('menuitem', { name: 'History' }).click()
@@ -62,12 +64,13 @@ else {
       await page.getByRole('link', { name: 'Torpedoes', exact: true }).waitFor()
       for (const title of ['Torpedoes', 'Frequency hopping for torpedoes']) {
         await page.getByRole('button', { name: `Delete ${title}`, exact: true }).click()
+        await page.getByRole('link', { name: title, exact: true }).waitFor({ state: 'detached' })
       }
       await live(page)
-      await context.setOffline(true)
-      await show(page, 'trash')
-      await page.getByText('This needs a connection to the service.').waitFor()
-      await context.setOffline(false)
+      await withoutNetwork(page, async () => {
+        await show(page, 'trash')
+        await page.getByText('This needs a connection to the service.').waitFor()
+      })
       const rows = page.getByRole('list', { name: 'Deleted bookmarks' }).getByRole('listitem')
       await rows.nth(1).waitFor()
       t.match(await rows.first().textContent(), /Frequency hopping.*Deleted a moment ago, erased for good in 30 days/)

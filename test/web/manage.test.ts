@@ -13,6 +13,7 @@ import {
   screenshot,
   show,
   signIn,
+  withoutNetwork,
 } from './fixture.ts'
 
 const file = `<!DOCTYPE NETSCAPE-Bookmark-file-1>
@@ -370,15 +371,14 @@ else {
       })
 
       t.test('the page opens without a network after a reload', async (t) => {
-        await page.evaluate(() => navigator.serviceWorker.ready)
-        await context.setOffline(true)
-        await page.reload()
-        await page.locator('#status[data-state=offline]').waitFor()
-        await show(page, 'folder')
-        await page.getByRole('main').getByRole('link', { name: 'Kitchen' }).click()
-        await row(page, 'sqlite.org').waitFor()
-        t.notOk(await page.evaluate(() => fetch('/demo/app.js?', { cache: 'no-store' }).then(Boolean, () => false)))
-        await context.setOffline(false)
+        await withoutNetwork(page, async () => {
+          await page.reload()
+          await page.locator('#status[data-state=offline]').waitFor()
+          await show(page, 'folder')
+          await page.getByRole('main').getByRole('link', { name: 'Kitchen' }).click()
+          await row(page, 'sqlite.org').waitFor()
+          t.notOk(await page.evaluate(() => fetch('/demo/app.js?', { cache: 'no-store' }).then(Boolean, () => false)))
+        })
       })
     })
   }

@@ -1,10 +1,12 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import { folder, startService } from '../support/service.ts'
+import { until } from '../support/until.ts'
 import { accessibilityFaults, overflow } from './docs-page.ts'
 import {
   addBookmark,
   developmentProvider,
+  keptForOffline,
   live,
   openChromium,
   openContext,
@@ -14,6 +16,7 @@ import {
   show,
   signIn,
   startVault,
+  withoutNetwork,
 } from './fixture.ts'
 
 const browser = await openChromium()
@@ -49,7 +52,7 @@ else {
     t.same(await faults(page, 'recovery-code'), [])
     await page.getByRole('button', { name: 'I have it on paper' }).click()
     await live(page)
-    await page.evaluate(() => navigator.serviceWorker.ready)
+    await keptForOffline(page)
 
     await t.test('a tab that an upgrade finds open still loads the parts of its own version', async (t) => {
       const context = await openContext(t, browser)
@@ -64,16 +67,56 @@ else {
         await older.put('/', file('older'))
       }, part)
       await tab.goto(origin)
-      await tab.evaluate(async () => {
-        if (!navigator.serviceWorker.controller) {
-          await new Promise((resolve) => navigator.serviceWorker.addEventListener('controllerchange', resolve))
-        }
-      })
+      await keptForOffline(tab)
       t.equal(await tab.evaluate((part) => import(part).then(() => document.title), part), 'loaded')
       t.equal((await tab.evaluate(() => caches.keys())).length, 2, 'of all earlier versions, the last one is kept')
-      await context.setOffline(true)
-      await tab.reload()
-      await tab.locator('#page').getByRole('heading').first().waitFor()
+      await withoutNetwork(tab, async () => {
+        await tab.reload()
+        await tab.locator('#page').getByRole('heading').first().waitFor()
+      })
+    })
+
+    await t.test('the page is kept although a file of it is refused at first, or does not arrive', async (t) => {
+      const context = await openContext(t, browser, {}, /status of 503/)
+      const part = /\/demo\/trash-/
+      let [asked, isAway] = [0, true]
+      await context.route(part, (route) => {
+        asked++
+        if (isAway || asked === 1) return route.abort()
+        return asked === 2 ? route.fulfill({ status: 503, headers: { 'retry-after': '0' } }) : route.fallback()
+      })
+      const tab = await context.newPage()
+      await tab.goto(origin)
+      const hasWorker = () => tab.evaluate(async () => !!(await navigator.serviceWorker.getRegistration()))
+      await until(async () => asked > 0 && !(await hasWorker()))
+      t.same(await tab.evaluate(() => caches.keys()), [], 'a part of the page is not kept')
+      t.equal(asked, 3, 'it does not ask for ever')
+      asked = 0
+      isAway = false
+      await tab.evaluate(() => dispatchEvent(new Event('online')))
+      await keptForOffline(tab)
+      t.equal(asked, 3)
+    })
+
+    await t.test('a tab that is being opened at the moment the page is kept needs no network either', async (t) => {
+      const context = await openContext(t, browser)
+      const kept = Promise.withResolvers<void>()
+      const answered = Promise.withResolvers<void>()
+      await context.route(/\/demo\/trash-/, (route) => kept.promise.then(() => route.fallback()))
+      const [first, second] = [await context.newPage(), await context.newPage()]
+      await first.goto(origin)
+      const asked = Promise.withResolvers<void>()
+      await second.route(`${origin}/`, (route) => {
+        asked.resolve()
+        return answered.promise.then(() => route.fallback())
+      })
+      const opening = second.goto(origin)
+      await asked.promise
+      kept.resolve()
+      await keptForOffline(first)
+      answered.resolve()
+      await opening
+      await keptForOffline(second)
     })
 
     await t.test('locking asks for the passphrase again, in all tabs', async (t) => {
@@ -90,20 +133,56 @@ else {
     })
 
     await t.test('without a network it opens, counts what waits, and tries again', async (t) => {
-      await context.setOffline(true)
-      await page.reload()
-      await page.getByText('This device has no network').waitFor()
-      await addBookmark(page, 'Made offline')
-      await page.getByText('One edit waits in this browser').waitFor()
-      await page.getByRole('button', { name: 'Try again' }).click()
-      await page.getByText('Still no connection').waitFor()
-      t.same(await faults(page, 'offline'), [])
-      await context.setOffline(false)
+      await withoutNetwork(page, async () => {
+        await page.reload()
+        await page.getByText('This device has no network').waitFor()
+        await addBookmark(page, 'Made offline')
+        await page.getByText('One edit waits in this browser').waitFor()
+        await page.getByRole('button', { name: 'Try again' }).click()
+        await page.getByText('Still no connection').waitFor()
+        t.same(await faults(page, 'offline'), [])
+      })
       await live(page)
-      t.equal(await page.locator('#connection').count(), 0)
+      await page.locator('#connection').waitFor({ state: 'detached' })
     })
 
-    await t.test('an error of the service is shown with its request, until the service works again', async (t) => {
+    await t.test('a view whose file did not arrive is shown with the network', async () => {
+      await page.evaluate(async () => {
+        for (const name of await caches.keys()) {
+          const cache = await caches.open(name)
+          for (const file of await cache.keys()) if (/\/shortcuts-/.test(file.url)) await cache.delete(file)
+        }
+      })
+      await withoutNetwork(page, async () => {
+        await show(page, 'shortcuts')
+        await page.getByRole('alert').getByText('This part of the page could not be loaded').waitFor()
+      })
+      await page.getByRole('heading', { name: 'Shortcuts' }).waitFor()
+    })
+
+    await t.test('an answer that fails to arrive once the connection is back is asked for again', async () => {
+      const asked = Promise.withResolvers<void>()
+      const isLive = Promise.withResolvers<void>()
+      await page.route('**/api/v1/sync/**', (route) => asked.promise.then(() => route.fallback()))
+      await page.route(
+        '**/api/v1/trash',
+        async (route) => {
+          asked.resolve()
+          await isLive.promise
+          await route.abort()
+        },
+        { times: 1 },
+      )
+      await page.evaluate(() => history.replaceState(null, '', '#/trash'))
+      await page.reload()
+      await live(page)
+      isLive.resolve()
+      await page.getByText('The trash is empty').waitFor()
+      await page.unroute('**/api/v1/sync/**')
+      await show(page, 'folder')
+    })
+
+    await t.test('an error of the service is shown with its request, until the service works again', async () => {
       const answer = { status: 500, headers: { 'x-request-id': 'req-7' }, json: { error: 'Internal server error' } }
       await context.route('**/api/v1/sync/**', (route) => route.fulfill(answer))
       await page.reload()
@@ -111,7 +190,7 @@ else {
       await context.unroute('**/api/v1/sync/**')
       await page.evaluate(() => dispatchEvent(new Event('online')))
       await live(page)
-      t.equal(await page.locator('#connection').count(), 0)
+      await page.locator('#connection').waitFor({ state: 'detached' })
     })
 
     await t.test(
@@ -134,7 +213,7 @@ else {
           await context.unroute('**/api/v1/sync/**')
           await page.evaluate(() => dispatchEvent(new Event('online')))
           await live(page)
-          t.equal(await page.locator('#connection').count(), 0)
+          await page.locator('#connection').waitFor({ state: 'detached' })
         }
         const problem = { status: 503, json: { error: 'Service unavailable' } }
         await context.route('**/api/v1/auth/session', (route) => route.fulfill(problem))
@@ -174,6 +253,7 @@ else {
       await tab.goto(origin)
       await tab.getByText('The clock of this device is 3 days ahead').waitFor()
       await tab.getByRole('button', { name: 'Delete Made offline' }).click()
+      await tab.getByRole('link', { name: 'Made offline' }).waitFor({ state: 'detached' })
       await live(tab)
       await show(tab, 'trash')
       await tab.getByText(/Deleted a moment ago, erased for good in 30 days/).waitFor()
@@ -206,8 +286,7 @@ else {
       await page.getByRole('button', { name: 'Edit Two' }).click()
       await page.getByRole('textbox', { name: 'Title' }).fill('Two, edited')
       await context.clearCookies()
-      await context.setOffline(true)
-      await context.setOffline(false)
+      await withoutNetwork(page, () => page.locator('#status[data-state=offline]').waitFor())
       await page.getByText('You are signed out. What you save now is kept').waitFor()
       await page.getByRole('button', { name: 'Save', exact: true }).click()
       await page.getByText('Your sign-in has ended').waitFor()

@@ -16,6 +16,7 @@ import {
   shownTree,
   signIn,
   startVault,
+  withoutNetwork,
 } from './fixture.ts'
 
 const file = fileURLToPath(new URL('../fixtures/bookmarks/firefox_nested.htm', import.meta.url))
@@ -52,14 +53,14 @@ else {
     t.strictSame(await shownTree(phone, 30), tree, 'the other browser shows the same tree, live')
     await screenshot(laptop, 'tree')
 
-    await one.setOffline(true)
-    await other.setOffline(true)
-    await edit(laptop, 'Comics', 'Comics of the laptop')
-    await edit(phone, 'Comics', 'Comics of the phone')
-    await laptop.locator('#status[data-waiting="1"]').waitFor()
-    await one.setOffline(false)
-    await live(laptop)
-    await other.setOffline(false)
+    await withoutNetwork(phone, async () => {
+      await withoutNetwork(laptop, async () => {
+        await edit(laptop, 'Comics', 'Comics of the laptop')
+        await edit(phone, 'Comics', 'Comics of the phone')
+        for (const page of [laptop, phone]) await page.locator('#status[data-waiting="1"]').waitFor()
+      })
+      await live(laptop)
+    })
     await live(phone)
     // Whose edit is the newer one is for their clocks to say.
     const loser = await Promise.race([laptop, phone].map(conflictShown))

@@ -5,6 +5,7 @@ import { accessibilityFaults, overflow } from './docs-page.ts'
 import {
   addBookmark,
   demoOrigin,
+  keptForOffline,
   live,
   makeVault,
   openChromium,
@@ -13,6 +14,7 @@ import {
   screenshot,
   show,
   signIn,
+  withoutNetwork,
 } from './fixture.ts'
 
 const looks = [
@@ -110,7 +112,7 @@ else {
         1,
         'however often it is confirmed',
       )
-      t.equal(await page.locator('.printed').count(), 0)
+      await page.locator('.printed').waitFor({ state: 'detached' })
     })
 
     await t.test('a backup is looked into before it is put back, which can be undone', async (t) => {
@@ -168,7 +170,7 @@ else {
         await backups.getByRole('button', { name: 'Delete: Backup of' }).click()
         await page.getByRole('dialog').getByRole('button', { name: 'Delete the backup' }).click()
         await page.getByText('There are no backups on the service.').waitFor()
-        t.equal(await backups.getByRole('alert').count(), 0, 'and what was wrong is over')
+        await backups.getByRole('alert').waitFor({ state: 'detached' })
       },
     )
 
@@ -224,10 +226,10 @@ else {
 
     await t.test('whoever forgot the passphrase signs out at the door, which deletes the bookmarks here', async (t) => {
       await show(page, 'folder')
-      await context.setOffline(true)
-      await addBookmark(page, 'Not sent')
-      await page.route('**/api/v1/sync/**', (route) => route.abort())
-      await context.setOffline(false)
+      await withoutNetwork(page, async () => {
+        await addBookmark(page, 'Not sent')
+        await page.route('**/api/v1/sync/**', (route) => route.abort())
+      })
       await lock(page)
       await page.getByRole('button', { name: 'Sign out' }).click()
       const dialog = page.getByRole('dialog', { name: 'Sign out and lose edits?' })
@@ -271,9 +273,9 @@ async function lock(page: Page): Promise<void> {
 }
 
 /** Files of the strength's estimate that the service worker has kept. */
-function kept(page: Page): Promise<string[]> {
+async function kept(page: Page): Promise<string[]> {
+  await keptForOffline(page)
   return page.evaluate(async () => {
-    await navigator.serviceWorker.ready
     const requests = await Promise.all((await caches.keys()).map(async (name) => (await caches.open(name)).keys()))
     return requests.flat().flatMap(({ url }) => (url.includes('strength') ? url : []))
   })

@@ -17,8 +17,13 @@ export interface Loaded<T> {
 export function useLoaded<T>(ask: () => Promise<T>, inputs: Inputs): Loaded<T> {
   const [{ value, failure }, setState] = useState<{ value?: T; failure?: unknown }>({})
   const asked = useRef(0)
+  const { state } = useSyncStatus()
+  const isConnected = state === 'online' || state === 'polling'
+  /** Since the last attempt began, there was a time without a connection. */
+  const wasOffline = useRef(false)
   const load = async () => {
     const turn = ++asked.current
+    wasOffline.current = !isConnected
     const isLatest = () => turn === asked.current
     await ask().then(
       (value) => isLatest() && setState({ value }),
@@ -31,10 +36,11 @@ export function useLoaded<T>(ask: () => Promise<T>, inputs: Inputs): Loaded<T> {
       asked.current++
     }
   }, inputs)
-  const { state } = useSyncStatus()
   useEffect(() => {
-    if (state === 'online' && failure instanceof OfflineError) void load()
-  }, [state])
+    if (!isConnected) wasOffline.current = true
+    // An answer may still fail to arrive after the connection is back.
+    else if (wasOffline.current && failure instanceof OfflineError) void load()
+  }, [isConnected, failure])
   return { value, failure, load }
 }
 

@@ -21,5 +21,12 @@ export function keepForOffline(): void {
     if (isFirst) isFirst = false
     else setOutdated('page')
   })
-  container?.register('/service-worker.js').catch(() => {})
+  const register = () => void container?.register('/service-worker.js').catch(() => {})
+  register()
+  // A worker that could not keep everything is gone.
+  addEventListener('online', register)
+  // It takes over the pages that are open. One that was just being opened has to ask for it.
+  container?.ready.then(({ active }) => {
+    if (!container.controller) active?.postMessage('claim')
+  })
 }

@@ -1,4 +1,5 @@
 /** Keeps the files of the page, and shows them where there is no network. Bookmarks and calls are none of its business. */
+import { withRetries } from '../../client/api/retry.ts'
 
 /** The names of the files that the build has written. */
 declare const builtFiles: readonly string[]
@@ -15,7 +16,7 @@ interface FetchEvent extends WorkerEvent {
 }
 
 const worker = globalThis as unknown as {
-  addEventListener(name: 'install' | 'activate', listener: (event: WorkerEvent) => void): void
+  addEventListener(name: 'install' | 'activate' | 'message', listener: (event: WorkerEvent) => void): void
   addEventListener(name: 'fetch', listener: (event: FetchEvent) => void): void
   skipWaiting(): Promise<void>
   clients: { claim(): Promise<void> }
@@ -25,8 +26,13 @@ const cacheName = `page-${buildHash}`
 /** Names of split files contain a hash of their content, so a cached one is never outdated. */
 const hashed = /-[A-Z0-9]{8}\.js$/
 
+const mostTries = 3
+const pauseMs = 1000
+const sendPatiently = withRetries((request) => fetch(request))
+
 worker.addEventListener('install', (event) => event.waitUntil(keep().then(() => worker.skipWaiting())))
 worker.addEventListener('activate', (event) => event.waitUntil(forgetOthers().then(() => worker.clients.claim())))
+worker.addEventListener('message', (event) => event.waitUntil(worker.clients.claim()))
 worker.addEventListener('fetch', (event) => {
   const { origin, pathname } = new URL(event.request.url)
   if (event.request.method !== 'GET' || origin !== location.origin) return
@@ -34,9 +40,31 @@ worker.addEventListener('fetch', (event) => {
   else if (pathname.startsWith('/demo/')) event.respondWith(file(event.request))
 })
 
+/** All of them or, because a part would look like an earlier version, none. */
 async function keep(): Promise<void> {
+  const wasThere = await caches.has(cacheName)
   const cache = await caches.open(cacheName)
-  await cache.addAll(['/', ...builtFiles.map((name) => `/demo/${name}`)])
+  const files = ['/', ...builtFiles.map((name) => `/demo/${name}`)]
+  try {
+    await Promise.all(files.map((path) => keepFile(cache, path)))
+  } catch (error) {
+    if (!wasThere) await caches.delete(cacheName)
+    throw error
+  }
+}
+
+/** The service may be busy, the network gone for a moment, or an instance not upgraded yet. */
+async function keepFile(cache: Cache, path: string): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    try {
+      const response = await sendPatiently(new Request(path))
+      if (!response.ok) throw new Error(`${path} was answered with ${response.status}`)
+      return await cache.put(path, response)
+    } catch (error) {
+      if (tries === mostTries) throw error
+    }
+    await new Promise((resolve) => setTimeout(resolve, tries * pauseMs))
+  }
 }
 
 /** Files of earlier builds; but tabs that were open during the upgrade still load parts of the last one. */

@@ -5,7 +5,10 @@ import { Waiting } from './waiting.tsx'
 
 type State<P> = { Component?: ComponentType<P>; hasFailed?: boolean }
 
-/** A component whose file loads when it is first shown. If that fails, it offers to try again. */
+/** A browser says that it is online before the first request gets through. */
+const untilOnlineMs = 1500
+
+/** A component whose file loads when it is first shown. If that fails, it tries again with the network, or when asked to. */
 export function lazily<P extends object>(load: () => Promise<ComponentType<P>>): ComponentType<P> {
   let loaded: ComponentType<P> | undefined
   return function Lazy(props: P) {
@@ -21,6 +24,20 @@ export function lazily<P extends object>(load: () => Promise<ComponentType<P>>):
     useEffect(() => {
       if (!loaded) void start()
     }, [])
+    useEffect(() => {
+      if (!hasFailed) return
+      let timer: ReturnType<typeof setTimeout> | undefined
+      const startTwice = () => {
+        void start()
+        clearTimeout(timer)
+        timer = setTimeout(start, untilOnlineMs)
+      }
+      addEventListener('online', startTwice)
+      return () => {
+        removeEventListener('online', startTwice)
+        clearTimeout(timer)
+      }
+    }, [hasFailed])
     if (Component) return <Component {...props} />
     if (!hasFailed) return <Waiting again={start} />
     return (
