@@ -38,8 +38,7 @@ export const accountOperations: Operations<'getAccount' | 'deleteAccount', Parts
       export_bytes: exports.reduce((sum, { size_bytes }) => sum + (size_bytes ?? 0), 0),
       devices: await countDevices(db, userId),
     }
-    const headers = { 'cache-control': 'private, no-store' }
-    return { status: 200, headers, body: { user, usage, limits: limitsOf(config) } }
+    return { status: 200, body: { user, usage, limits: limitsOf(config) } }
   },
 
   async deleteAccount({ session, log }, parts) {

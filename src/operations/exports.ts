@@ -62,7 +62,6 @@ export const exportOperations: Operations<'listExports' | 'createExport' | 'down
       'content-type': 'application/octet-stream',
       'accept-ranges': 'bytes',
       etag,
-      'cache-control': 'private, no-store',
     }
     if (!range) return { status: 200, headers: { ...described, 'content-length': `${size}` }, body }
     const { start, end } = range

@@ -8,8 +8,6 @@ import { openExportKey, sealExportKey } from '../exports/key.ts'
 import type { Seal } from '../seal/seal.ts'
 import type { Operations } from './operation.ts'
 
-const uncached = { 'cache-control': 'private, no-store' }
-
 interface Parts {
   database: Pick<Database, 'db' | 'write'>
   seal: Seal
@@ -22,7 +20,7 @@ export const keyOperations: Operations<'getExportKey' | 'setExportKey' | 'getKey
     if (query.export !== undefined && !made) throw new ServiceError('ExportNotFound')
     const sealed = made?.key_sealed ?? (await findExportKey(db, userId))
     const key = Buffer.from(openExportKey(seal, userId, made?.id ?? userId, sealed)).toString('base64')
-    return { status: 200, headers: uncached, body: { key } }
+    return { status: 200, body: { key } }
   },
 
   async setExportKey({ session: { userId, loginId }, body }, { database, seal }) {
@@ -38,7 +36,7 @@ export const keyOperations: Operations<'getExportKey' | 'setExportKey' | 'getKey
     const stored = await findKeyring(database.db, session.userId)
     if (!stored) throw new ServiceError('KeyringNotFound')
     const { keyring, revision } = stored
-    return { status: 200, headers: uncached, body: { keyring, revision } }
+    return { status: 200, body: { keyring, revision } }
   },
 
   async setKeyring({ session: { userId, loginId }, body: { keyring, revision } }, { database }) {
