@@ -210,7 +210,7 @@ t.test(
   },
 )
 
-t.test('without an answer the waits grow to a minute, at random; a good minute makes them short again', async (t) => {
+t.test('without an answer the waits grow to 30 s, at random; ten good seconds make them short again', async (t) => {
   const person = await people.person(t)
   const a = person.device('a', { random: () => 1 })
   a.network.fate = down
@@ -224,22 +224,77 @@ t.test('without an answer the waits grow to a minute, at random; a good minute m
     for (; tries() === count; seconds++) await person.world.pass(1000)
     waits.push(seconds)
   }
-  t.same(waits, [1, 2, 4, 8, 16, 32, 60, 60])
+  t.same(waits, [1, 2, 4, 8, 16, 30, 30, 30])
   t.same(a.errors, [], 'no network is no error')
 
   a.network.fate = up
-  await person.world.pass(60_000)
-  await until(() => a.network.socket !== undefined)
-  a.network.socket?.greet(person.world.time)
-  await turns()
-  for (let second = 0; second < 60; second += 20) {
-    await person.world.pass(20_000)
-    a.network.socket?.say({ type: 'ping' })
+  await person.world.pass(30_000)
+  for (let restarts = 1; restarts <= 5; restarts++) {
+    await until(() => a.network.sockets.length === restarts)
+    a.network.socket?.greet(person.world.time)
+    await turns()
+    await person.world.pass(10_000)
+    // It is in the middle of an edit as often as not.
+    const before = tries()
+    a.network.fate = down
+    if (restarts % 2) await a.sync.put(bookmark('x', String(restarts)))
+    a.network.socket?.close(1001)
+    await turns()
+    for (let second = 0; second < 3; second++) await person.world.pass(1000)
+    await until(() => tries() >= before + 2)
+    a.network.fate = up
+    await person.world.pass(4000)
   }
-  a.network.socket?.close()
-  await turns()
-  await person.world.pass(1000)
-  await until(() => a.network.sockets.length === 2)
+})
+
+t.test('a service that hangs up soon after each greeting is left alone for longer and longer', async (t) => {
+  const person = await people.person(t)
+  const a = person.device('a', { random: () => 1 })
+  await a.sync.start()
+  const opened = () => a.network.sockets.length
+  const waits: number[] = []
+  for (let count = 1; count < 8; count++) {
+    await until(() => opened() === count)
+    a.network.socket?.greet(person.world.time)
+    await turns()
+    await person.world.pass(9000)
+    a.network.socket?.close(1011)
+    await turns()
+    let seconds = 0
+    for (; opened() === count; seconds++) await person.world.pass(1000)
+    waits.push(seconds)
+  }
+  t.same(waits, [1, 2, 4, 8, 16, 30, 30])
+})
+
+t.test('waits are short again once the platform has a network, and while changes are polled for', async (t) => {
+  const platform = new EventTarget()
+  Object.assign(globalThis, { addEventListener: platform.addEventListener.bind(platform) })
+  t.teardown(() => Reflect.deleteProperty(globalThis, 'addEventListener'))
+  const person = await people.person(t)
+  const a = person.device('a', { random: () => 1 })
+  const tries = () => a.network.calls.length
+  const secondsTo = async (count: number) => {
+    let seconds = 0
+    for (; tries() < count; seconds++) await person.world.pass(1000)
+    return seconds
+  }
+  a.network.fate = down
+  await a.sync.start()
+  await person.world.pass(120_000)
+  const before = tries()
+  platform.dispatchEvent(new Event('online'))
+  await until(() => tries() > before)
+  t.equal(await secondsTo(tries() + 1), 1, 'at first, a name may not be found yet')
+  await person.world.pass(120_000)
+
+  a.network.fate = up
+  a.network.onSocket = (socket) => queueMicrotask(() => socket.close(1006))
+  for (let second = 0; second < 120; second++) await person.world.pass(1000)
+  t.equal(a.network.sockets.length, 3)
+  a.network.fate = down
+  await secondsTo(tries() + 1)
+  t.equal(await secondsTo(tries() + 1), 1)
 })
 
 t.test('an error of the service is told, and tried again', async (t) => {
