@@ -84,8 +84,10 @@ t.test('A download ends with its login', async (t) => {
 
   t.test('at the sign-out: its connection is cut, and no other', async (t) => {
     const [ending, lasting] = [await beginDownload(here, path, size), await beginDownload(there, path, size)]
+    const signedOutAt = performance.now()
     await here.call('POST', logout)
     await t.rejects(ending.rest(), { message: 'terminated' })
+    t.ok(performance.now() - signedOutAt < 20_000, 'before the next sweep')
     t.same([ending.body.destroyed, lasting.body.destroyed], [true, false])
     lasting.body.push('x'.repeat(size - 'begin'.length))
     t.equal((await lasting.rest())?.value?.length, size - 'begin'.length)

@@ -51,6 +51,11 @@ t.test('A body that is not a JSON object: 400, and nothing changed', async (t) =
   }
 })
 
+t.test('A byte order mark before the body is ignored', async (t) => {
+  const { status } = await ada.call('POST', '/api/v1/sync/pull', { headers: json, payload: '\ufeff{"since":0}' })
+  t.equal(status, 200)
+})
+
 t.test('A missing, empty or null body: 400 where one is required, otherwise the same as {}', async (t) => {
   for (const operation of withBody) {
     const { operationId, method, path, isBodyRequired, invalid } = operation

@@ -50,13 +50,13 @@ export function watchReads(context: Context): () => number {
   return () => most
 }
 
-/** Calls `read` with the length of the ciphertext that a query outside a transaction returns, each time. */
-export function onRead({ database }: Context, read: (bytes: number) => void): void {
+/** Calls `read` with the length of the ciphertext that a query outside a transaction returns, each time, and waits for it. */
+export function onRead({ database }: Context, read: (bytes: number) => unknown): void {
   const watch: KyselyPlugin = {
     transformQuery: ({ node }) => node,
     async transformResult({ result }) {
       const lengths = result.rows.map(({ encrypted_data }) => String(encrypted_data ?? '').length)
-      if ('encrypted_data' in (result.rows[0] ?? {})) read(lengths.reduce((sum, length) => sum + length, 0))
+      if ('encrypted_data' in (result.rows[0] ?? {})) await read(lengths.reduce((sum, length) => sum + length, 0))
       return result
     },
   }

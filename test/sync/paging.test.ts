@@ -2,7 +2,7 @@ import t from 'tap'
 import type { Schemas } from '../../src/contract/schemas.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
 import { change, pullAll } from '../support/changes.ts'
-import { watchReads } from '../support/database.ts'
+import { onRead, watchReads } from '../support/database.ts'
 import { depth } from '../support/depth.ts'
 import { sharedApp } from '../support/shared-app.ts'
 import { unchecked } from './unchecked.ts'
@@ -89,6 +89,26 @@ t.test('Pull gives the newest change of each entity, where it now stands in the 
   const { changes } = await pullAll(ada, { limit: 1 })
   t.match(changes, [{ entity_id: 'b' }, { entity_id: 'a', timestamp: 2 }])
   t.equal(changes.length, 2)
+})
+
+t.test('What is written between two parts of a page comes with the next page, and nothing twice', async (t) => {
+  const { context, user } = await buildApp(t)
+  const ada = await user('ada')
+  const ids = await importEqualDates(ada, 600)
+  const [first = ''] = ids
+  let parts = 0
+  onRead(context, async () => {
+    if (++parts === 1) await ada.call('PUT', `/api/v1/bookmarks/${first}`, { body: content })
+  })
+  const { body } = await ada.call('POST', '/api/v1/sync/pull', { body: { limit: 10_000 } })
+  t.ok(parts > 1, `${parts} parts`)
+  t.same(
+    body.changes.map(({ entity_id }: Schemas['SyncEvent']) => entity_id),
+    ids,
+  )
+  t.equal(body.has_more, false)
+  const next = await ada.call('POST', '/api/v1/sync/pull', { body: { since: body.last_sync_timestamp } })
+  t.match(next.body.changes, [{ entity_id: first, operation: 'update' }])
 })
 
 t.test('Pull: limit defaults to 1000', async (t) => {
