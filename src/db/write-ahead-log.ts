@@ -89,8 +89,8 @@ function startThread(path: string): Thread {
     execArgv: [],
     resourceLimits: { maxYoungGenerationSizeMb: 1 },
   })
-  const ended = once(worker, 'exit')
-  ended.catch(() => {})
+  // An error ends it, too.
+  const ended = once(worker, 'exit').catch(() => {})
   return {
     async checkpoint() {
       worker.postMessage('checkpoint')

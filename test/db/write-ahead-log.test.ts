@@ -1,4 +1,6 @@
+import { once } from 'node:events'
 import { statSync } from 'node:fs'
+import type { Worker } from 'node:worker_threads'
 import Sqlite from 'better-sqlite3'
 import t, { type Test } from 'tap'
 import { maxLogBytes, openWriteAheadLog } from '../../src/db/write-ahead-log.ts'
@@ -70,5 +72,21 @@ t.test('A log that is closed twice closes its own file only', async (t) => {
   const log = openWriteAheadLog(sqlite, path)
   await log.flush()
   await log.close()
+  await t.resolves(log.close())
+})
+
+t.test('A log is closed although the thread of its checkpoints has died', async (t) => {
+  const { path } = await openTestDatabase(t)
+  const sqlite = new Sqlite(path)
+  t.teardown(() => sqlite.close())
+  sqlite.exec('create table own (content)')
+  const log = openWriteAheadLog(sqlite, path)
+  const started = once(process, 'worker') as Promise<[Worker]>
+  sqlite.prepare('insert into own values (zeroblob(?))').run(2 * mebibyte)
+  await log.move()
+  const [thread] = await started
+  // As of a thread that has run out of memory.
+  thread.emit('error', new Error('on purpose'))
+  await thread.terminate()
   await t.resolves(log.close())
 })

@@ -32,8 +32,9 @@ export function Storage({ turn }: { turn: number }) {
             <Meter label="Backups" used={usage.exportBytes} limit={limits.exportBytes} format={bytes} />
             <Meter label="Devices" used={usage.devices} limit={limits.devices} format={number} />
             <p class="hint">
-              Earlier versions and deleted bookmarks are kept for {number(limits.versionDays)} days, at most{' '}
-              {number(limits.versionsOfRecord)} of a bookmark.
+              {limits.versionDays === 0
+                ? 'This service keeps no earlier versions and no deleted bookmarks.'
+                : `Earlier versions and deleted bookmarks are kept for ${number(limits.versionDays)} days, at most ${number(limits.versionsOfRecord)} of a bookmark.`}
             </p>
           </>
         )}
