@@ -14,7 +14,7 @@ export interface World {
   /** Until all show the same, which is as expected. */
   same(expected: Expected): Promise<void>
   service(): Service
-  /** Stops the service, does the work, and starts it again. Then both users press “Sync now”, one after the other. */
+  /** Stops the service, does the work, and starts it again. Then both users press “Sync now” at once. */
   withoutService(work: () => Promise<unknown>): Promise<void>
   /** Restarts the service with these variables more; until the next restart. The browsers find it again by themselves. */
   restart(settings?: Record<string, string>): Promise<void>

@@ -32,8 +32,7 @@ export async function openStage(t: Test): Promise<Stage> {
   const restart: World['restart'] = (settings) => stopped(async () => {}, settings)
   const withoutService: World['withoutService'] = async (work) => {
     await stopped(work)
-    // Of what both send at once, neither has seen the other's: it would not be merged.
-    for (const browser of [one, two]) await browser.ask({ ask: 'sync-now' })
+    await Promise.all([one, two].map((browser) => browser.ask({ ask: 'sync-now' })))
   }
   const operator: World['operator'] = {
     async backUp() {
