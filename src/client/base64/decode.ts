@@ -1,3 +1,5 @@
+import { binaryToBytes } from './binary.ts'
+
 /** Newer platforms (ECMAScript 2026) have a method that is many times as fast as `atob`. */
 interface Base64Decoder {
   fromBase64?(text: string, options: { lastChunkHandling: 'strict' }): Uint8Array<ArrayBuffer>
@@ -24,11 +26,4 @@ function decode(text: string): Uint8Array | undefined {
 function fromBinary(text: string, binary: string): Uint8Array | undefined {
   if (btoa(binary.slice(-(binary.length % 3 || 3))) !== text.slice(-4)) return undefined
   return binaryToBytes(binary)
-}
-
-/** One byte for each character, which must be at most U+00FF. */
-function binaryToBytes(binary: string): Uint8Array {
-  const bytes = new Uint8Array(binary.length)
-  for (let index = 0; index < binary.length; index++) bytes[index] = binary.charCodeAt(index)
-  return bytes
 }

@@ -1,5 +1,5 @@
 import { sha256 } from '@noble/hashes/sha2.js'
-import { bytesToHex, concatBytes } from '@noble/hashes/utils.js'
+import { bytesToHex } from '@noble/hashes/utils.js'
 import * as limits from '../../../generated/limits.ts'
 import { NONCE_BYTES, TAG_BYTES } from '../aead/form.ts'
 import { seal } from '../aead/seal.ts'
@@ -14,6 +14,8 @@ export const PADDING = 256
 /** The longest padded JSON whose record still fits: 196,352 bytes. */
 const MAX_JSON =
   Math.floor(((limits.EncryptedData.maxLength / 4) * 3 - 9 - NONCE_BYTES - TAG_BYTES - SALT_BYTES) / PADDING) * PADDING
+
+const encoder = new TextEncoder()
 
 /** As `encryptBookmark`. */
 export function sealRecord(
@@ -42,7 +44,7 @@ export function encrypt(
 ): string {
   // A record under a key of zeros could be read by anybody.
   if (recordKey.every((byte) => byte === 0)) throw new TypeError('The keys were erased when the user signed out')
-  return bytesToBase64(concatBytes(prefix, nonce, seal(recordKey, nonce, associatedData, plaintext)))
+  return bytesToBase64(seal(recordKey, nonce, associatedData, plaintext, prefix))
 }
 
 /**
@@ -52,15 +54,23 @@ export function encrypt(
  * @throws RecordError `too-large`
  */
 export function unsalted(id: string, json: string): Uint8Array<ArrayBuffer> {
-  const bytes = new TextEncoder().encode(json)
-  const padded = Math.ceil(bytes.length / PADDING) * PADDING
-  if (padded > MAX_JSON) {
+  // Most JSON is ASCII, and fits where it has a byte for each character.
+  const plaintext = roomFor(Math.min(json.length, MAX_JSON))
+  const { read } = encoder.encodeInto(json, plaintext.subarray(SALT_BYTES))
+  if (read === json.length) return plaintext
+  const bytes = encoder.encode(json)
+  if (bytes.length > MAX_JSON) {
     const sizes = `its JSON has ${bytes.length} bytes; the limit is ${MAX_JSON}`
     throw new RecordError('too-large', `Bookmark ${id} is too large: ${sizes}`)
   }
-  const plaintext = new Uint8Array(SALT_BYTES + padded).fill(0x20)
-  plaintext.set(bytes, SALT_BYTES)
-  return plaintext
+  const wider = roomFor(bytes.length)
+  wider.set(bytes, SALT_BYTES)
+  return wider
+}
+
+/** Room for the salt and for as many bytes of JSON, padded. */
+function roomFor(length: number): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(SALT_BYTES + Math.ceil(length / PADDING) * PADDING).fill(0x20)
 }
 
 /** Two devices that build the same bookmark in different ways must get the same data_hash. */

@@ -2,7 +2,7 @@ import { generateNKeysBetween } from 'fractional-indexing'
 import type { PlaintextBookmark } from '../../bookmark.ts'
 import { isMarked, roleOf } from '../../bookmark-file/marks.ts'
 import { arrange, type Contents, kindOf } from '../../bookmark-file/tree.ts'
-import { paced } from '../../timing/paced.ts'
+import { nextTurn, paced } from '../../timing/paced.ts'
 import type { TreeNode } from '../../tree.ts'
 import { findFolder, type Target, targetAt } from './import-target.ts'
 import { indexPaths, type PathIndex, type Place } from './path-index.ts'
@@ -46,6 +46,7 @@ export async function planImport(
   const existing = await indexPaths(tree, signal)
   if (!existing.places.has(into)) throw new RangeError(`There is no folder ${into}`)
   const contents = arrange(list)
+  await nextTurn()
   const byFolder = new Map<string | undefined, PlaintextBookmark[]>()
   const plan: ImportPlan = { added: new Map(), placed: [] }
   const pending = findTopLevel(list, contents, existing, into)

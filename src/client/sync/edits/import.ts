@@ -1,6 +1,7 @@
 import type { OpenedExport, PlaintextBookmark } from '../../bookmark.ts'
 import { RecordError } from '../../errors.ts'
 import type { Keys } from '../../keys.ts'
+import { paced } from '../../timing/paced.ts'
 import { viewOf } from '../store/row.ts'
 import type { Row } from '../store/store.ts'
 import type { Tabs } from '../store/tabs.ts'
@@ -91,13 +92,14 @@ async function queueAccepted(
   const sealed = await sealList(parts.keys, comers, signal, advance)
   const edits = new Map<string, SealedEdit>()
   const failed: ImportReport['failed'] = []
-  for (const [index, comer] of comers.entries()) {
+  const sort = ([index, comer]: [number, PlaintextBookmark]) => {
     const { id } = comer
     const edit = orWithoutExtras(parts.keys, comer, sealed[index] as SealedEdit | RecordError)
     if (edits.has(id)) existing.push(id)
     else if (edit instanceof RecordError) failed.push({ id, error: edit })
     else edits.set(id, edit)
   }
+  await paced(comers.entries(), sort, signal)
   const positioned = await sealList(parts.keys, placed, signal, () => {})
   // An import must not fail because a sibling of what it adds has no room left for a position.
   const moves = positioned.filter((edit): edit is SealedEdit => !(edit instanceof RecordError))

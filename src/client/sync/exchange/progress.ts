@@ -1,7 +1,7 @@
 import type { SyncProgress } from '../store/emitter.ts'
 
-/** Told no more often than this many times in all. */
-const steps = 100
+/** Told no more often: so many take a few milliseconds, and each time wakes the app and its tabs. */
+const changesApart = 500
 /** Fewer changes are done before anybody could read it: a state that flickers at each edit would say nothing. */
 const fewest = 10
 
@@ -27,7 +27,7 @@ export class Progress {
   advance(count: number): void {
     this.#done += count
     this.#total = Math.max(this.#total, this.#done)
-    if (this.#done - this.#told >= this.#total / steps || this.#done === this.#total) this.#report()
+    if (this.#done - this.#told >= changesApart || this.#done === this.#total) this.#report()
   }
 
   end(): void {

@@ -45,8 +45,9 @@ export class RowLog {
   /** Writes the rows. The log must be up to date; call what this returns once the transaction has succeeded. */
   async append(store: IDBObjectStore, rows: readonly Row[]): Promise<() => void> {
     const isWasteful = this.#packs > sparePacks + (2 * this.rows.size) / packRows
-    if (isWasteful) store.clear()
     const packs = toPacks(isWasteful ? this.#with(rows) : rows)
+    // Waits for it, because both the packs of all rows and their first slice take the page a while.
+    if (isWasteful) await resultOf(store.clear())
     let last: number | undefined
     for (let start = 0; start < packs.length; start += slicePacks) {
       const requests = packs.slice(start, start + slicePacks).map((pack) => resultOf(store.put(pack)))
