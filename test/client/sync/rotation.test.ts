@@ -94,6 +94,25 @@ t.test('edits that wait for the network are sent under the new key, and win over
   t.same([a.conflicts, b.conflicts], [[], []])
 })
 
+t.test('an edit on top of one whose answer was lost wins over the rotation, too', async (t) => {
+  const { vault, device } = await openVault(t)
+  const [a, b] = [device('a'), device('b')]
+  a.network.fate = pushesOnly(1, answerLost)
+  await a.sync.put(bookmark('x', 'ex'))
+  await t.rejects(a.sync.syncNow(), { name: 'OfflineError' })
+  a.network.fate = down
+  await a.sync.update('x', { title: 'edited' })
+  await b.sync.syncNow()
+
+  const keys = await vault.rotate()
+  await b.sync.adoptKeys(keys)
+  a.network.fate = up
+  await a.sync.adoptKeys(keys)
+  for (const { sync } of [a, b]) await sync.syncNow()
+  t.same([shown(a), shown(b)], Array(2).fill({ x: 'edited' }))
+  t.same([a.conflicts, b.conflicts], [[], []])
+})
+
 t.test('a rotation that is cut off goes on where it was, on this device or another', async (t) => {
   const { user, vault, device, sealed } = await openVault(t)
   const [a, b] = [device('a'), device('b')]

@@ -1,3 +1,4 @@
+import { editOf } from '../../../protocol/sealed-anew.ts'
 import { compareVersions, isSameContent } from '../../../protocol/versions.ts'
 import type { PlaintextBookmark } from '../../bookmark.ts'
 import { differingFields, mergeBookmarks } from '../../merge.ts'
@@ -82,7 +83,7 @@ function mergeWaiting(row: Row, last: Waiting, version: Version, circumstances: 
     const lost = isSameContent(mine, version) ? undefined : { fields: [], mine: mine.bookmark }
     return { kind: 'taken', row: taking(row, version, circumstances), lost }
   }
-  const base = row.version && circumstances.descendsFrom(row.version) ? row.version.bookmark : null
+  const base = baseOf(row, version, circumstances)
   const { bookmark, lost } = isLater
     ? mergeBookmarks(base, version.bookmark, mine.bookmark)
     : mergeBookmarks(base, mine.bookmark, version.bookmark)
@@ -97,6 +98,12 @@ function mergeWaiting(row: Row, last: Waiting, version: Version, circumstances: 
       ? undefined
       : { bookmark, basis: { cursor, overwrites, above: mine.timestamp } },
   }
+}
+
+/** What both have seen: of an edit whose answer was lost, another device may have sent on the same content under newer keys. */
+function baseOf({ version: known, waiting: [first] }: Row, version: Version, circumstances: Circumstances) {
+  if (first?.change.id === editOf(version.event_id)) return first.bookmark
+  return known && circumstances.descendsFrom(known) ? known.bookmark : null
 }
 
 /** The row with the version instead of all pending edits. A delete of a visible bookmark is held until their number is known. */
