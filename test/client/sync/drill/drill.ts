@@ -38,7 +38,12 @@ export async function runDrill({ user, backUp, goBack }: Place): Promise<string[
   const restored: object[] = []
   for (const { sync } of devices) sync.on('restored', (event) => restored.push(event))
   const syncAll = async (times: number) => {
-    for (let time = 0; time < times; time++) for (const { sync } of devices) await sync.syncNow()
+    for (let time = 0; time < times; time++) {
+      for (const { sync } of devices) {
+        await sync.syncNow()
+        await sync.approveDeletions(sync.status().heldDeletions?.count ?? 0)
+      }
+    }
   }
 
   await a.sync.put(Array.from({ length: count }, (_, index) => bookmark(`b${index}`, `first of b${index}`)))
