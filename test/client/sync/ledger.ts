@@ -87,6 +87,7 @@ export class Ledger {
     return others.some((other) => {
       const isKept = isSame(entry.fields, other.fields, name)
       if (other.madeOn.includes(entry.event) && !isKept) return true
+      if (this.#isMadeAgain(entry, other, name)) return true
       const isFollower = [...other.madeOn, ...other.mergedFrom].includes(entry.event)
       // Who changes what one of two devices made of it sees the other's too, where they are the same.
       const isTwin = isEqual(entry, other) || (isFirst(entry) && isFirst(other))
@@ -99,6 +100,20 @@ export class Ledger {
   #isChangedBeside(entry: Entry, origin: Entry, name: string): boolean {
     return [...this.#entries.values()].some(({ event, madeOn, fields }) => {
       return madeOn.includes(origin.event) && !isSame(fields, origin.fields, name) && !this.#isMadeOn(entry, event)
+    })
+  }
+
+  /**
+   * Whether `other` is an edit whose answer was lost, made again on top of this entry, which had seen it and taken this field
+   * back: its device finds what it had started from.
+   */
+  #isMadeAgain(entry: Entry, other: Entry, name: string): boolean {
+    if (!other.mergedFrom.includes(entry.event)) return false
+    return other.mergedFrom.some((event) => {
+      const first = this.#entries.get(event)
+      if (!first || !this.#isMadeOn(entry, event) || !isSame(first.fields, other.fields, name)) return false
+      const origins = first.madeOn.flatMap((origin) => this.#entries.get(origin) ?? [])
+      return origins.some(({ fields }) => isSame(fields, entry.fields, name))
     })
   }
 
