@@ -1,4 +1,5 @@
 import type { Agreed, AgreedRow, AgreedStore } from './agreed.ts'
+import type { Restart } from './restart.ts'
 import { Settling } from './settling.ts'
 
 /** A browser loses in a crash what it has not written down. Chrome does that every 2.5 s. */
@@ -6,25 +7,25 @@ export const settlingMs = 10_000
 
 /**
  * The agreed tree in memory, and what of it is not stored yet. What was agreed on shortly before a crash of the browser, only
- * the service has afterwards, and it must not look as if the user had undone it: so the next worker goes back to what was
- * agreed on before.
+ * the service has afterwards, and it must not look as if the user had undone it: so what was agreed on before is kept, too,
+ * and the next worker goes back to that where the browser has.
  */
 export class AgreedDraft {
   readonly #rows: Settling<AgreedRow>
   readonly #orders: Settling<readonly string[]>
   #turned = 0
 
-  /** @param goesBack whether the browser may have lost what is not settled */
-  constructor({ rows, orders }: Agreed, goesBack: boolean) {
+  /** @param restart if the browser was closed since: it may have lost what is not settled */
+  constructor({ rows, orders }: Agreed, restart?: Restart) {
     const readRow = ({ isNone, id, ...row }: AgreedRow) => (isNone ? null : { ...row, id: id.slice(1) })
     const writeRow = (id: string, row: AgreedRow | null) =>
       ({ ...(row ?? { isNone: true }), id: `\x01${id}` }) as AgreedRow
-    this.#rows = new Settling(rows, goesBack, readRow, writeRow)
+    this.#rows = new Settling(rows, readRow, writeRow, restart?.row.bind(restart))
     this.#orders = new Settling(
       orders,
-      goesBack,
       (order) => (order.length > 0 ? order : null),
       (_key, order) => order ?? [],
+      restart?.order.bind(restart),
     )
   }
 

@@ -9,6 +9,8 @@ export interface AgreedRow {
   id: string
   /** The browser's id; null if it has none, because it is being made or was refused. */
   browserId: string | null
+  /** When the browser made it (Unix ms): no two have the same id and time. Only what releases before 2.1 have stored lacks it. */
+  dateAdded?: number | undefined
   kind: Kind
   /** The key of the folder around it. */
   parent: string

@@ -4,12 +4,14 @@ import { Alarm } from '../timing/alarm.ts'
 import { type Clock, systemClock } from '../timing/clock.ts'
 import { pause } from '../timing/pause.ts'
 import { uuidv7 } from '../uuid.ts'
-import type { AgreedRow, AgreedStore } from './agreed.ts'
+import type { Agreed, AgreedRow, AgreedStore } from './agreed.ts'
 import { AgreedDraft, settlingMs } from './agreed-draft.ts'
 import { BrowserMirror } from './browser-mirror.ts'
+import { readBrowserTree } from './browser-tree.ts'
 import { look, type Refused } from './look.ts'
 import type { BookmarksApi, SessionStorageApi } from './platform.ts'
 import { RemovalGuard } from './removal-guard.ts'
+import { Restart } from './restart.ts'
 import type { BookmarkWatch } from './watch.ts'
 
 /** What `createBrowserSync` needs: the two sides, and what they last agreed on. */
@@ -234,13 +236,18 @@ class InStep implements BrowserSync {
     if (this.#agreed) return this.#agreed
     const { store, session } = this.#options
     const isRestarted = !(await session.get(sessionKey))[sessionKey]
-    const agreed = new AgreedDraft(await store.load(), isRestarted)
+    const stored = await store.load()
+    const agreed = new AgreedDraft(stored, isRestarted ? await this.#readRestart(stored) : undefined)
     if (isRestarted) {
       await agreed.settleAll(store)
       await session.set({ [sessionKey]: true })
     }
     this.#agreed = agreed
     return agreed
+  }
+
+  async #readRestart({ rows }: Agreed): Promise<Restart> {
+    return new Restart(await readBrowserTree(await this.#mirror.read(), new Set()), rows)
   }
 
   /** What was pulled in part would look as if the rest were deleted, and so would a sync that has been signed out. */

@@ -12,7 +12,7 @@ import { isOf } from './pair.ts'
 import type { BrowserNode } from './platform.ts'
 import type { RemovalGuard } from './removal-guard.ts'
 import { readServiceTree } from './service-tree.ts'
-import { changeBrowser } from './to-browser.ts'
+import { changeBrowser, type Shown } from './to-browser.ts'
 import { planService, type ServiceChange, type ServicePlan } from './to-service.ts'
 import type { BookmarkWatch } from './watch.ts'
 
@@ -176,10 +176,10 @@ class Look {
     await this.#agreed.announce(store, new Map(entries.map(rowOf)))
   }
 
-  done(entry: MergedEntry, browserId: string, shown: Content): void {
+  done(entry: MergedEntry, browserId: string, { dateAdded, ...shown }: Shown): void {
     if (this.#open.has(entry.id)) return
     const form = isSameContent(shown, entry.forService) ? {} : { shown: contentOf(shown) }
-    const row: AgreedRow = { ...toRow(entry), browserId, ...form }
+    const row: AgreedRow = { ...toRow(entry), browserId, dateAdded, ...form }
     const before = this.#agreed.rows.get(entry.id)
     // What the browser once refused of an entry stays told until one side changes it.
     if (!before || !isSameRow(before, row)) this.#agreed.set(row)
@@ -224,7 +224,8 @@ function messageOf(error: unknown): string {
 }
 
 function toRow({ id, kind, parent, browser, forService }: MergedEntry): AgreedRow {
-  return { id, browserId: browser?.browserId ?? null, kind, parent, content: forService }
+  const { browserId = null, dateAdded } = browser ?? {}
+  return { id, browserId, dateAdded, kind, parent, content: forService }
 }
 
 function isSameRow(one: AgreedRow, other: AgreedRow): boolean {

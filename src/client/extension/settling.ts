@@ -15,12 +15,12 @@ export class Settling<Value> {
   #fresh = new Set<string>()
   #settling = new Set<string>()
 
-  /** @param goesBack whether the browser may have lost what is not settled */
+  /** @param recall after a restart of the browser: which of the two holds, of what is not settled */
   constructor(
     stored: Map<string, Value>,
-    goesBack: boolean,
     read: (before: Value) => Value | null,
     write: (name: string, before: Value | null) => Value,
+    recall?: (name: string, after: Value | null, before: Value | null) => Value | null,
   ) {
     this.values = stored
     this.#write = write
@@ -31,9 +31,7 @@ export class Settling<Value> {
       stored.delete(marked)
       this.#before.set(name, before)
       this.#fresh.add(name)
-      if (!goesBack) continue
-      if (before === null) stored.delete(name)
-      else stored.set(name, before)
+      if (recall) this.#put(name, recall(name, stored.get(name) ?? null, before))
     }
   }
 

@@ -4,12 +4,15 @@ import type { Merged, MergedEntry } from './merge.ts'
 import { insertBehind, ranks, stayers } from './order.ts'
 import type { BookmarksApi, BrowserNode } from './platform.ts'
 
+/** What the browser has made of an entry. */
+export type Shown = Content & Pick<BrowserNode, 'dateAdded'>
+
 /** Hears what becomes of the changes. */
 export interface BrowserReport {
   /** Announces what is about to be created; resolves once that would survive the worker's death. */
   announce(entries: readonly MergedEntry[]): Promise<void>
-  /** The browser has the entry in its place. @param shown what it made of the content */
-  done(entry: MergedEntry, browserId: string, shown: Content): void
+  /** The browser has the entry in its place. */
+  done(entry: MergedEntry, browserId: string, shown: Shown): void
   /** The folder's contents are in order, as far as they are placed. */
   ordered(key: string, order: readonly string[], placed: ReadonlySet<string>): void
   removed(entry: BrowserEntry): void
@@ -142,7 +145,7 @@ class BrowserChanges {
     if (node.index !== index) this.#report.stale()
     list.splice(index, 0, node.id)
     if (kind === 'folder') this.#folders.set(entry.id, node.id)
-    this.#report.done(entry, node.id, kind === 'separator' ? forBrowser : node)
+    this.#report.done(entry, node.id, kind === 'separator' ? { ...forBrowser, dateAdded: node.dateAdded } : node)
     return node.id
   }
 

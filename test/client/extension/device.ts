@@ -67,6 +67,11 @@ export class Device {
   /** The browser crashes, and is started again. */
   crash(crash: ReturnType<BrowserModel['save']>): void {
     crash()
+    this.restart()
+  }
+
+  /** The browser is closed, and opened again. */
+  restart(): void {
     this.#session = {}
     this.open()
   }

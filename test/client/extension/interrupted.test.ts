@@ -141,3 +141,43 @@ t.test('What a browser had not written down when it crashed is there again, and 
   const after = [...before, `  later ${at('later')}`]
   t.same(devices.map(textOf), [after, after], 'also if the browser gives an id once more')
 })
+
+t.test('A browser that is closed right after a sync takes what was changed elsewhere meanwhile', async (t) => {
+  const service = fakeService()
+  const devices: [Device, Device] = [new Device(service, 'one'), new Device(service, 'other')]
+  const [one, other] = devices
+  const link = (title: string) => ({ parentId: '1', title, url: at(title) })
+  const idOf = ({ model }: Device, title: string) => model.ordinary.find((node) => node.title === title)?.id as string
+  const rename = (device: Device, from: string, to: string) => device.model.update(idOf(device, from), { title: to })
+  for (const title of ['renamed', 'moved', 'removed']) one.model.create(link(title))
+  for (let round = 0; round < 3; round++) {
+    await settle(one, other)
+    for (const { model } of devices) model.ahead += saveMs
+  }
+
+  rename(other, 'renamed', 'renamed here')
+  other.model.move(idOf(other, 'moved'), { parentId: '2' })
+  other.model.remove(idOf(other, 'removed'))
+  other.model.create(link('own'))
+  one.model.create({ parentId: '1', title: 'folder' })
+  one.model.create({ ...link('inside'), parentId: idOf(one, 'folder') })
+  await settle(one, other)
+  rename(one, 'folder', 'renamed folder')
+  await settle(one, other)
+  rename(one, 'renamed here', 'renamed there')
+  one.model.move(idOf(one, 'moved'), { parentId: '1', index: 0 })
+  one.model.create({ ...link('removed'), parentId: '2' })
+  one.model.remove(idOf(one, 'own'))
+  rename(one, 'renamed folder', 'renamed again')
+  await settle(one)
+  // It is closed before it compares.
+  await other.sync.syncNow()
+  other.restart()
+  rename(other, 'renamed folder', 'renamed meanwhile')
+  await settle(one, other)
+  const lines = [
+    ...['Bookmarks bar/', `  moved ${at('moved')}`, `  renamed there ${at('renamed')}`, '  renamed meanwhile/'],
+    ...[`    inside ${at('inside')}`, 'Other bookmarks/', `  removed ${at('removed')}`],
+  ]
+  t.same(devices.map(textOf), [lines, lines])
+})

@@ -5,8 +5,8 @@ import { Device, textOf } from './device.ts'
 import { Marks } from './marks.ts'
 
 /**
- * Two browsers, Chrome and Firefox, whose users edit at once, with and without a network, while workers die at any of their
- * calls. Returns what is wrong in the end.
+ * Two browsers, Chrome and Firefox, whose users edit at once, with and without a network, and close them and open them again,
+ * while workers die at any of their calls. Returns what is wrong in the end.
  */
 export async function walk(
   seed: number,
@@ -46,8 +46,11 @@ class Walk {
     const kind = this.#dice.roll()
     if (kind < 0.68) await this.#act(device)
     else if (kind < 0.9) await this.#compare(device)
-    else if (kind < 0.97) await this.#exchange(device)
-    else if (this.#offline.delete(device)) device.connection.goOnline()
+    else if (kind < 0.96) await this.#exchange(device)
+    else if (kind < 0.975) {
+      this.#note(`${device.model.flavour} is closed, and opened again`)
+      device.restart()
+    } else if (this.#offline.delete(device)) device.connection.goOnline()
     else {
       this.#offline.add(device)
       device.connection.goOffline()
