@@ -79,7 +79,7 @@ function settleRemoved(agreed: AgreedDraft, { created, touched, removed }: LookP
       !created.has(node.id) &&
       (row.browserId === null
         ? !known.has(node.id) && isOf(row, { ...node, kind: kindOfNode(node) }, touched.has(node.id))
-        : node.id === row.browserId)
+        : node.id === row.browserId && (node.dateAdded ?? row.dateAdded) === row.dateAdded)
     const found = removed.find(isIt)
     // The browser tells of a removed folder, not of what was in it; and what was not yet created, was not in it.
     const browserId = found?.id ?? (gone.has(row.parent) ? row.browserId : null)

@@ -52,12 +52,12 @@ async function pairAgreed(
   pairing: Pairing,
 ): Promise<void> {
   let strangers = 0
-  const pairRow = ({ id, browserId, kind, content, shown = content, step }: AgreedRow) => {
+  const pairRow = ({ id, browserId, dateAdded, kind, content, shown = content, step }: AgreedRow) => {
     const entry = entries.get(browserId ?? '')
     if (entry?.kind !== kind) return
     const isStranger = kind === 'link' && entry.title !== shown.title && entry.url !== shown.url
     // After a crash Chrome gives the ids once more.
-    if (isStranger && step) return
+    if (step && (isStranger || (dateAdded ?? entry.dateAdded) !== entry.dateAdded)) return
     pair(pairing, entry, id)
     if (isStranger) strangers++
   }

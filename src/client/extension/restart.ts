@@ -21,7 +21,7 @@ export class Restart {
 
   row(_id: string, after: AgreedRow | null, before: AgreedRow | null): AgreedRow | null {
     const entry = this.#browser.entries.get((after ?? before)?.browserId ?? '')
-    if (!after) return entry ? before : null
+    if (!after) return before?.browserId && !entry ? null : before
     // After a crash, Chrome gives the ids once more.
     if (!before || before.step || before.browserId !== after.browserId)
       return entry?.dateAdded !== undefined && entry.dateAdded === after.dateAdded ? after : before

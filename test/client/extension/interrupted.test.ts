@@ -181,3 +181,30 @@ t.test('A browser that is closed right after a sync takes what was changed elsew
   ]
   t.same(devices.map(textOf), [lines, lines])
 })
+
+t.test('What a user makes after a crash is not what the browser has lost, though it may have its id', async (t) => {
+  const service = fakeService()
+  const devices: [Device, Device] = [new Device(service, 'one'), new Device(service, 'other')]
+  const [, other] = devices
+  await settle(...devices)
+  const crashWith = async (title: string) => {
+    const crash = other.model.save()
+    const { id } = other.model.create({ parentId: '1', title })
+    await settle(...devices)
+    other.crash(crash)
+    return id
+  }
+  t.equal(await crashWith('lost'), other.model.create({ parentId: '1', title: 'new' }).id)
+  // The worker that has heard of it dies.
+  other.open()
+  t.same(await shownIn(devices), [
+    ['  lost/', '  new/'],
+    ['  lost/', '  new/'],
+  ])
+
+  const id = await crashWith('lost, too')
+  t.equal(other.model.create({ parentId: '1', title: 'removed' }).id, id)
+  other.open()
+  other.model.remove(id)
+  t.same((await shownIn(devices))[0], ['  lost, too/', '  lost/', '  new/'])
+})

@@ -5,8 +5,8 @@ import { Device, textOf } from './device.ts'
 import { Marks } from './marks.ts'
 
 /**
- * Two browsers, Chrome and Firefox, whose users edit at once, with and without a network, and close them and open them again,
- * while workers die at any of their calls. Returns what is wrong in the end.
+ * Two browsers, Chrome and Firefox, whose users edit at once, with and without a network. They are closed and opened again, they
+ * crash, and their workers die at any of their calls. Returns what is wrong in the end.
  */
 export async function walk(
   seed: number,
@@ -19,9 +19,19 @@ export async function walk(
 }
 
 /** Between two operations. */
-const mostWaitMs = 6000
+const mostWaitMs = 1500
+/** As often as Chrome does. */
+const saveEveryMs = 2500
 
 type Node = Device['model']['ordinary'][number]
+
+/** By their marks. */
+interface Edited {
+  changed: Set<string>
+  removed: Set<string>
+  /** What a crash has taken from the browser, and the service still has. */
+  lost: Set<string>
+}
 
 class Walk {
   readonly #dice: Dice
@@ -30,8 +40,10 @@ class Walk {
   readonly #devices: Device[]
   readonly #marks: Marks
   readonly #offline = new Set<Device>()
-  /** The mark of what the user has changed last. */
-  readonly #changed = new Set<string>()
+  /** What the users have changed and removed since their browser was last compared. */
+  readonly #edited = new Map<Device, Edited>()
+  /** What a crash would leave, and when it was written down. */
+  readonly #saved = new Map<Device, { at: number; crash: () => void }>()
 
   constructor(seed: number, note: (text: string) => void) {
     this.#dice = new Dice(seed)
@@ -42,33 +54,60 @@ class Walk {
 
   async operate(): Promise<void> {
     const device = this.#dice.pick(this.#devices)
-    for (const { model } of this.#devices) model.ahead += this.#dice.below(mostWaitMs)
+    for (const device of this.#devices) {
+      device.model.ahead += this.#dice.below(mostWaitMs)
+      this.#save(device)
+    }
     const kind = this.#dice.roll()
     if (kind < 0.68) await this.#act(device)
     else if (kind < 0.9) await this.#compare(device)
-    else if (kind < 0.96) await this.#exchange(device)
-    else if (kind < 0.975) {
+    else if (kind < 0.95) await this.#exchange(device)
+    else if (kind < 0.96) {
       this.#note(`${device.model.flavour} is closed, and opened again`)
+      await this.#lose(device)
       device.restart()
-    } else if (this.#offline.delete(device)) device.connection.goOnline()
+    } else if (kind < 0.98) await this.#crash(device)
+    else if (this.#offline.delete(device)) device.connection.goOnline()
     else {
       this.#offline.add(device)
       device.connection.goOffline()
     }
   }
 
-  /**
-   * The browser starts the worker for what the user does. If it dies again, nobody knows any more that a bookmark, which the
-   * worker before was creating, was changed: it may be doubled, but not lost.
-   */
+  #save(device: Device): void {
+    const { model } = device
+    const at = model.now()
+    const saved = this.#saved.get(device)
+    if (!saved || at - saved.at >= saveEveryMs) this.#saved.set(device, { at, crash: model.save() })
+  }
+
+  /** What the browser alone has heard of is lost, and so are its deletes. */
+  async #crash(device: Device): Promise<void> {
+    const { model, sync } = device
+    await this.#lose(device)
+    this.#note(`${model.flavour} crashes`)
+    const marksIn = () => new Set(model.ordinary.map(({ title }) => this.#marks.in(title) ?? ''))
+    const [before, held] = [marksIn(), JSON.stringify(sync.tree())]
+    device.crash(this.#saved.get(device)?.crash ?? (() => {}))
+    const after = marksIn()
+    const gone = [...before].filter((mark) => !after.has(mark))
+    this.#excuse(gone.filter((mark) => !held.includes(mark)))
+    this.#editedIn(device).lost = new Set(gone)
+    this.#marks.touch([...after].filter((mark) => !before.has(mark) && held.includes(mark)))
+  }
+
+  /** They may be there in the end, or not. */
+  #excuse(marks: string[]): void {
+    this.#marks.delete(marks)
+    this.#marks.touch(marks)
+  }
+
+  /** The browser starts the worker for what the user does. */
   async #act(device: Device): Promise<void> {
     const wasDead = device.life.isDead
     if (wasDead) device.open()
-    this.#changed.clear()
     this.#edit(device)
-    if (!wasDead) return
-    await this.#compare(device)
-    if (device.life.isDead) for (const mark of this.#changed) this.#marks.make(mark)
+    if (wasDead) await this.#compare(device)
   }
 
   /** The worker may die meanwhile, and is started anew, at once or after the user has gone on. */
@@ -82,8 +121,32 @@ class Walk {
     }
     await Promise.race([browserSync.compareNow(), life.died])
     life.callsLeft = Number.POSITIVE_INFINITY
-    this.#note(`${device.model.flavour} compares${life.isDead ? ', and dies' : ''} ${browserSync.status().state}`)
-    if (!life.isDead) await this.#decide(device)
+    const { state } = browserSync.status()
+    this.#note(`${device.model.flavour} compares${life.isDead ? ', and dies' : ''} ${state}`)
+    if (life.isDead) return this.#lose(device)
+    if (state === 'in-step') this.#edited.delete(device)
+    await this.#decide(device)
+  }
+
+  /**
+   * The worker has heard of what the user did, and is gone. If the worker before was just creating what was changed, nobody
+   * knows any more that it is the same: it may be doubled, but not lost. What was just made and is there no more, the browser
+   * may have lost: it may come back.
+   */
+  async #lose(device: Device): Promise<void> {
+    const { changed, removed } = this.#editedIn(device)
+    const { rows } = await device.agreed.load()
+    for (const { step, content } of rows.values()) {
+      const mark = this.#marks.in(content?.title ?? '') ?? ''
+      if (step?.kind === 'creating' && changed.delete(mark)) this.#marks.make(mark)
+    }
+    this.#marks.touch([...removed])
+  }
+
+  #editedIn(device: Device): Edited {
+    const edited = this.#edited.get(device) ?? { changed: new Set(), removed: new Set(), lost: new Set() }
+    this.#edited.set(device, edited)
+    return edited
   }
 
   async #decide({ browserSync, sync }: Device): Promise<void> {
@@ -115,7 +178,7 @@ class Walk {
     this.#marks.touch([model.nodes.get(into)?.title ?? ''])
     if (!one || kind < 0.3 || ordinary.length < 6) this.#create(model, place)
     else if (kind < 0.35 && one.type === 'bookmark') this.#double(model, one, place)
-    else if (kind < 0.55) this.#change(model, one)
+    else if (kind < 0.55) this.#change(device, one)
     else if (kind < 0.8) this.#move(model, one, place)
     else this.#remove(device, one)
   }
@@ -139,11 +202,12 @@ class Walk {
     model.create({ ...place, title, url })
   }
 
-  #change(model: Device['model'], { id, title, url, type }: Node): void {
+  #change(device: Device, { id, title, url, type }: Node): void {
+    const { model } = device
     const mark = this.#marks.in(title) ?? ''
+    if (mark !== '') this.#editedIn(device).changed.add(mark)
     this.#note(`${model.flavour} changes ${id} ${mark}`)
     this.#marks.touch([title])
-    if (mark !== '') this.#changed.add(mark)
     const version = this.#dice.roll().toString(36).slice(2, 6)
     if (type === 'bookmark' && this.#dice.happens(0.3)) model.update(id, { url: `${url?.split('#')[0]}#${version}` })
     else if (type !== 'separator')
@@ -162,16 +226,22 @@ class Walk {
     }
   }
 
-  #remove({ model }: Device, { id, title }: Node): void {
+  #remove(device: Device, { id, title }: Node): void {
+    const { model } = device
     const titles = titlesIn(model, id)
     if (titles.length > 8) return
     this.#note(`${model.flavour} removes ${id} ${title}: ${titles.join(', ')}`)
     this.#marks.delete(titles)
+    const { removed, lost } = this.#editedIn(device)
+    for (const title of titles) removed.add(title)
+    // A folder goes with what was in it before the crash.
+    this.#excuse([...lost])
     model.removeTree(id)
   }
 
   async end(): Promise<string[]> {
     for (const device of this.#devices) {
+      await this.#lose(device)
       device.connection.goOnline()
       device.open()
     }
