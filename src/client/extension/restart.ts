@@ -22,13 +22,15 @@ export class Restart {
   row(_id: string, after: AgreedRow | null, before: AgreedRow | null): AgreedRow | null {
     const entry = this.#browser.entries.get((after ?? before)?.browserId ?? '')
     if (!after) return before?.browserId && !entry ? null : before
+    const wasThere = before && !before.step && before.browserId === after.browserId
     // After a crash, Chrome gives the ids once more.
-    if (!before || before.step || before.browserId !== after.browserId)
-      return entry?.dateAdded !== undefined && entry.dateAdded === after.dateAdded ? after : before
-    if (!entry) return after
+    const isThere = entry?.dateAdded !== undefined && entry.dateAdded === after.dateAdded
+    if (!wasThere && !isThere) return before
+    if (!entry || !before) return after
     const isLost = isSameContent(entry, shownOf(before)) && !isSameContent(entry, shownOf(after))
     const isBack = this.#isIn(before, entry) && !this.#isIn(after, entry)
-    return { ...(isLost ? before : after), parent: (isBack ? before : after).parent }
+    const { content, shown, refused } = isLost ? before : after
+    return { ...after, content, shown, refused, parent: (isBack ? before : after).parent }
   }
 
   order(key: string, after: readonly string[] | null, before: readonly string[] | null): readonly string[] | null {

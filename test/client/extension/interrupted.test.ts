@@ -142,6 +142,23 @@ t.test('What a browser had not written down when it crashed is there again, and 
   t.same(devices.map(textOf), [after, after], 'also if the browser gives an id once more')
 })
 
+t.test('What came shortly before a crash, and was changed, is as it was changed', async (t) => {
+  const service = fakeService()
+  const devices: [Device, Device] = [new Device(service, 'one'), new Device(service, 'other')]
+  const [one, other] = devices
+  await settle(...devices)
+  const [renamed, moved] = [one.model.create(theirLink), one.model.create(theirs)]
+  await settle(...devices)
+  const crash = other.model.save()
+  one.model.update(renamed.id, { title: 'Renamed' })
+  one.model.move(moved.id, { parentId: '1', index: 0 })
+  one.model.move(renamed.id, { parentId: moved.id })
+  await settle(...devices)
+  other.crash(crash)
+  const lines = [`    Renamed ${at('theirs')}`, '  Theirs/']
+  t.same(await shownIn(devices), [lines, lines])
+})
+
 t.test('A browser that is closed right after a sync takes what was changed elsewhere meanwhile', async (t) => {
   const service = fakeService()
   const devices: [Device, Device] = [new Device(service, 'one'), new Device(service, 'other')]
