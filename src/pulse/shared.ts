@@ -93,7 +93,7 @@ export function createSharedPulse({ open, atOnce, remedy }: Carrier, log: Fastif
   async function stayAlive(opened: Line): Promise<void> {
     for (let check = 1; !stopping.signal.aborted; check++) {
       await sleep(aliveEveryMs, undefined, { signal: stopping.signal, ref: false }).catch(() => {})
-      if (stopping.signal.aborted) return
+      if (stopping.signal.aborted || line !== opened) return
       if (check % checksPerEcho === 0) await hearItself(opened)
       else await opened.check()
     }

@@ -1,0 +1,34 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { pino } from 'pino'
+import t from 'tap'
+import { createSharedPulse } from '../../src/pulse/shared.ts'
+
+t.test('A line that was lost is not asked any more whether it is alive', async (t) => {
+  const lines: { lose: () => void; checks: number }[] = []
+  const carrier: Parameters<typeof createSharedPulse>[0] = {
+    async open(ears) {
+      const { promise: lost, resolve: lose } = Promise.withResolvers<void>()
+      const line = { lose, checks: 0 }
+      lines.push(line)
+      return {
+        lost,
+        send: async () => {},
+        echo: async (nonce) => ears.echoed(nonce),
+        follow: async () => {},
+        unfollow() {},
+        check: async () => void line.checks++,
+        close: async () => {},
+      }
+    },
+    atOnce: 1,
+    remedy: '',
+  }
+  const pulse = createSharedPulse(carrier, pino({ level: 'silent' }))
+  t.teardown(() => pulse.close())
+  while (lines.length === 0) await sleep(10)
+  await sleep(10)
+  lines[0]?.lose()
+  // Which comes later than the lost one's would.
+  while (!lines[1]?.checks) await sleep(50)
+  t.equal(lines[0]?.checks, 0)
+})
