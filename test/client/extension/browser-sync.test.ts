@@ -269,3 +269,26 @@ t.test('Nothing is deleted in a browser because its sync has nothing yet, or was
   await device.browserSync.compareNow()
   t.same([device.browserSync.status().state, inChrome(device, 'bar')], ['waiting', [line('kept')]])
 })
+
+t.test('A sign-out in the middle of a comparison takes nothing out of the browser', async (t) => {
+  const one = new Device(fakeService(), 'one')
+  const { model } = one
+  for (const title of ['a', 'b', 'c']) model.create(link('1', title))
+  await settle(one)
+  const before = textOf(one)
+  const api = model.api.bind(model)
+  model.api = (gate) => {
+    const bookmarks = api(gate)
+    const getTree = async () => {
+      const tree = await bookmarks.getTree()
+      await one.sync.signOut()
+      return tree
+    }
+    return { ...bookmarks, getTree }
+  }
+  one.open()
+  await one.sync.put([])
+  await one.browserSync.compareNow()
+  t.equal(one.sync.status().state, 'signed-out')
+  t.same(textOf(one), before)
+})
