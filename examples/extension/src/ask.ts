@@ -16,13 +16,18 @@ export function element<Kind extends HTMLElement = HTMLElement>(id: string): Kin
 
 /** Runs the work at each click or submission, and shows what it throws. */
 export function act(id: string, event: 'click' | 'submit', work: () => Promise<unknown>): void {
-  element(id).addEventListener(event, async (happened) => {
+  element(id).addEventListener(event, (happened) => {
     happened.preventDefault()
-    element('fault').textContent = ''
-    try {
-      await work()
-    } catch (error) {
-      element('fault').textContent = error instanceof Error ? error.message : String(error)
-    }
+    void attempt(work)
   })
+}
+
+/** Runs the work, and shows what it throws. */
+export async function attempt(work: () => Promise<unknown>): Promise<void> {
+  element('fault').textContent = ''
+  try {
+    await work()
+  } catch (error) {
+    element('fault').textContent = error instanceof Error ? error.message : String(error)
+  }
 }

@@ -1,4 +1,12 @@
-import { deriveKeys, indexedDbStore, loadMasterKey, type Sync } from 'encrypted-bookmark-sync-client'
+import {
+  ApiError,
+  deriveKeys,
+  indexedDbStore,
+  loadMasterKey,
+  OfflineError,
+  SignedOutError,
+  type Sync,
+} from 'encrypted-bookmark-sync-client'
 import {
   type BookmarkWatch,
   type BrowserSync,
@@ -40,9 +48,23 @@ export async function startDevice({ sync, browserSync }: Device, { baseUrl = '' 
   await sync.start()
 }
 
-/** Deletes everything of this user from the extension. The browser's bookmarks stay. */
-export async function forgetDevice({ userId, sync, browserSync }: Device, discardUnsent: boolean): Promise<void> {
-  await sync.signOut({ discardUnsent })
+/**
+ * Deletes everything of this user from the extension. The browser's bookmarks stay.
+ *
+ * @returns whether the session was ended, too: without a network it is not
+ * @throws UnsentChangesError nothing was deleted, and the device has only stopped
+ */
+export async function forgetDevice({ userId, sync, browserSync }: Device, discardUnsent: boolean): Promise<boolean> {
+  // Before the sync is emptied, which would look as if all had been deleted.
   await browserSync.stop()
+  let isEnded = true
+  try {
+    await sync.signOut({ discardUnsent })
+  } catch (error) {
+    await sync.stop()
+    isEnded = error instanceof SignedOutError
+    if (!(isEnded || error instanceof OfflineError || error instanceof ApiError)) throw error
+  }
   await indexedDbAgreedStore(userId).wipe()
+  return isEnded
 }

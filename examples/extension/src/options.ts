@@ -1,6 +1,6 @@
 /** The options page: the device's name, what stays out, what the server keeps, and the way out. */
 import type { BrowserNode } from 'encrypted-bookmark-sync-client/extension'
-import { act, ask, element } from './ask.ts'
+import { act, ask, attempt, element } from './ask.ts'
 import { deviceIdOf, nameOf } from './device-name.ts'
 import { platform } from './platform.ts'
 import { changeSettings, openClient, originsOf, readSettings } from './settings.ts'
@@ -21,7 +21,10 @@ async function show(): Promise<void> {
   element('who').textContent = isReady ? `Server: ${baseUrl}` : who
   element('set-up').textContent = state?.setup === 'locked' ? 'Sign in' : 'Set up'
   element('set-up').hidden = isReady
-  for (const id of ['device', 'left-out', 'kept', 'way-out']) element(id).hidden = !isReady
+  for (const id of ['kept', 'way-out']) element(id).hidden = !isReady
+  // Only a sync that runs can change these.
+  for (const id of ['device', 'left-out']) element(id).hidden = !isReady || state.isPaused
+  element('paused').hidden = !state?.isPaused
   element<HTMLInputElement>('name').value = nameOf(deviceId)
   element('server-page').setAttribute('href', baseUrl ?? '')
   const [top] = await platform.bookmarks.getTree()
@@ -88,7 +91,12 @@ function line({ id, title }: BrowserNode, isOut: boolean): HTMLElement {
   const label = document.createElement('label')
   label.className = 'inline'
   const box = Object.assign(document.createElement('input'), { type: 'checkbox', checked: isOut })
-  box.addEventListener('change', () => ask({ ask: box.checked ? 'leave-out' : 'take-in', browserId: id }))
+  box.addEventListener('change', () =>
+    attempt(async () => {
+      const { state } = await ask({ ask: box.checked ? 'leave-out' : 'take-in', browserId: id })
+      if (state?.isPaused) await show()
+    }),
+  )
   label.append(box, title || 'A folder without a name')
   item.append(label)
   return item
@@ -99,7 +107,9 @@ async function signOut(discardUnsent: boolean): Promise<void> {
   try {
     await ask({ ask: 'sign-out', discardUnsent })
   } catch (error) {
-    element('discard').hidden = (error as Error).name !== 'UnsentChangesError'
+    const isKept = (error as Error).name === 'UnsentChangesError'
+    element('discard').hidden = !isKept
+    if (!isKept) await show()
     throw error
   }
   // Who builds the extension for one server may have put it into the manifest, where it stays.

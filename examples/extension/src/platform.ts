@@ -12,7 +12,6 @@ export interface Platform {
   action: {
     setBadgeText(badge: { text: string }): Promise<void>
     setBadgeBackgroundColor(badge: { color: string }): Promise<void>
-    setTitle(title: { title: string }): Promise<void>
   }
   permissions: {
     request(asked: { origins: string[] }): Promise<boolean>

@@ -1,5 +1,5 @@
 /** The popup: how things are, and what needs the user. */
-import { act, ask, element } from './ask.ts'
+import { act, ask, attempt, element } from './ask.ts'
 import { describe, describeDeletes, describeTime, describeUnsent, type Situation } from './describe.ts'
 import type { Held, WorkerState } from './messages.ts'
 import { platform } from './platform.ts'
@@ -90,7 +90,7 @@ function card(content: HTMLElement[], choices: Record<string, () => Promise<obje
   box.className = 'card'
   const buttons = Object.entries(choices).map(([name, choose]) => {
     const button = made('button', name)
-    button.addEventListener('click', async () => show(await choose()))
+    button.addEventListener('click', () => attempt(async () => show(await choose())))
     return button
   })
   const row = made('div', '')

@@ -2,7 +2,7 @@
 
 import { createVault, hasVault, keepMasterKey, loadMasterKey, openVault } from 'encrypted-bookmark-sync-client'
 import { unwrap } from 'encrypted-bookmark-sync-client/calls'
-import { act, ask, element } from './ask.ts'
+import { act, ask, attempt, element } from './ask.ts'
 import { describe } from './describe.ts'
 import { deviceIdOf, guessName } from './device-name.ts'
 import { platform } from './platform.ts'
@@ -18,7 +18,10 @@ let onPaper = () => {}
 act('server', 'submit', async () => {
   const baseUrl = new URL(fieldOf('server', 'address').value).origin
   // Asked first: a browser shows its question only right after the click.
-  if (!(await platform.permissions.request({ origins: originsOf(baseUrl) }))) return
+  const isAllowed = await platform.permissions.request({ origins: originsOf(baseUrl) }).catch((cause) => {
+    throw new Error('The address must begin with https://. Only this machine’s own may begin with http://', { cause })
+  })
+  if (!isAllowed) throw new Error('Without this permission, the extension cannot talk to your server')
   const { deviceId = deviceIdOf(guessName()) } = await readSettings()
   await changeSettings({ baseUrl, deviceId })
   await goOn()
@@ -30,7 +33,7 @@ act('sign-in', 'submit', async () => {
   signInTab = (await platform.tabs.create({ url: authorizationUrl })).id
 })
 platform.cookies.onChanged.addListener(({ cookie, removed }) => {
-  if (cookie.name === 'service_session' && cookie.path === '/' && !removed && !element('sign-in').hidden) goOn()
+  if (cookie.name === 'service_session' && cookie.path === '/' && !removed && !element('sign-in').hidden) attempt(goOn)
 })
 act('unlock', 'submit', async () => {
   const { userId, client } = await signedIn()
@@ -57,21 +60,31 @@ act('create', 'submit', async () => {
 act('recovery', 'submit', async () => onPaper())
 act('options', 'click', async () => platform.runtime.openOptionsPage())
 
-await goOn().catch((error) => {
-  element('fault').textContent = error.message
-})
+await attempt(goOn)
 
 async function goOn(): Promise<void> {
   const settings = await readSettings()
-  const { baseUrl } = settings
-  if (!baseUrl || !(await platform.permissions.contains({ origins: originsOf(baseUrl) }))) return show('server')
+  const { baseUrl, userId: before } = settings
+  if (!baseUrl || !(await platform.permissions.contains({ origins: originsOf(baseUrl) }))) return showServer(baseUrl)
   for (const server of document.querySelectorAll('.server')) server.textContent = new URL(baseUrl).host
   const client = openClient(settings)
-  const session = await client.GET('/api/v1/auth/session')
+  const session = await client.GET('/api/v1/auth/session').catch((cause) => {
+    showServer(baseUrl)
+    const host = new URL(baseUrl).host
+    throw new Error(`${host} does not answer as it should. Is the address right, and are you online?`, { cause })
+  })
   if (session.response.status === 401) return show('sign-in')
+  if (!session.data) showServer(baseUrl)
   if (signInTab !== undefined) await platform.tabs.remove(signInTab).catch(() => {})
   signInTab = undefined
   const { user_id: userId } = unwrap(session).user
+  // The bookmarks of one person do not go into the account of another.
+  if (before && before !== userId && (await loadMasterKey(before))) {
+    show('sign-in')
+    throw new Error(
+      'You have signed in as somebody else than before. To change, press “Sign out and forget” in the settings',
+    )
+  }
   await changeSettings({ userId })
   if (!(await loadMasterKey(userId))) return show((await hasVault(client)) ? 'unlock' : 'create')
   show('done')
@@ -87,6 +100,11 @@ async function follow(): Promise<void> {
     if (state) element('progress').textContent = describe(state).headline
     await new Promise((resolve) => setTimeout(resolve, 1000))
   }
+}
+
+function showServer(baseUrl = ''): void {
+  fieldOf('server', 'address').value = baseUrl
+  show('server')
 }
 
 async function signedIn() {

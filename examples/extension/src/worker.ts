@@ -40,11 +40,14 @@ async function open(): Promise<Device | undefined> {
   return device
 }
 
+/** One after the other: two pages may ask at once, and two devices in one worker would bring everything twice. */
 async function reopen(): Promise<void> {
-  const before = await opened
-  await before?.browserSync.stop()
-  await before?.sync.stop()
-  opened = open()
+  const before = opened.catch(() => undefined)
+  opened = before.then(async (device) => {
+    await device?.browserSync.stop()
+    await device?.sync.stop()
+    return open()
+  })
   await opened
 }
 
@@ -106,11 +109,20 @@ async function decide({ sync, browserSync }: Device, { side, deletes, ids }: Que
   else await (deletes ? sync.approveDeletions(ids) : sync.rejectDeletions())
 }
 
+/** Also while it is paused. */
 async function signOut(discardUnsent: boolean): Promise<void> {
-  await withDevice((device) => forgetDevice(device, discardUnsent))
-  await platform.storage.local.clear()
-  await reopen()
+  const device = (await opened) ?? (await openDevice(await readSettings(), watch))
+  try {
+    const isEnded = !device || (await forgetDevice(device, discardUnsent))
+    await platform.storage.local.clear()
+    if (!isEnded) throw new Error(notEnded)
+  } finally {
+    await reopen()
+  }
 }
+
+const notEnded =
+  'All is deleted here, but your server did not answer: the session goes on. End it on your server’s page, among your sessions.'
 
 const noStatus: BrowserSyncStatus = { state: 'waiting', refused: [] }
 

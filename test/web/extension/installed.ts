@@ -123,6 +123,17 @@ export class Installed {
     return this.page.evaluate((question) => chrome.runtime.sendMessage(question), question)
   }
 
+  /** As so many pages that ask at once. Afterwards, how many locks for a sync are held, and how many are waited for. */
+  async startTimes(count: number): Promise<{ held: number; pending: number }> {
+    return this.page.evaluate(async (count) => {
+      await Promise.all(Array.from({ length: count }, () => chrome.runtime.sendMessage({ ask: 'start' })))
+      await new Promise((resolve) => setTimeout(resolve, 1000))
+      const { held = [], pending = [] } = await navigator.locks.query()
+      const countOf = (locks: LockInfo[]) => locks.filter(({ name }) => name?.startsWith('ebs-sync-')).length
+      return { held: countOf(held), pending: countOf(pending) }
+    }, count)
+  }
+
   /** So that none of an earlier scenario is shown: all stays as it is. */
   async decideConflicts(): Promise<void> {
     const { conflicts = [] } = (await this.ask({ ask: 'state' })).state ?? {}

@@ -4,7 +4,10 @@ import { until } from '../../support/until.ts'
 import { passphrase } from '../fixture.ts'
 import type { Installed } from './installed.ts'
 
-declare const chrome: { action: { getBadgeText(details: object): Promise<string> } }
+declare const chrome: {
+  action: { getBadgeText(details: object): Promise<string> }
+  storage: { local: { get(): Promise<object> } }
+}
 
 /** From the first-run page on. */
 export async function setUp(installed: Installed, { origin: server }: Service, name: string): Promise<void> {
@@ -63,13 +66,30 @@ export async function forget(installed: Installed): Promise<void> {
   })
 }
 
+/** Of what the extension has stored of a user; the database of keys stays, and is empty. */
+export async function nothingIsLeft({ page }: Installed): Promise<void> {
+  const left = await page.evaluate(async () => [
+    ...(await indexedDB.databases()).map(({ name }) => name).filter((name) => name !== 'encrypted-bookmark-sync-keys'),
+    ...Object.keys(await chrome.storage.local.get()),
+  ])
+  if (left.length > 0) throw new Error(`It is left: ${left}`)
+}
+
+export async function sessionStatus({ page }: Installed, { origin: server }: Service): Promise<number> {
+  return page.evaluate(
+    (url) => fetch(url, { credentials: 'include' }).then(({ status }) => status),
+    `${server}/api/v1/auth/session`,
+  )
+}
+
 async function unlock(page: Page): Promise<void> {
   await page.getByLabel('Passphrase or recovery code').fill(passphrase)
   await page.getByRole('button', { name: 'Open the vault' }).click()
   await page.getByText('In step').waitFor()
 }
 
-async function signIn({ page }: Installed, name: string): Promise<void> {
+/** On the first-run page. */
+export async function signIn({ page }: Installed, name: string): Promise<void> {
   const opened = page.context().waitForEvent('page')
   await page.getByRole('button', { name: 'Sign in' }).click()
   const tab = await opened

@@ -2,7 +2,7 @@ import { until } from '../../../support/until.ts'
 import { passphrase } from '../../fixture.ts'
 import { exactly, inAnyOrder } from '../same.ts'
 import { scenario } from '../scenario.ts'
-import { endSession, forget, setUp, signInAgain, unlockAgain } from '../set-up.ts'
+import { endSession, forget, nothingIsLeft, sessionStatus, setUp, signIn, signInAgain, unlockAgain } from '../set-up.ts'
 import { link } from '../user.ts'
 
 export const account = [
@@ -11,6 +11,11 @@ export const account = [
     await two.add('during the pause')
     await one.add('paused')
     await one.browser.reads('Paused')
+    await one.browser.inTab('options', async (page) => {
+      await page.getByText('Once it goes on').waitFor()
+      if (await page.getByRole('heading', { name: 'Folders that stay out' }).isVisible())
+        throw new Error('A folder seems to stay out')
+    })
     if ((await one.titles()).length > 1) throw new Error('It is not paused')
     await one.browser.press('Go on')
     return inAnyOrder('during the pause', 'paused')
@@ -91,6 +96,65 @@ export const account = [
     await operator.restore(backup)
     return exactly(`changed ${link('old')}`, 'new')
   }),
+  scenario('two pages start the worker at once: it has one sync', async ({ one }) => {
+    const locks = await one.browser.startTimes(10)
+    if (locks.pending !== 0) throw new Error(`${locks.pending} more syncs wait`)
+    await one.addMany(['a', 'b', 'c'])
+    return exactly('a', 'b', 'c')
+  }),
+  scenario('somebody else signs in: the bookmarks do not go into that account', async ({ one, service }) => {
+    await endSession(one.browser, service())
+    await one.browser.open()
+    await signIn(one.browser, 'Bob')
+    await one.browser.page.getByText('You have signed in as somebody else than before').waitFor()
+    await one.add('waits')
+    await one.browser.reads('You are signed out')
+    await endSession(one.browser, service())
+    await signInAgain(one.browser, 'Ada')
+    return exactly('waits')
+  }),
+  scenario('paused, then signed out and forgotten: nothing is left, and the session is over', async (world) => {
+    const { one, same, service } = world
+    await one.add('a')
+    await same(exactly('a'))
+    await one.browser.press('Pause')
+    await forget(one.browser)
+    await nothingIsLeft(one.browser)
+    if ((await sessionStatus(one.browser, service())) !== 401) throw new Error('The session goes on')
+    await setUp(one.browser, service(), 'Ada')
+    return exactly('a')
+  }),
+  scenario(
+    'signed out and forgotten without the service: nothing is left; an address can be put right',
+    async (world) => {
+      const { one, same, service, withoutService } = world
+      await one.add('a')
+      await same(exactly('a'))
+      await withoutService(async () => {
+        await one.browser.inTab('options', async (page) => {
+          await page.getByRole('button', { name: 'Sign out and forget' }).click()
+          await page.getByText('All is deleted here, but your server did not answer').waitFor()
+          await page.getByText('Not set up yet').waitFor()
+        })
+        await nothingIsLeft(one.browser)
+        const { page } = one.browser
+        await one.browser.open()
+        await page.getByLabel('Address of your server').fill('http://192.168.1.7:3000')
+        await page.getByRole('button', { name: 'Continue' }).click()
+        await page.getByText('The address must begin with https://').waitFor()
+        await page.getByLabel('Address of your server').fill('http://127.0.0.1:9')
+        await page.getByRole('button', { name: 'Continue' }).click()
+        await page.getByText('127.0.0.1:9 does not answer as it should').waitFor()
+        await page.reload()
+        await page.getByText('127.0.0.1:9 does not answer as it should').waitFor()
+        if ((await page.getByLabel('Address of your server').inputValue()) !== 'http://127.0.0.1:9')
+          throw new Error('The address is not there to be put right')
+      })
+      await endSession(one.browser, service())
+      await setUp(one.browser, service(), 'Ada')
+      return exactly('a')
+    },
+  ),
   scenario('signed out and forgotten, the bookmarks stay; set up again, nothing is doubled', async (world) => {
     const { one, two, same, service } = world
     await one.addFolder('inner')
