@@ -11,6 +11,7 @@ import { type Merged, type MergedEntry, mergeTrees } from './merge.ts'
 import { isOf } from './pair.ts'
 import type { BrowserNode } from './platform.ts'
 import type { RemovalGuard } from './removal-guard.ts'
+import { rootKey } from './roles.ts'
 import { readServiceTree } from './service-tree.ts'
 import { changeBrowser, type Shown } from './to-browser.ts'
 import { planService, type ServiceChange, type ServicePlan } from './to-service.ts'
@@ -48,11 +49,13 @@ export async function look(parts: LookParts, agreed: AgreedDraft): Promise<{ isS
   const { sync, mirror, store, guard, watch } = parts
   settleRemoved(agreed, watch)
   const leftOut = [...agreed.rows.values()].filter((row) => row.leftOut)
-  const browser = await readBrowserTree(await mirror.read(), new Set(leftOut.map((row) => row.browserId ?? '')))
+  const isOut = new Set(leftOut.map((row) => row.browserId ?? ''))
+  const browser = await readBrowserTree(await mirror.read(), isOut)
+  const rootsOut = [...browser.roots].filter(([, { browserId }]) => isOut.has(browserId))
   const shown = {
     roles: browser.roots,
     hasSeparators: browser.isFirefox,
-    leftOut: new Set(leftOut.map(({ id }) => id)),
+    leftOut: new Set([...leftOut.map(({ id }) => id), ...rootsOut.map(([role]) => rootKey(role))]),
   }
   const service = await readServiceTree(sync.tree(), shown)
   const merged = await mergeTrees({ agreed, browser, service, watch }, (deleted) =>

@@ -29,7 +29,7 @@ export interface Shown {
   /** The browser's own folders. A marked folder of which the browser has none is an ordinary one. */
   roles: { has(role: Role): boolean }
   hasSeparators: boolean
-  /** The ids of folders that this device leaves out. */
+  /** The keys of folders that this device leaves out. */
   leftOut: ReadonlySet<string>
 }
 
@@ -49,7 +49,8 @@ export async function readServiceTree(top: readonly TreeNode[], shown: Shown): P
       const kind = kindOf(bookmark)
       const role = roleById.get(id)
       if (role) pending.push({ key: rootKey(role), nodes: children })
-      const isShown = !shown.leftOut.has(id) && (kind !== 'separator' || shown.hasSeparators)
+      const isOut = shown.leftOut.has(id) || shown.leftOut.has(parent)
+      const isShown = !isOut && (kind !== 'separator' || shown.hasSeparators)
       if (role || !isShown || isLeftAlone({ title: '', url })) continue
       const entry = { id, kind, title: kind === 'separator' ? '' : (bookmark.title ?? ''), parent, bookmark }
       tree.entries.set(id, kind === 'link' ? { ...entry, url: url as string } : entry)

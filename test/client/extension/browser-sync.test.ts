@@ -258,6 +258,29 @@ t.test(
   },
 )
 
+t.test("A browser's own folder that is left out stays as it is on both sides, too", async (t) => {
+  const service = fakeService()
+  const [one, other] = [new Device(service, 'one'), new Device(service, 'other')]
+  for (const id of ['1', '2']) one.model.create(link(id, `in-${id}`))
+  await settle(one, other)
+  for (const id of ['1', '2']) {
+    const before = textOf(one)
+    await one.browserSync.leaveOut(id)
+    one.model.create(link(id, `mine-${id}`))
+    other.model.create(link(id, `theirs-${id}`))
+    await settle(one, other)
+    const isNew = (text: string) => !before.includes(text)
+    t.same(
+      [one, other].map((device) => textOf(device).filter(isNew)),
+      [[line(`mine-${id}`)], [line(`theirs-${id}`)]],
+    )
+    await one.browserSync.takeIn(id)
+    await settle(one, other)
+    t.equal(textOf(one).length, before.length + 2)
+    t.same(textOf(other), textOf(one))
+  }
+})
+
 t.test('Nothing is deleted in a browser because its sync has nothing yet, or was signed out', async (t) => {
   const service = fakeService()
   const device = new Device(service, 'one', new BrowserModel('chrome', { folderTypes: false }))
