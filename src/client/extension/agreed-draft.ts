@@ -1,6 +1,6 @@
 import type { Agreed, AgreedRow, AgreedStore } from './agreed.ts'
 import type { Restart } from './restart.ts'
-import { Settling } from './settling.ts'
+import { mark, Settling } from './settling.ts'
 
 /** A browser loses in a crash what it has not written down. Chrome does that every 2.5 s. */
 export const settlingMs = 10_000
@@ -19,7 +19,7 @@ export class AgreedDraft {
   constructor({ rows, orders }: Agreed, restart?: Restart) {
     const readRow = ({ isNone, id, ...row }: AgreedRow) => (isNone ? null : { ...row, id: id.slice(1) })
     const writeRow = (id: string, row: AgreedRow | null) =>
-      ({ ...(row ?? { isNone: true }), id: `\x01${id}` }) as AgreedRow
+      ({ ...(row ?? { isNone: true }), id: mark + id }) as AgreedRow
     this.#rows = new Settling(rows, readRow, writeRow, restart?.row.bind(restart))
     this.#orders = new Settling(
       orders,

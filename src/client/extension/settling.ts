@@ -1,5 +1,5 @@
 /** Stands before the name of a value that is not settled, for the one before. */
-const mark = '\x01'
+export const mark = '\x01'
 
 /**
  * Values by name, of which those before are kept until no crash of the browser can undo what has changed. The one before is

@@ -225,3 +225,23 @@ t.test('What a user makes after a crash is not what the browser has lost, though
   other.model.remove(id)
   t.same((await shownIn(devices))[0], ['  lost, too/', '  lost/', '  new/'])
 })
+
+t.test('What was moved out of a left-out folder is another one, also if the browser is closed at once', async (t) => {
+  const service = fakeService()
+  const devices: [Device, Device] = [new Device(service, 'one'), new Device(service, 'other')]
+  const [one] = devices
+  const { id } = one.model.create(theirs)
+  const link = one.model.create({ ...theirLink, parentId: id })
+  for (let round = 0; round < 3; round++) {
+    await settle(...devices)
+    for (const { model } of devices) model.ahead += saveMs
+  }
+  await one.browserSync.leaveOut(id)
+  one.model.move(link.id, { parentId: '2' })
+  await settle(...devices)
+  one.restart()
+  await settle(...devices)
+  await one.browserSync.takeIn(id)
+  const lines = [`    Theirs ${at('theirs')}`, `  Theirs ${at('theirs')}`, '  Theirs/']
+  t.same(await shownIn(devices), [lines, lines])
+})
