@@ -36,6 +36,7 @@ export interface Shown {
 export async function readServiceTree(top: readonly TreeNode[], shown: Shown): Promise<ServiceTree> {
   const marked = await findMarked(top, shown)
   const roleById = new Map([...marked].map(([role, id]) => [id, role]))
+  const out = new Set(shown.leftOut)
   const tree: ServiceTree = { entries: new Map(), lists: new Map(), marked }
   for (const role of markedRoles) tree.lists.set(rootKey(role), [])
   const pending: { key: string; nodes: readonly TreeNode[] }[] = [{ key: topLevel, nodes: top }]
@@ -48,13 +49,14 @@ export async function readServiceTree(top: readonly TreeNode[], shown: Shown): P
       const { id, url } = bookmark
       const kind = kindOf(bookmark)
       const role = roleById.get(id)
-      if (role) pending.push({ key: rootKey(role), nodes: children })
-      const isOut = shown.leftOut.has(id) || shown.leftOut.has(parent)
-      const isShown = !isOut && (kind !== 'separator' || shown.hasSeparators)
-      if (role || !isShown || isLeftAlone({ title: '', url })) continue
+      // Also what is left out may have a marked folder in it.
+      if (kind === 'folder') pending.push({ key: role ? rootKey(role) : id, nodes: children })
+      if (role) continue
+      if (out.has(parent)) out.add(id)
+      const isHidden = kind === 'separator' && !shown.hasSeparators
+      if (out.has(id) || isHidden || isLeftAlone({ title: '', url })) continue
       const entry = { id, kind, title: kind === 'separator' ? '' : (bookmark.title ?? ''), parent, bookmark }
       tree.entries.set(id, kind === 'link' ? { ...entry, url: url as string } : entry)
-      if (kind === 'folder') pending.push({ key: id, nodes: children })
     }
   }
   await paced(pending, readFolder)

@@ -281,6 +281,20 @@ t.test("A browser's own folder that is left out stays as it is on both sides, to
   }
 })
 
+t.test("A browser's own folder stays as it is where the service has it in a left-out folder", async (t) => {
+  const service = fakeService()
+  const [chrome, firefox] = [new Device(service, 'chrome'), new Device(service, 'firefox', 'firefox')]
+  const idOf = ({ model }: Device, title: string) => model.ordinary.find((node) => node.title === title)?.id as string
+  chrome.model.create({ parentId: chrome.model.create({ parentId: '1', title: 'out' }).id, title: 'inside' })
+  firefox.model.create(link('menu________', 'menu'))
+  await settle(chrome, firefox)
+  chrome.model.move(idOf(chrome, 'Bookmarks Menu'), { parentId: idOf(chrome, 'inside') })
+  await settle(chrome, firefox)
+  await firefox.browserSync.leaveOut(idOf(firefox, 'out'))
+  await settle(chrome, firefox)
+  t.same(textOf(firefox).slice(0, 2), ['Bookmarks Menu/', line('menu')])
+})
+
 t.test('Nothing is deleted in a browser because its sync has nothing yet, or was signed out', async (t) => {
   const service = fakeService()
   const device = new Device(service, 'one', new BrowserModel('chrome', { folderTypes: false }))
