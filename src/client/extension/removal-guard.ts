@@ -29,7 +29,11 @@ export class RemovalGuard {
     if (this.#held.length === 0) this.#recent = this.#recent.filter(({ time }) => Math.abs(now - time) < recentMs)
     const asked = deleted.filter(({ id }) => !this.#approved.has(id))
     const count = asked.length + this.#recent.length
-    const isMany = asked.length > 0 && count > fewDeletes && count > smallShare * (of + this.#recent.length)
+    const held = new Set(this.#held.map(({ id }) => id))
+    // What waits goes on to wait, though there may be fewer by now, or more bookmarks.
+    const isMany =
+      asked.some(({ id }) => held.has(id)) ||
+      (asked.length > 0 && count > fewDeletes && count > smallShare * (of + this.#recent.length))
     this.#held = isMany ? asked : []
     return isMany ? deleted.filter(({ id }) => this.#approved.has(id)) : deleted
   }

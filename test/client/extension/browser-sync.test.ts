@@ -234,6 +234,28 @@ t.test('Many deletes in a browser wait for its user', async (t) => {
   t.equal([...one.sync.bookmarks().values()].filter(({ url }) => url).length, 0)
 })
 
+t.test('Deletes that wait for their user go on to wait once there are fewer of them, or more bookmarks', async (t) => {
+  const service = fakeService()
+  const [one, other] = [new Device(service, 'one'), new Device(service, 'other')]
+  const folder = one.model.create({ parentId: '1', title: 'Work' }).id
+  const titles = Array.from({ length: 8 }, (_, index) => `b${index}`)
+  for (const title of titles) one.model.create(link(folder, title))
+  await settle(one, other)
+  for (const id of one.model.childrenOf(folder).slice(0, 6).toReversed()) one.model.remove(id)
+  await settle(one, other)
+  t.match(one.browserSync.status(), { heldRemovals: { count: 6 } })
+  const [first] = one.browserSync.heldRemovals()
+  await one.browserSync.approveRemovals([first?.id ?? ''])
+  t.match(one.browserSync.status(), { heldRemovals: { count: 5 } }, 'some are approved')
+  for (let more = 0; more < 60; more++) other.model.create(link('2', `more${more}`))
+  await settle(one, other)
+  t.match(one.browserSync.status(), { heldRemovals: { count: 5 } }, 'another device adds many')
+  t.equal(inChrome(other, 'bar').length, 8)
+  await one.browserSync.approveRemovals(one.browserSync.heldRemovals().map(({ id }) => id))
+  await settle(one, other)
+  t.equal(inChrome(other, 'bar').length, 3)
+})
+
 t.test(
   'A folder that this device leaves out stays as it is on both sides, and is joined when it is taken in',
   async (t) => {
