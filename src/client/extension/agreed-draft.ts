@@ -17,7 +17,7 @@ export class AgreedDraft {
 
   /** @param restart if the browser was closed since: it may have lost what is not settled */
   constructor({ rows, orders }: Agreed, restart?: Restart) {
-    const readRow = ({ isNone, id, ...row }: AgreedRow) => (isNone ? null : { ...row, id: id.slice(1) })
+    const readRow = ({ isNone, id, ...row }: AgreedRow) => (isNone ? null : { ...row, id: id.slice(mark.length) })
     const writeRow = (id: string, row: AgreedRow | null) =>
       ({ ...(row ?? { isNone: true }), id: mark + id }) as AgreedRow
     this.#rows = new Settling(rows, readRow, writeRow, restart?.row.bind(restart))

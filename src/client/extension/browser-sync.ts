@@ -256,13 +256,6 @@ class InStep implements BrowserSync {
     return lastSync > 0 && state !== 'syncing' && state !== 'signed-out' && !this.#options.watch.isImporting
   }
 
-  /** A sign-out empties the sync, also in the middle of a look: that must not look as if all had been deleted. */
-  #readTree() {
-    const { sync } = this.#options
-    if (sync.status().lastSync === 0) throw new DOMException('The sync was signed out', 'AbortError')
-    return sync.tree()
-  }
-
   async #compare(): Promise<void> {
     if (!this.#isReady()) return this.#show('waiting')
     await this.#attempt(async () => {
@@ -271,9 +264,8 @@ class InStep implements BrowserSync {
       this.#show('comparing')
       let isStale = true
       for (let looks = 0; isStale && looks < mostLooks && !this.#ended.signal.aborted; looks++) {
-        const sync = { ...this.#options.sync, tree: () => this.#readTree() }
         const result = await look(
-          { ...this.#options, sync, clock: this.#clock, guard: this.#guard, mirror: this.#mirror },
+          { ...this.#options, clock: this.#clock, guard: this.#guard, mirror: this.#mirror },
           agreed,
         )
         this.#failures = result.failures

@@ -18,7 +18,7 @@ import { planService, type ServiceChange, type ServicePlan } from './to-service.
 import type { BookmarkWatch } from './watch.ts'
 
 export interface LookParts {
-  sync: Pick<Sync, 'get' | 'tree' | 'put' | 'update' | 'remove'>
+  sync: Pick<Sync, 'get' | 'tree' | 'status' | 'put' | 'update' | 'remove'>
   mirror: BrowserMirror
   store: AgreedStore
   watch: Pick<BookmarkWatch, 'created' | 'touched' | 'removed'>
@@ -57,6 +57,8 @@ export async function look(parts: LookParts, agreed: AgreedDraft): Promise<{ isS
     hasSeparators: browser.isFirefox,
     leftOut: new Set([...leftOut.map(({ id }) => id), ...rootsOut.map(([role]) => rootKey(role))]),
   }
+  // A sign-out empties the sync, also in the middle of a look: that must not look as if all had been deleted.
+  if (sync.status().lastSync === 0) throw new DOMException('The sync was signed out', 'AbortError')
   const service = await readServiceTree(sync.tree(), shown)
   const merged = await mergeTrees({ agreed, browser, service, watch }, (deleted) =>
     guard.release(deleted, agreed.rows.size),

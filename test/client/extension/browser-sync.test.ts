@@ -2,7 +2,7 @@ import t from 'tap'
 import { readBookmarkFile } from '../../../src/client/bookmark-file/read.ts'
 import { fakeService, memoryAgreedStore } from '../../../src/client/testing.ts'
 import { BrowserModel } from './browser-model.ts'
-import { Device, settle, textOf } from './device.ts'
+import { Device, settle, textOf, twoDevices } from './device.ts'
 
 const at = (path: string) => `https://example.org/${path}`
 const link = (parentId: string, title: string) => ({ parentId, title, url: at(title) })
@@ -70,8 +70,7 @@ t.test(
 )
 
 t.test('Two filled browsers and a filled account become one: nothing is deleted, nothing doubled', async (t) => {
-  const service = fakeService()
-  const [one, other] = [new Device(service, 'one'), new Device(service, 'other')]
+  const [one, other] = twoDevices()
   for (const { model } of [one, other]) {
     const { id } = model.create({ parentId: '1', title: 'Both' })
     model.create(link(id, 'in-both'))
@@ -202,8 +201,7 @@ t.test('What a browser refuses is told, stays at the service, and is tried again
 })
 
 t.test('Many deletes in a browser wait for its user', async (t) => {
-  const service = fakeService()
-  const [one, other] = [new Device(service, 'one'), new Device(service, 'other')]
+  const [one, other] = twoDevices()
   const titles = Array.from({ length: 12 }, (_, index) => `b${index}`)
   for (const title of titles) one.model.create(link('1', title))
   await settle(one, other)
@@ -235,8 +233,7 @@ t.test('Many deletes in a browser wait for its user', async (t) => {
 })
 
 t.test('Deletes that wait for their user go on to wait once there are fewer of them, or more bookmarks', async (t) => {
-  const service = fakeService()
-  const [one, other] = [new Device(service, 'one'), new Device(service, 'other')]
+  const [one, other] = twoDevices()
   const folder = one.model.create({ parentId: '1', title: 'Work' }).id
   const titles = Array.from({ length: 8 }, (_, index) => `b${index}`)
   for (const title of titles) one.model.create(link(folder, title))
@@ -259,8 +256,7 @@ t.test('Deletes that wait for their user go on to wait once there are fewer of t
 t.test(
   'A folder that this device leaves out stays as it is on both sides, and is joined when it is taken in',
   async (t) => {
-    const service = fakeService()
-    const [one, other] = [new Device(service, 'one'), new Device(service, 'other')]
+    const [one, other] = twoDevices()
     const { id } = one.model.create({ parentId: '1', title: 'Work' })
     one.model.create(link(id, 'shared'))
     await settle(one, other)
@@ -281,8 +277,7 @@ t.test(
 )
 
 t.test("A browser's own folder that is left out stays as it is on both sides, too", async (t) => {
-  const service = fakeService()
-  const [one, other] = [new Device(service, 'one'), new Device(service, 'other')]
+  const [one, other] = twoDevices()
   for (const id of ['1', '2']) one.model.create(link(id, `in-${id}`))
   await settle(one, other)
   for (const id of ['1', '2']) {

@@ -2,10 +2,11 @@ import { type BrowserSync, createBrowserSync } from '../../../src/client/extensi
 import { watchBookmarks } from '../../../src/client/extension/watch.ts'
 import { createClient, createSync, deriveKeys, memoryStore, type Store, type Sync } from '../../../src/client/index.ts'
 import { memoryAgreedStore } from '../../../src/client/testing/memory-agreed-store.ts'
-import type { FakeConnection, FakeService } from '../../../src/client/testing.ts'
+import { type FakeConnection, type FakeService, fakeService } from '../../../src/client/testing.ts'
 import { systemClock } from '../../../src/client/timing/clock.ts'
 import { BrowserModel, type Flavour } from './browser-model.ts'
 
+const ownFolders = ['Bookmarks bar/', 'Other bookmarks/']
 const masterKey = new Uint8Array(32).fill(7)
 
 /** The extension's worker from its start to its death, which may come at any of its calls. */
@@ -124,6 +125,12 @@ export class Device {
   }
 }
 
+/** Two Chromes of one account. */
+export function twoDevices(): [Device, Device] {
+  const service = fakeService()
+  return [new Device(service, 'one'), new Device(service, 'other')]
+}
+
 /** Until all of them have what the others have. */
 export async function settle(...devices: Device[]): Promise<void> {
   for (let round = 0; round < 3; round++) for (const device of devices) await device.step()
@@ -142,4 +149,14 @@ export function textOf({ model }: Device): string[] {
   }
   write(top as string, '')
   return lines
+}
+
+/** What their users have, as sorted lines of text, once all have what the others have. */
+export async function shownIn(devices: [Device, Device]): Promise<string[][]> {
+  await settle(...devices)
+  return devices.map((device) =>
+    textOf(device)
+      .filter((line) => !ownFolders.includes(line))
+      .sort(),
+  )
 }

@@ -1,0 +1,138 @@
+import t from 'tap'
+import { type Device, settle, shownIn, textOf, twoDevices } from './device.ts'
+
+const at = (path: string) => `https://example.org/${path}`
+const link = (title: string) => ({ parentId: '1', title, url: at(title) })
+const theirs = { parentId: '1', title: 'Theirs' }
+const theirLink = { ...theirs, url: at('theirs') }
+/** Longer than a browser leaves anything unsaved. */
+const saveMs = 30_000
+
+const idOf = ({ model }: Device, title: string) => model.ordinary.find((node) => node.title === title)?.id as string
+
+/** Until no crash can undo anything. */
+async function settleLong(devices: [Device, Device]): Promise<void> {
+  for (let round = 0; round < 3; round++) {
+    await settle(...devices)
+    for (const { model } of devices) model.ahead += saveMs
+  }
+}
+
+t.test('What a browser had not written down when it crashed is there again, and the same everywhere', async (t) => {
+  const devices = twoDevices()
+  const [one, other] = devices
+  for (const title of ['deleted', 'kept', 'edited', 'moved']) one.model.create(link(title))
+  await settleLong(devices)
+  const crash = other.model.save()
+  one.model.create(link('theirs'))
+  one.model.create({ parentId: '1', title: 'folder' })
+  one.model.create({ ...link('inside'), parentId: idOf(one, 'folder') })
+  one.model.update(idOf(one, 'kept'), { title: 'changed' })
+  one.model.remove(idOf(one, 'deleted'))
+  other.model.create(link('own'))
+  other.model.update(idOf(other, 'edited'), { title: 'changed here' })
+  other.model.move(idOf(other, 'moved'), { parentId: '2' })
+  await settle(one, other)
+  const before = textOf(one)
+  t.same(textOf(other), before)
+  other.crash(crash)
+  await settle(one, other)
+  t.same(devices.map(textOf), [before, before])
+  other.crash(crash)
+  other.model.create({ ...link('later'), parentId: '2' })
+  await settle(one, other)
+  const after = [...before, `  later ${at('later')}`]
+  t.same(devices.map(textOf), [after, after], 'also if the browser gives an id once more')
+})
+
+t.test('What came shortly before a crash, and was changed, is as it was changed', async (t) => {
+  const devices = twoDevices()
+  const [one, other] = devices
+  await settle(...devices)
+  const [renamed, moved] = [one.model.create(theirLink), one.model.create(theirs)]
+  await settle(...devices)
+  const crash = other.model.save()
+  one.model.update(renamed.id, { title: 'Renamed' })
+  one.model.move(moved.id, { parentId: '1', index: 0 })
+  one.model.move(renamed.id, { parentId: moved.id })
+  await settle(...devices)
+  other.crash(crash)
+  const lines = [`    Renamed ${at('theirs')}`, '  Theirs/']
+  t.same(await shownIn(devices), [lines, lines])
+})
+
+t.test('A browser that is closed right after a sync takes what was changed elsewhere meanwhile', async (t) => {
+  const devices = twoDevices()
+  const [one, other] = devices
+  const rename = (device: Device, from: string, to: string) => device.model.update(idOf(device, from), { title: to })
+  for (const title of ['renamed', 'moved', 'removed']) one.model.create(link(title))
+  await settleLong(devices)
+
+  rename(other, 'renamed', 'renamed here')
+  other.model.move(idOf(other, 'moved'), { parentId: '2' })
+  other.model.remove(idOf(other, 'removed'))
+  other.model.create(link('own'))
+  one.model.create({ parentId: '1', title: 'folder' })
+  one.model.create({ ...link('inside'), parentId: idOf(one, 'folder') })
+  await settle(one, other)
+  rename(one, 'folder', 'renamed folder')
+  await settle(one, other)
+  rename(one, 'renamed here', 'renamed there')
+  one.model.move(idOf(one, 'moved'), { parentId: '1', index: 0 })
+  one.model.create({ ...link('removed'), parentId: '2' })
+  one.model.remove(idOf(one, 'own'))
+  rename(one, 'renamed folder', 'renamed again')
+  await settle(one)
+  // It is closed before it compares.
+  await other.sync.syncNow()
+  other.restart()
+  rename(other, 'renamed folder', 'renamed meanwhile')
+  await settle(one, other)
+  const lines = [
+    ...['Bookmarks bar/', `  moved ${at('moved')}`, `  renamed there ${at('renamed')}`, '  renamed meanwhile/'],
+    ...[`    inside ${at('inside')}`, 'Other bookmarks/', `  removed ${at('removed')}`],
+  ]
+  t.same(devices.map(textOf), [lines, lines])
+})
+
+t.test('What a user makes after a crash is not what the browser has lost, though it may have its id', async (t) => {
+  const devices = twoDevices()
+  const [, other] = devices
+  await settle(...devices)
+  const crashWith = async (title: string) => {
+    const crash = other.model.save()
+    const { id } = other.model.create({ parentId: '1', title })
+    await settle(...devices)
+    other.crash(crash)
+    return id
+  }
+  t.equal(await crashWith('lost'), other.model.create({ parentId: '1', title: 'new' }).id)
+  // The worker that has heard of it dies.
+  other.open()
+  t.same(await shownIn(devices), [
+    ['  lost/', '  new/'],
+    ['  lost/', '  new/'],
+  ])
+
+  const id = await crashWith('lost, too')
+  t.equal(other.model.create({ parentId: '1', title: 'removed' }).id, id)
+  other.open()
+  other.model.remove(id)
+  t.same((await shownIn(devices))[0], ['  lost, too/', '  lost/', '  new/'])
+})
+
+t.test('What was moved out of a left-out folder is another one, also if the browser is closed at once', async (t) => {
+  const devices = twoDevices()
+  const [one] = devices
+  const { id } = one.model.create(theirs)
+  const inside = one.model.create({ ...theirLink, parentId: id })
+  await settleLong(devices)
+  await one.browserSync.leaveOut(id)
+  one.model.move(inside.id, { parentId: '2' })
+  await settle(...devices)
+  one.restart()
+  await settle(...devices)
+  await one.browserSync.takeIn(id)
+  const lines = [`    Theirs ${at('theirs')}`, `  Theirs ${at('theirs')}`, '  Theirs/']
+  t.same(await shownIn(devices), [lines, lines])
+})
