@@ -120,13 +120,14 @@ function checkWhole(copy: Sqlite.Database, subject: string): Record<string, numb
     `select name from sqlite_schema where type = 'table' and name not like 'sqlite!_%' escape '!'
       and name not like 'kysely!_%' escape '!' order by name`,
   )
+  const names = tables.pluck().all()
+  // These refer to users without a constraint.
+  for (const table of names.filter((name) => ['records', 'ciphertexts', 'versions'].includes(name))) {
+    const isOrphaned = copy.prepare(`select 1 from ${table} where user_id not in (select id from users) limit 1`).get()
+    if (isOrphaned) throw new ConfigError(`${subject} is damaged (${table} refers to users that are gone)`)
+  }
   const count = (table: string) => copy.prepare<[], number>(`select count(*) from "${table}"`).pluck().get() ?? 0
-  return Object.fromEntries(
-    tables
-      .pluck()
-      .all()
-      .map((table) => [table, count(table)]),
-  )
+  return Object.fromEntries(names.map((table) => [table, count(table)]))
 }
 
 function explained(error: unknown, subject: string): unknown {

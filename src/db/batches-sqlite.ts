@@ -13,7 +13,6 @@ import {
   columnsOf,
   rowsAtOnce,
   selectSome,
-  type Table,
 } from './upsert.ts'
 
 /** Reading so many versions takes some milliseconds. */
@@ -34,10 +33,9 @@ export const sqliteBatches: Pick<
     return found
   },
 
-  /** Looks for rows with the same keys, too, as the index does in any case. */
-  insert: upsert,
+  insert: (trx, { insertRow, insertSome }, rows) => write(trx, insertRow, insertSome, rows),
 
-  upsert,
+  upsert: (trx, { upsertRow, upsertSome }, rows) => write(trx, upsertRow, upsertSome, rows),
 
   edit: (trx, rows) => write(trx, editRow, editSome, rows),
 
@@ -53,10 +51,6 @@ export const sqliteBatches: Pick<
       trx,
       stamps.map((stamp) => ({ userId, stamp })),
     ),
-}
-
-function upsert<Row>(trx: Trx, { upsertRow, upsertSome }: Table<Row>, rows: Row[]): Promise<void> {
-  return write(trx, upsertRow, upsertSome, rows)
 }
 
 async function write<Row>(trx: Trx, row: Query<Row, unknown>, some: Batches<Row>, rows: Row[]): Promise<void> {

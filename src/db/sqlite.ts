@@ -34,7 +34,15 @@ export async function openSqlite(path: string): Promise<SoleDatabase> {
     probe: () => commits.write((trx) => beat(trx, now)),
     inOrder: oneByOne,
     isServer: false,
-    maintain: (work) => work(db),
+    async maintain(work) {
+      // In the other mode, a connection cannot change the text of its schema.
+      sqlite.unsafeMode(true)
+      try {
+        return await work(db)
+      } finally {
+        sqlite.unsafeMode(false)
+      }
+    },
     exclusively: (_, work) => work(),
     now,
     ...sqliteBatches,

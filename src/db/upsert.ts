@@ -8,6 +8,10 @@ export interface Table<Row> {
   upsertRow: Query<Row, unknown>
   /** Does so for `rowsAtOnce` rows, on SQLite. */
   upsertSome: Batches<Row>
+  /** Writes a row whose key is new, */
+  insertRow: Query<Row, unknown>
+  /** and `rowsAtOnce` of them, on SQLite. */
+  insertSome: Batches<Row>
   /** Does so for all rows, on Postgres. No two may have the same key. */
   upsertAll: Batches<Row>
   /** Writes rows whose keys are new, on Postgres: looking for a row to replace is a quarter of the work. */
@@ -41,6 +45,9 @@ export function table<Row>(name: string, key: Column<Row>[], alike: Column<Row>[
   const all = columnsOf(columns)
   const insert = (into: Column<Row>[], source: RawBuilder<unknown>) =>
     sql`insert into ${sql.table(name)} (${list(into)}) ${source}`
+  // If it fails, the transaction is undone: `or fail`, because SQLite would otherwise copy each page first, to undo it alone.
+  const insertOrFail = (into: Column<Row>[], source: RawBuilder<unknown>) =>
+    sql`insert or fail into ${sql.table(name)} (${list(into)}) ${source}`
   const upsert = (into: Column<Row>[], source: RawBuilder<unknown>) => {
     const replaced = all.filter((column) => !key.includes(column))
     const assignments = replaced.map((column) => sql`${sql.ref(column)} = ${sql.ref(`excluded.${column}`)}`)
@@ -55,14 +62,17 @@ export function table<Row>(name: string, key: Column<Row>[], alike: Column<Row>[
       const selected = [...shared.map((column, index) => value(column, index)), sql`each_row.*`]
       return write([...shared, ...own], sql`select ${sql.join(selected)} from unnest(${sql.join(arrays)}) as each_row`)
     })
+  const valuesOf = (row: Placeholders<Row>) => sql`values (${sql.join(all.map((column) => row[column]))})`
   return {
     columns,
-    upsertRow: query((_, row: Placeholders<Row>) =>
-      upsert(all, sql`values (${sql.join(all.map((column) => row[column]))})`),
-    ),
+    upsertRow: query((_, row: Placeholders<Row>) => upsert(all, valuesOf(row))),
+    insertRow: query((_, row: Placeholders<Row>) => insert(all, valuesOf(row))),
     upsertSome: batches(all, alike, (shared, own, values) =>
       // Without a condition, SQLite would take the `on` of a conflict for that of a join.
       upsert([...shared, ...own], sql`${selectSome(shared, own, values)} where true`),
+    ),
+    insertSome: batches(all, alike, (shared, own, values) =>
+      insertOrFail([...shared, ...own], selectSome(shared, own, values)),
     ),
     upsertAll: fromArrays(upsert),
     insertAll: fromArrays(insert),

@@ -83,6 +83,8 @@ t.test('What cannot be backed up: one line that says why, exit 1, and nothing is
   const damaged = await damage(await copyOfWhole(t), 'records')
   const miscounted = await damage(await copyOfWhole(t), 'free pages')
   change(join(orphaned, 'bookmarks.db'), 'pragma foreign_keys = off; delete from users')
+  const ownerless = await copyOfWhole(t)
+  change(join(ownerless, 'bookmarks.db'), "update ciphertexts set user_id = 'nobody'")
 
   const to = join(cwd, 'backup')
   const sqlite = (name: string): Env => ({ DATABASE_URL: `sqlite:${join(cwd, name)}` })
@@ -99,10 +101,16 @@ t.test('What cannot be backed up: one line that says why, exit 1, and nothing is
     ['a damaged database', to, { DATA_DIR: damaged }, /^DATABASE_URL: .*bookmarks\.db is damaged \(/],
     ['a database that miscounts', to, { DATA_DIR: miscounted }, /^DATABASE_URL: .* is damaged \(.*Freelist/],
     [
-      'records without a user',
+      'devices without a user',
       to,
       { DATA_DIR: orphaned },
       /^DATABASE_URL: .* is damaged \(.* refers to users that are gone/,
+    ],
+    [
+      'ciphertexts without a user',
+      to,
+      { DATA_DIR: ownerless },
+      /^DATABASE_URL: .* is damaged \(ciphertexts refers to users that are gone/,
     ],
     ['other exports', to, { EXPORTS_DIR: join(cwd, 'no') }, /^EXPORTS_DIR: .*no cannot be read/],
     ['a wrong environment', to, { NODE_ENV: 'staging' }, /^SECRET_KEY is required in staging/],

@@ -1,6 +1,7 @@
 import Sqlite from 'better-sqlite3'
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
+import { type Ciphertext, ciphertexts } from '../../src/db/rows.ts'
 import { addUser, intercept, listUsers, openTestDatabase } from './fixture.ts'
 
 /** A database, and the transaction statements of its connection from then on. */
@@ -47,6 +48,25 @@ t.test('A failing write undoes only itself', async (t) => {
     { status: 'fulfilled', value: 'd' },
   ])
   t.same(await listUsers(database), ['a', 'd'])
+})
+
+t.test('Of many rows, one of which cannot be stored, none is', async (t) => {
+  const { database } = await openTestDatabase(t)
+  const rows = Array.from(
+    { length: 200 },
+    (_, stamp): Ciphertext => ({ user_id: 'ada', stamp, encrypted_data: 'data' }),
+  )
+  const insert = (rows: Ciphertext[]) => database.write((trx) => database.insert(trx, ciphertexts, rows))
+  const twice = [...rows.slice(0, 140), { ...rows[120], encrypted_data: 'other' } as Ciphertext, ...rows.slice(140)]
+  // Alone, a write is undone with its transaction; after another one, by itself.
+  const alone = await Promise.allSettled([insert(twice)])
+  const together = await Promise.allSettled([database.write((trx) => addUser(trx, 'ada')), insert(twice)])
+  const refused = { status: 'rejected', reason: { code: /^SQLITE_CONSTRAINT/ } }
+  t.match([...alone, ...together], [refused, { status: 'fulfilled' }, refused])
+  t.same(await database.db.selectFrom('ciphertexts').selectAll().execute(), [])
+  t.same(await listUsers(database), ['ada'])
+  await insert(rows)
+  t.same(await database.db.selectFrom('ciphertexts').selectAll().orderBy('stamp').execute(), rows)
 })
 
 t.test('A commit that fails fails every write in it', async (t) => {

@@ -38,6 +38,23 @@ t.test('A database from a newer version is refused, and left as it is', async (t
   t.same(dump(path), before)
 })
 
+t.test('Only the large tables do not have each user looked up whose rows are written', async (t) => {
+  const path = join(t.testdir(), 'bookmarks.db')
+  await (await openDatabase(`sqlite:${path}`, silent)).close()
+  const sqlite = new Sqlite(path)
+  const tablesWith = (query: string) => sqlite.prepare<[], string>(query).pluck().all()
+  const ofUsers = tablesWith(
+    "select m.name from pragma_table_list m, pragma_table_info(m.name) c where c.name = 'user_id'",
+  )
+  const referring = tablesWith(
+    "select m.name from pragma_table_list m, pragma_foreign_key_list(m.name) f where f.\"table\" in ('users', 'logins')",
+  )
+  const without = ofUsers.filter((table) => !referring.includes(table))
+  t.same(without.sort(), ['ciphertexts', 'records', 'versions'])
+  t.equal(sqlite.pragma('integrity_check', { simple: true }), 'ok')
+  sqlite.close()
+})
+
 /** The whole schema, what was applied when, and whether the data is still there. */
 function dump(path: string): object {
   const sqlite = new Sqlite(path, { readonly: true })

@@ -16,6 +16,7 @@ import { sessions } from './0014-sessions.ts'
 import { digest } from './0015-digest.ts'
 import { deletions } from './0016-deletions.ts'
 import { userReferences } from './0017-user-references.ts'
+import { sqliteUserReferences } from './0018-sqlite-user-references.ts'
 
 /**
  * What made the schema until 2.0.0, while no instance ran. None is added, and none changes. `text` is a column type that
@@ -51,6 +52,7 @@ export function expansionsWith(text: Text): Record<string, Migration> {
     '0015-digest': digest(text),
     '0016-deletions': deletions(text),
     '0017-user-references': userReferences(text),
+    '0018-sqlite-user-references': sqliteUserReferences(text),
   }
 }
 
