@@ -3,7 +3,7 @@ import type { BrowserNode } from 'encrypted-bookmark-sync-client/extension'
 import { act, ask, attempt, element } from './ask.ts'
 import { deviceIdOf, nameOf } from './device-name.ts'
 import { platform } from './platform.ts'
-import { changeSettings, openClient, originsOf, readSettings } from './settings.ts'
+import { changeSettings, openClient, readSettings, returnPermission } from './settings.ts'
 
 act('set-up', 'click', () => platform.tabs.create({ url: platform.runtime.getURL('start.html') }))
 act('device', 'submit', rename)
@@ -112,7 +112,6 @@ async function signOut(discardUnsent: boolean): Promise<void> {
     if (!isKept) await show()
     throw error
   }
-  // Who builds the extension for one server may have put it into the manifest, where it stays.
-  if (baseUrl) await platform.permissions.remove({ origins: originsOf(baseUrl) }).catch(() => {})
+  if (baseUrl) await returnPermission(baseUrl)
   await show()
 }

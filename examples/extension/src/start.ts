@@ -6,7 +6,7 @@ import { act, ask, attempt, element } from './ask.ts'
 import { describe } from './describe.ts'
 import { deviceIdOf, guessName } from './device-name.ts'
 import { platform } from './platform.ts'
-import { changeSettings, openClient, originsOf, readSettings } from './settings.ts'
+import { changeSettings, openClient, originsOf, readSettings, returnPermission } from './settings.ts'
 
 /** By step, which of those on top it belongs to. */
 const steps = { server: 0, 'sign-in': 1, unlock: 2, create: 2, recovery: 2, done: 3 }
@@ -22,8 +22,9 @@ act('server', 'submit', async () => {
     throw new Error('The address must begin with https://. Only this machine’s own may begin with http://', { cause })
   })
   if (!isAllowed) throw new Error('Without this permission, the extension cannot talk to your server')
-  const { deviceId = deviceIdOf(guessName()) } = await readSettings()
+  const { baseUrl: before, deviceId = deviceIdOf(guessName()) } = await readSettings()
   await changeSettings({ baseUrl, deviceId })
+  if (before && originsOf(before).join() !== originsOf(baseUrl).join()) await returnPermission(before)
   await goOn()
 })
 act('other-server', 'click', async () => show('server'))
@@ -58,6 +59,11 @@ act('create', 'submit', async () => {
   await goOn()
 })
 act('recovery', 'submit', async () => onPaper())
+act('sign-out', 'click', async () => {
+  const { response } = await (await signedIn()).client.POST('/api/v1/auth/logout')
+  if (!response.ok && response.status !== 401) throw new Error('Your server did not answer as it should. Try again')
+  await goOn()
+})
 act('options', 'click', async () => platform.runtime.openOptionsPage())
 
 await attempt(goOn)
@@ -77,7 +83,7 @@ async function goOn(): Promise<void> {
   if (!session.data) showServer(baseUrl)
   if (signInTab !== undefined) await platform.tabs.remove(signInTab).catch(() => {})
   signInTab = undefined
-  const { user_id: userId } = unwrap(session).user
+  const { user_id: userId, email, name } = unwrap(session).user
   // The bookmarks of one person do not go into the account of another.
   if (before && before !== userId && (await loadMasterKey(before))) {
     show('sign-in')
@@ -86,7 +92,8 @@ async function goOn(): Promise<void> {
     )
   }
   await changeSettings({ userId })
-  if (!(await loadMasterKey(userId))) return show((await hasVault(client)) ? 'unlock' : 'create')
+  // They may have taken the wrong account, which nothing else on this page or in the settings would let them leave.
+  if (!(await loadMasterKey(userId))) return show((await hasVault(client)) ? 'unlock' : 'create', email || name)
   show('done')
   const { state } = await ask({ ask: 'state' })
   if (state?.setup !== 'ready' || state.sync?.state === 'signed-out') await ask({ ask: 'start' })
@@ -112,7 +119,10 @@ async function signedIn() {
   return { userId: settings.userId ?? '', client: openClient(settings) }
 }
 
-function show(step: keyof typeof steps): void {
+/** @param person who may sign out again */
+function show(step: keyof typeof steps, person = ''): void {
+  element('whose').hidden = person === ''
+  element('person').textContent = person
   for (const one of Object.keys(steps)) element(one).hidden = one !== step
   for (const [index, stage] of [...element('stages').children].entries()) {
     if (index === steps[step]) stage.setAttribute('aria-current', 'step')

@@ -82,7 +82,7 @@ export async function sessionStatus({ page }: Installed, { origin: server }: Ser
   )
 }
 
-async function unlock(page: Page): Promise<void> {
+export async function unlock(page: Page): Promise<void> {
   await page.getByLabel('Passphrase or recovery code').fill(passphrase)
   await page.getByRole('button', { name: 'Open the vault' }).click()
   await page.getByText('In step').waitFor()
