@@ -5,7 +5,7 @@ import { withProgress } from '../../src/terminal/progress.ts'
 import type { Part } from './parts.ts'
 
 const made: Record<Part, string> = {
-  client: 'the client package; install it with: npm install FOLDER',
+  client: 'the client package; install it with: npm install --install-links FOLDER',
   web: 'the web page',
   docs: 'the documentation, for /docs and any static host',
   extension: 'the browser extension for Chrome and Firefox; examples/extension/README.md tells how to load it',

@@ -5,6 +5,7 @@ import { assertId } from '../protocol/ids.ts'
 import { withRefresh } from './api/refresh.ts'
 import { withRetries } from './api/retry.ts'
 import type { SendRequest } from './api/send.ts'
+import { ApiError } from './errors.ts'
 
 /** What `createClient` needs to know. */
 export interface ClientOptions {
@@ -32,7 +33,8 @@ export interface Client extends OpenApiClient<paths> {
  *   Locks are available, all tabs. If the refresh fails, the call resolves to the 401;
  * - waits for the time in `Retry-After` after a 429 or 503, at most three times and 60 s in all.
  *
- * A call rejects with `fetch`'s TypeError if no response arrived, and with its signal's reason if it was aborted.
+ * A call rejects with `fetch`'s TypeError if no response arrived, with its signal's reason if it was aborted, and with
+ * ApiError if a web page arrived: `baseUrl` is then that of another server, or the network wants its user to sign in first.
  *
  * @throws RangeError `baseUrl` or `deviceId` is not valid
  */
@@ -46,9 +48,16 @@ export function createClient({ baseUrl, deviceId, fetch: send = (request) => fet
       // Elsewhere the header would only cost a browser a preflight, as it does where a path is the beginning of one listed.
       if (takeDeviceId.includes(request.method + schemaPath)) request.headers.set('x-device-id', deviceId)
     },
+    // A server of pages may answer every path with 200, or with a 404 that looks like the service's own.
+    onResponse({ response: { status, headers } }) {
+      if (status < 500 && headers.get('content-type')?.includes('html')) throw pageSent(status, baseUrl)
+    },
   })
   return Object.assign(client, { baseUrl })
 }
+
+const pageSent = (status: number, baseUrl: string) =>
+  new ApiError(status, `${baseUrl} sent a web page: wrong address, or the network wants a sign-in`)
 
 function assertOrigin(baseUrl: string): void {
   const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined

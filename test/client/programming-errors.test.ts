@@ -7,6 +7,7 @@ import { memoryStore } from '../../src/client/sync/store/memory.ts'
 import type { Store } from '../../src/client/sync/store/store.ts'
 import { createTabs } from '../../src/client/sync/store/tabs.ts'
 import { createSync, type SyncOptions } from '../../src/client/sync.ts'
+import { hasVault } from '../../src/client/vault.ts'
 
 const valid = { baseUrl: 'https://sync.example.org', deviceId: 'laptop' }
 const notIds = ['Büro', 'a\nb', '', 'x'.repeat(129), undefined as unknown as string]
@@ -36,6 +37,25 @@ t.test('createClient refuses a base URL that is no origin', async (t) => {
   for (const baseUrl of ['https://sync.example.org/', 'http://127.0.0.1:3000', 'HTTPS://Sync.Example.org:443']) {
     t.doesNotThrow(() => createClient({ ...valid, baseUrl }))
   }
+})
+
+t.test('a call says that a web page came, and hasVault does not take its 404 for that of the service', async (t) => {
+  const page = (status: number) => async () =>
+    new Response('<!doctype html>', { status, headers: { 'content-type': 'text/html; charset=utf-8' } })
+  const at = (status: number) => createClient({ ...valid, fetch: page(status) })
+  const message = 'https://sync.example.org sent a web page: wrong address, or the network wants a sign-in'
+  await t.rejects(at(200).GET('/api/v1/auth/session'), { name: 'ApiError', status: 200, message })
+  await t.rejects(hasVault(at(404)), { name: 'ApiError', status: 404, message })
+  const { response } = await at(502).GET('/api/v1/auth/session')
+  t.equal(response.status, 502, 'a proxy whose service is away is not taken for that')
+
+  const offline = sync({ client: at(200) })
+  const messages: string[] = []
+  offline.on('error', ({ error }) => messages.push(error.message))
+  await t.rejects(offline.syncNow(), { name: 'ApiError', message })
+  t.match(offline.status(), { state: 'offline', reason: 'network' })
+  t.strictSame(messages, [message])
+  await offline.stop()
 })
 
 t.test('on a page without Web Locks, as over plain HTTP, createSync says what is missing', async (t) => {
