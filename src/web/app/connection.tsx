@@ -8,10 +8,13 @@ import { tell } from '../ui/tell.ts'
 import { useLong } from '../ui/waiting.tsx'
 import { useIsCut, useIsSlowedDown } from './network.ts'
 import { useTrouble } from './trouble.ts'
+import { unsentOf } from './unsent.ts'
 
 /** While nothing can be exchanged: why, what becomes of edits, and another attempt. */
 export function Connection() {
-  const { state, reason, waiting } = useSyncStatus()
+  const status = useSyncStatus()
+  const { state, reason } = status
+  const edits = editsText(unsentOf(status))
   const trouble = useTrouble()
   const isCut = useIsCut()
   const isSlowedDown = useIsSlowedDown()
@@ -28,38 +31,36 @@ export function Connection() {
   if (isSlowedDown && (state === 'offline' || (state === 'connecting' && isSlow))) {
     return (
       <Notice title="The service asks this device to wait">
-        It has had too many requests from here. The page tries again by itself. {editsText(waiting)}
+        It has had too many requests from here. The page tries again by itself. {edits}
       </Notice>
     )
   }
   if (state === 'connecting' && isSlow) {
-    return <Notice title="The service or the connection is slow">{editsText(waiting)}</Notice>
+    return <Notice title="The service or the connection is slow">{edits}</Notice>
   }
   if (state !== 'offline' || reason !== 'network') return null
   if (isCut) {
     return (
       <Notice title="This device is offline, by its switch" canRetry={false}>
-        {editsText(waiting)}
+        {edits}
       </Notice>
     )
   }
   if (trouble instanceof ApiError) {
     return (
       <Notice title="The service cannot sync at present" isAlert>
-        {messageOf(trouble)} {editsText(waiting)}
+        {messageOf(trouble)} {edits}
       </Notice>
     )
   }
   return (
-    <Notice title={navigator.onLine ? 'The service does not answer' : 'This device has no network'}>
-      {editsText(waiting)}
-    </Notice>
+    <Notice title={navigator.onLine ? 'The service does not answer' : 'This device has no network'}>{edits}</Notice>
   )
 }
 
-function editsText(waiting: number): string {
-  if (waiting === 0) return 'You can go on: edits are kept here, and sent as soon as that is possible.'
-  const edits = waiting === 1 ? 'One edit waits' : `${waiting.toLocaleString()} edits wait`
+function editsText(unsent: number): string {
+  if (unsent === 0) return 'You can go on: edits are kept here, and sent as soon as that is possible.'
+  const edits = unsent === 1 ? 'One edit waits' : `${unsent.toLocaleString()} edits wait`
   return `You can go on. ${edits} in this browser, to be sent as soon as that is possible.`
 }
 

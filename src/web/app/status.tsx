@@ -1,6 +1,7 @@
 import type { SyncProgress, SyncReason, SyncState, SyncStatus } from '../../client/index.ts'
 import { useSyncStatus } from '../../client/react.ts'
 import { useOutdated } from '../offline/register.ts'
+import { unsentOf } from './unsent.ts'
 
 const stateNames: Record<SyncState, string> = {
   connecting: 'Connecting',
@@ -22,16 +23,17 @@ const reasonNames: Record<SyncReason, string> = {
 
 /** Whether this device is in sync, in a word or two. Numbers change too often to be read out. */
 export function Status() {
-  const { state, reason, progress, waiting, quarantined = 0 } = useSyncStatus()
+  const status = useSyncStatus()
+  const { state, reason, progress, waiting, quarantined = 0 } = status
   const isOutdated = useOutdated() === 'store'
-  const sendable = waiting - quarantined
+  const unsent = unsentOf(status)
   const words = isOutdated ? 'Reload needed' : wordsOf({ state, reason })
   const steps = progress ? ` ${stepsText(progress)}` : ''
   return (
     <span class="status" id="status" data-state={isOutdated ? 'offline' : state} data-waiting={waiting} title={words}>
       <span aria-hidden="true">
         {isOutdated ? words : `${stateNames[state]}${steps}`}
-        {sendable > 0 && <span class="waiting-count">, {count(sendable)} to send</span>}
+        {unsent > 0 && <span class="waiting-count">, {count(unsent)} to send</span>}
         {quarantined > 0 && <span class="waiting-count">, {count(quarantined)} refused</span>}
       </span>
       <span class="unseen" role="status">

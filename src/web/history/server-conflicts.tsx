@@ -5,6 +5,7 @@ import { useApp } from '../app/context.ts'
 import { useDeviceName } from '../app/device-name.ts'
 import { Answer, useLoaded } from '../app/loaded.tsx'
 import { hrefOf } from '../app/route.ts'
+import { unsentOf } from '../app/unsent.ts'
 import { nameOf } from '../library/kind.ts'
 import { Button } from '../ui/button.tsx'
 import { serviceNow } from '../ui/service-time.ts'
@@ -26,7 +27,7 @@ export function ServerConflicts({ children }: { children: ComponentChildren }) {
   const history = useHistory()
   const { device } = useApp()
   const here = new Set(useConflicts().map(({ id }) => id))
-  const isSent = useSyncStatus().waiting === 0
+  const isSent = unsentOf(useSyncStatus()) === 0
   const conflicts = useLoaded(() => history.serverConflicts(), [isSent])
   return (
     <Answer of={conflicts}>

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import { useSyncStatus } from '../../client/react.ts'
 import { Answer } from '../app/loaded.tsx'
+import { unsentOf } from '../app/unsent.ts'
 import { Button } from '../ui/button.tsx'
 import { Empty } from '../ui/empty.tsx'
 import { Field } from '../ui/field.tsx'
@@ -14,7 +15,7 @@ import { useTrash } from './use-trash.ts'
 export function Trash() {
   const history = useHistory()
   // What this device deletes is there once the service knows of it.
-  const isSent = useSyncStatus().waiting === 0
+  const isSent = unsentOf(useSyncStatus()) === 0
   const trash = useTrash(isSent)
   const [query, setQuery] = useState('')
   return (

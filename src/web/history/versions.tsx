@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks'
 import { useBookmark, useSync, useSyncStatus } from '../../client/react.ts'
 import { Answer, useLoaded } from '../app/loaded.tsx'
 import { hrefOf } from '../app/route.ts'
+import { unsentOf } from '../app/unsent.ts'
 import { nameOf } from '../library/kind.ts'
 import { Letter } from '../library/letter.tsx'
 import { pathText } from '../library/paths.ts'
@@ -20,7 +21,7 @@ function VersionsOf({ id }: { id: string }) {
   const current = useBookmark(id)
   const [against, setAgainst] = useState<Against>('previous')
   // What this device has edited is a version once the service has it.
-  const isSent = useSyncStatus().waiting === 0
+  const isSent = unsentOf(useSyncStatus()) === 0
   const versions = useLoaded(() => history.history(id), [current, isSent])
   const known = current ?? versions.value?.find(({ bookmark }) => bookmark)?.bookmark
   const path = known ? pathText(sync, known) : ''

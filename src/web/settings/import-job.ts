@@ -1,4 +1,5 @@
 import type { ImportReport, PlaintextBookmark, Sync } from '../../client/index.ts'
+import { unsentOf } from '../app/unsent.ts'
 import { messageOf } from '../ui/failure.ts'
 import { sharedValue } from '../ui/shared-value.ts'
 
@@ -43,17 +44,18 @@ export async function importFile(sync: Sync, file: File): Promise<void> {
   }
 }
 
-/** Resolves when nothing waits any more, or when nothing can be sent: then to true. */
+/** Resolves when nothing is to be sent any more, or when nothing can be: then to true. */
 function untilSent(sync: Sync, total: number): Promise<boolean> {
   return new Promise((resolve) => {
     const look = () => {
-      const { waiting, state } = sync.status()
-      const done = Math.max(0, total - waiting)
+      const status = sync.status()
+      const unsent = unsentOf(status)
+      const done = Math.max(0, total - unsent)
       job.set({ what: 'Sending', done, total, share: between(ends.encrypting, 1, total === 0 ? 1 : done / total) })
-      const isOffline = state === 'offline' || state === 'signed-out'
-      if (waiting > 0 && !isOffline) return
+      const isOffline = status.state === 'offline' || status.state === 'signed-out'
+      if (unsent > 0 && !isOffline) return
       off()
-      resolve(isOffline && waiting > 0)
+      resolve(isOffline && unsent > 0)
     }
     const off = sync.on('status', look)
     look()
