@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import type { RewindCounts } from '../../client/history.ts'
 import { useSync } from '../../client/react.ts'
 import { Button } from '../ui/button.tsx'
-import { messageOf } from '../ui/failure.ts'
+import { messageOf, sentence } from '../ui/failure.ts'
 import { Progress } from '../ui/progress.tsx'
 import { exactTime } from '../ui/time.tsx'
 import { ChooseTime, rememberPlace } from './choose-time.tsx'
@@ -30,7 +30,7 @@ export function GoBack() {
       const onProgress = (counts: RewindCounts) => setStage({ name: 'counting', to, counts })
       setStage({ name: 'counted', to, counts: await history.rewind({ to, dryRun: true, onProgress }) })
     } catch (error) {
-      setStage({ name: 'failed', to, why: messageOf(error), wasBegun: false })
+      setStage({ name: 'failed', to, why: sentence(messageOf(error)), wasBegun: false })
     }
   }
 
@@ -44,7 +44,7 @@ export function GoBack() {
       const onProgress = (counts: RewindCounts) => setStage({ name: 'working', to, counts, total })
       setStage({ name: 'done', to, counts: await history.rewind({ to, dryRun: false, onProgress }), before })
     } catch (error) {
-      setStage({ name: 'failed', to, why: messageOf(error), wasBegun: true })
+      setStage({ name: 'failed', to, why: sentence(messageOf(error)), wasBegun: true })
     }
   }
 
@@ -69,7 +69,7 @@ export function GoBack() {
         {stage.name === 'failed' && (
           <div class="notice" role="alert">
             <p>
-              {stage.why}. {stage.wasBegun ? 'What is done stays done; go on from there.' : 'Nothing was changed.'}
+              {stage.why} {stage.wasBegun ? 'What is done stays done; go on from there.' : 'Nothing was changed.'}
             </p>
             <Button onClick={() => (stage.wasBegun ? goBack(stage.to, 0) : count(stage.to))}>
               {stage.wasBegun ? 'Go on' : 'Try again'}

@@ -34,6 +34,6 @@ function adviceOn({ status, requestId }: ApiError): string {
   return ` The service has a problem${id}. Try again in a moment.`
 }
 
-function sentence(text: string): string {
+export function sentence(text: string): string {
   return /[.!?]$/.test(text) ? text : `${text}.`
 }
