@@ -12,8 +12,6 @@ interface VirtualListProps {
   /** Its bookmark's id. */
   keyOf: (index: number) => string
   label: string
-  /** The item that must be on the screen. */
-  shownIndex?: number | undefined
 }
 
 interface Window {
@@ -26,7 +24,7 @@ interface Window {
 const spare = 6
 
 /** A list of any length, of which only what is on the screen is in the document. It scrolls with what is around it. */
-export function VirtualList({ count, rowHeight, columnWidth, item, keyOf, label, shownIndex }: VirtualListProps) {
+export function VirtualList({ count, rowHeight, columnWidth, item, keyOf, label }: VirtualListProps) {
   const list = useRef<HTMLUListElement>(null)
   const [{ first, end, columns }, setWindow] = useState<Window>({ first: 0, end: 0, columns: 1 })
 
@@ -52,17 +50,6 @@ export function VirtualList({ count, rowHeight, columnWidth, item, keyOf, label,
       scroller.removeEventListener('scroll', measure)
     }
   }, [rowHeight, columnWidth])
-
-  useLayoutEffect(() => {
-    if (shownIndex === undefined || shownIndex < 0) return
-    const element = list.current as HTMLElement
-    const scroller = scrollerOf(element)
-    const top = Math.floor(shownIndex / columns) * rowHeight
-    const above = scroller.getBoundingClientRect().top - element.getBoundingClientRect().top
-    if (top < above) scroller.scrollTop += top - above
-    else if (top + rowHeight > above + scroller.clientHeight)
-      scroller.scrollTop += top + rowHeight - above - scroller.clientHeight
-  }, [shownIndex, rowHeight, columns])
 
   const indexes = Array.from({ length: Math.max(0, Math.min(end, count) - first) }, (_, at) => first + at)
   return (
