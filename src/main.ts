@@ -10,7 +10,7 @@ printFaultsOfProcess()
 const program = command(
   'start',
   'Runs the service until Ctrl-C.',
-  'Environment variables configure it: docs/operating/configuration.md lists them. Without any it keeps its data in ./data, and any name signs in.',
+  'Environment variables configure it: its documents, at /docs, list them. Without any it keeps its data in ./data, and any name signs in.',
 ).action(serve)
 if (!isReadByPeople())
   program.configureOutput({ outputError: (message) => printFault('fatal', message.trim().replaceAll('\n', ' ')) })

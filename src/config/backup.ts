@@ -17,7 +17,7 @@ export function backup(env: Env, { dataDir, databaseUrl, s3 }: Stores) {
   const to = text(env, 'BACKUP_TO', join(dataDir, 'backups'))
   if (everyMs !== undefined && !databaseUrl.startsWith('sqlite:')) {
     throw new ConfigError(
-      'BACKUP_EVERY is for SQLite; for Postgres, schedule its own tools (docs/operating/backups.md shows how)',
+      'BACKUP_EVERY is for SQLite; for Postgres, schedule its own tools (the guide to backups, at /docs, shows how)',
     )
   }
   if (to === inBucket && !s3) throw new ConfigError(`BACKUP_TO is ${inBucket}, so S3_ENDPOINT is required`)

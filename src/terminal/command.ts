@@ -40,6 +40,14 @@ export async function run(program: Command): Promise<void> {
   }
 }
 
+/** How another script of package.json is called from here: by npm in a checkout, as a file in the bundle. */
+export function callBeside(name: string, argument?: string): string {
+  const words = import.meta.filename.endsWith('.mjs')
+    ? ['node', `${name}.mjs`, argument]
+    : ['npm run', name, argument && `-- ${argument}`]
+  return words.filter(Boolean).join(' ')
+}
+
 /** For an argument that names a file, which must be there before anything starts. */
 export function existingFile(path: string): string {
   if (existsSync(path)) return path

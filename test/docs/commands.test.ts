@@ -32,6 +32,7 @@ const runBy: Record<string, string> = {
 /** Those that no test can run, and why. Their syntax is checked, as that of all. */
 const notRun: Record<string, string> = {
   'docker build': 'needs a container runtime; test/deploy/containerfile.test.ts reads the file',
+  'cp -r dist/service /opt/encrypted-bookmark-sync.new': 'needs systemd as init',
   'kubectl create': 'needs a cluster; test/deploy/kubernetes.test.ts reads the manifests',
   'jq -c': 'reads the log of an operator, with a program of theirs',
   'umask 077': "needs Postgres's own tools, beside the server",

@@ -1,4 +1,5 @@
 /** The bundle of `npm run build`, away from the repository, with the driver of SQLite as its only package. */
+import { spawnSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { cp, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -71,6 +72,9 @@ t.test(
     const line = `Node 24 or later is required. This is Node 20.20.2 (${process.execPath}).\n`
     t.same(await refusal({ NODE_OPTIONS: older }, 'main.mjs'), [1, line])
     t.same(await refusal({ NODE_OPTIONS: older }, 'backup.mjs'), [1, line])
+    const env = { NODE_COMPILE_CACHE: '', DATABASE_URL: 'postgres://ann@127.0.0.1:1/bookmarks' }
+    const advice = spawnSync(process.execPath, ['restore.mjs', 'latest'], { cwd, env, encoding: 'utf8' }).stderr
+    t.match(advice, /\n {2}node restored\.mjs\n/, 'a command names another one as it is called there')
     t.same(await refusal({ PORT: '0' }, 'main.mjs'), [
       1,
       'OIDC_ISSUER is required here: the development provider is not installed\n',

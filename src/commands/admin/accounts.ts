@@ -2,6 +2,7 @@ import { disableAccount, enableAccount, isAccount, listAccounts } from '../../db
 import type { Beside } from '../../db/beside.ts'
 import type { Trx } from '../../db/database.ts'
 import { beginDeletion } from '../../db/deletions.ts'
+import { callBeside } from '../../terminal/command.ts'
 
 /** One user a line, then their number and what they store in all. */
 export async function listUsers({ db }: Beside): Promise<void> {
@@ -31,7 +32,8 @@ export const deleteUser = forOne(
 
 function forOne(work: (trx: Trx, id: string) => Promise<unknown>, done: string) {
   return async ({ db, write }: Beside, id: string): Promise<void> => {
-    if (!(await isAccount(db, id))) throw new Error(`no user has the id ${id}; npm run admin -- users lists all`)
+    if (!(await isAccount(db, id)))
+      throw new Error(`no user has the id ${id}; ${callBeside('admin', 'users')} lists all`)
     await write((trx) => work(trx, id), id)
     console.log(`${id}: ${done}`)
   }

@@ -2,6 +2,7 @@ import { join, resolve } from 'node:path'
 import { makeBackup } from '../../backup/make.ts'
 import { sourceOf } from '../../backup/source.ts'
 import { type Config, readConfig } from '../../config/config.ts'
+import { callBeside } from '../../terminal/command.ts'
 import { withProgress } from '../../terminal/progress.ts'
 
 export async function backUp(folder: string): Promise<void> {
@@ -12,7 +13,7 @@ export async function backUp(folder: string): Promise<void> {
   const { rows, leftOut } = await withProgress(({ report }) => makeBackup(sourceOf(config), path, report))
   for (const [id, reason] of leftOut) console.log(`left out: the export ${id}, ${reason}`)
   const counts = Object.entries(rows).map(([table, count]) => `${table} ${count}`)
-  console.log(`${path}\n  checked  ${counts.join(', ')}\n  restore  DATA_DIR=${path} npm start (on a copy of it)`)
+  console.log(`${path}\n  checked  ${counts.join(', ')}\n  restore  ${callBeside('restore', path)}`)
   if (config.s3) console.log(bucketAdvice(config.s3.bucket))
   console.log(secretAdvice(config))
 }
@@ -25,7 +26,7 @@ function postgresAdvice({ pulseDatabaseUrl, s3, exportsDir }: Config, folder: st
   umask 077; mkdir -p '${folder}'; pg_dump --format=custom --file='${dump}' '${url}'
 and to restore it, into an empty database, before a service starts on that:
   pg_restore --no-owner --exit-on-error --dbname='${url}' '${dump}'
-  npm run restored
+  ${callBeside('restored')}
 The password belongs into ~/.pgpass (a line of host:port:database:user:password), for which the mode must be 0600.
 To lose less than what came since the last dump: WAL archiving (point-in-time recovery).
 ${s3 ? bucketAdvice(s3.bucket) : `After the dump, copy the export files: ${exportsDir}`}`

@@ -9,7 +9,7 @@ import { type Config, readConfig } from '../../config/config.ts'
 import { ConfigError } from '../../config/values.ts'
 import { lockDatabase } from '../../db/sqlite.ts'
 import { loadDevelopmentSecret } from '../../seal/secret.ts'
-import { existingFile } from '../../terminal/command.ts'
+import { callBeside, existingFile } from '../../terminal/command.ts'
 import { type Report, withProgress } from '../../terminal/progress.ts'
 import { takePlace } from './take-place.ts'
 import { tryCopy } from './try-copy.ts'
@@ -47,8 +47,8 @@ export async function restore(backup: string): Promise<void> {
 function postgresAdvice(): ConfigError {
   return new ConfigError(`DATABASE_URL: Postgres is restored with its own tools, into an empty database, while no service runs on it:
   pg_restore --no-owner --exit-on-error --dbname=… bookmarks.dump
-  npm run restored
-docs/operating/backups.md has the rest.`)
+  ${callBeside('restored')}
+The guide to backups, at /docs of the service, has the rest.`)
 }
 
 /** What a restore left that was killed: no other one is running now. */
