@@ -49,7 +49,7 @@ export async function readBrowserTree(
         dateAdded: node.dateAdded,
       }
       const url = kind === 'link' ? node.url : undefined
-      if (node.unmodifiable || isLeftAlone({ title: '', url }) || leftOut.has(node.id)) continue
+      if (node.unmodifiable || isLeftAlone(url) || leftOut.has(node.id)) continue
       tree.entries.set(node.id, url === undefined ? entry : { ...entry, url })
       if (kind === 'folder') pending.push(node)
     }

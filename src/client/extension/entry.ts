@@ -14,7 +14,7 @@ export interface Content {
 const mostTitleLength = 4096
 
 /** Queries of Firefox name things of one profile: they stay where they are, in browsers and at the service. */
-export function isLeftAlone({ url }: Content): boolean {
+export function isLeftAlone(url: string | undefined): boolean {
   return url?.startsWith('place:') ?? false
 }
 
@@ -29,10 +29,10 @@ export function isSameContent(one: Content, other: Content): boolean {
 /** By what an entry is found again within a folder: browsers write addresses and titles in forms of their own. */
 export function likenessOf({ kind, title, url }: Content & { kind: Kind }): string {
   if (kind === 'link') return `link ${URL.canParse(url as string) ? new URL(url as string).href : url}`
-  return kind === 'folder' ? `folder ${titleLikenessOf({ title })}` : kind
+  return kind === 'folder' ? `folder ${titleLikenessOf(title)}` : kind
 }
 
 /** By what a title is found again. */
-export function titleLikenessOf({ title }: Content): string {
+export function titleLikenessOf(title: string): string {
   return title.slice(0, mostTitleLength).replace(/\s+/g, ' ').trim()
 }

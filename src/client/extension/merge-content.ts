@@ -38,6 +38,6 @@ function contentOfField(name: 'title' | 'url', content: Content): Partial<Conten
 
 /** When they meet for the first time, the browser takes over the service's title unless it is only another form of it. */
 function firstForm(browser: Content, service: Content): Content {
-  const isOtherForm = titleLikenessOf(browser) === titleLikenessOf(service)
+  const isOtherForm = titleLikenessOf(browser.title) === titleLikenessOf(service.title)
   return isOtherForm || isSameContent(browser, service) ? browser : { ...browser, title: service.title }
 }

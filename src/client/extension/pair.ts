@@ -142,7 +142,7 @@ async function pairInterrupted(
  */
 export function isOf({ kind, content }: AgreedRow, entry: Content & { kind: Kind }, isTouched: boolean): boolean {
   if (entry.kind !== kind) return false
-  const isSameTitle = titleLikenessOf(entry) === titleLikenessOf(content)
+  const isSameTitle = titleLikenessOf(entry.title) === titleLikenessOf(content.title)
   if (kind !== 'link') return isSameTitle
   const isSameUrl = likenessOf(entry) === likenessOf({ kind, ...content })
   return isTouched ? isSameTitle || isSameUrl : isSameTitle && isSameUrl

@@ -54,7 +54,7 @@ export async function readServiceTree(top: readonly TreeNode[], shown: Shown): P
       if (role) continue
       if (out.has(parent)) out.add(id)
       const isHidden = kind === 'separator' && !shown.hasSeparators
-      if (out.has(id) || isHidden || isLeftAlone({ title: '', url })) continue
+      if (out.has(id) || isHidden || isLeftAlone(url)) continue
       const entry = { id, kind, title: kind === 'separator' ? '' : (bookmark.title ?? ''), parent, bookmark }
       tree.entries.set(id, kind === 'link' ? { ...entry, url: url as string } : entry)
     }

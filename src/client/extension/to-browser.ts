@@ -198,7 +198,7 @@ class BrowserChanges {
   async #removeQuery(browserId: string): Promise<void> {
     if (this.#browser.entries.has(browserId)) return
     const [node] = await this.#api.get(browserId).catch(() => [])
-    if (node && isLeftAlone(node)) await this.#api.remove(browserId)
+    if (node && isLeftAlone(node.url)) await this.#api.remove(browserId)
   }
 
   async #announce(entry: MergedEntry): Promise<void> {
@@ -232,8 +232,8 @@ class BrowserChanges {
   }
 
   #tokenOf(browserId: string): string {
-    const isLeftAlone = !this.#browser.entries.has(browserId)
-    return isLeftAlone ? `${aloneMark}${browserId}` : (this.#merged.pairing.idOf.get(browserId) as string)
+    const isKept = this.#browser.entries.has(browserId)
+    return isKept ? (this.#merged.pairing.idOf.get(browserId) as string) : `${aloneMark}${browserId}`
   }
 
   #isIn(id: string, key: string): boolean {

@@ -50,7 +50,7 @@ export async function planService(merged: Merged, browser: Titles, service: Serv
 function findRemoved({ leavingService }: Merged, service: ServiceTree): string[] {
   return leavingService.flatMap(({ id }) => {
     const isLost = (bookmark: Readonly<PlaintextBookmark>) =>
-      kindOf(bookmark) === 'separator' ? !service.entries.has(bookmark.id) : isLeftAlone(bookmark)
+      kindOf(bookmark) === 'separator' ? !service.entries.has(bookmark.id) : isLeftAlone(bookmark.url)
     return [id, ...(service.lists.get(id) ?? []).filter(isLost).map((bookmark) => bookmark.id)]
   })
 }
