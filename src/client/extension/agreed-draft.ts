@@ -62,7 +62,9 @@ export class AgreedDraft {
 
   /** Stores rows that hold even after a crash: what is about to be done, and what the user has decided. */
   async announce(store: AgreedStore, rows: ReadonlyMap<string, AgreedRow | null>): Promise<void> {
-    await write(store, this.#rows.announce(rows))
+    const unmarked = [...rows.keys()].map((id) => [mark + id, null] as const)
+    await write(store, new Map([...rows, ...unmarked]))
+    this.#rows.announce(rows)
   }
 
   /** Stores what the browser has written down by now. */

@@ -165,7 +165,14 @@ class InStep implements BrowserSync {
   async rejectRemovals(): Promise<void> {
     const { sync } = this.#options
     const ids = this.#guard.held.map(({ id }) => id)
-    await sync.put(this.#guard.takeRecent().filter(({ id }) => !sync.get(id)))
+    const recent = this.#guard.takeRecent()
+    try {
+      await sync.put(recent.filter(({ id }) => !sync.get(id)))
+    } catch (error) {
+      // The next attempt is to bring them back.
+      this.#guard.passed(recent)
+      throw error
+    }
     return this.#decide((agreed) =>
       ids.flatMap((id) => {
         const row = agreed.rows.get(id)

@@ -58,10 +58,10 @@ export class Settling<Value> {
     return taken
   }
 
-  /** Sets what holds even after a crash. Returns what is to be stored. */
-  announce(values: ReadonlyMap<string, Value | null>): Map<string, Value | null> {
+  /** Sets what is stored as it is, without one before: it holds even after a crash. */
+  announce(values: ReadonlyMap<string, Value | null>): void {
     for (const [name, value] of values) this.#put(name, value)
-    return this.#settle(values.keys())
+    this.#settle(values.keys())
   }
 
   /** Returns what is to be stored of what has not changed since the turn before the last one. */

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { readBookmarkFile } from '../../../src/client/bookmark-file/read.ts'
+import { StorageFullError } from '../../../src/client/errors.ts'
 import { fakeService, memoryAgreedStore } from '../../../src/client/testing.ts'
 import { BrowserModel } from './browser-model.ts'
 import { Device, settle, textOf, twoDevices } from './device.ts'
@@ -222,6 +223,12 @@ t.test('Many deletes in a browser wait for its user', async (t) => {
   t.match(one.browserSync.status(), { heldRemovals: { count: 9 } })
   one.model.ahead += 3_600_000
   await settle(one, other)
+  const { put } = one.sync
+  one.sync.put = async () => {
+    one.sync.put = put
+    throw new StorageFullError()
+  }
+  await t.rejects(one.browserSync.rejectRemovals(), StorageFullError)
   await one.browserSync.rejectRemovals()
   await settle(one, other)
   const all = titles.map(line)
@@ -275,6 +282,22 @@ t.test(
     )
   },
 )
+
+t.test('A folder is not left out if that could not be stored', async (t) => {
+  const [one, other] = twoDevices()
+  const { id } = one.model.create({ parentId: '1', title: 'Work' })
+  await settle(one, other)
+  const { write } = one.agreed
+  one.agreed.write = async () => {
+    one.agreed.write = write
+    throw new StorageFullError()
+  }
+  await t.rejects(one.browserSync.leaveOut(id), StorageFullError)
+  t.same(one.browserSync.leftOut(), [])
+  one.model.create(link(id, 'mine'))
+  await settle(one, other)
+  t.same(inChrome(other, 'bar'), ['  Work/', `  ${line('mine')}`])
+})
 
 t.test("A browser's own folder that is left out stays as it is on both sides, too", async (t) => {
   const [one, other] = twoDevices()
