@@ -1,6 +1,7 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmod, readdir } from 'node:fs/promises'
+import { get } from 'node:http'
 import { type AddressInfo, createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -30,6 +31,9 @@ t.test('npm run cluster: one port, three instances, one of which is killed; Ctrl
     t.equal(answer.body.accepted, 1)
     return answer.headers['x-instance']
   }
+
+  t.equal(await askWithUpgrade(`${cluster.url}/api/v1/health`), 200, 'Java asks every server for HTTP/2 like this')
+  t.equal(await askWithUpgrade(`${cluster.url}/api/v1/sync/realtime`, { cookie: ada.cookie }), 426)
 
   const devices = await openDevices(t, cluster.url, ada)
   t.same([await push('a'), await push('b'), await push('c')].sort(), ['1', '2', '3'], 'each instance takes its turn')
@@ -112,6 +116,13 @@ async function openDevices(t: Test, url: string, user: { userId: string; cookie:
   const devices: Awaited<ReturnType<typeof openDevice>>[] = []
   for (const deviceId of ['one', 'two', 'three']) devices.push(await openDevice(t, url, user, { deviceId }))
   return devices
+}
+
+async function askWithUpgrade(url: string, headers: Record<string, string> = {}): Promise<number | undefined> {
+  const request = get(url, { headers: { ...headers, connection: 'Upgrade', upgrade: 'h2c' } })
+  const [response] = await once(request, 'response')
+  response.resume()
+  return response.statusCode
 }
 
 async function descendantsOf(pid: number): Promise<number[]> {

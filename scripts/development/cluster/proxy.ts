@@ -3,6 +3,7 @@ import { Agent, type ClientRequestArgs, createServer, type IncomingMessage, Serv
 import { connect } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { createProxyServer } from 'http-proxy-3'
+import { isRealtimeUpgrade } from '../../../src/http/realtime.ts'
 
 const host = '127.0.0.1'
 /** Says which instance answered. */
@@ -27,7 +28,10 @@ export async function startProxy(port: number, instances: number[]): Promise<Pro
     if (!(to instanceof ServerResponse) || to.headersSent) to.destroy()
     else to.writeHead(502, { 'content-type': 'application/json' }).end('{"error":"Bad gateway"}')
   })
-  const server = createServer((request, response) => proxy.web(request, response))
+  // Whatever else asks for an upgrade gets the instance's answer: the library would cut it off.
+  const server = createServer({ shouldUpgradeCallback: isRealtimeUpgrade }, (request, response) =>
+    proxy.web(request, response),
+  )
   server.on('upgrade', (request, socket, head) => proxy.ws(request, socket, head))
   await once(server.listen(port, host), 'listening')
   return {
