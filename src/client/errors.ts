@@ -73,7 +73,7 @@ export class UnsentChangesError extends Error {
   readonly count: number
 
   constructor(count: number) {
-    super(`${count} edited bookmarks have not been sent yet`)
+    super(`Bookmarks with unsent edits: ${count}`)
     this.count = count
   }
 }
