@@ -5,12 +5,24 @@ import { thisDevice } from './app/device.ts'
 import { lockWithOtherTabs } from './app/lock.ts'
 import { send } from './app/network.ts'
 import { Root } from './app/root.tsx'
+import { comeBack } from './app/session.ts'
+import { StartFailure } from './app/start-failure.tsx'
 import { keepForOffline } from './offline/register.ts'
 
-const device = thisDevice()
-const client = createClient({ baseUrl: location.origin, deviceId: device.id, fetch: askOnce(send) })
 const page = document.querySelector('#page') as HTMLElement
 page.replaceChildren()
-render(<Root client={client} device={device} />, page)
-keepForOffline()
-lockWithOtherTabs()
+try {
+  start()
+} catch (error) {
+  render(<StartFailure error={error} again={() => location.reload()} />, page)
+}
+
+/** @throws DOMException the browser lets this site store nothing */
+function start(): void {
+  const device = thisDevice()
+  const client = createClient({ baseUrl: location.origin, deviceId: device.id, fetch: askOnce(send) })
+  comeBack()
+  render(<Root client={client} device={device} />, page)
+  keepForOffline()
+  lockWithOtherTabs()
+}

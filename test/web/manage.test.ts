@@ -66,6 +66,11 @@ else {
         await dialog.getByRole('button', { name: 'Save' }).click()
         await dialog.getByText(/run code/).waitFor()
         t.equal(await address.getAttribute('aria-invalid'), 'true')
+        for (const nowhere of ['not an address', '   ', 'http://']) {
+          await address.fill(nowhere)
+          await dialog.getByRole('button', { name: 'Save' }).click()
+          await dialog.getByText(/leads nowhere/).waitFor()
+        }
         await address.fill('sqlite.org/src')
         await dialog.getByLabel('Folder').fill('kit')
         await dialog.getByRole('option', { name: 'Kitchen' }).click()
@@ -323,6 +328,45 @@ else {
         const texts = await drawn.evaluate((ids) => [...ids])
         t.equal(texts.length, 1, `drawn again: ${texts.join(' | ')}`)
         t.match(texts[0], /Edited among many/)
+        await show(page, 'folder/not-here')
+        await page.getByRole('heading', { name: 'This folder is not here' }).waitFor()
+        t.equal(await page.getByRole('button', { name: 'Add bookmark' }).count(), 0)
+        await page.goBack()
+        await row(page, 'Edited among many').waitFor()
+      })
+
+      t.test('titles that are blank or do not end, and bookmarks without an address', async (t) => {
+        const links = [`>${'Long '.repeat(500)}`, ' HREF="https://blank.example/">\u200b', '>One', '>Two']
+        const file = `<!DOCTYPE NETSCAPE-Bookmark-file-1><DL><p>${links.map((link) => `<DT><A${link}</A>`).join('')}</DL>`
+        await importFile(page, { name: 'odd.html', mimeType: 'text/html', buffer: Buffer.from(file) })
+        await show(page, 'search/blank.example')
+        await row(page, 'https://blank.example/').waitFor()
+        await show(page, 'duplicates')
+        await titles(page, ['Wikipedia', 'Wikipedia again'])
+        await show(page, 'search/long')
+        await page
+          .getByRole('main')
+          .getByRole('button', { name: /^Delete Long/ })
+          .click()
+        const toast = page.locator('.toast', { hasText: 'deleted' })
+        t.ok(((await toast.boundingBox())?.height ?? 0) < 200, 'it leaves the page to be seen')
+        await show(page, 'folder')
+      })
+
+      t.test('what was sent in a form that was closed meanwhile leaves the next form open', async (t) => {
+        await page.locator('.main').focus()
+        await page.keyboard.press('n')
+        const dialog = page.getByRole('dialog', { name: 'New bookmark' })
+        await dialog.getByLabel('Address').fill('slow.example')
+        await page.evaluate(() => {
+          document.querySelector<HTMLFormElement>('dialog form')?.requestSubmit()
+          document.querySelector<HTMLElement>('dialog [aria-label=Close]')?.click()
+          document.body.dispatchEvent(new KeyboardEvent('keydown', { key: 'n', bubbles: true }))
+        })
+        await page.getByText('“slow.example” added').waitFor()
+        t.equal(await dialog.getByLabel('Address').inputValue(), '')
+        await page.keyboard.press('Escape')
+        await dialog.waitFor({ state: 'detached' })
       })
 
       t.test('a second device alongside, each taken offline by its switch, makes a conflict', async (t) => {

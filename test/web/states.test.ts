@@ -54,6 +54,19 @@ else {
     await live(page)
     await keptForOffline(page)
 
+    await t.test('a browser that stores nothing is told from a page that loads for ever', async (t) => {
+      const context = await openContext(t, browser)
+      await context.addInitScript(() => {
+        const get = () => {
+          throw new DOMException('Access is denied for this document.', 'SecurityError')
+        }
+        for (const name of ['localStorage', 'sessionStorage', 'indexedDB']) Object.defineProperty(window, name, { get })
+      })
+      const page = await context.newPage()
+      await page.goto(origin)
+      await page.getByRole('alert').getByText('This browser lets this page store nothing').waitFor()
+    })
+
     await t.test('a tab that an upgrade finds open still loads the parts of its own version', async (t) => {
       const context = await openContext(t, browser)
       const tab = await context.newPage()
@@ -292,7 +305,18 @@ else {
       await page.getByText('Your sign-in has ended').waitFor()
       await page.getByText('2 edits that were not sent yet are kept in this browser.').waitFor()
       t.same(await faults(page, 'signed-out'), [])
-      await signIn(page, origin, 'Ada')
+      await show(page, `add/${encodeURIComponent(JSON.stringify(['Not to be lost', 'https://example.org/found']))}`)
+      await page.reload()
+      const asked: (string | null)[] = []
+      page.on('request', (request) => asked.push(request.url(), request.postData()))
+      await page.getByRole('button', { name: 'Sign in' }).click()
+      await page.waitForURL(/\/sign-in\//)
+      await page.locator('input:not([type=hidden])').first().fill('Ada')
+      await page.keyboard.press('Enter')
+      const dialog = page.getByRole('dialog', { name: 'New bookmark' })
+      t.equal(await dialog.getByLabel('Title').inputValue(), 'Not to be lost')
+      t.notMatch(asked.join('\n'), 'found', 'the service is not told of it')
+      await dialog.getByRole('button', { name: 'Cancel' }).click()
       await page.getByRole('link', { name: 'Two, edited' }).waitFor()
     })
 

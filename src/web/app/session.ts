@@ -14,6 +14,9 @@ const patienceMs = 4000
 /** Stored instead of the user after a sign-out of which the service could not be told. */
 const leaving = 'leaving'
 
+/** The view that the person comes back to. It stays in this tab: the service never sees that part of an address. */
+const cameFrom = 'came-from'
+
 /** Ends the session as soon as the service can be told, before anything else. */
 export function endSessionLater(): void {
   localStorage.setItem(remembered, leaving)
@@ -57,10 +60,18 @@ function offline(error: unknown): { response?: Response } {
  * @param options.again whether the provider asks for the password in any case
  * @param options.to the view that it leads back to, as `hrefOf` returns it
  */
-export async function signIn(client: Client, { again = false, to = '' } = {}): Promise<void> {
-  const returnTo = `/${location.pathname === '/login' ? '' : location.search}${to}`
+export async function signIn(client: Client, { again = false, to = location.hash } = {}): Promise<void> {
+  const returnTo = `/${location.pathname === '/login' ? '' : location.search}`
   const body = { returnTo, ...(again && { prompt: 'login' as const }) }
   const { authorizationUrl } = unwrap(await client.POST('/api/v1/auth/login', { body }))
   localStorage.setItem(remembered, '')
+  sessionStorage.setItem(cameFrom, to)
   location.assign(authorizationUrl)
+}
+
+/** Shows the view from which the person went to sign in, such as the form that the bookmarklet has filled. */
+export function comeBack(): void {
+  const view = sessionStorage.getItem(cameFrom)
+  sessionStorage.removeItem(cameFrom)
+  if (view && location.hash === '') history.replaceState(null, '', view)
 }

@@ -1,11 +1,12 @@
 import type { FunctionComponent } from 'preact'
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Sync } from '../../client/index.ts'
 import { SyncProvider } from '../../client/react.ts'
 import { Sidebar } from '../sidebar/sidebar.tsx'
 import { type App, AppContext } from './context.ts'
 import { Header } from './header.tsx'
 import { useRoute } from './route.ts'
+import { useScroll } from './scroll.ts'
 import { SecondDevice, useBeside } from './second-device.tsx'
 import { useShortcuts } from './shortcuts.ts'
 import { SyncTrouble } from './sync-trouble.tsx'
@@ -20,7 +21,8 @@ export function Shell({ app }: { app: App }) {
   const beside = useBeside()
   useShortcuts(app.sync)
   const [isMenuOpen, setMenuOpen] = useState(false)
-  const { Component, title } = views.find((view) => view.path === path) ?? (views[0] as View)
+  const known = views.find((view) => view.path === path)
+  const { Component, title } = known ?? (views[0] as View)
   const main = useRef<HTMLElement>(null)
   useEffect(() => setMenuOpen(false), [path, rest])
   useEffect(() => {
@@ -34,7 +36,7 @@ export function Shell({ app }: { app: App }) {
     return () => document.removeEventListener('keydown', close)
   }, [isMenuOpen])
   // What is typed into the search is not another place.
-  useLayoutEffect(() => main.current?.scrollTo(0, 0), [path, path === 'search' || rest])
+  useScroll(main, [path, path === 'search' || rest])
   useEffect(() => {
     document.title = `${title} · Encrypted Bookmark Sync`
   }, [title])
@@ -49,7 +51,7 @@ export function Shell({ app }: { app: App }) {
             {/* biome-ignore lint/a11y/noNoninteractiveTabindex: The keyboard must be able to scroll it. */}
             <main ref={main} class="main" data-scrolls id="main" tabIndex={0}>
               <SyncTrouble />
-              <Component rest={rest} key={path} />
+              <Component rest={known ? rest : ''} key={path} />
             </main>
           </div>
         </div>

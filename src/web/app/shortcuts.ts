@@ -27,8 +27,8 @@ export function useShortcuts(sync: Sync): void {
 
 const actions: Record<string, (sync: Sync) => void> = {
   '/': () => document.querySelector<HTMLElement>('input[type=search]')?.focus(),
-  n: (sync) => openNew(sync, { url: '', ...hereOf() }),
-  f: (sync) => openNew(sync, hereOf()),
+  n: (sync) => openNew(sync, { url: '', ...hereOf(sync) }),
+  f: (sync) => openNew(sync, hereOf(sync)),
   '?': () => go('shortcuts'),
 }
 
@@ -37,7 +37,7 @@ const commands: Record<string, () => void> = {
 }
 
 /** A new bookmark goes into the folder that is shown. */
-function hereOf(): { parentId?: string } {
+function hereOf(sync: Sync): { parentId?: string } {
   const { view, rest } = readRoute(location.hash)
-  return view === 'folder' && rest !== '' ? { parentId: rest } : {}
+  return view === 'folder' && sync.get(rest) ? { parentId: rest } : {}
 }

@@ -1,6 +1,6 @@
 import type { History } from '../../client/history.ts'
 import type { Sync } from '../../client/index.ts'
-import { type Bookmark, nameOf } from '../library/kind.ts'
+import { type Bookmark, quoted } from '../library/kind.ts'
 import { tell } from '../ui/tell.ts'
 
 /** Makes a version current again, or what a deleted bookmark was, and offers to take that back. */
@@ -8,7 +8,7 @@ export async function restore(history: History, sync: Sync, id: string, versionI
   const before = sync.get(id)
   await history.restoreVersion(id, versionId)
   const after = sync.get(id)
-  tell(after ? `“${nameOf(after)}” restored${placeOf(sync, after)}` : 'Restored. The next sync shows it.', {
+  tell(after ? `${quoted(after)} restored${placeOf(sync, after)}` : 'Restored. The next sync shows it.', {
     undo: () => (before ? sync.put(before) : sync.remove(id)),
   })
 }
@@ -18,7 +18,7 @@ export async function restoreFolder(sync: Sync, bookmarks: readonly [Bookmark, .
   const [folder, ...inside] = bookmarks
   await sync.put(bookmarks)
   await sync.syncNow()
-  tell(`“${nameOf(folder)}” and ${inside.length} in it restored${placeOf(sync, folder)}`, {
+  tell(`${quoted(folder)} and ${inside.length} in it restored${placeOf(sync, folder)}`, {
     undo: () => sync.remove(bookmarks.map(({ id }) => id)),
   })
 }

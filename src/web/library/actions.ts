@@ -1,7 +1,7 @@
 import type { Sync } from '../../client/index.ts'
 import { counted } from '../ui/counted.ts'
 import { tell } from '../ui/tell.ts'
-import { type Bookmark, isFolder, nameOf } from './kind.ts'
+import { type Bookmark, isFolder, quoted } from './kind.ts'
 
 /** What a person does to bookmarks. Each action tells what it did, and can be taken back. */
 
@@ -20,7 +20,7 @@ export async function moveInto(sync: Sync, ids: readonly string[], parentId: str
   const before = existing(sync, ids).filter((bookmark) => bookmark.parentId !== parentId)
   if (before.length === 0) return
   await sync.put(before.map((bookmark) => placed(bookmark, parentId)))
-  const folder = parentId === undefined ? 'the top level' : `“${nameOf(sync.get(parentId) as Bookmark)}”`
+  const folder = parentId === undefined ? 'the top level' : quoted(sync.get(parentId) as Bookmark)
   tell(`${countOf(before)} moved to ${folder}`, { undo: () => putBack(sync, before, ['parentId', 'position']) })
 }
 
@@ -51,7 +51,7 @@ export async function retag(sync: Sync, ids: readonly string[], added: readonly 
 export async function save(sync: Sync, bookmark: Bookmark, opened?: Bookmark): Promise<void> {
   await sync.put(bookmark, opened ? { seen: opened } : {})
   const undo = opened ? () => sync.put(opened, { seen: bookmark }) : () => sync.remove(bookmark.id)
-  tell(`“${nameOf(bookmark)}” ${opened ? 'saved' : 'added'}`, { undo })
+  tell(`${quoted(bookmark)} ${opened ? 'saved' : 'added'}`, { undo })
 }
 
 /** The bookmarks with these ids and everything in them, each once, folders before what is in them. */
@@ -92,5 +92,5 @@ async function putBack(sync: Sync, before: readonly Bookmark[], fields: readonly
 
 function countOf(bookmarks: readonly Bookmark[]): string {
   const [first] = bookmarks
-  return bookmarks.length === 1 && first ? `“${nameOf(first)}”` : counted(bookmarks.length, 'bookmark')
+  return bookmarks.length === 1 && first ? quoted(first) : counted(bookmarks.length, 'bookmark')
 }

@@ -58,9 +58,9 @@ function isSame(sync: SyncReader, one: string | undefined, other: string | undef
   return first !== undefined && second !== undefined && addressOf(first) === addressOf(second)
 }
 
-/** Without what leads to the same page all the same. */
+/** Without what leads to the same page all the same; bookmarks that have no address are not the same page. */
 function addressOf({ url }: Bookmark): string | undefined {
-  return url?.replace(/^https?:\/\/(www\.)?/i, '').replace(/[/?#]+$/, '')
+  return url?.replace(/^https?:\/\/(www\.)?/i, '').replace(/[/?#]+$/, '') || undefined
 }
 
 function byAge(one: Bookmark, other: Bookmark): number {

@@ -9,7 +9,7 @@ import { serviceNow } from '../ui/service-time.ts'
 import { save } from './actions.ts'
 import { completeAddress } from './address.ts'
 import { FolderField } from './folder-field.tsx'
-import { type Bookmark, hostOf, isFolder, nameOf } from './kind.ts'
+import { type Bookmark, hostOf, isBlank, isFolder, nameOf } from './kind.ts'
 import { readTags, TagsField } from './tags-field.tsx'
 
 /** What a new bookmark begins with. */
@@ -50,13 +50,13 @@ function Editor({ sync, bookmark, opened, close }: EditorProps) {
   const submit = async (fields: Record<string, string>) => {
     const { title = '', url: typed = '', description = '' } = fields
     // What was imported stays as it is, as long as nobody changes it.
-    const url = opened && typed === bookmark.url ? typed : attempt(() => completeAddress(typed), setFault)
+    const url = !isLink || (opened && typed === bookmark.url) ? typed : attempt(() => completeAddress(typed), setFault)
     if (url === undefined) return
     const { tags: _, parentId: from, position, description: __, ...rest } = bookmark
     const labels = readTags(fields)
     const edited: Bookmark = {
       ...rest,
-      title: title || hostOf({ ...bookmark, url }),
+      title: isBlank(title) ? hostOf({ ...bookmark, url }) : title,
       dateModified: new Date(serviceNow()).toISOString(),
       ...(isLink && { url }),
       ...(isLink && labels.length > 0 && { tags: labels }),

@@ -19,6 +19,7 @@ export function Folder({ rest }: { rest: string }) {
     order,
   )
   const folder = useBookmark(rest)
+  const isMissing = id !== undefined && !folder
   return (
     <Collection
       key={rest}
@@ -27,14 +28,14 @@ export function Folder({ rest }: { rest: string }) {
       ids={ids}
       order={order}
       setOrder={setOrder}
-      folder={{ id }}
+      {...(!isMissing && { folder: { id } })}
       empty={
         folder ? (
           <Empty icon={FolderOpenIcon} title="Nothing in this folder yet">
             <p>Add a bookmark, or drag some here.</p>
           </Empty>
         ) : (
-          <NoBookmarks icon={FolderOpenIcon} />
+          <NoBookmarks icon={FolderOpenIcon} isFolderMissing={isMissing} />
         )
       }
     />

@@ -32,7 +32,7 @@ export function SignIn({ client }: { client: Client }) {
         </p>
       )}
       {unsent !== undefined && failure === null && !isDeleted && <p role="status">{signedOutText(unsent)}</p>}
-      <Form onSubmit={() => signIn(client)}>
+      <Form onSubmit={() => signIn(client, isDeleted ? { to: '' } : {})}>
         <Button type="submit" look="primary" class="large">
           Sign in
         </Button>

@@ -1,4 +1,4 @@
-import type { ComponentChildren, VNode } from 'preact'
+import { type ComponentChildren, Fragment, type VNode } from 'preact'
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { IconButton } from './button.tsx'
 import { messageOf, ShowFailure } from './failure.ts'
@@ -15,19 +15,22 @@ export function showDialog(next: Content): void {
   listener()
 }
 
-function close(): void {
+/** What one has sent may take longer than the person, who has closed it and works in the next. */
+function close(shown: Content): void {
+  if (content !== shown) return
   content = undefined
   listener()
 }
 
 /** Where the dialog appears: once on the page. */
 export function Dialogs() {
-  const [shown, setShown] = useState<{ content: Content | undefined }>({ content })
+  const [shown, setShown] = useState({ content, turn: 0 })
   useEffect(() => {
-    listener = () => setShown({ content })
+    listener = () => setShown(({ turn }) => ({ content, turn: turn + 1 }))
     return listener()
   }, [])
-  return shown.content?.(close) ?? null
+  const { content: current, turn } = shown
+  return current ? <Fragment key={turn}>{current(() => close(current))}</Fragment> : null
 }
 
 interface DialogProps {

@@ -13,6 +13,9 @@ export function messageOf(error: unknown): string {
   if (error instanceof StorageFullError) {
     return 'The storage of this browser is full, so nothing was saved. Free some space on the device, then try again.'
   }
+  if (error instanceof DOMException && error.name === 'SecurityError') {
+    return 'This browser lets this page store nothing. Allow cookies and other data for it, then try again.'
+  }
   if (isOutdated(error)) return 'This tab is out of date, so nothing was saved. Reload the page.'
   if (error instanceof ApiError && error.message === ForbiddenOrigin[1]) {
     return `The service refuses pages from ${location.origin}. Open the address that its operator gave you, or ask for this one to be allowed.`
