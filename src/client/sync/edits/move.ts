@@ -72,7 +72,8 @@ function findFolder(tree: readonly TreeNode[], parentId: string | undefined, mov
   for (let node = pending.pop(); node; node = pending.pop()) {
     if (node.bookmark.id === moved) continue
     if (node.bookmark.id === parentId && node.bookmark.url === undefined) return node.children
-    pending.push(...node.children)
+    // One by one: a call takes no more than some 120,000 arguments.
+    for (const child of node.children) pending.push(child)
   }
   throw new RangeError(`There is no folder ${parentId} that ${moved} could be moved into`)
 }
