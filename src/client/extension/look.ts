@@ -80,8 +80,11 @@ function settleRemoved(agreed: AgreedDraft, { created, touched, removed }: LookP
   const known = new Set([...agreed.rows.values()].map(({ browserId }) => browserId))
   const gone = new Set<string>()
   for (const row of interrupted) {
+    // Firefox does not say when it was made.
+    const since = row.step?.kind === 'creating' ? row.step.since : 0
     const isIt = (node: BrowserNode) =>
       !created.has(node.id) &&
+      (node.dateAdded ?? since) >= since &&
       (row.browserId === null
         ? !known.has(node.id) && isOf(row, { ...node, kind: kindOfNode(node) }, touched.has(node.id))
         : node.id === row.browserId && (node.dateAdded ?? row.dateAdded) === row.dateAdded)

@@ -7,9 +7,13 @@ const theirs = { parentId: '1', title: 'Theirs' }
 const theirLink = { ...theirs, url: at('theirs') }
 
 /** Two browsers; in the second one the worker dies while it creates what the first one has. */
-async function interrupt(node: NewNode, isMade: boolean): Promise<[Device, Device]> {
+async function interrupt(
+  node: NewNode,
+  isMade: boolean,
+  prepare: (one: Device, other: Device) => Promise<unknown> = settle,
+): Promise<[Device, Device]> {
   const [one, other] = twoDevices()
-  await settle(one, other)
+  await prepare(one, other)
   one.model.create(node)
   await settle(one)
   await other.sync.syncNow()
@@ -50,6 +54,21 @@ t.test('What the user creates and removes once a worker has died is not what tha
   model.remove(model.create({ ...theirLink, url: at('mine') }).id)
   const link = [`  Theirs ${at('theirs')}`]
   t.same(await shownIn(devices), [link, link])
+})
+
+t.test('What was there before a worker began to create is not what it was creating, if the user removes it', async (t) => {
+  let old = ''
+  const devices = await interrupt(theirLink, false, async (one, other) => {
+    const { id } = other.model.create({ parentId: '1', title: 'Out' })
+    await settle(one, other)
+    await other.browserSync.leaveOut(id)
+    old = other.model.create({ ...theirLink, parentId: id }).id
+    await settle(one, other)
+  })
+  devices[1].open()
+  devices[1].model.remove(old)
+  const shown = ['  Out/', `  Theirs ${at('theirs')}`]
+  t.same(await shownIn(devices), [shown, shown])
 })
 
 t.test('What a worker has created before it died is found again, changed, moved or removed by the user', async (t) => {
