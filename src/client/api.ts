@@ -48,9 +48,11 @@ export function createClient({ baseUrl, deviceId, fetch: send = (request) => fet
       // Elsewhere the header would only cost a browser a preflight, as it does where a path is the beginning of one listed.
       if (takeDeviceId.includes(request.method + schemaPath)) request.headers.set('x-device-id', deviceId)
     },
-    // A server of pages may answer every path with 200, or with a 404 that looks like the service's own.
+    // A server of pages may answer every path with 200, or with a 404 that looks like the service's own. What a proxy of the
+    // service refuses in HTML, such as a large body with 413, is told by its status.
     onResponse({ response: { status, headers } }) {
-      if (status < 500 && headers.get('content-type')?.includes('html')) throw pageSent(status, baseUrl)
+      if (/2..|40[1345]/.test(`${status}`) && headers.get('content-type')?.includes('html'))
+        throw pageSent(status, baseUrl)
     },
   })
   return Object.assign(client, { baseUrl })

@@ -56,7 +56,7 @@ t.test('What the user creates and removes once a worker has died is not what tha
   t.same(await shownIn(devices), [link, link])
 })
 
-t.test('What was there before a worker began to create is not what it was creating, if the user removes it', async (t) => {
+t.test('What the user removes that was there before is not what a worker was creating', async (t) => {
   let old = ''
   const devices = await interrupt(theirLink, false, async (one, other) => {
     const { id } = other.model.create({ parentId: '1', title: 'Out' })
