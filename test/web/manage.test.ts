@@ -343,6 +343,11 @@ else {
         await row(page, 'https://blank.example/').waitFor()
         await show(page, 'duplicates')
         await titles(page, ['Wikipedia', 'Wikipedia again'])
+        await show(page, 'search/one')
+        await page.getByRole('main').getByRole('button', { name: 'Edit One', exact: true }).click()
+        await page.getByRole('dialog').getByLabel('Title').fill('One without an address')
+        await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click()
+        await row(page, 'One without an address').waitFor()
         await show(page, 'search/long')
         await page
           .getByRole('main')

@@ -78,7 +78,7 @@ function Editor({ sync, bookmark, opened, close }: EditorProps) {
             inputMode="url"
             autocomplete="off"
             defaultValue={bookmark.url ?? ''}
-            required
+            required={!opened || bookmark.url !== ''}
             autofocus={!opened}
             error={fault}
             onInput={() => setFault(undefined)}
