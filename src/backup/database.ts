@@ -1,6 +1,7 @@
 import Sqlite from 'better-sqlite3'
 import { ConfigError } from '../config/values.ts'
 import { knownMigrations } from '../db/migrate.ts'
+import { withoutReference } from '../db/rows.ts'
 import type { Report } from '../terminal/progress.ts'
 
 /** Enough to be fast, few enough to handle a signal in between. */
@@ -121,8 +122,7 @@ function checkWhole(copy: Sqlite.Database, subject: string): Record<string, numb
       and name not like 'kysely!_%' escape '!' order by name`,
   )
   const names = tables.pluck().all()
-  // These refer to users without a constraint.
-  for (const table of names.filter((name) => ['records', 'ciphertexts', 'versions'].includes(name))) {
+  for (const table of withoutReference.filter((name) => names.includes(name))) {
     const isOrphaned = copy.prepare(`select 1 from ${table} where user_id not in (select id from users) limit 1`).get()
     if (isOrphaned) throw new ConfigError(`${subject} is damaged (${table} refers to users that are gone)`)
   }

@@ -14,7 +14,7 @@ const pageRows = 1000
  * is in the trash and is erased in time. Which change made it is not known any more.
  */
 export async function adoptTombstones(
-  database: Pick<Database, 'bulk' | 'write' | 'upsert'>,
+  database: Pick<Database, 'bulk' | 'write' | 'insert'>,
   userId: string,
   now: number,
 ): Promise<void> {
@@ -29,7 +29,7 @@ export async function adoptTombstones(
 
 /** Those that a version has, or that were written meanwhile, are left out. */
 async function adopt(
-  { upsert }: Pick<Database, 'upsert'>,
+  { insert }: Pick<Database, 'insert'>,
   trx: Trx,
   userId: string,
   found: Tombstone[],
@@ -45,7 +45,7 @@ async function adopt(
   const stamps = new Map(current.filter(isTombstone).map((row) => [entityKey(row), row.stamp]))
   const left = found.filter((row) => !known.has(row.data_stamp) && stamps.get(entityKey(row)) === row.stamp)
   if (left.length === 0) return
-  await upsert(
+  await insert(
     trx,
     versions,
     left.map((row) => toVersion(userId, row)),

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { Database, Db, Trx } from './database.ts'
 import { type EndedLogin, endLogins } from './logins.ts'
+import { withoutReference } from './rows.ts'
 import type { Schema } from './schema.ts'
 import { lockLogins } from './sessions.ts'
 
@@ -67,6 +68,5 @@ export async function deleteRows({ write }: Pick<Database, 'write'>, userId: str
 /** The last trace of a deleted account, and what a write that had the user's row until now has left of it. */
 export async function deleteUser(trx: Trx, userId: string): Promise<void> {
   await trx.deleteFrom('users').where('id', '=', userId).execute()
-  for (const table of ['records', 'ciphertexts', 'versions'] as const)
-    await trx.deleteFrom(table).where('user_id', '=', userId).execute()
+  for (const table of withoutReference) await trx.deleteFrom(table).where('user_id', '=', userId).execute()
 }

@@ -97,6 +97,9 @@ export const rejections = table<Rejection>('rejections', ['user_id', 'entity_typ
   created_at: 'bigint',
 })
 
+/** Rows of these refer to a user without a constraint, because a push would look the user up for each. */
+export const withoutReference = ['records', 'ciphertexts', 'versions'] as const
+
 /** What decides who wins: a push can concern 10,000 stored versions of 256 KiB each, so it has no ciphertext. */
 export type StoredVersion = Pick<RecordsTable, (typeof versionColumns)[number]>
 

@@ -14,7 +14,7 @@ const batchRows = 500
 
 export interface VersionSweepParts {
   config: { keepVersionsDays: number }
-  database: Pick<Database, 'db' | 'bulk' | 'write' | 'upsert' | 'emptyLog'>
+  database: Pick<Database, 'db' | 'bulk' | 'write' | 'insert' | 'emptyLog'>
   clock: () => number
 }
 

@@ -40,18 +40,14 @@ export type ColumnType = 'text' | 'bigint' | 'integer'
 /** With their Postgres types. */
 type Columns<Row> = Record<Column<Row>, ColumnType>
 
-/** Without a key, no row has a successor: each is only added, which costs less than to look for one to replace. */
+/** Without a key, no row has a successor: each is only inserted. */
 export function table<Row>(name: string, key: Column<Row>[], alike: Column<Row>[], columns: Columns<Row>): Table<Row> {
   const all = columnsOf(columns)
-  const insert = (into: Column<Row>[], source: RawBuilder<unknown>) =>
-    sql`insert into ${sql.table(name)} (${list(into)}) ${source}`
-  // If it fails, the transaction is undone: `or fail`, because SQLite would otherwise copy each page first, to undo it alone.
-  const insertOrFail = (into: Column<Row>[], source: RawBuilder<unknown>) =>
-    sql`insert or fail into ${sql.table(name)} (${list(into)}) ${source}`
+  const insert = (into: Column<Row>[], source: RawBuilder<unknown>, onFault = sql``) =>
+    sql`insert ${onFault} into ${sql.table(name)} (${list(into)}) ${source}`
   const upsert = (into: Column<Row>[], source: RawBuilder<unknown>) => {
     const replaced = all.filter((column) => !key.includes(column))
     const assignments = replaced.map((column) => sql`${sql.ref(column)} = ${sql.ref(`excluded.${column}`)}`)
-    if (key.length === 0) return insert(into, source)
     return sql`${insert(into, source)} on conflict (${list(key)}) do update set ${sql.join(assignments)}`
   }
   const fromArrays = (write: typeof insert) =>
@@ -72,7 +68,8 @@ export function table<Row>(name: string, key: Column<Row>[], alike: Column<Row>[
       upsert([...shared, ...own], sql`${selectSome(shared, own, values)} where true`),
     ),
     insertSome: batches(all, alike, (shared, own, values) =>
-      insertOrFail([...shared, ...own], selectSome(shared, own, values)),
+      // If it fails, the transaction is undone: SQLite would otherwise copy each page first, to undo it alone.
+      insert([...shared, ...own], selectSome(shared, own, values), sql`or fail`),
     ),
     upsertAll: fromArrays(upsert),
     insertAll: fromArrays(insert),

@@ -45,7 +45,7 @@ export async function startMinio(): Promise<MinioServer> {
     [binary, 'server', '--quiet', '--address', `:${port}`, '--certs-dir', certificates, dataDir],
     {
       lastSignal: 'KILL',
-      isReady: () => answers(`${endpoint}/minio/health/ready`, ca),
+      isReady: () => answers(`${endpoint}/minio/health/cluster`, ca),
       env: { PATH: process.env.PATH, HOME: folder, ...login, MINIO_BROWSER: 'off', MINIO_UPDATE: 'off' },
     },
   )

@@ -10,11 +10,11 @@ const chosen = sharedValue<boolean | undefined>(undefined)
  * off for this browser (WCAG 2.1.4). The keys of a list work while the focus is in it, and need no switch.
  */
 export function areSingleKeysOn(): boolean {
-  return chosen.get() ?? isOnIn(localStorage)
+  return chosen.get() ?? isStoredOn()
 }
 
 export function useSingleKeys(): boolean {
-  return chosen.use() ?? isOnIn(localStorage)
+  return chosen.use() ?? isStoredOn()
 }
 
 export function setSingleKeys(on: boolean): void {
@@ -22,6 +22,6 @@ export function setSingleKeys(on: boolean): void {
   chosen.set(on)
 }
 
-function isOnIn(storage: Storage): boolean {
-  return storage.getItem(stored) !== 'off'
+function isStoredOn(): boolean {
+  return localStorage.getItem(stored) !== 'off'
 }
