@@ -3,6 +3,7 @@ import t from 'tap'
 import { openDatabase } from '../../src/db/open.ts'
 import { buildApp } from '../support/app.ts'
 import { change, pullAll } from '../support/changes.ts'
+import { runCommand } from '../support/command.ts'
 import { databaseUrl, isPostgres } from '../support/database-url.ts'
 import { silent } from '../support/log.ts'
 import { startPgbouncer } from '../support/pgbouncer.ts'
@@ -41,6 +42,9 @@ else {
     t.equal(ran, 0, 'a lock that is held is not given twice')
     await database.exclusively('test', count)
     t.equal(ran, 1)
+
+    const listed = await runCommand(t, 'admin', ['users'], { ...env, DATA_DIR: dataDir })
+    t.match(listed, { code: 0, stderr: '', stdout: ada.userId }, 'an admin command uses the direct connection')
 
     await t.rejects(openDatabase(pooler, silent, { waitMs: 60_000 }), {
       name: 'ConfigError',
