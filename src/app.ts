@@ -69,9 +69,9 @@ export async function createApp(context: Context): Promise<FastifyInstance> {
   registerErrors(app, context)
   registerRequests(app, context)
   registerCosts(app, context.limits)
-  registerArrivals(app)
   registerResponseHeaders(app, config)
   await registerOrigins(app, config)
+  registerArrivals(app)
   await registerPressure(app, log)
   // Sets cookies; it parses none, because stale ones with the same name have to be tried in turn (auth/cookies.ts).
   await app.register(cookie, { hook: false })

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { createFairQueue } from '../db/fair-queue.ts'
 import { networkOf } from './limits.ts'
+import { isMonitoring } from './probes.ts'
 
 /** How many requests begin in one turn of the event loop: a burst then delays others by so many, not by all of its own. */
 const mostInTurn = 16
@@ -26,7 +27,7 @@ export function registerArrivals(app: FastifyInstance): void {
   }
 
   app.addHook('onRequest', (request, _reply, next) => {
-    if (begun < mostInTurn) begin(next)
+    if (begun < mostInTurn || isMonitoring(request)) begin(next)
     else waiting.add(networkOf(request.ip), next)
   })
 }

@@ -1,7 +1,7 @@
 import underPressure from '@fastify/under-pressure'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
-import { operations } from '../../generated/operations.ts'
 import { ServiceError } from '../contract/errors.ts'
+import { isMonitoring } from './probes.ts'
 
 /** A push or import of 32 MiB holds the loop in steps, which hardly matter when averaged over the sample. */
 const sampleMs = 2000
@@ -9,8 +9,6 @@ const maxMeanDelayMs = 250
 /** This many at a time are never refused: if the loop lags without a queue, refusing would not help. */
 const alwaysServed = 32
 const quietMs = 10_000
-/** Monitoring must not mistake a busy service for a dead one. */
-const exempt = new Set<string | undefined>(['/livez', '/readyz', operations.getHealth.path])
 
 /** While the event loop lags, all but a few requests at a time are refused before any work is done for them. */
 export async function registerPressure(app: FastifyInstance, log: FastifyBaseLogger): Promise<void> {
@@ -24,8 +22,8 @@ export async function registerPressure(app: FastifyInstance, log: FastifyBaseLog
   await app.register(underPressure, {
     maxEventLoopDelay: maxMeanDelayMs,
     sampleInterval: sampleMs,
-    pressureHandler: async ({ routeOptions }) => {
-      if (underWay > alwaysServed && !exempt.has(routeOptions.url)) throw refuse()
+    pressureHandler: async (request) => {
+      if (underWay > alwaysServed && !isMonitoring(request)) throw refuse()
     },
   })
   // They count until the loop has turned: of requests that arrive together, each may end before the next one begins.

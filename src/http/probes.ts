@@ -1,5 +1,13 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { operations } from '../../generated/operations.ts'
 import type { Health } from '../operating/health.ts'
+
+const asked = new Set<string | undefined>(['/livez', '/readyz', operations.getHealth.path])
+
+/** Such a request is never refused: monitoring must not mistake a busy service for a dead one. */
+export function isMonitoring({ routeOptions }: FastifyRequest): boolean {
+  return asked.has(routeOptions.url)
+}
 
 export interface ProbeParts {
   health: Pick<Health, 'status' | 'down' | 'isDraining'>

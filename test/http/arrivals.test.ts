@@ -26,3 +26,19 @@ t.test('Of those that wait, each network has its turn; an IPv6 network is one', 
   await Promise.all([...burst, sent('ada', '192.0.2.1'), sent('bob', '2001:db8:0:2::1')])
   t.ok(order.indexOf('ada') < 100 && order.indexOf('bob') < 100, `${order.indexOf('ada')}, ${order.indexOf('bob')}`)
 })
+
+t.test('One that is refused because too many of its network wait has the headers of every response', async (t) => {
+  const { call } = await sharedApp()
+  const origin = 'http://127.0.0.1:3000'
+  const sent = (path: string) => call('GET', path, { headers: { origin }, from: '192.0.2.77' })
+  const burst = Array.from({ length: 600 }, () => sent('/api/v1/sync/status'))
+  const monitoring = ['/api/v1/health', '/livez', '/readyz'].map(sent)
+  const refused = (await Promise.all(burst)).filter(({ status }) => status === 503)
+  t.ok(refused.length > 0)
+  t.same(new Set(refused.map(({ headers }) => headers['access-control-allow-origin'])), new Set([origin]))
+  t.same(
+    (await Promise.all(monitoring)).map(({ status }) => status),
+    [200, 200, 200],
+    'monitoring is never refused',
+  )
+})
