@@ -2239,7 +2239,7 @@ export interface operations {
             query: {
                 /** @description Authorization code from the identity provider. If it is missing, the sign-in failed. */
                 code?: string;
-                /** @description The return URL that the sign-in was started with. */
+                /** @description The return URL that the sign-in was started with; a path of less than 8 characters comes with its origin, because some providers refuse a shorter state. */
                 state: string;
                 /** @description The identity provider's issuer (RFC 9207). */
                 iss?: string;

@@ -25,12 +25,12 @@ export interface ProviderConfig {
 export interface LoginAttempt {
   codeVerifier: string
   nonce: string
-  returnTo: string
+  state: string
 }
 
 /** Every method throws ProviderUnavailableError or ProviderRefusedError; `refresh` also throws InvalidGrantError. */
 export interface Provider {
-  newAttempt(returnTo: string): LoginAttempt
+  newAttempt(state: string): LoginAttempt
   authorizationUrl(attempt: LoginAttempt, prompt?: 'login' | 'select_account'): Promise<string>
   /**
    * `callback` is the query that the browser came back with. The attempts may differ in their nonces alone; the answer
@@ -58,10 +58,10 @@ export function openProvider(config: ProviderConfig): Provider {
   const client: oauth.Client = { client_id: config.clientId }
 
   return {
-    newAttempt: (returnTo) => ({
+    newAttempt: (state) => ({
       codeVerifier: oauth.generateRandomCodeVerifier(),
       nonce: oauth.generateRandomNonce(),
-      returnTo,
+      state,
     }),
 
     authorizationUrl: translated(async (attempt, prompt) => {
@@ -73,7 +73,7 @@ export function openProvider(config: ProviderConfig): Provider {
       url.searchParams.set('client_id', config.clientId)
       url.searchParams.set('redirect_uri', config.redirectUri)
       url.searchParams.set('scope', requestedScopes(config.scopes, server))
-      url.searchParams.set('state', attempt.returnTo)
+      url.searchParams.set('state', attempt.state)
       url.searchParams.set('nonce', attempt.nonce)
       url.searchParams.set('code_challenge', await oauth.calculatePKCECodeChallenge(attempt.codeVerifier))
       url.searchParams.set('code_challenge_method', 'S256')
@@ -117,10 +117,8 @@ export function openProvider(config: ProviderConfig): Provider {
   }
 
   async function exchange<Attempt extends LoginAttempt>(callback: URLSearchParams, attempts: [Attempt, ...Attempt[]]) {
-    const { codeVerifier, returnTo } = attempts[0]
+    const { codeVerifier, state } = attempts[0]
     const server = await metadata.current()
-    // The contract's default: a callback without state means '/'.
-    const state = callback.has('state') || returnTo !== '/' ? returnTo : oauth.expectNoState
     const parameters = oauth.validateAuthResponse(server, client, callback, state)
     const auth = clientAuthentication(config.clientSecret, server.token_endpoint_auth_methods_supported)
     const response = await oauth.authorizationCodeGrantRequest(
