@@ -1,6 +1,6 @@
 import type { Agreed, AgreedRow, AgreedStore } from './agreed.ts'
 import type { Restart } from './restart.ts'
-import { mark, Settling } from './settling.ts'
+import { Settling, withoutBefore } from './settling.ts'
 
 /** A browser loses in a crash what it has not written down. Chrome does that every 2.5 s. */
 export const settlingMs = 10_000
@@ -17,9 +17,8 @@ export class AgreedDraft {
 
   /** @param restart if the browser was closed since: it may have lost what is not settled */
   constructor({ rows, orders }: Agreed, restart?: Restart) {
-    const readRow = ({ isNone, id, ...row }: AgreedRow) => (isNone ? null : { ...row, id: id.slice(mark.length) })
-    const writeRow = (id: string, row: AgreedRow | null) =>
-      ({ ...(row ?? { isNone: true }), id: mark + id }) as AgreedRow
+    const readRow = ({ isNone, ...row }: AgreedRow, id: string) => (isNone ? null : { ...row, id })
+    const writeRow = (id: string, row: AgreedRow | null) => ({ ...(row ?? { isNone: true }), id }) as AgreedRow
     this.#rows = new Settling(rows, readRow, writeRow, restart?.row.bind(restart))
     this.#orders = new Settling(
       orders,
@@ -62,8 +61,7 @@ export class AgreedDraft {
 
   /** Stores rows that hold even after a crash: what is about to be done, and what the user has decided. */
   async announce(store: AgreedStore, rows: ReadonlyMap<string, AgreedRow | null>): Promise<void> {
-    const unmarked = [...rows.keys()].map((id) => [mark + id, null] as const)
-    await write(store, new Map([...rows, ...unmarked]))
+    await write(store, withoutBefore(rows))
     this.#rows.announce(rows)
   }
 

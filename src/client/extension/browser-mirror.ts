@@ -54,6 +54,11 @@ export class BrowserMirror {
     if (isRemoved && id !== undefined) this.#removed.add(id)
   }
 
+  /** Whether the browser had it when it was last read. */
+  has(id: string | null | undefined): boolean {
+    return this.#nodes.has(id as string)
+  }
+
   /** Reads all of them the next time. */
   forget(): void {
     this.#top = undefined

@@ -64,7 +64,7 @@ export async function look(parts: LookParts, agreed: AgreedDraft): Promise<{ isS
     guard.release(deleted, agreed.rows.size),
   )
   const step = new Look(parts, agreed, merged)
-  for (const id of merged.forgotten) agreed.drop(id)
+  await step.forget(merged.forgotten)
   await step.changeService(await planService(merged, browser, service))
   await changeBrowser(mirror.changes, merged, browser, step)
   for (const key of [...agreed.orders.keys()]) if (!merged.orders.has(key)) agreed.setOrder(key, [])
@@ -124,8 +124,16 @@ class Look {
     if (!removed.every(isAsRead)) this.stale()
     if (known.length > 0) await sync.remove(known.map(({ id }) => id))
     guard.passed(known)
-    for (const id of removed) if (!sync.get(id)) this.#agreed.drop(id)
+    await this.forget(removed.filter((id) => !sync.get(id)))
     if (known.length > 0) await this.#agreed.flush(store)
+  }
+
+  /** What the browser still has, in a folder that is left out, is another one once it is back: also after a crash. */
+  async forget(ids: readonly string[]): Promise<void> {
+    const { mirror, store } = this.#parts
+    const isThere = (id: string) => mirror.has(this.#agreed.rows.get(id)?.browserId)
+    await this.#agreed.announce(store, new Map(ids.filter(isThere).map((id) => [id, null])))
+    for (const id of ids) this.#agreed.drop(id)
   }
 
   async #add(added: readonly PlaintextBookmark[]): Promise<void> {

@@ -2,7 +2,6 @@ import type { AgreedRow } from './agreed.ts'
 import type { BrowserEntry, BrowserTree } from './browser-tree.ts'
 import { isSameContent } from './entry.ts'
 import { rootKey } from './roles.ts'
-import { mark } from './settling.ts'
 
 /**
  * What was agreed on when the browser was last closed. If it has crashed, it may have lost what it had not written down, and
@@ -13,21 +12,17 @@ export class Restart {
   readonly #browser: BrowserTree
   readonly #rows: ReadonlyMap<string, AgreedRow>
   readonly #roots: ReadonlyMap<string, string>
-  /** The browser's ids of what was last agreed on. */
-  readonly #known: ReadonlySet<string | null>
 
   constructor(browser: BrowserTree, rows: ReadonlyMap<string, AgreedRow>) {
     this.#browser = browser
     this.#rows = rows
-    const known = [...rows.values()].filter(({ id }) => !id.startsWith(mark))
-    this.#known = new Set(known.map(({ browserId }) => browserId))
     this.#roots = new Map([...browser.roots].map(([role, { browserId }]) => [rootKey(role), browserId]))
   }
 
   row(_id: string, after: AgreedRow | null, before: AgreedRow | null): AgreedRow | null {
     const entry = this.#browser.entries.get((after ?? before)?.browserId ?? '')
-    // What was moved out of a folder that is left out is no longer what it was.
-    if (!after) return before?.browserId && (!entry || this.#known.has(before.browserId)) ? null : before
+    // What was deleted everywhere is not in the browser either, unless that has lost the delete.
+    if (!after) return before?.browserId && !entry ? null : before
     const wasThere = before && !before.step && before.browserId === after.browserId
     // After a crash, Chrome gives the ids once more.
     const isThere = entry?.dateAdded !== undefined && entry.dateAdded === after.dateAdded

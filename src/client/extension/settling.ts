@@ -1,9 +1,9 @@
 /** Stands before the name of a value that is not settled, for the one before. */
-export const mark = '\x01'
+const mark = '\x01'
 
 /**
  * Values by name, of which those before are kept until no crash of the browser can undo what has changed. The one before is
- * stored as what `write` makes of it; null: there was none.
+ * stored under a name of its own, as what `write` makes of that and of the value; null: there was none.
  */
 export class Settling<Value> {
   readonly values: Map<string, Value>
@@ -18,7 +18,7 @@ export class Settling<Value> {
   /** @param recall after a restart of the browser: which of the two holds, of what is not settled */
   constructor(
     stored: Map<string, Value>,
-    read: (before: Value) => Value | null,
+    read: (before: Value, name: string) => Value | null,
     write: (name: string, before: Value | null) => Value,
     recall?: (name: string, after: Value | null, before: Value | null) => Value | null,
   ) {
@@ -27,7 +27,7 @@ export class Settling<Value> {
     for (const [marked, value] of [...stored]) {
       if (!marked.startsWith(mark)) continue
       const name = marked.slice(mark.length)
-      const before = read(value)
+      const before = read(value, name)
       stored.delete(marked)
       this.#before.set(name, before)
       this.#fresh.add(name)
@@ -52,7 +52,7 @@ export class Settling<Value> {
     const taken = new Map<string, Value | null>()
     for (const name of this.#changed) {
       taken.set(name, this.values.get(name) ?? null)
-      taken.set(mark + name, this.#write(name, this.#before.get(name) ?? null))
+      taken.set(mark + name, this.#write(mark + name, this.#before.get(name) ?? null))
     }
     this.#changed = new Set()
     return taken
@@ -86,4 +86,9 @@ export class Settling<Value> {
     if (value === null) this.values.delete(name)
     else this.values.set(name, value)
   }
+}
+
+/** What is to be stored of values that hold even after a crash. */
+export function withoutBefore<Value>(values: ReadonlyMap<string, Value | null>): Map<string, Value | null> {
+  return new Map([...values, ...[...values.keys()].map((name) => [mark + name, null] as const)])
 }

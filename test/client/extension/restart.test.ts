@@ -136,3 +136,26 @@ t.test('What was moved out of a left-out folder is another one, also if the brow
   const lines = [`    Theirs ${at('theirs')}`, `  Theirs ${at('theirs')}`, '  Theirs/']
   t.same(await shownIn(devices), [lines, lines])
 })
+
+t.test('What was moved into a left-out folder stays in the browser once it is moved out, whenever that is closed', async (t) => {
+  for (const isCrash of [false, true]) {
+    const devices = twoDevices()
+    const [one] = devices
+    const { id } = one.model.create(theirs)
+    const moved = one.model.create(link('moved'))
+    await settleLong(devices)
+    await one.browserSync.leaveOut(id)
+    const crash = one.model.save()
+    one.model.move(moved.id, { parentId: id })
+    await settle(...devices)
+    if (isCrash) one.crash(crash)
+    else {
+      one.model.move(moved.id, { parentId: '1' })
+      one.restart()
+    }
+    await settle(...devices)
+    const lines = [`  moved ${at('moved')}`]
+    t.same((await shownIn(devices))[1]?.filter((line) => line.includes('moved')), lines, `crash: ${isCrash}`)
+    t.same((await shownIn(devices))[0]?.filter((line) => line.includes('moved')), lines)
+  }
+})
