@@ -15,10 +15,20 @@ const busyMs = 60_000
 
 /** For a command that runs while the service does: ignores the service's lock, and refuses any schema but its own. */
 export async function openBeside(url: string, log: FastifyBaseLogger): Promise<Beside> {
+  return openChecked(url, log, checkSchema)
+}
+
+/** Refuses a database that no version of the service has made, such as an empty one. */
+export async function demandOwn(url: string, log: FastifyBaseLogger): Promise<void> {
+  const beside = await openChecked(url, log, ownMigrations)
+  await beside.close()
+}
+
+async function openChecked(url: string, log: FastifyBaseLogger, check: (db: Db) => Promise<unknown>): Promise<Beside> {
   const isSqlite = url.startsWith('sqlite:')
   const beside = isSqlite ? openSqliteBeside(url.slice('sqlite:'.length)) : openPostgres(url, log)
   try {
-    await checkSchema(beside.db)
+    await check(beside.db)
     return beside
   } catch (error) {
     await beside.close()
@@ -55,9 +65,14 @@ function openFile(path: string): Sqlite.Database {
   }
 }
 
+async function ownMigrations(db: Db) {
+  const applied = await appliedMigrations(db)
+  if (applied.required.length === 0) throw new ConfigError('DATABASE_URL: the database does not belong to this service')
+  return applied
+}
+
 async function checkSchema(db: Db): Promise<void> {
-  const { required, all } = await appliedMigrations(db)
-  if (required.length === 0) throw new ConfigError('DATABASE_URL: the database does not belong to this service')
+  const { required, all } = await ownMigrations(db)
   const known = knownMigrations()
   if (known.some((name) => !all.has(name)) || required.some((name) => !known.includes(name))) {
     throw new ConfigError('DATABASE_URL: the database has another version; run the command of that version')

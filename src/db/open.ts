@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
+import { sql } from 'kysely'
 import { ConfigError } from '../config/values.ts'
 import type { Database } from './database.ts'
 import { beginEpochOfCopy } from './epoch.ts'
@@ -20,12 +21,15 @@ interface ServerOptions extends PostgresOptions {
 export async function openDatabase(
   url: string,
   log: FastifyBaseLogger,
-  { waitMs = 0, ...server }: ServerOptions = {},
+  { waitMs = 0, directUrl = url, ...server }: ServerOptions = {},
 ): Promise<Database> {
   const isSqlite = url.startsWith('sqlite:')
-  const database = isSqlite ? await openFile(url.slice('sqlite:'.length)) : await openServer(url, log, server)
+  const database = isSqlite
+    ? await openFile(url.slice('sqlite:'.length))
+    : await openServer(url, log, { ...server, directUrl })
   try {
     await whenAvailable(database, log, isSqlite ? 0 : waitMs, async () => {
+      if (directUrl !== url) await demandSameDatabase(database, directUrl)
       await migrate(database)
       await nameUsersOfTokens(database)
       await beginEpochOfCopy(database)
@@ -38,6 +42,19 @@ export async function openDatabase(
     throw new ConfigError(`DATABASE_URL: the database cannot be used (${message})${hint}`, { cause: error })
   }
   return withJointWrites(rememberTrouble(database))
+}
+
+/** Otherwise migrations and `npm run restored` would change another database, and say that all is well. */
+async function demandSameDatabase({ db, isUnavailable }: SoleDatabase, directUrl: string): Promise<void> {
+  const { leadsTo } = await import('./postgres-lock.ts')
+  // If this fails, it is DATABASE_URL's fault.
+  await sql`select`.execute(db)
+  const isSame = await leadsTo(directUrl, db).catch((cause) => {
+    // Pulses wait for it, too, and say so. Until then the rest is served.
+    if (isUnavailable(cause)) return true
+    throw new ConfigError(`PULSE_DATABASE_URL: the database cannot be used (${cause.message})`, { cause })
+  })
+  if (!isSame) throw new ConfigError('PULSE_DATABASE_URL: this is another database than that of DATABASE_URL')
 }
 
 /** Tries again while the database is not available. */

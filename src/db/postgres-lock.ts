@@ -1,7 +1,31 @@
+import { randomInt } from 'node:crypto'
+import { sql } from 'kysely'
 import pg from 'pg'
+import type { Db } from './database.ts'
 
 /** Runs `work` unless somebody else holds the lock. It belongs to its connection, so it ends with this process at the latest. */
 export async function holdLock(url: string, name: string, work: () => Promise<void>): Promise<void> {
+  await withConnection(url, async (client) => {
+    const { rows } = await client.query('SELECT pg_try_advisory_lock(hashtext($1)) AS locked', [name])
+    if (rows[0].locked) await work()
+  })
+}
+
+/** Whether the URL leads to the database of `db`, whatever is in between: a lock that is taken there is seen here. */
+export async function leadsTo(url: string, db: Db): Promise<boolean> {
+  const [first, second] = [randomInt(2 ** 31), randomInt(2 ** 31)]
+  return withConnection(url, async (client) => {
+    // In a transaction, because a pooler would keep the lock of a session.
+    await client.query('BEGIN')
+    await client.query('SELECT pg_advisory_xact_lock($1, $2)', [first, second])
+    const { rows } = await sql`select from pg_locks join pg_database on pg_database.oid = pg_locks.database
+      where locktype = 'advisory' and datname = current_database()
+      and classid::bigint = ${first} and objid::bigint = ${second}`.execute(db)
+    return rows.length > 0
+  })
+}
+
+async function withConnection<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({
     connectionString: url,
     application_name: 'encrypted-bookmark-sync lock',
@@ -12,8 +36,7 @@ export async function holdLock(url: string, name: string, work: () => Promise<vo
   client.on('error', () => {})
   await client.connect()
   try {
-    const { rows } = await client.query('SELECT pg_try_advisory_lock(hashtext($1)) AS locked', [name])
-    if (rows[0].locked) await work()
+    return await work(client)
   } finally {
     await client.end().catch(() => {})
   }

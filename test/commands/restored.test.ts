@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { cp } from 'node:fs/promises'
+import { cp, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { validate } from 'uuid'
@@ -79,6 +79,16 @@ t.test('npm run restored begins an epoch, with greater sequence numbers than any
   t.equal(await startOn(t, dataDir, idle, async (restored) => (await pull(restored, cursor + 1)).epoch.length), 36)
   const twice = await runCommand(t, 'restored', [], env)
   t.not(twice.stdout, stdout, 'each time another')
+})
+
+t.test('npm run restored refuses a database to which nothing was restored, and leaves it as it is', async (t) => {
+  const dataDir = await folder(t)
+  const env = { DATA_DIR: dataDir, DATABASE_URL: await databaseUrl(dataDir) }
+  if (!isPostgres) await writeFile(join(dataDir, 'bookmarks.db'), '')
+  for (const _ of ['once', 'and again']) {
+    const { code, stdout, stderr } = await runCommand(t, 'restored', [], env)
+    t.same([code, stdout, stderr], [1, '', 'DATABASE_URL: the database does not belong to this service\n'])
+  }
 })
 
 t.test(

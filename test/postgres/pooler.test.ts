@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import pg from 'pg'
 import t from 'tap'
 import { openDatabase } from '../../src/db/open.ts'
 import { buildApp } from '../support/app.ts'
@@ -50,5 +51,26 @@ else {
       name: 'ConfigError',
       message: /^DATABASE_URL: the database cannot be used \(.+\): for a pooler, set PULSE_DATABASE_URL, too$/,
     })
+  })
+
+  t.test('PULSE_DATABASE_URL of another database, or one that cannot be used, ends the start', async (t) => {
+    const [url, other] = [await databaseUrl(await folder(t)), new URL(await databaseUrl(await folder(t)))]
+    const open = (directUrl: string) => openDatabase(url, silent, { directUrl })
+    await t.rejects(open(other.href), {
+      name: 'ConfigError',
+      message: 'PULSE_DATABASE_URL: this is another database than that of DATABASE_URL',
+    })
+    const client = new pg.Client({ connectionString: other.href })
+    await client.connect()
+    t.teardown(() => client.end())
+    t.equal(
+      (await client.query(`select from pg_tables where schemaname = 'public'`)).rowCount,
+      0,
+      'nothing is made there',
+    )
+    other.pathname = '/nowhere'
+    await t.rejects(open(other.href), { message: /^PULSE_DATABASE_URL: .*"nowhere" does not exist/ })
+    await t.rejects(openDatabase(other.href, silent, { directUrl: url }), { message: /^DATABASE_URL: .*"nowhere"/ })
+    await (await open(`${url}?application_name=direct`)).close()
   })
 }

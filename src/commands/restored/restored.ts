@@ -1,11 +1,16 @@
 import { pino } from 'pino'
 import { readConfig } from '../../config/config.ts'
+import { demandOwn } from '../../db/beside.ts'
 import { beginEpoch } from '../../db/epoch.ts'
 import { openDatabase } from '../../db/open.ts'
 
+const log = pino({ level: 'silent' })
+
+/** What was restored has a schema. Without one, it went to another database than the one named here. */
 export async function beginNewEpoch(): Promise<void> {
   const { pulseDatabaseUrl } = readConfig(process.env)
-  const database = await openDatabase(pulseDatabaseUrl, pino({ level: 'silent' }))
+  await demandOwn(pulseDatabaseUrl, log)
+  const database = await openDatabase(pulseDatabaseUrl, log)
   try {
     console.log(`epoch ${await beginEpoch(database)}: devices will send again what this database has lost`)
     console.log('Now start the service.')
