@@ -13,6 +13,7 @@ const order = {
       'terminal',
       'tracing',
       'contract',
+      'fair-queue.ts',
       'config',
       'seal',
       'db',

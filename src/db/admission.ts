@@ -1,5 +1,5 @@
 import { ServiceError } from '../contract/errors.ts'
-import { createFairQueue } from './fair-queue.ts'
+import { createFairQueue } from '../fair-queue.ts'
 
 /** Of the pool's connections. The others are for reads, which wait for nobody's lock, and for the service itself. */
 const writesShare = 0.6

@@ -1,7 +1,7 @@
 import { setImmediate as eventLoopTurn } from 'node:timers/promises'
 import { type Kysely, sql } from 'kysely'
+import { createFairQueue } from '../fair-queue.ts'
 import type { Database, Trx } from './database.ts'
-import { createFairQueue } from './fair-queue.ts'
 import { query } from './query.ts'
 import type { Schema } from './schema.ts'
 import type { WriteAheadLog } from './write-ahead-log.ts'

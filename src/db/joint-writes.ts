@@ -1,6 +1,6 @@
 import { ServiceError } from '../contract/errors.ts'
+import { maxWaiting } from '../fair-queue.ts'
 import type { Database, JointWork, Share } from './database.ts'
-import { maxWaiting } from './fair-queue.ts'
 
 /** A transaction then takes some milliseconds. A share beyond them is alone in its own. */
 const limits = { shares: 100, keys: 1000, bytes: 1024 * 1024 }

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { createFairQueue } from '../db/fair-queue.ts'
+import { createFairQueue } from '../fair-queue.ts'
 import { networkOf } from './limits.ts'
 import { isMonitoring } from './probes.ts'
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createFairQueue } from '../../src/db/fair-queue.ts'
+import { createFairQueue } from '../src/fair-queue.ts'
 
 function takeAll(queue: ReturnType<typeof createFairQueue<string>>): string[] {
   const taken: string[] = []

@@ -1,4 +1,4 @@
-import { ServiceError } from '../contract/errors.ts'
+import { ServiceError } from './contract/errors.ts'
 
 /** Of one owner: a message from each of a user's 256 sockets, and as many requests. What waits takes up memory. */
 export const maxWaiting = 512
