@@ -1,17 +1,14 @@
 import { ServiceError } from '../contract/errors.ts'
 import type { Database } from '../db/database.ts'
 import { dropOldestSessions } from '../db/login-limits.ts'
+import { endLogin, holdLogin, type LoginKey } from '../db/logins.ts'
 import {
   dropProviderToken,
-  endLogin,
-  holdLogin,
-  type LoginKey,
   leaseProviderToken,
   releaseProviderToken,
-  type Session,
   saveProviderAnswer,
-  shortenSessions,
-} from '../db/logins.ts'
+} from '../db/provider-tokens.ts'
+import { type Session, shortenSessions } from '../db/tokens.ts'
 import {
   InvalidGrantError,
   type Provider,

@@ -1,8 +1,9 @@
 import { hash as digest, randomBytes } from 'node:crypto'
 import { parse } from 'uuid'
 import type { Db, Trx } from '../db/database.ts'
-import { findLogins, findSession, type LoginKey, type Session, saveToken } from '../db/logins.ts'
+import type { LoginKey } from '../db/logins.ts'
 import type { Answer } from '../db/query.ts'
+import { findLogins, findSession, type Session, saveToken } from '../db/tokens.ts'
 import { refreshSeconds, sessionSeconds } from './cookies.ts'
 
 export type TokenKind = 'session' | 'refresh'

@@ -98,3 +98,63 @@ const change = query((db, { userId, entity_type, entity_id }: Placeholders<Entit
     .where('entity_type', '=', entity_type)
     .where('entity_id', '=', entity_id),
 )
+
+/** The newest changes after `since`, at most `max`. */
+export async function listNewestChanges(
+  db: Db,
+  userId: string,
+  since: number,
+  max: number,
+): Promise<Pick<Row, 'stamp' | 'device_id'>[]> {
+  return db
+    .selectFrom('records')
+    .select(['stamp', 'device_id'])
+    .where('user_id', '=', userId)
+    .where('stamp', '>', since)
+    .orderBy('stamp', 'desc')
+    .limit(max)
+    .execute()
+}
+
+/**
+ * The number of changes after `since` that other devices made, counted up to `max`. Goes from device to device, so that
+ * neither a device's own changes nor those before `since` are looked at, however many there are. With more than `max`
+ * devices, it is `max`.
+ */
+export async function countChanges(
+  db: Db,
+  userId: string,
+  since: number,
+  deviceId: string,
+  max: number,
+): Promise<number> {
+  const { count } = await changesOfOthers.one(db, { userId, since, deviceId, max })
+  return Math.min(max, Number(count))
+}
+
+interface Counted {
+  userId: string
+  since: number
+  deviceId: string
+  max: number
+}
+
+const changesOfOthers = query(
+  (_, { userId, since, deviceId, max }: Placeholders<Counted>) => sql<{ count: number }>`
+    with recursive walk (device_id, devices, counted) as (
+      select (select min(device_id) from records where user_id = ${userId}), 0, cast(0 as bigint)
+      union all
+      select
+        (select min(device_id) from records where user_id = ${userId} and device_id > walk.device_id),
+        devices + 1,
+        counted + (
+          select count(*) from (
+            select 1 from records
+            where user_id = ${userId} and device_id = walk.device_id and walk.device_id <> ${deviceId} and stamp > ${since}
+            limit ${max}
+          ) as changes
+        )
+      from walk where walk.device_id is not null and devices <= ${max} and counted < ${max}
+    )
+    select case when max(devices) > ${max} then ${max} else max(counted) end as count from walk`,
+)

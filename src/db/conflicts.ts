@@ -55,8 +55,8 @@ const settledRestored = query(
       .where(isOpen),
 )
 
-/** Of each kind at most `max`, so that none holds the database for long; the next pull settles the others. */
-const max = 10_000
+/** Of each kind at most so many, so that none holds the database for long; the next pull settles the others. */
+const settledAtOnce = 10_000
 
 interface Puller {
   userId: string
@@ -68,8 +68,8 @@ interface Puller {
 
 /** A device that has pulled what its version lost to knows of it, and holds its text. */
 export async function settleConflictsOf(trx: Trx, puller: Puller): Promise<void> {
-  await settledOfDevice.run(trx, { ...puller, max })
-  await removedOfDevice.run(trx, { ...puller, max })
+  await settledOfDevice.run(trx, { ...puller, max: settledAtOnce })
+  await removedOfDevice.run(trx, { ...puller, max: settledAtOnce })
 }
 
 const settledOfDevice = query((db, { userId, deviceId, cursor, now, max }: Placeholders<Puller & { max: number }>) =>

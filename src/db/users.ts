@@ -5,7 +5,7 @@ import { isOneOf, type Placeholders, query } from './query.ts'
 import type { Schema } from './schema.ts'
 
 /** A user's counters. Each is updated in the transaction of the write that changes it. */
-export interface LockedUser {
+export interface Counters {
   id: string
   last_stamp: number
   live_bookmarks: number
@@ -15,9 +15,15 @@ export interface LockedUser {
   /** See db/digest.ts. */
   digest: string | null
   digest_stamp: number | null
-  /** The epoch of the sequence numbers, read together with them. */
+}
+
+/** With the epoch of the sequence numbers, read together with them. */
+interface CountersOfEpoch extends Counters {
   epoch: string
 }
+
+/** Whose row the transaction holds, so that the counters stay as they are until it writes them. */
+export type LockedUser = CountersOfEpoch
 
 const counters = [
   'id',
@@ -87,8 +93,6 @@ export async function lockUser(trx: Trx, id: string): Promise<LockedUser> {
 
 const countersToUpdate = query((db, { id }: Placeholders<{ id: string }>) => selectCounters(db, id).forNoKeyUpdate())
 
-export type Counters = Omit<LockedUser, 'epoch'>
-
 export async function saveCounters(trx: Trx, user: Counters): Promise<void> {
   await savedCounters.run(trx, user)
 }
@@ -99,7 +103,7 @@ const savedCounters = query((db, values: Placeholders<Counters>) => {
   return db.updateTable('users').set(set).where('id', '=', id)
 })
 
-export async function findCounters(db: Db, id: string): Promise<LockedUser> {
+export async function findCounters(db: Db, id: string): Promise<CountersOfEpoch> {
   return countersOf.one(db, { id })
 }
 

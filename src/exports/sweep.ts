@@ -54,7 +54,7 @@ async function remove(
     await database.write((trx) => deleteExport(trx, user_id, id))
     return true
   } catch (error) {
-    log.error({ err: error, exportId: id }, 'an expired export could not be removed')
+    log.error({ err: error, exportId: id }, 'an expired or failed export could not be removed')
     return false
   }
 }

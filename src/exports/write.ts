@@ -1,5 +1,5 @@
+import { type BookmarkRow, listById } from '../db/bookmarks.ts'
 import type { Database, Db } from '../db/database.ts'
-import { type BookmarkRow, listById } from '../db/records.ts'
 import type { ObjectStore } from '../objects/store.ts'
 import { exportFile } from '../protocol/export-file.ts'
 import { encryptFile } from './file.ts'

@@ -5,7 +5,7 @@ import { quotas } from '../../generated/limits.ts'
 import type { operations as contract } from '../../generated/openapi.ts'
 import { operations } from '../../generated/operations.ts'
 import { ServiceError } from '../contract/errors.ts'
-import type { Session } from '../db/logins.ts'
+import type { Session } from '../db/tokens.ts'
 import type { Hub } from '../realtime/hub.ts'
 import { openRealtime, type SocketParts } from '../realtime/socket.ts'
 

@@ -6,8 +6,8 @@ import type { SessionUses } from '../auth/uses.ts'
 import { ServiceError } from '../contract/errors.ts'
 import type { OperationId } from '../contract/schemas.ts'
 import type { Database } from '../db/database.ts'
-import type { Session } from '../db/logins.ts'
 import { onceAnswered } from '../db/query.ts'
+import type { Session } from '../db/tokens.ts'
 import type { Limits } from './limits.ts'
 
 declare module 'fastify' {

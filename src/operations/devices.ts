@@ -1,8 +1,8 @@
 import { demandLogin } from '../auth/signed-in.ts'
 import { ServiceError } from '../contract/errors.ts'
+import { listNewestChanges } from '../db/changes.ts'
 import type { Database, Db } from '../db/database.ts'
 import { type Device, deleteDevice, listDevices } from '../db/devices.ts'
-import { listNewestChanges } from '../db/records.ts'
 import { findCounters } from '../db/users.ts'
 import type { Operations } from './operation.ts'
 

@@ -3,7 +3,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { operations as contract } from '../../generated/openapi.ts'
 import type { OperationId, operations } from '../../generated/operations.ts'
 import type { Cookie } from '../auth/cookies.ts'
-import type { Session } from '../db/logins.ts'
+import type { Session } from '../db/tokens.ts'
 
 /** The session that the operation's security scheme requires, looked up before the handler is called. */
 type SessionOf<Op extends OperationId> = {

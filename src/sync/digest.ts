@@ -1,6 +1,6 @@
 import type { Database } from '../db/database.ts'
 import { digestValue, knownSum, saveDigest, sumRecords } from '../db/digest.ts'
-import type { LockedUser } from '../db/users.ts'
+import type { Counters } from '../db/users.ts'
 import { toDigest } from '../protocol/digest.ts'
 import { isLive, type Replacement } from './replacement.ts'
 
@@ -15,7 +15,7 @@ const summing = new Set<string>()
 /** The contract's `digest`: null if it is not known, and others write while it is computed. */
 export async function readDigest(
   { bulk, write }: Pick<Database, 'bulk' | 'write'>,
-  user: LockedUser,
+  user: Counters,
 ): Promise<string | null> {
   const { id, last_stamp } = user
   const known = knownSum(user)

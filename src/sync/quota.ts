@@ -1,5 +1,5 @@
 import { ServiceError } from '../contract/errors.ts'
-import type { LockedUser } from '../db/users.ts'
+import type { Counters } from '../db/users.ts'
 import { isLive, newBytes, type Replacement } from './replacement.ts'
 
 export interface QuotaLimits {
@@ -8,7 +8,7 @@ export interface QuotaLimits {
 }
 
 /** How much a write changes the counters of the same names. */
-export type AddedBytes = Pick<LockedUser, 'stored_bytes' | 'version_bytes'>
+export type AddedBytes = Pick<Counters, 'stored_bytes' | 'version_bytes'>
 
 /** `removed` is the stored ciphertext that goes; what is replaced is part of it if no versions are kept. */
 export function addedBytes(replacements: Replacement[], removed: number, isKept: boolean): AddedBytes {
@@ -28,7 +28,7 @@ export function addedBytes(replacements: Replacement[], removed: number, isKept:
  */
 export function withinQuota(
   limits: QuotaLimits,
-  user: LockedUser,
+  user: Counters,
   replacements: Replacement[],
   { stored_bytes, version_bytes }: AddedBytes,
 ): Replacement[] {

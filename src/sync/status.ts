@@ -1,8 +1,8 @@
 import type { Schemas } from '../contract/schemas.ts'
+import { countChanges } from '../db/changes.ts'
 import { countConflicts } from '../db/conflicts.ts'
 import type { Database } from '../db/database.ts'
 import { findDevice, summarizeDevices } from '../db/devices.ts'
-import { countChanges } from '../db/records.ts'
 import { findCounters } from '../db/users.ts'
 import { readDigest } from './digest.ts'
 

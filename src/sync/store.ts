@@ -13,7 +13,7 @@ import {
   type StoredVersion,
   versions,
 } from '../db/rows.ts'
-import { type LockedUser, saveCounters } from '../db/users.ts'
+import { type Counters, type LockedUser, saveCounters } from '../db/users.ts'
 import { findKept, markFull } from '../db/versions.ts'
 import { mapInTurns } from '../event-loop.ts'
 import { digestDelta } from './digest.ts'
@@ -138,7 +138,7 @@ export async function store({ config, database }: StoreParts, trx: Trx, plans: P
   ])
 }
 
-function usageOf({ stored_bytes, version_bytes }: LockedUser): Erased {
+function usageOf({ stored_bytes, version_bytes }: Counters): Erased {
   return { stored_bytes, version_bytes }
 }
 

@@ -1,6 +1,5 @@
 import t from 'tap'
-import { findChange, listChangePage } from '../../src/db/changes.ts'
-import { countChanges } from '../../src/db/records.ts'
+import { countChanges, findChange, listChangePage } from '../../src/db/changes.ts'
 import { buildApp } from '../support/app.ts'
 import { change } from '../support/changes.ts'
 

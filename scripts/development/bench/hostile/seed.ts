@@ -7,7 +7,7 @@ import { findSessionOf } from '../../../../src/auth/tokens.ts'
 import { readConfig } from '../../../../src/config/config.ts'
 import { type Context, openContext } from '../../../../src/context.ts'
 import type { Schemas } from '../../../../src/contract/schemas.ts'
-import type { Session } from '../../../../src/db/logins.ts'
+import type { Session } from '../../../../src/db/tokens.ts'
 import { push } from '../../../../src/sync/push.ts'
 import type { Attack, Person } from './attack.ts'
 
