@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Limits } from './limits.ts'
 
 /** Stored as small changes, this much takes about as long as ten small requests; a first sync is some hundred of them. */
-const requestUnit = 64 * 1024
+export const requestUnit = 64 * 1024
 /** Reading is many times cheaper than writing. */
 const responseUnit = 1024 * 1024
 

@@ -17,8 +17,11 @@ export interface Limits {
   countFailedSignIn(address: string): void
   /** a user's request or socket message. */
   countUser(userId: string): void
-  /** Counts what a user's request cost beyond one request. It throws nothing; what the user does next is refused. */
-  chargeUser(userId: string, requests: number): void
+  /**
+   * Counts what a user's request cost beyond one request, or what a socket of theirs sent. It throws nothing, and what the
+   * user does next is refused: returns for how many ms, if there were too many.
+   */
+  chargeUser(userId: string, requests: number): number | undefined
   /** Throws TooManyRequests if too many of the address's sign-ins have failed. */
   checkFailedSignIns(address: string): void
   /** How many have been refused since the start, by limit. */
@@ -46,7 +49,7 @@ export function createLimits({ rateLimitPerMinute }: { rateLimitPerMinute: numbe
     countStart: countAddress(starts),
     countFailedSignIn: countAddress(failedSignIns),
     countUser: (userId) => demandRest('user', users.count(userId)),
-    chargeUser: (userId, requests) => void users.count(userId, requests),
+    chargeUser: (userId, requests) => users.count(userId, requests),
     checkFailedSignIns: (address) => demandRest('address', failedSignIns.usedUp(networkOf(address))),
     refusals: () => refusals,
   }

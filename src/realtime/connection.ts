@@ -8,9 +8,11 @@ import { toFrame } from './frame.ts'
 /** A socket with this many unsent bytes is sent nothing more until it has drained. */
 const maxUnsentBytes = 1024 * 1024
 export const checkEveryMs = 5000
-/** A socket is closed at the first check after this time since its client last sent or read anything. */
+/** A socket is closed at the first check after this time since its client last sent or read anything, or began a message. */
 const maxQuietChecks = (silenceSeconds * 1000) / checkEveryMs
 const lingerMs = 1000
+/** Of a ping or pong of the protocol, before its data (RFC 6455, section 5.2). */
+const controlHeaderBytes = 6
 const ping = toFrame(JSON.stringify({ type: 'ping' } satisfies ServerMessage))
 
 export interface Peer {
@@ -49,6 +51,10 @@ export class Connection {
   #unsentBytes = 0
   #stuckChecks = 0
   #silentChecks = 0
+  #holds = 0
+  /** What has arrived of a message that is not complete. */
+  #unfinishedBytes = 0
+  #unfinishedChecks = 0
 
   /** `stream` is the one below the socket. */
   constructor(socket: WebSocket, stream: Writable, peer: Peer, events: ConnectionEvents) {
@@ -56,8 +62,8 @@ export class Connection {
     this.#stream = stream
     this.peer = peer
     this.#events = events
-    const heard = () => this.heard()
-    socket.on('ping', heard).on('pong', heard)
+    const control = (data: Buffer) => this.#heardControl(data)
+    socket.on('ping', control).on('pong', control)
     socket.on('close', () => this.#end())
     socket.on('error', (error) => this.#fail(error))
   }
@@ -105,9 +111,31 @@ export class Connection {
     if (this.cursor !== undefined && !this.stalled) this.sendFrame(ping)
   }
 
-  /** The client has sent something. */
+  /** Bytes from the client, before the library has read them. */
+  arrived(bytes: number): void {
+    this.#unfinishedBytes += bytes
+  }
+
+  /** The client has sent a whole message. */
   heard(): void {
     this.#silentChecks = 0
+    this.#unfinishedBytes = 0
+    this.#unfinishedChecks = 0
+  }
+
+  /** They may come between the fragments of a message, which they must not keep alive. */
+  #heardControl(data: Buffer): void {
+    this.#silentChecks = 0
+    this.#unfinishedBytes = Math.max(0, this.#unfinishedBytes - controlHeaderBytes - data.length)
+  }
+
+  /** Nothing more is read from the client until each hold was released. */
+  hold(): void {
+    if (++this.#holds === 1) this.#socket.pause()
+  }
+
+  release(): void {
+    if (--this.#holds === 0) this.#socket.resume()
   }
 
   /** Called at each check. While the socket is paused, its silence does not count, because we are not reading. */
@@ -116,7 +144,9 @@ export class Connection {
     this.#stuckChecks = this.stalled && unsent >= this.#unsentBytes ? this.#stuckChecks + 1 : 0
     this.#unsentBytes = unsent
     if (!this.#socket.isPaused) this.#silentChecks++
-    if (this.#silentChecks > maxQuietChecks || this.#stuckChecks > maxQuietChecks) this.close(closeCodes.silent)
+    this.#unfinishedChecks = this.#unfinishedBytes > 0 ? this.#unfinishedChecks + 1 : 0
+    const quietChecks = Math.max(this.#silentChecks, this.#stuckChecks, this.#unfinishedChecks)
+    if (quietChecks > maxQuietChecks) this.close(closeCodes.silent)
   }
 
   close(code: (typeof closeCodes)['stopping' | 'signedOut' | 'silent']): void {

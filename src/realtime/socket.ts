@@ -1,4 +1,4 @@
-import type { Writable } from 'node:stream'
+import type { Duplex } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
 import type { WebSocket } from 'ws'
@@ -12,6 +12,7 @@ import { type PushParts, push } from '../sync/push.ts'
 import type { Connection, Peer } from './connection.ts'
 import { toMessage } from './delivery.ts'
 import type { Hub } from './hub.ts'
+import { type InflowParts, limitInflow } from './inflow.ts'
 import { readMessage } from './message.ts'
 
 const restMs = 1000
@@ -19,8 +20,8 @@ const restMs = 1000
 export interface SocketParts extends PushParts {
   database: PushParts['database'] & Pick<Database, 'db' | 'isUnavailable'>
   hub: Pick<Hub, 'open'>
-  /** Throws TooManyRequests if the user has exceeded the rate limit. */
-  limits: { countUser(userId: string): void }
+  /** `countUser` throws TooManyRequests if the user has exceeded the rate limit. */
+  limits: InflowParts['limits'] & { countUser(userId: string): void }
   log: FastifyBaseLogger
 }
 
@@ -30,24 +31,20 @@ interface Received {
 }
 
 /** Serves an upgraded socket: the hub sends to it, and its client's messages are handled here, one at a time. */
-export function openRealtime(socket: WebSocket, stream: Writable, peer: Peer, parts: SocketParts): void {
+export function openRealtime(socket: WebSocket, stream: Duplex, peer: Peer, parts: SocketParts): void {
   const connection = parts.hub.open(socket, stream, peer)
   const received: Received[] = []
+  limitInflow(stream, connection, parts)
   socket.on('message', (data: Buffer, isBinary) => {
     connection.heard()
     received.push({ data, isBinary })
-    connection.work ??= work(socket, connection, received, parts)
+    connection.work ??= work(connection, received, parts)
   })
 }
 
-/** The socket is paused meanwhile, so only messages that arrived in one piece can be waiting here. */
-async function work(
-  socket: WebSocket,
-  connection: Connection,
-  received: Received[],
-  parts: SocketParts,
-): Promise<void> {
-  socket.pause()
+/** Nothing is read meanwhile, so only messages that arrived in one piece can be waiting here. */
+async function work(connection: Connection, received: Received[], parts: SocketParts): Promise<void> {
+  connection.hold()
   for (let message = received.shift(); message; message = received.shift()) {
     await connection.ready()
     if (connection.closing) break
@@ -60,7 +57,7 @@ async function work(
       await Promise.race([sleep(restMs, undefined, { ref: false }), connection.ended()])
     }
   }
-  socket.resume()
+  connection.release()
   connection.work = undefined
 }
 
