@@ -30,15 +30,21 @@ export function asProviderError(error: unknown): ProviderError {
     return new ProviderRefusedError(`OpenID provider returned the error ${errorCode(error.error)}`)
   }
   const cause = error instanceof Error ? bare(error) : undefined
+  if (error instanceof oauth.OperationProcessingError && error.code === oauth.JWT_TIMESTAMP_CHECK) {
+    return new ProviderRefusedError('the clock of the OpenID provider or of this machine is wrong', { cause })
+  }
   if (error instanceof oauth.OperationProcessingError && unreadable.has(error.code) && !is4xx(error.cause)) {
     return new ProviderUnavailableError('OpenID provider returned an unreadable response', { cause })
   }
   return new ProviderRefusedError('OpenID provider or its response was rejected', { cause })
 }
 
+/** Microsoft Entra wants the user to be asked something: only another sign-in can do that. */
+const endings = new Set(['invalid_grant', 'interaction_required', 'login_required', 'consent_required'])
+
 /** Whether the response ends the refresh token. */
 export function isInvalidGrant(error: unknown): boolean {
-  return error instanceof oauth.ResponseBodyError && error.error === 'invalid_grant'
+  return error instanceof oauth.ResponseBodyError && endings.has(error.error)
 }
 
 function is4xx(response: unknown): boolean {

@@ -52,11 +52,13 @@ async function call(agent: ProviderAgent, url: string, { method, headers, body }
     status = response.status
     if ((status >= 300 && status < 400) || status === 429 || status >= 500) {
       await response.body?.cancel()
-      throw fail(`returned status ${status}`, false)
+      throw fail(`returned status ${status}${towards(response.headers.get('location'), url)}`, false)
     }
     const bytes = await readBody(response.body ?? [])
     if (bytes === null) throw fail(`returned more than ${maxBytes} bytes`, status < 300)
-    return new Response(bytes.length === 0 ? null : bytes, { status, headers: [...response.headers] })
+    // The library would look at the challenge of a refusal alone, but the body names its reason.
+    const headers = [...response.headers].filter(([name]) => name !== 'www-authenticate')
+    return new Response(bytes.length === 0 ? null : bytes, { status, headers })
   } catch (error) {
     if (error instanceof ProviderUnavailableError) throw error
     const mayHaveActed = status === undefined ? !wasNeverSent(error) : status < 300
@@ -64,6 +66,12 @@ async function call(agent: ProviderAgent, url: string, { method, headers, body }
   } finally {
     trace?.end(status === undefined || status >= 500)
   }
+}
+
+/** Where a redirect leads, which a wrong issuer can be put right by. Without its query. */
+function towards(location: string | null, url: string): string {
+  const target = location === null ? null : URL.parse(location, url)
+  return target === null ? '' : `, a redirect to ${target.origin}${target.pathname}`
 }
 
 /** Whether there was no connection to send it on: no address, no listener, no answer in time, or a bad certificate. */

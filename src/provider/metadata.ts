@@ -1,7 +1,9 @@
 import * as oauth from 'oauth4webapi'
+import { ProviderRefusedError } from './errors.ts'
 
 const staleMs = 3_600_000
 const pauseMs = 60_000
+const maxIssuerLength = 2048
 
 export interface ProviderMetadata {
   /** Cached after the first success. After an hour it is fetched again in the background. */
@@ -19,8 +21,7 @@ export function keepMetadata(issuer: URL, options: oauth.DiscoveryRequestOptions
   let pending: Promise<oauth.AuthorizationServer> | null = null
 
   const discover = async () => {
-    const response = await oauth.discoveryRequest(issuer, options)
-    const found = await oauth.processDiscoveryResponse(issuer, response)
+    const found = await read(issuer, await oauth.discoveryRequest(issuer, options))
     // The library caches the provider's keys by the identity of this object, so it changes only if its content does.
     if (kept === null || JSON.stringify(kept) !== JSON.stringify(found)) kept = found
     keptAt = Date.now()
@@ -43,4 +44,30 @@ export function keepMetadata(issuer: URL, options: oauth.DiscoveryRequestOptions
       return kept
     },
   }
+}
+
+/** Says what is wrong with a setting: this is where an operator finds out. */
+async function read(issuer: URL, response: Response): Promise<oauth.AuthorizationServer> {
+  if (response.status >= 400) {
+    const place = `${issuer.origin}${issuer.pathname.replace(/\/$/, '')}/.well-known/openid-configuration`
+    throw new ProviderRefusedError(`no OpenID provider has this issuer: ${place} returned status ${response.status}`)
+  }
+  const found = await oauth.processDiscoveryResponse(issuer, response).catch((error: unknown) => {
+    const other = otherIssuer(error)
+    throw other === undefined
+      ? error
+      : new ProviderRefusedError(`the OpenID provider's issuer is ${other}, not ${issuer.href}`)
+  })
+  const algorithms = found.id_token_signing_alg_values_supported
+  if (Array.isArray(algorithms) && algorithms.every((name) => /^(HS\d+|none)$/.test(String(name)))) {
+    throw new ProviderRefusedError(
+      `the OpenID provider has no key to sign ID tokens with: id_token_signing_alg_values_supported is ${algorithms}`,
+    )
+  }
+  return found
+}
+
+function otherIssuer(error: unknown): string | undefined {
+  if (!(error instanceof oauth.OperationProcessingError) || error.code !== oauth.JSON_ATTRIBUTE_COMPARISON) return
+  return String((error.cause as { body: { issuer: unknown } }).body.issuer).slice(0, maxIssuerLength)
 }

@@ -1,5 +1,6 @@
 import * as oauth from 'oauth4webapi'
 import { type Identity, identityOf, isComplete } from './claims.ts'
+import { sendsSecret } from './client-secret.ts'
 import {
   asProviderError,
   InvalidGrantError,
@@ -56,6 +57,7 @@ export function openProvider(config: ProviderConfig): Provider {
   const options = { [oauth.customFetch]: http.fetch, [oauth.allowInsecureRequests]: config.allowHttp }
   const metadata = keepMetadata(new URL(config.issuer), options)
   const client: oauth.Client = { client_id: config.clientId }
+  const withSecret = sendsSecret(config.clientSecret)
 
   return {
     newAttempt: (state) => ({
@@ -90,8 +92,9 @@ export function openProvider(config: ProviderConfig): Provider {
       const server = await metadata.current().catch((error: unknown) => {
         throw Object.assign(asProviderError(error), { mayHaveActed: false })
       })
-      const auth = clientAuthentication(config.clientSecret, server.token_endpoint_auth_methods_supported)
-      const response = await oauth.refreshTokenGrantRequest(server, client, auth, refreshToken, options)
+      const response = await withSecret(server.token_endpoint_auth_methods_supported, (auth) =>
+        oauth.refreshTokenGrantRequest(server, client, auth, refreshToken, options),
+      )
       try {
         return { refreshToken: await readRefreshToken(server, response, subject) }
       } catch (error) {
@@ -103,9 +106,10 @@ export function openProvider(config: ProviderConfig): Provider {
       const server = await metadata.current()
       if (server.revocation_endpoint === undefined) return
       const methods = server.revocation_endpoint_auth_methods_supported ?? server.token_endpoint_auth_methods_supported
-      const auth = clientAuthentication(config.clientSecret, methods)
       const hint = { additionalParameters: { token_type_hint: 'refresh_token' } }
-      const response = await oauth.revocationRequest(server, client, auth, refreshToken, { ...options, ...hint })
+      const response = await withSecret(methods, (auth) =>
+        oauth.revocationRequest(server, client, auth, refreshToken, { ...options, ...hint }),
+      )
       await oauth.processRevocationResponse(response)
     }),
 
@@ -120,15 +124,8 @@ export function openProvider(config: ProviderConfig): Provider {
     const { codeVerifier, state } = attempts[0]
     const server = await metadata.current()
     const parameters = oauth.validateAuthResponse(server, client, callback, state)
-    const auth = clientAuthentication(config.clientSecret, server.token_endpoint_auth_methods_supported)
-    const response = await oauth.authorizationCodeGrantRequest(
-      server,
-      client,
-      auth,
-      parameters,
-      config.redirectUri,
-      codeVerifier,
-      options,
+    const response = await withSecret(server.token_endpoint_auth_methods_supported, (auth) =>
+      oauth.authorizationCodeGrantRequest(server, client, auth, parameters, config.redirectUri, codeVerifier, options),
     )
     const attempt = await findByNonce(attempts, response)
     const expected = { expectedNonce: attempt.nonce, requireIdToken: true }
@@ -204,11 +201,6 @@ function requestedScopes(scopes: string, { scopes_supported: supported }: oauth.
   const wanted = new Set(['openid', ...scopes.split(/\s+/).filter((scope) => scope !== '')])
   if (Array.isArray(supported) && !supported.includes('offline_access')) wanted.delete('offline_access')
   return [...wanted].join(' ')
-}
-
-function clientAuthentication(secret: string, methods: readonly string[] | undefined): oauth.ClientAuth {
-  const postOnly = methods?.includes('client_secret_post') === true && !methods.includes('client_secret_basic')
-  return postOnly ? oauth.ClientSecretPost(secret) : oauth.ClientSecretBasic(secret)
 }
 
 function translated<Arguments extends unknown[], Result>(step: (...values: Arguments) => Promise<Result>) {

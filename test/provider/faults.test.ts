@@ -5,7 +5,7 @@ import { open, refresh, signIn, startPair } from '../support/relying-party.ts'
 t.test('a provider with faulty responses is unavailable, and available again once it recovers', async (t) => {
   const { mock, provider } = await startPair(t)
   const reasons = {
-    redirect: /returned status 302/,
+    redirect: /returned status 302, a redirect to http:\/\/127\.0\.0\.1:\d+\/jwks$/,
     error: /returned status 500/,
     busy: /returned status 429/,
     html: /an unreadable response/,

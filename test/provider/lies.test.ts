@@ -9,7 +9,11 @@ const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
 
 t.test('metadata that lies is refused', async (t) => {
   const lies: [Record<string, unknown>, RegExp][] = [
-    [{ issuer: 'http://127.0.0.1:1' }, /"issuer" property does not match/],
+    [{ issuer: 'http://127.0.0.1:1/a/' }, /issuer is http:\/\/127\.0\.0\.1:1\/a\/, not http:\/\/127\.0\.0\.1:\d+\/ $/],
+    [
+      { issuer: 'https://login.example/{tenantid}/v2.0' },
+      /issuer is https:\/\/login\.example\/\{tenantid\}\/v2\.0, not/,
+    ],
     [{ issuer: undefined }, /"issuer" property must be a string/],
     [{ authorization_endpoint: undefined }, /no authorization_endpoint/],
     [{ authorization_endpoint: 'elsewhere' }, /no authorization_endpoint/],
@@ -18,6 +22,7 @@ t.test('metadata that lies is refused', async (t) => {
     [{ token_endpoint: undefined }, /token_endpoint/],
     [{ token_endpoint: 'ftp://127.0.0.1/token' }, /only HTTP and HTTPS/],
     [{ jwks_uri: undefined }, /jwks_uri/],
+    [{ id_token_signing_alg_values_supported: ['HS256'] }, /no key to sign ID tokens with/],
   ]
   for (const [lie, reason] of lies) {
     const { mock, provider } = await startPair(t)
@@ -27,6 +32,17 @@ t.test('metadata that lies is refused', async (t) => {
     await provider.probe()
     t.equal((await signIn(provider)).identity.subject, 'ada', 'metadata that tells the truth is accepted')
   }
+})
+
+t.test('an issuer that is no OpenID provider is refused, and the log says what was asked', async (t) => {
+  const mock = await startMock(t)
+  mock.faults.set('discovery', 'missing')
+  const reason =
+    /no OpenID provider has this issuer: http:\/\/127\.0\.0\.1:\d+\/\.well-known\/openid-configuration returned status 404/
+  await refused(t, mock, open(t, mock.issuer).probe(), reason, 'like GitHub')
+  const path = /:\d+\/realms\/x\/\.well-known\/openid-configuration returned status 404/
+  for (const issuer of ['/realms/x', '/realms/x/'])
+    await refused(t, mock, open(t, `${mock.issuer}${issuer}`).probe(), path, issuer)
 })
 
 t.test('http is for development', async (t) => {
@@ -46,9 +62,9 @@ t.test('an ID token that lies is refused, at the sign-in and at a refresh', asyn
     [{ aud: ['other'] }, /"aud" \(audience\) claim value/],
     [{ aud: ['bookmarks', 'other'] }, /additional untrusted audiences/],
     [{ aud: ['bookmarks', 'other'], azp: 'other' }, /"azp" \(authorized party\)/],
-    [{ exp: now - 60 }, /expiration is past/],
+    [{ exp: now - 60 }, /clock of .* is wrong .*expiration is past/],
     [{ exp: undefined }, /"exp" \(expiration time\) claim missing/],
-    [{ nbf: now + 600 }, /"nbf" \(not before\) claim value/],
+    [{ nbf: now + 600 }, /clock of .* is wrong .*"nbf" \(not before\) claim value/],
     [{ sub: undefined }, /"sub" \(subject\) claim missing/],
     [{ sub: 7 }, /"sub" \(subject\) claim type/],
   ]

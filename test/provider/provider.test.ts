@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import t from 'tap'
 import { startDevelopmentProvider } from '../../src/provider/development/provider.ts'
 import { InvalidGrantError } from '../../src/provider/provider.ts'
-import { signInAt } from '../support/providers.ts'
+import { type MockProvider, signInAt } from '../support/providers.ts'
 import { open, refresh, relyingParty, signIn, startMock, startPair } from '../support/relying-party.ts'
 
 t.test('signs in at a development provider, which checks PKCE, secret and redirect URI', async (t) => {
@@ -103,3 +103,55 @@ t.test(
     }
   },
 )
+
+t.test('the secret is sent in the other way if the provider takes only that from this client', async (t) => {
+  const sent = ({ endpoint, form }: MockProvider['requests'][number]) =>
+    endpoint === 'token' || endpoint === 'revoke' ? [`${endpoint} ${form.has('client_secret') ? 'post' : 'basic'}`] : []
+  const asked = () => mock.requests.splice(0).flatMap(sent)
+  const { mock, provider } = await startPair(t)
+  const list = (...methods: string[]) => {
+    mock.alter.discovery = (metadata) => Object.assign(metadata, { token_endpoint_auth_methods_supported: methods })
+  }
+  list('client_secret_post', 'client_secret_basic', 'private_key_jwt')
+  mock.takesSecret = (_authorization, form) => form.get('client_secret') === relyingParty.clientSecret
+  const { refreshToken } = await signIn(provider)
+  t.strictSame(asked(), ['token basic', 'token post'])
+  await provider.revoke(String(await refresh(provider, refreshToken)))
+  t.strictSame(asked(), ['token post', 'revoke post'], 'from then on at once')
+
+  mock.takesSecret = (authorization) => authorization !== undefined
+  const again = await signIn(provider)
+  t.strictSame(asked(), ['token post', 'token basic'], 'registered in another way meanwhile')
+  const rotated = again.refreshToken
+  mock.validRefreshTokens.clear()
+  mock.takesSecret = (_authorization, form) => form.has('client_secret')
+  await t.rejects(refresh(provider, rotated), InvalidGrantError, 'the answer to the right secret counts')
+
+  mock.takesSecret = () => false
+  asked()
+  await t.rejects(
+    signIn(provider),
+    { name: 'ProviderRefusedError', message: /the error invalid_client$/ },
+    'a wrong secret',
+  )
+  t.equal(asked().length, 2)
+  list('client_secret_basic')
+  await provider.probe()
+  await t.rejects(signIn(provider), { name: 'ProviderRefusedError' })
+  t.strictSame(asked(), ['token basic'], 'only what is listed')
+})
+
+t.test('client_secret_basic codes what it must alone: some providers do not decode', async (t) => {
+  const mock = await startMock(t)
+  const plain = { clientId: 'my-client_1.example~x', clientSecret: 'aB3-_.~' }
+  await signIn(open(t, mock.issuer, plain))
+  const authorizations = () =>
+    mock.requests.flatMap(({ authorization }) => authorization?.match(/^Basic (.*)/)?.[1] ?? [])
+  t.equal(atob(String(authorizations().at(-1))), `${plain.clientId}:${plain.clientSecret}`)
+  const special = { clientId: 'a:b', clientSecret: '%+ /=&é:!"' }
+  await signIn(open(t, mock.issuer, special)).catch(() => {})
+  const [id, secret] = atob(String(authorizations().at(-1)))
+    .split(':')
+    .map((part) => new URLSearchParams(`x=${part}`).get('x'))
+  t.strictSame({ clientId: id, clientSecret: secret }, special)
+})

@@ -20,22 +20,30 @@ t.test('a refresh gives the next refresh token when the provider rotates, null w
   t.equal((await signIn(provider, '/')).refreshToken, null)
 })
 
-t.test('invalid_grant and another sub end a login; other errors of the provider do not', async (t) => {
-  const { mock, provider } = await startPair(t)
-  mock.refreshTokens = 'kept'
-  const { refreshToken } = await signIn(provider, '/')
-  for (const error of ['invalid_client', 'temporarily_unavailable', 'server_error', 'Because of\nyou']) {
-    mock.tokenErrors = [error]
-    await t.rejects(refresh(provider, refreshToken), { name: 'ProviderRefusedError' }, error)
-  }
-  mock.tokenErrors = ['invalid_grant']
-  await t.rejects(refresh(provider, refreshToken), InvalidGrantError)
-  t.equal(await refresh(provider, refreshToken), null)
+t.test(
+  'what only another sign-in can mend, and another sub, end a login; other errors of the provider do not',
+  async (t) => {
+    const { mock, provider } = await startPair(t)
+    mock.refreshTokens = 'kept'
+    const { refreshToken } = await signIn(provider, '/')
+    mock.takesSecret = () => false
+    await t.rejects(refresh(provider, refreshToken), { name: 'ProviderRefusedError' }, 'invalid_client')
+    mock.takesSecret = () => true
+    for (const error of ['temporarily_unavailable', 'server_error', 'Because of\nyou']) {
+      mock.tokenErrors = [error]
+      await t.rejects(refresh(provider, refreshToken), { name: 'ProviderRefusedError' }, error)
+    }
+    for (const error of ['invalid_grant', 'interaction_required', 'login_required', 'consent_required']) {
+      mock.tokenErrors = [error]
+      await t.rejects(refresh(provider, refreshToken), InvalidGrantError, error)
+    }
+    t.equal(await refresh(provider, refreshToken), null)
 
-  await t.rejects(refresh(provider, refreshToken, 'bob'), InvalidGrantError)
-  mock.alter.idToken = (claims) => Object.assign(claims, { sub: 'eve' })
-  await t.rejects(refresh(provider, refreshToken), InvalidGrantError)
-})
+    await t.rejects(refresh(provider, refreshToken, 'bob'), InvalidGrantError)
+    mock.alter.idToken = (claims) => Object.assign(claims, { sub: 'eve' })
+    await t.rejects(refresh(provider, refreshToken), InvalidGrantError)
+  },
+)
 
 t.test('a refresh does not lose the new refresh token when the keys are unreachable', async (t) => {
   const { mock, provider } = await startPair(t)

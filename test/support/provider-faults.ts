@@ -8,6 +8,10 @@ export const FAULTS = {
   redirect: (response: ServerResponse) => response.writeHead(302, { location: '/jwks' }).end('{}'),
   missing: (response: ServerResponse) => response.writeHead(404).end(),
   error: (response: ServerResponse) => response.writeHead(500, { 'content-type': 'application/json' }).end('{}'),
+  unauthorized: (response: ServerResponse) =>
+    response
+      .writeHead(401, { 'content-type': 'application/json', 'www-authenticate': 'Basic realm="clients"' })
+      .end('{"error":"invalid_client"}'),
   busy: (response: ServerResponse) => response.writeHead(429, { 'retry-after': '1' }).end(),
   html: (response: ServerResponse) => response.writeHead(200, { 'content-type': 'text/html' }).end('<p>Welcome'),
   array: (response: ServerResponse) => response.writeHead(200, { 'content-type': 'application/json' }).end('[]'),

@@ -33,6 +33,8 @@ export interface MockProvider {
   /** Error codes that the token endpoint returns to its next requests. */
   tokenErrors: string[]
   faults: Map<MockEndpoint, keyof typeof FAULTS>
+  /** What it takes for the client's secret, in the Authorization header or the form. */
+  takesSecret: (authorization: string | undefined, form: URLSearchParams) => boolean
   /** Endpoints whose responses are lost on their way, after the provider has done what was asked. */
   loses: Set<MockEndpoint>
   /** Changes the provider's data before it is signed or sent. */
@@ -77,6 +79,7 @@ export async function startMockProvider(): Promise<MockProvider> {
     validRefreshTokens: new Map(),
     tokenErrors: [],
     faults: new Map(),
+    takesSecret: () => true,
     loses: new Set(),
     alter: {},
     before: () => {},
@@ -113,6 +116,8 @@ async function answer(mock: MockProvider, service: OAuth2Service, request: Incom
   await mock.before(endpoint)
   const fault = mock.faults.get(endpoint)
   if (fault !== undefined) return FAULTS[fault](response)
+  const isSecret = endpoint === 'token' || endpoint === 'revoke'
+  if (isSecret && !mock.takesSecret(authorization, form)) return FAULTS.unauthorized(response)
   if (endpoint === 'revoke') mock.validRefreshTokens.delete(form.get('token') ?? '')
   if (mock.loses.has(endpoint)) response.end = () => response.destroy()
   const { method, url, headers } = request
