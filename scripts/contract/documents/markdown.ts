@@ -3,7 +3,7 @@ import { highlight } from './highlight.ts'
 import { htmlText, plainText } from './html.ts'
 
 /** Where a sample names the service: in `/docs` of a running service, this is replaced by its own address. */
-const sampleOrigin = 'http://127.0.0.1:3000'
+export const sampleOrigin = 'http://127.0.0.1:3000'
 /** What samples call a service in production. */
 const exampleOrigin = 'https://sync.example.org'
 

@@ -1,8 +1,7 @@
 import { type Contract, operationsOf } from '../openapi.ts'
 import { type Call, callOf } from './call.ts'
+import { sampleOrigin } from './markdown.ts'
 import { typescriptSample } from './typescript.ts'
-
-const origin = 'http://127.0.0.1:3000'
 
 /** The contract with `x-codeSamples` on each operation. */
 export function withSamples(contract: Contract): Contract {
@@ -28,7 +27,7 @@ function curlSample(call: Call): string {
     ...(call.setsCookies ? ['-c jar'] : []),
     ...(isImplied(method, body) ? [] : [`-X ${method.toUpperCase()}`]),
     ...(options[operationId] ?? []),
-    quote(origin + target(call)),
+    quote(sampleOrigin + target(call)),
   ]
   const headers = {
     ...(operationId === 'openRealtime' && handshake),

@@ -1,6 +1,6 @@
 import type { Call } from './call.ts'
+import { sampleOrigin } from './markdown.ts'
 
-const origin = 'http://127.0.0.1:3000'
 const device = 'laptop-7f3a'
 
 /** A module that calls the operation with the client package, and type-checks as it is. */
@@ -64,7 +64,7 @@ console.log(bookmarks.map(({ title }) => title))
     headers,
     query,
   }) => `// createSync of the client package does this, and goes on by itself after a break.
-const address = new URL('${origin.replace('http', 'ws')}/api/v1/sync/realtime')
+const address = new URL('${sampleOrigin.replace('http', 'ws')}/api/v1/sync/realtime')
 address.searchParams.set('user_id', ${literal(headers['x-user-id'])})
 address.searchParams.set('device_id', ${literal(headers['x-device-id'])})
 address.searchParams.set('since', ${literal(String(query.since))})
@@ -94,7 +94,7 @@ console.log(answer)
 `
 }
 
-const createClient = `const client = createClient({ baseUrl: '${origin}', deviceId: '${device}' })`
+const createClient = `const client = createClient({ baseUrl: '${sampleOrigin}', deviceId: '${device}' })`
 
 /** A bookmark without its id. */
 const content = "title: 'RFC 9106', url: 'https://www.rfc-editor.org/rfc/rfc9106', source: 'bookmarks' as const"

@@ -16,19 +16,11 @@ import { startBenchService } from './service.ts'
 const count = 20_000
 const page = fileURLToPath(new URL('first-sync-page.ts', import.meta.url))
 
-/** `npm run bench -- first-sync`. */
+/** A person's first device imports bookmarks; a second one pulls and decrypts them, in Node and in a browser. */
 export async function measureFirstSync(): Promise<void> {
   await using service = await startBenchService()
-  await measureSecondDevice(service.origin, await service.newSession(), report)
-}
-
-function report(name: string, figure: number, unit: string, ratio?: number, of?: string): void {
-  const comparison = ratio === undefined ? '' : `   ${ratio.toFixed(2)} ${of}`
-  console.log(`${name.padEnd(56)}${Math.round(figure).toString().padStart(9)} ${unit}${comparison}`)
-}
-
-/** A person's first device imports bookmarks; a second one pulls and decrypts them, in Node and in a browser. */
-async function measureSecondDevice(origin: string, session: string, report: Report): Promise<void> {
+  const { origin } = service
+  const session = await service.newSession()
   const cookie = `service_session=${session}`
   const client = createClient({
     baseUrl: origin,
@@ -48,9 +40,9 @@ async function measureSecondDevice(origin: string, session: string, report: Repo
   await first.stop()
 
   collectGarbage()
-  print('Node, kept in memory', await firstSync(client, { ...owner, store: memoryStore() }), report)
+  print('Node, kept in memory', await firstSync(client, { ...owner, store: memoryStore() }))
   try {
-    print('Chromium, kept in IndexedDB', await inChromium(origin, session, { masterKey, userId }), report)
+    print('Chromium, kept in IndexedDB', await inChromium(origin, session, { masterKey, userId }))
   } catch (error) {
     if (!(error instanceof NoChromiumError)) throw error
     console.log(error.message)
@@ -63,15 +55,16 @@ function collectGarbage(): void {
   runInNewContext('gc')()
 }
 
-type Report = (name: string, figure: number, unit: string, ratio?: number, of?: string) => void
-
-function print(where: string, sync: FirstSync, report: Report): void {
-  const { bookmarks, total, network, cipher } = sync
+function print(where: string, { bookmarks, total, network, cipher }: FirstSync): void {
   if (bookmarks !== count) throw new Error(`${bookmarks} of ${count} bookmarks arrived`)
-  report(`first sync of ${bookmarks} bookmarks`, total, `ms   ${where}`)
-  report('  the network alone', network, 'ms')
-  report('  the cipher alone', cipher, 'ms')
-  report('  first sync against both', (100 * total) / (network + cipher), '%', total / (network + cipher), 'of them')
+  printFigure(`first sync of ${bookmarks} bookmarks`, total, `ms   ${where}`)
+  printFigure('  the network alone', network, 'ms')
+  printFigure('  the cipher alone', cipher, 'ms')
+  printFigure('  first sync against both', (100 * total) / (network + cipher), '%')
+}
+
+function printFigure(name: string, figure: number, unit: string): void {
+  console.log(`${name.padEnd(56)}${Math.round(figure).toString().padStart(9)} ${unit}`)
 }
 
 /** In a page of the service, whose origin it needs. The page's policy, which allows no requests, is turned off. */

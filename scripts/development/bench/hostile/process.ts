@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { promisify } from 'node:util'
+import { memoryOf } from '../servers/memory.ts'
 
 const everyMs = 100
 
@@ -13,21 +14,19 @@ export async function limitFiles(pid: number, files: number): Promise<void> {
 export function watchMemory(pid: number): { bytesAboveStart(): number; stop(): void } {
   // Resets the peak that the kernel keeps.
   writeFileSync(`/proc/${pid}/clear_refs`, '5')
-  const idle = read('VmRSS') ?? 0
+  const idle = memoryOf(pid).now
   let peak = idle
   const timer = setInterval(() => {
-    peak = Math.max(peak, read('VmHWM') ?? 0)
+    peak = Math.max(peak, peakOf(pid))
   }, everyMs)
   return { bytesAboveStart: () => peak - idle, stop: () => clearInterval(timer) }
+}
 
-  function read(field: string): number | undefined {
-    try {
-      const kibibytes = new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(
-        readFileSync(`/proc/${pid}/status`, 'utf8'),
-      )?.[1]
-      return kibibytes === undefined ? undefined : Number(kibibytes) * 1024
-    } catch {
-      return undefined
-    }
+/** Of a process that has ended, nothing can be read. */
+function peakOf(pid: number): number {
+  try {
+    return memoryOf(pid).peak || 0
+  } catch {
+    return 0
   }
 }

@@ -7,9 +7,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { Context } from '../../../../src/context.ts'
 import { spawnService } from '../../servers/service.ts'
+import { createDatabase } from '../data/database.ts'
 import type { Attack } from './attack.ts'
 import { limitFiles, watchMemory } from './process.ts'
-import { createDatabase, openSeed, signInPeople } from './seed.ts'
+import { openSeed, signInPeople } from './seed.ts'
 import { type Felt, startVictim } from './victim.ts'
 
 const aloneMs = 6_000

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
-import pg from 'pg'
 import { pino } from 'pino'
 import { signIn } from '../../../../src/auth/sign-in.ts'
 import { findSessionOf } from '../../../../src/auth/tokens.ts'
@@ -13,15 +12,6 @@ import type { Attack, Person } from './attack.ts'
 
 const batchBytes = 16 * 1024 * 1024
 const provider = { OIDC_ISSUER: 'http://127.0.0.1:9', OIDC_CLIENT_ID: 'bench', OIDC_CLIENT_SECRET: 'bench' }
-
-/** A new database of the server. */
-export async function createDatabase(postgresUrl: string, name: string): Promise<string> {
-  const client = new pg.Client({ connectionString: `${postgresUrl}/postgres` })
-  await client.connect()
-  await client.query(`CREATE DATABASE "${name}"`)
-  await client.end()
-  return `${postgresUrl}/${name}`
-}
 
 /** The parts of a service that is not running. */
 export function openSeed(folder: string, database: Record<string, string>): Promise<Context> {

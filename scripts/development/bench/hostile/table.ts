@@ -1,3 +1,4 @@
+import { percentile } from '../worker/percentile.ts'
 import type { Row } from './row.ts'
 import type { Felt } from './victim.ts'
 
@@ -24,7 +25,7 @@ export function printRow(name: string, row: Row): string[] {
 
 function failuresOf({ alone, attacked, bytesAboveIdle, complaint }: Row): string[] {
   const checks: Record<string, boolean> = {
-    p99: percentile(attacked, 99) > maxRatio * percentile(alone, 99) + graceMs,
+    p99: percentile(attacked.times, 99) > maxRatio * percentile(alone.times, 99) + graceMs,
     refused: attacked.refused > 0,
     lost: attacked.lost > 0,
     memory: bytesAboveIdle > maxBytes,
@@ -34,13 +35,8 @@ function failuresOf({ alone, attacked, bytesAboveIdle, complaint }: Row): string
   return complaint === undefined ? failed : [...failed, complaint]
 }
 
-function times(felt: Felt): string {
-  return `${percentile(felt, 50)} / ${percentile(felt, 99)}`
-}
-
-function percentile({ times }: Felt, percent: number): number {
-  const sorted = times.toSorted((one, other) => one - other)
-  return Math.round(sorted[Math.ceil((percent / 100) * sorted.length) - 1] ?? 0)
+function times({ times }: Felt): string {
+  return [50, 99].map((percent) => Math.round(percentile(times, percent))).join(' / ')
 }
 
 function line([name = '', alone = '', attacked = '', refused = '', lost = '', memory = '', verdict = '']: string[]) {
