@@ -1,9 +1,8 @@
 import type { Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
+import { requestUnit } from '../protocol/request-unit.ts'
 import type { Limits } from './limits.ts'
 
-/** Stored as small changes, this much takes about as long as ten small requests; a first sync is some hundred of them. */
-export const requestUnit = 64 * 1024
 /** Reading is many times cheaper than writing. */
 const responseUnit = 1024 * 1024
 

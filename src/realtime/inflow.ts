@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { requestUnit } from '../http/costs.ts'
+import { requestUnit } from '../protocol/request-unit.ts'
 import type { Connection } from './connection.ts'
 
 export interface InflowParts {
