@@ -301,10 +301,17 @@ export function createSyncOver(
     stop: () => run.stop(),
     syncNow: (options) => run.syncNow(options?.signal),
     select: (selector) => selections.select(() => selector(reader)),
-    search: (text, options = {}) => run.load().then(() => search.find(text, options)),
+    search: async (text, options = {}) => run.load().then(() => search.find(text, options)),
     seen: () => replica.meta.cursor,
-    put: (bookmarks, options) => run.edit(() => putBookmarks(engine, [bookmarks].flat(), options)),
-    update: (id, update, options) => run.edit(() => updateBookmark(engine, id, update, options)),
+    // The app may go on changing its own objects meanwhile.
+    put(bookmarks, options) {
+      const copies = [bookmarks].flat().map((one) => ({ ...one }))
+      return run.edit(() => putBookmarks(engine, copies, options))
+    },
+    update(id, update, options) {
+      const copy = typeof update === 'function' ? update : { ...update }
+      return run.edit(() => updateBookmark(engine, id, copy, options))
+    },
     remove: (ids) => run.edit(() => removeBookmarks(engine, [ids].flat())),
     move: (id, place) => run.edit(() => moveBookmark(engine, id, place)),
     importBookmarks: (bookmarks, options = {}) =>

@@ -1,4 +1,5 @@
 import { logout, refreshSession, startLogin } from '../../../generated/paths.ts'
+import { abortable } from '../timing/clock.ts'
 import type { SendRequest } from './send.ts'
 
 const lockName = 'encrypted-bookmark-sync:refresh'
@@ -33,7 +34,7 @@ export function withRefresh(send: SendRequest): SendRequest {
     const first = await send(request.clone())
     if (first.status !== 401 || isWithoutSession(request)) return first
     if (refreshes === before) {
-      const answer = await refreshOnce(request.url)
+      const answer = await abortable(refreshOnce(request.url), request.signal)
       if (answer === undefined) return sendAgain(request, first)
       if (!answer.ok) return answer.status === 401 ? first : answer.clone()
     }

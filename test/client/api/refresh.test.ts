@@ -69,6 +69,26 @@ t.test('without a login the 401 is the answer, and SignedOutError what unwrap ma
   t.strictSame(tab.sent, ['/api/v1/sync/status', refreshPath])
 })
 
+t.test('a call that is aborted while the session is refreshed ends; the refresh goes on for the others', async (t) => {
+  const [begun, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const tab = await openTab((send) => async (request) => {
+    if (request.url.endsWith(refreshPath)) {
+      begun.resolve()
+      await held.promise
+    }
+    return send(request)
+  })
+  tab.jar.service_session = 'gone'
+  const controller = new AbortController()
+  const aborted = tab.client.GET('/api/v1/sync/status', { signal: controller.signal })
+  const other = tab.client.GET('/api/v1/sync/status')
+  await begun.promise
+  controller.abort(new Error('enough'))
+  await t.rejects(aborted, { message: 'enough' })
+  held.resolve()
+  t.equal((await other).response.status, 200)
+})
+
 t.test('a refresh that fails for another reason signs nobody out', async (t) => {
   const tab = await openTab(
     (send) => async (request) =>

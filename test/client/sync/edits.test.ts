@@ -44,6 +44,20 @@ t.test('what the app does to its object afterwards changes nothing', async (t) =
   t.same(a.sync.get('x'), bookmark('x', 'one', { tags: ['a'], position: 'a0' }))
 })
 
+t.test('nor does what it does to it while the edit is being made', async (t) => {
+  const a = (await people.person(t)).device('a')
+  const mine = [bookmark('x', 'one'), bookmark('y', 'two')]
+  const putting = a.sync.put(mine)
+  for (const one of mine.splice(0)) one.title = 'later'
+  await putting
+  t.same(shown(a), { x: 'one', y: 'two' })
+  const patch = { title: 'three' }
+  const updating = a.sync.update('x', patch)
+  patch.title = 'later'
+  await updating
+  t.same(shown(a), { x: 'three', y: 'two' })
+})
+
 t.test('all or none of several: one that cannot be sealed leaves none', async (t) => {
   const a = (await people.person(t)).device('a')
   await t.rejects(a.sync.put([bookmark('x', 'one'), bookmark('ü', 'no id')]), RecordError)

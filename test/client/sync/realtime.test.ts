@@ -1,5 +1,7 @@
 import t from 'tap'
 import { ApiError, SignedOutError } from '../../../src/client/errors.ts'
+import { memoryStore } from '../../../src/client/sync/store/memory.ts'
+import type { Store } from '../../../src/client/sync/store/store.ts'
 import { findChange } from '../../../src/db/changes.ts'
 import { toSyncEvent } from '../../../src/sync/event.ts'
 import { bookmark, type Device } from './device.ts'
@@ -376,7 +378,44 @@ t.test('after stop nothing runs any more: no timer, no socket, no call', async (
     t.equal(a.network.calls.length, calls, `${when}: no call`)
     await t.rejects(a.sync.put(bookmark('x', 'late')), { name: 'AbortError' })
     await t.rejects(a.sync.syncNow(), { name: 'AbortError' })
+    await t.rejects(a.sync.search('late'), { name: 'AbortError' })
   }
+})
+
+t.test('stop waits until what syncNow is storing is stored, and leaves the store closed', async (t) => {
+  const person = await people.person(t)
+  const b = person.device('b')
+  await b.sync.put(bookmark('x', 'one'))
+  await b.sync.syncNow()
+  const memory = memoryStore()
+  const { promise: reading, resolve: read } = Promise.withResolvers<void>()
+  let isClosed = false
+  const late: string[] = []
+  const store: Store = {
+    ...memory,
+    async read(ids) {
+      if (ids.includes('x')) read()
+      await turns(5)
+      if (isClosed) late.push('read')
+      return memory.read(ids)
+    },
+    async write(...written) {
+      if (isClosed) late.push('write')
+      return memory.write(...written)
+    },
+    close() {
+      isClosed = true
+    },
+  }
+  const a = person.device('a', { store })
+  await a.sync.put(bookmark('y', 'two'))
+  const syncing = a.sync.syncNow()
+  const aborted = t.rejects(syncing, { name: 'AbortError' })
+  await reading
+  await a.sync.stop()
+  await turns(20)
+  t.same(late, [])
+  await aborted
 })
 
 t.test('a signal ends a wait', async (t) => {

@@ -78,6 +78,28 @@ t.test('an edit made at any moment of a sign-out either survives or is rejected'
   t.same([...outcomes].sort(), ['kept, refused', 'rejected, signed out'])
 })
 
+t.test('where the browser refuses its storage, which then keeps no key, the session ends all the same', async (t) => {
+  const refused = new DOMException('The browser refuses its storage', 'SecurityError')
+  const broken = new DOMException('The disk is broken', 'UnknownError')
+  for (const error of [refused, broken]) {
+    const person = await people.person(t)
+    const { sync, network, keys } = person.device('a')
+    await sync.start()
+    const platform = globalThis as { indexedDB?: unknown }
+    platform.indexedDB = {
+      open() {
+        throw error
+      },
+    }
+    const signedOut = sync.signOut()
+    await (error === refused ? signedOut : t.rejects(signedOut, error))
+    delete platform.indexedDB
+    t.ok(network.calls.includes('logout'))
+    t.same(keys.recordKey, new Uint8Array(32))
+    t.equal(sync.status().state, 'signed-out')
+  }
+})
+
 t.test('keys that were erased seal nothing', async (t) => {
   const { keys } = await people.person(t)
   for (const key of Object.values(keys)) key.fill(0)

@@ -15,6 +15,8 @@ export class Run {
   readonly #ended = new AbortController()
   /** The edits under way. */
   readonly #edits = new Set<Promise<unknown>>()
+  /** What `syncNow` has begun: its callers do not wait for the end of what they have aborted. */
+  #exchanges: Promise<unknown> = Promise.resolve()
   #admitsEdits = true
   #loaded: Promise<void> | undefined
   #leading: Promise<void> | undefined
@@ -80,7 +82,9 @@ export class Run {
     outbox.reopen()
     try {
       const { exchange } = await abortable(this.#loadDeferred(), signal)
-      await abortable(exchange(this.#engine, signal), signal)
+      const exchanging = exchange(this.#engine, signal)
+      this.#exchanges = Promise.allSettled([this.#exchanges, exchanging])
+      await abortable(exchanging, signal)
     } catch (error) {
       if (!signal.aborted && this.#isLeader !== false) status.fail(error)
       progress.end()
@@ -103,6 +107,7 @@ export class Run {
   async end(): Promise<void> {
     this.abort()
     await Promise.allSettled(this.#edits)
+    await this.#exchanges
     await this.#leading
     await this.#loaded?.catch(() => {})
   }

@@ -40,12 +40,16 @@ export async function signOut(
     })
     try {
       await run.end()
-      if (globalThis.indexedDB) await forgetMasterKey(userId)
       run.forget()
       await run.stop()
-      await transport.logout({ signal: signal ?? new AbortController().signal })
+      if (globalThis.indexedDB) await forgetMasterKey(userId)
+    } catch (error) {
+      // A browser that refuses the page its storage keeps no key for it.
+      if ((error as Error).name !== 'SecurityError') throw error
     } finally {
-      status.hear({ state: 'signed-out' })
+      await transport
+        .logout({ signal: signal ?? new AbortController().signal })
+        .finally(() => status.hear({ state: 'signed-out' }))
     }
   })
 }

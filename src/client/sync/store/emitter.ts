@@ -21,7 +21,7 @@ export interface Conflict {
  * - `online`: everything is in sync, connected by WebSocket
  * - `polling`: everything is in sync, but the WebSocket is refused; changes are pulled every 30 s
  * - `offline`: not started, or nothing can be exchanged (`reason`); the client keeps trying
- * - `signed-out`: the session has ended; edits are kept and sent after the next `start`
+ * - `signed-out`: the session has ended, or is another user's than the sync's; edits are kept and sent after the next `start`
  */
 export type SyncState = 'connecting' | 'syncing' | 'online' | 'polling' | 'offline' | 'signed-out'
 
