@@ -29,17 +29,22 @@ export function readAttributes(attributes: Attributes): Details {
   }
 }
 
-/** The inverse of `readAttributes`. A comma splits a bookmark's tag in two, because the format cannot escape it. */
+/**
+ * The inverse of `readAttributes`. A comma splits a bookmark's tag in two, because the format cannot escape it. Another client
+ * may have written anything into the fields.
+ */
 export function writeAttributes(bookmark: PlaintextBookmark): Attributes {
   const added = writeDate(bookmark.dateAdded)
   const modified = writeDate(bookmark.dateModified)
-  const { favicon, tags } = bookmark
+  const { favicon, tags }: Record<string, unknown> = bookmark
+  const icon = typeof favicon === 'string' ? favicon : ''
+  const tagList = Array.isArray(tags) ? tags.filter((tag) => typeof tag === 'string').join(',') : ''
   return {
     ...(added && { add_date: added }),
     ...(modified && { last_modified: modified }),
     ...otherAttributes(bookmark.attributes),
-    ...(favicon && (favicon.startsWith('data:') ? { icon: favicon } : { icon_uri: favicon })),
-    ...(tags?.length && { tags: tags.join(',') }),
+    ...(icon && (icon.startsWith('data:') ? { icon } : { icon_uri: icon })),
+    ...(tagList && { tags: tagList }),
   }
 }
 
@@ -51,8 +56,8 @@ function readDate(value: string | undefined): string | undefined {
   return seconds >= 1 ? toSecond(seconds * 1000).toISOString() : undefined
 }
 
-function writeDate(date: string | undefined): string | undefined {
-  const time = Date.parse(date ?? '')
+function writeDate(date: unknown): string | undefined {
+  const time = Date.parse(typeof date === 'string' ? date : '')
   return time >= 1000 ? String(Math.floor(time / 1000)) : undefined
 }
 
@@ -60,7 +65,6 @@ function toSecond(time: number): Date {
   return new Date(Math.floor(time / 1000) * 1000)
 }
 
-// The contract does not define this field: another client may have stored anything in it.
 function otherAttributes(attributes: unknown): Attributes {
   if (typeof attributes !== 'object' || attributes === null) return {}
   const usable = Object.entries(attributes).filter(([name, value]) => typeof value === 'string' && isOther(name))

@@ -86,12 +86,12 @@ function indentation(depth: number): string {
 
 const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
 
-/** Escapes text that may have several lines. */
-function escapeText(text: string): string {
-  return text.replace(/[&<>"'\r]/g, (character) => ENTITIES[character] ?? '&#13;')
+/** Escapes text that may have several lines. Another client may have written anything. */
+function escapeText(text: unknown): string {
+  return typeof text !== 'string' ? '' : text.replace(/[&<>"'\r]/g, (character) => ENTITIES[character] ?? '&#13;')
 }
 
 /** Escapes titles and attributes, which must stay on one line: Chromium reads the file line by line. */
-function escapeLine(text: string): string {
+function escapeLine(text: unknown): string {
   return escapeText(text).replace(/[\t\n]/g, (character) => `&#${character.charCodeAt(0)};`)
 }

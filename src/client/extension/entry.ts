@@ -14,8 +14,8 @@ export interface Content {
 const mostTitleLength = 4096
 
 /** Queries of Firefox name things of one profile: they stay where they are, in browsers and at the service. */
-export function isLeftAlone(url: string | undefined): boolean {
-  return url?.startsWith('place:') ?? false
+export function isLeftAlone(url: unknown): boolean {
+  return typeof url === 'string' && url.startsWith('place:')
 }
 
 export function contentOf({ title, url }: Content): Content {

@@ -55,7 +55,9 @@ export async function readServiceTree(top: readonly TreeNode[], shown: Shown): P
       if (out.has(parent)) out.add(id)
       const isHidden = kind === 'separator' && !shown.hasSeparators
       if (out.has(id) || isHidden || isLeftAlone(url)) continue
-      const entry = { id, kind, title: kind === 'separator' ? '' : (bookmark.title ?? ''), parent, bookmark }
+      // Another client may have written anything.
+      const title = kind !== 'separator' && typeof bookmark.title === 'string' ? bookmark.title : ''
+      const entry = { id, kind, title, parent, bookmark }
       tree.entries.set(id, kind === 'link' ? { ...entry, url: url as string } : entry)
     }
   }

@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import t from 'tap'
 import type { PlaintextBookmark } from '../../../src/client/bookmark.ts'
 import { readBookmarkFile } from '../../../src/client/bookmark-file/read.ts'
@@ -62,6 +63,18 @@ t.test('the file as browsers write it', async (t) => {
 </DL><p>
 `,
   )
+})
+
+t.test('whatever other clients have written into the fields, the file has all bookmarks', async (t) => {
+  const anything = fc.oneof(fc.anything(), fc.constantFrom(null, 5, '', 'text', ['a', 5], { deep: [null] }))
+  const names = ['title', 'url', 'tags', 'favicon', 'description', 'dateAdded', 'dateModified', 'position', 'parentId']
+  const fields = fc.dictionary(fc.constantFrom(...names, 'attributes', 'type'), anything)
+  const property = fc.property(fields, (odd) => {
+    const bookmarks = [{ ...link('odd'), ...JSON.parse(JSON.stringify(odd)) }, link('plain')]
+    return readBookmarkFile(writeBookmarkFile(bookmarks)).length === 2
+  })
+  fc.assert(property, { numRuns: 500 })
+  t.pass()
 })
 
 t.test('no bookmarks make an empty list', async (t) => {

@@ -1,4 +1,5 @@
 import t from 'tap'
+import type { PlaintextBookmark } from '../../../src/client/bookmark.ts'
 import { readBookmarkFile } from '../../../src/client/bookmark-file/read.ts'
 import { StorageFullError } from '../../../src/client/errors.ts'
 import { fakeService, memoryAgreedStore } from '../../../src/client/testing.ts'
@@ -368,4 +369,24 @@ t.test('A sign-out in the middle of a comparison takes nothing out of the browse
   await one.browserSync.compareNow()
   t.equal(one.sync.status().state, 'signed-out')
   t.same(textOf(one), before)
+})
+
+t.test('Whatever another client has written into the fields, the browser is in step', async (t) => {
+  const [one, other] = twoDevices()
+  await settle(one, other)
+  const odd = [
+    { title: 5 },
+    { title: null },
+    { title: { a: 1 }, url: at('odd') },
+    { title: ['a'], url: 5, position: 7 },
+  ]
+  const fields = odd.map((fields, index) => ({ id: `odd-${index}`, source: 'bookmarks', attributes: null, ...fields }))
+  await other.sync.put(fields as unknown as PlaintextBookmark[])
+  other.model.create(link('2', 'plain'))
+  await settle(one, other)
+  t.match(
+    [one, other].map(({ browserSync }) => browserSync.status()),
+    [{ state: 'in-step' }, { state: 'in-step' }],
+  )
+  t.ok(inChrome(one, 'other').includes(line('plain')))
 })
