@@ -2,8 +2,9 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { Database } from '../db/database.ts'
 import { isCurrent, listExpired, listFailed, type OutdatedExport } from '../db/export-jobs.ts'
 import { deleteExport } from '../db/exports.ts'
+import { UnfinishedSweep } from '../db/unfinished-sweep.ts'
 import { attemptOf } from '../objects/object-key.ts'
-import type { ObjectStore } from '../objects/store.ts'
+import { type ObjectStore, ObjectStoreUnavailableError } from '../objects/store.ts'
 
 export interface ExportSweepParts {
   database: Pick<Database, 'db' | 'write'>
@@ -41,6 +42,7 @@ async function removeAll(
       else kept++
     }
   }
+  if (kept > 0) throw new UnfinishedSweep(removed, `exports that could not be removed: ${kept}`)
   return removed
 }
 
@@ -54,6 +56,8 @@ async function remove(
     await database.write((trx) => deleteExport(trx, user_id, id))
     return true
   } catch (error) {
+    // None of the others could be removed either, and each would take as long as the store is silent.
+    if (error instanceof ObjectStoreUnavailableError) throw error
     log.error({ err: error, exportId: id }, 'an expired or failed export could not be removed')
     return false
   }

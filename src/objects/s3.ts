@@ -18,8 +18,7 @@ export async function openS3Store(config: S3Config, form = exportObjects): Promi
       return upload(key, exportKey, content, signal).catch(async (error) => {
         // If the response was lost, the store may have the whole object. If removing it fails, the sweep will.
         await store.remove(key).catch(() => {})
-        const isStoresFault = error instanceof S3Error && faultOf(error)
-        throw isStoresFault ? new ObjectStoreUnavailableError(error.message, { cause: error }) : error
+        throw toStoresFault(error)
       })
     },
 
@@ -39,13 +38,17 @@ export async function openS3Store(config: S3Config, form = exportObjects): Promi
 
     async remove(key) {
       assertObjectKey(key, form)
-      for await (const upload of listUploads(key)) {
-        if (upload.key !== key) continue
-        await client.abortMultipartUpload(bucket, key, upload.uploadId).catch((error) => {
-          if (error.code !== 'NoSuchUpload') throw error
-        })
+      try {
+        for await (const upload of listUploads(key)) {
+          if (upload.key !== key) continue
+          await client.abortMultipartUpload(bucket, key, upload.uploadId).catch((error) => {
+            if (error.code !== 'NoSuchUpload') throw error
+          })
+        }
+        await client.removeObject(bucket, key)
+      } catch (error) {
+        throw toStoresFault(error)
       }
-      await client.removeObject(bucket, key)
     },
 
     async *list() {
@@ -107,4 +110,10 @@ export async function openS3Store(config: S3Config, form = exportObjects): Promi
       marker = page.isTruncated ? page.nextKeyMarker : undefined
     }
   }
+}
+
+/** What the store refuses to everyone says nothing about the object. */
+function toStoresFault(error: unknown): unknown {
+  const isStores = error instanceof S3Error && faultOf(error) !== undefined
+  return isStores ? new ObjectStoreUnavailableError(error.message, { cause: error }) : error
 }

@@ -41,7 +41,10 @@ export interface ObjectStore {
   put(key: string, exportKey: Uint8Array, content: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<number>
   /** @throws ObjectNotFoundError, ObjectStoreUnavailableError */
   get(key: string, exportKey: Uint8Array, range?: ByteRange): Promise<StoredObject>
-  /** Removes an object and what interrupted `put`s left of it. Does nothing if there is none. */
+  /**
+   * Removes an object and what interrupted `put`s left of it. Does nothing if there is none.
+   * @throws ObjectStoreUnavailableError
+   */
   remove(key: string): Promise<void>
   /** Yields the keys of all objects and of what interrupted `put`s left. */
   list(): AsyncIterable<string>

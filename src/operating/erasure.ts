@@ -2,6 +2,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { Database } from '../db/database.ts'
 import { type Deletion, deleteRows, deleteUser, listDeletions } from '../db/deletions.ts'
 import { deleteExport, listAllExports } from '../db/exports.ts'
+import { UnfinishedSweep } from '../db/unfinished-sweep.ts'
 import type { ObjectStore } from '../objects/store.ts'
 
 /** By then every request has ended that was let in before the account was deleted, and may still need the user's row. */
@@ -26,7 +27,7 @@ export function startErasure(parts: ErasureParts): Erasure {
   let running = Promise.resolve()
   return {
     begin(userId) {
-      running = running.then(() => tryErasing(parts, userId, stop.signal))
+      running = running.then(async () => void (await tryErasing(parts, userId, stop.signal)))
     },
     async close() {
       stop.abort()
@@ -40,26 +41,33 @@ export const accountSweeps = { accounts: sweepAccounts }
 
 async function sweepAccounts(parts: ErasureParts, stop: AbortSignal): Promise<number> {
   const { database, clock } = parts
-  let total = 0
+  let [total, failed] = [0, 0]
   for (let page: Deletion[] = [], after: string | undefined = ''; after !== undefined; after = page.at(-1)?.user_id) {
     page = await listDeletions(database.db, after, accountsAtOnce)
     for (const { user_id, deleted_at } of page) {
-      await tryErasing(parts, user_id, stop)
+      const hasFailed = !(await tryErasing(parts, user_id, stop))
       if (stop.aborted) return total
+      if (hasFailed) {
+        failed++
+        continue
+      }
       const isErased = (await listAllExports(database.db, user_id)).length === 0
       if (!isErased || deleted_at > clock() - lingerMs) continue
       await database.write((trx) => deleteUser(trx, user_id), user_id)
       total++
     }
   }
+  if (failed > 0) throw new UnfinishedSweep(total, `deleted accounts that could not be erased: ${failed}`)
   return total
 }
 
-async function tryErasing(parts: ErasureParts, userId: string, stop: AbortSignal): Promise<void> {
+async function tryErasing(parts: ErasureParts, userId: string, stop: AbortSignal): Promise<boolean> {
   try {
     await erase(parts, userId, stop)
+    return true
   } catch (err) {
     parts.log.error({ err, user: userId }, 'a deleted account could not be erased, retrying within the hour')
+    return false
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Database } from '../db/database.ts'
 import { rowSweeps } from '../db/sweep.ts'
 import { type VersionSweepParts, versionSweeps } from '../db/sweep-versions.ts'
+import { UnfinishedSweep } from '../db/unfinished-sweep.ts'
 import { type ExportSweepParts, exportSweeps } from '../exports/sweep.ts'
 import { describeDrift, isTooFar, readDriftMs } from './clock-drift.ts'
 import { accountSweeps, type ErasureParts } from './erasure.ts'
@@ -38,15 +39,17 @@ export function startSweeps(parts: SweepParts): Sweeps {
     try {
       parts.metrics.countSweep(name, await sweep)
     } catch (err) {
+      if (err instanceof UnfinishedSweep) parts.metrics.countSweep(name, err.removed)
       parts.log.error({ err, sweep: name }, 'a sweep failed')
       parts.metrics.countFailedSweep(name)
     }
   }
 
   async function run(): Promise<void> {
-    await parts.database
-      .exclusively('sweep', sweepAll)
-      .catch((err) => parts.log.error({ err }, 'the sweeps could not be run'))
+    await parts.database.exclusively('sweep', sweepAll).catch((err) => {
+      parts.log.error({ err }, 'the sweeps could not be run')
+      for (const name of Object.keys(sweeps)) parts.metrics.countFailedSweep(name)
+    })
   }
 
   for (const name of Object.keys(sweeps)) parts.metrics.countSweep(name, 0)

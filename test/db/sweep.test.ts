@@ -199,8 +199,11 @@ t.test(
     const { user, context, log } = await buildApp(t)
     await user('ada')
     const database = { ...context.database, now: sql<number>`${Date.now() - 40 * dayMs}` }
-    await startSweeps({ ...context, database, clock: () => Date.now() + 40 * dayMs }).close()
+    const metrics = createMetrics()
+    await startSweeps({ ...context, metrics, database, clock: () => Date.now() + 40 * dayMs }).close()
     t.equal((await countRows(context)).logins, 1)
     t.match(log.join(''), /this machine's clock is 34560\d\d s ahead of the database's/)
+    const exposed = await openAdmin(t, { context: { ...context, metrics } }).scrape()
+    t.match(exposed.byLabel('ebs_sweep_failures_total'), { tokens: 1, accounts: 1, orphans: 1 }, 'an alert tells')
   },
 )

@@ -1,5 +1,6 @@
 import t from 'tap'
-import { ObjectNotFoundError } from '../../src/objects/store.ts'
+import { exportSweeps } from '../../src/exports/sweep.ts'
+import { ObjectNotFoundError, ObjectStoreUnavailableError } from '../../src/objects/store.ts'
 import { testOnEachStore } from '../support/stores.ts'
 import { sweepExports } from '../support/sweeps.ts'
 import { until } from '../support/until.ts'
@@ -72,7 +73,11 @@ testOnEachStore(t, (t, store) => {
         if (key.startsWith(id)) throw new Error('not today')
         await fixture.objects.remove(key)
       }
-      await sweepExports({ ...fixture, objects: { ...fixture.objects, remove } })
+      const sweeping = exportSweeps['expired exports'](
+        { ...fixture, objects: { ...fixture.objects, remove } },
+        new AbortController().signal,
+      )
+      await t.rejects(sweeping, { removed: 1, message: 'exports that could not be removed: 1' }, 'so it counts as failed')
       t.strictSame(await fixture.files(), [`${id}.1`])
       t.ok(await fixture.find(id, 'ada'))
       t.match(fixture.lines.join(''), /not today/)
@@ -81,6 +86,25 @@ testOnEachStore(t, (t, store) => {
       t.equal(await fixture.find(id, 'ada'), undefined)
     },
   )
+
+  t.test('a store that is away is asked once, not for each file', async (t) => {
+    const fixture = await buildFixture(t, await store.open(t))
+    for (const index of [1, 2]) await fixture.addExport(exportId(index), 'ada')
+    const worker = fixture.worker()
+    t.teardown(() => worker.close())
+    for (const index of [1, 2]) await fixture.settled(exportId(index), 'ada')
+    fixture.now += 7 * day
+    let asked = 0
+    const remove = async () => {
+      asked++
+      throw new ObjectStoreUnavailableError('it is away')
+    }
+    const parts = { ...fixture, objects: { ...fixture.objects, remove } }
+    await t.rejects(exportSweeps['expired exports'](parts, new AbortController().signal), { message: 'it is away' })
+    t.equal(asked, 1)
+    await sweepExports(fixture)
+    t.strictSame(await fixture.files(), [])
+  })
 
   t.test(
     'orphans of deleted exports, and of overtaken or interrupted attempts, are removed; other people’s files stay',

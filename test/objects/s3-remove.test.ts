@@ -38,3 +38,20 @@ t.test('of the uploads whose names begin alike, only those of the exact name are
     ['a', 'b'].map((id) => `DELETE /exports/${key}?uploadId=${id}`),
   )
 })
+
+t.test(
+  'a store that refuses everyone says so when something is removed: no other object can be removed either',
+  async (t) => {
+    for (const code of ['AccessDenied', 'NoSuchBucket', 'InvalidAccessKeyId']) {
+      let refuses = false
+      const objects = createFakeS3({ ssec: 'kept' })
+      const env = await startTlsServer(t, (request, response) => {
+        if (refuses) return response.writeHead(403).end(refusal(code, 'Not today.'))
+        return objects(request, response)
+      })
+      const store = await openS3(t, env)
+      refuses = true
+      await t.rejects(store.remove(key), { name: 'ObjectStoreUnavailableError', message: new RegExp(code) })
+    }
+  },
+)

@@ -164,6 +164,7 @@ t.test('What a failure interrupts goes on at the next sweep', async (t) => {
   }
   t.equal((await eve.call('DELETE', path)).status, 200)
   await until(() => app.log.some((line) => line.includes('a deleted account could not be erased')))
+  await t.rejects(sweepAccounts(context), { removed: 0, message: 'deleted accounts that could not be erased: 1' })
   Object.assign(objects, { remove })
   t.same(await rowsOf(eve.userId), { deletions: 1, exports: 1, users: 1 })
   await sweepAccounts(context)
