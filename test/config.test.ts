@@ -224,6 +224,13 @@ t.test('Each fault names its variable', async (t) => {
   }
 })
 
+t.test('A password in PULSE_URL that cannot be decoded is a fault', async (t) => {
+  const env = { ...production, DATABASE_URL: 'postgres://db/ebs' }
+  const message = 'PULSE_URL must have the special characters of its password percent-encoded'
+  t.equal(faultOf({ ...env, PULSE_URL: 'nats://one,nats://ebs:100%@two' }), message)
+  t.same(readConfig({ ...env, PULSE_URL: 'nats://ebs:100%25@two' }).pulseUrls, ['nats://ebs:100%25@two'])
+})
+
 t.test('Required outside development', async (t) => {
   for (const environment of ['staging', 'production']) {
     for (const variable of ['SECRET_KEY', 'OIDC_ISSUER', 'OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET']) {
