@@ -147,6 +147,18 @@ t.test('silence of 45 s: the channel is given up and opened anew', async (t) => 
   t.equal(a.sync.status().state, 'online')
 })
 
+t.test('silence is noticed also if the clock was put back, within twice that time', async (t) => {
+  const person = await people.person(t)
+  let skew = 0
+  const a = person.device('a', { clock: person.world.clock(() => skew) })
+  await online(person, a)
+  skew = -60 * 86_400_000
+  const { wakes } = person.world
+  await person.world.pass(90_000)
+  t.notOk(a.network.sockets[0]?.isOpen)
+  t.ok(person.world.wakes - wakes < 10)
+})
+
 t.test('while nothing happens, nothing but the pings wakes a device', async (t) => {
   const person = await people.person(t)
   const a = person.device('a')

@@ -27,6 +27,29 @@ t.test('an update that cannot be made changes nothing', async (t) => {
   t.same([shown(a), a.changes.length], [{ x: 'one' }, heard])
 })
 
+t.test('a function that changes the bookmark it is given, against its type, loses nothing', async (t) => {
+  const person = await people.person(t)
+  const [a, b] = [person.device('a'), person.device('b')]
+  await a.sync.put(bookmark('x', 'one', { tags: ['a'] }))
+  for (const { sync } of [a, b]) await sync.syncNow()
+  await b.sync.update('x', { title: 'theirs' })
+  await b.sync.syncNow()
+  await person.world.pass(1000)
+  await a.sync.update('x', (current) => {
+    current.tags?.push('mine')
+    return Object.assign(current, { title: 'mine' })
+  })
+  for (const { sync } of [a, b]) await sync.syncNow()
+  t.match(
+    [a, b].map(({ sync }) => sync.get('x')),
+    [
+      { title: 'mine', tags: ['a', 'mine'] },
+      { title: 'mine', tags: ['a', 'mine'] },
+    ],
+  )
+  t.match(b.conflicts, [{ fields: ['title'], mine: { title: 'theirs' } }])
+})
+
 t.test('edits of one bookmark at the same time all stay', async (t) => {
   const a = (await people.person(t)).device('a')
   await a.sync.put([bookmark('f', 'folder', { url: undefined as never }), bookmark('x', 'one', { tags: [] })])

@@ -27,7 +27,8 @@ export async function updateBookmark(
     const row = draft.get(id)
     const current = viewOf(row).bookmark
     if (!current) throw new RangeError(`There is no bookmark ${id}`)
-    const patch = typeof update === 'function' ? update(current) : update
+    // A copy: if the app changes what it is given, `current` must still be what the others have.
+    const patch = typeof update === 'function' ? update(structuredClone(current)) : update
     if (!patch) return
     const position = 'parentId' in patch ? undefined : current.position
     const [patched] = withPlaces(replica, [{ ...current, position, ...patch, id } as PlaintextBookmark])

@@ -95,7 +95,10 @@ export class Channel {
     const deadline = () => (this.#isGreeted ? this.#heardAt + silenceMs : this.#openedAt + handshakeMs)
     while (this.isOpen && this.#clock.now() < deadline()) {
       this.#heard.reset()
-      await pause(this.#clock, deadline() - this.#clock.now(), [this.#heard.rung], this.#ended.signal)
+      const left = Math.min(silenceMs, deadline() - this.#clock.now())
+      await pause(this.#clock, left, [this.#heard.rung], this.#ended.signal)
+      // The clock may have been put back meanwhile.
+      this.#heardAt = Math.min(this.#heardAt, this.#clock.now())
     }
     this.close()
   }
