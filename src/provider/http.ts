@@ -1,3 +1,4 @@
+import type { Response as AgentResponse, RequestInit } from 'undici'
 import { beginCall } from '../tracing/trace.ts'
 import type { ProviderAgent } from './agent.ts'
 import { ProviderUnavailableError } from './errors.ts'
@@ -16,7 +17,10 @@ interface ProviderRequest {
   body?: URLSearchParams | null | undefined
 }
 
-/** The only way to the provider: at most 5 s and 1 MiB per call, including the unpacked body; follows no redirects. */
+/**
+ * The only way to the provider: at most 5 s and 1 MiB per call, including the unpacked body; follows no redirects, except
+ * one to the metadata's place.
+ */
 export function openProviderHttp(): ProviderHttp {
   let agent: Promise<ProviderAgent> | undefined
   return {
@@ -48,11 +52,14 @@ async function call(agent: ProviderAgent, url: string, { method, headers, body }
   const request = { method, headers: sent, body: body ?? null, redirect: 'manual', signal } as const
   let status: number | undefined
   try {
-    const response = await agent.fetch(url, request)
+    const response = await send(agent, url, request)
     status = response.status
     if ((status >= 300 && status < 400) || status === 429 || status >= 500) {
       await response.body?.cancel()
-      throw fail(`returned status ${status}${towards(response.headers.get('location'), url)}`, false)
+      const target = targetOf(response, url)
+      // An operator can put a wrong issuer right by it.
+      const towards = target ? `, a redirect to ${target.origin}${target.pathname}` : ''
+      throw fail(`returned status ${status}${towards}`, false)
     }
     const bytes = await readBody(response.body ?? [])
     if (bytes === null) throw fail(`returned more than ${maxBytes} bytes`, status < 300)
@@ -68,10 +75,22 @@ async function call(agent: ProviderAgent, url: string, { method, headers, body }
   }
 }
 
-/** Where a redirect leads, which a wrong issuer can be put right by. Without its query. */
-function towards(location: string | null, url: string): string {
-  const target = location === null ? null : URL.parse(location, url)
-  return target === null ? '' : `, a redirect to ${target.origin}${target.pathname}`
+/** Follows a redirect to the metadata's other place, once: Nextcloud's guides have the web server send it. */
+async function send(agent: ProviderAgent, url: string, request: RequestInit): Promise<AgentResponse> {
+  const response = await agent.fetch(url, request)
+  const target = targetOf(response, url)
+  if (!target || target.origin !== new URL(url).origin || ![url, target].every(isMetadata)) return response
+  await response.body?.cancel()
+  return agent.fetch(target.href, request)
+}
+
+function targetOf({ status, headers }: AgentResponse, url: string): URL | null {
+  const location = status >= 300 && status < 400 ? headers.get('location') : null
+  return location === null ? null : URL.parse(location, url)
+}
+
+function isMetadata(url: string | URL): boolean {
+  return new URL(url).pathname.endsWith('/openid-configuration')
 }
 
 /** Whether there was no connection to send it on: no address, no listener, no answer in time, or a bad certificate. */

@@ -1,3 +1,6 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import t from 'tap'
 import { ProviderUnavailableError } from '../../src/provider/provider.ts'
 import { open, refresh, signIn, startPair } from '../support/relying-party.ts'
@@ -51,6 +54,36 @@ t.test('a redirect is not followed', async (t) => {
   mock.faults.set('discovery', 'redirect')
   await t.rejects(provider.probe(), ProviderUnavailableError)
   t.equal(mock.requests.length, 1)
+})
+
+t.test('a redirect to metadata in another place of the provider is followed once', async (t) => {
+  const { mock } = await startPair(t)
+  const metadata = await (await fetch(`${mock.issuer}/.well-known/openid-configuration`)).text()
+  const wellKnown = '/.well-known/openid-configuration'
+  const moved = (path: string) => `/index.php${path}`
+  const places: Record<string, string> = { [moved('/apps/oidc/openid-configuration')]: metadata }
+  let target = moved('/apps/oidc/openid-configuration')
+  const asked: string[] = []
+  const server = createServer(({ url = '' }, response) => {
+    asked.push(url)
+    const found = places[url]?.replaceAll(mock.issuer, issuer)
+    if (found === undefined) response.writeHead(301, { location: target }).end()
+    else response.writeHead(200, { 'content-type': 'application/json' }).end(found)
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  t.teardown(() => server.close())
+  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  await open(t, issuer).probe()
+  t.strictSame(asked.splice(0), [wellKnown, target])
+
+  target = moved(wellKnown)
+  const loops = / returned status 301, a redirect to .*\/index\.php\/\.well-known\/openid-configuration$/
+  await t.rejects(open(t, issuer).probe(), unavailable(loops), 'not again')
+  t.strictSame(asked.splice(0), [wellKnown, target])
+  for (target of [`${mock.issuer}${wellKnown}`, '/login', '/login?next=/openid-configuration']) {
+    await t.rejects(open(t, issuer).probe(), unavailable(/returned status 301, a redirect to [^?]*$/), target)
+    t.strictSame(asked.splice(0), [wellKnown], 'nor to another origin, nor to something else')
+  }
 })
 
 t.test('a provider out of reach is unavailable', async (t) => {
