@@ -31,6 +31,8 @@ export function command(name: string, does: string, more = ''): Command {
 
 /** Does what the command line says. Faults that are no fault of this program are one message, without a stack. */
 export async function run(program: Command): Promise<void> {
+  // Whoever reads it, such as `head`, has seen enough.
+  process.stdout.on('error', () => process.exit(1))
   try {
     await program.parseAsync()
   } catch (error) {
