@@ -39,7 +39,9 @@ export function TrashRow({ deleted, trash }: { deleted: DeletedBookmark; trash: 
     <li class="trash-row" data-id={id}>
       {bookmark ? <Letter bookmark={bookmark} /> : <span class="letter own">?</span>}
       <div class="row-text">
-        <span class="row-title">{name}</span>
+        <span class="row-title" dir="auto">
+          {name}
+        </span>
         <span class="row-sub">{bookmark && describe(bookmark, inside.length)}</span>
         <span class="row-sub">
           Deleted <Time at={deletedAt} />, erased for good <Time at={erasedAt} />

@@ -36,7 +36,9 @@ function VersionsOf({ id }: { id: string }) {
           <div class="history-of">
             <Letter bookmark={known} />
             <div class="row-text">
-              <strong class="row-title">{nameOf(known)}</strong>
+              <strong class="row-title" dir="auto">
+                {nameOf(known)}
+              </strong>
               <span class="row-sub">{[known.url, path && `in ${path}`].filter(Boolean).join(' ')}</span>
             </div>
           </div>

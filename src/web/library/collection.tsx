@@ -31,8 +31,8 @@ interface CollectionProps {
   empty: ComponentChildren
 }
 
-const rowHeights = { list: 60, cards: 150 }
-const cardWidth = 250
+const rowHeights = { list: 3.75, cards: 9.375 }
+const cardWidth = 15.625
 const noWords: readonly string[] = []
 
 /** Bookmarks and folders as a list or as cards, to be selected, moved, tagged and deleted. */

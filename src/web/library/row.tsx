@@ -91,7 +91,8 @@ function Title({ bookmark }: { bookmark: Bookmark }) {
   const { words } = useLook()
   const { id, url = '' } = bookmark
   const text = <Highlight text={nameOf(bookmark)} words={words} />
-  const common = { class: 'row-title', 'data-main': true, draggable: false }
+  // A title in another direction is cut at its own end.
+  const common = { class: 'row-title', dir: 'auto' as const, 'data-main': true, draggable: false }
   if (isFolder(bookmark)) {
     return (
       <a {...common} href={hrefOf('folder', id)}>

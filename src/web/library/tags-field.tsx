@@ -56,7 +56,7 @@ export function TagsField({ sync, label, tags, onChange, autofocus = false }: Ta
             onClick={() => onChange(tags.filter((other) => other !== tag))}
           >
             {tag}
-            <Icon of={CloseIcon} size={12} />
+            <Icon of={CloseIcon} />
           </button>
         ))}
       </Combobox>

@@ -55,7 +55,9 @@ export function BackupContents({ sync, opened, close }: BackupContentsProps) {
         {tree.slice(0, mostShown).map((node) => (
           <li key={node.bookmark.id}>
             <Letter bookmark={node.bookmark} />
-            <span class="backup-name">{nameOf(node.bookmark)}</span>
+            <span class="backup-name" dir="auto">
+              {nameOf(node.bookmark)}
+            </span>
             {isFolder(node.bookmark) && <span class="hint">{countIn(node).toLocaleString()}</span>}
           </li>
         ))}

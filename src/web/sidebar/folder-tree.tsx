@@ -1,8 +1,9 @@
-import { useState } from 'preact/hooks'
+import { useLayoutEffect, useState } from 'preact/hooks'
 import type { TreeNode } from '../../client/index.ts'
-import { useBookmarks } from '../../client/react.ts'
+import { useBookmarks, useSync } from '../../client/react.ts'
 import { hrefOf, useRoute } from '../app/route.ts'
 import { isFolder, nameOf } from '../library/kind.ts'
+import { foldersAround } from '../library/paths.ts'
 import { IconButton } from '../ui/button.tsx'
 import { Icon } from '../ui/icon.tsx'
 import { ChevronIcon, FolderIcon, FolderOpenIcon } from '../ui/icons.ts'
@@ -13,14 +14,21 @@ interface Line {
   depth: number
 }
 
-/** In pixels; higher where a finger has to hit it, as in `tokens.css`. */
-const lineHeight = matchMedia('(pointer: coarse)').matches ? 44 : 34
+/** In rem; higher where a finger has to hit it, as in `tokens.css`. */
+const lineHeight = matchMedia('(pointer: coarse)').matches ? 2.75 : 2.125
 
 /** The folders, each with the number of bookmarks in it and below it. */
 export function FolderTree() {
   const tree = useBookmarks()
   const { view, rest } = useRoute()
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set())
+  const shown = view === 'folder' ? rest : ''
+  const sync = useSync()
+  // Whoever comes to a folder by another way sees where it is.
+  useLayoutEffect(() => {
+    const around = foldersAround(sync, sync.get(shown)).map(({ id }) => id)
+    if (around.length > 0) setOpen((open) => new Set([...open, ...around]))
+  }, [shown])
   const lines = linesOf(tree, open)
   const toggle = (id: string) => {
     setOpen((open) => {
@@ -41,14 +49,7 @@ export function FolderTree() {
         item={(index) => {
           const line = lines[index] as Line
           const { id } = line.node.bookmark
-          return (
-            <FolderLine
-              {...line}
-              isOpen={open.has(id)}
-              isCurrent={view === 'folder' && rest === id}
-              toggle={() => toggle(id)}
-            />
-          )
+          return <FolderLine {...line} isOpen={open.has(id)} isCurrent={shown === id} toggle={() => toggle(id)} />
         }}
       />
     </section>
@@ -74,7 +75,7 @@ function FolderLine(props: Line & { isOpen: boolean; isCurrent: boolean; toggle:
       )}
       <a class="link" href={hrefOf('folder', bookmark.id)} aria-current={isCurrent ? 'page' : undefined}>
         <Icon of={isCurrent ? FolderOpenIcon : FolderIcon} />
-        <span>{name}</span>
+        <span dir="auto">{name}</span>
         <span class="count">{countOf(node).toLocaleString()}</span>
       </a>
     </div>

@@ -24,7 +24,7 @@ export function TagList() {
         {(showsAll ? tags : tags.slice(0, maxShown)).map(([tag, count]) => (
           <li key={tag}>
             <a class="tag" href={hrefOf('tag', tag)} aria-current={view === 'tag' && rest === tag ? 'page' : undefined}>
-              {tag} <span class="count">{count}</span>
+              <span>{tag}</span> <span class="count">{count}</span>
             </a>
           </li>
         ))}

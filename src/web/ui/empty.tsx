@@ -5,7 +5,7 @@ import { Icon, type IconShapes } from './icon.tsx'
 export function Empty({ icon, title, children }: { icon: IconShapes; title: string; children?: ComponentChildren }) {
   return (
     <div class="empty">
-      <Icon of={icon} size={40} />
+      <Icon of={icon} />
       <h2>{title}</h2>
       {children}
     </div>

@@ -4,12 +4,10 @@ import { h } from 'preact'
 export type IconShapes = readonly (readonly [tag: string, attributes: Record<string, string>])[]
 
 /** Decoration: what it stands for is said in words beside it, or in the label of its button. */
-export function Icon({ of, size = 18 }: { of: IconShapes; size?: number }) {
+export function Icon({ of }: { of: IconShapes }) {
   return (
     <svg
       class="icon"
-      width={size}
-      height={size}
       viewBox="0 0 24 24"
       fill="none"
       stroke="currentColor"

@@ -3,9 +3,9 @@ import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 
 interface VirtualListProps {
   count: number
-  /** The height of every row, in pixels. */
+  /** The height of every row, in rem: who enlarges the text needs higher ones. */
   rowHeight: number
-  /** At least so wide is each of the columns; without it there is one. */
+  /** At least so wide is each of the columns, in rem; without it there is one. */
   columnWidth?: number
   /** Draws what is in the item with this index. */
   item: (index: number) => ComponentChildren
@@ -32,10 +32,12 @@ export function VirtualList({ count, rowHeight, columnWidth, item, keyOf, label 
     const element = list.current as HTMLElement
     const scroller = scrollerOf(element)
     const measure = () => {
-      const columns = columnWidth ? Math.max(1, Math.floor(element.clientWidth / columnWidth)) : 1
+      const rem = Number.parseFloat(getComputedStyle(document.documentElement).fontSize)
+      const height = rowHeight * rem
+      const columns = columnWidth ? Math.max(1, Math.floor(element.clientWidth / (columnWidth * rem))) : 1
       const above = scroller.getBoundingClientRect().top - element.getBoundingClientRect().top
-      const first = Math.max(0, Math.floor(above / rowHeight) - spare) * columns
-      const end = (Math.ceil((above + scroller.clientHeight) / rowHeight) + spare) * columns
+      const first = Math.max(0, Math.floor(above / height) - spare) * columns
+      const end = (Math.ceil((above + scroller.clientHeight) / height) + spare) * columns
       setWindow((shown) =>
         shown.first === first && shown.end === end && shown.columns === columns ? shown : { first, end, columns },
       )
@@ -57,7 +59,7 @@ export function VirtualList({ count, rowHeight, columnWidth, item, keyOf, label 
       ref={list}
       class="virtual"
       aria-label={label}
-      style={{ height: `${Math.ceil(count / columns) * rowHeight}px` }}
+      style={{ height: `${Math.ceil(count / columns) * rowHeight}rem` }}
       data-columns={columns}
     >
       {indexes.map((index) => (
@@ -68,9 +70,9 @@ export function VirtualList({ count, rowHeight, columnWidth, item, keyOf, label 
           aria-posinset={index + 1}
           aria-setsize={count}
           style={{
-            transform: `translate(${(index % columns) * 100}%, ${Math.floor(index / columns) * rowHeight}px)`,
+            transform: `translate(${(index % columns) * 100}%, ${Math.floor(index / columns) * rowHeight}rem)`,
             width: `${100 / columns}%`,
-            height: `${rowHeight}px`,
+            height: `${rowHeight}rem`,
           }}
         >
           {item(index)}
