@@ -104,7 +104,7 @@ else {
         await page.keyboard.press('Delete')
         await titles(page, ['Kitchen', 'Wikipedia', 'Internet Archive', 'Wikipedia again', 'Relative'])
         await page.waitForFunction(() => document.activeElement?.textContent === 'Kitchen')
-        await undo(page, '3 bookmarks deleted')
+        await undo(page, '3 items deleted')
         await titles(page, ['Reading', 'Kitchen', 'Wikipedia', 'Internet Archive', 'Wikipedia again', 'Relative'])
         await page.getByRole('main').getByRole('link', { name: 'Reading' }).click()
         await titles(page, ['Argon2 (RFC 9106)', 'Write-ahead logging'])

@@ -93,5 +93,6 @@ async function putBack(sync: Sync, before: readonly Bookmark[], fields: readonly
 
 function countOf(bookmarks: readonly Bookmark[]): string {
   const [first] = bookmarks
-  return bookmarks.length === 1 && first ? quoted(first) : counted(bookmarks.length, 'bookmark')
+  if (bookmarks.length === 1 && first) return quoted(first)
+  return counted(bookmarks.length, bookmarks.some(isFolder) ? 'item' : 'bookmark')
 }

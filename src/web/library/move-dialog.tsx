@@ -23,7 +23,7 @@ function Move({ sync, ids, close }: MoveProps) {
     close()
   }
   return (
-    <Dialog title={ids.length === 1 ? 'Move to…' : `Move ${ids.length} bookmarks to…`} close={close}>
+    <Dialog title={ids.length === 1 ? 'Move to…' : `Move ${ids.length} items to…`} close={close}>
       <Form onSubmit={move}>
         <FolderField sync={sync} label="Folder" value={folder} onChange={setFolder} moving={ids} autofocus />
         <FormEnd close={close}>Move</FormEnd>
