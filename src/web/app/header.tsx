@@ -24,6 +24,9 @@ export function Header({ beside, isMenuOpen, toggleMenu }: HeaderProps) {
   const isFramed = window !== window.top
   return (
     <header class="header">
+      <Button look="primary" class="skip-link" onClick={() => document.querySelector<HTMLElement>('#main')?.focus()}>
+        Skip to the content
+      </Button>
       <IconButton
         label={isMenuOpen ? 'Close the menu' : 'Open the menu'}
         icon={MenuIcon}

@@ -35,6 +35,12 @@ export function Shell({ app }: { app: App }) {
     document.addEventListener('keydown', close)
     return () => document.removeEventListener('keydown', close)
   }, [isMenuOpen])
+  const closeMenu = () => {
+    if (!isMenuOpen) return
+    setMenuOpen(false)
+    // What was chosen is hidden with the menu, and what is hidden cannot keep the focus.
+    main.current?.focus({ preventScroll: true })
+  }
   // What is typed into the search is not another place.
   useScroll(main, [path, path === 'search' || rest])
   useEffect(() => {
@@ -47,7 +53,7 @@ export function Shell({ app }: { app: App }) {
           {beside.isOpen && <SecondDevice beside={beside} />}
           <div class={isMenuOpen ? 'shell menu-open' : 'shell'}>
             <Header beside={beside} isMenuOpen={isMenuOpen} toggleMenu={() => setMenuOpen(!isMenuOpen)} />
-            <Sidebar close={() => setMenuOpen(false)} />
+            <Sidebar close={closeMenu} />
             {/* biome-ignore lint/a11y/noNoninteractiveTabindex: The keyboard must be able to scroll it. */}
             <main ref={main} class="main" data-scrolls id="main" tabIndex={0}>
               <SyncTrouble />

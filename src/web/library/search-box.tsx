@@ -1,5 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks'
-import { go, useRoute } from '../app/route.ts'
+import { go, readRoute, useRoute } from '../app/route.ts'
 import { useSingleKeys } from '../app/single-keys.ts'
 import { Icon } from '../ui/icon.tsx'
 import { SearchIcon } from '../ui/icons.ts'
@@ -10,9 +10,11 @@ export function SearchBox() {
   const input = useRef<HTMLInputElement>(null)
   const before = useRef({ view: 'folder', rest: '' })
   useEffect(() => {
-    if (view === 'search') return
-    before.current = { view, rest }
-    if (input.current) input.current.value = ''
+    if (view !== 'search') before.current = { view, rest }
+    // Also after "back". What is being typed is in the address already, maybe before it was drawn.
+    const { view: now, rest: query } = readRoute(location.hash)
+    const shown = now === 'search' ? query : ''
+    if (input.current && input.current.value !== shown) input.current.value = shown
   }, [view, rest])
   const search = (text: string) => {
     const back = before.current

@@ -1,5 +1,5 @@
 import type { ComponentChildren, TargetedKeyboardEvent } from 'preact'
-import { useId, useState } from 'preact/hooks'
+import { useId, useLayoutEffect, useState } from 'preact/hooks'
 
 export interface Option {
   value: string
@@ -30,6 +30,10 @@ export function Combobox(props: ComboboxProps) {
   const [isOpen, setOpen] = useState(false)
   const [marked, setMarked] = useState(-1)
   const isShown = isOpen && options.length > 0
+  // The focus stays in the input, so the browser does not scroll.
+  useLayoutEffect(() => {
+    if (isShown) document.getElementById(`${id}-${marked}`)?.scrollIntoView({ block: 'nearest' })
+  }, [isShown, marked])
   const choose = (option: Option) => {
     onChoose(option)
     setOpen(false)

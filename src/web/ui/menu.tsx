@@ -96,6 +96,8 @@ function place(menu: HTMLElement, button: HTMLElement | null): void {
 }
 
 function walk(event: TargetedKeyboardEvent<HTMLElement>): void {
+  // The browser gives the focus back to the menu's button, and Tab goes on from there.
+  if (event.key === 'Tab') event.currentTarget.hidePopover()
   const items = [...event.currentTarget.querySelectorAll('button')]
   const at = items.indexOf(document.activeElement as HTMLButtonElement)
   const ways: Record<string, number> = {

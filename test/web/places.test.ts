@@ -1,0 +1,162 @@
+import type { Page } from 'playwright-core'
+import t from 'tap'
+import {
+  demoOrigin,
+  importFile,
+  live,
+  makeVault,
+  openChromium,
+  openContext,
+  screenshot,
+  show,
+  signIn,
+} from './fixture.ts'
+
+const links = Array.from({ length: 100 }, (_, at) => `<DT><A HREF="https://example.org/${at}">Number ${at}</A>`)
+const names = Array.from({ length: 12 }, (_, at) => `tag-${at + 1}`).toString()
+const file = `<!DOCTYPE NETSCAPE-Bookmark-file-1><DL>
+<DT><H3>Outer</H3><DL><DT><H3>Inner</H3><DL><DT><A HREF="https://example.org/in">Inside</A></DL></DL>
+<DT><A HREF="https://he.example/" TAGS="a-${'long-'.repeat(20)},${names}">${'שלום עולם '.repeat(30)}</A>
+${links.join('\n')}</DL>`
+
+const browser = await openChromium()
+if (typeof browser === 'string') t.plan(0, browser)
+else {
+  t.test('one stays where one is: with back and reload, by keyboard alone, and with larger text', async (t) => {
+    const context = await openContext(t, browser)
+    const page = await context.newPage()
+    await signIn(page, await demoOrigin(), 'Places')
+    await makeVault(page)
+    await importFile(page, { name: 'bookmarks.html', mimeType: 'text/html', buffer: Buffer.from(file) })
+    await live(page)
+
+    await t.test('back leads to the place in a long list, also after a reload', async (t) => {
+      const main = page.locator('#main')
+      const top = () => main.evaluate((main) => main.scrollTop)
+      await show(page, 'all')
+      await page.getByRole('link', { name: 'Number 0', exact: true }).waitFor()
+      await main.evaluate((main) => main.scrollTo(0, 2000))
+      await page.getByRole('link', { name: 'Number 35', exact: true }).waitFor()
+      await show(page, 'shortcuts')
+      await page.getByRole('heading', { name: 'Shortcuts' }).waitFor()
+      t.equal(await top(), 0)
+      await page.goBack()
+      await page.getByRole('link', { name: 'Number 35', exact: true }).waitFor()
+      t.equal(await top(), 2000)
+      await page.goForward()
+      await page.reload()
+      await live(page)
+      await page.goBack()
+      await page.getByRole('link', { name: 'Number 35', exact: true }).waitFor()
+      t.equal(await top(), 2000)
+    })
+
+    await t.test('the sidebar opens down to the folder that is shown', async () => {
+      await show(page, 'folder')
+      for (const name of ['Outer', 'Inner']) await page.getByRole('main').getByRole('link', { name }).click()
+      await page.locator('.folders [aria-current=page]', { hasText: 'Inner' }).waitFor()
+    })
+
+    await t.test('the search box shows what is found, also after back', async (t) => {
+      const box = page.getByRole('searchbox')
+      await box.pressSequentially('inside')
+      await page.getByText('1 found for “inside”').waitFor()
+      await show(page, 'shortcuts')
+      await page.getByRole('heading', { name: 'Shortcuts' }).waitFor()
+      t.equal(await box.inputValue(), '')
+      await page.goBack()
+      await page.getByText('1 found for “inside”').waitFor()
+      t.equal(await box.inputValue(), 'inside')
+    })
+
+    await t.test(
+      'a keyboard skips the folders, leaves a menu with Tab, and stays in what a link has led to',
+      async (t) => {
+        await show(page, 'folder')
+        await page.reload()
+        await live(page)
+        await page.keyboard.press('Tab')
+        await page.locator('.skip-link:focus').waitFor()
+        await page.keyboard.press('Enter')
+        await page.locator('#main:focus').waitFor()
+        const more = page.getByRole('button', { name: 'More for Outer' })
+        await more.press('Enter')
+        await page.getByRole('menuitem', { name: 'Edit…' }).and(page.locator(':focus')).waitFor()
+        await page.keyboard.press('Tab')
+        await page.getByRole('menu').waitFor({ state: 'detached' })
+        t.match(await focused(page), /^Select /)
+        await page.setViewportSize({ width: 390, height: 844 })
+        await page.getByRole('button', { name: 'Open the menu' }).press('Enter')
+        await page.getByRole('navigation').getByRole('link', { name: 'Shortcuts' }).press('Enter')
+        await page.getByRole('heading', { name: 'Shortcuts' }).waitFor()
+        await page.locator('#main:focus').waitFor()
+      },
+    )
+
+    await t.test('the suggestion that the arrow keys mark is in sight', async (t) => {
+      await page.setViewportSize({ width: 1200, height: 800 })
+      await page.keyboard.press('n')
+      const tags = page.getByRole('combobox', { name: 'Tags' })
+      await tags.focus()
+      for (let presses = 0; presses < 10; presses++) await tags.press('ArrowDown')
+      const marked = page.locator('[role=option][aria-selected=true]')
+      t.match(await marked.textContent(), /^tag-/)
+      t.ok(
+        await marked.evaluate((one) => {
+          const [own, list] = [one, one.closest('[role=listbox]') as Element].map((part) =>
+            part.getBoundingClientRect(),
+          )
+          return own !== undefined && list !== undefined && own.top >= list.top && own.bottom <= list.bottom
+        }),
+      )
+      await page.keyboard.press('Escape')
+      await page.keyboard.press('Escape')
+      await page.getByRole('dialog').waitFor({ state: 'detached' })
+    })
+
+    await t.test('with text of twice the size, nothing overlaps or sticks out', async (t) => {
+      const session = await context.newCDPSession(page)
+      await session.send('Page.setFontSizes', { fontSizes: { standard: 32, fixed: 26 } })
+      for (const [width, layout] of [
+        [390, 'Show as cards'],
+        [1440, 'Show as a list'],
+      ] as const) {
+        await page.setViewportSize({ width, height: 900 })
+        for (const view of ['shortcuts', 'account', 'settings', 'folder']) {
+          await show(page, view)
+          await page.locator('.main h1').waitFor()
+          t.same(await overlaps(page), [], `${view}, ${width} pixels wide`)
+          await screenshot(page, `large-${view}-${width}`)
+        }
+        await page.getByRole('button', { name: layout }).click()
+        t.same(await overlaps(page), [], `${layout}, ${width} pixels wide`)
+      }
+    })
+
+    await t.test('a title that is read from the right is cut at its own end', async (t) => {
+      await page.setViewportSize({ width: 1200, height: 800 })
+      const title = page.locator('.row-title', { hasText: 'שלום' })
+      t.equal(await title.evaluate((title) => getComputedStyle(title).direction), 'rtl')
+    })
+  })
+}
+
+function focused(page: Page): Promise<string> {
+  return page.evaluate(() => document.activeElement?.getAttribute('aria-label') ?? '')
+}
+
+/** Rows that are higher than their place, and what is wider than the page. */
+async function overlaps(page: Page): Promise<string[]> {
+  return page.evaluate(() => {
+    const tall = [...document.querySelectorAll('.virtual > li')].filter(
+      (row) => (row.querySelector('.row-text, .link')?.clientHeight ?? 0) > row.clientHeight,
+    )
+    const wide = [document.documentElement, document.querySelector('#main')].filter(
+      (part) => part && part.scrollWidth > part.clientWidth,
+    )
+    return [
+      ...tall.map(({ textContent }) => `too high: ${textContent}`),
+      ...wide.map((part) => `too wide: ${part?.id}`),
+    ]
+  })
+}
