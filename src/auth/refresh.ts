@@ -61,8 +61,8 @@ async function askProvider(parts: RefreshParts, login: LoginKey, lease: Lease): 
   const token = Buffer.from(opened).toString()
   const answer = await provider.refresh(token, lease.subject).catch(async (error: unknown) => {
     if (error instanceof InvalidGrantError) return error
-    const isProviders = error instanceof ProviderUnavailableError || error instanceof ProviderRefusedError
-    const unanswered = lease.unanswered || !isProviders || error.mayHaveActed
+    const isFromProvider = error instanceof ProviderUnavailableError || error instanceof ProviderRefusedError
+    const unanswered = lease.unanswered || !isFromProvider || error.mayHaveActed
     await database.write((trx) => releaseProviderToken(trx, login, unanswered), loginId)
     throw new ServiceError('Unavailable', { cause: error, headers: { 'retry-after': '10' } })
   })

@@ -38,8 +38,8 @@ export function duration(env: Env, name: string): number | undefined {
   const value = optional(env, name)
   if (value === undefined) return undefined
   const [, count, unit] = /^([1-9]\d{0,4})([mhd])$/.exec(value) ?? []
-  const ms = Number(count) * unitMs[unit as keyof typeof unitMs]
-  if (!(ms <= longestMs))
+  const ms = count === undefined ? undefined : Number(count) * unitMs[unit as keyof typeof unitMs]
+  if (ms === undefined || ms > longestMs)
     throw new ConfigError(`${name} must be a number of minutes, hours or days up to 24d, like 12h`)
   return ms
 }

@@ -1,18 +1,18 @@
 import { type RawBuilder, sql } from 'kysely'
 import { type Placeholders, type Query, query } from './query.ts'
 
-/** A table whose rows are written by key. Both dialects' statements are built from it, so columns are listed once. */
+/** What writes the rows of a table, on both databases: its columns are listed once. */
 export interface Table<Row> {
   columns: Columns<Row>
-  /** Replaces the row with the same key. */
+  /** Writes a row, which replaces the one with the same key. */
   upsertRow: Query<Row, unknown>
-  /** Does so for `rowsAtOnce` rows, on SQLite. */
+  /** The same for `rowsAtOnce` rows, on SQLite. */
   upsertSome: Batches<Row>
-  /** Writes a row whose key is new, */
+  /** Writes a row whose key is new. */
   insertRow: Query<Row, unknown>
-  /** and `rowsAtOnce` of them, on SQLite. */
+  /** The same for `rowsAtOnce` rows, on SQLite. */
   insertSome: Batches<Row>
-  /** Does so for all rows, on Postgres. No two may have the same key. */
+  /** Writes rows, each of which replaces the one with its key, on Postgres. No two may have the same key. */
   upsertAll: Batches<Row>
   /** Writes rows whose keys are new, on Postgres: looking for a row to replace is a quarter of the work. */
   insertAll: Batches<Row>

@@ -9,13 +9,13 @@ const failuresShare = 20
 
 /** Requests per minute: of each user, and what is counted for each address. They apply to one process. */
 export interface Limits {
-  /** Each counts one, and throws TooManyRequests if there are too many: a wrong cookie of an address, */
+  /** Counts a wrong cookie of an address. This one and the next three throw TooManyRequests if there are too many. */
   countWrongCookie(address: string): void
-  /** a sign-in that an address starts, */
+  /** Counts a sign-in that an address starts. */
   countStart(address: string): void
-  /** a sign-in that failed, */
+  /** Counts a sign-in of an address that failed. */
   countFailedSignIn(address: string): void
-  /** a user's request or socket message. */
+  /** Counts a user's request or socket message. */
   countUser(userId: string): void
   /**
    * Counts what a user's request cost beyond one request, or what a socket of theirs sent. It throws nothing, and what the

@@ -42,8 +42,8 @@ export const accountSweeps = { accounts: sweepAccounts }
 async function sweepAccounts(parts: ErasureParts, stop: AbortSignal): Promise<number> {
   const { database, clock } = parts
   let [total, failed] = [0, 0]
-  for (let page: Deletion[] = [], after: string | undefined = ''; after !== undefined; after = page.at(-1)?.user_id) {
-    page = await listDeletions(database.db, after, accountsAtOnce)
+  for (let after: string | undefined = ''; after !== undefined; ) {
+    const page: Deletion[] = await listDeletions(database.db, after, accountsAtOnce)
     for (const { user_id, deleted_at } of page) {
       const hasFailed = !(await tryErasing(parts, user_id, stop))
       if (stop.aborted) return total
@@ -56,6 +56,7 @@ async function sweepAccounts(parts: ErasureParts, stop: AbortSignal): Promise<nu
       await database.write((trx) => deleteUser(trx, user_id), user_id)
       total++
     }
+    after = page.at(-1)?.user_id
   }
   if (failed > 0) throw new UnfinishedSweep(total, `deleted accounts that could not be erased: ${failed}`)
   return total

@@ -39,9 +39,9 @@ export interface Bench {
   onServers(measure: (server: Server) => ReturnType<Measure>): Promise<Contenders>
   /** The same without the peers. */
   onService(measure: (server: Server) => ReturnType<Measure>): Promise<Contenders>
-  /** The same for servers that the row starts itself, */
+  /** The same for servers that the row starts itself. */
   withContenders(open: (contender: Contender) => Promise<Measure>): Promise<Contenders>
-  /** and without the peers. */
+  /** The same for those, without the peers. */
   withServices(open: (services: Services) => Promise<Measure>): Promise<Contenders>
 }
 
