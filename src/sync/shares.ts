@@ -6,8 +6,9 @@ import { type EntityKey, entityKey, type Rejection, type Row, rejections, type S
 import { type LockedUser, lockUser } from '../db/users.ts'
 import { unknownDevice } from './device.ts'
 import type { LostChange } from './kept-versions.ts'
+import { type Outcome, type Plan, plan } from './plan.ts'
 import type { Winner } from './replacement.ts'
-import { type Outcome, type Plan, plan, type StoreParts, store } from './store.ts'
+import { type StoreParts, store } from './store.ts'
 
 /** The outcome for an entity. */
 export interface Verdict {

@@ -6,9 +6,10 @@ import { mapInTurns, pause } from '../event-loop.ts'
 import type { MadeBy, SeenUpTo } from '../protocol/decide.ts'
 import type { Pulse } from '../pulse/pulse.ts'
 import { unknownDevice } from './device.ts'
+import { type Outcome, plan } from './plan.ts'
 import { readSeen } from './seen.ts'
 import { type RecordShare, type Verdict, type Written, writeShares } from './shares.ts'
-import { type Outcome, plan, type StoreParts, store } from './store.ts'
+import { type StoreParts, store } from './store.ts'
 
 export interface WriteParts extends StoreParts {
   database: StoreParts['database'] & Pick<Database, 'write' | 'writeJointly' | 'findVersions'>
