@@ -26,6 +26,9 @@ const unreadable = new Set<string | undefined>([oauth.PARSE_ERROR, oauth.RESPONS
 export function asProviderError(error: unknown): ProviderError {
   if (error instanceof ProviderUnavailableError || error instanceof ProviderRefusedError) return error
   if (error instanceof InvalidGrantError) return error
+  if (error instanceof oauth.AuthorizationResponseError && isPassing(error.error)) {
+    return new ProviderUnavailableError(`OpenID provider returned the error ${error.error}`)
+  }
   if (error instanceof oauth.ResponseBodyError || error instanceof oauth.AuthorizationResponseError) {
     return new ProviderRefusedError(`OpenID provider returned the error ${errorCode(error.error)}`)
   }
@@ -45,6 +48,11 @@ const endings = new Set(['invalid_grant', 'interaction_required', 'login_require
 /** Whether the response ends the refresh token. */
 export function isInvalidGrant(error: unknown): boolean {
   return error instanceof oauth.ResponseBodyError && endings.has(error.error)
+}
+
+/** RFC 6749, section 4.1.2.1: what would be a 500 or 503 if it did not have to be a redirect. */
+function isPassing(error: string): boolean {
+  return error === 'server_error' || error === 'temporarily_unavailable'
 }
 
 function is4xx(response: unknown): boolean {

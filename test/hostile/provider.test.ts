@@ -118,7 +118,7 @@ t.test('An ID token or a redirect that lies: /login?error, no cookie, nothing ch
       alter.userInfo = (claims) => Object.assign(claims, { sub: 'eve' })
     },
     'the wrong iss in the redirect': () => changeRedirect('iss', 'https://evil.example'),
-    'an error in the redirect': () => changeRedirect('error', 'server_error'),
+    'an error in the redirect': () => changeRedirect('error', 'access_denied'),
     'another code in the redirect': () => changeRedirect('code', 'another'),
   }
   function changeClaims(changes: object) {
@@ -131,6 +131,8 @@ t.test('An ID token or a redirect that lies: /login?error, no cookie, nothing ch
     for (const key of Object.keys(alter)) delete alter[key as keyof typeof alter]
     await failsToSignIn(t, service, refused, name, lie)
   }
+  for (const error of ['server_error', 'temporarily_unavailable'])
+    await failsToSignIn(t, service, unavailable, error, () => changeRedirect('error', error))
 })
 
 t.test('If UserInfo is unavailable, the sign-in succeeds without the profile', async (t) => {
