@@ -6,7 +6,7 @@ import { buildApp, type TestUser } from '../support/app.ts'
 import { pullAll } from '../support/changes.ts'
 import { depth } from '../support/depth.ts'
 import { relyingParty, startMock } from '../support/relying-party.ts'
-import { folder, run, type Service } from '../support/service.ts'
+import { folder, run, type Service, serving } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { startLoad } from './load.ts'
 import { follow, servedBy, startInstances } from './processes.ts'
@@ -73,14 +73,16 @@ t.test(
     const exits = await Promise.all(instances.map(({ kill }) => kill('SIGTERM')))
     t.same(new Set(exits.map(({ code }) => code)), new Set([0]), 'without a database an instance stops cleanly, too')
 
-    const waiting = startInstances(t, 1, dataDir, { ...env, LOG_LEVEL: 'warn' })
-    const impatient = run(t, { ...env, DATA_DIR: dataDir, START_TIMEOUT: '0', PORT: String(await freePort()) })
+    const unstarted = { ...env, DATA_DIR: dataDir, SERVE_DEMO: 'false', LOG_LEVEL: 'warn' }
+    const port = String(await freePort())
+    const waiting = run(t, { ...unstarted, PORT: port })
+    const impatient = run(t, { ...unstarted, START_TIMEOUT: '0', PORT: String(await freePort()) })
     t.equal((await impatient.exited).code, 1)
     t.match(impatient.stderr(), /^DATABASE_URL: the database cannot be used \(.+\)\n$/)
+    await until(() => waiting.stdout().includes('waiting for the database'))
     await postgres.start()
-    const [started] = await waiting
-    t.match(started?.stdout(), /waiting for the database/, 'an instance waits for it')
-    t.equal((await started?.call('GET', '/readyz'))?.status, 200)
+    await serving(waiting)
+    t.equal((await fetch(`http://127.0.0.1:${port}/readyz`)).status, 200, 'an instance waits for it')
   },
 )
 

@@ -24,7 +24,7 @@ const app = await buildApp({ teardown: (end) => endings.push(end as () => Promis
 await app.context.database.db.executeQuery(CompiledQuery.raw('pragma synchronous = off'))
 
 const first = Number(SEED ?? (isDeep ? Date.now() % 1e9 : 80_000))
-const count = Number(RUNS ?? (SEED === undefined ? depth(100, 2000) : 1))
+const count = Number(RUNS ?? (SEED === undefined ? depth(60, 2000) : 1))
 const failed: { SEED: number; failures: string[] }[] = []
 let seed = first
 process.on('uncaughtExceptionMonitor', () => console.error(`SEED=${seed}`))
