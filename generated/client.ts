@@ -774,7 +774,7 @@ export interface components {
         /** @description Options for signing in. */
         LoginRequest: {
             /**
-             * @description The URL to go to after login. A path on the service's (or web app's) origin, a URL whose origin is on the CORS list, or one on the loopback interface that begins with `http://127.0.0.1:PORT` or `http://[::1]:PORT`.
+             * @description The URL to go to after login. A path on the service's (or web app's) origin, a URL whose origin is on the CORS list, or one on the loopback interface that begins with `http://127.0.0.1:PORT` or `http://[::1]:PORT`. The identity provider gets it as `state`; some (Authelia, Ory Hydra) refuse one of less than 8 characters, so give a short path with its origin.
              * @default /
              * @example /bookmarks
              */
@@ -2239,7 +2239,7 @@ export interface operations {
             query?: {
                 /** @description Authorization code from the identity provider. If it is missing, the sign-in failed. */
                 code?: string;
-                /** @description The return URL that the sign-in was started with; a path of less than 8 characters comes with its origin, because some providers refuse a shorter state. */
+                /** @description The return URL that the sign-in was started with. */
                 state?: string;
                 /** @description The identity provider's issuer (RFC 9207). */
                 iss?: string;

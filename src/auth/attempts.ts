@@ -3,11 +3,9 @@ import { findUsedNonces } from '../db/nonces.ts'
 import type { LoginAttempt, Provider } from '../provider/provider.ts'
 import type { Seal } from '../seal/seal.ts'
 import { type Cookie, type CookieConfig, cookieValues, loginCookie, loginCookieName, loginSeconds } from './cookies.ts'
-import { stateOf } from './return-to.ts'
 
 /** A sign-in in progress. The browser that started it keeps it, so that a code from another browser signs nobody in. */
 export interface Attempt extends LoginAttempt {
-  returnTo: string
   verifierAt: number
   expiresAt: number
 }
@@ -18,7 +16,7 @@ const maxAttempts = 4
 const tabsMs = 60_000
 
 export interface AttemptParts {
-  config: CookieConfig & { publicUrl: string; appUrl: string | undefined }
+  config: CookieConfig
   database: Pick<Database, 'db'>
   seal: Seal
   provider: Pick<Provider, 'newAttempt'>
@@ -37,21 +35,19 @@ export async function startAttempt(
 ): Promise<{ attempt: Attempt; cookie: Cookie }> {
   const now = parts.clock()
   const attempts = readAttempts(parts, cookieHeader)
-  const state = stateOf(returnTo, parts.config)
   const tabs = await unused(
     parts,
-    attempts.filter((attempt) => attempt.state === state && now - attempt.verifierAt < tabsMs),
+    attempts.filter((attempt) => attempt.returnTo === returnTo && now - attempt.verifierAt < tabsMs),
   )
   const { codeVerifier, verifierAt } = tabs[0] ?? { verifierAt: now }
-  const fresh = parts.provider.newAttempt(state)
+  const fresh = parts.provider.newAttempt(returnTo)
   const attempt = {
     ...fresh,
-    returnTo,
     codeVerifier: codeVerifier ?? fresh.codeVerifier,
     verifierAt,
     expiresAt: now + loginSeconds * 1000,
   }
-  const others = attempts.filter((other) => other.state !== state || tabs.includes(other))
+  const others = attempts.filter((other) => other.returnTo !== returnTo || tabs.includes(other))
   return {
     attempt,
     cookie: loginCookie(parts.config, sealAttempts(parts, [attempt, ...others.slice(0, maxAttempts - 1)])),
@@ -60,22 +56,20 @@ export async function startAttempt(
 
 /** Browsers drop cookies of more than 4,096 bytes, so the oldest attempts are removed if return URLs are long. */
 function sealAttempts(parts: AttemptParts, attempts: Attempt[]): string {
-  // The state follows from the return URL, which may be long.
-  const kept = attempts.map(({ state: _state, ...rest }) => rest)
-  const sealed = parts.seal.seal(Buffer.from(JSON.stringify(kept)), binding)
+  const sealed = parts.seal.seal(Buffer.from(JSON.stringify(attempts)), binding)
   return sealed.length <= 3800 || attempts.length === 1 ? sealed : sealAttempts(parts, attempts.slice(0, -1))
 }
 
-/** The browser's attempts with a state. A completed one is none any more, although the browser still has it. */
+/** The browser's attempts for a return URL. A completed one is none any more, although the browser still has it. */
 export async function findAttempts(
   parts: AttemptParts,
   cookieHeader: string | undefined,
-  state: string,
+  returnTo: string,
 ): Promise<Attempt[]> {
   const attempts = readAttempts(parts, cookieHeader)
   return unused(
     parts,
-    attempts.filter((attempt) => attempt.state === state),
+    attempts.filter((attempt) => attempt.returnTo === returnTo),
   )
 }
 
@@ -93,8 +87,6 @@ function readAttempts({ config, seal, clock }: AttemptParts, cookieHeader: strin
   const [value, another] = cookieValues(cookieHeader, loginCookieName(config))
   const opened = value === undefined || another !== undefined ? null : seal.open(value, binding)
   if (opened === null) return []
-  const attempts = JSON.parse(Buffer.from(opened).toString()) as Omit<Attempt, 'state'>[]
-  return attempts
-    .filter((attempt) => attempt.expiresAt > clock())
-    .map((attempt) => ({ ...attempt, state: stateOf(attempt.returnTo, config) }))
+  const attempts = JSON.parse(Buffer.from(opened).toString()) as Attempt[]
+  return attempts.filter((attempt) => attempt.expiresAt > clock())
 }

@@ -4,8 +4,6 @@ const maxDecodings = 4
 /** A program on the user's machine listens there (RFC 8252, section 7.3). */
 const loopback = /^http:\/\/(?:127\.0\.0\.1|\[::1\]):([1-9]\d{0,4})(?=[/?#]|$)/
 const maxPort = 65_535
-/** Authelia and Ory Hydra refuse a shorter state. */
-const minStateLength = 8
 
 /**
  * The one form in which a return URL is stored, sent as `state` and put into `Location`: a path on this origin, or an
@@ -30,14 +28,6 @@ export function isProgram(returnTo: string, origins: Iterable<string>): boolean 
 /** Where to redirect the browser: a path leads to the web app's origin, if there is one. */
 export function redirectTarget(returnTo: string, appUrl: string | undefined): string {
   return appUrl !== undefined && returnTo.startsWith('/') ? appUrl + returnTo : returnTo
-}
-
-/** The return URL as the provider gets it: a very short path with the origin that it leads to. */
-export function stateOf(
-  returnTo: string,
-  { publicUrl, appUrl }: { publicUrl: string; appUrl: string | undefined },
-): string {
-  return returnTo.length < minStateLength ? redirectTarget(returnTo, appUrl ?? publicUrl) : returnTo
 }
 
 function originOf(value: string, origins: Iterable<string>): string | null {

@@ -2,7 +2,7 @@ import { loginFailures } from '../../generated/login-failures.ts'
 import { type AttemptParts, findAttempts, startAttempt } from '../auth/attempts.ts'
 import { clearedCookies, hasCookie, loginCookieName, refreshCookie, sessionCookie } from '../auth/cookies.ts'
 import { type RefreshParts, refreshLogin } from '../auth/refresh.ts'
-import { isProgram, parseReturnTo, redirectTarget, stateOf } from '../auth/return-to.ts'
+import { isProgram, parseReturnTo, redirectTarget } from '../auth/return-to.ts'
 import { DisabledUserError, type SignInParts, signIn, UsedAttemptError } from '../auth/sign-in.ts'
 import { type SignOutParts, signOut } from '../auth/sign-out.ts'
 import { ServiceError } from '../contract/errors.ts'
@@ -19,7 +19,7 @@ type Parts = AttemptParts &
   SignOutParts &
   RefreshParts & {
     database: Pick<Database, 'db' | 'write'>
-    config: { origins: ReadonlySet<string> }
+    config: { origins: ReadonlySet<string>; appUrl: string | undefined }
     provider: Pick<Provider, 'authorizationUrl' | 'exchangeCode'>
     metrics: { countSignIn(outcome: keyof typeof loginFailures | 'completed'): void }
     limits: Record<
@@ -99,9 +99,7 @@ export const authOperations: Operations<
 async function complete(request: OperationRequest<'completeLogin'>, parts: Parts) {
   const { cookie, query, isMalformed, userAgent } = request
   const returnTo = isMalformed ? null : parseReturnTo(query.state, parts.config.origins)
-  // The contract's default: a callback without state means '/'.
-  const state = returnTo === query.state ? stateOf(returnTo, parts.config) : null
-  const [newest, ...others] = state === null ? [] : await findAttempts(parts, cookie, state)
+  const [newest, ...others] = returnTo === query.state ? await findAttempts(parts, cookie, returnTo) : []
   const callback = new URLSearchParams(
     Object.entries(query).filter(([name]) => ['code', 'state', 'iss', 'error'].includes(name)) as string[][],
   )
@@ -110,7 +108,6 @@ async function complete(request: OperationRequest<'completeLogin'>, parts: Parts
       return { returnTo: withQuery(returnTo, callback), tokens: undefined }
     throw new UnknownAttemptError('the browser has no sign-in in progress for this state')
   }
-  callback.set('state', newest.state)
   const { attempt, identity, refreshToken } = await parts.provider.exchangeCode(callback, newest, ...others)
   return { returnTo: attempt.returnTo, tokens: await signIn(parts, identity, refreshToken, attempt, userAgent) }
 }

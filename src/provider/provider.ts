@@ -26,12 +26,12 @@ export interface ProviderConfig {
 export interface LoginAttempt {
   codeVerifier: string
   nonce: string
-  state: string
+  returnTo: string
 }
 
 /** Every method throws ProviderUnavailableError or ProviderRefusedError; `refresh` also throws InvalidGrantError. */
 export interface Provider {
-  newAttempt(state: string): LoginAttempt
+  newAttempt(returnTo: string): LoginAttempt
   authorizationUrl(attempt: LoginAttempt, prompt?: 'login' | 'select_account'): Promise<string>
   /**
    * `callback` is the query that the browser came back with. The attempts may differ in their nonces alone; the answer
@@ -60,10 +60,10 @@ export function openProvider(config: ProviderConfig): Provider {
   const withSecret = sendsSecret(config.clientSecret)
 
   return {
-    newAttempt: (state) => ({
+    newAttempt: (returnTo) => ({
       codeVerifier: oauth.generateRandomCodeVerifier(),
       nonce: oauth.generateRandomNonce(),
-      state,
+      returnTo,
     }),
 
     authorizationUrl: translated(async (attempt, prompt) => {
@@ -75,7 +75,7 @@ export function openProvider(config: ProviderConfig): Provider {
       url.searchParams.set('client_id', config.clientId)
       url.searchParams.set('redirect_uri', config.redirectUri)
       url.searchParams.set('scope', requestedScopes(config.scopes, server))
-      url.searchParams.set('state', attempt.state)
+      url.searchParams.set('state', attempt.returnTo)
       url.searchParams.set('nonce', attempt.nonce)
       url.searchParams.set('code_challenge', await oauth.calculatePKCECodeChallenge(attempt.codeVerifier))
       url.searchParams.set('code_challenge_method', 'S256')
@@ -121,8 +121,10 @@ export function openProvider(config: ProviderConfig): Provider {
   }
 
   async function exchange<Attempt extends LoginAttempt>(callback: URLSearchParams, attempts: [Attempt, ...Attempt[]]) {
-    const { codeVerifier, state } = attempts[0]
+    const { codeVerifier, returnTo } = attempts[0]
     const server = await metadata.current()
+    // The contract's default: a callback without state means '/'.
+    const state = callback.has('state') || returnTo !== '/' ? returnTo : oauth.expectNoState
     const parameters = oauth.validateAuthResponse(server, client, callback, state)
     const response = await withSecret(server.token_endpoint_auth_methods_supported, (auth) =>
       oauth.authorizationCodeGrantRequest(server, client, auth, parameters, config.redirectUri, codeVerifier, options),

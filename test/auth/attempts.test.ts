@@ -113,32 +113,6 @@ async function overHttps(t: Test) {
   return call
 }
 
-t.test(
-  'A very short return URL goes to the provider with its origin: some refuse a state of less than 8 characters',
-  async (t) => {
-    become('Ada')
-    const origin = 'http://127.0.0.1:3000'
-    const states = { '/': `${origin}/`, '/?a=b': `${origin}/?a=b`, '/1234567': '/1234567' }
-    const app = 'https://app.example'
-    const withApp = await buildWithMock(t, { APP_URL: app })
-    for (const [returnTo, state] of Object.entries(states)) {
-      const browser = openBrowser(call)
-      const url = await browser.startLogin(returnTo)
-      t.equal(new URL(url).searchParams.get('state'), state)
-      t.equal(await comeBack(browser, url), returnTo, 'and leads to where it was asked to')
-
-      const inApp = openBrowser(withApp.call)
-      const urls = [await inApp.startLogin(returnTo), await inApp.startLogin(`${app}${returnTo}`)]
-      t.equal(new URL(String(urls[0])).searchParams.get('state'), state.replace(origin, app))
-      for (const url of urls) t.equal(await comeBack(inApp, url), `${app}${returnTo}`, 'whichever way it is written')
-    }
-    const browser = openBrowser(call)
-    const callback = new URL(await signInAt(await browser.startLogin('/'), ''))
-    callback.searchParams.set('state', '/')
-    t.equal((await browser.comeBack(callback.href)).headers.location, '/', 'a provider that returns the path')
-  },
-)
-
 t.test('A cookie that another host of the domain has set signs nobody in over https', async (t) => {
   const send = await overHttps(t)
   const eve = openBrowser(send)

@@ -82,6 +82,13 @@ t.test('openid is always requested; offline_access is not if the provider lists 
   t.equal(searchParams.get('tenant'), '7')
 })
 
+t.test('a callback without state means /', async (t) => {
+  const { mock, provider } = await startPair(t)
+  mock.alter.redirect = (callback) => callback.searchParams.delete('state')
+  t.equal((await signIn(provider, '/')).identity.subject, 'ada')
+  await t.rejects(signIn(provider, '/elsewhere'), { name: 'ProviderRefusedError' })
+})
+
 t.test(
   'the secret is sent by client_secret_basic, or by client_secret_post where the metadata lists only that',
   async (t) => {

@@ -316,6 +316,8 @@ else {
       const dialog = page.getByRole('dialog', { name: 'New bookmark' })
       t.equal(await dialog.getByLabel('Title').inputValue(), 'Not to be lost')
       t.notMatch(asked.join('\n'), 'found', 'the service is not told of it')
+      const state = `&state=${encodeURIComponent(`${origin}/`)}&`
+      t.match(asked.join('\n'), state, 'with the origin: some providers refuse one of less than 8 characters')
       await dialog.getByRole('button', { name: 'Cancel' }).click()
       await page.getByRole('link', { name: 'Two, edited' }).waitFor()
     })

@@ -61,7 +61,8 @@ function offline(error: unknown): { response?: Response } {
  * @param options.to the view that it leads back to, as `hrefOf` returns it
  */
 export async function signIn(client: Client, { again = false, to = location.hash } = {}): Promise<void> {
-  const returnTo = `/${location.pathname === '/login' ? '' : location.search}`
+  // With the origin, because some providers refuse a state of less than 8 characters.
+  const returnTo = `${location.origin}/${location.pathname === '/login' ? '' : location.search}`
   const body = { returnTo, ...(again && { prompt: 'login' as const }) }
   const { authorizationUrl } = unwrap(await client.POST('/api/v1/auth/login', { body }))
   localStorage.setItem(remembered, '')
