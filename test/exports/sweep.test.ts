@@ -77,7 +77,11 @@ testOnEachStore(t, (t, store) => {
         { ...fixture, objects: { ...fixture.objects, remove } },
         new AbortController().signal,
       )
-      await t.rejects(sweeping, { removed: 1, message: 'exports that could not be removed: 1' }, 'so it counts as failed')
+      await t.rejects(
+        sweeping,
+        { removed: 1, message: 'exports that could not be removed: 1' },
+        'so it counts as failed',
+      )
       t.strictSame(await fixture.files(), [`${id}.1`])
       t.ok(await fixture.find(id, 'ada'))
       t.match(fixture.lines.join(''), /not today/)
