@@ -56,22 +56,38 @@ async function remove(
     await database.write((trx) => deleteExport(trx, user_id, id))
     return true
   } catch (error) {
-    // None of the others could be removed either, and each would take as long as the store is silent.
-    if (error instanceof ObjectStoreUnavailableError) throw error
+    throwIfAway(error)
     log.error({ err: error, exportId: id }, 'an expired or failed export could not be removed')
     return false
   }
 }
 
 /** An attempt is in the database before its object is begun, so an object without a current attempt is an orphan. */
-async function removeOrphans({ database, objects, log }: ExportSweepParts, stop: AbortSignal): Promise<number> {
-  let removed = 0
-  for await (const key of objects.list()) {
-    if (stop.aborted) break
-    if (await isCurrent(database.db, attemptOf(key))) continue
-    await objects.remove(key)
-    removed++
-    log.info({ object: key }, 'removed an object that belongs to no export')
+async function removeOrphans(parts: ExportSweepParts, stop: AbortSignal): Promise<number> {
+  let [kept, removed] = [0, 0]
+  for await (const key of parts.objects.list()) {
+    if (stop.aborted) return removed
+    if (await isCurrent(parts.database.db, attemptOf(key))) continue
+    if (await removeOrphan(parts, key)) removed++
+    else kept++
   }
+  if (kept > 0) throw new UnfinishedSweep(removed, `objects that could not be removed: ${kept}`)
   return removed
+}
+
+async function removeOrphan({ objects, log }: ExportSweepParts, key: string): Promise<boolean> {
+  try {
+    await objects.remove(key)
+    log.info({ object: key }, 'removed an object that belongs to no export')
+    return true
+  } catch (error) {
+    throwIfAway(error)
+    log.error({ err: error, object: key }, 'an object that belongs to no export could not be removed')
+    return false
+  }
+}
+
+/** None of the others could be removed either, and each would take as long as the store is silent. */
+function throwIfAway(error: unknown): void {
+  if (error instanceof ObjectStoreUnavailableError) throw error
 }

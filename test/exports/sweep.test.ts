@@ -130,6 +130,39 @@ testOnEachStore(t, (t, store) => {
     },
   )
 
+  t.test('an orphan that cannot be removed does not keep the later ones from being removed', async (t) => {
+    const env = await store.env(t)
+    const [fixture, operator] = [await buildFixture(t, await store.open(t, env)), await store.operate(env)]
+    const orphans = [1, 2, 3].map((index) => `${exportId(index)}.1`)
+    for (const key of orphans) await operator.write(key)
+    const { signal } = new AbortController()
+    let asked = 0
+    const refusing = (mistake: (key: string) => Error | undefined) => ({
+      ...fixture,
+      objects: {
+        ...fixture.objects,
+        async remove(key: string) {
+          asked++
+          const error = mistake(key)
+          if (error) throw error
+          await fixture.objects.remove(key)
+        },
+      },
+    })
+    const away = refusing(() => new ObjectStoreUnavailableError('it is away'))
+    await t.rejects(exportSweeps.orphans(away, signal), { message: 'it is away' })
+    t.equal(asked, 1, 'a store that is away is asked once')
+    const locked = refusing((key) => (key.startsWith(id) ? new Error('under a legal hold') : undefined))
+    await t.rejects(exportSweeps.orphans(locked, signal), {
+      removed: 2,
+      message: 'objects that could not be removed: 1',
+    })
+    t.strictSame(await operator.objects(), [`${id}.1`])
+    t.match(fixture.lines.join(''), /under a legal hold/)
+    await sweepExports(fixture)
+    t.strictSame(await operator.objects(), [])
+  })
+
   t.test('what an interrupted attempt left is not an export, and is removed once another is under way', async (t) => {
     const env = await store.env(t)
     const [fixture, operator] = [await buildFixture(t, await store.open(t, env)), await store.operate(env)]
