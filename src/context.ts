@@ -15,6 +15,7 @@ import { demandSameTime } from './operating/clock-drift.ts'
 import { type Erasure, startErasure } from './operating/erasure.ts'
 import { type Health, startHealth } from './operating/health.ts'
 import { createMetrics, type Metrics } from './operating/metrics.ts'
+import { checkSecretKey } from './operating/secret-key.ts'
 import { type Sweeps, startSweeps } from './operating/sweep.ts'
 import { openIdentityProvider } from './provider/open.ts'
 import type { Provider } from './provider/provider.ts'
@@ -67,6 +68,7 @@ export async function openContext(config: Config, { log, clock = Date.now }: Con
     const seal = createSeal(secretKeys)
     const database = keep(await openDatabase(config.databaseUrl, log, config.databaseServer))
     await demandSameTime(database)
+    await checkSecretKey({ database, seal, log })
     const objects = keep(await openObjectStore(config, log))
     const provider = keep(await openIdentityProvider(config))
     const pulse = keep(await openPulse(config, log))

@@ -17,6 +17,8 @@ export const sealedColumns: SealedColumn[] = [
   { table: 'exports', userId: 'user_id', column: 'key_sealed', purpose: 'export-key' },
 ]
 
+const sampleRows = 100
+
 export interface SealedValue {
   id: string
   userId: string
@@ -33,6 +35,16 @@ export async function listSealed(
   const { rows } = await sql<SealedValue>`
     select id, ${sql.ref(userId)} as ${sql.ref('userId')}, ${sql.ref(column)} as sealed from ${sql.table(table)}
     where id > ${after} and ${sql.ref(column)} is not null order by id limit ${limit}`.execute(db)
+  return rows
+}
+
+/** The values of some rows, read as fast from a large table as from a small one. */
+export async function sampleSealed(db: Db, { table, userId, column }: SealedColumn): Promise<SealedValue[]> {
+  const { rows } = await sql<SealedValue>`
+    select * from (
+      select id, ${sql.ref(userId)} as ${sql.ref('userId')}, ${sql.ref(column)} as sealed from ${sql.table(table)}
+      limit ${sampleRows}
+    ) as sample where sealed is not null`.execute(db)
   return rows
 }
 

@@ -80,6 +80,24 @@ t.test('A value that no key opens is named, kept as it is, and does not hold up 
   t.match(await service.reseal(newer).result, { code: 1, stdout: 'resealed 0, already current 1, unreadable 2\n' })
 })
 
+t.test('A start says that a key of SECRET_KEY is missing, and the service runs all the same', async (t) => {
+  const service = await openRotation(t)
+  const lines = ({ log }: { log: string[] }) => log.filter((line) => line.includes('SECRET_KEY'))
+  const first = await service.start(older)
+  t.same(lines(first), [], 'nothing is sealed yet')
+  const bob = await first.user('bob')
+  await createdExport(bob)
+  const [line = '', ...more] = lines(await service.start(newer))
+  t.same(more, [])
+  t.match(JSON.parse(line), {
+    level: 50,
+    msg: /^SECRET_KEY: of 2 sealed values that were tried, 2 open under none of its keys\b/,
+  })
+  const { status } = await service.call('GET', '/api/v1/bookmarks', { headers: { cookie: bob.cookie } })
+  t.equal(status, 200)
+  t.same(lines(await service.start(`${newer},${older}`)), [])
+})
+
 t.test('A value that changes between being opened and being replaced stays as it was written', async (t) => {
   const service = await openRotation(t)
   const { context, user } = await service.start(`${older},${newer}`)
