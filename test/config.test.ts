@@ -160,10 +160,11 @@ t.test("Traces are exported if OpenTelemetry's own variables say so", async (t) 
     { OTEL_TRACES_EXPORTER: 'otlp' },
     { ...endpoint, OTEL_TRACES_EXPORTER: 'none' },
     { ...endpoint, OTEL_SDK_DISABLED: 'true' },
+    { OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4317', OTEL_TRACES_EXPORTER: 'none' },
   ]
   t.same(
     environments.map((env) => readConfig(env).exportTraces),
-    [false, true, true, false, false],
+    [false, true, true, false, false, false],
   )
 })
 
@@ -212,6 +213,8 @@ const faults: [variable: string, ...values: string[]][] = [
   ['LOG_LEVEL', 'loud', 'INFO'],
   ['LOG_ADDRESSES', 'some', 'Full'],
   ['OTEL_TRACES_EXPORTER', 'zipkin'],
+  ['OTEL_EXPORTER_OTLP_ENDPOINT', 'collector', 'collector:4318', '127.0.0.1:4318', 'grpc://collector:4317'],
+  ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'collector:4318/v1/traces'],
 ]
 
 t.test('Each fault names its variable', async (t) => {
