@@ -10,6 +10,7 @@ const order = {
     ...[
       'protocol',
       'event-loop.ts',
+      'log.ts',
       'terminal',
       'tracing',
       'contract',

@@ -8,6 +8,7 @@ import { ConfigError } from './config/values.ts'
 import { openContext } from './context.ts'
 import { createAdminApp } from './http/admin.ts'
 import { closeIdleConnections, refuseConnections } from './http/connections.ts'
+import { openLog } from './log.ts'
 import { isReadByPeople, printFault } from './printed.ts'
 import { banner } from './terminal/banner.ts'
 
@@ -31,7 +32,7 @@ export async function start(): Promise<void> {
 async function serve(): Promise<void> {
   const config = readConfig(process.env)
   // For people, what is printed comes after the lines of the log that came before it.
-  const log = pino({ level: config.logLevel }, pino.destination({ dest: 1, sync: isReadByPeople() }))
+  const log = openLog(config.logLevel, pino.destination({ dest: 1, sync: isReadByPeople() }))
   const context = await openContext(config, { log })
   const app = await createApp(context)
   const admin = config.adminPort === undefined ? undefined : createAdminApp(context)

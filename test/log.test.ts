@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import t from 'tap'
 import { buildApp } from './support/app.ts'
 import { openBrowser } from './support/browser.ts'
@@ -78,4 +79,26 @@ t.test('A request is logged with the network of its caller, with the address, or
   t.same(await logged({}), ['203.0.113.0/24', '203.0.113.0/24', '2001:db8:1:2::/64', 'fe80::/64'])
   t.same(await logged({ LOG_ADDRESSES: 'full' }), callers)
   t.same(await logged({ LOG_ADDRESSES: 'none' }), [undefined, undefined, undefined, undefined])
+})
+
+t.test('An error is logged without the data that a database adds to it', async (t) => {
+  const { context, log } = await buildApp(t)
+  const secret = 'secret-of-a-row'
+  const { db } = context.database
+  const insert = () => sql`insert into used_nonces (nonce, expires_at) values (${secret}, 1)`.execute(db)
+  await insert()
+  const err = await insert().catch((error: unknown) => error)
+  const several = new AggregateError([err, Object.assign(new Error('second'), { code: 'E2', secret })], 'both')
+  for (const logged of [err, new Error('outer', { cause: err }), several]) context.log.error({ err: logged }, 'failed')
+  const lines = log.filter((line) => line.includes('"failed"')).map((line) => JSON.parse(line))
+  t.equal(lines.length, 3)
+  t.match(lines[0].err, {
+    type: /Error$/,
+    message: /used_nonces/,
+    stack: /used_nonces/,
+    code: /^(23505|SQLITE_CONSTRAINT)/,
+  })
+  t.match(lines[1].err.message, /^outer: .*used_nonces/)
+  t.match(lines[2].err.aggregateErrors, [{ message: /used_nonces/ }, { message: 'second', code: 'E2' }])
+  t.notMatch(log.join(''), /secret-of-a-row/, 'neither the row nor what else an error may have')
 })

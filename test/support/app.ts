@@ -4,13 +4,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import type { FastifyInstance, InjectOptions } from 'fastify'
-import { pino } from 'pino'
 import type { Test } from 'tap'
 import { createApp } from '../../src/app.ts'
 import { signIn } from '../../src/auth/sign-in.ts'
 import { findSessionOf } from '../../src/auth/tokens.ts'
 import { readConfig } from '../../src/config/config.ts'
 import { type Context, openContext } from '../../src/context.ts'
+import { openLog } from '../../src/log.ts'
 import { type Answered, checkAnswer } from './contract.ts'
 import { databaseUrl } from './database-url.ts'
 import { makeMigrated } from './migrated.ts'
@@ -84,7 +84,7 @@ export async function buildApp(
   })
   let now: number | undefined
   const context = await openContext(config, {
-    log: pino({ level: config.logLevel }, sink),
+    log: openLog(config.logLevel, sink),
     clock: () => now ?? Date.now(),
   })
   const app = await createApp(context)

@@ -1,0 +1,22 @@
+import { type DestinationStream, type Logger, pino } from 'pino'
+
+/** What an error has besides these may be data: the database's `detail` of a duplicate key, for example, quotes the key. */
+const err = pino.stdSerializers.wrapErrorSerializer(describe)
+
+interface Described {
+  type: string
+  message: string
+  stack: string
+  code?: unknown
+  aggregateErrors?: Described[]
+}
+
+/** Lines of JSON. docs/operating/monitoring.md lists their fields. */
+export function openLog(level: string, destination: DestinationStream): Logger {
+  return pino({ level, serializers: { err } }, destination)
+}
+
+/** The message and the stack have those of the causes. */
+function describe({ type, message, stack, code, aggregateErrors }: Described): Described {
+  return { type, message, stack, code, ...(aggregateErrors && { aggregateErrors: aggregateErrors.map(describe) }) }
+}
