@@ -84,12 +84,15 @@ t.test('however wrong the digest, no second pull from 0 follows for the same one
   t.same([first.fromStart, second.fromStart, second.told], [1, 0, []])
 })
 
-t.test('a service that tells no digest, or has no status, is synced with all the same', async (t) => {
+t.test('a service that tells no digest, or what is none, or has no status, is synced with all the same', async (t) => {
   const person = await people.person(t)
   const store = await synced(person)
   const answers: (() => unknown)[] = [
     () => ({ digest: null }),
     () => ({}),
+    () => ({ digest: 'unknown' }),
+    () => ({ digest: 5 }),
+    () => ({ digest: 'c'.repeat(31) }),
     () => {
       throw new ApiError(501, 'There is no status')
     },

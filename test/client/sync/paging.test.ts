@@ -1,9 +1,11 @@
 import t from 'tap'
-import { StorageFullError } from '../../../src/client/errors.ts'
+import { ApiError, StorageFullError } from '../../../src/client/errors.ts'
+import type { PullResponse } from '../../../src/client/sync/exchange/transport.ts'
 import { memoryStore } from '../../../src/client/sync/store/memory.ts'
 import type { Store } from '../../../src/client/sync/store/store.ts'
 import { bookmark } from './device.ts'
 import { openPeople, type Person, shown } from './person.ts'
+import { until } from './turns.ts'
 
 const people = await openPeople()
 const list = Array.from({ length: 12 }, (_, index) => bookmark(`b${index}`, String(index)))
@@ -25,6 +27,35 @@ t.test('a page that cannot be stored is pulled again, whatever came of the next 
   await b.sync.syncNow()
   t.same(shown(b), await person.stored())
 })
+
+t.test(
+  'a service whose cursor stands still although more follows is not asked without end, and nothing is lost',
+  async (t) => {
+    for (const epoch of [undefined, 'restored from a backup']) {
+      const person = await people.person(t)
+      const { b } = await inPages(person)
+      const { pull } = b.network
+      let pulls = 0
+      await b.sync.put(bookmark('mine', 'not sent yet'))
+      if (epoch) await b.sync.syncNow()
+      b.network.pull = async (body, options) => {
+        if (++pulls > 20) throw new Error('It pulls without end')
+        const page = await pull(body, options)
+        const stuck = body.since > 0 && { changes: [], last_sync_timestamp: body.since, has_more: true }
+        return { ...page, ...stuck, ...(epoch && { epoch }) } as PullResponse
+      }
+      await t.rejects(b.sync.syncNow(), new ApiError(200, "The service's cursor stands still"))
+      await b.sync.start()
+      await until(() => b.errors.length === 2)
+      t.match([b.errors, b.states.at(-1), pulls < 9], [[{ error: ApiError }, { error: ApiError }], 'offline', true])
+      t.equal(b.sync.get('mine')?.title, 'not sent yet')
+      b.network.pull = pull
+      await person.world.pass(60_000)
+      t.same(shown(b), await person.stored())
+      t.equal(b.sync.bookmarks().size, 13)
+    }
+  },
+)
 
 /** A device that pulls five changes a page, of the twelve that another has made. */
 async function inPages(person: Person) {

@@ -1,4 +1,4 @@
-import { fromDigest, hexValue, toDigest } from '../../../protocol/digest.ts'
+import { hexValue, toDigest } from '../../../protocol/digest.ts'
 import { ApiError } from '../../errors.ts'
 import type { Clock } from '../../timing/clock.ts'
 import { paced } from '../../timing/paced.ts'
@@ -46,8 +46,9 @@ async function compare(parts: ExchangeParts, signal: AbortSignal): Promise<void>
   for (let tries = 0; tries < mostTries && isIdle(parts); tries++) {
     const { cursor } = replica.meta
     const digest = await askDigest(parts, signal)
-    if (!digest) break
-    const gap = toDigest(fromDigest(digest) - (await sumOf(replica, signal)))
+    const told = hexValue(digest)
+    if (told === undefined) break
+    const gap = toDigest(told - (await sumOf(replica, signal)))
     if (gap === known.gap) return remember({ gap })
     // Only what the service had at this cursor can be compared.
     await pullAll(parts, signal)
@@ -71,12 +72,12 @@ function isIdle(parts: ExchangeParts): boolean {
   return !parts.replica.meta.isIncomplete && nextBatch(parts).length === 0
 }
 
-/** Null if the service does not know it or has none: that is no reason to stop syncing. */
-async function askDigest({ transport }: ExchangeParts, signal: AbortSignal): Promise<string | null> {
+/** Not a digest if the service does not know it or has none: that is no reason to stop syncing. */
+async function askDigest({ transport }: ExchangeParts, signal: AbortSignal): Promise<string> {
   try {
-    return (await transport.getStatus({ signal })).digest
+    return (await transport.getStatus({ signal })).digest ?? ''
   } catch (error) {
-    if (error instanceof ApiError) return null
+    if (error instanceof ApiError) return ''
     throw error
   }
 }

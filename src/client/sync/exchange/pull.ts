@@ -1,6 +1,6 @@
 import { type DeletionParts, settleDeletions } from '../edits/deletions.ts'
 import { correctedNow } from '../store/service-clock.ts'
-import { type RestoreParts, restore } from './restore.ts'
+import { demandProgress, type RestoreParts, restore } from './restore.ts'
 import { takePage } from './take.ts'
 
 export type PullParts = RestoreParts & DeletionParts
@@ -27,6 +27,7 @@ async function pullNew(parts: PullParts, signal: AbortSignal): Promise<boolean> 
     signal.throwIfAborted()
     const { last_sync_timestamp: cursor, epoch } = page
     if (epoch !== (replica.meta.epoch ?? epoch) || cursor < since) return false
+    demandProgress(page, since)
     const end = { lastSync: correctedNow(clock, replica.meta), isIncomplete: false }
     if (page.has_more) coming = early(request(cursor))
     const meta = { cursor, epoch, ...(!page.has_more && end) }

@@ -1,3 +1,4 @@
+import { ApiError } from '../../errors.ts'
 import { uuidv7 } from '../../uuid.ts'
 import { type SealedEdit, sealAll } from '../edits/seal.ts'
 import type { Emitter } from '../store/emitter.ts'
@@ -100,9 +101,15 @@ async function* pagesSince(
     const page = await transport.pull({ since }, { signal })
     signal.throwIfAborted()
     yield page
+    demandProgress(page, since)
     since = page.last_sync_timestamp
     hasMore = page.has_more
   }
+}
+
+/** Otherwise a service at fault would be asked without end. */
+export function demandProgress({ has_more, last_sync_timestamp: cursor }: PullResponse, since: number): void {
+  if (has_more && cursor <= since) throw new ApiError(200, "The service's cursor stands still")
 }
 
 function idsOf({ changes }: PullResponse): string[] {
