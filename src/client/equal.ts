@@ -1,15 +1,21 @@
 /** Whether two values hold the same data: arrays and plain objects by content, everything else by identity. */
 export function isEqual(one: unknown, other: unknown): boolean {
-  if (Object.is(one, other)) return true
-  if (Array.isArray(one) && Array.isArray(other)) {
-    return one.length === other.length && one.every((item, index) => isEqual(item, other[index]))
+  // Folders can be inside each other more deeply than calls can.
+  const pending: [unknown, unknown][] = []
+  const demand = (a: unknown, b: unknown) => Object.is(a, b) || pending.push([a, b])
+  demand(one, other)
+  for (const [a, b] of pending) {
+    if (Array.isArray(a) && Array.isArray(b)) {
+      if (a.length !== b.length) return false
+      for (let index = 0; index < a.length; index++) demand(a[index], b[index])
+    } else {
+      if (!isPlain(a) || !isPlain(b)) return false
+      const names = Object.keys(a)
+      if (names.length !== Object.keys(b).length || !names.every((name) => Object.hasOwn(b, name))) return false
+      for (const name of names) demand(a[name], b[name])
+    }
   }
-  if (!isPlain(one) || !isPlain(other)) return false
-  const names = Object.keys(one)
-  return (
-    names.length === Object.keys(other).length &&
-    names.every((name) => Object.hasOwn(other, name) && isEqual(one[name], other[name]))
-  )
+  return true
 }
 
 function isPlain(value: unknown): value is Record<string, unknown> {

@@ -1,5 +1,8 @@
 import t from 'tap'
 import type { PlaintextBookmark } from '../../../src/client/bookmark.ts'
+import { Search } from '../../../src/client/sync/search/search.ts'
+import { Emitter } from '../../../src/client/sync/store/emitter.ts'
+import type { Replica } from '../../../src/client/sync/store/replica.ts'
 import type { Sync } from '../../../src/client/sync.ts'
 import { bookmark } from './device.ts'
 import { openPeople } from './person.ts'
@@ -89,6 +92,20 @@ t.test('what is found follows every change: of this device, of another one, and 
   await a.syncNow()
   t.same([await find(a, 'gaste hupf'), await find(a, 'baking hupf')], [[], ['gugelhupf']])
   t.same([await find(a, 'strasse'), await find(a, 'new')], [[], ['new']])
+})
+
+t.test('folders deeper than any call stack, the deepest first, are searched', async (t) => {
+  const depth = 20_000
+  const folders = Array.from({ length: depth }, (_, level) => folder(`f${level}`, `level ${level}`, `f${level - 1}`))
+  const bookmarks = [
+    bookmark('leaf', 'Leaf', { parentId: `f${depth - 1}` }),
+    ...folders.toReversed(),
+    folder('f-1', 'Top'),
+  ]
+  const live = new Map(bookmarks.map((one) => [one.id, one]))
+  const search = new Search({ live } as Replica, new Emitter())
+  t.same(await search.find('top leaf', {}), [live.get('leaf')])
+  t.same(await search.find('nowhere leaf', {}), [])
 })
 
 t.test('each text is folded once, and again only when its bookmark changes', async (t) => {

@@ -1,11 +1,12 @@
 import fc from 'fast-check'
 import t from 'tap'
 import type { PlaintextBookmark } from '../../../src/client/bookmark.ts'
+import { Emitter } from '../../../src/client/sync/store/emitter.ts'
 import { indexedDbStore } from '../../../src/client/sync/store/indexed-db.ts'
 import { memoryStore } from '../../../src/client/sync/store/memory.ts'
 import type { Replica } from '../../../src/client/sync/store/replica.ts'
 import { viewOf } from '../../../src/client/sync/store/row.ts'
-import type { Selection } from '../../../src/client/sync/view/selections.ts'
+import { type Selection, Selections } from '../../../src/client/sync/view/selections.ts'
 import { TreeCache } from '../../../src/client/sync/view/tree-cache.ts'
 import type { Sync } from '../../../src/client/sync.ts'
 import { buildTree, type TreeNode } from '../../../src/client/tree.ts'
@@ -103,6 +104,23 @@ t.test('after signing out, selections show nothing', async (t) => {
   await sync.signOut({ discardUnsent: true })
   t.same(toldBy(), ['selected'])
   t.same(selected.read(), [undefined, [], [], []])
+})
+
+t.test('a selection of a tree deeper than any call stack differs once something in its depths does', async (t) => {
+  const nested = (title: string) => {
+    let nodes: TreeNode[] = [{ bookmark: bookmark('leaf', title), children: [] }]
+    for (let level = 0; level < 20_000; level++) nodes = [{ bookmark: folder(`f${level}`), children: nodes }]
+    return nodes
+  }
+  const selections = new Selections(new Emitter())
+  let title = 'one'
+  const selection = selections.select(() => nested(title))
+  const first = selection.read()
+  selections.refresh()
+  t.ok(selection.read() === first)
+  title = 'two'
+  selections.refresh()
+  t.ok(selection.read() !== first)
 })
 
 t.test('an edit in a list of two thousand looks at the places of few of them', async (t) => {

@@ -74,19 +74,21 @@ export class Search {
   /** Tells of a folder whether its name, or that of a folder around it, contains the word. */
   #namesWith(word: string): (folderId: string | undefined) => boolean {
     const known = new Map<string, boolean>()
-    const hasWord = (id: string | undefined): boolean => {
-      if (id === undefined) return false
-      const told = known.get(id)
-      if (told !== undefined) return told
-      known.set(id, false) // Ends a cycle.
-      const folder = this.#entries.get(id)
-      const answer =
-        folder !== undefined &&
-        kindOf(folder.bookmark) === 'folder' &&
-        (folder.text.slice(0, folder.starts[0]).includes(word) || hasWord(folder.bookmark.parentId))
-      known.set(id, answer)
-      return answer
+    return (start) => {
+      const way: string[] = []
+      let id = start
+      let answer = id !== undefined && known.get(id)
+      while (id !== undefined && answer === undefined) {
+        known.set(id, false) // Ends a cycle.
+        way.push(id)
+        const folder = this.#entries.get(id)
+        const isFolder = folder !== undefined && kindOf(folder.bookmark) === 'folder'
+        id = isFolder ? folder.bookmark.parentId : undefined
+        answer =
+          (isFolder && folder.text.slice(0, folder.starts[0]).includes(word)) || (id !== undefined && known.get(id))
+      }
+      for (const id of way) known.set(id, answer === true)
+      return answer === true
     }
-    return hasWord
   }
 }
