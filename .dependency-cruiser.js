@@ -11,6 +11,7 @@ const order = {
       'protocol',
       'event-loop.ts',
       'log.ts',
+      'bundle.ts',
       'terminal',
       'tracing',
       'contract',

@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { isBundle } from '../bundle.ts'
 import type { Made } from './make.ts'
 import type { Order } from './process.ts'
 
-const isBundle = import.meta.filename.endsWith('.mjs')
 const program = fileURLToPath(new URL(isBundle ? './backup-process.mjs' : './process.ts', import.meta.url))
 
 /** A line for each export whose file is lost. */

@@ -3,7 +3,7 @@ import type { Database, Trx } from './database.ts'
 import { toBinaryArray } from './postgres-arrays.ts'
 import { type Placeholders, query } from './query.ts'
 import { type EntityKey, records, type StoredVersion, versionColumns } from './rows.ts'
-import { type Batches, batchFor, type Table } from './upsert.ts'
+import { type Batches, batchFor, type Table } from './table.ts'
 
 /** Works on sets: one round trip for a whole push. */
 export const postgresBatches: Pick<

@@ -4,16 +4,7 @@ import type { Database, Trx } from './database.ts'
 import { type Placeholders, type Query, query } from './query.ts'
 import { type EntityKey, records, type StoredVersion, versionColumns } from './rows.ts'
 import type { RecordsTable } from './schema.ts'
-import {
-  type Batch,
-  type Batches,
-  batches,
-  batchFor,
-  type Column,
-  columnsOf,
-  rowsAtOnce,
-  selectSome,
-} from './upsert.ts'
+import { type Batch, type Batches, batches, batchFor, type Column, columnsOf, rowsAtOnce, selectSome } from './table.ts'
 
 /** Reading so many versions takes some milliseconds. */
 const maxKeys = 1000

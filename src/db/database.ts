@@ -3,7 +3,7 @@ import type { Steps } from './pipeline.ts'
 import type { QueryTimes } from './query-times.ts'
 import type { EntityKey, StoredVersion } from './rows.ts'
 import type { RecordsTable, Schema } from './schema.ts'
-import type { Table } from './upsert.ts'
+import type { Table } from './table.ts'
 
 /** For queries that may run outside a transaction. */
 export type Db = Kysely<Schema>

@@ -1,4 +1,4 @@
-import type { ColumnType } from './upsert.ts'
+import type { ColumnType } from './table.ts'
 
 /** What the types are called in Postgres' binary formats. */
 const oids: Record<ColumnType, number> = { text: 25, bigint: 20, integer: 23 }

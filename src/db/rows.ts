@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { CiphertextsTable, RecordsTable, Schema, VersionsTable } from './schema.ts'
-import { table } from './upsert.ts'
+import { table } from './table.ts'
 
 /** A record with its ciphertext. */
 export interface Row extends RecordsTable {

@@ -3,6 +3,7 @@ import { closeSync, fdatasync, openSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { Worker } from 'node:worker_threads'
 import type Sqlite from 'better-sqlite3'
+import { isBundle } from '../bundle.ts'
 
 /** Moving this much into the database file is worth the two syncs that it takes. */
 const checkpointBytes = 16 * 1024 * 1024
@@ -11,7 +12,6 @@ const littleBytes = 1024 * 1024
 /** At this length the next transaction waits, so that the log ends there and begins anew. */
 export const maxLogBytes = 64 * 1024 * 1024
 
-const isBundle = import.meta.filename.endsWith('.mjs')
 const program = new URL(isBundle ? './checkpoint-thread.mjs' : './checkpoint-thread.ts', import.meta.url)
 
 /** What SQLite does with its log in the time of a disk, done without holding the event loop. */

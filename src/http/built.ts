@@ -1,7 +1,6 @@
 import { readdir } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-
-const isBundle = import.meta.filename.endsWith('.mjs')
+import { isBundle } from '../bundle.ts'
 
 /** The contract as written. */
 export const contractFolder = isBundle ? beside('./') : beside('../../')

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import type { Config } from '../config/config.ts'
 import { ConfigError } from '../config/values.ts'
-import { openProvider, type Provider } from './provider.ts'
+import { openProvider } from './openid.ts'
+import type { Provider } from './provider.ts'
 
 /** The configured provider or, in development without one, an embedded provider with a page that asks for a name. */
 export async function openIdentityProvider(config: Config): Promise<Provider> {

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { relative } from 'node:path'
 import { inspect, styleText } from 'node:util'
 import { Command, InvalidArgumentError } from 'commander'
+import { isBundle } from '../bundle.ts'
 
 /** How a command ends that was called in a wrong way. Other faults end with 1. */
 const misuse = 2
@@ -44,9 +45,7 @@ export async function run(program: Command): Promise<void> {
 
 /** How another script of package.json is called from here: by npm in a checkout, as a file in the bundle. */
 export function callBeside(name: string, argument?: string): string {
-  const words = import.meta.filename.endsWith('.mjs')
-    ? ['node', `${name}.mjs`, argument]
-    : ['npm run', name, argument && `-- ${argument}`]
+  const words = isBundle ? ['node', `${name}.mjs`, argument] : ['npm run', name, argument && `-- ${argument}`]
   return words.filter(Boolean).join(' ')
 }
 

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { openProvider } from '../../src/provider/provider.ts'
+import { openProvider } from '../../src/provider/openid.ts'
 import type { TestApp } from '../support/app.ts'
 import { buildApp } from '../support/app.ts'
 import { type Browser, openBrowser } from '../support/browser.ts'
