@@ -14,6 +14,7 @@ import {
   type Provider,
   ProviderRefusedError,
   ProviderUnavailableError,
+  refreshMs,
 } from '../provider/provider.ts'
 import type { Pulse } from '../pulse/pulse.ts'
 import type { Seal } from '../seal/seal.ts'
@@ -21,6 +22,8 @@ import { issueToken } from './tokens.ts'
 
 /** Tabs that refresh at the same moment each get a token. Older tokens stay valid for this long. */
 const graceMs = 60_000
+/** Ends once the provider cannot answer any more, and what it answered is stored. */
+const leaseMs = refreshMs + 5_000
 /** How long a login may last without a new sign-in once the provider cannot be asked about it any more. */
 const uncheckedMs = 86_400_000
 
@@ -38,7 +41,7 @@ type Lease = NonNullable<Awaited<ReturnType<typeof leaseProviderToken>>>
 export async function refreshLogin(parts: RefreshParts, { userId, loginId }: Session): Promise<string> {
   const { database, clock } = parts
   const login = { userId, loginId }
-  const lease = await database.write((trx) => leaseProviderToken(trx, login, clock(), database.now), loginId)
+  const lease = await database.write((trx) => leaseProviderToken(trx, login, clock(), database.now, leaseMs), loginId)
   if (lease) await askProvider(parts, login, lease)
   const now = clock()
   return database.write(async (trx) => {

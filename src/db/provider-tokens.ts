@@ -2,8 +2,6 @@ import { sql } from 'kysely'
 import type { Database, Trx } from './database.ts'
 import type { LoginKey } from './logins.ts'
 
-/** For a refresh, which is one or two calls to the provider of 5 s at most. */
-const leaseMs = 10_000
 /** About one login, the provider is not asked more often. */
 const askedEveryMs = 60_000
 
@@ -11,7 +9,13 @@ const askedEveryMs = 60_000
  * Leases the right to refresh this login at the provider, by the database's clock, which all instances share. Undefined if
  * another request has it, if the provider was asked not long ago, or if it issued no token.
  */
-export async function leaseProviderToken(trx: Trx, login: LoginKey, now: number, databaseNow: Database['now']) {
+export async function leaseProviderToken(
+  trx: Trx,
+  login: LoginKey,
+  now: number,
+  databaseNow: Database['now'],
+  leaseMs: number,
+) {
   const found = await trx
     .selectFrom('logins')
     .innerJoin('users', 'users.id', 'logins.user_id')

@@ -3,7 +3,8 @@ import { beginCall } from '../tracing/trace.ts'
 import type { ProviderAgent } from './agent.ts'
 import { ProviderUnavailableError } from './errors.ts'
 
-const timeoutMs = 5_000
+/** A call takes no longer. */
+export const callMs = 5_000
 const maxBytes = 1_048_576
 
 export interface ProviderHttp {
@@ -46,7 +47,7 @@ async function call(agent: ProviderAgent, url: string, { method, headers, body }
     const message = `OpenID provider: ${method} ${origin}${pathname} ${fault}`
     return Object.assign(new ProviderUnavailableError(message, { cause }), { mayHaveActed })
   }
-  const signal = AbortSignal.timeout(timeoutMs)
+  const signal = AbortSignal.timeout(callMs)
   const trace = beginCall(`provider ${method}`)
   const sent = trace ? { ...headers, ...trace.headers } : headers
   const request = { method, headers: sent, body: body ?? null, redirect: 'manual', signal } as const
@@ -69,7 +70,7 @@ async function call(agent: ProviderAgent, url: string, { method, headers, body }
   } catch (error) {
     if (error instanceof ProviderUnavailableError) throw error
     const mayHaveActed = status === undefined ? !wasNeverSent(error) : status < 300
-    throw fail(signal.aborted ? `did not complete its response within ${timeoutMs} ms` : 'failed', mayHaveActed, error)
+    throw fail(signal.aborted ? `did not complete its response within ${callMs} ms` : 'failed', mayHaveActed, error)
   } finally {
     trace?.end(status === undefined || status >= 500)
   }

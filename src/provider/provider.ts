@@ -1,7 +1,11 @@
 import type { Identity } from './claims.ts'
+import { callMs } from './http.ts'
 
 export type { Identity } from './claims.ts'
 export { InvalidGrantError, ProviderRefusedError, ProviderUnavailableError } from './errors.ts'
+
+/** A refresh takes no longer: two ways to send the secret, the keys and, if those moved, the metadata and the keys again. */
+export const refreshMs = 5 * callMs
 
 export interface LoginAttempt {
   codeVerifier: string

@@ -44,13 +44,13 @@ t.test('An instance whose clock is an hour ahead does not ask while another one 
   await release()
 })
 
-t.test('The lease of an instance that died with its clock an hour ahead holds off the others for 10 s', async (t) => {
+t.test('The lease of an instance that died with its clock an hour ahead holds off the others for 30 s', async (t) => {
   const before = Date.now()
   const { browser, context, setClock, asked, release } = await askingAt(t, before + hour)
   setClock(Date.now() + 2 * minute)
   const { db, now } = context.database
   const { asking_until } = await db.selectFrom('logins').select('asking_until').executeTakeFirstOrThrow()
-  t.ok(asking_until >= before + 10_000 && asking_until <= Date.now() + 10_000, 'by the clock of the database')
+  t.ok(asking_until >= before + 30_000 && asking_until <= Date.now() + 30_000, 'by the clock of the database')
   await browser.call('POST', refresh)
   t.equal(asked(), 1, 'not before')
   await db.updateTable('logins').set({ asking_until: now }).execute()

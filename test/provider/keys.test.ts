@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap'
-import type { Provider } from '../../src/provider/provider.ts'
+import { callMs } from '../../src/provider/http.ts'
+import { type Provider, refreshMs } from '../../src/provider/provider.ts'
 import type { MockEndpoint, MockProvider } from '../support/providers.ts'
 import { signIn, startMock, startPair } from '../support/relying-party.ts'
 import { until } from '../support/until.ts'
@@ -44,6 +45,24 @@ t.test('keys that moved are found through the metadata', async (t) => {
   mock.alter = {}
   pass(61)
   t.equal((await signIn(provider)).identity.subject, 'ada')
+})
+
+t.test('A refresh has time for all of its calls: the secret in both ways, and keys that moved', async (t) => {
+  const { mock, provider, pass } = await start(t)
+  const other = await startMock(t)
+  await other.changeKey()
+  const bothWays = { token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'] }
+  const elsewhere = { jwks_uri: `${other.issuer}/jwks` }
+  mock.alter.discovery = (metadata) => Object.assign(metadata, bothWays, elsewhere)
+  await t.rejects(signIn(provider), { name: 'ProviderRefusedError' }, 'the keys of the other one signed nothing')
+  const [refreshToken] = mock.validRefreshTokens.keys()
+  mock.alter.discovery = (metadata) => Object.assign(metadata, bothWays)
+  mock.takesSecret = (_authorization, form) => form.has('client_secret')
+  pass(61)
+  const calls = () => mock.requests.length + other.requests.length
+  const before = calls()
+  t.ok((await provider.refresh(String(refreshToken), 'ada')).refreshToken)
+  t.equal((calls() - before) * callMs, refreshMs)
 })
 
 t.test('metadata older than an hour is fetched again in the background, and the old is kept on failure', async (t) => {
