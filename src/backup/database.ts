@@ -69,13 +69,13 @@ export function openCopy(path: string, subject: string): Copy {
       throw explained(error, subject)
     }
   }
-  const beginsEpoch = explaining(() => {
-    checkVersion(copy, subject)
-    const hasEpoch = copy.prepare("select 1 from sqlite_schema where name = 'epoch'").get() !== undefined
-    if (hasEpoch) copy.exec('update epoch set restored = 1')
-    becomeOneFile(copy)
-    return hasEpoch
-  })
+  let beginsEpoch: boolean
+  try {
+    beginsEpoch = explaining(() => beginAgain(copy, subject))
+  } catch (error) {
+    copy.close()
+    throw error
+  }
   return {
     beginsEpoch,
     listExports: () =>
@@ -90,6 +90,14 @@ export function openCopy(path: string, subject: string): Copy {
     check: () => explaining(() => checkWhole(copy, subject)),
     close: () => copy.close(),
   }
+}
+
+function beginAgain(copy: Sqlite.Database, subject: string): boolean {
+  checkVersion(copy, subject)
+  const hasEpoch = copy.prepare("select 1 from sqlite_schema where name = 'epoch'").get() !== undefined
+  if (hasEpoch) copy.exec('update epoch set restored = 1')
+  becomeOneFile(copy)
+  return hasEpoch
 }
 
 /** Without a log. The service turns WAL on again when it starts. */
