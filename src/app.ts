@@ -14,6 +14,7 @@ import { limitConnections } from './http/connections.ts'
 import { registerCosts } from './http/costs.ts'
 import { fileOptions, registerDocuments } from './http/documents.ts'
 import { answerClientErrors, registerErrors, routeMalformedUrl } from './http/errors.ts'
+import { registerHeads } from './http/heads.ts'
 import { registerOrigins } from './http/origins.ts'
 import { registerPressure } from './http/pressure.ts'
 import { registerProbes } from './http/probes.ts'
@@ -54,7 +55,8 @@ export async function createApp(context: Context): Promise<FastifyInstance> {
     routerOptions: { maxParamLength },
     clientErrorHandler: answerClientErrors(responseHeaders(config)),
     frameworkErrors: (_error, request, reply) => routeMalformedUrl(app, request, reply),
-    http: { shouldUpgradeCallback: isRealtimeUpgrade },
+    // Node would answer a request without a Host itself (http/heads.ts).
+    http: { shouldUpgradeCallback: isRealtimeUpgrade, requireHostHeader: false },
   })
   app.addHook('preClose', async () => context.health.drain())
   // Comes first: a request that a hook refuses must already be known as an upgrade, or its socket stays open.
@@ -70,6 +72,7 @@ export async function createApp(context: Context): Promise<FastifyInstance> {
   registerRequests(app, context)
   registerCosts(app, context.limits)
   registerResponseHeaders(app, config)
+  registerHeads(app)
   await registerOrigins(app, config)
   registerArrivals(app)
   await registerPressure(app, log)

@@ -1,4 +1,4 @@
-import { type IncomingMessage, STATUS_CODES } from 'node:http'
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import { finished } from 'node:stream/promises'
@@ -107,11 +107,16 @@ const faults: Record<string, readonly [status: number, error: string]> = {
   ERR_HTTP_REQUEST_TIMEOUT: RequestTimeout,
 }
 
+/** Node keeps there the response whose turn it is. */
+interface HttpSocket extends Socket {
+  _httpMessage?: ServerResponse | null
+}
+
 /** What is not HTTP matches no route, so neither hooks nor the error handler run for it. None of its bytes are logged. */
 export function answerClientErrors(headers: Record<string, string>) {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
-  return (error: NodeJS.ErrnoException, socket: Socket): void => {
-    if (error.code === 'ECONNRESET' || !socket.writable) {
+  return (error: NodeJS.ErrnoException, socket: HttpSocket): void => {
+    if (error.code === 'ECONNRESET' || !socket.writable || isAnswering(socket)) {
       socket.destroy()
       return
     }
@@ -126,4 +131,9 @@ export function answerClientErrors(headers: Record<string, string>) {
     ]
     socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy())
   }
+}
+
+/** The client would take whatever is written now for a part of that response. */
+function isAnswering({ _httpMessage: response }: HttpSocket): boolean {
+  return !!response?.headersSent && !response.writableEnded
 }

@@ -35,6 +35,9 @@ const malformed: [name: string, request: string, status: number][] = [
   ['OPTIONS *', rawRequest('OPTIONS *'), 404],
   ['bare line feeds', `${health} HTTP/1.1\nHost: localhost\n\n`, 400],
   ['no Host', `${health} HTTP/1.1\r\nConnection: close\r\n\r\n`, 400],
+  ['no Host in an upgrade', upgradeRequest(realtime, [session, ...upgrade]).replace('Host: localhost\r\n', ''), 400],
+  ['a second Host', rawRequest(health, ['Host: evil.example']), 400],
+  ['the same Host twice', rawRequest(health, ['HOST: localhost']), 400],
   ['a header without a colon', rawRequest(health, ['X-Device-ID']), 400],
   ['a space before the colon', rawRequest(health, ['X-Device-ID : a']), 400],
   ['a folded header', rawRequest(health, ['X-Device-ID: a\r\n b']), 400],
@@ -64,7 +67,7 @@ const malformed: [name: string, request: string, status: number][] = [
     rawRequest(push, [session, json, 'Transfer-Encoding: chunked, gzip'], '{}'),
     400,
   ],
-  ['an unknown expectation', rawRequest(push, [session, 'Expect: pie', 'Content-Length: 0']), 417],
+  ['an unknown expectation', rawRequest(push, [session, 'Expect: pie', 'Content-Length: 0']), 400],
   ['an upgrade without its headers', upgradeRequest(realtime, [session, 'Upgrade: websocket']), 426],
   ['an upgrade without a key', upgradeRequest(realtime, [session, ...upgrade.slice(0, 2)]), 426],
   [
@@ -109,12 +112,24 @@ t.test('A malformed request gets {error} or a closed connection, and nothing cha
   t.equal(await snapshot(app.context), before)
 })
 
+t.test('What Node would answer itself, or serve, gets {error} with the headers of every response', async (t) => {
+  for (const [name, request] of [
+    ['no Host', `${health} HTTP/1.1\r\nConnection: close\r\n\r\n`],
+    ['two Hosts', rawRequest(health, ['Host: localhost'])],
+    ['an unknown expectation', rawRequest(push, [session, 'Expect: pie', 'Content-Length: 0'])],
+  ] as const) {
+    const { headers, body } = await sendRaw(origin, request)
+    t.same(body, '{"error":"Malformed request"}', name)
+    t.match(headers, { 'x-request-id': /^[-0-9a-f]{36}$/, 'x-content-type-options': 'nosniff' }, name)
+  }
+})
+
 t.test('A request that is merely unusual gets a response', async (t) => {
   for (const [name, request] of [
     ['HTTP/1.0', `${health} HTTP/1.0\r\n\r\n`],
+    ['a Host without a name', `${health} HTTP/1.1\r\nHost:\r\nConnection: close\r\n\r\n`],
     ['an absolute URL', rawRequest('GET http://evil.example/api/v1/health')],
     ['an unknown Host', `${health} HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n`],
-    ['a second Host', rawRequest(health, ['Host: evil.example'])],
     ['an upgrade to h2c', upgradeRequest(health, ['Upgrade: h2c', 'HTTP2-Settings: AAMAAABk'])],
     ['a WebSocket upgrade of another path', upgradeRequest(health, upgrade)],
     ['an upgrade to an unknown protocol', upgradeRequest(health, ['Upgrade: carrier-pigeon/1'])],
