@@ -50,6 +50,7 @@ export function openPool({ url, isPooled }: Server, log: FastifyBaseLogger, time
 /** From its first use on, a connection keeps each query of db/query.ts prepared. After a failure for good it is closed. */
 function prepareClient(client: pg.PoolClient, times: QueryTimes, isPooled: boolean): void {
   const query = client.query.bind(client) as (text: unknown, ...rest: unknown[]) => Promise<unknown>
+  let closedFor: unknown
   const prepared = async (text: unknown, ...rest: unknown[]) => {
     const isPrepared = typeof text === 'string' && !isPooled && !hasLongList(rest[0])
     const name = isPrepared ? preparedName(text) : undefined
@@ -60,8 +61,12 @@ function prepareClient(client: pg.PoolClient, times: QueryTimes, isPooled: boole
       addQueries(times, 1, began)
       return result
     } catch (error) {
-      if (isLasting(error)) void client.end().catch(() => {})
-      throw error
+      if (closedFor === undefined && isLasting(error)) {
+        closedFor = error
+        void client.end().catch(() => {})
+      }
+      // The rollback that comes next would fail because of the end, and hide what led to it.
+      throw closedFor ?? error
     }
   }
   client.query = prepared as typeof client.query

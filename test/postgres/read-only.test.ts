@@ -8,7 +8,7 @@ import { until } from '../support/until.ts'
 if (!isPostgres) t.comment('SQLite has no standby: `npm test` runs this file on Postgres')
 else {
   t.test('A server that became read-only: 503 and not ready; when it can be written again, all goes on', async (t) => {
-    const { app, user, context, dataDir } = await buildApp(t)
+    const { app, user, context, dataDir, log } = await buildApp(t)
     const ada = await user('ada')
     const push = (entity_id: string) =>
       ada.call('POST', '/api/v1/sync/push', { body: { changes: [change({ entity_id })] } })
@@ -28,6 +28,8 @@ else {
     t.equal(await readiness(), 503)
     const refused = await push('meanwhile')
     t.match([refused.status, refused.headers['retry-after']], [503, /^\d+$/])
+    const errors = log.map((line) => JSON.parse(line)).filter(({ level, reqId }) => level === 50 && reqId)
+    t.match(errors, [{ err: { code: '25006', message: /in a read-only transaction/ } }], 'the log says why')
 
     await admin.query('SET default_transaction_read_only = off')
     await admin.query(`ALTER DATABASE ${name} SET default_transaction_read_only = off`)
