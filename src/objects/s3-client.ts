@@ -1,5 +1,5 @@
 import { createHash, hkdfSync } from 'node:crypto'
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http'
 import https from 'node:https'
 import { Client, type ClientOptions, S3Error } from 'minio'
 import type { Config } from '../config/config.ts'
@@ -10,6 +10,8 @@ export type S3Config = NonNullable<Config['s3']>
 
 /** The limit for connecting, and for silence until the response begins. Reading an object's body has no limit. */
 const silentMs = 10_000
+/** What is being sent has longer, at this rate: it may wait in buffers on the way, and nothing is seen of its progress. */
+const slowestBytesPerMs = 64
 /** Says what the store cannot do, not that it is in trouble. */
 const notImplemented = 501
 
@@ -18,9 +20,10 @@ export function createClient(config: S3Config, via: Pick<https.RequestOptions, '
   const { hostname, port } = new URL(config.endpoint)
   const request = (options: https.RequestOptions, onResponse: (response: IncomingMessage) => void) => {
     const trace = beginCall(`object store ${options.method}`)
-    const headers = { ...options.headers, ...trace?.headers }
+    const headers: OutgoingHttpHeaders = { ...(options.headers as OutgoingHttpHeaders), ...trace?.headers }
+    const timeout = silentMs + Number(headers['content-length'] ?? 0) / slowestBytesPerMs
     let statusCode = 500
-    const sent = https.request({ ...options, headers, ...via, timeout: silentMs }, (response) => {
+    const sent = https.request({ ...options, headers, ...via, timeout }, (response) => {
       statusCode = response.statusCode ?? 500
       const isAnswer = statusCode < 500 || statusCode === notImplemented
       if (isAnswer && ![408, 429, 499].includes(statusCode)) return onResponse(response)
