@@ -146,6 +146,33 @@ export async function withoutNetwork(page: Page, work: () => Promise<unknown>): 
   }
 }
 
+/** Who is signed in: what must be gone from the browser together with the person. */
+export async function identityOf(page: Page): Promise<string[]> {
+  const stored = await page.evaluate(() => localStorage.getItem('signed-in-user'))
+  return Object.values(JSON.parse(stored ?? ''))
+}
+
+/** The places of this browser that hold one of the texts. */
+export async function placesOf(page: Page, texts: string[]): Promise<string[]> {
+  const places = await page.evaluate(async () => {
+    const places: [place: string, content: string][] = [
+      ['localStorage', JSON.stringify(localStorage)],
+      ['sessionStorage', JSON.stringify(sessionStorage)],
+      ['address', location.href],
+    ]
+    for (const { name = '' } of await indexedDB.databases()) places.push([`database ${name}`, name])
+    for (const name of await caches.keys()) {
+      const cache = await caches.open(name)
+      for (const request of await cache.keys()) {
+        const kept = await cache.match(request)
+        places.push([request.url, `${request.url} ${await kept?.text()}`])
+      }
+    }
+    return places
+  })
+  return places.flatMap(([place, content]) => (texts.some((text) => content.includes(text)) ? [place] : []))
+}
+
 /** Shows a view of the page, as its link in the sidebar does. */
 export async function show(page: Page, view: string): Promise<void> {
   await page.evaluate((view) => {

@@ -5,12 +5,14 @@ import t from 'tap'
 import {
   addBookmark,
   demoOrigin,
+  identityOf,
   importFile,
   live,
   makeVault,
   openChromium,
   openContext,
   openVault,
+  placesOf,
   screenshot,
   show,
   shownTree,
@@ -146,6 +148,9 @@ else {
     await addBookmark(tab, 'From the other tab')
     await page.getByText('From the other tab').waitFor()
     await live(page)
+    await page.evaluate(() => localStorage.setItem('before-going-back', '1'))
+    const bob = await identityOf(page)
+    t.ok((await placesOf(page, bob)).length >= 2, 'his bookmarks and his name are here')
     await page.getByRole('button', { name: 'Bob, This browser' }).click()
     await page.getByRole('menuitem', { name: 'Sign out' }).click()
     await page.getByRole('button', { name: 'Sign in' }).waitFor()
@@ -155,6 +160,12 @@ else {
       left.some((name) => /-sync-(?!keys$)/.test(name)),
       `nothing is left of ${left}`,
     )
+    t.strictSame(await placesOf(page, bob), [], 'nor of him')
+    t.equal(await page.evaluate(() => localStorage.getItem('before-going-back')), null, 'a time in his history')
+    await withoutNetwork(page, async () => {
+      await page.reload()
+      await page.getByRole('button', { name: 'Sign in' }).waitFor()
+    })
     await signIn(page, origin, 'Cleo')
     await makeVault(page)
     t.strictSame(await shownTree(page, 0), [], 'another person sees nothing of it')

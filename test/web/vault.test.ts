@@ -5,12 +5,14 @@ import { accessibilityFaults, overflow } from './docs-page.ts'
 import {
   addBookmark,
   demoOrigin,
+  identityOf,
   keptForOffline,
   live,
   makeVault,
   openChromium,
   openContext,
   passphrase,
+  placesOf,
   screenshot,
   show,
   signIn,
@@ -245,11 +247,13 @@ else {
       await page.unroute('**/api/v1/sync/**')
       await signIn(page, origin, 'Grace')
       await page.getByText('I have lost both').click()
+      const grace = await identityOf(page)
       t.same(await faults(page, 'lost-both'), [])
       await page.getByRole('button', { name: 'Delete my account…' }).click()
       await page.getByLabel('Type “delete” to confirm').fill('delete')
       const isDeleted = () => page.getByText('Your account is deleted.').waitFor()
       t.equal(await callsOfMany('DELETE /api/v1/account', 'Delete everything', isDeleted), 1)
+      t.same(await placesOf(page, grace), [], 'nothing of her is left')
     })
 
     await inDepth('without the dictionaries, the length alone counts', async () => {

@@ -17,8 +17,18 @@ const leaving = 'leaving'
 /** The view that the person comes back to. It stays in this tab: the service never sees that part of an address. */
 const cameFrom = 'came-from'
 
+/** A time in the person's history, before which nobody had gone back. */
+export const placeBefore = 'before-going-back'
+
+/** What is left in this browser tells neither who was here nor when. */
+export function forgetUser(): void {
+  localStorage.removeItem(remembered)
+  localStorage.removeItem(placeBefore)
+}
+
 /** Ends the session as soon as the service can be told, before anything else. */
 export function endSessionLater(): void {
+  forgetUser()
   localStorage.setItem(remembered, leaving)
 }
 

@@ -1,6 +1,6 @@
 import { type SignOutOptions, type Sync, UnsentChangesError } from '../../client/index.ts'
 import { tell } from '../ui/tell.ts'
-import { endSessionLater } from './session.ts'
+import { endSessionLater, forgetUser } from './session.ts'
 
 /** Survives the reload, in this tab alone. */
 const key = 'signed-out'
@@ -16,6 +16,7 @@ export async function leave(sync: Sync, options?: SignOutOptions): Promise<void>
   isLeaving = true
   try {
     await sync.signOut(options)
+    forgetUser()
   } catch (error) {
     isLeaving = !(error instanceof UnsentChangesError)
     if (!isLeaving) throw error

@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import { placeBefore } from '../app/session.ts'
 import { Button } from '../ui/button.tsx'
 import { Field } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
@@ -18,12 +19,9 @@ const usual: readonly { label: string; ms: number }[] = [
   { label: 'A week ago', ms: 7 * 24 * hour },
 ]
 
-/** Stores the place between two changes before which nobody had gone back. */
-const remembered = 'before-going-back'
-
 /** A usual time with one click, or any date and time. */
 export function ChooseTime({ isBusy, choose }: ChooseTimeProps) {
-  const place = Number(localStorage.getItem(remembered))
+  const place = Number(localStorage.getItem(placeBefore))
   const [fault, setFault] = useState<string>()
   const submit = ({ date = '' }: Record<string, string>) => {
     const to = new Date(date).getTime()
@@ -65,7 +63,7 @@ export function ChooseTime({ isBusy, choose }: ChooseTimeProps) {
 
 /** It is exact, which a time that somebody enters is not: going back there takes back the last going back, and nothing else. */
 export function rememberPlace(before: number): void {
-  localStorage.setItem(remembered, String(before))
+  localStorage.setItem(placeBefore, String(before))
 }
 
 /** As the input has it: local, to the minute. */
