@@ -121,11 +121,13 @@ testOnEachStore(t, (t, store) => {
       await fixture.database.db.updateTable('exports').set(set).where('id', '=', exportId(2)).execute()
       const whole = [`${id}.1`, `${exportId(2)}.1`, `${exportId(2)}.2`, `${exportId(9)}.1`]
       const interrupted = [`${id}.7`, `${exportId(2)}.1`, `${exportId(9)}.2`]
-      for (const name of [...whole, 'notes.txt', 'tax.2024']) await operator.write(name)
+      // No attempt has such a number, and Postgres refuses to look for it.
+      const others = [`${exportId(2)}.02`, `${id}.${'9'.repeat(20)}`, 'notes.txt', 'tax.2024']
+      for (const name of [...whole, ...others]) await operator.write(name)
       for (const key of interrupted) await operator.interrupt(key)
       t.strictSame(await operator.leftovers(), interrupted)
       await sweepExports(fixture)
-      t.strictSame(await operator.objects(), ['notes.txt', 'tax.2024'])
+      t.strictSame(new Set(await operator.objects()), new Set(others))
       t.strictSame(await operator.leftovers(), [])
     },
   )
