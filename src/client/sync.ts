@@ -237,6 +237,8 @@ export interface Sync {
    *
    * @throws UnsentChangesError there are unsent edits, and nothing was done; `discardUnsent` discards them
    * @throws OfflineError, ApiError: everything was deleted here, but the session could not be ended
+   * @throws the browser's error: the session was ended, but the stored key may be left
+   * @throws AggregateError both; `errors` has the browser's first
    */
   signOut(options?: SignOutOptions): Promise<void>
 }
@@ -285,8 +287,7 @@ export function createSyncOver(
   })
   const run = new Run(engine, loadDeferred)
   const { replica, status, emitter, selections, tree, search } = engine
-  if (signal?.aborted) run.stop()
-  else signal?.addEventListener('abort', () => run.stop(), { once: true })
+  if (signal) run.stopAt(signal)
   const reader: SyncReader = {
     get: (id) => replica.live.get(id),
     bookmarks: () => replica.live,

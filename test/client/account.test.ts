@@ -155,3 +155,28 @@ t.test('If the account cannot be deleted, nothing is, and the error says why', a
   await last.sync.signOut({ discardUnsent: true })
   t.same([last.sync.bookmarks().size, await databasesOf(ann.userId)], [0, 0])
 })
+
+t.test(
+  'If the key cannot be deleted with the account, the error says so, whatever becomes of the logout',
+  async (t) => {
+    const broken = new DOMException('The disk is broken', 'UnknownError')
+    const { open } = indexedDB
+    for (const isAnswered of [true, false]) {
+      const ann = await user('eve')
+      const tab = browserOf(ann)()
+      await tab.sync.start()
+      const call: TestUser['call'] = async (method, path, request) => {
+        if (path.endsWith('logout') && !isAnswered) throw new TypeError('There is no network')
+        return ann.call(method, path, request)
+      }
+      tab.session = { ...ann, call }
+      indexedDB.open = (name, version) => {
+        if (name.endsWith('-keys')) throw broken
+        return open.call(indexedDB, name, version)
+      }
+      await t.rejects(tab.account.deleteAccount(), broken)
+      indexedDB.open = open
+      t.equal((await ann.call('GET', path)).status, 401)
+    }
+  },
+)

@@ -26,7 +26,7 @@ export async function eraseAccount(client: Client, sync: Pick<Sync, 'signOut' | 
     if (isDeleted) {
       // There is no session left that could be ended.
       if (error instanceof OfflineError || error instanceof ApiError) return
-      throw error
+      throw error instanceof AggregateError ? error.errors[0] : error
     }
     await sync.stop()
     const isTooOld = error instanceof ApiError && error.status === 403 && error.message === 'Sign in again'

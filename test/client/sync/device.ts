@@ -39,12 +39,13 @@ export interface DeviceOptions {
   tabs?: Tabs
   network?: Network
   random?: () => number
+  signal?: AbortSignal
   /** Default: the file is there at once. */
   loadDeferred?: LoadDeferred
 }
 
 export function openDevice(options: DeviceOptions): Device {
-  const { user, world, id, skew, store = memoryStore(), tabs, random = () => 0.5 } = options
+  const { user, world, id, skew, store = memoryStore(), tabs, signal, random = () => 0.5 } = options
   const { loadDeferred = async () => deferred } = options
   const keys = copyOf(options.keys)
   const network = options.network ?? new Network(user, id)
@@ -56,6 +57,7 @@ export function openDevice(options: DeviceOptions): Device {
     tabs,
     clock: options.clock ?? world.clock(skew),
     random,
+    signal,
     loadDeferred,
   })
   const device: Device = { id, sync, network, store, keys, changes: [], conflicts: [], errors: [], states: [] }

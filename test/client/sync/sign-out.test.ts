@@ -1,8 +1,10 @@
+import { getEventListeners } from 'node:events'
 import t from 'tap'
-import { UnsentChangesError } from '../../../src/client/errors.ts'
+import { OfflineError, UnsentChangesError } from '../../../src/client/errors.ts'
 import { decryptBookmark, encryptBookmark } from '../../../src/client/record.ts'
 import type { Change } from '../../../src/client/sync/exchange/transport.ts'
 import { bookmark } from './device.ts'
+import { down } from './network.ts'
 import { openPeople, type Person } from './person.ts'
 import { disks } from './stores.ts'
 
@@ -97,6 +99,50 @@ t.test('where the browser refuses its storage, which then keeps no key, the sess
     t.ok(network.calls.includes('logout'))
     t.same(keys.recordKey, new Uint8Array(32))
     t.equal(sync.status().state, 'signed-out')
+  }
+})
+
+t.test('if neither the key can be deleted nor the session be ended, both are told', async (t) => {
+  const person = await people.person(t)
+  const { sync, network } = person.device('a')
+  await sync.start()
+  const broken = new DOMException('The disk is broken', 'UnknownError')
+  const platform = globalThis as { indexedDB?: unknown }
+  platform.indexedDB = {
+    open() {
+      throw broken
+    },
+  }
+  network.fate = down
+  const error = await sync.signOut().catch((error) => error)
+  delete platform.indexedDB
+  t.type(error, AggregateError)
+  t.match(error.errors, [broken, OfflineError])
+  t.equal(sync.status().state, 'signed-out')
+})
+
+t.test('a sign-out that was aborted before it began deletes nothing', async (t) => {
+  const person = await people.person(t)
+  const { sync, network, keys } = person.device('a')
+  await sync.put(bookmark('x', 'one'))
+  await sync.syncNow()
+  const reason = new Error('The user has changed their mind')
+  for (const discardUnsent of [false, true]) {
+    await t.rejects(sync.signOut({ discardUnsent, signal: AbortSignal.abort(reason) }), reason)
+  }
+  await sync.put(bookmark('y', 'two'))
+  t.same([sync.bookmarks().size, network.calls.includes('logout')], [2, false])
+  t.notSame(keys.recordKey, new Uint8Array(32))
+})
+
+t.test('a sync that was stopped listens to its signal no more', async (t) => {
+  const person = await people.person(t)
+  const { signal } = new AbortController()
+  for (const end of ['stop', 'signOut'] as const) {
+    const { sync } = person.device('a', { signal })
+    t.equal(getEventListeners(signal, 'abort').length, 1)
+    await sync[end]()
+    t.same(getEventListeners(signal, 'abort'), [], end)
   }
 })
 

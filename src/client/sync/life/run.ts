@@ -13,6 +13,7 @@ export class Run {
   readonly #engine: Engine
   readonly #loadDeferred: LoadDeferred
   readonly #ended = new AbortController()
+  readonly #stopped = new AbortController()
   /** The edits under way. */
   readonly #edits = new Set<Promise<unknown>>()
   /** What `syncNow` has begun: its callers do not wait for the end of what they have aborted. */
@@ -112,8 +113,15 @@ export class Run {
     await this.#loaded?.catch(() => {})
   }
 
+  /** Stops once the app's signal aborts, which outlives the sync. */
+  stopAt(signal: AbortSignal): void {
+    if (signal.aborted) this.stop()
+    else signal.addEventListener('abort', () => this.stop(), { signal: this.#stopped.signal })
+  }
+
   async stop(): Promise<void> {
     const { tabs, replica, status } = this.#engine
+    this.#stopped.abort()
     await this.end()
     if (status.state !== 'signed-out') status.hear({ state: 'offline' })
     tabs.close()

@@ -11,6 +11,7 @@ export interface SignOutOptions {
    * rejects, so does the call, and the sync has only stopped.
    */
   first?: (() => Promise<void>) | undefined
+  /** Aborted before the call, it prevents all; afterwards it ends only the wait for the end of the session. */
   signal?: AbortSignal | undefined
 }
 
@@ -24,6 +25,7 @@ export async function signOut(
   { discardUnsent = false, first, signal }: SignOutOptions,
 ): Promise<void> {
   const { replica, tabs, userId, transport, status } = engine
+  signal?.throwIfAborted()
   await run.load()
   const begin = () => {
     tabs.post({ type: 'signed-out' })
@@ -38,18 +40,18 @@ export async function signOut(
       admitEdits()
       throw error
     })
-    try {
+    const failures: unknown[] = []
+    const erase = async () => {
       await run.end()
       run.forget()
       await run.stop()
       if (globalThis.indexedDB) await forgetMasterKey(userId)
-    } catch (error) {
-      // A browser that refuses the page its storage keeps no key for it.
-      if ((error as Error).name !== 'SecurityError') throw error
-    } finally {
-      await transport
-        .logout({ signal: signal ?? new AbortController().signal })
-        .finally(() => status.hear({ state: 'signed-out' }))
     }
+    // A browser that refuses the page its storage keeps no key for it.
+    await erase().catch((error) => error.name === 'SecurityError' || failures.push(error))
+    await transport.logout({ signal: signal ?? new AbortController().signal }).catch((error) => failures.push(error))
+    status.hear({ state: 'signed-out' })
+    if (failures.length > 1) throw new AggregateError(failures, 'The key may be left, and the session goes on')
+    if (failures.length > 0) throw failures[0]
   })
 }
