@@ -216,7 +216,8 @@ export interface Sync {
    * - `error` {error, id}: RecordError, a bookmark that could not be decrypted and was skipped; RollbackError, a bookmark
    *   that the service sent in an older version; ApiError with an id, an edit that the service refused (`quarantined`);
    *   StorageFullError, or ApiError without an id, which is retried later; RecordError `unknown-key` without an id, if another
-   *   device has rotated the keys: the status has the reason `keys`. Emitted in the tab that talks to the service
+   *   device has rotated the keys: the status has the reason `keys`; SignedOutError, if the session is another user's than
+   *   `userId`. Emitted in the tab that talks to the service
    */
   on<Name extends keyof SyncEvents>(event: Name, listener: (event: SyncEvents[Name]) => void): () => void
 

@@ -68,7 +68,9 @@ export class BrowserMirror {
     const [touched, removed] = [this.#touched, this.#removed]
     this.#touched = new Set()
     this.#removed = new Set()
-    const known = this.#clock.now() - this.#readAt < wholeEveryMs ? this.#top : undefined
+    // Also if the clock was put back.
+    const isDue = Math.abs(this.#clock.now() - this.#readAt) >= wholeEveryMs
+    const known = isDue ? undefined : this.#top
     // If it fails in the middle, nobody knows what is missing.
     this.forget()
     const top = known && (await this.#readTouched(known, touched, removed)) ? known : await this.#readAll()

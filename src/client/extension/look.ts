@@ -76,7 +76,10 @@ export async function look(parts: LookParts, agreed: AgreedDraft): Promise<{ isS
 function settleRemoved(agreed: AgreedDraft, { created, touched, removed }: LookParts['watch']): void {
   if (removed.length === 0) return
   const interrupted = [...agreed.rows.values()].filter(({ step }) => step)
-  if (interrupted.length === 0) return
+  if (interrupted.length === 0) {
+    removed.length = 0
+    return
+  }
   const known = new Set([...agreed.rows.values()].map(({ browserId }) => browserId))
   const gone = new Set<string>()
   for (const row of interrupted) {

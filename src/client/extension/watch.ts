@@ -18,8 +18,8 @@ export interface BookmarkWatch {
   readonly created: ReadonlySet<string>
   /** The browser's ids of what was changed or moved in this life of the worker. */
   readonly touched: ReadonlySet<string>
-  /** What was removed in this life of the worker. */
-  readonly removed: readonly BrowserNode[]
+  /** What was removed in this life of the worker; emptied once it is known that nothing of the life before is unfinished. */
+  readonly removed: BrowserNode[]
   /** Returns a function that removes the listener. */
   on(event: 'change', listener: (touched: Touched) => void): () => void
 }

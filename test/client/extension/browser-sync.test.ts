@@ -348,6 +348,24 @@ t.test('Nothing is deleted in a browser because its sync has nothing yet, or was
   t.same([device.browserSync.status().state, inChrome(device, 'bar')], ['waiting', [line('kept')]])
 })
 
+t.test('A clock that is put back delays the next reading of all folders by no more than an hour', async (t) => {
+  const one = new Device(fakeService(), 'one')
+  await settle(one)
+  one.model.ahead = -5 * 3_600_000
+  one.model.reads = []
+  await one.browserSync.compareNow()
+  t.same(one.model.reads, ['0'])
+})
+
+t.test('What was removed is kept only until a comparison knows that nothing was interrupted', async (t) => {
+  const one = new Device(fakeService(), 'one')
+  await settle(one)
+  one.model.remove(one.model.create(link('1', 'gone')).id)
+  t.equal(one.watch.removed.length, 1)
+  await one.browserSync.compareNow()
+  t.same(one.watch.removed, [])
+})
+
 t.test('A sign-out in the middle of a comparison takes nothing out of the browser', async (t) => {
   const one = new Device(fakeService(), 'one')
   const { model } = one

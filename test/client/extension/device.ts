@@ -1,5 +1,5 @@
 import { type BrowserSync, createBrowserSync } from '../../../src/client/extension/browser-sync.ts'
-import { watchBookmarks } from '../../../src/client/extension/watch.ts'
+import { type BookmarkWatch, watchBookmarks } from '../../../src/client/extension/watch.ts'
 import { createClient, createSync, deriveKeys, memoryStore, type Store, type Sync } from '../../../src/client/index.ts'
 import { memoryAgreedStore } from '../../../src/client/testing/memory-agreed-store.ts'
 import { type FakeConnection, type FakeService, fakeService } from '../../../src/client/testing.ts'
@@ -56,6 +56,7 @@ export class Device {
   sync!: Sync
   browserSync!: BrowserSync
   life!: Life
+  watch!: BookmarkWatch
 
   constructor(service: FakeService, id: string, model: BrowserModel | Flavour = 'chrome') {
     this.#id = id
@@ -94,6 +95,7 @@ export class Device {
     this.sync = sync
     const { gate } = life
     const bookmarks = this.model.api(gate)
+    this.watch = watchBookmarks(bookmarks)
     this.browserSync = createBrowserSync({
       sync: {
         ...sync,
@@ -102,7 +104,7 @@ export class Device {
         remove: (ids) => gate(() => sync.remove(ids)),
       },
       bookmarks,
-      watch: watchBookmarks(bookmarks),
+      watch: this.watch,
       session: {
         get: async () => this.#session,
         set: async (values) => void Object.assign(this.#session, values),

@@ -225,6 +225,7 @@ for (const [where, makeDisk] of Object.entries(disks)) {
       }
       await a.sync.start()
       await until(() => a.sync.status().state === 'signed-out')
+      t.same(a.errors, [{ error: new SignedOutError('Another user is signed in') }], 'unlike the end of a session')
       await t.rejects(a.sync.syncNow(), SignedOutError)
       t.same(new Set(sent.map(({ name }) => name)), new Set(['getUserId']), 'it only asks whose session it is')
       t.equal(a.sync.status().waiting, 1)

@@ -189,6 +189,25 @@ t.test('a channel that says nothing at first is refused after 20 s', async (t) =
 })
 
 t.test(
+  'after three refusals, a clock that is put back hours delays the next handshake by no more than minutes',
+  async (t) => {
+    const person = await people.person(t)
+    let skew = 0
+    const a = person.device('a', { clock: person.world.clock(() => skew) })
+    await a.sync.start()
+    for (let attempt = 1; attempt <= 3; attempt++) {
+      await until(() => a.network.sockets.length === attempt)
+      a.network.socket?.close(1006)
+      await turns()
+      await person.world.pass(attempt < 3 ? 2000 : 0)
+    }
+    skew = -3 * 3_600_000
+    await person.world.pass(360_000)
+    t.ok(a.network.sockets.length > 3)
+  },
+)
+
+t.test(
   'the socket is refused three times: changes are polled for every 30 s, and a socket is tried now and then',
   async (t) => {
     const person = await people.person(t)

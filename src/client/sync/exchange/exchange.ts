@@ -1,5 +1,5 @@
-import { SignedOutError } from '../../errors.ts'
 import type { Tabs } from '../store/tabs.ts'
+import { demandUser } from './demand-user.ts'
 import { pullAll } from './pull.ts'
 import { type PushParts, pushAll } from './push.ts'
 
@@ -12,9 +12,9 @@ export interface ExchangeParts extends PushParts {
  * user.
  */
 export async function exchange(parts: ExchangeParts, signal: AbortSignal): Promise<void> {
-  const { tabs, transport, replica, userId } = parts
+  const { tabs, replica } = parts
   const task = async () => {
-    if ((await transport.getUserId({ signal })) !== userId) throw new SignedOutError('Another user is signed in')
+    await demandUser(parts, signal)
     // Another tab may have synced further in the meantime.
     await replica.reload([], 'remote')
     await pullAll(parts, signal)

@@ -1,9 +1,9 @@
 import { isFarAhead } from '../../../protocol/far-ahead.ts'
 import { isEqual } from '../../equal.ts'
-import { SignedOutError } from '../../errors.ts'
 import { uuidv7 } from '../../uuid.ts'
 import { latestTimestamp, viewOf } from '../store/row.ts'
 import type { Row, Waiting } from '../store/store.ts'
+import { demandUser } from './demand-user.ts'
 import { lostWhole, overwriting } from './merge.ts'
 import { type PullParts, pullAll } from './pull.ts'
 
@@ -18,11 +18,11 @@ export async function resolveRejected(
   serverTime: number,
   signal: AbortSignal,
 ): Promise<void> {
-  const { replica, transport, userId } = parts
+  const { replica } = parts
   await pullAll(parts, signal)
   const unexplained = rejected.filter((one) => isAsBefore(replica.rows.get(one.change.entity_id), one))
   if (unexplained.length === 0) return
-  if ((await transport.getUserId({ signal })) !== userId) throw new SignedOutError('Another user is signed in')
+  await demandUser(parts, signal)
   const ids = unexplained.map(({ change }) => change.entity_id)
   await replica.commit(ids, 'remote', (draft) => {
     for (const one of unexplained) {

@@ -28,7 +28,7 @@ export async function lead(engine: Engine, loadRotation: () => Promise<Rotation>
     attempts = 0
   }
   let refusals = 0
-  let handshakeAt = 0
+  let refusedAt = 0
   while (!signal.aborted) {
     network.reset()
     outbox.reset()
@@ -43,8 +43,10 @@ export async function lead(engine: Engine, loadRotation: () => Promise<Rotation>
           .catch(nextTime)
       }
       const startedAt = clock.now()
+      // Also if the clock was put back.
+      const isDue = Math.abs(startedAt - refusedAt) >= handshakeAgainMs
       try {
-        if (startedAt >= handshakeAt) refusals = (await stayLive(engine, signal)) ? 0 : refusals + 1
+        if (isDue) refusals = (await stayLive(engine, signal)) ? 0 : refusals + 1
       } finally {
         if (clock.now() - startedAt >= goodMs) startAnew()
       }
@@ -55,7 +57,7 @@ export async function lead(engine: Engine, loadRotation: () => Promise<Rotation>
       if (refusals < mostRefusals) {
         await pause(clock, backoff(), [network.rung, outbox.rung], signal)
       } else {
-        if (startedAt >= handshakeAt) handshakeAt = startedAt + handshakeAgainMs
+        if (isDue) refusedAt = startedAt
         startAnew()
         await pause(clock, pollMs * (0.75 + random() / 2), [network.rung, outbox.rung], signal)
       }
