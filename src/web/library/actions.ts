@@ -36,9 +36,9 @@ export async function moveBefore(
   tell(`${countOf(before)} moved`, { undo: () => putBack(sync, before, ['parentId', 'position']) })
 }
 
-/** Adds and takes off tags. */
+/** Adds and takes off tags; only bookmarks have any. */
 export async function retag(sync: Sync, ids: readonly string[], added: readonly string[], taken: readonly string[]) {
-  const before = existing(sync, ids).filter((bookmark) => !isFolder(bookmark))
+  const before = existing(sync, ids)
   const after = before.map(({ tags = [], ...rest }) => {
     const next = [...new Set([...tags.filter((tag) => !taken.includes(tag)), ...added])]
     return { ...rest, ...(next.length > 0 && { tags: next }) }

@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks'
 import type { Sync } from '../../client/index.ts'
 import { Dialog, showDialog } from '../ui/dialogs.tsx'
 import { Form, FormEnd } from '../ui/form.tsx'
+import { tell } from '../ui/tell.ts'
 import { retag } from './actions.ts'
 import { readTags, TagsField } from './tags-field.tsx'
 
@@ -12,8 +13,10 @@ interface TagsProps {
 }
 
 /** Asks for the tags that the bookmarks have in common. Tags that only some of them have stay. */
-export function openTags(sync: Sync, ids: readonly string[]): void {
-  showDialog((close) => <Tags sync={sync} ids={ids} close={close} />)
+export function openTags(sync: Sync, selected: readonly string[]): void {
+  const ids = selected.filter((id) => sync.get(id)?.url !== undefined)
+  if (ids.length === 0) tell('Folders have no tags')
+  else showDialog((close) => <Tags sync={sync} ids={ids} close={close} />)
 }
 
 function Tags({ sync, ids, close }: TagsProps) {
