@@ -1,4 +1,4 @@
-import type { Page } from 'playwright-core'
+import type { Locator, Page } from 'playwright-core'
 import t from 'tap'
 import {
   demoOrigin,
@@ -13,11 +13,13 @@ import {
 } from './fixture.ts'
 
 const links = Array.from({ length: 100 }, (_, at) => `<DT><A HREF="https://example.org/${at}">Number ${at}</A>`)
+const folders = Array.from({ length: 60 }, (_, at) => `<DT><H3>Folder ${at}</H3><DL></DL>`)
 const names = Array.from({ length: 12 }, (_, at) => `tag-${at + 1}`).toString()
 const file = `<!DOCTYPE NETSCAPE-Bookmark-file-1><DL>
 <DT><H3>Outer</H3><DL><DT><H3>Inner</H3><DL><DT><A HREF="https://example.org/in">Inside</A></DL></DL>
 <DT><A HREF="https://he.example/" TAGS="a-${'long-'.repeat(20)},${names}">${'שלום עולם '.repeat(30)}</A>
-${links.join('\n')}</DL>`
+${links.join('\n')}
+${folders.join('\n')}</DL>`
 
 const browser = await openChromium()
 if (typeof browser === 'string') t.plan(0, browser)
@@ -55,6 +57,52 @@ else {
       await show(page, 'folder')
       for (const name of ['Outer', 'Inner']) await page.getByRole('main').getByRole('link', { name }).click()
       await page.locator('.folders [aria-current=page]', { hasText: 'Inner' }).waitFor()
+    })
+
+    await t.test(
+      'the sidebar is scrolled to a folder that is shown otherwise, and to none that was clicked in it',
+      async (t) => {
+        await page.getByRole('searchbox').fill('folder 55')
+        await page.getByRole('main').getByRole('link', { name: 'Folder 55' }).click()
+        const current = page.locator('.folders [aria-current=page]', { hasText: 'Folder 55' })
+        await current.waitFor()
+        const seen = (link: Locator) =>
+          link.evaluate((link) => {
+            const [own, sidebar] = [link, link.closest('.sidebar') as Element].map((part) =>
+              part.getBoundingClientRect(),
+            )
+            return own !== undefined && sidebar !== undefined && own.top >= sidebar.top && own.bottom <= sidebar.bottom
+          })
+        t.ok(await seen(current))
+        const top = () => page.locator('.sidebar').evaluate((sidebar) => sidebar.scrollTop)
+        const before = await top()
+        await page.locator('.folders').getByRole('link', { name: 'Folder 50' }).click()
+        await page.locator('.folders [aria-current=page]', { hasText: 'Folder 50' }).waitFor()
+        t.equal(await top(), before)
+      },
+    )
+
+    await t.test('on paper, a list is whole, without what is around it', async (t) => {
+      await show(page, 'all')
+      await page.getByRole('link', { name: 'Number 0', exact: true }).waitFor()
+      const rows = page.locator('.virtual[aria-label="All bookmarks"] > li')
+      t.ok((await rows.count()) < 102)
+      await page.evaluate(() => dispatchEvent(new Event('beforeprint')))
+      await page.emulateMedia({ media: 'print' })
+      t.equal(await rows.count(), 102)
+      const cut = await rows.evaluateAll(
+        (rows) =>
+          rows.filter(
+            (row, at) =>
+              row.getBoundingClientRect().bottom > (rows[at + 1]?.getBoundingClientRect().top ?? Infinity) + 1 ||
+              [...row.querySelectorAll('.row-title')].some((title) => title.scrollWidth > title.clientWidth),
+          ).length,
+      )
+      t.equal(cut, 0, 'no text is cut or below another')
+      t.notMatch(await page.evaluate(() => document.body.innerText), /Add bookmark|Duplicates/)
+      await page.emulateMedia({ media: 'screen' })
+      await page.evaluate(() => dispatchEvent(new Event('afterprint')))
+      await page.waitForFunction(() => document.querySelectorAll('#main .virtual > li').length < 102)
     })
 
     await t.test('the search box shows what is found, also after back', async (t) => {

@@ -79,7 +79,15 @@ else {
       `Comics of the ${theirs}`,
     ])
     await screenshot(loser, 'conflict')
+    t.equal(await loser.locator('.notice').count(), 0, 'the view itself needs no link to it')
+    await conflict
+      .locator('td')
+      .first()
+      .evaluate((cell) => cell.replaceChildren('x'.repeat(500)))
+    const name = await conflict.locator('tbody th').boundingBox()
+    t.ok(name && name.width > 100, 'a long value leaves room for the names of the fields')
     await loser.reload()
+    await show(loser, 'folder')
     await loser.getByRole('status').getByText('An edit of yours lost to another device’s. Decide').waitFor()
     await live(loser)
     t.strictSame(await shownTree(laptop, 30), await shownTree(phone, 30), 'both show the same')
@@ -90,6 +98,19 @@ else {
     await kept.getByRole('button', { name: 'Restore mine' }).click()
     const title = `Comics of the ${mine}`
     for (const page of [laptop, phone]) await page.locator('.folder-line').getByText(title).waitFor()
+
+    await withoutNetwork(laptop, async () => {
+      await find(laptop, 'Heroic Programming')
+      await laptop.getByRole('button', { name: 'Delete Heroic Programming', exact: true }).click()
+      await laptop.locator('#status[data-waiting="1"]').waitFor()
+      await edit(phone, 'Heroic Programming', 'Heroic Programming of the phone')
+      await live(phone)
+    })
+    await conflictShown(laptop)
+    const deletion = laptop.locator('#conflicts li', { hasText: 'Heroic Programming of the phone' })
+    await deletion.getByRole('button', { name: 'Delete it' }).waitFor()
+    await deletion.getByRole('button', { name: 'Keep it' }).click()
+    await laptop.locator('.toast', { hasText: '“Heroic Programming of the phone” stays as it is' }).waitFor()
 
     await show(laptop, 'settings')
     await laptop.getByRole('button', { name: 'Create a backup' }).click()
@@ -213,6 +234,12 @@ else {
     await page.goto(`${origin}/api/v1/auth/callback?code=x&state=/`)
     t.match(page.url(), /\/login\?error=/)
     await page.getByText('Login expired or was started in another browser.').waitFor()
+    await page.goto(`${origin}/login?error=${encodeURIComponent('Call 555-0100 to keep your bookmarks')}`)
+    t.equal(
+      await page.getByRole('alert').textContent(),
+      'Login failed. Sign in once more.',
+      'anybody can make a link: no text of theirs is shown',
+    )
   })
 }
 

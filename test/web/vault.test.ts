@@ -198,6 +198,9 @@ else {
     await t.test('what does not open the vault is told at its field, and can be corrected', async (t) => {
       await lock(page)
       const secret = page.getByLabel('Passphrase or code')
+      const account = page.locator('form input[autocomplete=username]')
+      t.equal(await account.inputValue(), 'Grace', 'a password manager tells two accounts apart')
+      t.same(await accessibilityFaults(page, 'form'), [])
       const refused = async (text: string, why: string) => {
         await secret.fill(text)
         await page.getByRole('button', { name: 'Open', exact: true }).click()

@@ -52,7 +52,7 @@ function ChangeKeys({ app, close }: { app: App; close: () => void }) {
             Your bookmarks are encrypted anew, under keys that the lost device never had. You get a new recovery code;
             the old one opens nothing that is written from then on.
           </p>
-          <CredentialFields />
+          <CredentialFields owner={app} />
           <NewPassphraseField person={app.person} />
           <FormEnd close={close}>Show the new code</FormEnd>
         </Form>

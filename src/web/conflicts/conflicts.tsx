@@ -32,17 +32,21 @@ export function Conflicts() {
 
 function Item({ id, conflicts }: { id: string; conflicts: readonly Conflict[] }) {
   const sync = useSync()
+  const current = sync.get(id) ?? null
+  const name = nameOf(current ?? conflicts.at(-1)?.mine ?? null)
+  const isMineDeleted = withMine(current, conflicts) === null
+  const restoreName = isMineDeleted ? 'Delete it' : 'Restore mine'
   const restoreMine = async () => {
     const before = sync.get(id)
     await sync.resolve(id, 'mine')
-    tell(`${nameOf(sync.get(id) ?? null)}: your edit is back`, {
+    tell(isMineDeleted ? `${name} deleted` : `${nameOf(sync.get(id) ?? null)}: your edit is back`, {
       undo: () => (before ? sync.put(before) : sync.remove(id)),
     })
   }
   const keepTheirs = async () => {
     await sync.resolve(id, 'theirs')
-    tell(`${nameOf(sync.get(id) ?? null)} stays as it is`, {
-      undoName: 'Restore mine',
+    tell(`${name} stays ${current ? 'as it is' : 'deleted'}`, {
+      undoName: restoreName,
       undo: () => {
         const mine = withMine(sync.get(id) ?? null, conflicts)
         return mine ? sync.put(mine) : sync.remove(id)
@@ -55,8 +59,10 @@ function Item({ id, conflicts }: { id: string; conflicts: readonly Conflict[] })
         <Lost key={keyOf(conflict)} conflict={conflict} />
       ))}
       <div class="bar">
-        <Button onClick={restoreMine}>Restore mine</Button>
-        <Button onClick={keepTheirs}>Keep theirs</Button>
+        <Button onClick={restoreMine}>{restoreName}</Button>
+        <Button onClick={keepTheirs}>
+          {!current ? 'Leave it deleted' : isMineDeleted ? 'Keep it' : 'Keep theirs'}
+        </Button>
       </div>
     </li>
   )

@@ -1,5 +1,5 @@
 import { useSyncStatus } from '../../client/react.ts'
-import { hrefOf } from '../app/route.ts'
+import { hrefOf, useRoute } from '../app/route.ts'
 
 export function ConflictCount() {
   const { conflicts = 0 } = useSyncStatus()
@@ -7,18 +7,20 @@ export function ConflictCount() {
 }
 
 /**
- * Shown above every view, because a conflict may come at any time. A screen reader says what comes into a place that is there
+ * Shown above every other view, because a conflict may come at any time. A screen reader says what comes into a place that is there
  * already.
  */
 export function ConflictNotice() {
   const { conflicts = 0 } = useSyncStatus()
+  const { view } = useRoute()
+  const isNews = conflicts > 0 && view !== 'conflicts'
   return (
-    <p class={conflicts > 0 ? 'notice calm' : 'unseen'} role="status">
-      {conflicts > 0 && (
+    <p class={isNews ? 'notice calm' : 'unseen'} role="status">
+      {isNews && (
         <>
           {conflicts === 1
             ? 'An edit of yours lost to another device’s.'
-            : `${conflicts} edits of yours lost to others.`}{' '}
+            : `${conflicts} edits of yours lost to those of other devices.`}{' '}
           <a href={hrefOf('conflicts')}>Decide</a>
         </>
       )}

@@ -2,6 +2,7 @@ import { useSync } from '../../client/react.ts'
 import { nameOf } from '../library/kind.ts'
 import { Button } from '../ui/button.tsx'
 import { counted } from '../ui/counted.ts'
+import { sentence } from '../ui/failure.ts'
 import { FileButton, save } from '../ui/files.tsx'
 import { type ImportJob, importFile, useImportJob } from './import-job.ts'
 
@@ -29,7 +30,7 @@ export function BookmarkFiles() {
 
 /** One bar from the file to the service; then what was added, skipped, failed. */
 function Import({ job: { what, share, done, total, report, failed = [], failure, isOffline } }: { job: ImportJob }) {
-  if (failure !== undefined) return <p role="alert">Nothing was imported. {failure}</p>
+  if (failure !== undefined) return <p role="alert">Nothing was imported. {sentence(failure)}</p>
   if (!report) {
     return (
       <div class="progress">
@@ -58,7 +59,7 @@ function Import({ job: { what, share, done, total, report, failed = [], failure,
           ))}
         </ul>
       )}
-      {isOffline && <p>There is no network now. What is not sent yet is sent as soon as there is one.</p>}
+      {isOffline && <p>What is not sent yet is in this browser, and is sent as soon as the service can be reached.</p>}
     </div>
   )
 }

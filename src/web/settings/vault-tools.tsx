@@ -38,7 +38,8 @@ interface ToolProps {
   close: () => void
 }
 
-function NewCode({ owner: { client, userId, person }, close }: ToolProps) {
+function NewCode({ owner, close }: ToolProps) {
+  const { client, userId, person } = owner
   const [draft, setDraft] = useState<RecoveryCodeDraft>()
   const prepare = async (fields: Record<string, string>) => {
     setDraft(await tryCredentials(userId, fields, (current) => replaceRecoveryCode(client, current)))
@@ -56,7 +57,7 @@ function NewCode({ owner: { client, userId, person }, close }: ToolProps) {
         </RecoveryCode>
       ) : (
         <Form onSubmit={prepare}>
-          <CredentialFields />
+          <CredentialFields owner={owner} />
           <FormEnd close={close}>Show the new code</FormEnd>
         </Form>
       )}
@@ -64,7 +65,8 @@ function NewCode({ owner: { client, userId, person }, close }: ToolProps) {
   )
 }
 
-function NewPassphrase({ owner: { client, userId, person }, close }: ToolProps) {
+function NewPassphrase({ owner, close }: ToolProps) {
+  const { client, userId, person } = owner
   const change = async (fields: Record<string, string>) => {
     await tryCredentials(userId, fields, (current) => changeVaultPassphrase(client, current, fields.passphrase ?? ''))
     close()
@@ -73,7 +75,7 @@ function NewPassphrase({ owner: { client, userId, person }, close }: ToolProps) 
   return (
     <Dialog title="Change the passphrase" close={close}>
       <Form onSubmit={change}>
-        <CredentialFields />
+        <CredentialFields owner={owner} />
         <NewPassphraseField person={person} />
         <FormEnd close={close}>Change it</FormEnd>
       </Form>

@@ -1,4 +1,4 @@
-import { useLayoutEffect, useState } from 'preact/hooks'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { TreeNode } from '../../client/index.ts'
 import { useBookmarks, useSync } from '../../client/react.ts'
 import { hrefOf, useRoute } from '../app/route.ts'
@@ -30,6 +30,18 @@ export function FolderTree() {
     if (around.length > 0) setOpen((open) => new Set([...open, ...around]))
   }, [shown])
   const lines = linesOf(tree, open)
+  const section = useRef<HTMLElement>(null)
+  const sought = useRef('')
+  useLayoutEffect(() => {
+    sought.current = shown
+  }, [shown])
+  const at = lines.findIndex(({ node }) => node.bookmark.id === shown)
+  useLayoutEffect(() => {
+    if (at < 0 || sought.current !== shown) return
+    // What the person opens and closes later does not move.
+    sought.current = ''
+    scrollToLine(section.current as HTMLElement, at, lines.length)
+  }, [shown, at])
   const toggle = (id: string) => {
     setOpen((open) => {
       const next = new Set(open)
@@ -39,7 +51,7 @@ export function FolderTree() {
   }
   if (lines.length === 0) return null
   return (
-    <section class="folders" aria-label="Folders">
+    <section ref={section} class="folders" aria-label="Folders">
       <h2>Folders</h2>
       <VirtualList
         label="Folders"
@@ -54,6 +66,16 @@ export function FolderTree() {
       />
     </section>
   )
+}
+
+/** A line that is out of sight need not be in the document. */
+function scrollToLine(section: HTMLElement, at: number, count: number): void {
+  const list = (section.querySelector('ul') as HTMLElement).getBoundingClientRect()
+  const scroller = section.closest('[data-scrolls]') as HTMLElement
+  const seen = scroller.getBoundingClientRect()
+  const line = list.top + (at * list.height) / count
+  if (line < seen.top || line > seen.bottom - list.height / count)
+    scroller.scrollBy(0, line - (seen.top + seen.bottom) / 2)
 }
 
 function FolderLine(props: Line & { isOpen: boolean; isCurrent: boolean; toggle: () => void }) {

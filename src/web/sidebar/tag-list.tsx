@@ -56,6 +56,9 @@ function useTags(): readonly Tag[] {
   return tags
 }
 
+/** The second comes before the tenth. */
+const { compare } = new Intl.Collator(undefined, { numeric: true })
+
 function readTags(sync: SyncReader): Tag[] {
-  return [...countTags(sync)].sort(([one, ones], [other, others]) => others - ones || (one < other ? -1 : 1))
+  return [...countTags(sync)].sort(([one, ones], [other, others]) => others - ones || compare(one, other))
 }

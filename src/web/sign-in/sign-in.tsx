@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import { loginFailures } from '../../../generated/login-failures.ts'
 import type { Client } from '../../client/index.ts'
 import { useRoute } from '../app/route.ts'
 import { signIn } from '../app/session.ts'
@@ -8,7 +9,7 @@ import { Form } from '../ui/form.tsx'
 import { Front } from './front.tsx'
 
 export function SignIn({ client }: { client: Client }) {
-  const failure = new URLSearchParams(location.search).get('error')
+  const failure = failureIn(location.search)
   const isDeleted = useRoute().view === 'deleted'
   const [unsent] = useState(takeSignedOut)
   return (
@@ -26,12 +27,12 @@ export function SignIn({ client }: { client: Client }) {
         <li>An edit on one device shows on the others at once. Without a network, everything works as well.</li>
         <li>If two devices change the same bookmark, nothing is lost: you decide.</li>
       </ul>
-      {failure !== null && (
+      {failure !== undefined && (
         <p class="failure" role="alert">
-          {failure}. Sign in once more.
+          {failure}. {adviceOn(failure)}
         </p>
       )}
-      {unsent !== undefined && failure === null && !isDeleted && <p role="status">{signedOutText(unsent)}</p>}
+      {unsent !== undefined && failure === undefined && !isDeleted && <p role="status">{signedOutText(unsent)}</p>}
       <Form onSubmit={() => signIn(client, isDeleted ? { to: '' } : {})}>
         <Button type="submit" look="primary" class="large">
           Sign in
@@ -39,6 +40,18 @@ export function SignIn({ client }: { client: Client }) {
       </Form>
     </Front>
   )
+}
+
+/** Anybody can make a link to this page: no other text is ever shown. */
+function failureIn(search: string): string | undefined {
+  const error = new URLSearchParams(search).get('error')
+  if (error === null) return undefined
+  return Object.values(loginFailures).find((message) => message === error) ?? loginFailures.failed
+}
+
+function adviceOn(failure: string): string {
+  if (failure === loginFailures.disabled) return 'Ask the operator of this service.'
+  return failure === loginFailures.unavailable ? 'Try again in a moment.' : 'Sign in once more.'
 }
 
 function signedOutText(unsent: number): string {

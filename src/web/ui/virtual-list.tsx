@@ -23,7 +23,13 @@ interface Window {
 /** Rows that are drawn beyond each edge of the screen, so that scrolling shows no gap. */
 const spare = 6
 
-/** A list of any length, of which only what is on the screen is in the document. It scrolls with what is around it. */
+/** More rows than anybody prints; a browser that has to draw them all would seem to hang. */
+const mostPrinted = 5000
+
+/**
+ * A list of any length, of which only what is on the screen is in the document, and all of it on paper. It scrolls with what
+ * is around it.
+ */
 export function VirtualList({ count, rowHeight, columnWidth, item, keyOf, label }: VirtualListProps) {
   const list = useRef<HTMLUListElement>(null)
   const [{ first, end, columns }, setWindow] = useState<Window>({ first: 0, end: 0, columns: 1 })
@@ -31,7 +37,9 @@ export function VirtualList({ count, rowHeight, columnWidth, item, keyOf, label 
   useLayoutEffect(() => {
     const element = list.current as HTMLElement
     const scroller = scrollerOf(element)
+    let isPrinting = false
     const measure = () => {
+      if (isPrinting) return
       const rem = Number.parseFloat(getComputedStyle(document.documentElement).fontSize)
       const height = rowHeight * rem
       const columns = columnWidth ? Math.max(1, Math.floor(element.clientWidth / (columnWidth * rem))) : 1
@@ -42,14 +50,26 @@ export function VirtualList({ count, rowHeight, columnWidth, item, keyOf, label 
         shown.first === first && shown.end === end && shown.columns === columns ? shown : { first, end, columns },
       )
     }
+    const print = () => {
+      isPrinting = true
+      setWindow(({ columns }) => ({ first: 0, end: mostPrinted, columns }))
+    }
+    const printed = () => {
+      isPrinting = false
+      measure()
+    }
     measure()
     const observer = new ResizeObserver(measure)
     observer.observe(element)
     observer.observe(scroller)
     scroller.addEventListener('scroll', measure, { passive: true })
+    addEventListener('beforeprint', print)
+    addEventListener('afterprint', printed)
     return () => {
       observer.disconnect()
       scroller.removeEventListener('scroll', measure)
+      removeEventListener('beforeprint', print)
+      removeEventListener('afterprint', printed)
     }
   }, [rowHeight, columnWidth])
 
@@ -59,8 +79,15 @@ export function VirtualList({ count, rowHeight, columnWidth, item, keyOf, label 
       ref={list}
       class="virtual"
       aria-label={label}
-      style={{ height: `${Math.ceil(count / columns) * rowHeight}rem` }}
+      style={{
+        '--row-height': `${rowHeight}rem`,
+        '--rows': String(Math.ceil(count / columns)),
+        '--columns': String(columns),
+      }}
       data-columns={columns}
+      data-cut={
+        count > mostPrinted ? `The first ${mostPrinted.toLocaleString()} of ${count.toLocaleString()}` : undefined
+      }
     >
       {indexes.map((index) => (
         <li
@@ -69,11 +96,7 @@ export function VirtualList({ count, rowHeight, columnWidth, item, keyOf, label 
           // Screen readers are told which of how many it is, because the others are not in the document.
           aria-posinset={index + 1}
           aria-setsize={count}
-          style={{
-            transform: `translate(${(index % columns) * 100}%, ${Math.floor(index / columns) * rowHeight}rem)`,
-            width: `${100 / columns}%`,
-            height: `${rowHeight}rem`,
-          }}
+          style={{ '--column': String(index % columns), '--row': String(Math.floor(index / columns)) }}
         >
           {item(index)}
         </li>

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import { createVault, type Vault, type VaultDraft } from '../../client/index.ts'
 import { Form, Submit } from '../ui/form.tsx'
+import { AccountName } from './account-name.tsx'
 import { NewPassphraseField } from './new-passphrase.tsx'
 import type { VaultOwner } from './owner.ts'
 import { RecoveryCode } from './recovery-code.tsx'
@@ -31,6 +32,7 @@ export function CreateVault({ owner, created, failed }: CreateVaultProps) {
     <Form onSubmit={(fields) => create(fields).catch(failed)}>
       <h1>Choose a passphrase</h1>
       <p>It encrypts your bookmarks before they leave this device. Nobody can reset it.</p>
+      <AccountName owner={owner} />
       <NewPassphraseField person={owner.person} autofocus />
       <Submit>Create my vault</Submit>
     </Form>

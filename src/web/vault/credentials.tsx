@@ -2,14 +2,17 @@ import { useId, useState } from 'preact/hooks'
 import { type Credentials, KeyringError } from '../../client/index.ts'
 import { Field } from '../ui/field.tsx'
 import { FieldFault } from '../ui/field-fault.ts'
+import { AccountName } from './account-name.tsx'
+import type { VaultOwner } from './owner.ts'
 
 /** A form's fields for a passphrase or a recovery code. */
-export function CredentialFields() {
+export function CredentialFields({ owner }: { owner: VaultOwner }) {
   const [isCode, setCode] = useState(false)
   const [isShown, setShown] = useState(false)
   const id = useId()
   return (
     <>
+      <AccountName owner={owner} />
       <div class="field">
         <label for={id}>I have the</label>
         <select id={id} name="kind" onChange={({ currentTarget }) => setCode(currentTarget.value === 'recovery')}>

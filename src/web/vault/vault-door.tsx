@@ -47,7 +47,7 @@ export function VaultDoor({ owner, device, opened }: DoorProps) {
       {exists === true && (
         <Form onSubmit={open}>
           <h1>Open your bookmarks</h1>
-          <CredentialFields />
+          <CredentialFields owner={owner} />
           <Submit>Open</Submit>
         </Form>
       )}
