@@ -28,7 +28,9 @@ export async function openS3Store(config: S3Config, form = exportObjects): Promi
       const headers = { ...customerKeyHeaders(exportKey), ...(range && { range: `bytes=${range.start}-${range.end}` }) }
       const request = { method: 'GET', bucketName: bucket, objectName: key, headers }
       const body = await client.makeRequestAsync(request, '', [range ? 206 : 200]).catch((error) => {
-        throw /^(NoSuchKey|NotFound)$/.test(error.code) ? new ObjectNotFoundError(key, error) : error
+        if (/^(NoSuchKey|NotFound)$/.test(error.code)) throw new ObjectNotFoundError(key, error)
+        // Also said of a wrong key.
+        throw error.code === 'AccessDenied' ? error : toStoresFault(error)
       })
       // No timeout: the reader may be slow.
       body.setTimeout(0)
