@@ -1,5 +1,7 @@
 /** What instances tell each other, by each way in which they can. */
 import { Readable } from 'node:stream'
+import { connect } from '@nats-io/transport-node'
+import pg from 'pg'
 import t, { type Test } from 'tap'
 import { type Nats, startNats } from '../../scripts/development/servers/nats.ts'
 import { openDevice } from '../realtime/device.ts'
@@ -24,6 +26,8 @@ interface Way {
   urlOf(app: TestApp): string
   /** What is sent to be told of changes, and what would be told of nothing. */
   listening: [text: string, instead: string]
+  /** Says this to the instance where all hear it, and about this user. */
+  say(app: TestApp, userId: string, texts: Buffer[]): Promise<void>
   /** What a pulse begins with. */
   telling: string
   remedy: string
@@ -34,6 +38,14 @@ const listenAndNotify: Way = {
   settings: (url) => ({ PULSE_DATABASE_URL: url }),
   urlOf: ({ context }) => context.config.databaseUrl,
   listening: ['LISTEN ebs_pulse', 'LISTEN ebs_other'],
+  async say({ context }, userId, texts) {
+    const client = new pg.Client({ connectionString: context.config.databaseUrl })
+    await client.connect()
+    // It takes valid text alone, of less than 8,000 bytes.
+    const said = texts.map((text) => text.toString().replaceAll('\0', '').slice(0, 2000))
+    for (const text of [...said, `x c${userId}`]) await client.query('SELECT pg_notify($1, $2)', ['ebs_pulse', text])
+    await client.end()
+  },
   telling: 'pg_notify',
   remedy: 'PULSE_DATABASE_URL must name a direct connection',
 }
@@ -43,6 +55,13 @@ const overNats = ({ url }: Nats): Way => ({
   settings: (url) => ({ PULSE_URL: url }),
   urlOf: () => url,
   listening: ['SUB ebs.', 'SUB xbs.'],
+  async say(_app, userId, texts) {
+    const { host, username, password } = new URL(url)
+    const account = { user: decodeURIComponent(username), pass: decodeURIComponent(password) }
+    const connection = await connect({ servers: host, ...account })
+    for (const text of [...texts, Buffer.from('x ')]) connection.publish(`ebs.user.${userId}`, text)
+    await connection.close()
+  },
   telling: 'PUB ebs.user',
   remedy: 'must be allowed to publish and to subscribe to ebs.>',
 })
@@ -98,6 +117,32 @@ function testWay(way: Way, env: Record<string, string>): void {
       t.equal(await device.closeCode, 4401)
     },
   )
+
+  t.test(`${way.name}: what is no pulse is at most a reason to look, and the next one is heard`, aside, async (t) => {
+    const [one, two] = (await instances(t, 2)) as [TestApp, TestApp]
+    const ada = await one.user('ada')
+    const device = await openDevice(t, await two.listen(), ada)
+    await until(() => two.context.pulse.isUp())
+    const long = 'c'.repeat(100_000)
+    const odd = [
+      '',
+      ' ',
+      'x',
+      'x c',
+      'x e',
+      `x ${long}`,
+      `${' '.repeat(100_000)}`,
+      'x {"__proto__":1}',
+      'x c\0',
+      'x \u{10ffff}',
+    ]
+    const texts = [...odd.map((text) => Buffer.from(text)), Buffer.from([0xff, 0xfe, 0x20, 0xc3, 0x28])]
+    await way.say(two, ada.userId, texts)
+    await push(ada, 'x')
+    t.same(await device.takeEntities('x'), ['x'])
+    t.ok(two.context.pulse.isUp())
+    t.notMatch(two.log.join(''), /"level":[56]0/)
+  })
 
   t.test(`${way.name}: Signed out on one instance: a download from another one is cut off`, aside, async (t) => {
     const [one, two] = (await instances(t, 2)) as [TestApp, TestApp]
