@@ -23,7 +23,7 @@ export const exportObjects: KeyForm = { prefix: '', matches: isObjectKey }
 
 /** Whether the name is a key made by `objectKeyOf`. */
 export function isObjectKey(name: string): boolean {
-  return /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}\.[1-9]\d{0,8}$/.test(name)
+  return /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}\.(0|[1-9]\d{0,8})$/.test(name)
 }
 
 /** Only the server makes keys; this check keeps a mistake there from reaching outside the store. */

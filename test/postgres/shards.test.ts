@@ -31,6 +31,7 @@ const acrossUsers: [begins: RegExp, reason: string][] = [
   [/^\s*select id, exists \(select 1 from versions/, 'the hourly sweep of versions'],
   [/^select "user_id", "deleted_at" from "deletions"/, 'the hourly sweep of accounts'],
   [/^select id, "(user_id|id)" as "userId"/, 'npm run reseal'],
+  [/^\s*select \* from \(\s*select id, "(user_id|id)" as "userId"/, 'a start, which tries SECRET_KEY'],
   [/^select "id", "last_stamp" from "users" where "id" = any/, 'the sockets of 1,000 users, every 30 s'],
   [
     /^select .*"login_id" as "loginId".* from "tokens" /,

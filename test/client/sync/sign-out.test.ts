@@ -1,5 +1,5 @@
 import { getEventListeners } from 'node:events'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { OfflineError, UnsentChangesError } from '../../../src/client/errors.ts'
 import { decryptBookmark, encryptBookmark } from '../../../src/client/record.ts'
 import type { Change } from '../../../src/client/sync/exchange/transport.ts'
@@ -87,15 +87,10 @@ t.test('where the browser refuses its storage, which then keeps no key, the sess
     const person = await people.person(t)
     const { sync, network, keys } = person.device('a')
     await sync.start()
-    const platform = globalThis as { indexedDB?: unknown }
-    platform.indexedDB = {
-      open() {
-        throw error
-      },
-    }
+    const storage = breakStorage(t, error)
     const signedOut = sync.signOut()
     await (error === refused ? signedOut : t.rejects(signedOut, error))
-    delete platform.indexedDB
+    storage.restore()
     t.ok(network.calls.includes('logout'))
     t.same(keys.recordKey, new Uint8Array(32))
     t.equal(sync.status().state, 'signed-out')
@@ -107,15 +102,9 @@ t.test('if neither the key can be deleted nor the session be ended, both are tol
   const { sync, network } = person.device('a')
   await sync.start()
   const broken = new DOMException('The disk is broken', 'UnknownError')
-  const platform = globalThis as { indexedDB?: unknown }
-  platform.indexedDB = {
-    open() {
-      throw broken
-    },
-  }
+  breakStorage(t, broken)
   network.fate = down
   const error = await sync.signOut().catch((error) => error)
-  delete platform.indexedDB
   t.type(error, AggregateError)
   t.match(error.errors, [broken, OfflineError])
   t.equal(sync.status().state, 'signed-out')
@@ -161,4 +150,14 @@ function unreadable({ keys }: Person, changes: Change[]): string[] {
       return [id]
     }
   })
+}
+
+/** Until it is restored, at the latest with the end of the test. */
+function breakStorage(t: Test, error: Error): { restore(): void } {
+  const value = {
+    open() {
+      throw error
+    },
+  }
+  return t.intercept(globalThis, 'indexedDB', { value, configurable: true })
 }
