@@ -1,6 +1,7 @@
 /** What the page's lists look at when one of many bookmarks has changed: counted, so that the machine does not matter. */
 import t from 'tap'
 import { buildTree, type TreeNode } from '../../src/client/tree.ts'
+import { countAllIn, countLinksIn } from '../../src/web/library/count-in.ts'
 import { allLinks } from '../../src/web/library/links.ts'
 import { type Order, sorter } from '../../src/web/library/sorter.ts'
 
@@ -44,6 +45,21 @@ t.test('a list of all bookmarks looks only into folders in which something has c
   const after = allLinks({ tree: () => [changed, ...others] })
   t.same([after.length, before.length], [count - 1, count])
   t.ok(looked < 120, `${looked} looks at bookmarks`)
+})
+
+t.test('folders deeper than any call stack are counted and listed, each once', async (t) => {
+  const depth = 20_000
+  let node: TreeNode = { bookmark: { id: 'folder', title: '', source: 'bookmarks' }, children: [] }
+  for (let level = 0; level < depth; level++) {
+    const link = { bookmark: bookmark(level), children: [] }
+    node = { bookmark: node.bookmark, children: [node, link] }
+  }
+  t.same([countLinksIn(node), countAllIn(node)], [depth, 2 * depth])
+  t.equal(countLinksIn({ bookmark: node.bookmark, children: [node, node] }), 2 * depth)
+  t.same(
+    allLinks({ tree: () => [node] }),
+    Array.from({ length: depth }, (_, level) => `b${level}`),
+  )
 })
 
 /** Each look at its title is counted. */

@@ -11,6 +11,7 @@ const pieceLength = 16_384
  *
  * - Folders (H3) become bookmarks without `url`. Their contents refer to them in `parentId`, `folder` (title) and `path`
  *   (the titles of all folders above, joined by `/`). Bookmarks at the top level have none of the three.
+ *   A title or path of more than 4,096 characters is left out.
  * - `position` is the order within the folder. The array is in the order of the file, folders before their contents.
  * - `dateAdded`, `dateModified`: ISO 8601 in whole seconds, from ADD_DATE and LAST_MODIFIED. `tags` from TAGS,
  *   `favicon` from ICON or else ICON_URI, `description` from DD with its line breaks, `domain` from web addresses.

@@ -116,8 +116,20 @@ interface Level {
   count: number
 }
 
-function inside({ id, title, path }: PlaintextBookmark): Level {
-  return { parent: { parentId: id, folder: title, path: path === undefined ? title : `${path}/${title}` }, count: 0 }
+/** Each item repeats what it says of the folders around it: unlimited, a file of deep folders would become gigabytes. */
+const longestPath = 4096
+
+function inside({ id, title, path, parentId }: PlaintextBookmark): Level {
+  const isBelowLost = parentId !== undefined && path === undefined
+  const whole = path === undefined ? title : `${path}/${title}`
+  return {
+    parent: {
+      parentId: id,
+      ...(title.length <= longestPath && { folder: title }),
+      ...(!isBelowLost && whole.length <= longestPath && { path: whole }),
+    },
+    count: 0,
+  }
 }
 
 function domainOf(url: string): string | undefined {

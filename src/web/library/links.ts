@@ -1,24 +1,34 @@
 import type { SyncReader, TreeNode } from '../../client/index.ts'
 
+/** The ids of the bookmarks in a folder, and the folders among them. */
+type Items = readonly (string | TreeNode)[]
+
 /** A folder in which nothing has changed is the same object, and so is not looked through again. */
-const known = new WeakMap<TreeNode, readonly string[]>()
+const known = new WeakMap<TreeNode, Items>()
 
 /** The ids of all bookmarks that are neither folders nor separators, in the order of the tree. */
 export function allLinks(sync: Pick<SyncReader, 'tree'>): string[] {
-  return linksAmong(sync.tree())
-}
-
-function linksAmong(nodes: readonly TreeNode[]): string[] {
   const ids: string[] = []
-  for (const node of nodes) {
-    if (node.bookmark.url !== undefined) ids.push(node.bookmark.id)
-    if (node.children.length > 0) for (const id of linksIn(node)) ids.push(id)
+  // A stack, as folders can be inside each other more deeply than calls can.
+  const pending = itemsOf(sync.tree()).toReversed()
+  for (let item = pending.pop(); item !== undefined; item = pending.pop()) {
+    if (typeof item === 'string') ids.push(item)
+    else for (const inside of itemsIn(item).toReversed()) pending.push(inside)
   }
   return ids
 }
 
-function linksIn(folder: TreeNode): readonly string[] {
-  const ids = known.get(folder) ?? linksAmong(folder.children)
-  known.set(folder, ids)
-  return ids
+function itemsIn(folder: TreeNode): Items {
+  const items = known.get(folder) ?? itemsOf(folder.children)
+  known.set(folder, items)
+  return items
+}
+
+function itemsOf(nodes: readonly TreeNode[]): Items {
+  const items: (string | TreeNode)[] = []
+  for (const node of nodes) {
+    if (node.bookmark.url !== undefined) items.push(node.bookmark.id)
+    if (node.children.length > 0) items.push(node)
+  }
+  return items
 }

@@ -1,5 +1,6 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { buildTree, type OpenedExport, type Sync, type TreeNode } from '../../client/index.ts'
+import { buildTree, type OpenedExport, type Sync } from '../../client/index.ts'
+import { countAllIn } from '../library/count-in.ts'
 import { isFolder, nameOf } from '../library/kind.ts'
 import { Letter } from '../library/letter.tsx'
 import { Button } from '../ui/button.tsx'
@@ -58,7 +59,7 @@ export function BackupContents({ sync, opened, close }: BackupContentsProps) {
             <span class="backup-name" dir="auto">
               {nameOf(node.bookmark)}
             </span>
-            {isFolder(node.bookmark) && <span class="hint">{countIn(node).toLocaleString()}</span>}
+            {isFolder(node.bookmark) && <span class="hint">{countAllIn(node).toLocaleString()}</span>}
           </li>
         ))}
       </ul>
@@ -82,9 +83,4 @@ export function BackupContents({ sync, opened, close }: BackupContentsProps) {
       </div>
     </div>
   )
-}
-
-/** Everything in a folder, at any depth. */
-function countIn({ children }: TreeNode): number {
-  return children.reduce((sum, child) => sum + 1 + countIn(child), 0)
 }

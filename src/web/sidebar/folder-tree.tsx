@@ -2,6 +2,7 @@ import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { TreeNode } from '../../client/index.ts'
 import { useBookmarks, useSync } from '../../client/react.ts'
 import { hrefOf, useRoute } from '../app/route.ts'
+import { countLinksIn } from '../library/count-in.ts'
 import { isFolder, nameOf } from '../library/kind.ts'
 import { foldersAround } from '../library/paths.ts'
 import { IconButton } from '../ui/button.tsx'
@@ -98,7 +99,7 @@ function FolderLine(props: Line & { isOpen: boolean; isCurrent: boolean; toggle:
       <a class="link" href={hrefOf('folder', bookmark.id)} aria-current={isCurrent ? 'page' : undefined}>
         <Icon of={isCurrent ? FolderOpenIcon : FolderIcon} />
         <span dir="auto">{name}</span>
-        <span class="count">{countOf(node).toLocaleString()}</span>
+        <span class="count">{countLinksIn(node).toLocaleString()}</span>
       </a>
     </div>
   )
@@ -111,16 +112,4 @@ function linesOf(nodes: readonly TreeNode[], open: ReadonlySet<string>, depth = 
       { node, depth },
       ...(open.has(node.bookmark.id) ? linesOf(node.children, open, depth + 1) : []),
     ])
-}
-
-/** A folder in which nothing has changed is the same object. */
-const counts = new WeakMap<TreeNode, number>()
-
-function countOf(node: TreeNode): number {
-  const known = counts.get(node)
-  if (known !== undefined) return known
-  let count = 0
-  for (const child of node.children) count += child.bookmark.url === undefined ? countOf(child) : 1
-  counts.set(node, count)
-  return count
 }

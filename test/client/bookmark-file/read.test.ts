@@ -135,6 +135,19 @@ t.test('icon: the picture itself before its address', async (t) => {
   t.notOk('favicon' in (link('ICON=""') ?? {}))
 })
 
+t.test('what is in deep folders, or in one with a long title, does not repeat all that is around it', async (t) => {
+  const opened = (title: string) => `<DT><H3>${title}</H3><DL>`
+  const folders = read(Array.from({ length: 3000 }, () => opened('x')).join(''))
+  t.equal(folders[2048]?.path, Array(2048).fill('x').join('/'))
+  t.ok(folders.slice(2049).every(({ folder, path }) => folder === 'x' && path === undefined))
+  t.ok(folders.every(({ parentId }, index) => parentId === folders[index - 1]?.id))
+  const [longest, short, link] = read(`${opened('x'.repeat(4096))}${opened('y')}<DT><A HREF="u">u</A>`)
+  t.hasStrict(short, { parentId: longest?.id, folder: 'x'.repeat(4096), path: 'x'.repeat(4096) })
+  t.hasStrict(link, { parentId: short?.id, folder: 'y', path: undefined })
+  const [, inLong] = read(`${opened('x'.repeat(4097))}<DT><A HREF="u">u</A>`)
+  t.hasStrict(inLong, { folder: undefined, path: undefined })
+})
+
 t.test('a link without an address is still a link', async (t) => {
   t.hasStrict(only('<DT><A>x</A>'), { title: 'x', url: '' })
 })
