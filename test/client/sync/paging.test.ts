@@ -57,6 +57,24 @@ t.test(
   },
 )
 
+t.test('a service whose epoch is another on each page is not asked without end, and nothing is lost', async (t) => {
+  const person = await people.person(t)
+  const { b } = await inPages(person)
+  const { pull } = b.network
+  await b.sync.put(bookmark('mine', 'not sent yet'))
+  let pulls = 0
+  b.network.pull = async (body, options) => {
+    if (++pulls > 100) throw new Error('It pulls without end')
+    return { ...(await pull(body, options)), epoch: `${pulls}` }
+  }
+  await t.rejects(b.sync.syncNow(), new ApiError(200, "The service's epoch does not last"))
+  t.ok(pulls < 20, `${pulls} pulls`)
+  b.network.pull = pull
+  await b.sync.syncNow()
+  t.same(shown(b), await person.stored())
+  t.equal(b.sync.bookmarks().size, 13)
+})
+
 /** A device that pulls five changes a page, of the twelve that another has made. */
 async function inPages(person: Person) {
   const a = person.device('a')

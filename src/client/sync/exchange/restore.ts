@@ -68,7 +68,19 @@ interface Found {
   epoch: string
 }
 
+/** As often as the service may be restored while everything is pulled: one at fault would be asked without end. */
+const mostAttempts = 5
+
 async function pullFromStart(parts: RestoreParts, before: number, signal: AbortSignal): Promise<Found> {
+  for (let attempt = 0; attempt < mostAttempts; attempt++) {
+    const found = await pullOneEpoch(parts, before, signal)
+    if (found) return found
+  }
+  throw new ApiError(200, "The service's epoch does not last")
+}
+
+/** Undefined if the service was restored once more meanwhile. */
+async function pullOneEpoch(parts: RestoreParts, before: number, signal: AbortSignal): Promise<Found | undefined> {
   const ids = new Set<string>()
   const older = new Map<string, Version>()
   const unseen = new Set<string>()
@@ -77,8 +89,7 @@ async function pullFromStart(parts: RestoreParts, before: number, signal: AbortS
   const take = ({ changes }: PullResponse) =>
     takePage({ ...parts, older }, changes, 0, { cursor: parts.replica.meta.cursor }, signal)
   for await (const page of pagesSince(parts, 0, signal)) {
-    // Restored once more meanwhile.
-    if (page.epoch !== (found.epoch || page.epoch)) return pullFromStart(parts, before, signal)
+    if (page.epoch !== (found.epoch || page.epoch)) return undefined
     await take(page)
     for (const id of idsOf(page)) ids.add(id)
     found.cursor = page.last_sync_timestamp
@@ -86,7 +97,7 @@ async function pullFromStart(parts: RestoreParts, before: number, signal: AbortS
   }
   if (before >= found.cursor) return found
   for await (const page of pagesSince(parts, before, signal)) {
-    if (page.epoch !== found.epoch) return pullFromStart(parts, before, signal)
+    if (page.epoch !== found.epoch) return undefined
     for (const id of idsOf(page)) unseen.add(id)
   }
   return found
