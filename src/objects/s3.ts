@@ -29,8 +29,8 @@ export async function openS3Store(config: S3Config, form = exportObjects): Promi
       const request = { method: 'GET', bucketName: bucket, objectName: key, headers }
       const body = await client.makeRequestAsync(request, '', [range ? 206 : 200]).catch((error) => {
         if (/^(NoSuchKey|NotFound)$/.test(error.code)) throw new ObjectNotFoundError(key, error)
-        // Also said of a wrong key.
-        throw error.code === 'AccessDenied' ? error : toStoresFault(error)
+        // Access is denied with a wrong key, too.
+        throw isDenied(error) ? error : toStoresFault(error)
       })
       // No timeout: the reader may be slow.
       body.setTimeout(0)
@@ -49,15 +49,15 @@ export async function openS3Store(config: S3Config, form = exportObjects): Promi
         }
         await client.removeObject(bucket, key)
       } catch (error) {
-        throw toStoresFault(error)
+        // It may be this object alone that nobody may remove.
+        throw isDenied(error) ? error : toStoresFault(error)
       }
     },
 
     async *list() {
-      for (let token: string | undefined = ''; token !== undefined; ) {
-        const page = await client.listObjectsV2Query(bucket, form.prefix, token, '', 1000, '')
-        for (const { name = '' } of page.objects) if (form.matches(name)) yield name
-        token = page.isTruncated ? page.nextContinuationToken : undefined
+      const readPage = (token: string) => client.listObjectsV2Query(bucket, form.prefix, token, '', 1000, '')
+      for await (const { objects } of pages(readPage, (page) => page.nextContinuationToken)) {
+        for (const { name = '' } of objects) if (form.matches(name)) yield name
       }
       for await (const { key } of listUploads(form.prefix)) if (form.matches(key)) yield key
     },
@@ -104,14 +104,30 @@ export async function openS3Store(config: S3Config, form = exportObjects): Promi
 
   /** The client's own `listIncompleteUploads` fails if one of them is completed in the meantime. */
   async function* listUploads(prefix: string) {
+    // The client loses the second half of the marker, so each page begins with the next name.
+    const readPage = (marker: string) => client.listIncompleteUploadsQuery(bucket, prefix, marker, '', '')
     // After a restart, MinIO lists uploads only by exact name. It removes the others after a day.
-    for (let marker: string | undefined = ''; marker !== undefined; ) {
-      // The client loses the second half of the marker, so each page begins with the next name.
-      const page = await client.listIncompleteUploadsQuery(bucket, prefix, marker, '', '')
-      yield* page.uploads
-      marker = page.isTruncated ? page.nextKeyMarker : undefined
-    }
+    for await (const { uploads } of pages(readPage, (page) => page.nextKeyMarker)) yield* uploads
   }
+}
+
+/** The pages of a list. A store at fault, which leads back to a page, would be asked without end. */
+async function* pages<Page extends { isTruncated: boolean }>(
+  read: (from: string) => Promise<Page>,
+  nextOf: (page: Page) => string,
+): AsyncGenerator<Page> {
+  const known = new Set<string>()
+  for (let from: string | undefined = ''; from !== undefined; ) {
+    if (known.has(from)) throw new Error('the object store lists the same page again and again')
+    known.add(from)
+    const page: Page = await read(from)
+    yield page
+    from = page.isTruncated ? nextOf(page) : undefined
+  }
+}
+
+function isDenied(error: unknown): boolean {
+  return error instanceof S3Error && error.code === 'AccessDenied'
 }
 
 /** What the store refuses to everyone says nothing about the object. */

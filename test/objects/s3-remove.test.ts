@@ -1,5 +1,6 @@
 import t from 'tap'
-import { exportId } from '../exports/fixture.ts'
+import { exportSweeps } from '../../src/exports/sweep.ts'
+import { buildFixture, exportId } from '../exports/fixture.ts'
 import { createFakeS3, refusal, startTlsServer } from '../support/s3-servers.ts'
 import { openS3 } from '../support/s3-store.ts'
 
@@ -42,7 +43,7 @@ t.test('of the uploads whose names begin alike, only those of the exact name are
 t.test(
   'a store that refuses everyone says so when something is removed or read: no other object can be either',
   async (t) => {
-    for (const code of ['AccessDenied', 'NoSuchBucket', 'InvalidAccessKeyId', 'RequestTimeTooSkewed']) {
+    for (const code of ['NoSuchBucket', 'InvalidAccessKeyId', 'RequestTimeTooSkewed']) {
       let refuses = false
       const objects = createFakeS3({ ssec: 'kept' })
       const env = await startTlsServer(t, (request, response) => {
@@ -53,9 +54,71 @@ t.test(
       refuses = true
       const away = { name: 'ObjectStoreUnavailableError', message: new RegExp(code) }
       await t.rejects(store.remove(key), away)
-      // Of an object's content, it may also be the key that is wrong.
-      const name = code === 'AccessDenied' ? 'S3Error' : away.name
-      await t.rejects(store.get(key, Buffer.alloc(32)), { ...away, name })
+      await t.rejects(store.get(key, Buffer.alloc(32)), away)
     }
   },
 )
+
+t.test('what the store denies of one object says nothing about the others: both sweeps remove those', async (t) => {
+  const [denied, ...others] = [1, 2, 3].map((index) => `${exportId(index)}.1`) as [string, string, string]
+  const removed: string[] = []
+  const objects = createFakeS3({ ssec: 'kept' })
+  const env = await startTlsServer(t, (request, response) => {
+    const { method, url = '' } = request
+    if (url.includes('?uploads'))
+      return response.end('<ListMultipartUploadsResult><Bucket>exports</Bucket></ListMultipartUploadsResult>')
+    if (url.includes('list-type=2')) {
+      const listed = [denied, ...others].map((key) => `<Contents><Key>${key}</Key></Contents>`).join('')
+      return response.end(`<ListBucketResult>${listed}</ListBucketResult>`)
+    }
+    if (url === `/exports/${denied}`) return response.writeHead(403).end(refusal('AccessDenied', 'It is locked.'))
+    if (method === 'DELETE' && !url.includes('.probe')) removed.push(url.replace('/exports/', ''))
+    return objects(request, response)
+  })
+  const fixture = await buildFixture(t, await openS3(t, env))
+  const { signal } = new AbortController()
+  const unfinished = { name: 'UnfinishedSweep', removed: 2 }
+  await t.rejects(fixture.objects.remove(denied), { name: 'S3Error', message: /AccessDenied/ })
+  await t.rejects(fixture.objects.get(denied, Buffer.alloc(32)), { name: 'S3Error', message: /AccessDenied/ })
+  await t.rejects(exportSweeps.orphans(fixture, signal), unfinished)
+  t.strictSame(removed.splice(0), others)
+  for (const index of [1, 2, 3]) await fixture.addExport(exportId(index), 'ada')
+  const { db } = fixture.database
+  for (const [index, object_key] of [denied, ...others].entries()) {
+    const set = { status: 'completed', object_key, expires_at: fixture.now } as const
+    await db
+      .updateTable('exports')
+      .set(set)
+      .where('id', '=', exportId(index + 1))
+      .execute()
+  }
+  await t.rejects(exportSweeps['expired exports'](fixture, signal), unfinished)
+  t.strictSame(removed.toSorted(), others)
+  t.equal(fixture.lines.filter((line) => line.includes('It is locked.')).length, 2)
+})
+
+t.test('a list that leads in circles ends with an error', async (t) => {
+  for (const next of [['again'], ['one', 'other'], ['']]) {
+    for (const listed of ['objects', 'uploads']) {
+      let asked = 0
+      const fake = createFakeS3({ ssec: 'kept' })
+      const page = (name: string, token: string, isListed: boolean) => {
+        const isTruncated = isListed && ++asked < 50
+        const marker = `<${token}>${next[asked % next.length]}</${token}>`
+        return `<${name}><Name>exports</Name>${isTruncated ? `<IsTruncated>true</IsTruncated>${marker}` : ''}</${name}>`
+      }
+      const env = await startTlsServer(t, (request, response) => {
+        const { url = '' } = request
+        if (url.includes('?uploads'))
+          return response.end(page('ListMultipartUploadsResult', 'NextKeyMarker', listed === 'uploads'))
+        if (!url.includes('list-type=2')) return fake(request, response)
+        return response.end(page('ListBucketResult', 'NextContinuationToken', listed === 'objects'))
+      })
+      const store = await openS3(t, env)
+      await t.rejects(Array.fromAsync(store.list()), {
+        message: 'the object store lists the same page again and again',
+      })
+      t.ok(asked < 5, `${listed}: ${asked} pages`)
+    }
+  }
+})
