@@ -74,9 +74,10 @@ export async function look(parts: LookParts, agreed: AgreedDraft): Promise<{ isS
 
 /** What a worker had created or added before it died, the user may have removed, which has started this worker. */
 function settleRemoved(agreed: AgreedDraft, { created, touched, removed }: LookParts['watch']): void {
-  if (removed.length === 0) return
   const interrupted = [...agreed.rows.values()].filter(({ step }) => step)
   if (interrupted.length === 0) {
+    created.clear()
+    touched.clear()
     removed.length = 0
     return
   }

@@ -10,15 +10,18 @@ export interface Touched {
   isRemoved?: true
 }
 
-/** What the browser says about its bookmarks: only that it is worth looking at them. */
+/**
+ * What the browser says about its bookmarks: only that it is worth looking at them. What it has said in this life of the worker
+ * is forgotten once it is known that nothing of the life before is unfinished.
+ */
 export interface BookmarkWatch {
   /** While the browser imports, nothing is looked at. */
   readonly isImporting: boolean
-  /** The browser's ids of what was created in this life of the worker. */
-  readonly created: ReadonlySet<string>
-  /** The browser's ids of what was changed or moved in this life of the worker. */
-  readonly touched: ReadonlySet<string>
-  /** What was removed in this life of the worker; emptied once it is known that nothing of the life before is unfinished. */
+  /** The browser's ids of what was created. */
+  readonly created: Set<string>
+  /** The browser's ids of what was changed or moved. */
+  readonly touched: Set<string>
+  /** What was removed. */
   readonly removed: BrowserNode[]
   /** Returns a function that removes the listener. */
   on(event: 'change', listener: (touched: Touched) => void): () => void
