@@ -254,6 +254,7 @@ else {
       await page.evaluate(() => dispatchEvent(new Event('online')))
       await notice.waitFor({ state: 'detached' })
       await live(page)
+      t.equal(await page.getByText('There is still no room').count(), 0)
     })
 
     await t.test('a clock that is wrong is named until it is right, and makes no time wrong', async (t) => {

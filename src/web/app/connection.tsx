@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { ApiError, StorageFullError } from '../../client/index.ts'
+import { ApiError } from '../../client/index.ts'
 import { useSync, useSyncStatus } from '../../client/react.ts'
 import { useOutdated } from '../offline/register.ts'
 import { Button } from '../ui/button.tsx'
@@ -7,7 +7,7 @@ import { messageOf } from '../ui/failure.ts'
 import { tell } from '../ui/tell.ts'
 import { useLong } from '../ui/waiting.tsx'
 import { useIsCut, useIsSlowedDown } from './network.ts'
-import { useTrouble } from './trouble.ts'
+import { stillText, useTrouble } from './trouble.ts'
 import { unsentOf } from './unsent.ts'
 
 /** While nothing can be exchanged: why, what becomes of edits, and another attempt. */
@@ -62,11 +62,6 @@ function editsText(unsent: number): string {
   if (unsent === 0) return 'You can go on: edits are kept here, and sent as soon as that is possible.'
   const edits = unsent === 1 ? 'One edit waits' : `${unsent.toLocaleString()} edits wait`
   return `You can go on. ${edits} in this browser, to be sent as soon as that is possible.`
-}
-
-function stillText(error: unknown): string {
-  if (error instanceof StorageFullError) return 'There is still no room'
-  return error instanceof ApiError ? 'The service still refuses' : 'Still no connection'
 }
 
 interface NoticeProps {
