@@ -108,7 +108,7 @@ t.test("promtool accepts the rules and the configuration, and the alerts' own te
   if (spawnSync('promtool', ['--version']).error) return t.comment('SKIPPED: no promtool here (Debian: prometheus)')
   const runs = [
     ['check', 'config', 'deploy/prometheus/prometheus.yaml'],
-    ['test', 'rules', 'test/deploy/alerts.promtool.yaml'],
+    ['test', 'rules', 'test/deploy/alerts.promtool.yaml', 'test/deploy/alerts-of-days.promtool.yaml'],
   ].map((args) => spawnSync('promtool', args, { cwd: fileURLToPath(root), encoding: 'utf8' }))
   t.same(
     runs.map(({ status, stdout, stderr }) => (status === 0 ? 'passed' : `${stdout}${stderr}`)),
