@@ -1,6 +1,6 @@
 import createOpenApiClient, { type Client as OpenApiClient } from 'openapi-fetch'
 import type { paths } from '../../generated/client.ts'
-import { takeDeviceId } from '../../generated/paths.ts'
+import { startLogin, takeDeviceId } from '../../generated/paths.ts'
 import { assertId } from '../protocol/ids.ts'
 import { withRefresh } from './api/refresh.ts'
 import { withRetries } from './api/retry.ts'
@@ -35,6 +35,7 @@ export interface Client extends OpenApiClient<paths> {
  *
  * A call rejects with `fetch`'s TypeError if no response arrived, with its signal's reason if it was aborted, and with
  * ApiError if a web page arrived: `baseUrl` is then that of another server, or the network wants its user to sign in first.
+ * So it does if the page to sign in at (`authorizationUrl`) has no `http:` or `https:` address, where it would not be safe to go.
  *
  * @throws RangeError `baseUrl` or `deviceId` is not valid
  */
@@ -50,9 +51,17 @@ export function createClient({ baseUrl, deviceId, fetch: send = (request) => fet
     },
     // A server of pages may answer every path with 200, or with a 404 that looks like the service's own. What a proxy of the
     // service refuses in HTML, such as a large body with 413, is told by its status.
-    onResponse({ response: { status, headers } }) {
+    async onResponse({ response, schemaPath }) {
+      const { status, headers } = response
       if (/2..|40[1345]/.test(`${status}`) && headers.get('content-type')?.includes('html'))
         throw pageSent(status, baseUrl)
+      // Where an app goes to a `javascript:` address, the service would run code among its keys.
+      if (
+        schemaPath === startLogin &&
+        response.ok &&
+        !/^https?:/.test((await response.clone().json()).authorizationUrl)
+      )
+        throw new ApiError(status, 'The sign-in has no web address')
     },
   })
   return Object.assign(client, { baseUrl })

@@ -95,7 +95,7 @@ export function createHistory(options: HistoryOptions): History {
     async history(id, { signal } = {}) {
       await demandOwner(options, signal)
       const kept: components['schemas']['Version'][] = []
-      for (let after: string | null | undefined; after !== null; ) {
+      for (let after: string | null | undefined, pages = 0; after !== null && pages < mostVersions; pages++) {
         const params = { path: { id }, query: { limit: mostVersions, ...(after && { after }) } }
         const page = await answer(client.GET('/api/v1/bookmarks/{id}/versions', { params, ...(signal && { signal }) }))
         if (page.response.status === 404) return []
@@ -103,7 +103,11 @@ export function createHistory(options: HistoryOptions): History {
         kept.push(...versions)
         after = next
       }
-      return openVersions(keys, onceEach(kept))
+      // Another bookmark's version is not to open as one of this.
+      return openVersions(
+        keys,
+        onceEach(kept).map((version) => ({ ...version, entity_id: id })),
+      )
     },
 
     async restoreVersion(id, versionId) {

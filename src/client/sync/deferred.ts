@@ -4,7 +4,7 @@ import { sealedLength } from '../record/sealed-length.ts'
 import { uuidv7 } from '../uuid.ts'
 import { sealList } from './edits/seal-list.ts'
 import { exchange } from './exchange/exchange.ts'
-import { markOf } from './exchange/key-marks.ts'
+import { markOf, takeKeys } from './exchange/key-marks.ts'
 import { pullAll } from './exchange/pull.ts'
 import type { Rotation } from './rotation/rotation.ts'
 import type { RotationTools } from './rotation/tools.ts'
@@ -16,7 +16,16 @@ export { exchange } from './exchange/exchange.ts'
 export { lead } from './life/lead.ts'
 export { Search } from './search/search.ts'
 
-export const rotationTools: RotationTools = { bytesToBase64, sealedLength, uuidv7, sealList, exchange, markOf, pullAll }
+export const rotationTools: RotationTools = {
+  bytesToBase64,
+  sealedLength,
+  uuidv7,
+  sealList,
+  exchange,
+  markOf,
+  pullAll,
+  takeKeys,
+}
 
 /** @throws OfflineError the file did not arrive */
 export async function loadRotation() {

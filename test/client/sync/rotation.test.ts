@@ -8,6 +8,7 @@ import { pullAll } from '../../support/changes.ts'
 import { bookmark, type Device } from './device.ts'
 import { answerLost, down, type Fate, up } from './network.ts'
 import { openPeople, type Person, shown } from './person.ts'
+import { settled } from './turns.ts'
 import { markOf, VaultKeys } from './vault-keys.ts'
 
 const people = await openPeople()
@@ -213,6 +214,64 @@ t.test('another tab with the old keys sends nothing under them', async (t) => {
   await tab.sync.put(bookmark('y', 'under the old key'))
   await t.rejects(tab.sync.syncNow(), locked)
   t.equal((await pullAll(user)).changes.length, 1)
+})
+
+t.test(
+  'a device that had newer keys sends nothing under those of an older keyring that the service offers',
+  async (t) => {
+    const { vault, device, sealed } = await openVault(t)
+    const replaced = { ...locked, message: 'These keys were replaced' }
+    const store = memoryStore()
+    const once = await vault.rotate()
+    const [a, b] = [device('a'), device('b', { keys: once, store })]
+    await a.sync.put(bookmark('x', 'ex'))
+    for (const { sync } of [a, b]) await (sync === a.sync ? sync.adoptKeys(once) : sync.syncNow())
+    const twice = await vault.rotate()
+    await a.sync.adoptKeys(twice)
+
+    await t.rejects(a.sync.adoptKeys(once), replaced)
+    const first = once.older as Keys
+    await t.rejects(b.sync.adoptKeys(first), replaced)
+    const again = device('b', { keys: first, store })
+    await again.sync.put(bookmark('y', 'made after the rotation'))
+    await t.rejects(again.sync.syncNow(), replaced)
+    t.same(await sealed(twice), [1, 0])
+
+    await again.sync.adoptKeys(twice)
+    await a.sync.syncNow()
+    t.same(await sealed(twice), [2, 0])
+    t.same(shown(a), { x: 'ex', y: 'made after the rotation' })
+  },
+)
+
+t.test('keys that follow older ones than this device had are taken: the service had lost those between', async (t) => {
+  const { vault, device, sealed } = await openVault(t)
+  const lost = deriveKeys(Buffer.concat([randomBytes(32), vault.masterKey]))
+  const store = memoryStore()
+  const a = device('a', { keys: lost, store })
+  await a.sync.put(bookmark('x', 'ex'))
+  await a.sync.syncNow()
+  const keys = await vault.rotate()
+  const again = device('a', { keys, store })
+  await again.sync.put(bookmark('y', 'why'))
+  await again.sync.syncNow()
+  t.same(await sealed(keys), [1, 1])
+})
+
+t.test('a tab with replaced keys that becomes the leader encrypts nothing under them again', async (t) => {
+  const { vault, device, sealed } = await openVault(t)
+  const store = memoryStore()
+  const once = await vault.rotate()
+  const [a, tab] = [device('a', { store, keys: once }), device('a', { store, keys: once })]
+  await a.sync.put(bookmark('x', 'ex'))
+  for (const { sync } of [a, tab]) await sync.syncNow()
+  const twice = await vault.rotate()
+  await a.sync.adoptKeys(twice)
+  await a.sync.stop()
+  await tab.sync.start()
+  await settled()
+  t.match(tab.sync.status(), { reason: 'keys' })
+  t.same(await sealed(twice), [1, 0])
 })
 
 /** Lets so many pushes through; of the last one, this becomes, and of all after it. */

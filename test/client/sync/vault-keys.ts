@@ -12,6 +12,10 @@ export class VaultKeys {
     this.#user = user
   }
 
+  get masterKey(): Uint8Array {
+    return this.#masterKey
+  }
+
   /** A copy: syncs overwrite them at sign-out. */
   get keys(): Keys {
     return deriveKeys(this.#masterKey)

@@ -1,4 +1,3 @@
-import { RecordError } from '../../errors/local.ts'
 import type { Keys } from '../../keys.ts'
 import { sealRecord } from '../../record/seal.ts'
 import type { Clock } from '../../timing/clock.ts'
@@ -7,7 +6,7 @@ import type { Replica } from '../store/replica.ts'
 import { latestTimestamp } from '../store/row.ts'
 import { correctedNow, isAhead, nextTick } from '../store/service-clock.ts'
 import type { Refusal, Row, Waiting } from '../store/store.ts'
-import { keysOf } from './key-marks.ts'
+import { demandNewest, keysOf } from './key-marks.ts'
 
 const mostChanges = 500
 const mostBytes = 4 * 1024 * 1024
@@ -45,8 +44,7 @@ export async function markSent(parts: BatchParts, ids: readonly string[]): Promi
   if (ids.length === 0) return []
   const { replica, userId, keys, clock } = parts
   return replica.commit(ids, 'remote', (draft) => {
-    const { key } = draft.meta
-    if (key && !keysOf(keys, key)) throw new RecordError('unknown-key', 'The keys were rotated')
+    demandNewest(draft.meta, keys)
     return ids.flatMap((id) => {
       const row = draft.get(id)
       const next = nextOf(row)

@@ -1,6 +1,7 @@
 import type { Clock } from '../../timing/clock.ts'
 import type { Draft } from '../store/draft.ts'
 import type { Meta } from '../store/store.ts'
+import { isTime } from './times.ts'
 
 /** A measured offset this close to the known one is due to network delay, not to a wrong clock. */
 const toleranceMs = 1000
@@ -27,7 +28,7 @@ export function isClockTrusted(clock: Clock, { clockCheckedAt = 0 }: Readonly<Me
  * request and the answer, so a late answer shifts nothing. Readings then rise from the new time.
  */
 export function correctClock(draft: Draft, { serverTime, sentAt, heardAt }: TimeAnswer): void {
-  if (heardAt - sentAt > unbelievableMs) return
+  if (heardAt - sentAt > unbelievableMs || !isTime(serverTime)) return
   const { clockOffset: known, clockCheckedAt = 0 } = draft.meta
   const [least, most] = [serverTime - heardAt, serverTime - sentAt]
   if (known < least - toleranceMs || known > most + toleranceMs) {

@@ -1,5 +1,6 @@
 import type { Tabs } from '../store/tabs.ts'
 import { demandUser } from './demand-user.ts'
+import { takeKeys } from './key-marks.ts'
 import { pullAll } from './pull.ts'
 import { type PushParts, pushAll } from './push.ts'
 
@@ -17,6 +18,7 @@ export async function exchange(parts: ExchangeParts, signal: AbortSignal): Promi
     await demandUser(parts, signal)
     // Another tab may have synced further in the meantime.
     await replica.reload([], 'remote')
+    await takeKeys(replica, parts.keys)
     await pullAll(parts, signal)
     await pushAll(parts, signal)
   }

@@ -1,6 +1,10 @@
 import { base64ToBytes } from '../../base64/decode.ts'
+import { bytesToBase64 } from '../../base64/encode.ts'
+import { RecordError } from '../../errors/local.ts'
 import type { Keys } from '../../keys.ts'
 import { keyOf } from '../../record/open.ts'
+import type { Replica } from '../store/replica.ts'
+import type { Meta } from '../store/store.ts'
 import type { Transport } from './transport.ts'
 
 /** Under which key a record is, once keys were rotated: its prefix in base64. Under the first key it says nothing. */
@@ -21,6 +25,34 @@ export async function missesKeys(keys: Keys, transport: Transport, signal: Abort
   const { key_id } = JSON.parse(await transport.getKeyring({ signal })) as { key_id?: string }
   // The prefix is a 2 before the id.
   return key_id !== undefined && !keyOf(keys, Uint8Array.of(2, ...(base64ToBytes(key_id) ?? [])))
+}
+
+/**
+ * Makes these keys the current ones, and remembers which were replaced: the service may send an older keyring, whose keys a
+ * lost device has.
+ *
+ * @throws RecordError `unknown-key`: these keys were replaced, and nothing was changed
+ */
+export async function takeKeys(replica: Replica, keys: Keys, current = keys): Promise<void> {
+  const [key = '', ...older] = marksOf(keys)
+  if (current === keys && (key === replica.meta.key || !(keys.older || replica.meta.key))) return
+  await replica.commit([], 'remote', (draft) => {
+    const { key: last = key, replaced = [] } = draft.meta
+    demandNewest({ replaced: [...replaced, ...marksOf(current.older)] }, keys)
+    const marks = new Set([...replaced, ...older, ...marksOf(current), last])
+    marks.delete(key)
+    if (marks.size > 0 && key !== draft.meta.key) draft.setMeta({ key, replaced: [...marks] })
+    Object.assign(current, keys)
+  })
+}
+
+/** @throws RecordError `unknown-key` */
+export function demandNewest({ replaced }: Pick<Meta, 'replaced'>, { prefix }: Keys): void {
+  if (replaced?.includes(bytesToBase64(prefix))) throw new RecordError('unknown-key', 'These keys were replaced')
+}
+
+function marksOf(keys: Keys | undefined): string[] {
+  return keys ? [bytesToBase64(keys.prefix), ...marksOf(keys.older)] : []
 }
 
 /** Nine bytes: a 2 and the key's id. */

@@ -11,6 +11,7 @@ import type { Outbox } from './outbox.ts'
 import { type PullParts, pullAll } from './pull.ts'
 import { isRefusal, overQuota, Refusals, toRefusal } from './refusals.ts'
 import { resolveRejected } from './rejected.ts'
+import { isTime } from './times.ts'
 import type { Change, PushResponse } from './transport.ts'
 
 /** A clock that was wrong by less does little harm, and most edits are made within it after the last change. */
@@ -146,7 +147,7 @@ async function settle(
       else cursor = false
     }
     // There is nothing but this push since the cursor, and all of it is here.
-    if (cursor) draft.setMeta({ cursor })
+    if (cursor && isTime(cursor)) draft.setMeta({ cursor })
   })
   return batch.filter(({ change }) => !accepted.has(change.id))
 }

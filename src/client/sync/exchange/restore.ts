@@ -6,6 +6,7 @@ import { correctedNow } from '../store/service-clock.ts'
 import type { Row, Version, Waiting } from '../store/store.ts'
 import { mergeUnreadable, unreadableAfter } from './merge.ts'
 import { certainlyDescends, type TakeParts, takePage } from './take.ts'
+import { demandTimes } from './times.ts'
 import type { PullResponse } from './transport.ts'
 
 export interface RestoreParts extends TakeParts {
@@ -111,8 +112,8 @@ async function* pagesSince(
   for (let since = from, hasMore = true; hasMore; ) {
     const page = await transport.pull({ since }, { signal })
     signal.throwIfAborted()
-    yield page
     demandProgress(page, since)
+    yield page
     since = page.last_sync_timestamp
     hasMore = page.has_more
   }
@@ -120,6 +121,7 @@ async function* pagesSince(
 
 /** Otherwise a service at fault would be asked without end. */
 export function demandProgress({ has_more, last_sync_timestamp: cursor }: PullResponse, since: number): void {
+  demandTimes(cursor)
   if (has_more && cursor <= since) throw new ApiError(200, "The service's cursor stands still")
 }
 

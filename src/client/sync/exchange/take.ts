@@ -6,6 +6,7 @@ import type { Replica } from '../store/replica.ts'
 import type { Meta, Row, Version } from '../store/store.ts'
 import { lostWhole, type MergedEdit, mergeUnreadable, mergeVersion } from './merge.ts'
 import { type OpenedEvent, type OpenParts, openEvents } from './open-events.ts'
+import { demandTimes } from './times.ts'
 import type { SyncEvent } from './transport.ts'
 
 export interface TakeParts extends OpenParts, Author {
@@ -57,6 +58,7 @@ export async function takeMessages(
   since: number,
   signal: AbortSignal,
 ): Promise<'taken' | 'doubt'> {
+  for (const { stamp } of messages) demandTimes(stamp)
   const events = checked(
     parts,
     messages.map(({ event }) => event),
@@ -90,6 +92,7 @@ function afterHeld({ held, rows }: Replica): number {
 function checked({ userId }: TakeParts, events: readonly SyncEvent[]): SyncEvent[] {
   const foreign = events.find((event) => event.user_id !== userId)
   if (foreign) throw new SignedOutError('Another user is signed in')
+  for (const { timestamp } of events) demandTimes(timestamp)
   return events.filter(({ entity_type }) => entity_type === 'bookmark')
 }
 

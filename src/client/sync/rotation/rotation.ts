@@ -20,12 +20,13 @@ export class Rotation {
     this.#tools = tools
   }
 
-  /** From here on, this device encrypts under these keys alone. Tabs that do not have them send nothing any more. */
+  /**
+   * From here on, this device encrypts under these keys alone. Tabs that do not have them send nothing any more.
+   *
+   * @throws RecordError `unknown-key`: they were replaced, and nothing was changed
+   */
   async adoptKeys(parts: ExchangeParts, opened: Keys, options: ResealOptions): Promise<void> {
-    await parts.replica.commit([], 'remote', (draft) => {
-      Object.assign(parts.keys, opened)
-      if (opened.older) draft.setMeta({ key: this.#tools.bytesToBase64(opened.prefix) })
-    })
+    await this.#tools.takeKeys(parts.replica, opened, parts.keys)
     await this.#tools.exchange(parts, options.signal)
     await this.reseal(parts, options)
   }
@@ -57,7 +58,9 @@ export class Rotation {
     given: Set<string>,
     signal: AbortSignal,
   ): Promise<void> {
-    const { replica } = parts
+    const { replica, keys } = parts
+    // Another tab may have newer keys by now.
+    await this.#tools.takeKeys(replica, keys)
     const rows = this.#firstOf(stale)
     const herald = needsHerald(parts, stale) ? rows.find(({ waiting }) => waiting.length === 0)?.id : undefined
     const changes = await this.#seal(parts, rows, herald, signal)

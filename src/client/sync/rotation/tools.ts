@@ -3,7 +3,7 @@ import type { sealedLength } from '../../record/sealed-length.ts'
 import type { uuidv7 } from '../../uuid.ts'
 import type { sealList } from '../edits/seal-list.ts'
 import type { exchange } from '../exchange/exchange.ts'
-import type { markOf } from '../exchange/key-marks.ts'
+import type { markOf, takeKeys } from '../exchange/key-marks.ts'
 import type { pullAll } from '../exchange/pull.ts'
 
 /** What the rotation shares with the sync's second file. If it imported that, bundlers would cut everything into small files. */
@@ -15,4 +15,5 @@ export interface RotationTools {
   exchange: typeof exchange
   markOf: typeof markOf
   pullAll: typeof pullAll
+  takeKeys: typeof takeKeys
 }

@@ -103,8 +103,10 @@ export interface Meta {
    * than this device stores; and for which digest everything was pulled in vain.
    */
   digest?: { checkedAt: number; gap: string; mended?: string | undefined }
-  /** Once keys were rotated: what ciphertexts under the newest key begin with. Nothing may be sent under another. */
+  /** Once keys were rotated: what ciphertexts under the newest key begin with. */
   key?: string
+  /** The same of all keys before it: nothing is sent under them, even if the service offers an old keyring again. */
+  replaced?: readonly string[]
   /** When the last pull ended (Unix ms); 0 if there was none. */
   lastSync: number
   /** Whether deletes are held until the user approves them. */

@@ -1,0 +1,130 @@
+/** The service answers what no honest one would: the operator is dishonest, or the service has a fault. */
+import { randomBytes } from 'node:crypto'
+import t from 'tap'
+import { createHistory } from '../../src/client/history.ts'
+import { createClient, createSync, deriveKeys, memoryStore, unwrap } from '../../src/client/index.ts'
+import { fakeService } from '../../src/client/testing/fake-service.ts'
+import { bookmark } from './sync/device.ts'
+
+// biome-ignore lint/suspicious/noExplicitAny: answers that no type allows
+type Bend = (answer: any) => any
+
+/** A device of the user `ann`, whose answers from a path are bent. */
+function open() {
+  const { connect, baseUrl } = fakeService()
+  const { fetch: send, webSocket } = connect('ann')
+  const bent = new Map<string, Bend>()
+  /** The times in its requests. */
+  const sent: unknown[] = []
+  const client = createClient({
+    baseUrl,
+    deviceId: 'laptop',
+    async fetch(request) {
+      const body = request.body && (await request.clone().json())
+      sent.push(body?.since ?? 0, ...(body?.changes ?? []).flatMap(timesOf))
+      const response = await send(request)
+      const bend = bent.get(new URL(request.url).pathname)
+      // In JSON, 1e400 is a number; JSON.stringify would write null.
+      return bend
+        ? new Response(JSON.stringify(bend(await response.json())).replaceAll('"1e400"', '1e400'), response)
+        : response
+    },
+  })
+  const keys = deriveKeys(randomBytes(32))
+  const store = memoryStore()
+  const openSync = () => createSync({ client, keys, userId: 'ann', deviceId: 'laptop', store, webSocket })
+  const sync = openSync()
+  const history = createHistory({ client, keys, userId: 'ann', sync })
+  return { client, sync, openSync, history, bent, sent }
+}
+
+function timesOf({ timestamp, base }: { timestamp: unknown; base: unknown }): unknown[] {
+  return [timestamp, base]
+}
+
+t.test("Another bookmark's versions do not open as those of the one that was asked for", async (t) => {
+  const { sync, history, bent } = open()
+  for (const title of ['first', 'second']) {
+    await sync.put([bookmark('x', `${title} x`), bookmark('y', `${title} y`)])
+    await sync.syncNow()
+  }
+  t.match(await history.history('x'), [{ id: 'x', bookmark: { title: 'first x' }, error: null }])
+  let ofY: unknown
+  bent.set('/api/v1/bookmarks/y/versions', (answer) => {
+    ofY = answer
+    return answer
+  })
+  t.match(await history.history('y'), [{ bookmark: { title: 'first y' } }])
+  bent.set('/api/v1/bookmarks/x/versions', () => ofY)
+  t.match(await history.history('x'), [{ id: 'x', bookmark: null, error: { name: 'RecordError', fault: 'altered' } }])
+})
+
+t.test('A list of versions without end is not asked for without end', async (t) => {
+  const { sync, history, bent } = open()
+  await sync.put(bookmark('x', 'ex'))
+  await sync.syncNow()
+  let pages = 0
+  bent.set('/api/v1/bookmarks/x/versions', () => {
+    if (++pages > 100) throw new Error('It asks without end')
+    return { versions: [], next: `after-${pages}` }
+  })
+  t.same(await history.history('x'), [])
+  t.equal(pages, 50, 'as many as there can be versions')
+})
+
+t.test('The sign-in leads to a web address only: any other would run in the app, among its keys', async (t) => {
+  const { client, bent } = open()
+  for (const address of [
+    'javascript:alert(1)',
+    ' JavaScript:alert(1)',
+    'data:text/html,x',
+    'file:///etc/passwd',
+    null,
+  ]) {
+    bent.set('/api/v1/auth/login', () => ({ authorizationUrl: address }))
+    await t.rejects(client.POST('/api/v1/auth/login', { body: {} }), { name: 'ApiError' }, String(address))
+  }
+  const authorizationUrl = 'https://provider.example/authorize?state=x'
+  bent.set('/api/v1/auth/login', () => ({ authorizationUrl }))
+  t.same(unwrap(await client.POST('/api/v1/auth/login', { body: {} })), { authorizationUrl })
+})
+
+t.test('No impossible time remains in the store, where it would jam the sync for ever', async (t) => {
+  const impossible = ['soon', null, '1e400', 1.5, -1, Number.MAX_SAFE_INTEGER, {}]
+  const pull = '/api/v1/sync/pull'
+  const push = '/api/v1/sync/push'
+  const bends: Record<string, [path: string, bend: (time: unknown) => Bend]> = {
+    cursor: [pull, (last_sync_timestamp) => (answer) => ({ ...answer, last_sync_timestamp })],
+    'edit of another device': [
+      pull,
+      (timestamp) => (answer) => ({
+        ...answer,
+        changes: answer.changes.map((change: object) => ({ ...change, id: 'other', timestamp })),
+      }),
+    ],
+    'clock and cursor of a push': [
+      push,
+      (time) => (answer) => ({ ...answer, timestamp: time, last_sync_timestamp: time }),
+    ],
+  }
+  for (const [name, [path, bend]] of Object.entries(bends)) {
+    for (const time of impossible) {
+      const { sync, openSync, bent, sent } = open()
+      await sync.put(bookmark('x', 'first'))
+      await sync.syncNow()
+      await sync.put(bookmark('x', 'second'))
+      bent.set(path, bend(time))
+      await sync.syncNow().catch(() => {})
+      await sync.stop()
+      bent.clear()
+      const again = openSync()
+      sent.length = 0
+      await again.put([bookmark('x', 'third'), bookmark('y', 'new')])
+      await again.syncNow()
+      t.ok(sent.every(Number.isSafeInteger), `${name} ${JSON.stringify(time)}: ${sent}`)
+      t.match(again.status(), { waiting: 0, quarantined: undefined })
+      t.ok(Math.abs(Date.now() - again.status().lastSync) < 60_000)
+      await again.stop()
+    }
+  }
+})
