@@ -14,7 +14,7 @@ export interface ClientOptions {
   /** Identifies this device: 1 to 128 printable ASCII characters. Must stay the same for as long as the device keeps its store. */
   deviceId: string
   /** Replaces the platform's `fetch`: in Node, pass one that sends cookies. */
-  fetch?: SendRequest
+  fetch?: SendRequest | undefined
 }
 
 /** openapi-fetch's client for the contract: `client.GET('/api/v1/bookmarks', { params: { query: { page: 2 } } })`. */

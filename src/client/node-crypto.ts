@@ -15,6 +15,7 @@ interface Hmac {
 
 export interface NodeCrypto {
   createHmac(algorithm: 'sha256', key: Uint8Array): Hmac
+  getCiphers(): string[]
   hash(algorithm: 'sha256', bytes: Bytes, as: 'buffer'): Uint8Array
   createDecipheriv(
     cipher: 'chacha20-poly1305',

@@ -74,7 +74,7 @@ export interface Sync {
    * @throws SignedOutError the session has ended or belongs to another user; edits are kept
    * @throws OfflineError, ApiError, StorageFullError, or the signal's reason
    */
-  syncNow(options?: { signal?: AbortSignal }): Promise<void>
+  syncNow(options?: { signal?: AbortSignal | undefined }): Promise<void>
 
   /** The live bookmark with this id. */
   get(id: string): Readonly<PlaintextBookmark> | undefined

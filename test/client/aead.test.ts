@@ -16,6 +16,18 @@ const ways = {
   "with Node's cipher": openWith(nodeCrypto as NodeCrypto),
 }
 
+t.test("opens also where Node's own module lacks the cipher, as in Bun and Electron", async (t) => {
+  const node = process.getBuiltinModule('node:crypto')
+  t.intercept(node, 'getCiphers', { value: () => ['aes-256-gcm'] })
+  const createDecipheriv = () => {
+    throw new Error('Unknown cipher')
+  }
+  t.intercept(node, 'createDecipheriv', { value: createDecipheriv })
+  const { open } = await import('../../src/client/aead.ts')
+  const [key, nonce, text] = [new Uint8Array(32), new Uint8Array(24), Uint8Array.of(1, 2, 3)]
+  t.same(open(key, nonce, new Uint8Array(0), seal(key, nonce, new Uint8Array(0), text)), text)
+})
+
 for (const [name, open] of Object.entries(ways)) {
   t.test(`${name}: opens what the library seals, of any length`, async () => {
     fc.assert(

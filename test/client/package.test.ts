@@ -256,4 +256,9 @@ const known: client.PlaintextBookmark = { id: 'one', title: 'A title', source: '
 export const misspelt: client.PlaintextBookmark = { ...known, dateadded: '2026-11-22' }
 // @ts-expect-error: nor can it be read
 export const { dateadded } = known
+// What an app may have or not have can be passed on, under exactOptionalPropertyTypes, too.
+export async function passOn(sync: client.Sync, options: { signal: AbortSignal | undefined; fetch: client.SendRequest | undefined; now: (() => number) | undefined }) {
+  await sync.syncNow(options)
+  return [client.createClient({ baseUrl: 'https://sync.example.org', deviceId: 'd', ...options }), testing.fakeService(options)]
+}
 `

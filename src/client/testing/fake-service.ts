@@ -36,7 +36,7 @@ export interface FakeService {
  *
  * @param now the service's clock (Unix ms)
  */
-export function fakeService({ now = Date.now }: { now?: () => number } = {}): FakeService {
+export function fakeService({ now = Date.now }: { now?: (() => number) | undefined } = {}): FakeService {
   const accounts = new Map<string, FakeAccount>()
   const accountOf = (userId: string) => {
     const account = accounts.get(userId) ?? new FakeAccount(userId, now, () => accounts.delete(userId))

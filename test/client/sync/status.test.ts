@@ -43,6 +43,7 @@ t.test('the state follows the network and the session, with the reason', async (
   const release = Promise.withResolvers<void>()
   a.network.fate = async (call) => release.promise.then(call.send)
   await a.sync.start()
+  t.same(summary(a), ['connecting', undefined], 'at once: a page that shows it now says nothing else first')
   await turns()
   t.same(summary(a), ['connecting', undefined])
   release.resolve()

@@ -15,6 +15,14 @@ t.test('an update is there for the next read, and waits to be sent', async (t) =
   t.same(a.sync.status().waiting, 1)
 })
 
+t.test('fields that every bookmark has cannot be removed', async (t) => {
+  const a = (await people.person(t)).device('a')
+  await a.sync.put(bookmark('x', 'one'))
+  // @ts-expect-error: nor does it compile, unless the app's compiler takes undefined for a value of any optional field
+  await a.sync.update('x', { title: undefined, source: undefined, url: undefined })
+  t.same(a.sync.get('x'), { id: 'x', title: 'one', source: 'bookmarks', position: 'a0' })
+})
+
 t.test('an update that cannot be made changes nothing', async (t) => {
   const a = (await people.person(t)).device('a')
   await t.rejects(a.sync.update('x', { title: 'one' }), RangeError)

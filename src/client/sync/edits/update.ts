@@ -8,8 +8,10 @@ import { applyOver, type PutOptions, sightOf } from './put.ts'
 import type { EditParts } from './queue.ts'
 import { sealOne } from './seal.ts'
 
-/** The fields to change. A field that is undefined is removed. */
-export type Patch = { [Name in keyof PlaintextBookmark]?: PlaintextBookmark[Name] | undefined }
+/** The fields to change. A field that is undefined is removed, unless every bookmark has it. */
+export type Patch = Partial<Pick<PlaintextBookmark, 'id' | 'title' | 'source'>> & {
+  [Name in Exclude<keyof PlaintextBookmark, 'id' | 'title' | 'source'>]?: PlaintextBookmark[Name] | undefined
+}
 
 /** A patch, or a function that makes one of the bookmark as it is then; null changes nothing. */
 export type Update = Patch | ((current: Readonly<PlaintextBookmark>) => Patch | null)
@@ -28,8 +30,12 @@ export async function updateBookmark(
     const current = viewOf(row).bookmark
     if (!current) throw new RangeError(`There is no bookmark ${id}`)
     // A copy: if the app changes what it is given, `current` must still be what the others have.
-    const patch = typeof update === 'function' ? update(structuredClone(current)) : update
-    if (!patch) return
+    const asks = typeof update === 'function' ? update(structuredClone(current)) : update
+    if (!asks) return
+    // The types cannot keep undefined out where an app's compiler takes it for a value of any optional field.
+    const patch = { ...asks }
+    if (patch.title === undefined) delete patch.title
+    if (patch.source === undefined) delete patch.source
     const position = 'parentId' in patch ? undefined : current.position
     const [patched] = withPlaces(replica, [{ ...current, position, ...patch, id } as PlaintextBookmark])
     const edit = sealOne(keys, patched as PlaintextBookmark)

@@ -139,6 +139,7 @@ export class Run {
   async #lead(): Promise<void> {
     const { signal } = this.#ended
     this.#isLeader = false
+    this.#engine.status.begin()
     const task = async () => {
       this.#isLeader = true
       // A sleeping tab may have missed messages of other tabs.

@@ -61,6 +61,12 @@ export class StatusBoard {
     this.#change({ ...report, ...(progress && { progress }) }, progress !== before)
   }
 
+  /** This tab has started; what a tab that leads has told goes before that. */
+  begin(): void {
+    const { state, reason } = this.#report
+    if (state === 'signed-out' || (state === 'offline' && !reason)) this.hear({ state: 'connecting' })
+  }
+
   /** Sets what another tab found out. */
   hear(report: Report): void {
     this.#change(report, false)
