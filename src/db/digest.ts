@@ -36,7 +36,7 @@ export async function sumRecords(db: Db, userId: string): Promise<bigint> {
   for (let after: number | undefined = 0; after !== undefined; ) {
     const page: Hashed[] = await hashes.all(db, { userId, after, rows: pageRows })
     for (const record of page) if (record.deleted_at === null) sum += digestValue(record)
-    after = page.at(-1)?.stamp
+    after = page.length < pageRows ? undefined : page.at(-1)?.stamp
   }
   return sum
 }
