@@ -4,6 +4,8 @@ interface Running {
   version: string
   environment: string
   publicUrl: string
+  /** On the CORS list. */
+  origins: ReadonlySet<string>
   /** Whether the web page is there. */
   serveDemo: boolean
   /** Undefined for the provider of development, which takes any name. */
@@ -23,6 +25,7 @@ export function banner(service: Running): string {
     `  documents  ${publicUrl}/docs`,
     ...(adminPort === undefined ? [] : [`  metrics    port ${adminPort} on ${adminHost}`]),
     `  data       ${dataDir}`,
+    ...elsewhere(service),
     '',
     `encrypted-bookmark-sync ${version} (${environment}). Ctrl-C stops it.`,
   ].join('\n')
@@ -38,6 +41,23 @@ function wayIn({ serveDemo, identityProvider, publicUrl }: Running): string[] {
     `The service: ${bold(publicUrl)}, without a web page.`,
     `To sign in: POST ${publicUrl}/api/v1/auth/login, open the returned authorizationUrl, and ${enter}.`,
   ]
+}
+
+/** Both names of this machine work, but for browsers they are two sites, and no cookie goes from one to the other. */
+function elsewhere({ publicUrl, origins }: Running): string[] {
+  const { hostname } = new URL(publicUrl)
+  const other = new Map([
+    ['127.0.0.1', '//localhost:'],
+    ['localhost', '//127.0.0.1:'],
+  ]).get(hostname)
+  if (other === undefined) return []
+  return [...origins]
+    .filter((origin) => origin.includes(other))
+    .flatMap((origin) => [
+      '',
+      `Browsers take ${origin} for another site than ${publicUrl}: nobody can sign in there.`,
+      `Open that app at ${origin.replace(other, `//${hostname}:`)}, and list this in CORS_ORIGIN.`,
+    ])
 }
 
 function bold(text: string): string {

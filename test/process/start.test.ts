@@ -3,9 +3,36 @@ import { join } from 'node:path'
 import t from 'tap'
 import packageJson from '../../package.json' with { type: 'json' }
 import { freePort } from '../../scripts/development/servers/free-port.ts'
+import { banner } from '../../src/terminal/banner.ts'
 import { buildApp, unusedProvider } from '../support/app.ts'
 import { folder, run, serving } from '../support/service.ts'
 import { signInAt } from '../support/sign-in.ts'
+
+t.test('It says that an app at localhost is on another site than 127.0.0.1, and where to open it', async (t) => {
+  const listed = (publicUrl: string, ...origins: string[]) =>
+    banner({
+      version: '1',
+      environment: 'development',
+      publicUrl,
+      origins: new Set([publicUrl, 'moz-extension://*', ...origins]),
+      serveDemo: true,
+      identityProvider: undefined,
+      adminHost: '127.0.0.1',
+      adminPort: undefined,
+      dataDir: './data',
+    })
+  const here = 'http://127.0.0.1:3000'
+  const hint = [
+    '',
+    `Browsers take http://localhost:5173 for another site than ${here}: nobody can sign in there.`,
+    'Open that app at http://127.0.0.1:5173, and list this in CORS_ORIGIN.',
+    '',
+  ]
+  t.match(listed(here, 'http://localhost:5173'), hint.join('\n'))
+  t.match(listed('http://localhost:3000', 'http://127.0.0.1:5173'), 'Open that app at http://localhost:5173, ')
+  t.notMatch(listed(here, 'http://127.0.0.1:5173'), 'another site')
+  t.notMatch(listed('https://sync.example.org', 'http://localhost:5173'), 'another site')
+})
 
 t.test('In an empty folder, with nothing configured, it creates what it needs and says where and how', async (t) => {
   const cwd = await folder(t)
