@@ -11,7 +11,7 @@ export interface Cookie {
 }
 
 export interface CookieJar {
-  /** Sends the cookies along, and keeps those that come back. */
+  /** Sends the cookies along, and keeps those that come back. Follows no redirects. */
   fetch: SendRequest
   /** Opens WebSockets with the cookies of that moment. */
   webSocket: OpenWebSocket
@@ -40,12 +40,12 @@ export function createCookieJar(
 
   return {
     async fetch(request) {
-      const sent = new Request(request)
+      // The service's calls have no redirects. One could lead to a server that only this machine reaches.
+      const sent = new Request(request, { redirect: 'manual' })
       const header = headerFor(new URL(request.url))
       if (header !== '') sent.headers.set('cookie', header)
       const response = await fetch(sent)
-      // A redirect may have led elsewhere.
-      const lines = new URL(response.url).origin === origin ? response.headers.getSetCookie() : []
+      const lines = new URL(request.url).origin === origin ? response.headers.getSetCookie() : []
       for (const line of lines) {
         const cookie = parseSetCookie(line, Date.now())
         if (cookie) jar.set(cookie.name, cookie)

@@ -14,7 +14,7 @@ export class SignInError extends Error {
 
 export interface SignInOptions {
   client: Client
-  /** Keeps the cookies. */
+  /** Keeps the cookies, and follows no redirects. */
   fetch: SendRequest
   /** Shows the URL to the user, or opens it in their browser. */
   open(url: string): unknown
@@ -56,7 +56,7 @@ function failureOf(task: () => Promise<unknown>): Promise<never> {
 
 /** Returns why the service refused the code. */
 async function redeem(send: SendRequest, callback: URL, returnTo: string): Promise<string | undefined> {
-  const { status, headers } = await answer(send(new Request(callback, { redirect: 'manual' })))
+  const { status, headers } = await answer(send(new Request(callback)))
   const location = headers.get('location') ?? ''
   if (location === returnTo) return undefined
   const error = new URL(location, callback).searchParams.get('error')

@@ -35,7 +35,7 @@ t.test('Cookies go to the paths and for the time that the service said, and the 
   t.equal(kept.length, 2, 'kept when some were set')
 })
 
-t.test('Another origin gets no cookie, not even by a redirect, and sets none', async (t) => {
+t.test('Another origin gets no cookie and sets none, and a redirect leads to none', async (t) => {
   const [service, other] = [await echo(t), await echo(t)]
   const jar = createCookieJar(service.origin, parseCookieHeader('session=one; refresh=two'), () =>
     t.fail('nothing to keep'),
@@ -44,17 +44,20 @@ t.test('Another origin gets no cookie, not even by a redirect, and sets none', a
   const get = async (url: string) => (await jar.fetch(new Request(url))).text()
   t.equal(await get(`${other.origin}/`), '')
   service.location = `${other.origin}/`
-  t.equal(await get(`${service.origin}/`), '')
+  const post = new Request(`${service.origin}/`, { method: 'POST', body: 'ciphertext' })
+  t.equal((await jar.fetch(post)).status, 307)
+  t.equal(other.requests, 1)
   service.location = undefined
   t.equal(await get(`${service.origin}/`), 'session=one; refresh=two')
 })
 
 /** A service that answers with the cookies it got. */
 async function echo(t: Test) {
-  const service = { origin: '', sets: [] as string[], location: undefined as string | undefined }
+  const service = { origin: '', sets: [] as string[], location: undefined as string | undefined, requests: 0 }
   const server = createServer(({ headers }, response) => {
+    service.requests++
     response.setHeader('set-cookie', service.sets)
-    if (service.location !== undefined) response.writeHead(302, { location: service.location }).end()
+    if (service.location !== undefined) response.writeHead(307, { location: service.location }).end()
     else response.end(headers.cookie ?? '')
   })
   await once(server.listen(0, '127.0.0.1'), 'listening')

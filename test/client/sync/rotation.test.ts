@@ -4,6 +4,7 @@ import t, { type Test } from 'tap'
 import type { RecordError } from '../../../src/client/errors.ts'
 import { deriveKeys, type Keys } from '../../../src/client/keys.ts'
 import { memoryStore } from '../../../src/client/sync/store/memory.ts'
+import type { Meta } from '../../../src/client/sync/store/store.ts'
 import { pullAll } from '../../support/changes.ts'
 import { bookmark, type Device } from './device.ts'
 import { answerLost, down, type Fate, up } from './network.ts'
@@ -232,6 +233,10 @@ t.test(
     await t.rejects(a.sync.adoptKeys(once), replaced)
     const first = once.older as Keys
     await t.rejects(b.sync.adoptKeys(first), replaced)
+    // As an earlier release has left it.
+    const { meta } = await store.load()
+    const { replaced: _, ...earlier } = meta as Meta
+    await store.write([], earlier)
     const again = device('b', { keys: first, store })
     await again.sync.put(bookmark('y', 'made after the rotation'))
     await t.rejects(again.sync.syncNow(), replaced)

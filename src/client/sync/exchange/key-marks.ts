@@ -35,13 +35,15 @@ export async function missesKeys(keys: Keys, transport: Transport, signal: Abort
  */
 export async function takeKeys(replica: Replica, keys: Keys, current = keys): Promise<void> {
   const [key = '', ...older] = marksOf(keys)
-  if (current === keys && (key === replica.meta.key || !(keys.older || replica.meta.key))) return
+  const { meta } = replica
+  if (current === keys && (meta.replaced ? key === meta.key : !keys.older && !meta.key)) return
   await replica.commit([], 'remote', (draft) => {
-    const { key: last = key, replaced = [] } = draft.meta
+    // Stores of earlier releases lack what was replaced: keys without the last one are older.
+    const { key: last = key, replaced = [key, ...older].includes(last) ? [] : [key] } = draft.meta
     demandNewest({ replaced: [...replaced, ...marksOf(current.older)] }, keys)
     const marks = new Set([...replaced, ...older, ...marksOf(current), last])
     marks.delete(key)
-    if (marks.size > 0 && key !== draft.meta.key) draft.setMeta({ key, replaced: [...marks] })
+    if (marks.size > 0) draft.setMeta({ key, replaced: [...marks] })
     Object.assign(current, keys)
   })
 }
