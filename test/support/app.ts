@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import type { FastifyInstance, InjectOptions } from 'fastify'
+import { CompiledQuery } from 'kysely'
 import type { Test } from 'tap'
 import { createApp } from '../../src/app.ts'
 import { signIn } from '../../src/auth/sign-in.ts'
@@ -87,6 +88,9 @@ export async function buildApp(
     log: openLog(config.logLevel, sink),
     clock: () => now ?? Date.now(),
   })
+  // Its data need not outlive the tests: no commit waits for the disk.
+  const url = env.DATABASE_URL ?? DATABASE_URL
+  if (url.startsWith('sqlite:')) await context.database.db.executeQuery(CompiledQuery.raw('pragma synchronous = off'))
   const app = await createApp(context)
   // It would remove what a test has just written at another time of the clock, and its queries would be counted.
   await context.sweeps.first

@@ -1,7 +1,6 @@
 /** After any requests and sweeps, the service holds what a model of plain arrays holds. */
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import { sql } from 'kysely'
 import t from 'tap'
 
 import { type Placeholders, query } from '../../src/db/query.ts'
@@ -19,8 +18,6 @@ const maxBytes = 100
 
 t.test('Any requests and sweeps: records, versions, conflicts and counters are those of the model', async (t) => {
   const app = await buildApp(t, { MAX_USER_BYTES: `${maxBytes}` })
-  // The test is about what is stored, not about disks.
-  if (!isPostgres) await sql`pragma synchronous = off`.execute(app.context.database.db)
   const counts: Record<string, number> = {}
   let run = 0
   let now = Date.now()

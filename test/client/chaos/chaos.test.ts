@@ -8,7 +8,6 @@
  * The quick runs are always the same, the deep ones always others. SEED=<number> repeats one run, as a failure prints it,
  * and says what happened; with RUNS=<number>, that many from there.
  */
-import { CompiledQuery } from 'kysely'
 import { buildApp } from '../../support/app.ts'
 import { depth, isDeep } from '../../support/depth.ts'
 import { makePausesRepeatable } from './platform.ts'
@@ -20,8 +19,6 @@ const mostFailures = 3
 makePausesRepeatable()
 const endings: (() => Promise<void>)[] = []
 const app = await buildApp({ teardown: (end) => endings.push(end as () => Promise<void>) }, { LOG_LEVEL: 'error' })
-// The runs are about devices, not about disks.
-await app.context.database.db.executeQuery(CompiledQuery.raw('pragma synchronous = off'))
 
 const first = Number(SEED ?? (isDeep ? Date.now() % 1e9 : 80_000))
 const count = Number(RUNS ?? (SEED === undefined ? depth(60, 2000) : 1))

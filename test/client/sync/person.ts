@@ -1,11 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { CompiledQuery } from 'kysely'
 import root, { type Test } from 'tap'
 import { deriveKeys, type Keys } from '../../../src/client/keys.ts'
 import { decryptBookmark } from '../../../src/client/record.ts'
 import { buildApp, type TestApp, type TestUser } from '../../support/app.ts'
 import { pullAll } from '../../support/changes.ts'
-import { isPostgres } from '../../support/database-url.ts'
 import { World } from './clock.ts'
 import { type Device, type DeviceOptions, openDevice } from './device.ts'
 
@@ -34,8 +32,6 @@ export async function openPeople(): Promise<People> {
 
 async function open(): Promise<People> {
   const app = await buildApp(root, { LOG_LEVEL: 'error' })
-  // The tests are about devices, not about disks.
-  if (!isPostgres) await app.context.database.db.executeQuery(CompiledQuery.raw('pragma synchronous = off'))
   return {
     app,
     async person(t) {

@@ -1,4 +1,3 @@
-import { sql } from 'kysely'
 import { openChunks } from '../../../src/client/export-file/chunks.ts'
 import { buildApp, type TestUser } from '../../support/app.ts'
 import type { Answered } from '../../support/contract.ts'
@@ -36,7 +35,6 @@ export async function openSide(env: Record<string, string>) {
   const app = await buildApp({ teardown: (close) => closing.push(close) }, { LOG_LEVEL: 'silent', ...env })
   const exports = holdExports(app)
   const stored = await openStored(app)
-  if (env.DATABASE_URL?.startsWith('sqlite:')) await sql`pragma synchronous = off`.execute(app.context.database.db)
   const epoch = await app.context.database.db.selectFrom('epoch').select('id').executeTakeFirstOrThrow()
   let names = createNames()
   const logins = new Map<string, Login>()
