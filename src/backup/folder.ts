@@ -2,6 +2,8 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { open, readdir, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 
+const stopSignals = ['SIGINT', 'SIGTERM'] as const
+
 /**
  * Makes a new folder. `fill` writes into one whose name says that it is unfinished, and which gets its final name only when
  * everything is on disk. A failure or a signal leaves nothing behind, SIGKILL the unfinished folder.
@@ -9,18 +11,13 @@ import { dirname, join } from 'node:path'
 export async function makeFolder<T>(path: string, fill: (unfinished: string) => Promise<T>): Promise<T> {
   if (existsSync(path)) throw new Error(`${path} is there already: a backup overwrites nothing`)
   let unfinished = ''
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    process.once(signal, () => {
-      if (unfinished) rmSync(unfinished, { recursive: true, force: true })
-      process.exit(1)
-    })
+  const stop = () => {
+    if (unfinished) rmSync(unfinished, { recursive: true, force: true })
+    process.exit(1)
   }
+  for (const signal of stopSignals) process.once(signal, stop)
   try {
-    unfinished = mkdtempSync(`${path}.unfinished-`)
-  } catch (error) {
-    throw new Error(`${path} cannot be written (${(error as Error).message})`)
-  }
-  try {
+    unfinished = makeUnfinished(path)
     const result = await fill(unfinished)
     for (const name of await readdir(unfinished, { recursive: true })) await syncPath(join(unfinished, name))
     await syncPath(unfinished)
@@ -28,8 +25,18 @@ export async function makeFolder<T>(path: string, fill: (unfinished: string) => 
     await syncPath(dirname(path))
     return result
   } catch (error) {
-    await rm(unfinished, { recursive: true, force: true })
+    if (unfinished) await rm(unfinished, { recursive: true, force: true })
     throw error
+  } finally {
+    for (const signal of stopSignals) process.off(signal, stop)
+  }
+}
+
+function makeUnfinished(path: string): string {
+  try {
+    return mkdtempSync(`${path}.unfinished-`)
+  } catch (error) {
+    throw new Error(`${path} cannot be written (${(error as Error).message})`)
   }
 }
 

@@ -63,12 +63,15 @@ async function refusalOf(t: Test, to: string, env: Env): Promise<string> {
 }
 
 /** The same without a process: runs the parts of the command whose errors it prints. */
-async function refusalHere(to: string, env: Env): Promise<string> {
+async function refusalHere(t: Test, to: string, env: Env): Promise<string> {
+  const listeners = process.listenerCount('SIGTERM')
   try {
     await makeBackup(sourceOf(readConfig({ DATA_DIR: whole, ...env })), to)
     return 'none'
   } catch (error) {
     return `${(error as Error).message}\n`
+  } finally {
+    t.equal(process.listenerCount('SIGTERM'), listeners, 'it listens to signals no more')
   }
 }
 
@@ -119,7 +122,7 @@ t.test('What cannot be backed up: one line that says why, exit 1, and nothing is
   const said: Record<string, string> = {}
   for (const [index, [what, to, env]] of faults.entries()) {
     // The first shows that the command prints them.
-    said[what] = isDeep || index === 0 ? await refusalOf(t, to, env) : await refusalHere(to, env)
+    said[what] = isDeep || index === 0 ? await refusalOf(t, to, env) : await refusalHere(t, to, env)
   }
   t.match(said, Object.fromEntries(faults.map(([what, , , line]) => [what, line])))
   t.same(
