@@ -78,8 +78,7 @@ function inTransaction<T>(database: DatabaseSync, task: (database: DatabaseSync)
 }
 
 function openLocked(path: string): DatabaseSync {
-  // SQLite would make it readable for everybody. Its journal gets the permissions of the file.
-  closeSync(openSync(path, 'a', 0o600))
+  create(path)
   const database = new DatabaseSync(path)
   try {
     translated(() => {
@@ -93,6 +92,18 @@ function openLocked(path: string): DatabaseSync {
   } catch (cause) {
     database.close()
     throw codeOf(cause) === busy ? new Error(`${path} is in use, perhaps by another process`, { cause }) : cause
+  }
+}
+
+/**
+ * SQLite would make it readable for everybody. Its journal gets the permissions of the file. One that is there is not opened:
+ * closing it would give up the locks that another connection of this process has (POSIX, fcntl).
+ */
+function create(path: string): void {
+  try {
+    closeSync(openSync(path, 'ax', 0o600))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   }
 }
 

@@ -47,7 +47,10 @@ t.test('A second process is refused, until the first has closed the file', async
     await fileStore(process.argv[1]).load().then(() => console.log('read'), ({ message }) => console.log(message))`
   const open = async () =>
     (await promisify(execFile)(process.execPath, ['--input-type=module', '-e', code, path])).stdout.trim()
-  t.equal(await open(), `${path} is in use, perhaps by another process`)
+  const refusal = `${path} is in use, perhaps by another process`
+  t.equal(await open(), refusal)
+  await t.rejects(fileStore(path).load(), { message: refusal }, 'nor does this one open it twice')
+  t.equal(await open(), refusal, 'and its attempt has not given up the lock')
   store.close()
   t.equal(await open(), 'read')
 })
