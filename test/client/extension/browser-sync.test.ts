@@ -240,6 +240,53 @@ t.test('Many deletes in a browser wait for its user', async (t) => {
   t.equal([...one.sync.bookmarks().values()].filter(({ url }) => url).length, 0)
 })
 
+t.test(
+  'Five deletes pass without a question, a sixth in the same minute waits; those approved do not count',
+  async (t) => {
+    const one = new Device(fakeService(), 'one')
+    for (let index = 0; index < 12; index++) one.model.create(link('1', `b${index}`))
+    await settle(one)
+    const removeFirst = (count: number) => {
+      for (const id of one.model.childrenOf('1').slice(0, count)) one.model.remove(id)
+    }
+    const linksInSync = () => [...one.sync.bookmarks().values()].filter(({ url }) => url).length
+    const state = () => [one.browserSync.status().heldRemovals?.count, linksInSync()]
+    removeFirst(5)
+    await settle(one)
+    t.same(state(), [undefined, 7])
+    one.model.ahead += 30_000
+    removeFirst(1)
+    await settle(one)
+    t.same(state(), [1, 7])
+    await one.browserSync.approveRemovals(one.browserSync.heldRemovals().map(({ id }) => id))
+    await settle(one)
+    one.model.ahead += 40_000
+    removeFirst(5)
+    await settle(one)
+    t.same(state(), [undefined, 1])
+  },
+)
+
+t.test('What is changed elsewhere while its delete in the browser is passed on stays', async (t) => {
+  const [one, other] = twoDevices()
+  one.model.create(link('1', 'gone'))
+  await settle(one, other)
+  const [id = ''] = one.model.childrenOf('1')
+  const [kept] = [...one.sync.bookmarks().values()].filter(({ title }) => title === 'gone')
+  one.model.remove(id)
+  one.model.create(link('1', 'new'))
+  const { put } = one.sync
+  one.sync.put = async (list) => {
+    if (Array.isArray(list) && list.length === 0) return put(list)
+    one.sync.put = put
+    await one.sync.update(kept?.id ?? '', { title: 'changed' })
+    return put(list)
+  }
+  await settle(one, other)
+  const expected = [`  changed ${at('gone')}`, line('new')]
+  t.same([inChrome(one, 'bar').sort(), inChrome(other, 'bar').sort()], [expected, expected])
+})
+
 t.test('Deletes that wait for their user go on to wait once there are fewer of them, or more bookmarks', async (t) => {
   const [one, other] = twoDevices()
   const folder = one.model.create({ parentId: '1', title: 'Work' }).id

@@ -51,6 +51,16 @@ t.test('a clock that is still hours ahead at the contact is found out before its
   t.same([shown(a), shown(b)], [{ x: 'by b' }, { x: 'by b' }])
 })
 
+t.test('the answer to a push puts a clock right that is half an hour ahead, also without a channel', async (t) => {
+  const { person, clock, a } = await pair(t)
+  clock.skew = hourMs / 2
+  for (const id of ['y', 'z']) {
+    await a.sync.put(bookmark(id, id))
+    await a.sync.syncNow()
+  }
+  t.same(await errorsOfTime(person, ['z']), [0])
+})
+
 t.test('a clock put hours ahead during a push is found out before the edits made then are sent', async (t) => {
   const { person, clock, a } = await pair(t)
   await a.sync.put(bookmark('x', 'one'))

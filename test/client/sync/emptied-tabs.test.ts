@@ -2,9 +2,10 @@
 import t, { type Test } from 'tap'
 import { UnsentChangesError } from '../../../src/client/errors.ts'
 import { indexedDbStore } from '../../../src/client/sync/store/indexed-db.ts'
+import { createTabs } from '../../../src/client/sync/store/tabs.ts'
 import { bookmark } from './device.ts'
 import { emptiedInTheMiddle, empty, synced, titles } from './emptied.ts'
-import { down, up } from './network.ts'
+import { down, type Fate, up } from './network.ts'
 import { openPeople, shown } from './person.ts'
 import { until } from './turns.ts'
 
@@ -115,6 +116,37 @@ t.test(
     t.same([shown(a), shown(other), await person.stored()], Array(3).fill(expected))
   },
 )
+
+for (const when of ['while a page is on its way', 'in the middle of an edit']) {
+  t.test(`the browser empties the store ${when}, of a tab that has slept: nothing goes missing`, async (t) => {
+    const { person, userId, a } = await synced(t)
+    const channel = new BroadcastChannel(`nobody-${userId}`) as unknown as globalThis.BroadcastChannel
+    const { store, arm } = emptiedInTheMiddle(userId)
+    const asleep = person.device('a', { store, tabs: createTabs(userId, { channel }) })
+    await asleep.sync.put([])
+    const b = person.device('b')
+    await b.sync.put(bookmark('x', 'by b'))
+    for (const { sync } of [b, a]) await sync.syncNow()
+    await a.sync.stop()
+    if (when === 'in the middle of an edit') arm()
+    else asleep.network.fate = emptying(userId)
+    await asleep.sync.put(bookmark('p', 'edited'))
+    await asleep.sync.syncNow()
+    const expected = { ...titles, p: 'edited', x: 'by b' }
+    t.same([shown(asleep), await person.stored()], [expected, expected])
+  })
+}
+
+/** Empties the store before the first page arrives. */
+function emptying(userId: string): Fate {
+  let isEmptied = false
+  return async (call) => {
+    const answer = await call.send()
+    if (call.name === 'pull' && !isEmptied) await empty(userId)
+    isEmptied ||= call.name === 'pull'
+    return answer
+  }
+}
 
 /** An edit waits in one tab, which has no network; then the store is emptied, and another tab opened. */
 async function emptiedUnderAnEdit(t: Test) {

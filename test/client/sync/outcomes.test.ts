@@ -1,5 +1,5 @@
 import t from 'tap'
-import { OfflineError, RecordError, SignedOutError, StorageFullError } from '../../../src/client/errors.ts'
+import { ApiError, OfflineError, RecordError, SignedOutError, StorageFullError } from '../../../src/client/errors.ts'
 import type { PullResponse } from '../../../src/client/sync/exchange/transport.ts'
 import type { Store } from '../../../src/client/sync/store/store.ts'
 import { bookmark } from './device.ts'
@@ -56,6 +56,34 @@ for (const [where, makeDisk] of Object.entries(disks)) {
         [{ mine: { title: 'two' }, theirs: { title: 'three' } }],
         'the one who was overwritten is told',
       )
+    })
+
+    t.test(
+      'an edit that is older than a version that does not open loses to it, and is kept as a conflict',
+      async (t) => {
+        const person = await people.person(t)
+        const [a, b] = [person.device('a'), person.device('b', { store: makeDisk()(person.user.userId) })]
+        await a.sync.put(bookmark('x', 'one'))
+        for (const { sync } of [a, b]) await sync.syncNow()
+        await b.sync.put(bookmark('x', "b's"))
+        await person.world.pass(1000)
+        await a.sync.put(bookmark('x', "a's, later"))
+        await a.sync.syncNow()
+        b.network.fate = altering('x', ({ encrypted_data = '' }) => ({ encrypted_data: flipped(encrypted_data) }))
+        await b.sync.syncNow()
+        t.match(b.sync.conflicts(), [{ id: 'x', mine: { title: "b's" } }])
+        t.same([b.sync.status().waiting, await person.stored()], [0, { x: "a's, later" }])
+      },
+    )
+
+    t.test('what other clients store beside bookmarks is passed over without a word', async (t) => {
+      const person = await people.person(t)
+      const [a, b] = [person.device('a'), person.device('b', { store: makeDisk()(person.user.userId) })]
+      await a.sync.put(bookmark('x', 'one'))
+      await a.sync.syncNow()
+      b.network.fate = altering('x', () => ({ entity_type: 'history' }))
+      await b.sync.syncNow()
+      t.same([shown(b), b.errors], [{}, []])
     })
 
     t.test('a version older than the one known is reported by its id, and nothing is lost', async (t) => {
@@ -238,6 +266,41 @@ for (const [where, makeDisk] of Object.entries(disks)) {
       t.same(await ben.stored(), { open: "Ben's" })
       t.same(await ann.stored(), {})
     })
+
+    for (const hasBookmarks of [false, true]) {
+      const owning = hasBookmarks ? 'with bookmarks' : 'without bookmarks'
+      t.test(`user B, ${owning}, signs in while A's app is online: A's next edit waits for A`, async (t) => {
+        const [ann, ben] = [await people.person(t), await people.person(t)]
+        const a = ann.device('shared', { store: makeDisk()(ann.user.userId) })
+        await a.sync.put(bookmark('x', "Ann's"))
+        await a.sync.start()
+        await until(() => a.network.socket !== undefined)
+        a.network.socket?.greet(ann.world.time)
+        await until(() => a.sync.status().state === 'online')
+
+        await ben.world.pass(1000)
+        const b = ben.device('elsewhere')
+        if (hasBookmarks) await b.sync.put(bookmark('open', "Ben's"))
+        await b.sync.syncNow()
+        // The browser has Ben's cookies from here on.
+        a.network.fate = async ({ name, body }) => {
+          if (name === 'getUserId') return { user: { user_id: ben.user.userId } }
+          const { status, body: answer } = await ben.user.call('POST', `/api/v1/sync/${name}`, { body })
+          if (status !== 200) throw new ApiError(status, answer.error)
+          return answer
+        }
+        await a.sync.put(bookmark('secret', "Ann's"))
+        await until(() => a.sync.status().state === 'signed-out')
+        t.notOk(
+          a.errors.some(({ id }) => id),
+          'nothing of Ben was taken',
+        )
+        t.same(await ben.stored(), hasBookmarks ? { open: "Ben's" } : {})
+        a.network.fate = up
+        await a.sync.syncNow()
+        t.same([shown(a), await ann.stored(), a.conflicts], [...Array(2).fill({ secret: "Ann's", x: "Ann's" }), []])
+      })
+    }
 
     t.test("another user's store is not opened", async (t) => {
       const [ann, ben] = [await people.person(t), await people.person(t)]

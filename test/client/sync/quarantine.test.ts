@@ -78,6 +78,39 @@ for (const [where, makeDisk] of Object.entries(disks)) {
       t.same([await person.stored(), a.sync.status().waiting, a.sync.quarantined()], [{}, 0, []])
     })
 
+    for (const [when, isMeanwhile] of [
+      ['before', false],
+      ['while', true],
+    ] as const) {
+      t.test(
+        `that may have arrived, edited ${when} it is refused, and then deleted: it does not come back`,
+        async (t) => {
+          const person = await people.person(t)
+          const a = person.device('a', { store: makeDisk()(person.user.userId) })
+          let late: Call | undefined
+          a.network.fate = (call) => {
+            if (call.name === 'push') late = call
+            return call.name === 'push' ? down(call) : call.send()
+          }
+          await a.sync.put(bookmark('x', 'one'))
+          await t.rejects(a.sync.syncNow(), { name: 'OfflineError' })
+          const edit = () => a.sync.put(bookmark('x', 'two'))
+          if (!isMeanwhile) await edit()
+          a.network.fate = async (call) => {
+            if (call.name === 'push' && isMeanwhile) await edit()
+            return refused(call)
+          }
+          await a.sync.syncNow()
+          a.network.fate = up
+          await a.sync.remove('x')
+          await a.sync.syncNow()
+          await late?.send()
+          await a.sync.syncNow()
+          t.same([await person.stored(), shown(a)], [{}, {}])
+        },
+      )
+    }
+
     async function oneRefused(t: Parameters<typeof people.person>[0]) {
       const person = await people.person(t)
       const a = person.device('a', { store: makeDisk()(person.user.userId) })
@@ -120,6 +153,45 @@ t.test('beyond the quota, what fits is sent, the rest waits for room, and few re
   t.equal(Object.keys(await person.stored()).length, 698)
 })
 
+t.test('an edit without more content is sent although another one exceeds the quota', async (t) => {
+  const person = await people.person(t)
+  const a = person.device('a')
+  const long = 'long '.repeat(200)
+  await a.sync.put([bookmark('x', 'one'), bookmark('y', 'one', { description: long })])
+  await a.sync.syncNow()
+  a.network.fate = refusing(new ApiError(413, 'Storage quota exceeded'), ({ entity_id }) => entity_id === 'x')
+  await a.sync.update('x', { description: long.slice(0, 500) })
+  await a.sync.update('y', { title: 'two' })
+  await a.sync.syncNow()
+  t.same(await person.stored(), { x: 'one', y: 'two' })
+  t.match(a.sync.quarantined(), [{ id: 'x', reason: 'quota' }])
+})
+
+t.test('a change that is too large for a proxy holds up no other, however full the account is', async (t) => {
+  const person = await people.person(t)
+  const a = person.device('a')
+  await a.sync.put(numbered(3))
+  a.network.fate = refusing(new ApiError(413, 'Request Entity Too Large'), ({ entity_id }) => entity_id === 'b0')
+  await a.sync.syncNow()
+  t.same(await person.stored(), { b1: '1', b2: '2' })
+  t.match(a.sync.quarantined(), [{ id: 'b0', reason: 'refused' }])
+})
+
+t.test('a push that a service in trouble answers is no refusal: it is sent again by itself', async (t) => {
+  for (const status of [403, 404, 409, 429, 500, 502, 503, 507]) {
+    const person = await people.person(t)
+    const a = person.device('a')
+    const trouble = new ApiError(status, 'Service unavailable')
+    await a.sync.put(numbered(2))
+    a.network.fate = refusing(trouble, () => true)
+    await t.rejects(a.sync.syncNow(), trouble)
+    t.same([a.sync.status().waiting, a.sync.quarantined()], [2, []])
+    a.network.fate = up
+    await a.sync.syncNow()
+    t.same(await person.stored(), { b0: '0', b1: '1' })
+  }
+})
+
 t.test('a service that refuses everything is not asked for each change', async (t) => {
   const person = await people.person(t)
   const a = person.device('a')
@@ -133,6 +205,7 @@ t.test('a service that refuses everything is not asked for each change', async (
   const before = pushes(a)
   await person.world.pass(600_000)
   t.equal(pushes(a), before, 'it is not asked again by itself')
+  t.match(a.sync.status(), { waiting: 300, quarantined: 200 }, '100 refusals at the call, and 100 at the start')
   a.network.fate = up
   await a.sync.retryQuarantined()
   await a.sync.syncNow()

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import t, { type Test } from 'tap'
 import type { RecordError } from '../../../src/client/errors.ts'
 import { deriveKeys, type Keys } from '../../../src/client/keys.ts'
+import type { Change } from '../../../src/client/sync/exchange/transport.ts'
 import { memoryStore } from '../../../src/client/sync/store/memory.ts'
 import type { Meta } from '../../../src/client/sync/store/store.ts'
 import { pullAll } from '../../support/changes.ts'
@@ -88,8 +89,15 @@ t.test('edits that wait for the network are sent under the new key, and win over
   await t.rejects(b.sync.syncNow(), locked)
   t.match(b.sync.status(), { reason: 'keys', waiting: 3 }, 'nothing was sent under the old key')
   t.same(await sealed(keys), [3, 0])
+  const sent: (string | undefined)[] = []
+  b.network.fate = (call) => {
+    const { changes = [] } = (call.name === 'push' ? call.body : {}) as { changes?: Change[] }
+    sent.push(...changes.flatMap(({ encrypted_data }) => encrypted_data ?? []))
+    return up(call)
+  }
   await b.sync.adoptKeys(keys)
   for (const { sync } of [a, b]) await sync.syncNow()
+  t.ok(sent.length >= 2 && sent.every((data) => data?.startsWith(markOf(keys))), 'not even for a moment')
   await a.sync.approveDeletions(1)
   t.same([shown(a), shown(b)], Array(2).fill({ new: 'made offline', x: 'offline', z: 'zed' }))
   t.same(await sealed(keys), [3, 0])
@@ -212,6 +220,7 @@ t.test('another tab with the old keys sends nothing under them', async (t) => {
   await a.sync.syncNow()
   await tab.sync.syncNow()
   await a.sync.adoptKeys(await vault.rotate())
+  await a.sync.syncNow()
   await tab.sync.put(bookmark('y', 'under the old key'))
   await t.rejects(tab.sync.syncNow(), locked)
   t.equal((await pullAll(user)).changes.length, 1)

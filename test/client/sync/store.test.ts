@@ -39,6 +39,18 @@ for (const [how, fail] of Object.entries({
   })
 }
 
+t.test(
+  'IndexedDB is asked to keep what is written over a loss of power, which browsers do not by themselves',
+  async (t) => {
+    const store = indexedDbStore('durable')
+    t.teardown(() => store.wipe())
+    await store.load()
+    const asked = t.capture(IDBDatabase.prototype, 'transaction', IDBDatabase.prototype.transaction)
+    await store.write([known('a')], meta)
+    t.match(asked(), [{ args: [['rows', 'meta'], 'readwrite', { durability: 'strict' }] }])
+  },
+)
+
 t.test('a store that another tab wipes is closed there, too', async (t) => {
   const [one, other] = [indexedDbStore('eve'), indexedDbStore('eve')]
   await one.write([known('a')], meta)

@@ -9,6 +9,7 @@ import type { Refusal, Row, Waiting } from '../store/store.ts'
 import { demandNewest, keysOf } from './key-marks.ts'
 
 const mostChanges = 500
+/** Many times as much as one change may have. */
 const mostBytes = 4 * 1024 * 1024
 /** The approximate size of a change without its ciphertext. */
 const overheadBytes = 600
@@ -28,7 +29,7 @@ export function nextBatch({ replica, userId }: BatchParts): Waiting[] {
     const next = nextOf(replica.rows.get(id))
     if (next?.change.user_id !== userId) continue
     bytes += overheadBytes + (next.change.encrypted_data?.length ?? 0)
-    if (batch.length === mostChanges || (batch.length > 0 && bytes > mostBytes)) break
+    if (batch.length === mostChanges || bytes > mostBytes) break
     batch.push(next)
   }
   return batch
