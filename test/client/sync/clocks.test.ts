@@ -111,6 +111,27 @@ t.test(
   },
 )
 
+t.test(
+  'what cannot become newer than a version from days ahead is told to the user, not sent without end',
+  async (t) => {
+    const { person, a, b } = await pair(t)
+    await person.world.pass(48 * hourMs)
+    await b.sync.put(bookmark('x', "while the service's clock was ahead"))
+    for (const { sync } of [b, a]) await sync.syncNow()
+    await person.world.pass(-48 * hourMs)
+    await a.sync.put(bookmark('x', 'by a'))
+    let pushes = 0
+    a.network.fate = async ({ name, send }) => {
+      if (name === 'push' && ++pushes > 20) throw new Error('it is sent without end')
+      return send()
+    }
+    await a.sync.syncNow()
+    const kept = { title: "while the service's clock was ahead" }
+    t.match(a.conflicts, [{ id: 'x', mine: { title: 'by a' }, theirs: kept }])
+    t.match([a.sync.get('x'), a.sync.status()], [kept, { waiting: 0 }])
+  },
+)
+
 t.test('an answer that comes late does not shift the clock', async (t) => {
   const { person, a } = await pair(t)
   await a.sync.put(bookmark('x', 'one'))
