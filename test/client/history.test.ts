@@ -227,6 +227,35 @@ t.test(
   },
 )
 
+t.test('A rewind approves only what it has deleted, not what was held before or is deleted meanwhile', async (t) => {
+  const { ann, device } = await open('kim')
+  const [laptop, phone] = [device('laptop'), device('phone')]
+  const made = (name: string) => Array.from({ length: 20 }, (_, index) => bookmark(`${name}${index}`, name))
+  const idsOf = (name: string) => made(name).map(({ id }) => id)
+  await put(laptop, ...['before', 'meanwhile'].flatMap(made))
+  await phone.sync.syncNow()
+  const removeThere = async (name: string) => {
+    await phone.sync.remove(idsOf(name))
+    await phone.sync.syncNow()
+  }
+  const held = () => laptop.sync.heldDeletions().map(({ id }) => id)
+  await removeThere('before')
+  const good = await timeOf(laptop)
+  await put(laptop, ...made('since'))
+  await laptop.history.rewind({ to: good, dryRun: false })
+  t.same(held().sort(), idsOf('before').sort())
+
+  await put(laptop, ...made('again'))
+  const call: TestUser['call'] = async (method, path, request) => {
+    const answered = await ann.call(method, path, request)
+    if (path.endsWith('/rewind')) await removeThere('meanwhile')
+    return answered
+  }
+  laptop.session = { ...ann, call }
+  await laptop.history.rewind({ to: good, dryRun: false })
+  t.same(held().sort(), ['before', 'meanwhile', 'again'].flatMap(idsOf).sort())
+})
+
 t.test('Edits that wait while the library is rewound are merged with it, wherever they wait', async (t) => {
   const { device } = await open('hana')
   const [laptop, phone, faulty] = [device('laptop'), device('phone'), device('faulty')]

@@ -49,6 +49,22 @@ t.test('a wait of more than a minute is the caller’s to decide', async (t) => 
   t.equal((await tab.client.GET('/api/v1/sync/status')).response.status, 429)
 })
 
+t.test('so are several that come to more than a minute', async (t) => {
+  let calls = 0
+  const tab = await openTab(() => async () => {
+    calls++
+    return busy(429, '40')
+  })
+  mock.timers.enable({ apis: ['setTimeout'] })
+  t.teardown(() => mock.timers.reset())
+  const answer = tab.client.GET('/api/v1/sync/status').then(({ response }) => response.status)
+  await turns()
+  mock.timers.tick(40_250)
+  await turns()
+  t.equal(await Promise.race([answer, 'waits again']), 429)
+  t.equal(calls, 2)
+})
+
 t.test('without Retry-After nothing is repeated, nor any other status', async (t) => {
   const without = await refusing(1, () => busy(503, undefined))
   t.equal((await without.client.GET('/api/v1/sync/status')).response.status, 503)
