@@ -84,6 +84,23 @@ t.test('however wrong the digest, no second pull from 0 follows for the same one
   t.same([first.fromStart, second.fromStart, second.told], [1, 0, []])
 })
 
+t.test('what others write while the digests are compared is no difference', async (t) => {
+  const person = await people.person(t)
+  const store = await synced(person)
+  const other = person.device('other')
+  let isWritten = false
+  const meanwhile: Fate = async ({ name, send }) => {
+    if (name === 'getStatus' && !isWritten) {
+      isWritten = true
+      await other.sync.put(bookmark('y', 'one'))
+      await other.sync.syncNow()
+    }
+    return send()
+  }
+  const { device, told, asked, fromStart } = await visit(person, store, 7, meanwhile)
+  t.same([shown(device), told, asked, fromStart], [{ x: 'one', y: 'one' }, [], 2, 0])
+})
+
 t.test('a service that tells no digest, or what is none, or has no status, is synced with all the same', async (t) => {
   const person = await people.person(t)
   const store = await synced(person)

@@ -1,6 +1,8 @@
+import { randomBytes } from 'node:crypto'
 import { getEventListeners } from 'node:events'
 import t, { type Test } from 'tap'
 import { OfflineError, UnsentChangesError } from '../../../src/client/errors.ts'
+import { deriveKeys } from '../../../src/client/keys.ts'
 import { decryptBookmark, encryptBookmark } from '../../../src/client/record.ts'
 import type { Change } from '../../../src/client/sync/exchange/transport.ts'
 import { bookmark } from './device.ts'
@@ -51,6 +53,21 @@ t.test('an edit under way when the user signs out counts as unsent, and nothing 
   t.notOk(network.calls.includes('logout'))
   await sync.signOut()
   t.ok(network.calls.includes('logout'))
+})
+
+t.test('a sign-out waits for an import under way, which counts as unsent, and admits no edit meanwhile', async (t) => {
+  const person = await people.person(t)
+  const { sync } = person.device('a')
+  const begun = Promise.withResolvers<void>()
+  const importing = sync.importBookmarks(many, { onProgress: (done) => done === 500 && begun.resolve() })
+  await begun.promise
+  const refused = t.rejects(sync.signOut(), new UnsentChangesError(many.length))
+  await Promise.resolve()
+  await t.rejects(sync.put(bookmark('x', 'made then')), { name: 'AbortError' })
+  await importing
+  await refused
+  await sync.put(bookmark('x', 'made then'))
+  t.equal(sync.bookmarks().size, many.length + 1)
 })
 
 t.test('an edit made at any moment of a sign-out either survives or is rejected', async (t) => {
@@ -132,6 +149,16 @@ t.test('a sync that was stopped listens to its signal no more', async (t) => {
     t.equal(getEventListeners(signal, 'abort').length, 1)
     await sync[end]()
     t.same(getEventListeners(signal, 'abort'), [], end)
+  }
+})
+
+t.test('signing out erases the keys from before a rotation, too', async (t) => {
+  const person = await people.person(t)
+  const { sync, keys } = person.device('a', { keys: deriveKeys(randomBytes(64)) })
+  await sync.signOut()
+  const { older } = keys
+  for (const all of [keys, older]) {
+    t.same([all?.recordKey, all?.hashKey, all?.exportKey], Array(3).fill(new Uint8Array(32)))
   }
 })
 
