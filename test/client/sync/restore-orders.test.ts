@@ -66,14 +66,21 @@ t.test(
     await until(() => restored.length === 1 && a.sync.status().waiting === 0)
     t.match(await person.stored(), { x: 'lost' })
 
-    await b.sync.start()
-    await until(() => b.network.socket?.isOpen === true)
-    b.network.socket?.greet(person.world.time)
-    await until(() => b.sync.status().state === 'online')
-    await putBack()
-    await b.sync.put(bookmark('y', 'made then'))
-    await until(() => restored.length === 2 && b.sync.status().waiting === 0)
-    t.same(await person.stored(), { x: 'lost', y: 'made then', z: 'z' })
+    const c = person.device('c')
+    c.sync.on('restored', (event) => restored.push(event))
+    for (const [times, { sync, network }, id] of [
+      [2, b, 'y'],
+      [3, c, 'new'],
+    ] as const) {
+      await sync.start()
+      await until(() => network.socket?.isOpen === true)
+      network.socket?.greet(person.world.time)
+      await until(() => sync.status().state === 'online')
+      await putBack()
+      await sync.put(bookmark(id, 'made then'))
+      await until(() => restored.length === times && sync.status().waiting === 0)
+    }
+    t.same(await person.stored(), { new: 'made then', x: 'lost', y: 'made then', z: 'z' })
     t.same([a.conflicts, b.conflicts], [[], []])
   },
 )
