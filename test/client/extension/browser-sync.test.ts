@@ -395,6 +395,61 @@ t.test('Nothing is deleted in a browser because its sync has nothing yet, or was
   t.same([device.browserSync.status().state, inChrome(device, 'bar')], ['waiting', [line('kept')]])
 })
 
+t.test(
+  'What the user edits or moves while a change or delete of it comes from elsewhere is as the user made it',
+  async (t) => {
+    const [one, other] = twoDevices()
+    const ids = ['edited', 'moved', 'kept'].map((title) => one.model.create(link('1', title)).id)
+    await settle(one, other)
+    const [edited = '', moved = '', kept = ''] = ids
+    const [editedThere = '', movedThere = '', keptThere = ''] = other.model.childrenOf('1')
+    other.model.update(editedThere, { url: at('theirs') })
+    other.model.move(movedThere, { parentId: '1', index: 0 })
+    other.model.remove(keptThere)
+    await settle(other)
+    one.open()
+    await one.sync.put([])
+    await one.sync.syncNow()
+    one.model.onceRead('0', () => {
+      one.model.update(edited, { title: 'mine' })
+      one.model.move(moved, { parentId: '2' })
+      one.model.update(kept, { title: 'kept after all' })
+    })
+    await settle(one, other)
+    const inBar = [`  mine ${at('theirs')}`, `  kept after all ${at('kept')}`]
+    for (const device of [one, other]) {
+      t.same([inChrome(device, 'bar').toSorted(), inChrome(device, 'other')], [inBar.toSorted(), [line('moved')]])
+    }
+  },
+)
+
+t.test('The browser waits for the last page of the changes', async (t) => {
+  const [one, other] = twoDevices()
+  await settle(one, other)
+  const titles = Array.from({ length: 60 }, (_, index) => `b${index}`)
+  for (const title of titles) other.model.create(link('1', title))
+  await settle(other)
+  const { fetch } = one.connection
+  const seen: unknown[] = []
+  const fetchByOne: typeof fetch = async (request) => {
+    if (!request.url.endsWith('/pull')) return fetch(request)
+    const { method, headers, signal, url } = request
+    const body = JSON.stringify({ ...(await request.json()), limit: 20 })
+    await one.browserSync.compareNow()
+    seen.push([one.browserSync.status().state, one.sync.bookmarks().size, inChrome(one, 'bar').length])
+    return fetch(new Request(url, { method, headers, signal, body }))
+  }
+  Object.assign(one.connection, { fetch: fetchByOne })
+  one.open()
+  await one.sync.syncNow()
+  t.same(seen.slice(-2), [
+    ['waiting', 20, 0],
+    ['waiting', 40, 0],
+  ])
+  await settle(one)
+  t.same(inChrome(one, 'bar'), titles.map(line))
+})
+
 t.test('A clock that is put back delays the next reading of all folders by no more than an hour', async (t) => {
   const one = new Device(fakeService(), 'one')
   await settle(one)

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { StorageFullError } from '../../../src/client/errors.ts'
 import type { NewNode } from '../../../src/client/extension/platform.ts'
 import { type Device, settle, shownIn, twoDevices } from './device.ts'
 
@@ -135,4 +136,31 @@ t.test('What a worker had not yet created in a folder stays if the user removes 
     await shownIn(devices),
     [0, 1].map(() => [`    Theirs ${at('theirs')}`, '  Theirs/']),
   )
+})
+
+t.test('What could not be stored is stored by the next comparison, before the worker dies', async (t) => {
+  const devices = twoDevices()
+  const [one, other] = devices
+  await settle(one, other)
+  one.model.create(theirLink)
+  await settle(one)
+  await other.sync.syncNow()
+  const { write } = other.agreed
+  const create = other.model.create.bind(other.model)
+  other.model.create = (node) => {
+    other.agreed.write = async () => {
+      other.agreed.write = write
+      throw new StorageFullError()
+    }
+    return create(node)
+  }
+  await other.browserSync.compareNow()
+  other.model.create = create
+  t.match(other.browserSync.status(), { state: 'failed', error: { name: 'StorageFullError' } })
+  await other.browserSync.compareNow()
+  other.life.kill()
+  other.model.update(made(other), { title: 'Renamed', url: at('renamed') })
+  other.open()
+  const renamed = [`  Renamed ${at('renamed')}`]
+  t.same(await shownIn(devices), [renamed, renamed])
 })

@@ -166,3 +166,26 @@ t.test('A browser never loses what was moved into a left-out folder and out of i
     )
   }
 })
+
+t.test(
+  'A browser that has given its ids to other bookmarks is found by what it shows: nothing is taken for edited',
+  async (t) => {
+    const devices = twoDevices()
+    const [one] = devices
+    const titles = Array.from({ length: 8 }, (_, index) => `b${index}`)
+    const ids = titles.map((title) => one.model.create(link(title)).id)
+    await settleLong(devices)
+    const titlesById = () => Object.fromEntries([...one.sync.bookmarks()].map(([id, { title }]) => [id, title]))
+    const [before, shown] = [titlesById(), textOf(one)]
+    for (const [index, id] of ids.entries()) {
+      const title = titles[(index + 3) % titles.length] as string
+      Object.assign(one.model.nodes.get(id) ?? {}, { title, url: at(title) })
+    }
+    const list = one.model.nodes.get('1')?.children
+    list?.push(...list.splice(0, 5))
+    t.same(textOf(one), shown)
+    one.restart()
+    await settle(...devices)
+    t.same([titlesById(), ...devices.map(textOf)], [before, shown, shown])
+  },
+)
