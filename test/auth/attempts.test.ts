@@ -44,6 +44,22 @@ t.test('An attempt signs in once: another code for the same authorization URL is
   t.equal(await nameOf(browser), 'Ada')
 })
 
+t.test('An attempt lasts ten minutes, however long the browser keeps its cookie', async (t) => {
+  t.teardown(() => service.setClock(undefined))
+  become('Ada')
+  for (const [seconds, location] of [
+    [599, '/here'],
+    [600, expired],
+  ] as const) {
+    const now = Date.now()
+    service.setClock(now)
+    const browser = openBrowser(call)
+    const callback = await signInAt(await browser.startLogin('/here'), '')
+    service.setClock(now + seconds * 1000)
+    t.equal((await browser.comeBack(callback)).headers.location, location, `after ${seconds} s`)
+  }
+})
+
 t.test('Of two codes for one attempt that arrive at once, one signs in', async (t) => {
   const browser = openBrowser(call)
   become('Ada')

@@ -1,7 +1,9 @@
 import t, { type Test } from 'tap'
 import { InvalidGrantError } from '../../src/provider/provider.ts'
+import { openDevice } from '../realtime/device.ts'
 import { openBrowser } from '../support/browser.ts'
 import { setCookies } from '../support/cookies.ts'
+import { holdIntervals } from '../support/intervals.ts'
 import { buildWithMock } from '../support/mock-service.ts'
 import type { MockProvider } from '../support/providers.ts'
 import { open } from '../support/relying-party.ts'
@@ -11,7 +13,9 @@ const session = '/api/v1/auth/session'
 const minute = 60_000
 const day = 86_400_000
 
+holdIntervals(t)
 const common = await buildWithMock(t)
+const origin = common.listen()
 
 /** A person who signed in more than a minute ago, so that the next refresh asks the provider. */
 async function signedInLongAgo(t: Test, service = common) {
@@ -52,7 +56,9 @@ t.test('20 parallel refreshes of one login all succeed with a provider that rota
 })
 
 t.test('The refresh cookie stays as it is; older session tokens live 60 s more', async (t) => {
-  const { browser, withSession, wait } = await signedInLongAgo(t)
+  const { browser, call, withSession, wait } = await signedInLongAgo(t)
+  const elsewhere = openBrowser(call)
+  await elsewhere.signIn('Ada')
   const before = browser.cookies()
   const answer = await browser.call('POST', refresh)
   t.same(
@@ -67,6 +73,17 @@ t.test('The refresh cookie stays as it is; older session tokens live 60 s more',
   wait(2000)
   t.equal((await withSession(old)).status, 401, 'after 61 s')
   t.equal((await withSession(browser.cookies().service_session ?? '')).status, 200, 'the new one lives on')
+  t.equal((await elsewhere.call('GET', session)).status, 200, 'and so do those of other logins')
+})
+
+t.test('A refresh leaves the session token of a tab that has refreshed in the minute before', async (t) => {
+  const { browser, withSession, wait } = await signedInLongAgo(t)
+  await browser.call('POST', refresh)
+  const { service_session: first = '' } = browser.cookies()
+  wait(minute - 1000)
+  await browser.call('POST', refresh)
+  wait(minute + 1000)
+  t.equal((await withSession(first)).status, 200)
 })
 
 t.test('The provider is asked at most once a minute for a login', async (t) => {
@@ -85,11 +102,14 @@ t.test('The provider is asked at most once a minute for a login', async (t) => {
 t.test('invalid_grant ends the login with 401', async (t) => {
   const { browser, mock, withSession } = await signedInLongAgo(t)
   const { service_session: old = '' } = browser.cookies()
+  const { user_id: userId } = (await withSession(old)).body.user
+  const socket = await openDevice(t, await origin, { userId, cookie: `service_session=${old}` })
   mock.validRefreshTokens.clear()
   const answer = await browser.call('POST', refresh)
   t.same([answer.status, answer.body], [401, { error: 'Failed to refresh token' }])
   t.same(setCookies(answer), [], 'a tab that lost a race clears no cookie')
   t.equal((await withSession(old)).status, 401, 'its sessions are over, too')
+  t.equal(await socket.closeCode, 4401, 'and its sockets, before the next sweep')
 })
 
 for (const [status, fault] of [
@@ -123,7 +143,9 @@ const losses: Record<string, (mock: MockProvider) => void> = {
 }
 for (const [name, lose] of Object.entries(losses)) {
   t.test(`${name}, an error, and then invalid_grant leave the login a day and no more`, async (t) => {
-    const { browser, mock, wait, asked, withSession } = await signedInLongAgo(t)
+    const { browser, call, mock, wait, asked, withSession } = await signedInLongAgo(t)
+    const elsewhere = openBrowser(call)
+    await elsewhere.signIn('Ada')
     lose(mock)
     t.equal((await browser.call('POST', refresh)).status, 503)
     mock.loses.clear()
@@ -141,6 +163,7 @@ for (const [name, lose] of Object.entries(losses)) {
     wait(minute)
     t.equal((await withSession(last)).status, 401, 'then it has ended, however young its session')
     t.equal((await browser.call('POST', refresh)).status, 401)
+    t.equal((await elsewhere.call('GET', session)).status, 200, 'another login of the user goes on')
   })
 }
 

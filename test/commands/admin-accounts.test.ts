@@ -33,6 +33,8 @@ t.test('npm run admin lists users, and disables, enables and deletes one, beside
   const socket = await openDevice(t, await listen(), { userId: user_id, cookie })
   t.same(await run(disableUser, user_id), [`${user_id}: signed out and disabled`])
   t.equal((await call('GET', '/api/v1/bookmarks', { headers: { cookie } })).status, 401)
+  t.equal((await bob.call('GET', '/api/v1/bookmarks')).status, 200)
+  t.equal((await user('bob')).userId, bob.userId, 'others can sign in')
   tick(30)
   t.equal(await socket.closeCode, 4401)
   const refused = await browser.signIn('Ada')

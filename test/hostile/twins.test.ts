@@ -70,7 +70,7 @@ const then = {
   'a pull of its device': pull('laptop'),
   'a device is forgotten': remove('/api/v1/account/devices/screen'),
   'it has seen nothing any more': send('POST', '/api/v1/sync/push', (twin) => ({
-    changes: [change(twin, 'x', 50_000, 'late', 'tablet'), change(twin, 'z', 50_000, 'late', 'screen')],
+    changes: [change(twin, 'x', 50_000, 'late', 'watch'), change(twin, 'z', 50_000, 'late', 'screen')],
   })),
   'a version is restored': send('POST', '/api/v1/bookmarks/x/restore', () => ({ version_id: 'x at 10' })),
   'the version before': send('POST', '/api/v1/bookmarks/x/restore'),

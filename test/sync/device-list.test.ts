@@ -45,4 +45,10 @@ t.test('A user sees the devices that have synced, what each has not pulled yet, 
   const again = await ada.call('GET', '/api/v1/sync/status', as('laptop'))
   t.same([again.body.last_sync, again.body.pending_changes], [0, 3], 'it begins anew')
   t.equal((await ada.call('GET', '/api/v1/bookmarks')).body.meta.total, 4, 'what it made stays')
+
+  const content = { encrypted_data: 'data', data_hash: 'hash' }
+  await ada.call('POST', '/api/v1/bookmarks', { body: { id: 'e', ...content } })
+  await ada.call('POST', '/api/v1/sync/import', { body: { bookmarks: [{ id: 'f', ...content }] } })
+  await ada.call('POST', '/api/v1/sync/pull')
+  t.equal((await list()).devices.length, 1, 'requests without a device id are of none')
 })

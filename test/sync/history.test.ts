@@ -166,21 +166,40 @@ t.test('The trash: what can be restored, the last deleted first; purged, it is g
   for (const _ of ['once', 'and again']) t.equal((await ada.call('DELETE', '/api/v1/trash/x')).status, 200)
   t.same((await get('/api/v1/trash')).bookmarks, [bookmarks[1]])
   t.same((await get('/api/v1/bookmarks/x/versions')).versions, [])
+  const left = { bytes: 'text of ytext of z'.length, records: 3 }
+  t.same([await usage(app.context, ada.userId), await countUsage(app.context, ada.userId)], [left, left])
   t.equal((await ada.call('POST', '/api/v1/bookmarks/x/restore')).body.error, 'Version not found')
   t.equal((await pullAll(ada)).changes.find(({ entity_id }) => entity_id === 'x')?.data_hash, 'hash-of-text of x')
   const older = change({ entity_id: 'x', timestamp: 1 })
   t.equal((await ada.call('POST', '/api/v1/sync/push', { body: { changes: [older] } })).body.conflicts.length, 1)
 })
 
+t.test('A bookmark is not restored from versions of another type with its id', async (t) => {
+  const { ada, get, put } = await open()
+  await create(ada, 'x', 'one')
+  await put('x', 'two')
+  for (const text of ['of a group', 'of it later']) {
+    const edit = change({ entity_type: 'group', entity_id: 'x', id: text, timestamp: Date.now(), ...content(text) })
+    await ada.call('POST', '/api/v1/sync/push', { body: { changes: [edit] } })
+  }
+  const restore = (body: object) => ada.call('POST', '/api/v1/bookmarks/x/restore', { body })
+  t.equal((await restore({ version_id: 'of a group' })).status, 404)
+  t.equal((await restore({})).status, 200)
+  t.equal((await get('/api/v1/bookmarks/x')).encrypted_data, 'one')
+})
+
 t.test('Conflicts: any device sees them, settles one, or restores it, which settles it, too', async (t) => {
   const { ada, get } = await open()
   const lose = async (id: string) => {
     const lost = change({ entity_id: id, timestamp: 1, device_id: 'lost phone', operation: 'update', ...content(id) })
-    await ada.call('POST', '/api/v1/sync/push', { body: { changes: [lost] } })
+    await ada.call('POST', '/api/v1/sync/push', { body: { changes: [lost, lost] } })
     return lost.id
   }
   for (const id of ['x', 'y']) await create(ada, id, 'one')
   const [x, y] = [await lose('x'), await lose('y')]
+  const anew = { id: `${x}~001`, ...content('under the next key') }
+  const again = change({ entity_id: 'x', timestamp: 1, device_id: 'lost phone', operation: 'update', ...anew })
+  await ada.call('POST', '/api/v1/sync/push', { body: { changes: [again] } })
   const conflicts = async () =>
     (await get('/api/v1/sync/conflicts')).conflicts.map(({ version_id }: Schemas['Version']) => version_id)
   t.same(await conflicts(), [y, x])

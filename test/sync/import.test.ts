@@ -50,6 +50,13 @@ t.test('date_added and date_modified are Unix seconds', async (t) => {
   t.equal((await read(ada, 'soon')).created_at, now + dayMs - 123, 'up to 24 h ahead')
 })
 
+t.test('A push takes a timestamp 24 h ahead, and not one more millisecond', async (t) => {
+  const ada = await clocked.user('ada ahead')
+  const changes = [0, 1].map((ms) => change({ entity_id: `${ms}`, timestamp: now + dayMs + ms }))
+  const { body } = await ada.call('POST', '/api/v1/sync/push', { body: { changes } })
+  t.same(body.accepted_ids, [changes[0]?.id])
+})
+
 t.test('What an import looks like to other devices', async (t) => {
   const { user } = await sharedApp()
   const ada = await user('ada')

@@ -178,6 +178,9 @@ t.test('At the limit: a retry passes, and so does what takes no more room than b
 t.test('Above a lowered limit: nothing is lost, and everything that takes no more room passes', async (t) => {
   const first = await open({})
   await push(first.ada, change({ entity_id: 'other', timestamp: 1000, ...data(10) }))
+  const before = await first.user('bob above')
+  await before.call('POST', '/api/v1/bookmarks', { body: { id: 'x', ...data(10) } })
+  await before.call('PUT', '/api/v1/bookmarks/x', { body: data(6) })
   await first.close()
   const app = await buildApp(t, { MAX_USER_BYTES: '5', MAX_USER_RECORDS: '1' }, { dataDir: first.dataDir })
   const ada = await app.user(first.name)
@@ -193,6 +196,28 @@ t.test('Above a lowered limit: nothing is lost, and everything that takes no mor
   t.equal((await ada.call('DELETE', '/api/v1/bookmarks/old')).status, 200)
   t.equal((await push(ada, gone('other', { timestamp: Date.now() + 1000 }))).body.accepted, 1)
   t.same(await usage(app.context, ada.userId), await countUsage(app.context, ada.userId))
+
+  const bob = await app.user('bob above')
+  await bob.call('DELETE', '/api/v1/bookmarks/x')
+  const { versions } = (await bob.call('GET', '/api/v1/bookmarks/x/versions')).body
+  t.equal(versions.length, 2, 'what adds nothing erases nothing')
+  const oldest = { version_id: versions[1]?.version_id }
+  const restored = await bob.call('POST', '/api/v1/bookmarks/x/restore', { body: oldest })
+  t.equal(restored.status, 200, 'a version that is stored anyway takes no more room')
+})
+
+t.test("At the limit, as many of the user's own oldest versions go as are in the way", async (t) => {
+  const { ada, user } = await open({ MAX_USER_BYTES: '30' })
+  const kept = async ({ call }: TestUser) =>
+    (await call('GET', '/api/v1/bookmarks/old/versions')).body.versions.map(
+      ({ encrypted_data }: { encrypted_data: string }) => encrypted_data.length,
+    )
+  const bob = await user('bob of versions')
+  for (const bytes of [1, 2, 3]) await push(bob, change({ entity_id: 'old', timestamp: bytes, ...data(bytes) }))
+  for (const bytes of [4, 6]) await ada.call('PUT', '/api/v1/bookmarks/old', { body: data(bytes) })
+  t.same(await kept(ada), [4, 10])
+  t.equal((await push(ada, change({ entity_id: 'new', ...data(20) }))).status, 200)
+  t.same([await kept(ada), await kept(bob)], [[4], [2, 1]])
 })
 
 t.test('16 writers at once: exactly the limit is stored', async (t) => {

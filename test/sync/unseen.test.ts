@@ -126,6 +126,29 @@ t.test('A change that is to be rejected rather than overwrite what its device ha
   t.same(await conflicts(), [2, 2], 'one that loses anyway is a conflict, as is what the tablet has overwritten')
 })
 
+t.test(
+  'Of two versions of one moment neither was made with the other in sight, whatever was pulled since',
+  async (t) => {
+    const { user } = await sharedApp()
+    const ada = await user('ada')
+    const first = edit('laptop')
+    await push(ada, first)
+    await pullAll(ada, by('phone'))
+    await push(ada, edit('phone', { timestamp: first.timestamp }))
+    t.same((await readX(ada)).said, [true, 'device_id', ['laptop']])
+  },
+)
+
+t.test('A change that is to be rejected is accepted if it says the same as what its device has not seen', async (t) => {
+  const { user } = await sharedApp()
+  const ada = await user('ada')
+  const first = edit('laptop')
+  const { data_hash } = first
+  await push(ada, first)
+  const same = edit('phone', { base: 0, if_unseen: 'reject', ...(data_hash && { data_hash }) })
+  t.match((await push(ada, same)).body, { accepted_ids: [same.id], conflicts: [] })
+})
+
 t.test('Many devices in one push: each has seen what it has pulled', async (t) => {
   const { user } = await sharedApp()
   const ada = await user('ada')
