@@ -1,66 +1,60 @@
 /** The rules for the import graph, which `npm run check` enforces. Imports of types count. */
 
-/**
- * The folders and files of src/ from the bottom up. Each may import only from itself and from those before it. The
- * browser's branch and the server's both begin with protocol/.
- */
-const order = {
-  browser: ['protocol', 'client', 'web'],
-  server: [
-    ...[
-      'protocol',
-      'event-loop.ts',
-      'log.ts',
-      'bundle.ts',
-      'terminal',
-      'tracing',
-      'contract',
-      'fair-queue.ts',
-      'config',
-      'seal',
-      'db',
-      'pulse',
-      'provider',
-      'auth',
-      'sync',
-    ],
-    ...['objects', 'backup', 'exports', 'realtime', 'operating', 'operations', 'http', 'commands'],
-    ...['context.ts', 'app.ts', 'printed.ts', 'start.ts', 'main.ts'],
-  ],
+/** The programs of src/, and the arrows between them. generated/ lies below all. */
+const programs = {
+  protocol: [],
+  service: ['protocol'],
+  client: ['protocol'],
+  web: ['client'],
+  extension: ['client'],
 }
 
-const rooms = Object.values(order).flatMap((branch) =>
-  branch.map((room, index) => ({ room, allowed: branch.slice(0, index + 1) })),
-)
+/** The rooms of src/service/ from the ground up. Each may import only from itself and from those before it. */
+const rooms = [
+  ...['thread', 'log.ts', 'bundle.ts', 'terminal', 'tracing', 'contract', 'load', 'config', 'seal'],
+  ...['db', 'notices', 'provider', 'auth', 'sync'],
+  ...['objects', 'backup', 'exports', 'realtime', 'operating', 'upkeep', 'operations', 'http', 'commands'],
+  ...['context.ts', 'app.ts', 'printed.ts', 'start.ts', 'main.ts'],
+]
 
 /** @param {string[]} names */
 const inSrc = (names) => `^src/(${names.join('|').replaceAll('.', '\\.')})(/|$)`
+/** @param {string[]} names */
+const inService = (names) => inSrc(names.map((name) => `service/${name}`))
 
 const rules = [
-  ...rooms.map(({ room, allowed }) => ({
-    name: `src/${room} imports only what is below it`,
-    from: { path: inSrc([room]) },
-    to: { path: '^(src|scripts|test)/', pathNot: inSrc(allowed) },
+  ...Object.entries(programs).map(([program, below]) => ({
+    name: `src/${program} imports only what is below it`,
+    from: { path: inSrc([program]) },
+    to: { path: '^(src|scripts|bench|test)/', pathNot: inSrc([program, ...below]) },
+  })),
+  ...rooms.map((room, index) => ({
+    name: `src/service/${room} imports only what is below it`,
+    from: { path: inService([room]) },
+    to: { path: '^src/service/', pathNot: inService(rooms.slice(0, index + 1)) },
   })),
   {
     name: 'everything in src has its place in the order',
     from: {},
-    to: { path: '^src/', pathNot: inSrc(rooms.map(({ room }) => room)) },
+    to: {
+      path: '^src/',
+      pathNot: `${inSrc(Object.keys(programs).filter((name) => name !== 'service'))}|${inService(rooms)}`,
+    },
   },
   {
     name: 'the client package does not import its entry /node',
-    from: { path: '^src/(client|protocol|web)/', pathNot: '^src/client/node(/|\\.ts$)' },
+    from: { path: '^src/(client|extension|protocol|web)/', pathNot: '^src/client/node(/|\\.ts$)' },
     to: { path: '^src/client/node(/|\\.ts$)' },
   },
   {
     name: 'only /node of the client package needs Node',
-    from: { path: '^src/(client|protocol|web)/', pathNot: '^src/client/node(/|\\.ts$)' },
+    from: { path: '^src/(client|extension|protocol|web)/', pathNot: '^src/client/node(/|\\.ts$)' },
     to: { dependencyTypes: ['core'] },
   },
   {
     name: '/testing stays out of apps',
-    from: { path: '^src/(client|web)/', pathNot: '^src/client/testing(/|\\.ts$)' },
-    to: { path: '^src/client/testing(/|\\.ts$)' },
+    from: { path: '^src/(client|extension|web)/', pathNot: '^src/(client|extension)/testing(/|\\.ts$)' },
+    to: { path: '^src/(client|extension)/testing(/|\\.ts$)' },
   },
   { name: 'generated imports nothing', from: { path: '^generated/' }, to: {} },
   { name: 'no circles', from: {}, to: { circular: true } },
@@ -68,7 +62,7 @@ const rules = [
   {
     name: 'the service runs without development dependencies',
     // The development provider is only loaded in development.
-    from: { path: inSrc(order.server), pathNot: '^src/provider/development/' },
+    from: { path: inSrc(['protocol', 'service']), pathNot: '^src/service/provider/development/' },
     to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only'] },
   },
 ]
@@ -79,7 +73,7 @@ export default {
     tsPreCompilationDeps: true,
     doNotFollow: { path: 'node_modules' },
     // They import what `npm run conform -- --clients` generates.
-    exclude: { path: '^scripts/development/conform/stories/' },
+    exclude: { path: '^scripts/conform/stories/' },
     enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'node', 'default', 'types'] },
   },
 }

@@ -1,6 +1,6 @@
 /** `node scripts/count-tests.ts .tap/tests.tap`. */
 import { readFileSync } from 'node:fs'
-import { command, run } from '../src/terminal/command.ts'
+import { command, run } from '../src/service/terminal/command.ts'
 import { describeCount, readCount } from './test/count.ts'
 
 await run(

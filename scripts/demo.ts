@@ -1,5 +1,5 @@
 /** `npm run demo -- FILE.htm [COPY.htm]`. */
-import { command, existingFile, run, UsageError } from '../src/terminal/command.ts'
+import { command, existingFile, run, UsageError } from '../src/service/terminal/command.ts'
 
 await run(
   command(

@@ -1,5 +1,5 @@
 /** `npm test`. */
-import { command, run } from '../src/terminal/command.ts'
+import { command, run } from '../src/service/terminal/command.ts'
 import { planTests } from './test/plan.ts'
 
 await run(

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { compileCache } from './support/compile-cache.ts'
 
-const command = fileURLToPath(new URL('../scripts/development/bench.ts', import.meta.url))
+const command = fileURLToPath(new URL('../bench/bench.ts', import.meta.url))
 
 t.test('Two rows are measured in turn with their limits, and end up in a JSON file and a table', async (t) => {
   const folder = t.testdir()

@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import { readConfig } from '../src/config/config.ts'
-import { ConfigError } from '../src/config/values.ts'
+import { readConfig } from '../src/service/config/config.ts'
+import { ConfigError } from '../src/service/config/values.ts'
 
 type Env = Record<string, string>
 

@@ -1,8 +1,8 @@
 /** What `npm run conform -- --clients` says; with --deep, the stories of those generators that need nothing but npm. */
 import t, { type Test } from 'tap'
-import { chooseTools, conformClients } from '../scripts/development/conform/clients/clients.ts'
-import type { Tool } from '../scripts/development/conform/clients/tool.ts'
-import { spawnService } from '../scripts/development/servers/service.ts'
+import { chooseTools, conformClients } from '../scripts/conform/clients/clients.ts'
+import type { Tool } from '../scripts/conform/clients/tool.ts'
+import { spawnService } from '../scripts/servers/service.ts'
 import { isDeep } from './support/depth.ts'
 
 const nowhere = new URL('http://127.0.0.1:9')

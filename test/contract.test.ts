@@ -76,7 +76,7 @@ t.test('Each error text stands once in the contract, and nowhere in the service'
   const inContract = texts.filter((text) => contract.split(`{ error: ${text} }`).length !== 2)
   const files = globSync(['src/**/*.ts', 'redocly.yaml', 'scripts/contract/**/*.ts'], { cwd: fileURLToPath(root) })
   const elsewhere = files
-    .filter((file) => !file.startsWith('src/client/'))
+    .filter((file) => !/^src\/(client|extension|web)\//.test(file))
     .flatMap((file) => {
       const source = readFileSync(new URL(file, root), 'utf8')
       return texts.filter((text) => source.includes(`'${text}'`)).map((text) => `${file}: ${text}`)

@@ -10,19 +10,19 @@ import { folder } from './support/service.ts'
 
 const root = new URL('../', import.meta.url)
 const commands = ['backup', 'migrate', 'reseal', 'restore', 'restored']
-const started = ['src/main.ts', ...commands.map((name) => `src/commands/${name}.ts`)]
+const started = ['src/service/main.ts', ...commands.map((name) => `src/service/commands/${name}.ts`)]
 
 t.test('The service imports each dependency, and nothing but dependencies', async (t) => {
   const files = Object.entries(await importsFrom(started))
     // Only imported in development.
-    .filter(([path]) => !path.startsWith('src/provider/development/'))
+    .filter(([path]) => !path.startsWith('src/service/provider/development/'))
   const imports = files.flatMap(([, file]) => packagesOf(file.imports))
   t.same([...new Set(imports)].sort(), Object.keys(packageJson.dependencies).sort())
 })
 
 t.test('A start loads no client of a provider, bucket or database before it is needed', async (t) => {
-  const files = await importsFrom(['src/start.ts'])
-  const loaded = new Set(['src/start.ts'])
+  const files = await importsFrom(['src/service/start.ts'])
+  const loaded = new Set(['src/service/start.ts'])
   const atOnce = (path: string) => files[path]?.imports.filter(({ kind }) => kind !== 'dynamic-import') ?? []
   for (const one of loaded) for (const { path, external } of atOnce(one)) if (!external) loaded.add(path)
   const packages = new Set([...loaded].flatMap((path) => packagesOf(atOnce(path))))

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createFairQueue } from '../src/fair-queue.ts'
+import { createFairQueue } from '../src/service/load/turns.ts'
 
 function takeAll(queue: ReturnType<typeof createFairQueue<string>>): string[] {
   const taken: string[] = []

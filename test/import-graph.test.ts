@@ -19,13 +19,16 @@ t.test('Imports of what is below are allowed', (t) => {
     src: {
       protocol: { 'id.ts': "import type { Id } from '../../generated/openapi.ts'\nexport const none: Id = ''" },
       client: { 'sync.ts': "import { none } from '../protocol/id.ts'\nimport 'tool'\nexport const sync = none" },
-      db: { 'rows.ts': "import { none } from '../protocol/id.ts'\nexport const rows = none" },
-      sync: {
-        'push.ts': "import { rows } from '../db/rows.ts'\nimport './turns.ts'\nexport const push = rows",
-        'turns.ts': "import type { Tool } from 'tool'\nexport type Turns = Tool",
+      extension: { 'sync.ts': "export { sync } from '../client/sync.ts'" },
+      service: {
+        db: { 'rows.ts': "import { none } from '../../protocol/id.ts'\nexport const rows = none" },
+        sync: {
+          'push.ts': "import { rows } from '../db/rows.ts'\nimport './turns.ts'\nexport const push = rows",
+          'turns.ts': "import type { Tool } from 'tool'\nexport type Turns = Tool",
+        },
+        'context.ts': "import { push } from './sync/push.ts'\nexport type Context = typeof push",
+        'main.ts': "import type { Context } from './context.ts'\nexport type Main = Context",
       },
-      'context.ts': "import { push } from './sync/push.ts'\nexport type Context = typeof push",
-      'main.ts': "import type { Context } from './context.ts'\nexport type Main = Context",
     },
   }
   t.same(check(t, files), { status: 0, violations: [] })
@@ -37,35 +40,43 @@ t.test('Imports from above, circles and packages that production lacks are viola
     ...packages,
     generated: { 'openapi.ts': "import '../src/client/sync.ts'" },
     src: {
-      client: { 'sync.ts': '' },
+      client: { 'sync.ts': "import '../web/page.ts'" },
       elsewhere: { 'anything.ts': '' },
-      db: { 'rows.ts': "import type { Push } from '../sync/push.ts'\nexport type Rows = Push" },
-      sync: {
-        'push.ts': "import type { Turns } from './turns.ts'\nexport type Push = Turns",
-        'turns.ts': "import type { Push } from './push.ts'\nexport type Turns = Push",
-        'tool.ts': "import 'tool'\nimport '../../scripts/script.ts'",
+      web: { 'page.ts': '' },
+      service: {
+        db: { 'rows.ts': "import type { Push } from '../sync/push.ts'\nexport type Rows = Push" },
+        elsewhere: { 'anything.ts': '' },
+        sync: {
+          'push.ts': "import type { Turns } from './turns.ts'\nexport type Push = Turns",
+          'turns.ts': "import type { Push } from './push.ts'\nexport type Turns = Push",
+          'tool.ts': "import 'tool'\nimport '../../../scripts/script.ts'",
+        },
+        http: {
+          'bind.ts':
+            "import type { Context } from '../context.ts'\nimport '../../client/sync.ts'\nexport type Parts = Context",
+        },
+        'context.ts':
+          "import './elsewhere/anything.ts'\nimport '../elsewhere/anything.ts'\nimport './nothing.ts'\nexport type Context = string",
       },
-      http: {
-        'bind.ts':
-          "import type { Context } from '../context.ts'\nimport '../client/sync.ts'\nexport type Parts = Context",
-      },
-      'context.ts': "import './elsewhere/anything.ts'\nimport './nothing.ts'\nexport type Context = string",
     },
     scripts: { 'script.ts': '' },
   }
   t.same(check(t, files), {
-    status: 10,
+    status: 13,
     violations: [
-      'every import can be resolved: src/context.ts → ./nothing.ts',
-      'everything in src has its place in the order: src/context.ts → src/elsewhere/anything.ts',
+      'every import can be resolved: src/service/context.ts → ./nothing.ts',
+      'everything in src has its place in the order: src/service/context.ts → src/elsewhere/anything.ts',
+      'everything in src has its place in the order: src/service/context.ts → src/service/elsewhere/anything.ts',
       'generated imports nothing: generated/openapi.ts → src/client/sync.ts',
-      'no circles: src/sync/push.ts → src/sync/turns.ts → src/sync/push.ts',
-      'src/context.ts imports only what is below it: src/context.ts → src/elsewhere/anything.ts',
-      'src/db imports only what is below it: src/db/rows.ts → src/sync/push.ts',
-      'src/http imports only what is below it: src/http/bind.ts → src/client/sync.ts',
-      'src/http imports only what is below it: src/http/bind.ts → src/context.ts',
-      'src/sync imports only what is below it: src/sync/tool.ts → scripts/script.ts',
-      'the service runs without development dependencies: src/sync/tool.ts → node_modules/tool/index.js',
+      'no circles: src/service/sync/push.ts → src/service/sync/turns.ts → src/service/sync/push.ts',
+      'src/client imports only what is below it: src/client/sync.ts → src/web/page.ts',
+      'src/service imports only what is below it: src/service/context.ts → src/elsewhere/anything.ts',
+      'src/service imports only what is below it: src/service/http/bind.ts → src/client/sync.ts',
+      'src/service imports only what is below it: src/service/sync/tool.ts → scripts/script.ts',
+      'src/service/context.ts imports only what is below it: src/service/context.ts → src/service/elsewhere/anything.ts',
+      'src/service/db imports only what is below it: src/service/db/rows.ts → src/service/sync/push.ts',
+      'src/service/http imports only what is below it: src/service/http/bind.ts → src/service/context.ts',
+      'the service runs without development dependencies: src/service/sync/tool.ts → node_modules/tool/index.js',
     ],
   })
   t.end()

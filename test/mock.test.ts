@@ -6,9 +6,9 @@ import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { WebSocket } from 'ws'
-import { helpText } from '../scripts/development/mock/help.ts'
-import { scenarios } from '../scripts/development/mock/scenarios.ts'
-import { createMockServer } from '../scripts/development/mock/server.ts'
+import { helpText } from '../scripts/mock/help.ts'
+import { scenarios } from '../scripts/mock/scenarios.ts'
+import { createMockServer } from '../scripts/mock/server.ts'
 import { buildApp, type TestUser } from './support/app.ts'
 import { httpCall } from './support/browser.ts'
 import { change } from './support/changes.ts'
@@ -288,7 +288,7 @@ t.test('The help lists all scenarios and says how an app on another origin may c
 t.test('A port that is in use is reported in one line', async (t) => {
   const { port } = server.address() as AddressInfo
   const env = { ...process.env, PORT: `${port}`, DEV_IDP_PORT: '0', TMPDIR: t.testdir() }
-  const mock = spawn(process.execPath, [fileURLToPath(new URL('../scripts/development/mock.ts', import.meta.url))], {
+  const mock = spawn(process.execPath, [fileURLToPath(new URL('../scripts/mock.ts', import.meta.url))], {
     env,
   })
   const [stderr, [code]] = await Promise.all([text(mock.stderr), once(mock, 'exit')])

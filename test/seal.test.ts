@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
-import { type Binding, createSeal } from '../src/seal/seal.ts'
+import { type Binding, createSeal } from '../src/service/seal/seal.ts'
 
 const [old, now] = [randomBytes(32), randomBytes(32)]
 const binding: Binding = { purpose: 'provider-token', userId: 'ada', rowId: 'login' }

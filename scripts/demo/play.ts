@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { styleText } from 'node:util'
-import { spawnService } from '../development/servers/service.ts'
+import { spawnService } from '../servers/service.ts'
 import { createReport } from './report.ts'
 import { playStory } from './story.ts'
 

@@ -5,18 +5,19 @@ import ts from 'typescript'
 const root = new URL('../../', import.meta.url)
 const folder = new URL('dist/client/', root)
 
+/** Of the package, and which module of src/ each one is. */
 export const entryPoints = {
-  '.': 'index',
-  './calls': 'calls',
-  './crypto': 'crypto',
-  './bookmark-file': 'bookmark-file',
-  './history': 'history',
-  './account': 'account',
-  './extension': 'extension',
-  './react': 'react',
-  './worker': 'worker',
-  './node': 'node',
-  './testing': 'testing',
+  '.': 'client/index',
+  './calls': 'client/calls',
+  './crypto': 'client/crypto',
+  './bookmark-file': 'client/bookmark-file',
+  './history': 'client/history',
+  './account': 'client/account',
+  './extension': 'extension/index',
+  './react': 'client/react',
+  './worker': 'client/worker',
+  './node': 'client/node',
+  './testing': 'extension/testing',
 }
 /** What runs in browsers compiles without Node's types. */
 const projects = ['tsconfig.client.json', 'tsconfig.client-node.json']
@@ -30,7 +31,7 @@ interface Package {
   devDependencies: Record<string, string>
 }
 
-/** Compiles src/client to ES modules with types and source maps, and writes the package around them. */
+/** Compiles the client package to ES modules with types and source maps, and writes the package around them. */
 export async function buildClient(): Promise<void> {
   await rm(folder, { recursive: true, force: true })
   compileProjects()
@@ -83,7 +84,7 @@ async function describe(service: Package): Promise<object> {
     engines: { node: '>=22' },
     exports: Object.fromEntries(
       Object.entries(entryPoints).map(([name, file]) => {
-        const path = `./src/client/${file}`
+        const path = `./src/${file}`
         return [name, { types: `${path}.d.ts`, default: `${path}.js` }]
       }),
     ),

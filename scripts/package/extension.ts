@@ -54,7 +54,7 @@ function toJson(manifest: object): string {
 
 /** A worker can load nothing later, so it is one file. The pages share theirs. */
 async function bundle(folder: URL): Promise<void> {
-  const entry = (name: string) => fileURLToPath(new URL(`src/${name}.ts`, source))
+  const entry = (name: string) => fileURLToPath(new URL(`../../src/extension/app/${name}.ts`, import.meta.url))
   const common = {
     outdir: fileURLToPath(folder),
     bundle: true,

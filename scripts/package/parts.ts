@@ -1,4 +1,4 @@
-import type { Report } from '../../src/terminal/progress.ts'
+import type { Report } from '../../src/service/terminal/progress.ts'
 import { buildDocs } from '../contract/documents.ts'
 import { buildClient } from './client.ts'
 import { buildExtension } from './extension.ts'

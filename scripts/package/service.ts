@@ -7,15 +7,15 @@ const root = new URL('../../', import.meta.url)
 export const serviceFolder = new URL('dist/service/', root)
 
 const entryPoints = {
-  main: 'src/main.ts',
-  backup: 'src/commands/backup.ts',
-  'backup-process': 'src/backup/process.ts',
-  admin: 'src/commands/admin.ts',
-  migrate: 'src/commands/migrate.ts',
-  'checkpoint-thread': 'src/db/checkpoint-thread.ts',
-  restore: 'src/commands/restore.ts',
-  restored: 'src/commands/restored.ts',
-  reseal: 'src/commands/reseal.ts',
+  main: 'src/service/main.ts',
+  backup: 'src/service/commands/backup.ts',
+  'backup-process': 'src/service/backup/process.ts',
+  admin: 'src/service/commands/admin.ts',
+  migrate: 'src/service/commands/migrate.ts',
+  'checkpoint-thread': 'src/service/db/engine/checkpoint-thread.ts',
+  restore: 'src/service/commands/restore.ts',
+  restored: 'src/service/commands/restored.ts',
+  reseal: 'src/service/commands/reseal.ts',
 }
 /** Modules of CommonJS in the bundle load Node's own by this function, which an ES module does not have. */
 const require =
@@ -49,7 +49,7 @@ export async function buildService(folder = serviceFolder): Promise<void> {
     external: ['better-sqlite3', 'oidc-provider'],
     logLevel: 'warning',
   })
-  const demandNode = await readFile(new URL('demand-node.mjs', import.meta.url), 'utf8')
+  const demandNode = await readFile(new URL('../demand-node.mjs', import.meta.url), 'utf8')
   for (const name of Object.keys(entryPoints))
     await writeFile(new URL(`${name}.mjs`, folder), `${demandNode}await import('./run-${name}.mjs')\n`)
   for (const name of ['openapi.yaml', 'asyncapi.yaml', 'LICENSE'])

@@ -5,7 +5,7 @@ import { build, type Metafile, type OutputFile, type Plugin } from 'esbuild'
 const root = fileURLToPath(new URL('../../', import.meta.url))
 export interface Budget {
   what: string
-  /** The app's code, which imports the package from `client/`. */
+  /** The app's code, which imports the package from `client/` and `extension/`. */
   code: string
   /** Instead of what loads with the code: what loads once this module is needed. */
   file?: string
@@ -16,7 +16,7 @@ export interface Budget {
 /** What an app with this code loads of the package, in bytes. */
 export async function sizeOf({ code, file }: Budget): Promise<number> {
   const { outputFiles, metafile } = await build({
-    stdin: { contents: code.replaceAll('client/', './src/client/'), resolveDir: root, loader: 'ts' },
+    stdin: { contents: code.replaceAll(/'(client|extension)\//g, "'./src/$1/"), resolveDir: root, loader: 'ts' },
     plugins: [withoutSideEffects()],
     outdir: 'size',
     bundle: true,

@@ -12,7 +12,7 @@ export const sources = [
   'LICENSE',
   'generated/*',
   'docs/**/*.*',
-  'src/{client,protocol,web}/**/*.*',
+  'src/{client,extension,protocol,web}/**/*.*',
   'scripts/{contract,package}/**/*.ts',
 ]
 
@@ -22,7 +22,7 @@ export async function buildForTests(...parts: Part[]): Promise<void> {
   const hash = await hashSources()
   if ((await readFile(stamp, 'utf8').catch(() => '')) === hash) return
   await rm(stamp, { force: true })
-  const building = spawn(process.execPath, ['scripts/package/build.ts', ...parts], {
+  const building = spawn(process.execPath, ['scripts/build.ts', ...parts], {
     // A test process prints TAP there.
     stdio: ['ignore', 'ignore', 'inherit'],
   })

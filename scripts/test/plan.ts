@@ -1,6 +1,6 @@
 import { glob } from 'node:fs/promises'
 import { dirname, relative, resolve } from 'node:path'
-import { UsageError } from '../../src/terminal/command.ts'
+import { UsageError } from '../../src/service/terminal/command.ts'
 
 export interface TestProcess {
   name: string
@@ -42,7 +42,7 @@ const onPostgresInDepth = [
 const alone = [
   'test/client/chaos/chaos.test.ts',
   'test/client/sync/walk.test.ts',
-  'test/client/extension/walk.test.ts',
+  'test/extension/walk.test.ts',
   'test/exports/large.test.ts',
   'test/http/work-per-request.test.ts',
   'test/process/crash.test.ts',

@@ -1,7 +1,7 @@
 import pg from 'pg'
-import { type MinioServer, startMinio } from '../development/servers/minio.ts'
-import { NoMinioError } from '../development/servers/minio-binary.ts'
-import { startPostgres } from '../development/servers/postgres.ts'
+import { type MinioServer, startMinio } from '../servers/minio.ts'
+import { NoMinioError } from '../servers/minio-binary.ts'
+import { startPostgres } from '../servers/postgres.ts'
 import type { TestProcess } from './plan.ts'
 
 /** The servers that all tests share, and the environment variables that tell the tests where they are. */

@@ -1,11 +1,11 @@
 import createOpenApiClient, { type Client as OpenApiClient } from 'openapi-fetch'
 import type { paths } from '../../generated/client.ts'
 import { startLogin, takeDeviceId } from '../../generated/paths.ts'
-import { assertId } from '../protocol/ids.ts'
 import { withRefresh } from './api/refresh.ts'
 import { withRetries } from './api/retry.ts'
 import type { SendRequest } from './api/send.ts'
 import { ApiError } from './errors.ts'
+import { assertId } from './ids.ts'
 
 /** What `createClient` needs to know. */
 export interface ClientOptions {

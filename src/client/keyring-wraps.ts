@@ -1,5 +1,4 @@
 import { utf8ToBytes } from '@noble/hashes/utils.js'
-import { idForm, isId } from '../protocol/ids.ts'
 import { NONCE_BYTES } from './aead/form.ts'
 import { seal } from './aead/seal.ts'
 import { open } from './aead.ts'
@@ -7,6 +6,7 @@ import { KDF_PARAMETERS, type KdfParameters, stretchPassphrase } from './argon2.
 import { bytesToBase64 } from './base64/encode.ts'
 import { KeyringError, WrongKeyError } from './errors/local.ts'
 import { hkdfSha256 } from './hkdf.ts'
+import { idForm, isId } from './ids.ts'
 import { type Format, formatKeyring, formatOf, type Keyring, parseKeyring, type Wrap } from './keyring-format.ts'
 import { keyIdOf } from './keys/derive.ts'
 import { formatRecoveryCode, parseRecoveryCode } from './recovery-code.ts'

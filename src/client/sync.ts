@@ -1,6 +1,6 @@
-import { assertId } from '../protocol/ids.ts'
 import type { Client } from './api.ts'
 import type { OpenedExport, PlaintextBookmark } from './bookmark.ts'
+import { assertId } from './ids.ts'
 import type { Keys } from './keys.ts'
 import { listHeld } from './sync/edits/held-deletions.ts'
 import type { ImportOptions, ImportReport, RestoreOptions } from './sync/edits/import.ts'

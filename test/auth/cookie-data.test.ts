@@ -1,6 +1,6 @@
 import t from 'tap'
 import openapi from '../../generated/openapi.json' with { type: 'json' }
-import { refreshCookie, sessionCookie } from '../../src/auth/cookies.ts'
+import { refreshCookie, sessionCookie } from '../../src/service/auth/cookies.ts'
 
 t.test('The cookies have the attributes that the contract lists as data', async (t) => {
   const { sessionCookie: session, refreshCookie: refresh } = openapi.components.securitySchemes

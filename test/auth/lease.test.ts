@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { ProviderUnavailableError } from '../../src/provider/provider.ts'
+import { ProviderUnavailableError } from '../../src/service/provider/provider.ts'
 import { openBrowser } from '../support/browser.ts'
 import { buildWithMock } from '../support/mock-service.ts'
 

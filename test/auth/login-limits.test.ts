@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { Context } from '../../src/context.ts'
+import type { Context } from '../../src/service/context.ts'
 import { openDevice } from '../realtime/device.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
 import { holdIntervals } from '../support/intervals.ts'

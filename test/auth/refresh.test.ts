@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { InvalidGrantError } from '../../src/provider/provider.ts'
+import { InvalidGrantError } from '../../src/service/provider/provider.ts'
 import { openDevice } from '../realtime/device.ts'
 import { openBrowser } from '../support/browser.ts'
 import { setCookies } from '../support/cookies.ts'

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { unescape as decode } from 'node:querystring'
 import fc from 'fast-check'
 import t from 'tap'
-import { parseReturnTo, redirectTarget } from '../../src/auth/return-to.ts'
+import { parseReturnTo, redirectTarget } from '../../src/service/auth/return-to.ts'
 import { depth } from '../support/depth.ts'
 
 const here = 'http://127.0.0.1:3000'

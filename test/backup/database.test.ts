@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import t from 'tap'
-import { openCopy } from '../../src/backup/database.ts'
+import { openCopy } from '../../src/service/backup/database.ts'
 import { folder } from '../support/service.ts'
 
 t.test('A copy that is refused is closed', async (t) => {

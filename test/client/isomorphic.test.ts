@@ -2,10 +2,10 @@ import { readdirSync, readFileSync } from 'node:fs'
 import t from 'tap'
 
 const root = new URL('../../', import.meta.url)
-const folders = ['src/client/', 'src/protocol/', 'generated/']
+const folders = ['src/client/', 'src/extension/', 'src/protocol/', 'generated/']
 
 t.test('Nothing in the client but its entry /node needs Node: it runs in browsers as it is', async (t) => {
-  const files = ['src/client/', 'src/protocol/'].flatMap((folder) => {
+  const files = ['src/client/', 'src/extension/', 'src/protocol/'].flatMap((folder) => {
     const names = readdirSync(new URL(folder, root), { recursive: true, encoding: 'utf8' })
     return names.filter((name) => name.endsWith('.ts') && !isForNode(name)).map((name) => folder + name)
   })

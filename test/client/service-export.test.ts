@@ -1,6 +1,6 @@
 import t from 'tap'
 import { openExport } from '../../src/client/export-file.ts'
-import { encryptFile } from '../../src/exports/file.ts'
+import { encryptFile } from '../../src/service/exports/file.ts'
 import { exportJson, exportKeys, keys, makeBookmarks } from './export-samples.ts'
 
 t.test('the client opens what the service writes, at every border of a chunk', async (t) => {

@@ -1,6 +1,6 @@
 import { mock } from 'node:test'
 import t from 'tap'
-import { Progress } from '../../src/terminal/progress.ts'
+import { Progress } from '../../src/service/terminal/progress.ts'
 
 mock.timers.enable({ apis: ['setInterval', 'Date'] })
 t.teardown(() => mock.timers.reset())

@@ -5,7 +5,7 @@ import { compileCache } from '../support/compile-cache.ts'
 
 const printing = `
   import { setTimeout as sleep } from 'node:timers/promises'
-  import { command, run } from '${new URL('../../src/terminal/command.ts', import.meta.url)}'
+  import { command, run } from '${new URL('../../src/service/terminal/command.ts', import.meta.url)}'
   await run(command('admin', 'prints').action(async () => {
     for (let line = 1; line <= 3; line++) {
       console.log(line)

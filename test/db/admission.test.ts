@@ -1,6 +1,6 @@
 import { mock } from 'node:test'
 import t from 'tap'
-import { createAdmission } from '../../src/db/admission.ts'
+import { createAdmission } from '../../src/service/db/engine/admission.ts'
 
 t.test('A write that waits 10 s for its turn is refused at once, and its turn passes on', async (t) => {
   mock.timers.enable({ apis: ['setTimeout'] })

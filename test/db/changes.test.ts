@@ -1,5 +1,5 @@
 import t from 'tap'
-import { countChanges, findChange, listChangePage } from '../../src/db/changes.ts'
+import { countChanges, findChange, listChangePage } from '../../src/service/db/tables/changes.ts'
 import { buildApp } from '../support/app.ts'
 import { change } from '../support/changes.ts'
 

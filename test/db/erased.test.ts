@@ -2,7 +2,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import { copyDatabase } from '../../src/backup/database.ts'
+import { copyDatabase } from '../../src/service/backup/database.ts'
 import { buildApp } from '../support/app.ts'
 import { change } from '../support/changes.ts'
 import { depth } from '../support/depth.ts'

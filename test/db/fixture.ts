@@ -1,9 +1,9 @@
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import type { Test } from 'tap'
-import type { Database, Trx } from '../../src/db/database.ts'
-import { openDatabase } from '../../src/db/open.ts'
-import { saveUser } from '../../src/db/users.ts'
+import type { Database, Trx } from '../../src/service/db/engine/database.ts'
+import { openDatabase } from '../../src/service/db/open.ts'
+import { saveUser } from '../../src/service/db/tables/users.ts'
 import { silent } from '../support/log.ts'
 
 /** A database in a folder of its own, closed at the end of the test. */

@@ -1,7 +1,7 @@
 import Sqlite from 'better-sqlite3'
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
-import { type Ciphertext, ciphertexts } from '../../src/db/rows.ts'
+import { type Ciphertext, ciphertexts } from '../../src/service/db/rows.ts'
 import { addUser, intercept, listUsers, openTestDatabase } from './fixture.ts'
 
 /** A database, and the transaction statements of its connection from then on. */

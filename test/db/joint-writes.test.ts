@@ -1,7 +1,7 @@
 import t from 'tap'
-import { ServiceError } from '../../src/contract/errors.ts'
-import type { Database, JointWork, Share, Trx } from '../../src/db/database.ts'
-import { type SoleDatabase, withJointWrites } from '../../src/db/joint-writes.ts'
+import { ServiceError } from '../../src/service/contract/errors.ts'
+import type { Database, JointWork, Share, Trx } from '../../src/service/db/engine/database.ts'
+import { type SoleDatabase, withJointWrites } from '../../src/service/db/engine/joint-writes.ts'
 
 interface Named extends Share {
   name: string

@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import t from 'tap'
-import { migrationsWith } from '../../src/db/migrations/index.ts'
-import { openDatabase } from '../../src/db/open.ts'
+import { migrationsWith } from '../../src/service/db/migrations/index.ts'
+import { openDatabase } from '../../src/service/db/open.ts'
 import { silent } from '../support/log.ts'
 import { addUser } from './fixture.ts'
 

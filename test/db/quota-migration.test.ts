@@ -1,5 +1,5 @@
 import t from 'tap'
-import { openDatabase } from '../../src/db/open.ts'
+import { openDatabase } from '../../src/service/db/open.ts'
 import { silent } from '../support/log.ts'
 import { addOldRecord, addOldUser, makeOldDatabase, oldRecord } from './old-database.ts'
 

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import Sqlite from 'better-sqlite3'
 import { sql } from 'kysely'
 import t from 'tap'
-import { openDatabase } from '../../src/db/open.ts'
+import { openDatabase } from '../../src/service/db/open.ts'
 import { silent } from '../support/log.ts'
 import { addUser, listUsers, openTestDatabase } from './fixture.ts'
 

@@ -1,8 +1,8 @@
 /** What the migrations of this version do to instances of the previous release, which go on while they run. */
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
-import { expand } from '../../src/db/migrate.ts'
-import { openDatabase } from '../../src/db/open.ts'
+import { expand } from '../../src/service/db/migrate.ts'
+import { openDatabase } from '../../src/service/db/open.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
 import { change, pullAll } from '../support/changes.ts'
 import { runCommand } from '../support/command.ts'

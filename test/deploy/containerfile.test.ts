@@ -4,7 +4,7 @@ import { chmod, chown, copyFile, cp, glob, mkdir, readdir, stat } from 'node:fs/
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { freePort } from '../../scripts/development/servers/free-port.ts'
+import { freePort } from '../../scripts/servers/free-port.ts'
 import { sources as buildSources } from '../../scripts/test/build.ts'
 import { isDeep } from '../support/depth.ts'
 import { folder } from '../support/service.ts'
@@ -54,7 +54,11 @@ t.test('The image: two stages, a user of its own, no secrets, commands without a
 t.test('The build gets what it needs, and nothing else of the repository', async (t) => {
   const sources = valuesOf(build, 'COPY').flatMap((rest) => rest.split(' ').slice(0, -1))
   t.same(sources, ['package.json', 'package-lock.json', '.'])
-  const needed = [...(await Array.fromAsync(glob(buildSources))), 'src/main.ts', 'examples/extension/manifest.json']
+  const needed = [
+    ...(await Array.fromAsync(glob(buildSources))),
+    'src/service/main.ts',
+    'examples/extension/manifest.json',
+  ]
   t.same(
     needed.filter((path) => !isInContext(path)),
     [],

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { parseYaml } from '@redocly/openapi-core'
-import { readConfig } from '../../src/config/config.ts'
+import { readConfig } from '../../src/service/config/config.ts'
 
 export const root = new URL('../../', import.meta.url)
 export const deploy = fileURLToPath(new URL('deploy', root))

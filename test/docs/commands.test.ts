@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import t from 'tap'
-import { readConfig } from '../../src/config/config.ts'
+import { readConfig } from '../../src/service/config/config.ts'
 
 const root = new URL('../../', import.meta.url)
 const blocks = ['README.md', 'src/client/README.md', ...globSync('docs/**/*.md', { cwd: root })].flatMap((file) =>

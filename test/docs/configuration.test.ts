@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { readConfig } from '../../src/config/config.ts'
+import { readConfig } from '../../src/service/config/config.ts'
 
 const guide = readFileSync(new URL('../../docs/operating/configuration.md', import.meta.url), 'utf8')
 const provider = { OIDC_ISSUER: 'https://id.example', OIDC_CLIENT_ID: 'id', OIDC_CLIENT_SECRET: 'secret' }

@@ -1,10 +1,10 @@
 /** What the guide to other languages shows is what `npm run conform -- --clients` runs. */
 import { readFile } from 'node:fs/promises'
 import t from 'tap'
-import { tools } from '../../scripts/development/conform/clients/tools.ts'
+import { tools } from '../../scripts/conform/clients/tools.ts'
 
 const guide = await readFile(new URL('../../docs/languages.md', import.meta.url), 'utf8')
-const stories = new URL('../../scripts/development/conform/stories/', import.meta.url)
+const stories = new URL('../../scripts/conform/stories/', import.meta.url)
 
 t.test('The table has every tool and no other', (t) => {
   const rows = guide.split('\n').filter((line) => line.startsWith('| '))

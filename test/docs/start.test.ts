@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { spawnService } from '../../scripts/development/servers/service.ts'
+import { spawnService } from '../../scripts/servers/service.ts'
 
 t.test('The five curl calls of the first guide sign in and sync', async (t) => {
   if (spawnSync('curl', ['--version']).error) return t.comment('SKIPPED: no curl here')

@@ -1,11 +1,11 @@
 // A separate process that is killed: it makes exports with the service's variables, and hangs where `HANG` says.
 
-import { readConfig } from '../../src/config/config.ts'
-import { openDatabase } from '../../src/db/open.ts'
-import { startExportWorker } from '../../src/exports/worker.ts'
-import { openObjectStore } from '../../src/objects/open.ts'
-import type { ObjectStore } from '../../src/objects/store.ts'
-import { createSeal } from '../../src/seal/seal.ts'
+import { readConfig } from '../../src/service/config/config.ts'
+import { openDatabase } from '../../src/service/db/open.ts'
+import { startExportWorker } from '../../src/service/exports/worker.ts'
+import { openObjectStore } from '../../src/service/objects/open.ts'
+import type { ObjectStore } from '../../src/service/objects/store.ts'
+import { createSeal } from '../../src/service/seal/seal.ts'
 import { silent } from '../support/log.ts'
 
 export type Point = 'before the file' | 'within the file' | 'after the file'

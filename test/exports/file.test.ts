@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { xchacha20poly1305 } from '@noble/ciphers/chacha.js'
 import t from 'tap'
-import { encryptFile } from '../../src/exports/file.ts'
+import { encryptFile } from '../../src/service/exports/file.ts'
 import { exportKey, openFile } from './fixture.ts'
 
 const chunkLength = 65_536

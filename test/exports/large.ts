@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { deriveKeys } from '../../src/client/keys.ts'
-import type { Row } from '../../src/db/rows.ts'
+import type { Row } from '../../src/service/db/rows.ts'
 import { sealRecord, subKeys } from '../client/second-implementation.ts'
 import { bookmark } from './fixture.ts'
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { parseRange } from '../../src/exports/range.ts'
+import { parseRange } from '../../src/service/exports/range.ts'
 
 const size = 1000
 

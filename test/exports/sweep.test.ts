@@ -1,6 +1,6 @@
 import t from 'tap'
-import { exportSweeps } from '../../src/exports/sweep.ts'
-import { ObjectNotFoundError, ObjectStoreUnavailableError } from '../../src/objects/store.ts'
+import { ObjectNotFoundError, ObjectStoreUnavailableError } from '../../src/service/objects/store.ts'
+import { exportSweeps } from '../../src/service/upkeep/exports.ts'
 import { testOnEachStore } from '../support/stores.ts'
 import { sweepExports } from '../support/sweeps.ts'
 import { until } from '../support/until.ts'

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { openProvider } from '../../src/provider/openid.ts'
+import { openProvider } from '../../src/service/provider/openid.ts'
 import { openBrowser } from '../support/browser.ts'
 import { snapshot } from '../support/database.ts'
 import { buildWithMock } from '../support/mock-service.ts'

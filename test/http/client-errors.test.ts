@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import t, { type Test } from 'tap'
-import { answerClientErrors } from '../../src/http/errors.ts'
+import { answerClientErrors } from '../../src/service/http/errors.ts'
 import { until } from '../support/until.ts'
 
 const good = 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n'

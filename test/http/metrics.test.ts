@@ -1,7 +1,7 @@
 import { request as httpRequest } from 'node:http'
 import t from 'tap'
 import packageJson from '../../package.json' with { type: 'json' }
-import { newestMigration } from '../../src/db/migrations/index.ts'
+import { newestMigration } from '../../src/service/db/migrations/index.ts'
 import { openDevice } from '../realtime/device.ts'
 import { openAdmin } from '../support/admin.ts'
 import { buildApp } from '../support/app.ts'

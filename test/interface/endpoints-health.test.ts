@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import t from 'tap'
-import { startHealth } from '../../src/operating/health.ts'
+import { startHealth } from '../../src/service/operating/health.ts'
 import { buildApp } from '../support/app.ts'
 import { breakDatabase } from '../support/database.ts'
 

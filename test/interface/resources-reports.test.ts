@@ -1,6 +1,6 @@
 import t from 'tap'
 import packageJson from '../../package.json' with { type: 'json' }
-import { startHealth } from '../../src/operating/health.ts'
+import { startHealth } from '../../src/service/operating/health.ts'
 import { buildApp, type TestApp } from '../support/app.ts'
 import { openBrowser } from '../support/browser.ts'
 import { change } from '../support/changes.ts'

@@ -1,8 +1,8 @@
 import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import { ConfigError } from '../../src/config/values.ts'
-import { openFolderStore } from '../../src/objects/folder.ts'
+import { ConfigError } from '../../src/service/config/values.ts'
+import { openFolderStore } from '../../src/service/objects/folder.ts'
 
 const key = '0199f6a0-1c00-7000-8000-000000000001.1'
 

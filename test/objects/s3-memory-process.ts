@@ -1,8 +1,8 @@
 // A separate process that is measured: it stores as many bytes as its argument says, in the store of its environment.
 import { randomBytes } from 'node:crypto'
 import { setImmediate as turn } from 'node:timers/promises'
-import { readConfig } from '../../src/config/config.ts'
-import { openObjectStore } from '../../src/objects/open.ts'
+import { readConfig } from '../../src/service/config/config.ts'
+import { openObjectStore } from '../../src/service/objects/open.ts'
 import { exportId } from '../exports/fixture.ts'
 import { silent } from '../support/log.ts'
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { startHealth } from '../../src/operating/health.ts'
+import { startHealth } from '../../src/service/operating/health.ts'
 import { gated, largeImport, openFile, pastFirstPart } from '../exports/fixture.ts'
 import { buildApp } from '../support/app.ts'
 import { change, pullAll } from '../support/changes.ts'

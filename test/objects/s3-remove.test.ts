@@ -1,5 +1,5 @@
 import t from 'tap'
-import { exportSweeps } from '../../src/exports/sweep.ts'
+import { exportSweeps } from '../../src/service/upkeep/exports.ts'
 import { buildFixture, exportId } from '../exports/fixture.ts'
 import { createFakeS3, refusal, startTlsServer } from '../support/s3-servers.ts'
 import { openS3 } from '../support/s3-store.ts'

@@ -1,6 +1,6 @@
 import { buffer } from 'node:stream/consumers'
 import type { Test } from 'tap'
-import { ObjectNotFoundError, type ObjectStore } from '../../src/objects/store.ts'
+import { ObjectNotFoundError, type ObjectStore } from '../../src/service/objects/store.ts'
 
 const signal = new AbortController().signal
 const key = '0199f6a0-1c00-7000-8000-000000000001.1'

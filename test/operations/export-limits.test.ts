@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import type { Schemas } from '../../src/contract/schemas.ts'
+import type { Schemas } from '../../src/service/contract/schemas.ts'
 import { list, openIdleExports, path } from './exports-fixture.ts'
 
 type Export = Schemas['Export']

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
-import { startExportWorker } from '../../src/exports/worker.ts'
+import { startExportWorker } from '../../src/service/exports/worker.ts'
 import { gated, none } from '../exports/fixture.ts'
 import { finishedExport } from '../support/exports.ts'
 import { until } from '../support/until.ts'

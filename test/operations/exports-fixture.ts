@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import type { Schemas } from '../../src/contract/schemas.ts'
+import type { Schemas } from '../../src/service/contract/schemas.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
 import { isPostgres } from '../support/database-url.ts'
 import { createdExport } from '../support/exports.ts'

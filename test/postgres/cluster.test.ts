@@ -7,13 +7,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
-import { freePort } from '../../scripts/development/servers/free-port.ts'
+import { freePort } from '../../scripts/servers/free-port.ts'
 import { openDevice } from '../realtime/device.ts'
 import { httpCall, openBrowser } from '../support/browser.ts'
 import { change } from '../support/changes.ts'
 import { folder } from '../support/service.ts'
 
-const script = fileURLToPath(new URL('../../scripts/development/cluster.ts', import.meta.url))
+const script = fileURLToPath(new URL('../../scripts/cluster.ts', import.meta.url))
 
 t.test('npm run cluster: one port, three instances, one of which is killed; Ctrl-C leaves nothing', async (t) => {
   const cluster = await startCluster(t)

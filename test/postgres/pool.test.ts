@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import pg from 'pg'
 import t, { type Test } from 'tap'
-import { query } from '../../src/db/query.ts'
+import { query } from '../../src/service/db/engine/query.ts'
 import { openDevice } from '../realtime/device.ts'
 import { buildApp, type TestApp, type TestUser } from '../support/app.ts'
 import { change } from '../support/changes.ts'

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import pg from 'pg'
 import t from 'tap'
-import { openDatabase } from '../../src/db/open.ts'
+import { openDatabase } from '../../src/service/db/open.ts'
 import { buildApp } from '../support/app.ts'
 import { change, pullAll } from '../support/changes.ts'
 import { runCommand } from '../support/command.ts'

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import t from 'tap'
-import type { Db } from '../../src/db/database.ts'
+import type { Db } from '../../src/service/db/engine/database.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
 import { change } from '../support/changes.ts'
 import { isPostgres } from '../support/database-url.ts'

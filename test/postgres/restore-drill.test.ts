@@ -1,7 +1,7 @@
 /** The drill on Postgres: back to a dump, and over to a standby that lacked the last commits. */
 import pg from 'pg'
 import t, { type Test } from 'tap'
-import { type PostgresServer, startPostgres } from '../../scripts/development/servers/postgres.ts'
+import { type PostgresServer, startPostgres } from '../../scripts/servers/postgres.ts'
 import { type Place, runDrill } from '../client/sync/drill/drill.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
 import { runCommand } from '../support/command.ts'

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { freePort } from '../../scripts/development/servers/free-port.ts'
+import { freePort } from '../../scripts/servers/free-port.ts'
 import { buildApp, sendingTo } from '../support/app.ts'
 import { pullAll } from '../support/changes.ts'
 import { isPostgres } from '../support/database-url.ts'

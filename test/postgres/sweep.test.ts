@@ -1,6 +1,6 @@
 import pg from 'pg'
 import t from 'tap'
-import { startSweeps } from '../../src/operating/sweep.ts'
+import { startSweeps } from '../../src/service/upkeep/sweeps.ts'
 import { buildApp } from '../support/app.ts'
 import { countRows } from '../support/database.ts'
 import { databaseUrl, isPostgres } from '../support/database-url.ts'

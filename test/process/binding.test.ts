@@ -1,10 +1,10 @@
 import fastify from 'fastify'
 import t from 'tap'
 import { operations } from '../../generated/operations.ts'
-import { createApp } from '../../src/app.ts'
-import type { Context } from '../../src/context.ts'
-import { bindOperations } from '../../src/http/bind.ts'
-import type { HttpOperationId, Operations } from '../../src/operations/operation.ts'
+import { createApp } from '../../src/service/app.ts'
+import type { Context } from '../../src/service/context.ts'
+import { bindOperations } from '../../src/service/http/bind.ts'
+import type { HttpOperationId, Operations } from '../../src/service/operations/operation.ts'
 import { buildApp } from '../support/app.ts'
 
 type AnyOperations = Operations<HttpOperationId, Context>

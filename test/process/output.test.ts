@@ -1,5 +1,5 @@
 import t from 'tap'
-import { freePort } from '../../scripts/development/servers/free-port.ts'
+import { freePort } from '../../scripts/servers/free-port.ts'
 import { folder, type Run, run, serving } from '../support/service.ts'
 import { until } from '../support/until.ts'
 

@@ -4,10 +4,10 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { freePort } from '../../scripts/development/servers/free-port.ts'
-import { readConfig } from '../../src/config/config.ts'
-import { ConfigError } from '../../src/config/values.ts'
-import { openContext } from '../../src/context.ts'
+import { freePort } from '../../scripts/servers/free-port.ts'
+import { readConfig } from '../../src/service/config/config.ts'
+import { ConfigError } from '../../src/service/config/values.ts'
+import { openContext } from '../../src/service/context.ts'
 import { buildApp, unusedProvider } from '../support/app.ts'
 import { isDeep } from '../support/depth.ts'
 import { silent } from '../support/log.ts'
@@ -25,7 +25,7 @@ async function refusalOf(t: Test, env: Env, cwd?: string): Promise<string> {
   return (env.NODE_ENV ?? 'development') === 'development' ? stderr() : JSON.parse(stderr()).msg
 }
 
-/** The same without a process: runs the parts of the start whose errors `src/main.ts` prints. */
+/** The same without a process: runs the parts of the start whose errors `src/service/main.ts` prints. */
 async function refusalHere(t: Test, env: Env): Promise<string> {
   try {
     const context = await openContext(readConfig({ DATA_DIR: await folder(t), ...env }), { log: silent })

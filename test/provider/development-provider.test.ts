@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
-import { faultPage, signInPage } from '../../src/provider/development/page.ts'
-import { type DevelopmentProvider, startDevelopmentProvider } from '../../src/provider/development/provider.ts'
-import { InvalidGrantError, type Provider } from '../../src/provider/provider.ts'
+import { faultPage, signInPage } from '../../src/service/provider/development/page.ts'
+import { type DevelopmentProvider, startDevelopmentProvider } from '../../src/service/provider/development/provider.ts'
+import { InvalidGrantError, type Provider } from '../../src/service/provider/provider.ts'
 import { type Cookies, signInAt } from '../support/providers.ts'
 import { open, relyingParty, signIn } from '../support/relying-party.ts'
 

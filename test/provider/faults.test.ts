@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t from 'tap'
-import { ProviderUnavailableError } from '../../src/provider/provider.ts'
+import { ProviderUnavailableError } from '../../src/service/provider/provider.ts'
 import { open, refresh, signIn, startPair } from '../support/relying-party.ts'
 
 t.test('a provider with faulty responses is unavailable, and available again once it recovers', async (t) => {

@@ -1,7 +1,7 @@
 import { createHmac, generateKeyPairSync, sign } from 'node:crypto'
 import { inspect } from 'node:util'
 import t, { type Test } from 'tap'
-import { ProviderRefusedError } from '../../src/provider/provider.ts'
+import { ProviderRefusedError } from '../../src/service/provider/provider.ts'
 import { type MockProvider, signInAt } from '../support/providers.ts'
 import { open, relyingParty, signIn, startMock, startPair } from '../support/relying-party.ts'
 

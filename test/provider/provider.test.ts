@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import t from 'tap'
-import { startDevelopmentProvider } from '../../src/provider/development/provider.ts'
-import { InvalidGrantError } from '../../src/provider/provider.ts'
+import { startDevelopmentProvider } from '../../src/service/provider/development/provider.ts'
+import { InvalidGrantError } from '../../src/service/provider/provider.ts'
 import { type MockProvider, signInAt } from '../support/providers.ts'
 import { open, refresh, relyingParty, signIn, startMock, startPair } from '../support/relying-party.ts'
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { InvalidGrantError } from '../../src/provider/provider.ts'
+import { InvalidGrantError } from '../../src/service/provider/provider.ts'
 import { open, refresh, signIn, startMock, startPair } from '../support/relying-party.ts'
 
 t.test('a refresh gives the next refresh token when the provider rotates, null when it does not', async (t) => {

@@ -1,6 +1,6 @@
 import t from 'tap'
-import type { Row } from '../../src/db/rows.ts'
-import { Acknowledgements } from '../../src/realtime/acknowledgements.ts'
+import type { Row } from '../../src/service/db/rows.ts'
+import { Acknowledgements } from '../../src/service/realtime/acknowledgements.ts'
 
 const row = (entity_id: string, stamp: number): Row => ({
   user_id: 'ada',

@@ -1,4 +1,4 @@
-import type { Database } from '../../src/db/database.ts'
+import type { Database } from '../../src/service/db/engine/database.ts'
 import { diskError } from '../support/database.ts'
 
 /** Each query outside of a transaction fails as it does on a broken disk, until the returned function is called. */

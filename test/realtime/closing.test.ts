@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import t, { type Test } from 'tap'
 import type { WebSocket } from 'ws'
-import { endLogin } from '../../src/db/logins.ts'
+import { endLogin } from '../../src/service/db/tables/logins.ts'
 import { buildApp, type TestApp, type TestUser } from '../support/app.ts'
 import { change } from '../support/changes.ts'
 import { depth } from '../support/depth.ts'

@@ -1,7 +1,7 @@
 import type { Test } from 'tap'
 import { type ClientOptions, WebSocket } from 'ws'
 import { operations } from '../../generated/operations.ts'
-import type { ClientMessage, ServerMessage } from '../../src/contract/schemas.ts'
+import type { ClientMessage, ServerMessage } from '../../src/service/contract/schemas.ts'
 import type { TestUser } from '../support/app.ts'
 import { checkAnswer, checkMessage, checkTaken } from '../support/contract.ts'
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
 import t from 'tap'
-import { createSharedPulse } from '../../src/pulse/shared.ts'
+import { createSharedPulse } from '../../src/service/notices/shared.ts'
 
 t.test('A line that was lost is not asked any more whether it is alive', async (t) => {
   const lines: { lose: () => void; checks: number }[] = []

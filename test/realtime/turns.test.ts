@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createTurns } from '../../src/realtime/turns.ts'
+import { createTurns } from '../../src/service/realtime/turns.ts'
 
 function recorder(most: number) {
   const running: { item: string; done: () => void }[] = []

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
-const script = fileURLToPath(new URL('../../scripts/contract/review.ts', import.meta.url))
+const script = fileURLToPath(new URL('../../scripts/review.ts', import.meta.url))
 
 export interface Printed {
   code: number | null

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import type { Test } from 'tap'
-import { createAdminApp } from '../../src/http/admin.ts'
+import { createAdminApp } from '../../src/service/http/admin.ts'
 import type { TestApp } from './app.ts'
 import { type Exposition, parseExposition } from './exposition.ts'
 

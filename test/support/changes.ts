@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from 'uuid'
-import type { Schemas } from '../../src/contract/schemas.ts'
+import type { Schemas } from '../../src/service/contract/schemas.ts'
 
 type Change = Schemas['Change']
 

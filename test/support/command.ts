@@ -11,9 +11,9 @@ export interface Command {
   kill(signal: NodeJS.Signals): void
 }
 
-/** Starts a command of src/commands/ in a separate process, with only these environment variables. */
+/** Starts a command of src/service/commands/ in a separate process, with only these environment variables. */
 export function startCommand(t: Test, name: string, args: string[], env: Record<string, string>): Command {
-  const path = fileURLToPath(new URL(`../../src/commands/${name}.ts`, import.meta.url))
+  const path = fileURLToPath(new URL(`../../src/service/commands/${name}.ts`, import.meta.url))
   const child = spawn(process.execPath, [path, ...args], {
     env: { ...compileCache, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -3,7 +3,7 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import addFormatsModule from 'ajv-formats'
 import type { Contract } from '../../scripts/contract/openapi.ts'
 import { listedErrors, withTexts } from '../../scripts/contract/texts.ts'
-import type { Schemas } from '../../src/contract/schemas.ts'
+import type { Schemas } from '../../src/service/contract/schemas.ts'
 import type { Exchange, Message, Opened, Traffic } from './traffic.ts'
 
 /** Both documents, or changed copies of them. */

@@ -1,6 +1,6 @@
 import Sqlite from 'better-sqlite3'
 import { type KyselyPlugin, PostgresAdapter, SqliteAdapter, sql } from 'kysely'
-import type { Context } from '../../src/context.ts'
+import type { Context } from '../../src/service/context.ts'
 import { isPostgres } from './database-url.ts'
 
 /**
@@ -93,7 +93,7 @@ export function breakWrites({ database }: Context, error: () => Error = diskErro
 /** Makes every query outside a transaction fail from now on if it begins with this table. */
 export function breakTable({ database }: Context, table: string, error: () => Error = diskError): () => void {
   const { db } = database
-  // Another adapter, so that kept queries (src/db/query.ts) are built again.
+  // Another adapter, so that kept queries (src/service/db/engine/query.ts) are built again.
   const adapter = isPostgres ? new PostgresAdapter() : new SqliteAdapter()
   const intercept = <T extends object>(part: T): T =>
     new Proxy(part, {

@@ -1,5 +1,5 @@
-import type { Context } from '../../src/context.ts'
-import type { Schemas } from '../../src/contract/schemas.ts'
+import type { Context } from '../../src/service/context.ts'
+import type { Schemas } from '../../src/service/contract/schemas.ts'
 import type { TestUser } from './app.ts'
 import { until } from './until.ts'
 

@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs'
 import { copyFile, mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openDatabase } from '../../src/db/open.ts'
+import { openDatabase } from '../../src/service/db/open.ts'
 import { createDatabase, databaseUrl, isPostgres } from './database-url.ts'
 import { silent } from './log.ts'
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Test } from 'tap'
-import { type MinioServer, type S3Environment, startMinio } from '../../scripts/development/servers/minio.ts'
-import { NoMinioError } from '../../scripts/development/servers/minio-binary.ts'
+import { type MinioServer, type S3Environment, startMinio } from '../../scripts/servers/minio.ts'
+import { NoMinioError } from '../../scripts/servers/minio-binary.ts'
 import { openClient } from './s3-store.ts'
 
 export type SharedMinio = Pick<MinioServer, 'dataDir' | 'createBucket'>

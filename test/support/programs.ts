@@ -1,5 +1,5 @@
 import { delimiter, join } from 'node:path'
-import { isProgram } from '../../scripts/development/servers/program.ts'
+import { isProgram } from '../../scripts/servers/program.ts'
 
 /** Where the machine has the program, or undefined, which says so; with SKIP_NOTHING it must be there. */
 export async function findProgram(name: string): Promise<string | undefined> {

@@ -1,6 +1,6 @@
 import type { Test } from 'tap'
-import { openProvider, type ProviderConfig } from '../../src/provider/openid.ts'
-import type { Provider } from '../../src/provider/provider.ts'
+import { openProvider, type ProviderConfig } from '../../src/service/provider/openid.ts'
+import type { Provider } from '../../src/service/provider/provider.ts'
 import { type MockProvider, signInAt, startMockProvider } from './providers.ts'
 
 /** The client that the service is to a provider, for tests of the provider that run without the service. */

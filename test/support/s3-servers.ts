@@ -4,8 +4,8 @@ import type { IncomingHttpHeaders, RequestListener } from 'node:http'
 import https from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Test } from 'tap'
-import { makeCertificate } from '../../scripts/development/servers/certificate.ts'
-import type { S3Environment } from '../../scripts/development/servers/minio.ts'
+import { makeCertificate } from '../../scripts/servers/certificate.ts'
+import type { S3Environment } from '../../scripts/servers/minio.ts'
 
 /** Starts an https server; returns the environment variables that make the service use it as its store. */
 export async function startTlsServer(t: Test, listener: RequestListener): Promise<S3Environment> {

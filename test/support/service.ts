@@ -5,19 +5,19 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
-import { freePort } from '../../scripts/development/servers/free-port.ts'
+import { freePort } from '../../scripts/servers/free-port.ts'
 import { buildApp, type CallOptions, sendingTo, type TestUser, unusedProvider } from './app.ts'
 import { compileCache } from './compile-cache.ts'
 import { type Answered, checkAnswer } from './contract.ts'
 
-const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
+const main = fileURLToPath(new URL('../../src/service/main.ts', import.meta.url))
 
 interface Exit {
   code: number | null
   signal: NodeJS.Signals | null
 }
 
-/** `node src/main.ts` in a separate process. */
+/** `node src/service/main.ts` in a separate process. */
 export interface Run {
   pid: number
   stdout(): string
@@ -39,7 +39,7 @@ export interface RunOptions {
   cwd?: string
   /** A command that runs the process, such as `strace`. */
   under?: string[]
-  /** Instead of `src/main.ts`. */
+  /** Instead of `src/service/main.ts`. */
   entry?: string
 }
 

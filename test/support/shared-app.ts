@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
 import root from 'tap'
-import type { Schema } from '../../src/db/schema.ts'
+import type { Schema } from '../../src/service/db/schema.ts'
 import { buildApp, type TestApp } from './app.ts'
 
 /** What a test may use of a shared app without affecting the others. */

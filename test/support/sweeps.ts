@@ -1,8 +1,8 @@
-import type { Database } from '../../src/db/database.ts'
-import { rowSweeps } from '../../src/db/sweep.ts'
-import { type VersionSweepParts, versionSweeps } from '../../src/db/sweep-versions.ts'
-import { type ExportSweepParts, exportSweeps } from '../../src/exports/sweep.ts'
-import { accountSweeps, type ErasureParts } from '../../src/operating/erasure.ts'
+import type { Database } from '../../src/service/db/engine/database.ts'
+import { accountSweeps, type ErasureParts } from '../../src/service/upkeep/erasure.ts'
+import { type ExportSweepParts, exportSweeps } from '../../src/service/upkeep/exports.ts'
+import { rowSweeps } from '../../src/service/upkeep/rows.ts'
+import { type VersionSweepParts, versionSweeps } from '../../src/service/upkeep/versions.ts'
 
 const { signal } = new AbortController()
 

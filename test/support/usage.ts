@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
-import type { Context } from '../../src/context.ts'
-import { findCounters } from '../../src/db/users.ts'
+import type { Context } from '../../src/service/context.ts'
+import { findCounters } from '../../src/service/db/tables/users.ts'
 
 /** How much a user stores, according to the counters. */
 export async function usage({ database }: Context, userId: string): Promise<{ bytes: number; records: number }> {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import type { Schemas } from '../../src/contract/schemas.ts'
+import type { Schemas } from '../../src/service/contract/schemas.ts'
 import { buildApp } from '../support/app.ts'
 import { change } from '../support/changes.ts'
 import { depth } from '../support/depth.ts'

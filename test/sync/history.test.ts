@@ -1,6 +1,6 @@
 /** What the model of history-model.test.ts does not say: defaults, limits, other devices, what is erased. */
 import t from 'tap'
-import type { Schemas } from '../../src/contract/schemas.ts'
+import type { Schemas } from '../../src/service/contract/schemas.ts'
 import { buildApp, type TestApp, type TestUser } from '../support/app.ts'
 import { change, pullAll } from '../support/changes.ts'
 import { depth } from '../support/depth.ts'

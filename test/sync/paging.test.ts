@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { Schemas } from '../../src/contract/schemas.ts'
+import type { Schemas } from '../../src/service/contract/schemas.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
 import { change, pullAll } from '../support/changes.ts'
 import { onRead, watchReads } from '../support/database.ts'

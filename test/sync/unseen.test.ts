@@ -1,7 +1,7 @@
 /** Which versions are flagged as overwritten unseen by requests that do not say what their device had seen. */
 import fc from 'fast-check'
 import t from 'tap'
-import type { Schemas } from '../../src/contract/schemas.ts'
+import type { Schemas } from '../../src/service/contract/schemas.ts'
 import type { TestUser } from '../support/app.ts'
 import { change, pullAll } from '../support/changes.ts'
 import { depth } from '../support/depth.ts'

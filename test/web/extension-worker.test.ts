@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import t from 'tap'
-import { describeDeletes, describeUnsent } from '../../examples/extension/src/describe.ts'
+import { describeDeletes, describeUnsent } from '../../src/extension/app/describe.ts'
 
 t.test('What starts the worker of the example is listened to as soon as it runs', async (t) => {
   const listened: string[] = []
@@ -40,7 +40,7 @@ t.test('The popup of the example counts one bookmark as one, and names the first
 })
 
 async function bundled(): Promise<string> {
-  const entry = fileURLToPath(new URL('../../examples/extension/src/worker.ts', import.meta.url))
+  const entry = fileURLToPath(new URL('../../src/extension/app/worker.ts', import.meta.url))
   const { outputFiles } = await build({ entryPoints: [entry], bundle: true, format: 'iife', write: false })
   return outputFiles[0]?.text ?? ''
 }

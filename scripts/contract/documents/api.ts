@@ -25,7 +25,7 @@ export interface ApiEntry {
 export function readApi(): ApiEntry[] {
   // What a smaller entry has is described there.
   const order = ['./crypto', '.', ...Object.keys(entryPoints).filter((name) => !['.', './crypto'].includes(name))]
-  const pathOf = (name: string) => `src/client/${entryPoints[name as keyof typeof entryPoints]}.ts`
+  const pathOf = (name: string) => `src/${entryPoints[name as keyof typeof entryPoints]}.ts`
   const fileOf = (name: string) => fileURLToPath(new URL(pathOf(name), root))
   const options = {
     noLib: true,

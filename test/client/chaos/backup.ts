@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely'
-import { beginEpoch } from '../../../src/db/epoch.ts'
-import type { Schema } from '../../../src/db/schema.ts'
+import type { Schema } from '../../../src/service/db/schema.ts'
+import { beginEpoch } from '../../../src/service/db/tables/epoch.ts'
 import type { TestApp } from '../../support/app.ts'
 
 const tables = ['ciphertexts', 'records', 'versions', 'devices', 'rejections'] as const

@@ -2,7 +2,7 @@
 import { copyFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { copyDatabase, openCopy } from '../../../src/backup/database.ts'
+import { copyDatabase, openCopy } from '../../../src/service/backup/database.ts'
 import { buildApp, type TestApp, type TestUser } from '../../support/app.ts'
 import { runCommand } from '../../support/command.ts'
 import { isPostgres } from '../../support/database-url.ts'

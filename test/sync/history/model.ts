@@ -1,6 +1,7 @@
 /** What the service must hold of one user, in plain arrays. Only who wins is decided by the service's own rule. */
-import type { Schemas } from '../../../src/contract/schemas.ts'
+
 import { decide } from '../../../src/protocol/decide.ts'
+import type { Schemas } from '../../../src/service/contract/schemas.ts'
 
 type Change = Schemas['Change']
 /** Versions that share a ciphertext share the object. */

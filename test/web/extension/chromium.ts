@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Browser, type BrowserContext, chromium, errors } from 'playwright-core'
 import type { Test } from 'tap'
-import { chromiumArguments, findChromium } from '../../../scripts/development/servers/chromium.ts'
+import { chromiumArguments, findChromium } from '../../../scripts/servers/chromium.ts'
 import { folder } from '../../support/service.ts'
 import { until } from '../../support/until.ts'
 

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import type { BrowserContext, Page } from 'playwright-core'
-import type { Answer, Held, WorkerState } from '../../../examples/extension/src/messages.ts'
-import type { Settings } from '../../../examples/extension/src/settings.ts'
+import type { Answer, Held, WorkerState } from '../../../src/extension/app/messages.ts'
+import type { Settings } from '../../../src/extension/app/settings.ts'
 
 const built = new URL('../../../dist/extension/chrome/', import.meta.url)
 const origin = 'http://127.0.0.1:9'

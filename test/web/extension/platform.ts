@@ -1,4 +1,4 @@
-import type { CookiesApi } from '../../../src/client/extension.ts'
+import type { CookiesApi } from '../../../src/extension/index.ts'
 import type { Question, WorkerState } from './messages.ts'
 
 /** As much of `chrome` as this extension uses. */

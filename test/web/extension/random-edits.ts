@@ -1,6 +1,6 @@
-import type { BrowserNode } from '../../../src/client/extension.ts'
+import type { BrowserNode } from '../../../src/extension/index.ts'
 import type { Dice } from '../../client/chaos/dice.ts'
-import type { Marks } from '../../client/extension/marks.ts'
+import type { Marks } from '../../extension/marks.ts'
 import { bar, type Installed, other } from './installed.ts'
 
 /** Whoever deletes a large folder at once is asked: that is for the scenarios. */

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Dice } from '../../client/chaos/dice.ts'
-import type { Marks } from '../../client/extension/marks.ts'
+import type { Marks } from '../../extension/marks.ts'
 import type { Installed } from './installed.ts'
 import type { Network } from './network.ts'
 import { RandomEdits } from './random-edits.ts'

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
-import type { BrowserNode } from '../../../src/client/extension.ts'
 import type { Sync, TreeNode } from '../../../src/client/index.ts'
+import type { BrowserNode } from '../../../src/extension/index.ts'
 import type { Installed } from './installed.ts'
 import { link } from './user.ts'
 

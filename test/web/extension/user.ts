@@ -1,4 +1,4 @@
-import type { BrowserNode } from '../../../src/client/extension.ts'
+import type { BrowserNode } from '../../../src/extension/index.ts'
 import { until } from '../../support/until.ts'
 import { bar, type Installed } from './installed.ts'
 

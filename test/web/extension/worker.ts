@@ -1,4 +1,3 @@
-import { shareSessionWithSockets } from '../../../src/client/extension.ts'
 import {
   createClient,
   deriveKeys,
@@ -8,6 +7,7 @@ import {
   unwrap,
 } from '../../../src/client/index.ts'
 import { createSync } from '../../../src/client/worker.ts'
+import { shareSessionWithSockets } from '../../../src/extension/index.ts'
 import type { Question, WorkerState } from './messages.ts'
 import type { ExtensionPlatform } from './platform.ts'
 import { baseUrl, deviceId } from './service.ts'

@@ -1,5 +1,5 @@
-import type { BrowserNode } from '../../../src/client/extension.ts'
 import type { Sync, TreeNode } from '../../../src/client/index.ts'
+import type { BrowserNode } from '../../../src/extension/index.ts'
 
 export const [toolbar, other, menu, mobile] = ['toolbar_____', 'unfiled_____', 'menu________', 'mobile______'] as const
 

@@ -1,0 +1,54 @@
+/** `npm run bench`. */
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { Option } from 'commander'
+import { command, existingFile, positiveInteger, run, UsageError } from '../src/service/terminal/command.ts'
+import type { RowOptions } from './measure.ts'
+import { describeRows, rows } from './rows.ts'
+
+const results = fileURLToPath(new URL('../dist/bench/', import.meta.url))
+
+const bench = command(
+  'bench',
+  'Measures how fast the service is on this machine, beside the limit of what it is made of.',
+  'docs/operating/sizing.md has the figures of one machine.',
+)
+  // Otherwise it would take the options of its commands.
+  .enablePositionalOptions()
+  .argument('[row...]', 'measures these rows only; they are listed below')
+  .option('--postgres', 'on a Postgres that is started for it, instead of SQLite')
+  .option('--rounds <number>', 'how often each is measured', positiveInteger, 5)
+  .option('--peers', 'measures PocketBase and the PouchDB server, too, where Go and npm can get them')
+  .option('--before <folder>', 'measures the service of another checkout, too')
+  .option('--quick', 'small numbers, which show that a row works')
+  .option('--strict', 'status 1 if a target is missed')
+  .addOption(new Option('--out <folder>', 'where bench.json and bench.md are written').default(results, 'dist/bench'))
+  .addHelpText('after', `\nRows, and the limit that each is compared with:\n${describeRows()}`)
+  .action(async (named: string[], given: Pick<RowOptions, 'rounds' | 'out'> & Partial<RowOptions>) => {
+    const options = { postgres: false, peers: false, quick: false, strict: false, before: undefined, ...given }
+    const unknown = named.find((name) => !Object.hasOwn(rows, name))
+    if (unknown) throw new UsageError(`there is no row ${unknown}; the rows are ${Object.keys(rows).join(', ')}`)
+    if (options.before !== undefined) existingFile(join(options.before, 'src/service/main.ts'))
+    process.exitCode = await (await import('./measure.ts')).measureRows(named, options)
+  })
+bench
+  .command('page')
+  .description('how long a person with 20,000 and 50,000 bookmarks waits in Chromium')
+  .action(async () => (await import('./page.ts')).measurePage())
+bench
+  .command('first-sync')
+  .description("a second device's first sync of 20,000 bookmarks, in Node and in Chromium")
+  .action(async () => (await import('./second-device.ts')).measureFirstSync())
+bench
+  .command('pulses')
+  .description('what pulses of 60 instances cost, over LISTEN and NOTIFY and over NATS')
+  .action(async () => (await import('./pulses.ts')).measurePulses())
+bench
+  .command('hostile')
+  .description('what a second user feels while somebody attacks the service')
+  .argument('[row...]', 'plays these rows only')
+  .option('--postgres', 'on a Postgres that is started for it, instead of SQLite')
+  .action(async (named: string[], { postgres = false }: { postgres?: boolean }) => {
+    process.exitCode = await (await import('./hostile.ts')).playAttacks(named, postgres)
+  })
+await run(bench)

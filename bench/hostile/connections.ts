@@ -1,0 +1,97 @@
+import { connect, type Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Agent, request } from 'undici'
+import { operations } from '../../generated/operations.ts'
+import type { OperationId } from '../../src/service/contract/schemas.ts'
+import type { Target } from './attack.ts'
+
+const host = '127.0.0.1'
+/** An address of this machine that is not the victim's. */
+const localAddress = '127.0.0.2'
+const servedPauseMs = 20
+const refusedPauseMs = 1_000
+const dispatcher = new Agent({ localAddress, headersTimeout: 0, bodyTimeout: 0 })
+
+export interface Sent {
+  operation: OperationId
+  path?: string
+  headers?: Record<string, string>
+  body?: string | Buffer
+}
+
+/** Sends a request, and takes its answer. */
+export async function send(target: Target, { operation, path, headers = {}, body }: Sent) {
+  const { method, path: template } = operations[operation]
+  const url = `http://${host}:${target.port}${path ?? template}`
+  const own = {
+    ...credentials(target, operation),
+    ...(body !== undefined && { 'content-type': 'application/json' }),
+    ...headers,
+  }
+  const answer = await request(url, { method, headers: own, body: body ?? null, dispatcher })
+  return { status: answer.statusCode, text: await answer.body.text() }
+}
+
+/** So many callers, each of which calls again soon after it is answered, and later if it is refused. */
+export function repeat(callers: number, call: () => Promise<{ status: number }>): void {
+  for (let caller = 0; caller < callers; caller++) void loop()
+  async function loop(): Promise<void> {
+    for (;;) {
+      const isServed = await call().then(
+        ({ status }) => status < 300,
+        () => false,
+      )
+      await sleep(isServed ? servedPauseMs : refusedPauseMs)
+    }
+  }
+}
+
+/** Sends a request and reads nothing of the answer. */
+export function sendUnread(target: Target, sent: Sent & { body?: string }): void {
+  keepOpen(target, requestText(target, sent) + (sent.body ?? ''), (socket) => socket.pause())
+}
+
+/** Sends a request so many times, on one connection, without waiting for the answers, which it reads. */
+export function sendAtOnce(target: Target, sent: Sent, times: number): void {
+  const socket = connect({ host, port: target.port, localAddress }, () => {
+    socket.end(requestText(target, sent).repeat(times))
+    socket.resume()
+  })
+  socket.on('error', () => {})
+}
+
+/** Sends a request without the last byte of its body, and never sends that. */
+export function sendUnfinished(target: Target, sent: Sent & { body: Buffer }): void {
+  const head = requestText(target, sent)
+  keepOpen(target, Buffer.concat([Buffer.from(head), sent.body.subarray(0, -1)]), (socket) => socket.resume())
+}
+
+/** Upgrades to a WebSocket, and reads what comes without looking at it. */
+export function openSocket(target: Target, path: string, headers: Record<string, string>): void {
+  const upgrade = { connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13' }
+  const key = { 'sec-websocket-key': Buffer.alloc(16).toString('base64') }
+  const text = requestText(target, { operation: 'openRealtime', path, headers: { ...upgrade, ...key, ...headers } })
+  keepOpen(target, text, (socket) => socket.resume())
+}
+
+/** Opens it again a second after the service has closed it. */
+function keepOpen(target: Target, bytes: string | Buffer, opened: (socket: Socket) => void): void {
+  const socket = connect({ host, port: target.port, localAddress }, () => {
+    socket.write(bytes)
+    opened(socket)
+  })
+  socket.on('error', () => {})
+  socket.on('close', () => setTimeout(() => keepOpen(target, bytes, opened), refusedPauseMs))
+}
+
+function requestText(target: Target, { operation, path, headers = {}, body }: Sent): string {
+  const { method, path: template } = operations[operation]
+  const json = body === undefined ? {} : { 'content-type': 'application/json', 'content-length': `${body.length}` }
+  const all = { host: `${host}:${target.port}`, ...credentials(target, operation), ...json, ...headers }
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)
+  return `${method} ${path ?? template} HTTP/1.1\r\n${lines.join('')}\r\n`
+}
+
+function credentials({ attacker }: Target, operation: OperationId): Record<string, string> {
+  return operation === 'startLogin' ? {} : { cookie: `service_session=${attacker.session}` }
+}

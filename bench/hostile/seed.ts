@@ -1,0 +1,67 @@
+import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import { pino } from 'pino'
+import { signIn } from '../../src/service/auth/sign-in.ts'
+import { findSessionOf } from '../../src/service/auth/tokens.ts'
+import { readConfig } from '../../src/service/config/config.ts'
+import { type Context, openContext } from '../../src/service/context.ts'
+import type { Schemas } from '../../src/service/contract/schemas.ts'
+import type { Session } from '../../src/service/db/tables/tokens.ts'
+import { push } from '../../src/service/sync/push.ts'
+import type { Attack, Person } from './attack.ts'
+
+const batchBytes = 16 * 1024 * 1024
+const provider = { OIDC_ISSUER: 'http://127.0.0.1:9', OIDC_CLIENT_ID: 'bench', OIDC_CLIENT_SECRET: 'bench' }
+
+/** The parts of a service that is not running. */
+export function openSeed(folder: string, database: Record<string, string>): Promise<Context> {
+  const config = readConfig({ ...provider, ...database, DATA_DIR: join(folder, 'data') })
+  return openContext(config, { log: pino({ level: 'silent' }) })
+}
+
+/** Signs both in, and stores what the attack needs. */
+export async function signInPeople(
+  folder: string,
+  database: Record<string, string>,
+  { seed }: Attack,
+): Promise<Record<'victim' | 'attacker', Person>> {
+  const context = await openSeed(folder, database)
+  try {
+    const people = { victim: await signInAs(context, 'victim'), attacker: await signInAs(context, 'attacker') }
+    await seed?.(context, people.attacker)
+    return people
+  } finally {
+    await context.close()
+  }
+}
+
+async function signInAs(context: Context, subject: string): Promise<Person> {
+  const profile = { email: '', name: '', avatar_url: '', email_verified: false }
+  const attempt = { nonce: subject, expiresAt: Date.now() }
+  const { session } = await signIn(context, { issuer: 'bench', subject, ...profile }, null, attempt, '')
+  const { userId, loginId } = (await findSessionOf(context.database.db, 'session', [session], Date.now())) as Session
+  return { userId, loginId, session }
+}
+
+/** Records of the attacker. The clock stands still, so that their sequence numbers have no gaps. */
+export async function storeRecords(
+  context: Context,
+  { userId, loginId }: Person,
+  { count, bytes }: { count: number; bytes: number },
+): Promise<void> {
+  const now = Date.now()
+  const encrypted_data = randomBytes(Math.floor(bytes / 4) * 3).toString('base64')
+  const size = Math.floor(batchBytes / bytes)
+  for (let first = 0; first < count; first += size) {
+    const changes = Array.from({ length: Math.min(size, count - first) }, (_, index) => ({
+      ...newChange(first + index, now),
+      encrypted_data,
+    }))
+    await push({ ...context, clock: () => now }, { userId, loginId, deviceId: 'seed' }, changes)
+  }
+}
+
+export function newChange(number: number, timestamp: number): Schemas['Change'] {
+  const own = { id: `${number}-${timestamp}`, entity_id: `b${number}`, timestamp, device_id: 'seed' }
+  return { ...own, entity_type: 'bookmark', operation: 'create', encrypted_data: 'x', data_hash: 'h'.repeat(64) }
+}

@@ -1,0 +1,137 @@
+import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Agent, request } from 'undici'
+import { v7 as uuidv7 } from 'uuid'
+import WebSocket from 'ws'
+import { operations } from '../../generated/operations.ts'
+import type { Schemas } from '../../src/service/contract/schemas.ts'
+import type { Person } from './attack.ts'
+
+const everyMs = 150
+const loginEveryMs = 2_000
+/** Whoever waits longer has given up. */
+const patienceMs = 20_000
+
+export interface Felt {
+  /** How long each call took, and how long a change took to reach the other device, in ms. */
+  times: number[]
+  /** Answers that were no success. */
+  refused: number
+  /** Calls without an answer, and changes that did not arrive. */
+  lost: number
+}
+
+export interface Victim {
+  work(ms: number): Promise<Felt>
+  close(): Promise<void>
+}
+
+/** A user with a laptop that pushes, and a phone that pulls, asks for the status and hears of the changes live. */
+export async function startVictim(port: number, { userId, session }: Person): Promise<Victim> {
+  const origin = `http://127.0.0.1:${port}`
+  const timeouts = { headersTimeout: patienceMs, bodyTimeout: patienceMs, connectTimeout: patienceMs }
+  const kept = new Agent(timeouts)
+  const cookie = `service_session=${session}`
+  const arrivals = new Map<string, () => void>()
+  const headers = { cookie, 'x-user-id': userId, 'x-device-id': 'phone' }
+  const socket = new WebSocket(`ws://127.0.0.1:${port}${operations.openRealtime.path}`, { headers })
+  socket.on('error', () => {})
+  socket.on('message', (data) => {
+    const message = JSON.parse(data.toString())
+    if (message.type === 'sync') arrivals.get(message.event.id)?.()
+  })
+  const closed = new Promise<boolean>((resolve) => socket.once('close', () => resolve(false)))
+  await once(socket, 'message')
+  let since = 0
+
+  async function call(operation: 'pushChanges' | 'pullChanges' | 'getSyncStatus' | 'startLogin', body?: object) {
+    const { method, path } = operations[operation]
+    // The status is asked for on a new connection each time.
+    const dispatcher = operation === 'getSyncStatus' ? new Agent(timeouts) : kept
+    const json = body === undefined ? {} : { 'content-type': 'application/json' }
+    try {
+      const signal = AbortSignal.timeout(patienceMs)
+      const payload = body === undefined ? null : JSON.stringify(body)
+      const device = { cookie, 'x-device-id': operation === 'pushChanges' ? 'laptop' : 'phone' }
+      const own = { ...(operation !== 'startLogin' && device), ...json }
+      const answer = await request(origin + path, { method, headers: own, body: payload, dispatcher, signal })
+      if (answer.statusCode > 299) await answer.body.dump()
+      return answer
+    } finally {
+      if (dispatcher !== kept) void dispatcher.close()
+    }
+  }
+
+  async function push(felt: Felt): Promise<void> {
+    const change = newChange()
+    const start = performance.now()
+    const { promise: arrived, resolve } = Promise.withResolvers<void>()
+    arrivals.set(change.id, resolve)
+    const { statusCode, body } = await call('pushChanges', { changes: [change] })
+    if (statusCode === 200) await body.dump()
+    felt.times.push(performance.now() - start)
+    if (statusCode > 299) felt.refused++
+    else if (await isInTime(arrived)) felt.times.push(performance.now() - start)
+    else felt.lost++
+    arrivals.delete(change.id)
+  }
+
+  async function pull(felt: Felt): Promise<void> {
+    const start = performance.now()
+    const { statusCode, body } = await call('pullChanges', { since })
+    if (statusCode > 299) felt.refused++
+    else since = ((await body.json()) as Schemas['PullResponse']).last_sync_timestamp
+    felt.times.push(performance.now() - start)
+  }
+
+  async function ask(operation: 'getSyncStatus' | 'startLogin', felt: Felt): Promise<void> {
+    const start = performance.now()
+    const { statusCode, body } = await call(operation, operation === 'startLogin' ? newReturnTo() : undefined)
+    if (statusCode > 299) felt.refused++
+    else await body.dump()
+    felt.times.push(performance.now() - start)
+  }
+
+  return {
+    async work(ms) {
+      const felt: Felt = { times: [], refused: 0, lost: 0 }
+      const end = performance.now() + ms
+      const repeat = async (pauseMs: number, work: (felt: Felt) => Promise<void>) => {
+        for (; performance.now() < end; await sleep(pauseMs)) {
+          const start = performance.now()
+          await work(felt).catch(() => {
+            felt.lost++
+            felt.times.push(performance.now() - start)
+          })
+        }
+      }
+      await Promise.all([
+        repeat(everyMs, push),
+        repeat(everyMs, pull),
+        repeat(everyMs, (felt) => ask('getSyncStatus', felt)),
+        repeat(loginEveryMs, (felt) => ask('startLogin', felt)),
+      ])
+      return felt
+    },
+    async close() {
+      socket.terminate()
+      await kept.destroy()
+    },
+  }
+
+  async function isInTime(arrived: Promise<void>): Promise<boolean> {
+    const late = sleep(patienceMs, false, { ref: false })
+    return Promise.race([arrived.then(() => true), late, closed])
+  }
+}
+
+/** As long as those of real apps, so that it does not fit into a last gap. */
+function newReturnTo(): { returnTo: string } {
+  return { returnTo: `/bookmarks/${uuidv7()}?sort=newest&from=sign-in` }
+}
+
+function newChange(): Schemas['Change'] {
+  const own = { id: uuidv7(), entity_id: uuidv7(), timestamp: Date.now(), device_id: 'laptop' }
+  const content = { encrypted_data: 'x'.repeat(700), data_hash: 'h'.repeat(64) }
+  return { ...own, entity_type: 'bookmark', operation: 'create', ...content }
+}

@@ -1,0 +1,108 @@
+import { rmSync } from 'node:fs'
+import { mkdtemp } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { buildService, serviceFolder } from '../scripts/package/service.ts'
+import { startPostgres } from '../scripts/servers/postgres.ts'
+import type { Contenders, Measure } from './contenders.ts'
+import { createDatabase } from './data/database.ts'
+import { findPeers } from './peers/peers.ts'
+import { type Contender, type Server, startOn } from './servers/server.ts'
+import { openServices, type Services } from './servers/service.ts'
+import { startWorker, type Worker } from './worker/worker.ts'
+
+export interface Options {
+  postgres: boolean
+  peers: boolean
+  quick: boolean
+  /** Another checkout of this project, whose service is measured, too. */
+  before: string | undefined
+}
+
+/** What the rows share. */
+export interface Bench {
+  isQuick: boolean
+  postgresUrl: string | undefined
+  /** Makes the load. */
+  load: Worker
+  /** Does the limit's work. */
+  raw: Worker
+  /** A file or a `postgres:` URL for the raw driver. */
+  rawDatabase: string
+  /** For files. It is removed at the end. */
+  folder: string
+  services: Services
+  /** The number for a complete run, or the one that shows that the row works. */
+  size(complete: number, quick: number): number
+  /** One round on each of the servers that the rows share: this service, the one before, and the peers. */
+  onServers(measure: (server: Server) => ReturnType<Measure>): Promise<Contenders>
+  /** The same without the peers. */
+  onService(measure: (server: Server) => ReturnType<Measure>): Promise<Contenders>
+  /** The same for servers that the row starts itself. */
+  withContenders(open: (contender: Contender) => Promise<Measure>): Promise<Contenders>
+  /** The same for those, without the peers. */
+  withServices(open: (services: Services) => Promise<Measure>): Promise<Contenders>
+}
+
+export async function openBench(options: Options, opened: AsyncDisposableStack): Promise<Bench> {
+  const keep = <Part extends { close(): Promise<void> }>(part: Part): Part => opened.adopt(part, (it) => it.close())
+  const folder = await mkdtemp(join(tmpdir(), 'ebs-bench-'))
+  // Gigabytes, which must not stay when somebody presses Ctrl-C.
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }))
+  process.once('SIGINT', () => process.exit(130))
+  const postgresUrl = options.postgres ? keep(await startPostgres()).url : undefined
+  const rawDatabase = postgresUrl === undefined ? join(folder, 'raw.db') : await createDatabase(postgresUrl, 'raw')
+  const [load, raw] = [keep(await startWorker()), keep(await startWorker())]
+  await buildService()
+  const services = openServices(fileURLToPath(new URL('main.mjs', serviceFolder)), postgresUrl, folder)
+  const { before } = options
+  const ours = {
+    service: services,
+    ...(before !== undefined && {
+      before: openServices(join(resolve(before), 'src/service/main.ts'), postgresUrl, folder),
+    }),
+  }
+  const peers = options.peers ? await findPeers(folder) : {}
+  const startShared = (contender: Contender) => contender.prepare().then(startOn).then(keep)
+  const ourServers = once(() => forEach(ours, startShared))
+  const peerServers = once(() => forEach(peers, startShared))
+  return {
+    isQuick: options.quick,
+    postgresUrl,
+    load,
+    raw,
+    rawDatabase,
+    folder,
+    services,
+    size: (complete, quick) => (options.quick ? quick : complete),
+    onServers: async (measure) => each({ ...(await ourServers()), ...(await peerServers()) }, measure),
+    onService: async (measure) => each(await ourServers(), measure),
+    withContenders: async (open) => ({ ...(await forEach(ours, open)), ...(await forEach(peers, open)) }),
+    withServices: (open) => forEach(ours, open),
+  }
+}
+
+function each(servers: { service: Server }, measure: (server: Server) => ReturnType<Measure>): Contenders {
+  const measures = Object.entries(servers).map(([name, server]) => [name, () => measure(server)])
+  return Object.fromEntries(measures)
+}
+
+/** One after another. */
+async function forEach<Own, Name extends string, Result>(
+  all: Partial<Record<Name, Own>>,
+  work: (own: Own) => Promise<Result>,
+): Promise<Record<Name, Result>> {
+  const results: Partial<Record<Name, Result>> = {}
+  for (const [name, own] of Object.entries(all) as [Name, Own][]) results[name] = await work(own)
+  return results as Record<Name, Result>
+}
+
+/** Runs it at the first call. */
+function once<Result>(work: () => Promise<Result>): () => Promise<Result> {
+  let result: Promise<Result> | undefined
+  return () => {
+    result ??= work()
+    return result
+  }
+}

@@ -1,0 +1,120 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Kysely, PostgresDialect, sql } from 'kysely'
+import pg from 'pg'
+import { pino } from 'pino'
+import { v7 as uuidv7 } from 'uuid'
+import { startNats } from '../scripts/servers/nats.ts'
+import { startPostgres } from '../scripts/servers/postgres.ts'
+import type { Pulse } from '../src/service/notices/notice.ts'
+import { openPulse } from '../src/service/notices/open.ts'
+
+const instances = 60
+/** Of each instance: those who have a socket there. */
+const users = 50
+const perSecond = 600
+const seconds = 10
+/** As soon as possible, by all instances together. */
+const burst = 12_000
+const program = process.env.NATS_BIN || '/usr/sbin/nats-server'
+
+interface Way {
+  name: string
+  config: Parameters<typeof openPulse>[0]
+  /** The processes of the server. */
+  server(): Promise<number[]>
+}
+
+/** `npm run bench -- pulses`. What pulses cost: 60 instances in this process, each with its own users, over LISTEN and NOTIFY and over NATS. */
+export async function measurePulses(): Promise<void> {
+  const [postgres, nats] = [await startPostgres(), await startNats(program)]
+  const db = new Kysely<unknown>({
+    dialect: new PostgresDialect({ pool: new pg.Pool({ connectionString: postgres.url }) }),
+  })
+  const config = { databaseUrl: `${postgres.url}/postgres`, pulseDatabaseUrl: `${postgres.url}/postgres` }
+  const backends = async () =>
+    (await sql<{ pid: number }>`select pid from pg_stat_activity`.execute(db)).rows.map(({ pid }) => pid)
+  const ways: Way[] = [
+    { name: 'LISTEN and NOTIFY', config: { ...config, pulseUrls: [] }, server: backends },
+    { name: 'NATS', config: { ...config, pulseUrls: [nats.url] }, server: () => processesOf(new URL(nats.url).port) },
+  ]
+  try {
+    for (const way of ways) await measure(way)
+  } finally {
+    await db.destroy()
+    await nats.stop()
+    await postgres.close()
+  }
+}
+
+async function measure({ name, config, server }: Way): Promise<void> {
+  const log = pino({ level: 'error' })
+  const ids: string[] = []
+  const pulses: Pulse[] = []
+  let heard = 0
+  let waiting = () => {}
+  for (let n = 0; n < instances; n++) {
+    const pulse = await openPulse(config, log)
+    const own = new Set(Array.from({ length: users }, () => uuidv7()))
+    const changed = (userId: string) => {
+      if (own.has(userId)) heard++
+      waiting()
+    }
+    const { promise, resolve } = Promise.withResolvers<void>()
+    pulse.subscribe({ changed, ended() {}, missed: resolve })
+    await promise
+    await Promise.all([...own].map((id) => pulse.follow(id).ready))
+    ids.push(...own)
+    pulses.push(pulse)
+  }
+  /** Each time another instance or another user. */
+  const publish = (n: number) =>
+    pulses[n % instances]?.publishChange(ids[(n * 61 + users + Math.floor(n / ids.length)) % ids.length] as string)
+  const arrived = (count: number) => {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    waiting = () => heard >= count && resolve()
+    waiting()
+    return Promise.race([promise, sleep(60_000)])
+  }
+
+  const before = await cpuMs(server)
+  const received = () => pulses.reduce((sum, pulse) => sum + pulse.counts().received, 0)
+  for (let n = 0; n < perSecond * seconds; n++) {
+    publish(n)
+    if (n % (perSecond / 50) === 0) await sleep(20)
+  }
+  await arrived(perSecond * seconds)
+  const after = await cpuMs(server)
+  const per = (ms: number) => (ms / (perSecond * seconds)).toFixed(3)
+  console.log(`${name}: ${(received() / (perSecond * seconds)).toFixed(1)} received for each pulse,`)
+  console.log(
+    `  CPU of a pulse: ${per(after.server - before.server)} ms of the server, ${per(after.own - before.own)} ms of all ${instances} instances`,
+  )
+
+  heard = 0
+  const began = performance.now()
+  for (let n = 0; n < burst; n++) publish(n)
+  await arrived(burst)
+  console.log(`  at once: ${Math.round((heard / (performance.now() - began)) * 1000)} pulses a second`)
+  await Promise.all(pulses.map((pulse) => pulse.close()))
+}
+
+async function cpuMs(server: Way['server']): Promise<{ own: number; server: number }> {
+  const { user, system } = process.cpuUsage()
+  const ticks = await Promise.all((await server()).map(ticksOf))
+  return { own: (user + system) / 1000, server: ticks.reduce((sum, count) => sum + count, 0) * 10 }
+}
+
+/** Of 10 ms each. */
+async function ticksOf(pid: number): Promise<number> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  return Number(fields[11] ?? 0) + Number(fields[12] ?? 0)
+}
+
+/** Which have this argument. */
+async function processesOf(argument: string): Promise<number[]> {
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name))
+  const commands = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')))
+  return pids.filter((_, index) => commands[index]?.split('\0').includes(argument)).map(Number)
+}

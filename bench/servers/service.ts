@@ -1,0 +1,119 @@
+import { randomBytes } from 'node:crypto'
+import { cp, mkdtemp, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { freePort } from '../../scripts/servers/free-port.ts'
+import { runService } from '../../scripts/servers/service.ts'
+import { createDatabase, type Data, openData } from '../data/database.ts'
+import { addPeople } from '../data/people.ts'
+import type { Account } from '../worker/apis/api.ts'
+import type { Contender, Prepared } from './server.ts'
+
+interface ServiceOptions {
+  people?: number
+  fill?: Fill
+  /** Of the service, beside those of all. */
+  env?: Record<string, string>
+}
+
+/** Writes what else the database holds before the service starts. */
+export type Fill = (data: Data, users: string[]) => Promise<void>
+
+export interface Services extends Contender {
+  /** Data of its own, with users who are signed in. */
+  prepare(options?: ServiceOptions): Promise<PreparedService>
+}
+
+interface PreparedService extends Prepared {
+  /** All settings of the service but its port. */
+  env: Record<string, string>
+  folder: string
+  /** Somebody who uses the service there. */
+  newUser(origin: string): Account
+}
+
+const enoughPeople = 200
+const secretKey = randomBytes(32).toString('base64')
+/** As in production, without the limits that would stop the load, and without an entry in the log for each request. */
+const settings = {
+  NODE_ENV: 'production',
+  PUBLIC_URL: 'https://bench.example',
+  OIDC_ISSUER: 'https://127.0.0.1:9',
+  OIDC_CLIENT_ID: 'bench',
+  OIDC_CLIENT_SECRET: 'bench',
+  RATE_LIMIT_PER_MINUTE: '1000000000',
+  MAX_USER_RECORDS: '10000000',
+  MAX_USER_BYTES: '10000000000',
+  LOG_LEVEL: 'warn',
+  SECRET_KEY: secretKey,
+  NODE_OPTIONS: '--max-semi-space-size=16',
+  MALLOC_ARENA_MAX: '1',
+}
+
+/** The service that `entry` starts, each on a copy of an empty database that it has made itself, in a folder of `root`. */
+export function openServices(entry: string, postgresUrl: string | undefined, root: string): Services {
+  let template: Promise<Place> | undefined
+  return { prepare }
+
+  async function prepare({ people = enoughPeople, fill, env }: ServiceOptions = {}): Promise<PreparedService> {
+    template ??= makeTemplate()
+    const place = await newPlace(await template)
+    Object.assign(place.env, env)
+    const data = await openData(place.database)
+    const persons = await addPeople(data, people, secretKey)
+    await fill?.(
+      data,
+      persons.map(({ userId }) => userId),
+    )
+    await data.close()
+    const rest = persons.values()
+    const newUser = (origin: string): Account => {
+      const { value: person } = rest.next()
+      if (!person) throw new Error(`There are only ${people} people`)
+      const headers = { cookie: `service_session=${person.session}` }
+      return { api: 'service', origin, user: person.userId, headers }
+    }
+    return {
+      env: place.env,
+      folder: place.folder,
+      newUser,
+      async restart() {
+        const { origin, pid, stop } = await run(place.env)
+        return { pid, origin, newUser: async () => newUser(origin), close: stop }
+      },
+      remove: () => rm(place.folder, { recursive: true, force: true }),
+    }
+  }
+
+  async function makeTemplate(): Promise<Place> {
+    const place = await newPlace()
+    const { stop } = await run(place.env)
+    await stop()
+    return place
+  }
+
+  async function run(env: Record<string, string>) {
+    const port = await freePort()
+    const service = runService({ ...env, PORT: `${port}` }, 'ignore', entry)
+    await service.ready()
+    return { origin: `http://127.0.0.1:${port}`, pid: service.pid, stop: service.stop }
+  }
+
+  async function newPlace(from?: Place): Promise<Place> {
+    const folder = await mkdtemp(join(root, 'service-'))
+    const env = { ...settings, DATA_DIR: folder }
+    if (postgresUrl !== undefined) {
+      const name = `bench-${randomBytes(6).toString('hex')}`
+      const database = await createDatabase(postgresUrl, name, from?.database.split('/').at(-1))
+      return { folder, database, env: { ...env, DATABASE_URL: database } }
+    }
+    if (from) await cp(from.folder, folder, { recursive: true })
+    return { folder, database: join(folder, 'bookmarks.db'), env }
+  }
+}
+
+interface Place {
+  folder: string
+  /** A URL of Postgres or a file. */
+  database: string
+  env: Record<string, string>
+}

@@ -1,0 +1,25 @@
+/** `npm run build`. */
+import { Argument } from 'commander'
+import { command, run } from '../src/service/terminal/command.ts'
+import { withProgress } from '../src/service/terminal/progress.ts'
+import type { Part } from './package/parts.ts'
+
+const made: Record<Part, string> = {
+  client: 'the client package; install it with: npm install --install-links FOLDER',
+  web: 'the web page',
+  docs: 'the documentation, for /docs and any static host',
+  extension: 'the browser extension for Chrome and Firefox; examples/extension/README.md tells how to load it',
+  service: 'the service, with web and docs as they are; docs/operating/deployment.md tells how to run it',
+}
+const names = Object.keys(made) as Part[]
+
+await run(
+  command('build', 'Writes dist/ from generated/ and src/.')
+    .addArgument(new Argument('[part...]', 'builds these parts only').choices(names))
+    .action(async (named: Part[]) => {
+      const chosen = named.length === 0 ? names : names.filter((name) => named.includes(name))
+      const { buildParts } = await import('./package/parts.ts')
+      await withProgress(({ report }) => buildParts(chosen, report))
+      for (const name of chosen) console.log(`dist/${name.padEnd(10)}${made[name]}`)
+    }),
+)

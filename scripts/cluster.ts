@@ -1,0 +1,10 @@
+/** `npm run cluster`. */
+import { command, run } from '../src/service/terminal/command.ts'
+
+await run(
+  command(
+    'cluster',
+    'Runs three instances of the service on one Postgres and one MinIO, behind one port, until Ctrl-C.',
+    'PORT is that port (default 3000), DEV_IDP_PORT that of the provider to sign in with (default 3001).',
+  ).action(async () => (await import('./cluster/run.ts')).runCluster()),
+)

@@ -1,0 +1,68 @@
+import { execFile } from 'node:child_process'
+import { cp, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { cacheFolder, isProgram } from '../../servers/program.ts'
+import { signInAs } from '../identities.ts'
+import type { Tool } from './tool.ts'
+
+type Verdict = 'yes' | 'no' | 'not run'
+
+export interface Attempt {
+  builds: Verdict
+  /** `none` for a tool without a story. */
+  story: Verdict | 'none'
+  /** What is missing, or what the command that failed has printed. */
+  complaint?: string
+}
+
+const run = promisify(execFile)
+const root = fileURLToPath(new URL('../../../', import.meta.url))
+const stories = fileURLToPath(new URL('../stories/', import.meta.url))
+/** Compiling all dependencies of a client takes minutes on a slow machine. */
+const commandTimeoutMs = 20 * 60_000
+
+/** Generates a client from the contract, builds it with its story, and lets the story run against the service. */
+export async function attempt(name: string, tool: Tool, service: URL, env = process.env): Promise<Attempt> {
+  const story = tool.story ? 'not run' : 'none'
+  const missing = await missingPrograms(tool.needs, env)
+  if (missing.length > 0) return { builds: 'not run', story, complaint: `there is no ${missing.join(', ')}` }
+  const folder = await mkdtemp(join(tmpdir(), `ebs-${name}-`))
+  const PATH = [join(root, 'node_modules/.bin'), env.PATH].join(delimiter)
+  const own = { ...env, PATH, PROJECT: root, CACHE: cacheFolder(env) }
+  try {
+    for (const contract of ['openapi.yaml', 'asyncapi.yaml']) await cp(join(root, contract), join(folder, contract))
+    if (tool.story) await cp(join(stories, name), folder, { recursive: true })
+    for (const command of [...tool.generate, ...tool.build]) {
+      const complaint = await complaintOf(command, folder, own)
+      if (complaint !== undefined) return { builds: 'no', story, complaint }
+    }
+    if (!tool.story) return { builds: 'yes', story: 'none' }
+    const { session: SESSION } = await signInAs(service, name)
+    const complaint = await complaintOf(tool.story, folder, { ...own, BASE_URL: service.origin, SESSION })
+    return complaint === undefined ? { builds: 'yes', story: 'yes' } : { builds: 'yes', story: 'no', complaint }
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+async function missingPrograms(needs: string[], env: NodeJS.ProcessEnv): Promise<string[]> {
+  const folders = (env.PATH ?? '').split(delimiter).filter(Boolean)
+  const isThere = async (program: string) =>
+    (await Promise.all(folders.map((folder) => isProgram(join(folder, program))))).includes(true)
+  const there = await Promise.all(needs.map(isThere))
+  return needs.filter((_, index) => !there[index])
+}
+
+/** Runs a command; returns what it printed if it failed. */
+async function complaintOf(command: string, cwd: string, env: NodeJS.ProcessEnv): Promise<string | undefined> {
+  try {
+    await run('sh', ['-c', command], { cwd, env, timeout: commandTimeoutMs, maxBuffer: 64 * 1024 * 1024 })
+    return undefined
+  } catch (error) {
+    const { stdout = '', stderr = '', message } = error as Error & { stdout?: string; stderr?: string }
+    return `${command}\n${`${stdout}${stderr}`.trim() || message}`
+  }
+}

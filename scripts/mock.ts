@@ -1,0 +1,10 @@
+/** `npm run mock`. */
+import { command, run } from '../src/service/terminal/command.ts'
+
+await run(
+  command(
+    'mock',
+    'The service for frontend teams, on a temporary database, with scenarios for situations that are hard to reach.',
+    "It lists the scenarios when it runs. It reads the service's variables; PORT is 3000 by default, DEV_IDP_PORT 3001.",
+  ).action(async () => (await import('./mock/run.ts')).runMock()),
+)

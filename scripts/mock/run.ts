@@ -1,0 +1,53 @@
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pino } from 'pino'
+import { createApp } from '../../src/service/app.ts'
+import { readConfig } from '../../src/service/config/config.ts'
+import { ConfigError } from '../../src/service/config/values.ts'
+import { openContext } from '../../src/service/context.ts'
+import { helpText } from './help.ts'
+import { createMockServer } from './server.ts'
+
+export async function runMock(): Promise<void> {
+  const opened = new AsyncDisposableStack()
+  const stop = async () => {
+    await opened.disposeAsync()
+    process.exit()
+  }
+  for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, stop)
+  try {
+    console.log(helpText(await open(opened)))
+  } catch (error) {
+    await opened.disposeAsync()
+    throw error
+  }
+}
+
+/** Returns the mock's address. */
+async function open(opened: AsyncDisposableStack): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'ebs-mock-'))
+  opened.defer(() => rm(folder, { recursive: true, force: true }))
+  const config = readConfig({
+    SERVE_DEMO: 'false',
+    ...process.env,
+    DATA_DIR: folder,
+    DATABASE_URL: '',
+    EXPORTS_DIR: '',
+  })
+  const context = opened.adopt(await openContext(config, { log: pino({ level: 'warn' }) }), (it) => it.close())
+  const app = opened.adopt(await createApp(context), (it) => it.close())
+  await app.ready()
+  const server = createMockServer(app)
+  const listening = once(server.listen(config.port, config.host), 'listening')
+  await listening.catch((error) => {
+    if (error.code !== 'EADDRINUSE') throw error
+    throw new ConfigError(`PORT: port ${config.port} on ${config.host} is in use`)
+  })
+  opened.defer(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  return config.publicUrl
+}

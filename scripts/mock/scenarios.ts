@@ -1,0 +1,100 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { closeCodes } from '../../generated/channel.ts'
+import { ExportNotReady, TooManyRequests, Unavailable } from '../../generated/errors.ts'
+import { type Answer, type Call, type Forward, fieldsOf, isCallOf, replaced, withBody } from './call.ts'
+import { refuse, refuseDuplicates, refuseSockets, refuseStoring } from './refusals.ts'
+import { withRival } from './rival.ts'
+import { type Connect, closeWith, drop, silence } from './sockets.ts'
+
+export interface Scenario {
+  does: string
+  answer?: (call: Call, forward: Forward) => Promise<Answer>
+  /** Called for a WebSocket before its handshake. */
+  connect?: Connect
+}
+
+const slowRefreshMs = 2_000
+
+/** The values of `x-scenario`. The service answers whatever a scenario does not change. */
+export const scenarios: Record<string, Scenario> = {
+  conflict: { does: 'a push meets a newer change of another device: it loses', answer: withRival },
+  'next-page': { does: 'a pull returns one change a page', answer: oneChangeAPage },
+  'expired-session': { does: 'the session has expired, a refresh helps', answer: expireOnce },
+  'refresh-race': { does: 'the session has expired, and the refresh takes 2 s', answer: slowRefresh },
+  'signed-out': { does: 'the session has expired, and a refresh does not help', answer: signedOut },
+  'export-processing': {
+    does: 'no export gets finished',
+    answer: (call, forward) => exportsAre('processing', call, forward),
+  },
+  'export-failed': { does: 'every export has failed', answer: (call, forward) => exportsAre('failed', call, forward) },
+  '409': { does: "a new bookmark's id is in use, and so is a keyring's revision", answer: refuseDuplicates },
+  '413': { does: 'what stores more finds the quota used up', answer: refuseStoring },
+  '429': {
+    does: 'every call is one too many',
+    answer: (call, forward) => refuse(TooManyRequests, call, forward),
+  },
+  '503': {
+    does: 'the service is not available',
+    answer: (call, forward) => refuse(Unavailable, call, forward),
+  },
+  'socket-refused': { does: 'no realtime socket opens', answer: refuseSockets },
+  'socket-drop': { does: 'the realtime socket breaks off after 2 s', connect: drop },
+  'socket-silence': { does: 'the realtime socket opens, and nothing more is heard', connect: silence },
+  'socket-signed-out': {
+    does: 'the realtime socket is closed after 2 s: signed out (4401)',
+    connect: closeWith(closeCodes.signedOut),
+  },
+  'socket-stopping': {
+    does: 'the realtime socket is closed after 2 s: the service stops (1001)',
+    connect: closeWith(closeCodes.stopping),
+  },
+}
+
+async function oneChangeAPage(call: Call, forward: Forward): Promise<Answer> {
+  const fields = isCallOf('pullChanges', call) ? fieldsOf(call) : undefined
+  return forward(fields ? withBody(call, { ...fields, limit: 1 }) : call)
+}
+
+/** Session tokens that a refresh issued. Earlier ones have expired. */
+const refreshed = new Set<string>()
+
+/** A session has expired unless it was refreshed in this scenario. */
+async function expireOnce(call: Call, forward: Forward): Promise<Answer> {
+  if (isCallOf('refreshSession', call)) {
+    const answer = await forward(call)
+    for (const token of tokensIn([answer.headers['set-cookie'] ?? []].flat().join(';'))) refreshed.add(token)
+    return answer
+  }
+  const { cookie = '' } = call.headers
+  const isRefreshed = tokensIn(cookie).some((token) => refreshed.has(token))
+  return forward(
+    isRefreshed ? call : withCookie(call, cookie.replace(/service_session=[^;]*/g, 'service_session=expired')),
+  )
+}
+
+function withCookie(call: Call, cookie: string): Call {
+  return { ...call, headers: { ...call.headers, cookie } }
+}
+
+function tokensIn(cookies: string): string[] {
+  return [...cookies.matchAll(/service_session=([^;,\s]+)/g)].map(([, token = '']) => token)
+}
+
+async function slowRefresh(call: Call, forward: Forward): Promise<Answer> {
+  if (isCallOf('refreshSession', call)) await sleep(slowRefreshMs)
+  return expireOnce(call, forward)
+}
+
+async function signedOut(call: Call, forward: Forward): Promise<Answer> {
+  return forward(withCookie(call, 'service_session=expired; service_refresh=expired'))
+}
+
+async function exportsAre(status: 'processing' | 'failed', call: Call, forward: Forward): Promise<Answer> {
+  const answer = await forward(call)
+  if (answer.status >= 300) return answer
+  if (isCallOf('downloadExport', call)) return refuse(ExportNotReady, call, forward)
+  if (!isCallOf('listExports', call)) return answer
+  const { exports } = JSON.parse(answer.body.toString()) as { exports: object[] }
+  const unfinished = { status, size_bytes: null, bookmark_count: null, expires_at: null }
+  return replaced(answer, 200, { exports: exports.map((one) => ({ ...one, ...unfinished })) })
+}

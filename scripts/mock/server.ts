@@ -1,0 +1,110 @@
+import { createServer, type IncomingMessage, type Server, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
+import type { FastifyInstance } from 'fastify'
+import { isRealtimeUpgrade } from '../../src/service/http/realtime.ts'
+import { type Answer, type Call, type Forward, isCallOf } from './call.ts'
+import { refuse } from './refusals.ts'
+import { type Scenario, scenarios } from './scenarios.ts'
+
+const name = 'x-scenario'
+
+/** A server in front of the service, which must be ready, that plays a scenario when a request asks for one. */
+export function createMockServer(app: FastifyInstance): Server {
+  const server = createServer({ shouldUpgradeCallback: isRealtimeUpgrade }, async (request, response) => {
+    try {
+      const { call, scenario } = readCall(request, await buffer(request))
+      send(response, await play(scenario, call, (changed) => inject(app, changed)))
+    } catch (error) {
+      fail(error, request.socket)
+    }
+  })
+  server.on('upgrade', async (request: IncomingMessage, socket: Socket, head: Buffer) => {
+    // A client may be gone before its answer.
+    socket.on('error', () => socket.destroy())
+    try {
+      await upgrade(app, request, socket, head)
+    } catch (error) {
+      fail(error, socket)
+    }
+  })
+  return server
+}
+
+/** What the scenario forwards is upgraded; any other answer refuses the upgrade. */
+async function upgrade(app: FastifyInstance, request: IncomingMessage, socket: Socket, head: Buffer): Promise<void> {
+  const { call, scenario } = readCall(request, Buffer.alloc(0))
+  let forwarded: Call | undefined
+  const answer = await play(scenario, call, async (changed) => {
+    if (!isCallOf('openRealtime', changed)) return inject(app, changed)
+    forwarded = changed
+    return { status: 101, headers: {}, body: '' }
+  })
+  if (forwarded) {
+    request.url = forwarded.url
+    request.headers = forwarded.headers
+    scenario?.connect?.(socket)
+    app.server.emit('upgrade', request, socket, head)
+  } else {
+    const response = new ServerResponse(request)
+    response.shouldKeepAlive = false
+    response.assignSocket(socket)
+    response.on('finish', () => socket.end())
+    send(response, answer)
+  }
+}
+
+/** The scenario comes from the header, or from the query: browsers cannot set headers on a WebSocket. */
+function readCall(request: IncomingMessage, payload: Buffer): { call: Call; scenario: Scenario | undefined } {
+  const { method = 'GET', headers, url: sent = '/' } = request
+  const [path = '/'] = sent.split('?', 1)
+  const query = sent.slice(path.length + 1).split('&')
+  const own = query.find((parameter) => parameter.startsWith(`${name}=`))
+  const others = query.filter((parameter) => parameter !== own).join('&')
+  const url = own === undefined ? sent : `${path}?${others}`
+  const call = { method, url, headers, payload }
+  const wanted = headers[name] ?? new URLSearchParams(own).get(name) ?? undefined
+  return { call, scenario: wanted === undefined || isLeftAlone(call) ? undefined : scenarioCalled(String(wanted)) }
+}
+
+/** Preflights, health, probes and documents. */
+function isLeftAlone(call: Call): boolean {
+  return call.method === 'OPTIONS' || !call.url.startsWith('/api/') || isCallOf('getHealth', call)
+}
+
+function scenarioCalled(wanted: string): Scenario {
+  const known = Object.hasOwn(scenarios, wanted) ? scenarios[wanted] : undefined
+  const error = `${name} is one of: ${Object.keys(scenarios).join(', ')}`
+  return known ?? { does: error, answer: (call, forward) => refuse([400, error], call, forward) }
+}
+
+async function play(scenario: Scenario | undefined, call: Call, forward: Forward): Promise<Answer> {
+  return scenario?.answer ? scenario.answer(call, forward) : forward(call)
+}
+
+async function inject(app: FastifyInstance, { method, url, headers, payload }: Call): Promise<Answer> {
+  const response = await app.inject({
+    method: method as 'GET',
+    url,
+    headers,
+    ...(payload.length > 0 && { payload }),
+  })
+  return { status: response.statusCode, headers: response.headers, body: response.rawPayload }
+}
+
+function send(response: ServerResponse, { status, headers, body }: Answer): void {
+  response.writeHead(status, allowScenario(headers)).end(body)
+}
+
+/** Allows pages of other origins to ask for a scenario by header. */
+function allowScenario(headers: Answer['headers']): Answer['headers'] {
+  const allowed = headers['access-control-allow-headers']
+  return allowed === undefined ? headers : { ...headers, 'access-control-allow-headers': `${allowed}, X-Scenario` }
+}
+
+/** A fault of the mock itself, or a client that is gone. */
+function fail(error: unknown, socket: Duplex): void {
+  if (!socket.destroyed) console.error(error)
+  socket.destroy()
+}

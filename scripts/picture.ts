@@ -1,0 +1,14 @@
+/** `npm run picture`. */
+import { command, run } from '../src/service/terminal/command.ts'
+import { withProgress } from '../src/service/terminal/progress.ts'
+
+await run(
+  command(
+    'picture',
+    "Writes docs/assets/page.png, the picture of the README, from the running web page: one person's bookmarks on two devices.",
+  ).action(async () => {
+    const { drawPicture } = await import('./picture/draw.ts')
+    const file = await withProgress(({ report }) => drawPicture(report))
+    console.log(`Written: ${file}. Look at it, then commit it.`)
+  }),
+)

@@ -1,0 +1,79 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { operations } from '../../generated/operations.ts'
+import { freePort } from './free-port.ts'
+
+export interface ServiceProcess {
+  pid: number
+  /** Resolves when it answers. */
+  ready(): Promise<void>
+  /** Resolves with its exit code or signal. */
+  exited: Promise<string>
+  /** Stops it with SIGTERM and waits for its end, unless it has ended already. */
+  stop(): Promise<void>
+}
+
+const main = fileURLToPath(new URL('../../src/service/main.ts', import.meta.url))
+/** Imported before the service, which then ends with the process that started it, however that ends. */
+const untilInputEnds = 'data:text/javascript,process.stdin.once("end", () => process.exit(1)).resume()'
+const startWithinMs = 30_000
+/** Node's own setting. It halves the time to start. */
+const { NODE_COMPILE_CACHE } = process.env
+const compileCache = NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE }
+
+/** The service in its own process, on PORT and without our other settings. Its log goes to a file, or nowhere. */
+export function runService(
+  env: { PORT: string } & Record<string, string>,
+  log: number | 'ignore',
+  entry = main,
+): ServiceProcess {
+  const child = spawn(process.execPath, ['--import', untilInputEnds, entry], {
+    env: { ...compileCache, ...env },
+    stdio: ['pipe', log, 'pipe'],
+  })
+  const complaints = text(child.stderr as NodeJS.ReadableStream)
+  const exited = once(child, 'exit').then(([code, signal]) => `${code ?? signal}`)
+  const isRunning = () => child.exitCode === null && child.signalCode === null
+  const health = `http://127.0.0.1:${env.PORT}${operations.getHealth.path}`
+
+  return {
+    pid: child.pid as number,
+    exited,
+    async ready() {
+      for (const until = Date.now() + startWithinMs; isRunning() && Date.now() < until; await sleep(10)) {
+        const response = await fetch(health).catch(() => undefined)
+        if (response?.ok) return
+      }
+      if (isRunning()) throw new Error(`The service did not answer within ${startWithinMs} ms`)
+      throw new Error(`The service did not start: ${await complaints}`)
+    },
+    async stop() {
+      if (!isRunning()) return
+      child.kill('SIGTERM')
+      const end = await exited
+      if (end !== '0') throw new Error(`The service ended with ${end}: ${await complaints}`)
+    },
+  }
+}
+
+/** A service with the development provider, on free ports and on `folder`/data. */
+export async function spawnService(
+  folder: string,
+  settings: Record<string, string> = {},
+): Promise<ServiceProcess & { url: URL }> {
+  const url = new URL(`http://127.0.0.1:${await freePort()}`)
+  const env = {
+    DATA_DIR: join(folder, 'data'),
+    SERVE_DEMO: 'false',
+    PORT: url.port,
+    PUBLIC_URL: url.origin,
+    DEV_IDP_PORT: '0',
+    LOG_LEVEL: 'warn',
+    ...settings,
+  }
+  return { url, ...runService(env, 'ignore') }
+}

@@ -1,0 +1,117 @@
+/** The options page: the device's name, what stays out, what the server keeps, and the way out. */
+import type { BrowserNode } from '../index.ts'
+import { act, ask, attempt, element } from './ask.ts'
+import { deviceIdOf, nameOf } from './device-name.ts'
+import { platform } from './platform.ts'
+import { changeSettings, openClient, readSettings, returnPermission } from './settings.ts'
+
+act('set-up', 'click', () => platform.tabs.create({ url: platform.runtime.getURL('start.html') }))
+act('device', 'submit', rename)
+act('show-deleted', 'click', showDeleted)
+act('save-backup', 'click', async () => (await import('./kept.ts')).saveBackup())
+act('sign-out', 'click', () => signOut(false))
+act('discard', 'click', () => signOut(true))
+await show()
+
+async function show(): Promise<void> {
+  const { baseUrl, deviceId = '' } = await readSettings()
+  const { state } = await ask({ ask: 'state' })
+  const isReady = state?.setup === 'ready' && baseUrl !== undefined
+  const who = state?.setup === 'locked' ? 'You are signed out' : 'Not set up yet'
+  element('who').textContent = isReady ? `Server: ${baseUrl}` : who
+  element('set-up').textContent = state?.setup === 'locked' ? 'Sign in' : 'Set up'
+  element('set-up').hidden = isReady
+  for (const id of ['kept', 'way-out']) element(id).hidden = !isReady
+  // Only a sync that runs can change these.
+  for (const id of ['device', 'left-out']) element(id).hidden = !isReady || state.isPaused
+  element('paused').hidden = !state?.isPaused
+  element<HTMLInputElement>('name').value = nameOf(deviceId)
+  element('server-page').setAttribute('href', baseUrl ?? '')
+  const [top] = await platform.bookmarks.getTree()
+  const leftOut = new Set(state?.leftOut)
+  const lines = (top?.children ?? []).map((root) => {
+    const inside = document.createElement('ul')
+    inside.className = 'plain'
+    inside.append(...foldersIn(root).map((folder) => line(folder, leftOut.has(folder.id))))
+    const item = line(root, leftOut.has(root.id))
+    if (inside.childElementCount > 0) item.append(inside)
+    return item
+  })
+  element('folders').replaceChildren(...lines)
+}
+
+/** To the service it is another device, so everything must have been sent by the one before. */
+async function rename(): Promise<void> {
+  const { deviceId: before = '' } = await readSettings()
+  const deviceId = deviceIdOf(element<HTMLInputElement>('name').value, before)
+  if (deviceId !== before) {
+    const { state } = await ask({ ask: 'sync-now' })
+    if (state?.sync?.waiting) throw new Error('Not everything is sent yet. Try again once it is')
+    await changeSettings({ deviceId })
+    await ask({ ask: 'start' })
+    const id = { params: { path: { id: before } } }
+    await openClient(await readSettings())
+      .DELETE('/api/v1/account/devices/{id}', id)
+      .catch(() => {})
+  }
+  await show()
+  element('renamed').textContent = 'Saved'
+}
+
+async function showDeleted(): Promise<void> {
+  const { openTrash } = await import('./kept.ts')
+  const trash = await openTrash()
+  const { bookmarks } = await trash.trash()
+  const lines = bookmarks.map(({ id, bookmark }) => {
+    const button = Object.assign(document.createElement('button'), { type: 'button', textContent: 'Put back' })
+    button.id = `restore-${id}`
+    const item = document.createElement('li')
+    item.className = 'row'
+    item.append(button, bookmark?.title || bookmark?.url || 'It opens with other keys')
+    button.setAttribute('aria-label', `Put back ${item.lastChild?.textContent}`)
+    return { item, id }
+  })
+  element('deleted').replaceChildren(...lines.map(({ item }) => item))
+  element('none-deleted').hidden = lines.length > 0
+  for (const { item, id } of lines) {
+    act(`restore-${id}`, 'click', async () => {
+      await trash.restoreVersion(id)
+      item.remove()
+    })
+  }
+}
+
+/** Those of the first level, which is where people have what they keep apart. */
+function foldersIn({ children = [] }: BrowserNode): BrowserNode[] {
+  return children.filter(({ children, unmodifiable }) => children !== undefined && !unmodifiable)
+}
+
+function line({ id, title }: BrowserNode, isOut: boolean): HTMLElement {
+  const item = document.createElement('li')
+  const label = document.createElement('label')
+  label.className = 'inline'
+  const box = Object.assign(document.createElement('input'), { type: 'checkbox', checked: isOut })
+  box.addEventListener('change', () =>
+    attempt(async () => {
+      const { state } = await ask({ ask: box.checked ? 'leave-out' : 'take-in', browserId: id })
+      if (state?.isPaused) await show()
+    }),
+  )
+  label.append(box, title || 'A folder without a name')
+  item.append(label)
+  return item
+}
+
+async function signOut(discardUnsent: boolean): Promise<void> {
+  const { baseUrl } = await readSettings()
+  try {
+    await ask({ ask: 'sign-out', discardUnsent })
+  } catch (error) {
+    const isKept = (error as Error).name === 'UnsentChangesError'
+    element('discard').hidden = !isKept
+    if (!isKept) await show()
+    throw error
+  }
+  if (baseUrl) await returnPermission(baseUrl)
+  await show()
+}

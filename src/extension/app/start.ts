@@ -1,0 +1,136 @@
+/** The first-run page, step by step: the server, the sign-in, the vault. It goes on where it was left. */
+
+import { unwrap } from '../../client/calls.ts'
+import { createVault, hasVault, keepMasterKey, loadMasterKey, openVault } from '../../client/index.ts'
+import { act, ask, attempt, element } from './ask.ts'
+import { describe } from './describe.ts'
+import { deviceIdOf, guessName } from './device-name.ts'
+import { platform } from './platform.ts'
+import { changeSettings, openClient, originsOf, readSettings, returnPermission } from './settings.ts'
+
+/** By step, which of those on top it belongs to. */
+const steps = { server: 0, 'sign-in': 1, unlock: 2, create: 2, recovery: 2, done: 3 }
+const recoveryCode = /^(?:[0-9A-Za-z]{3}-){8}[0-9A-Za-z*~$=]{3}$/
+
+let signInTab: number | undefined
+let onPaper = () => {}
+
+act('server', 'submit', async () => {
+  const baseUrl = new URL(fieldOf('server', 'address').value).origin
+  // Asked first: a browser shows its question only right after the click.
+  const isAllowed = await platform.permissions.request({ origins: originsOf(baseUrl) }).catch((cause) => {
+    throw new Error('The address must begin with https://. Only this machine’s own may begin with http://', { cause })
+  })
+  if (!isAllowed) throw new Error('Without this permission, the extension cannot talk to your server')
+  const { baseUrl: before, deviceId = deviceIdOf(guessName()) } = await readSettings()
+  await changeSettings({ baseUrl, deviceId })
+  if (before && originsOf(before).join() !== originsOf(baseUrl).join()) await returnPermission(before)
+  await goOn()
+})
+act('other-server', 'click', async () => show('server'))
+act('sign-in', 'submit', async () => {
+  const client = openClient(await readSettings())
+  const { authorizationUrl } = unwrap(await client.POST('/api/v1/auth/login', { body: { returnTo: '/api/v1/health' } }))
+  signInTab = (await platform.tabs.create({ url: authorizationUrl })).id
+})
+platform.cookies.onChanged.addListener(({ cookie, removed }) => {
+  if (cookie.name === 'service_session' && cookie.path === '/' && !removed && !element('sign-in').hidden) attempt(goOn)
+})
+act('unlock', 'submit', async () => {
+  const { userId, client } = await signedIn()
+  const secret = fieldOf('unlock', 'secret').value.trim()
+  const owner = recoveryCode.test(secret) ? { userId, recoveryCode: secret } : { userId, passphrase: secret }
+  await keepMasterKey(userId, (await openVault(client, owner)).masterKey)
+  await ask({ ask: 'start' })
+  await goOn()
+})
+act('create', 'submit', async () => {
+  const { userId, client } = await signedIn()
+  const passphrase = fieldOf('create', 'secret').value
+  if (passphrase !== fieldOf('create', 'again').value) throw new Error('These are two different passphrases')
+  const draft = await createVault(client, { userId, passphrase })
+  show('recovery')
+  const code = element('recovery').querySelector('code')
+  if (code) code.textContent = draft.recoveryCode
+  await new Promise<void>((resolve) => {
+    onPaper = resolve
+  })
+  await keepMasterKey(userId, (await draft.confirm()).masterKey)
+  await goOn()
+})
+act('recovery', 'submit', async () => onPaper())
+act('sign-out', 'click', async () => {
+  const { response } = await (await signedIn()).client.POST('/api/v1/auth/logout')
+  if (!response.ok && response.status !== 401) throw new Error('Your server did not answer as it should. Try again')
+  await goOn()
+})
+act('options', 'click', async () => platform.runtime.openOptionsPage())
+
+await attempt(goOn)
+
+async function goOn(): Promise<void> {
+  const settings = await readSettings()
+  const { baseUrl, userId: before } = settings
+  if (!baseUrl || !(await platform.permissions.contains({ origins: originsOf(baseUrl) }))) return showServer(baseUrl)
+  for (const server of document.querySelectorAll('.server')) server.textContent = new URL(baseUrl).host
+  const client = openClient(settings)
+  const session = await client.GET('/api/v1/auth/session').catch((cause) => {
+    showServer(baseUrl)
+    const host = new URL(baseUrl).host
+    throw new Error(`${host} does not answer as it should. Is the address right, and are you online?`, { cause })
+  })
+  if (session.response.status === 401) return show('sign-in')
+  if (!session.data) showServer(baseUrl)
+  if (signInTab !== undefined) await platform.tabs.remove(signInTab).catch(() => {})
+  signInTab = undefined
+  const { user_id: userId, email, name } = unwrap(session).user
+  // The bookmarks of one person do not go into the account of another.
+  if (before && before !== userId && (await loadMasterKey(before))) {
+    show('sign-in')
+    throw new Error(
+      'You have signed in as somebody else than before. To change, press “Sign out and forget” in the settings',
+    )
+  }
+  await changeSettings({ userId })
+  // They may have taken the wrong account, which nothing else on this page or in the settings would let them leave.
+  if (!(await loadMasterKey(userId))) return show((await hasVault(client)) ? 'unlock' : 'create', email || name)
+  show('done')
+  const { state } = await ask({ ask: 'state' })
+  if (state?.setup !== 'ready' || state.sync?.state === 'signed-out') await ask({ ask: 'start' })
+  await follow()
+}
+
+async function follow(): Promise<void> {
+  for (;;) {
+    const { state } = await ask({ ask: 'state' })
+    if (state?.sync?.reason === 'keys') return show('unlock')
+    if (state) element('progress').textContent = describe(state).headline
+    await new Promise((resolve) => setTimeout(resolve, 1000))
+  }
+}
+
+function showServer(baseUrl = ''): void {
+  fieldOf('server', 'address').value = baseUrl
+  show('server')
+}
+
+async function signedIn() {
+  const settings = await readSettings()
+  return { userId: settings.userId ?? '', client: openClient(settings) }
+}
+
+/** @param person who may sign out again */
+function show(step: keyof typeof steps, person = ''): void {
+  element('whose').hidden = person === ''
+  element('person').textContent = person
+  for (const one of Object.keys(steps)) element(one).hidden = one !== step
+  for (const [index, stage] of [...element('stages').children].entries()) {
+    if (index === steps[step]) stage.setAttribute('aria-current', 'step')
+    else stage.removeAttribute('aria-current')
+  }
+  element(step).querySelector<HTMLElement>('input, button')?.focus()
+}
+
+function fieldOf(form: string, name: string): HTMLInputElement {
+  return element<HTMLFormElement>(form).elements.namedItem(name) as HTMLInputElement
+}

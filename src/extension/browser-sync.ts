@@ -1,0 +1,317 @@
+import { Emitter } from '../client/sync/store/emitter.ts'
+import type { Sync } from '../client/sync.ts'
+import { Alarm } from '../client/timing/alarm.ts'
+import { type Clock, systemClock } from '../client/timing/clock.ts'
+import { pause } from '../client/timing/pause.ts'
+import { uuidv7 } from '../client/uuid.ts'
+import type { Agreed, AgreedRow, AgreedStore } from './agreed.ts'
+import { AgreedDraft, settlingMs } from './agreed-draft.ts'
+import { BrowserMirror } from './browser-mirror.ts'
+import { readBrowserTree } from './browser-tree.ts'
+import { look, type Refused } from './look.ts'
+import type { BookmarksApi, SessionStorageApi } from './platform.ts'
+import { RemovalGuard } from './removal-guard.ts'
+import { Restart } from './restart.ts'
+import type { BookmarkWatch } from './watch.ts'
+
+/** What `createBrowserSync` needs: the two sides, and what they last agreed on. */
+export interface BrowserSyncOptions {
+  sync: Pick<Sync, 'get' | 'tree' | 'status' | 'put' | 'update' | 'remove' | 'on'>
+  /** `chrome.bookmarks`, or `browser.bookmarks` in Firefox. */
+  bookmarks: BookmarksApi
+  /** From `watchBookmarks`. */
+  watch: BookmarkWatch
+  /** `indexedDbAgreedStore(userId)` in extensions. */
+  store: AgreedStore
+  /** `chrome.storage.session`: tells whether the browser was restarted, which may have lost what it had not written down. */
+  session: SessionStorageApi
+  clock?: Clock | undefined
+}
+
+/**
+ * - `waiting`: for the first pull, for the end of an import, or for a sign-in
+ * - `comparing`: one side is being brought up to date with the other
+ * - `in-step`: both are the same
+ * - `failed`: this device's storage is full, or the browser does not answer; it is tried again at the next change
+ */
+export type BrowserSyncState = 'waiting' | 'comparing' | 'in-step' | 'failed'
+
+/** How far the two sides are in step, and what waits. */
+export interface BrowserSyncStatus {
+  state: BrowserSyncState
+  /** In the state `failed`. */
+  error?: Error
+  /** What one side did not take from the other. */
+  refused: Refused[]
+  /** Deletes in this browser that wait for `approveRemovals` or `rejectRemovals`: how many, and of how many bookmarks. */
+  heldRemovals?: { count: number; of: number }
+}
+
+/** A browser's bookmarks, kept in step with a sync. */
+export interface BrowserSync {
+  /**
+   * Resolves once the first comparison has ended, or has to wait. Goes on until `stop`. Call it before the sync's `start`: so
+   * what a worker has left behind is found before anything else changes.
+   */
+  start(): Promise<void>
+  /** Resolves once nothing runs any more. */
+  stop(): Promise<void>
+  /** Compares now; resolves once both are in step, or have to wait. For an alarm, and for a button. */
+  compareNow(): Promise<void>
+  status(): BrowserSyncStatus
+  /** The deletes of `status().heldRemovals`. */
+  heldRemovals(): { id: string; title: string }[]
+  /** Passes on the deletes that the user was shown: these bookmarks are deleted on all devices. */
+  approveRemovals(ids: readonly string[]): Promise<void>
+  /** Puts back into the browser what was deleted there, also in the minute before they were so many. */
+  rejectRemovals(): Promise<void>
+  /** The browser's ids of the folders that this device leaves out. */
+  leftOut(): string[]
+  /** Leaves a folder of the browser, and the same one at the service, as they are. */
+  leaveOut(browserId: string): Promise<void>
+  /** Takes a folder in again: what is equal in both becomes one. */
+  takeIn(browserId: string): Promise<void>
+  /** `status`: the result of `status()` may have changed. Returns a function that removes the listener. */
+  on(event: 'status', listener: () => void): () => void
+}
+
+/** Several events of the browser often belong to one change. */
+const settleMs = 150
+const mostPauseMs = 10_000
+const mostUnrestMs = 600_000
+const sessionKey = 'agreed'
+/** If the user goes on changing things, the next event leads to the next look. */
+const mostLooks = 5
+
+/**
+ * Keeps the browser's bookmarks in step with the sync's. It compares whenever one of the two has changed, so nothing is
+ * missed while the worker sleeps or the browser is closed.
+ */
+export function createBrowserSync(options: BrowserSyncOptions): BrowserSync {
+  return new InStep(options)
+}
+
+class InStep implements BrowserSync {
+  readonly #options: BrowserSyncOptions
+  readonly #clock: Clock
+  readonly #guard: RemovalGuard
+  readonly #mirror: BrowserMirror
+  readonly #emitter = new Emitter<{ status: undefined }>()
+  readonly #ended = new AbortController()
+  readonly #changed = new Alarm()
+  #agreed: AgreedDraft | undefined
+  #state: BrowserSyncState = 'waiting'
+  #error: Error | undefined
+  #failures: Refused[] = []
+  /** The looks and decisions, one after the other. */
+  #tail: Promise<void> = Promise.resolve()
+  #watching: Promise<void> | undefined
+  #unrestMs = 0
+  #isSettling = false
+
+  constructor(options: BrowserSyncOptions) {
+    this.#options = options
+    this.#clock = options.clock ?? systemClock
+    this.#guard = new RemovalGuard(this.#clock)
+    this.#mirror = new BrowserMirror(options.bookmarks, this.#clock)
+    const removeTouch = options.watch.on('change', (touched) => this.#mirror.touch(touched))
+    this.#ended.signal.addEventListener('abort', removeTouch)
+  }
+
+  async start(): Promise<void> {
+    const { sync, watch } = this.#options
+    const ring = () => this.#changed.ring()
+    const removers = [watch.on('change', ring), sync.on('change', ring), sync.on('status', () => this.#wake())]
+    this.#ended.signal.addEventListener('abort', () => {
+      for (const remove of removers) remove()
+    })
+    this.#watching ??= this.#follow()
+    // Reads what is stored, but exchanges nothing yet.
+    await sync.put([])
+    await this.compareNow()
+  }
+
+  async stop(): Promise<void> {
+    this.#ended.abort(new DOMException('The browser sync was stopped', 'AbortError'))
+    this.#changed.ring()
+    await Promise.allSettled([this.#tail, this.#watching])
+  }
+
+  compareNow(): Promise<void> {
+    return this.#inTurn(() => this.#compare())
+  }
+
+  status(): BrowserSyncStatus {
+    const { held } = this.#guard
+    const rows = [...(this.#agreed?.rows.values() ?? [])]
+    const refused = rows.flatMap(({ id, content: { title }, refused }) => (refused ? [{ id, title, ...refused }] : []))
+    return {
+      state: this.#state,
+      ...(this.#state === 'failed' && this.#error && { error: this.#error }),
+      refused: [...refused, ...this.#failures],
+      ...(held.length > 0 && { heldRemovals: { count: held.length, of: rows.length } }),
+    }
+  }
+
+  heldRemovals(): { id: string; title: string }[] {
+    return this.#guard.held.map(({ id, title }) => ({ id, title }))
+  }
+
+  approveRemovals(ids: readonly string[]): Promise<void> {
+    this.#guard.approve(ids)
+    return this.compareNow()
+  }
+
+  async rejectRemovals(): Promise<void> {
+    const { sync } = this.#options
+    const ids = this.#guard.held.map(({ id }) => id)
+    const recent = this.#guard.takeRecent()
+    try {
+      await sync.put(recent.filter(({ id }) => !sync.get(id)))
+    } catch (error) {
+      // The next attempt is to bring them back.
+      this.#guard.passed(recent)
+      throw error
+    }
+    return this.#decide((agreed) =>
+      ids.flatMap((id) => {
+        const row = agreed.rows.get(id)
+        return row ? [[id, { ...row, browserId: null }]] : []
+      }),
+    )
+  }
+
+  leftOut(): string[] {
+    return [...(this.#agreed?.rows.values() ?? [])].flatMap((row) => (row.leftOut ? (row.browserId ?? []) : []))
+  }
+
+  leaveOut(browserId: string): Promise<void> {
+    return this.#decide((agreed) => {
+      const row = [...agreed.rows.values()].find((row) => row.browserId === browserId)
+      const folder = row ?? { id: uuidv7(), browserId, kind: 'folder' as const, parent: '', content: { title: '' } }
+      return [[folder.id, { ...folder, leftOut: true }]]
+    })
+  }
+
+  takeIn(browserId: string): Promise<void> {
+    return this.#decide((agreed) => {
+      const rows = [...agreed.rows.values()].filter((row) => row.leftOut && row.browserId === browserId)
+      return rows.map(({ id }) => [id, null])
+    })
+  }
+
+  on(event: 'status', listener: () => void): () => void {
+    return this.#emitter.on(event, listener)
+  }
+
+  /** Sync and browser tell of each change, also of those made here: then the comparison finds nothing. */
+  async #follow(): Promise<void> {
+    const { signal } = this.#ended
+    // While an import or another extension changes thousands, comparing takes no more than half of the time.
+    for (let took = 0; !signal.aborted; ) {
+      await this.#changed.rung
+      await pause(this.#clock, Math.max(settleMs, took, this.#unrestMs), [], signal)
+      this.#changed.reset()
+      const start = this.#clock.now()
+      if (!signal.aborted) await this.compareNow()
+      took = Math.min(mostPauseMs, Math.max(0, this.#clock.now() - start))
+    }
+  }
+
+  /** A pull that has ended may have brought what was not looked at meanwhile. */
+  #wake(): void {
+    if (this.#state === 'waiting' && this.#isReady()) this.#changed.ring()
+  }
+
+  #decide(decision: (agreed: AgreedDraft) => [string, AgreedRow | null][]): Promise<void> {
+    return this.#inTurn(async () => {
+      const agreed = await this.#load()
+      await agreed.announce(this.#options.store, new Map(decision(agreed)))
+      await this.#compare()
+    })
+  }
+
+  #inTurn(task: () => Promise<void>): Promise<void> {
+    const turn = this.#tail.then(async () => {
+      if (!this.#ended.signal.aborted) await task()
+    })
+    this.#tail = turn.catch(() => {})
+    return turn
+  }
+
+  async #load(): Promise<AgreedDraft> {
+    if (this.#agreed) return this.#agreed
+    const { store, session } = this.#options
+    const isRestarted = !(await session.get(sessionKey))[sessionKey]
+    const stored = await store.load()
+    const agreed = new AgreedDraft(stored, isRestarted ? await this.#readRestart(stored) : undefined)
+    if (isRestarted) {
+      await agreed.settleAll(store)
+      await session.set({ [sessionKey]: true })
+    }
+    this.#agreed = agreed
+    return agreed
+  }
+
+  async #readRestart({ rows }: Agreed): Promise<Restart> {
+    return new Restart(await readBrowserTree(await this.#mirror.read(), new Set()), rows)
+  }
+
+  /** What was pulled in part would look as if the rest were deleted, and so would a sync that has been signed out. */
+  #isReady(): boolean {
+    const { state, lastSync } = this.#options.sync.status()
+    return lastSync > 0 && state !== 'syncing' && state !== 'signed-out' && !this.#options.watch.isImporting
+  }
+
+  async #compare(): Promise<void> {
+    if (!this.#isReady()) return this.#show('waiting')
+    await this.#attempt(async () => {
+      const agreed = await this.#load()
+      await agreed.settle(this.#options.store, this.#clock.now())
+      this.#show('comparing')
+      let isStale = true
+      for (let looks = 0; isStale && looks < mostLooks && !this.#ended.signal.aborted; looks++) {
+        const result = await look(
+          { ...this.#options, clock: this.#clock, guard: this.#guard, mirror: this.#mirror },
+          agreed,
+        )
+        this.#failures = result.failures
+        isStale = result.isStale
+      }
+      // A browser that does other things than it is told would else be told so without end.
+      this.#unrestMs = isStale ? Math.min(mostUnrestMs, 2 * this.#unrestMs + settleMs) : 0
+      this.#show('in-step')
+    })
+    if (this.#watching) void this.#settle()
+  }
+
+  /** Ends once everything is settled: then nothing wakes the worker. */
+  async #settle(): Promise<void> {
+    if (this.#isSettling) return
+    this.#isSettling = true
+    const { signal } = this.#ended
+    while (this.#agreed?.isSettled === false && !signal.aborted) {
+      await pause(this.#clock, settlingMs, [], signal)
+      const settle = async () => this.#agreed?.settle(this.#options.store, this.#clock.now())
+      await this.#inTurn(() => this.#attempt(settle))
+    }
+    this.#isSettling = false
+  }
+
+  async #attempt(task: () => Promise<void>): Promise<void> {
+    try {
+      await task()
+    } catch (error) {
+      // What is in memory may not be what is stored.
+      this.#agreed = undefined
+      this.#mirror.forget()
+      this.#error = error instanceof Error ? error : new Error(String(error))
+      this.#show('failed')
+    }
+  }
+
+  #show(state: BrowserSyncState): void {
+    this.#state = state
+    this.#emitter.emit('status', undefined)
+  }
+}

@@ -1,0 +1,260 @@
+import type { PlaintextBookmark } from '../client/bookmark.ts'
+import { RecordError } from '../client/errors.ts'
+import type { Sync } from '../client/sync.ts'
+import type { Clock } from '../client/timing/clock.ts'
+import type { AgreedRow, AgreedStore } from './agreed.ts'
+import type { AgreedDraft } from './agreed-draft.ts'
+import type { BrowserMirror } from './browser-mirror.ts'
+import { type BrowserEntry, kindOfNode, readBrowserTree } from './browser-tree.ts'
+import { type Content, contentOf, isSameContent } from './entry.ts'
+import { type Merged, type MergedEntry, mergeTrees } from './merge.ts'
+import { isOf } from './pair.ts'
+import type { BrowserNode } from './platform.ts'
+import type { RemovalGuard } from './removal-guard.ts'
+import { rootKey } from './roles.ts'
+import { readServiceTree } from './service-tree.ts'
+import { changeBrowser, type Shown } from './to-browser.ts'
+import { planService, type ServiceChange, type ServicePlan } from './to-service.ts'
+import type { BookmarkWatch } from './watch.ts'
+
+export interface LookParts {
+  sync: Pick<Sync, 'get' | 'tree' | 'status' | 'put' | 'update' | 'remove'>
+  mirror: BrowserMirror
+  store: AgreedStore
+  watch: Pick<BookmarkWatch, 'created' | 'touched' | 'removed'>
+  clock: Clock
+  guard: RemovalGuard
+}
+
+/** What one side did not take from the other. */
+export interface Refused {
+  /** The service's id. */
+  id: string
+  title: string
+  by: 'browser' | 'service'
+  /** In the words of whoever refused it. */
+  message: string
+}
+
+/** So many are added in one step. */
+const addedAtOnce = 500
+
+/**
+ * Compares both sides with what they last agreed on, and changes both. Every step can be the last one of this worker: the
+ * next look goes on from what it finds.
+ *
+ * @returns whether something was changed meanwhile, so that another look is needed, and what could not be moved or removed
+ */
+export async function look(parts: LookParts, agreed: AgreedDraft): Promise<{ isStale: boolean; failures: Refused[] }> {
+  const { sync, mirror, store, guard, watch } = parts
+  settleRemoved(agreed, watch)
+  const leftOut = [...agreed.rows.values()].filter((row) => row.leftOut)
+  const isOut = new Set(leftOut.map((row) => row.browserId ?? ''))
+  const browser = await readBrowserTree(await mirror.read(), isOut)
+  const rootsOut = [...browser.roots].filter(([, { browserId }]) => isOut.has(browserId))
+  const shown = {
+    roles: browser.roots,
+    hasSeparators: browser.isFirefox,
+    leftOut: new Set([...leftOut.map(({ id }) => id), ...rootsOut.map(([role]) => rootKey(role))]),
+  }
+  // A sign-out empties the sync, also in the middle of a look: that must not look as if all had been deleted.
+  if (sync.status().lastSync === 0) throw new DOMException('The sync was signed out', 'AbortError')
+  const service = await readServiceTree(sync.tree(), shown)
+  const merged = await mergeTrees({ agreed, browser, service, watch }, (deleted) =>
+    guard.release(deleted, agreed.rows.size),
+  )
+  const step = new Look(parts, agreed, merged)
+  await step.forget(merged.forgotten)
+  await step.changeService(await planService(merged, browser, service))
+  await changeBrowser(mirror.changes, merged, browser, step)
+  for (const key of [...agreed.orders.keys()]) if (!merged.orders.has(key)) agreed.setOrder(key, [])
+  await agreed.flush(store)
+  return step
+}
+
+/** What a worker had created or added before it died, the user may have removed, which has started this worker. */
+function settleRemoved(agreed: AgreedDraft, { created, touched, removed }: LookParts['watch']): void {
+  const interrupted = [...agreed.rows.values()].filter(({ step }) => step)
+  if (interrupted.length === 0) {
+    created.clear()
+    touched.clear()
+    removed.length = 0
+    return
+  }
+  const known = new Set([...agreed.rows.values()].map(({ browserId }) => browserId))
+  const gone = new Set<string>()
+  for (const row of interrupted) {
+    // Firefox does not say when it was made.
+    const since = row.step?.kind === 'creating' ? row.step.since : 0
+    const isIt = (node: BrowserNode) =>
+      !created.has(node.id) &&
+      (node.dateAdded ?? since) >= since &&
+      (row.browserId === null
+        ? !known.has(node.id) && isOf(row, { ...node, kind: kindOfNode(node) }, touched.has(node.id))
+        : node.id === row.browserId && (node.dateAdded ?? row.dateAdded) === row.dateAdded)
+    const found = removed.find(isIt)
+    // The browser tells of a removed folder, not of what was in it; and what was not yet created, was not in it.
+    const browserId = found?.id ?? (gone.has(row.parent) ? row.browserId : null)
+    if (browserId === null) continue
+    gone.add(row.id)
+    agreed.set({ ...row, browserId, step: undefined })
+  }
+}
+
+class Look {
+  isStale = false
+  readonly failures: Refused[] = []
+  readonly #parts: LookParts
+  readonly #agreed: AgreedDraft
+  readonly #merged: Merged
+  /** What the service did not take, or was changed there meanwhile. */
+  readonly #open = new Set<string>()
+
+  constructor(parts: LookParts, agreed: AgreedDraft, merged: Merged) {
+    this.#parts = parts
+    this.#agreed = agreed
+    this.#merged = merged
+  }
+
+  async changeService({ added, changed, removed }: ServicePlan): Promise<void> {
+    const { sync, store, guard } = this.#parts
+    for (let start = 0; start < added.length; start += addedAtOnce) {
+      await this.#add(added.slice(start, start + addedAtOnce))
+    }
+    for (const change of changed) await this.#change(change)
+    const leaving = new Map(this.#merged.leavingService.map((entry) => [entry.id, entry.bookmark]))
+    const isAsRead = (id: string) => !leaving.has(id) || sync.get(id) === leaving.get(id)
+    const known = removed.filter(isAsRead).flatMap((id) => sync.get(id) ?? [])
+    if (!removed.every(isAsRead)) this.stale()
+    if (known.length > 0) await sync.remove(known.map(({ id }) => id))
+    guard.passed(known)
+    await this.forget(removed.filter((id) => !sync.get(id)))
+    if (known.length > 0) await this.#agreed.flush(store)
+  }
+
+  /** What the browser still has, in a folder that is left out, is another one once it is back: also after a crash. */
+  async forget(ids: readonly string[]): Promise<void> {
+    const { mirror, store } = this.#parts
+    const isThere = (id: string) => mirror.has(this.#agreed.rows.get(id)?.browserId)
+    await this.#agreed.announce(store, new Map(ids.filter(isThere).map((id) => [id, null])))
+    for (const id of ids) this.#agreed.drop(id)
+  }
+
+  async #add(added: readonly PlaintextBookmark[]): Promise<void> {
+    const { sync, store } = this.#parts
+    const entries = added.flatMap(({ id }) => this.#merged.entries.get(id) ?? [])
+    const step = { kind: 'adding' } as const
+    await this.#agreed.announce(store, new Map(entries.map((entry) => [entry.id, { ...toRow(entry), step }])))
+    try {
+      await sync.put(added)
+    } catch (error) {
+      if (!(error instanceof RecordError)) throw error
+      for (const bookmark of added) await this.#addAlone(bookmark)
+    }
+    for (const entry of entries) if (!this.#open.has(entry.id)) this.#agreed.set(toRow(entry))
+    await this.#agreed.flush(store)
+  }
+
+  async #addAlone(bookmark: PlaintextBookmark): Promise<void> {
+    try {
+      await this.#parts.sync.put(bookmark)
+    } catch (error) {
+      if (!(error instanceof RecordError)) throw error
+      const entry = this.#merged.entries.get(bookmark.id)
+      if (entry) this.#refuseByService(entry, error)
+    }
+  }
+
+  async #change({ id, patch, seen }: ServiceChange): Promise<void> {
+    const entry = this.#merged.entries.get(id)
+    try {
+      await this.#parts.sync.update(id, patch, { seen })
+    } catch (error) {
+      this.#open.add(id)
+      if (error instanceof RangeError) this.stale()
+      else if (error instanceof RecordError && entry) this.#refuseByService(entry, error)
+      else throw error
+    }
+  }
+
+  /** Each side keeps what it has; it is tried again once one of them changes. */
+  #refuseByService(entry: MergedEntry, error: RecordError): void {
+    this.#open.add(entry.id)
+    const shown = contentOf(entry.browser as Content)
+    const content = entry.service ? contentOf(entry.service) : shown
+    this.#agreed.set({ ...toRow(entry), content, shown, refused: { by: 'service', message: error.message } })
+  }
+
+  async announce(entries: readonly MergedEntry[]): Promise<void> {
+    const { clock, store } = this.#parts
+    const since = clock.now()
+    const rowOf = (entry: MergedEntry): [string, AgreedRow] => {
+      const order = this.#merged.orders.get(entry.parent) ?? []
+      const behind = order[order.indexOf(entry.id) - 1]
+      return [entry.id, { ...toRow(entry), browserId: null, step: { kind: 'creating', since, behind } }]
+    }
+    await this.#agreed.announce(store, new Map(entries.map(rowOf)))
+  }
+
+  done(entry: MergedEntry, browserId: string, { dateAdded, ...shown }: Shown): void {
+    if (this.#open.has(entry.id)) return
+    const form = isSameContent(shown, entry.forService) ? {} : { shown: contentOf(shown) }
+    const row: AgreedRow = { ...toRow(entry), browserId, dateAdded, ...form }
+    const before = this.#agreed.rows.get(entry.id)
+    // What the browser once refused of an entry stays told until one side changes it.
+    if (!before || !isSameRow(before, row)) this.#agreed.set(row)
+  }
+
+  ordered(key: string, order: readonly string[], placed: ReadonlySet<string>): void {
+    const { rows } = this.#agreed
+    const isRefused = (id: string) => rows.get(id)?.refused?.by === 'browser' && rows.get(id)?.browserId === null
+    const isSettled = order.every((id) => (placed.has(id) ? rows.get(id)?.parent === key : isRefused(id)))
+    if (!this.isStale && isSettled) {
+      this.#agreed.setOrder(
+        key,
+        order.filter((id) => placed.has(id)),
+      )
+    }
+  }
+
+  removed({ browserId }: { browserId: string }): void {
+    this.#agreed.drop(this.#merged.pairing.idOf.get(browserId) as string)
+  }
+
+  /** The browser may refuse what another browser takes, for example an address. */
+  refused(entry: MergedEntry, shown: Content | null, error: unknown): void {
+    const refused = { by: 'browser' as const, message: messageOf(error) }
+    const form = shown ? { shown: contentOf(shown) } : { browserId: null }
+    this.#agreed.set({ ...toRow(entry), ...form, refused })
+  }
+
+  /** It is tried again at the next look. */
+  failed({ browserId, title }: BrowserEntry, error: unknown): void {
+    const id = this.#merged.pairing.idOf.get(browserId) as string
+    this.failures.push({ id, title, by: 'browser', message: messageOf(error) })
+  }
+
+  stale(): void {
+    this.isStale = true
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
+
+function toRow({ id, kind, parent, browser, forService }: MergedEntry): AgreedRow {
+  const { browserId = null, dateAdded } = browser ?? {}
+  return { id, browserId, dateAdded, kind, parent, content: forService }
+}
+
+function isSameRow(one: AgreedRow, other: AgreedRow): boolean {
+  return (
+    one.browserId === other.browserId &&
+    one.kind === other.kind &&
+    one.parent === other.parent &&
+    !one.step &&
+    isSameContent(one.content, other.content) &&
+    isSameContent(one.shown ?? one.content, other.shown ?? other.content)
+  )
+}

@@ -1,0 +1,25 @@
+import type { AgreedStore } from './agreed.ts'
+
+/** Keeps the agreed tree in memory only: for tests. What is written is a copy. */
+export function memoryAgreedStore(): AgreedStore {
+  const rows = new Map()
+  const orders = new Map()
+  return {
+    load: async () => structuredClone({ rows, orders }),
+    async write(change) {
+      for (const [values, into] of [
+        [change.rows, rows],
+        [change.orders, orders],
+      ] as const) {
+        for (const [key, value] of values) {
+          if (value === null) into.delete(key)
+          else into.set(key, structuredClone(value))
+        }
+      }
+    },
+    async wipe() {
+      rows.clear()
+      orders.clear()
+    },
+  }
+}

@@ -1,0 +1,168 @@
+import { paced } from '../client/timing/paced.ts'
+import type { AgreedRow } from './agreed.ts'
+import type { AgreedDraft } from './agreed-draft.ts'
+import type { BrowserEntry, BrowserTree } from './browser-tree.ts'
+import { type Content, isSameContent, type Kind } from './entry.ts'
+import { mergeContent } from './merge-content.ts'
+import { mergeOrder } from './order.ts'
+import { type Pairing, pairTrees } from './pair.ts'
+import type { ServiceEntry, ServiceTree } from './service-tree.ts'
+import type { BookmarkWatch } from './watch.ts'
+
+/** An entry that both sides are to have. */
+export interface MergedEntry {
+  id: string
+  kind: Kind
+  /** The key of the folder around it. */
+  parent: string
+  row: AgreedRow | undefined
+  browser: BrowserEntry | undefined
+  service: ServiceEntry | undefined
+  forBrowser: Content
+  forService: Content
+  /** Whether both sides changed the same: the browser's change is the later one. */
+  isConflict: boolean
+}
+
+/** What both sides are to look like. */
+export interface Merged {
+  /** By id, in no order. */
+  entries: Map<string, MergedEntry>
+  /** By folder, the ids of its entries in order. */
+  orders: Map<string, string[]>
+  /** Deleted at the service, and to be deleted in the browser: folders before what is in them. */
+  leavingBrowser: BrowserEntry[]
+  /** Deleted in the browser, and to be deleted at the service. */
+  leavingService: ServiceEntry[]
+  /** Ids of agreed rows that neither side has any more. */
+  forgotten: string[]
+  pairing: Pairing
+}
+
+export interface Trees {
+  agreed: Pick<AgreedDraft, 'rows' | 'orders'>
+  browser: BrowserTree
+  service: ServiceTree
+  watch: Pick<BookmarkWatch, 'created' | 'touched'>
+}
+
+/**
+ * Compares both sides with what they last agreed on. What one side has changed is to be changed at the other. What was
+ * deleted on one side and changed on the other stays, with the folders around it. What both have changed is to be as the
+ * browser has it, where its user sees it.
+ *
+ * @param release those of the browser's deletes that are to be passed on; nothing is done about the others
+ */
+export async function mergeTrees(
+  { agreed, browser, service, watch }: Trees,
+  release: (deleted: readonly ServiceEntry[]) => readonly ServiceEntry[],
+): Promise<Merged> {
+  const pairing = await pairTrees(agreed.rows, browser, service, watch)
+  const { idOf, browserIdOf, keyOf } = pairing
+  const merged: Merged = {
+    entries: new Map(),
+    orders: new Map(),
+    leavingBrowser: [],
+    leavingService: [],
+    forgotten: [],
+    pairing,
+  }
+  const leaving = new Map<string, { browser?: BrowserEntry; service?: ServiceEntry }>()
+
+  const keep = (id: string, browser: BrowserEntry | undefined, service: ServiceEntry | undefined) => {
+    const row = agreed.rows.get(id)
+    const parentThere = browser && keyOf(browser.parent)
+    const isMoved = parentThere !== undefined && (!service || (row && parentThere !== row.parent))
+    const parent = (isMoved ? parentThere : service?.parent) as string
+    const kind = (browser ?? service)?.kind as Kind
+    merged.entries.set(id, { id, kind, parent, row, browser, service, ...mergeContent(row, browser, service) })
+  }
+  const decideHere = (entry: BrowserEntry) => {
+    const id = idOf.get(entry.browserId) as string
+    const row = agreed.rows.get(id)
+    const there = service.entries.get(id)
+    if (there?.kind === entry.kind) return keep(id, entry, there)
+    // Another client has made something else of it, which the browser creates anew.
+    if (there) return leaving.set(id, { browser: entry })
+    const isSame = row && isSameContent(entry, row.shown ?? row.content) && keyOf(entry.parent) === row.parent
+    if (row?.refused?.by === 'service' && isSame) return undefined
+    if (row?.step?.kind !== 'adding' && isSame) return leaving.set(id, { browser: entry })
+    return keep(id, entry, undefined)
+  }
+  await paced(browser.entries.values(), decideHere)
+  const decideThere = (entry: ServiceEntry) => {
+    const { id } = entry
+    const row = agreed.rows.get(id)
+    if (browserIdOf.has(id) || row?.leftOut) return undefined
+    // What lies at the top level because its folder was deleted was not moved.
+    const isThere = entry.parent === row?.parent || entry.bookmark.parentId === row?.parent
+    const isSame = row && isSameContent(entry, row.content) && isThere
+    if (row?.refused?.by === 'browser' && isSameContent(entry, row.content)) return undefined
+    // What was just added and is there no more, the browser has lost in a crash.
+    const isLost = row?.browserId === null || row?.step?.kind === 'adding'
+    if (isSame && !isLost) return leaving.set(id, { service: entry })
+    return keep(id, undefined, entry)
+  }
+  await paced(service.entries.values(), decideThere)
+
+  const revive = (id: string) => {
+    const gone = leaving.get(id)
+    if (!gone) return
+    leaving.delete(id)
+    keep(id, gone.browser, gone.service)
+  }
+  do reviveFolders(merged, revive)
+  while (cutCycle(merged))
+  merged.leavingBrowser = [...leaving.values()].flatMap(({ browser }) => browser ?? [])
+  merged.leavingService = [...release([...leaving.values()].flatMap(({ service }) => service ?? []))]
+  for (const row of agreed.rows.values()) {
+    if (!service.entries.has(row.id) && !browserIdOf.has(row.id) && !row.leftOut) merged.forgotten.push(row.id)
+  }
+  await mergeOrders(merged, { agreed, browser, service })
+  return merged
+}
+
+/** What stays needs the folders around it. */
+function reviveFolders({ entries }: Merged, revive: (id: string) => void): void {
+  // A map may grow while it is walked: what is revived comes last.
+  for (const { parent } of entries.values()) if (!entries.has(parent)) revive(parent)
+}
+
+/** Two folders may have been moved into each other, one on each side. Then those are where the service has them. */
+function cutCycle({ entries }: Merged): boolean {
+  const settled = new Set<string>()
+  for (const start of entries.values()) {
+    const way = new Set<MergedEntry>()
+    let at: MergedEntry | undefined = start
+    while (at && !settled.has(at.id) && !way.has(at)) {
+      way.add(at)
+      at = entries.get(at.parent)
+    }
+    if (at && way.has(at)) {
+      for (const entry of way) if (entry.service) entry.parent = entry.service.parent
+      return true
+    }
+    for (const { id } of way) settled.add(id)
+  }
+  return false
+}
+
+async function mergeOrders(
+  { entries, orders, pairing }: Merged,
+  { agreed, browser, service }: Omit<Trees, 'watch'>,
+): Promise<void> {
+  const keys = new Set([...entries.values()].map(({ parent }) => parent))
+  const folderOf = new Map([...browser.roots].map(([, { browserId }]) => [pairing.keyOf(browserId), browserId]))
+  const mergeFolder = (key: string) => {
+    const isHere = (id: string | undefined): id is string => id !== undefined && entries.get(id)?.parent === key
+    const here = browser.lists.get(folderOf.get(key) ?? pairing.browserIdOf.get(key) ?? '') ?? []
+    const there = service.lists.get(key) ?? []
+    const order = mergeOrder(
+      agreed.orders.get(key) ?? [],
+      here.map((id) => pairing.idOf.get(id)).filter(isHere),
+      there.map(({ id }) => id).filter(isHere),
+    )
+    orders.set(key, order)
+  }
+  await paced(keys, mergeFolder)
+}

@@ -1,0 +1,154 @@
+import { paced } from '../client/timing/paced.ts'
+import { uuidv7 } from '../client/uuid.ts'
+import type { AgreedRow } from './agreed.ts'
+import type { BrowserEntry, BrowserTree } from './browser-tree.ts'
+import { type Content, isSameContent, type Kind, likenessOf, titleLikenessOf } from './entry.ts'
+import { rootKey } from './roles.ts'
+import type { ServiceEntry, ServiceTree } from './service-tree.ts'
+import type { BookmarkWatch } from './watch.ts'
+
+/** Which entry of the browser is which of the service. */
+export interface Pairing {
+  /** Of each of the browser's entries, also of those that the service does not have. */
+  idOf: Map<string, string>
+  browserIdOf: Map<string, string>
+  /** The key of a folder of the browser. */
+  keyOf(browserFolder: string): string
+}
+
+type Creating = Extract<AgreedRow['step'], { kind: 'creating' }>
+
+/** If more than these have another title and another address, the browser has given its ids to other bookmarks. */
+const fewStrangers = 5
+const smallShare = 0.2
+
+/**
+ * Finds what belongs together: by the agreed ids, and what has none by its content. That is what is equal in the same folder
+ * path, so a browser that has lost its ids, or an extension that was installed again, doubles nothing.
+ */
+export async function pairTrees(
+  rows: ReadonlyMap<string, AgreedRow>,
+  browser: BrowserTree,
+  service: ServiceTree,
+  watch: Pick<BookmarkWatch, 'created' | 'touched'>,
+): Promise<Pairing> {
+  const roots = new Map([...browser.roots].map(([role, { browserId }]) => [browserId, rootKey(role)]))
+  const pairing: Pairing = {
+    idOf: new Map(),
+    browserIdOf: new Map(),
+    keyOf: (folder) => roots.get(folder) ?? (pairing.idOf.get(folder) as string),
+  }
+  await pairAgreed(rows, browser, pairing)
+  if (pairing.idOf.size < browser.entries.size) {
+    await pairByPath(browser, service, pairing)
+    await pairInterrupted(rows, browser, service, watch, pairing)
+  }
+  return pairing
+}
+
+async function pairAgreed(
+  rows: ReadonlyMap<string, AgreedRow>,
+  { entries }: BrowserTree,
+  pairing: Pairing,
+): Promise<void> {
+  let strangers = 0
+  const pairRow = ({ id, browserId, dateAdded, kind, content, shown = content, step }: AgreedRow) => {
+    const entry = entries.get(browserId ?? '')
+    if (entry?.kind !== kind) return
+    const isStranger = kind === 'link' && entry.title !== shown.title && entry.url !== shown.url
+    // After a crash Chrome gives the ids once more.
+    if (step && (isStranger || (dateAdded ?? entry.dateAdded) !== entry.dateAdded)) return
+    pair(pairing, entry, id)
+    if (isStranger) strangers++
+  }
+  await paced(rows.values(), pairRow)
+  if (strangers <= fewStrangers || strangers <= smallShare * pairing.idOf.size) return
+  pairing.idOf.clear()
+  pairing.browserIdOf.clear()
+}
+
+async function pairByPath(browser: BrowserTree, service: ServiceTree, pairing: Pairing): Promise<void> {
+  const groups = new Map<string, string>()
+  const candidates = new Map<string, ServiceEntry[]>()
+  const enter = (entry: ServiceEntry) => {
+    const isPaired = pairing.browserIdOf.has(entry.id)
+    if (isPaired && entry.kind !== 'folder') return
+    const place = `${groups.get(entry.parent) ?? entry.parent}\n${likenessOf(entry)}`
+    if (entry.kind === 'folder') groups.set(entry.id, place)
+    if (isPaired) return
+    const same = candidates.get(place) ?? []
+    candidates.set(place, same)
+    same.push(entry)
+  }
+  await paced(service.entries.values(), enter)
+  const ownGroups = new Map<string, string>()
+  const find = (entry: BrowserEntry) => {
+    const isPaired = pairing.idOf.has(entry.browserId)
+    if (isPaired && entry.kind !== 'folder') return
+    const parent = pairing.keyOf(entry.parent)
+    const place = `${groups.get(parent) ?? ownGroups.get(entry.parent) ?? parent}\n${likenessOf(entry)}`
+    if (!isPaired) {
+      const same = candidates.get(place) ?? []
+      const rate = (found: ServiceEntry) => Number(found.parent === parent) * 2 + Number(isSameContent(found, entry))
+      const best = same.reduce((best, one, index) => (rate(one) > rate(same[best] as ServiceEntry) ? index : best), 0)
+      const [{ id } = { id: uuidv7() }] = same.splice(best, 1)
+      pair(pairing, entry, id)
+    }
+    if (entry.kind === 'folder') ownGroups.set(entry.browserId, place)
+  }
+  await paced(browser.entries.values(), find)
+}
+
+/**
+ * What a worker was creating when it died may have been changed by the user, which has started this worker. What the user
+ * has created since, is something else. Whoever has heard of it may be dead, too: so what differs must be known as changed.
+ */
+async function pairInterrupted(
+  rows: ReadonlyMap<string, AgreedRow>,
+  browser: BrowserTree,
+  service: ServiceTree,
+  { created, touched }: Pick<BookmarkWatch, 'created' | 'touched'>,
+  pairing: Pairing,
+): Promise<void> {
+  const isOpen = ({ id, step }: AgreedRow) => step?.kind === 'creating' && !pairing.browserIdOf.has(id)
+  const interrupted = [...rows.values()].filter(isOpen)
+  if (interrupted.length === 0) return
+  const strangers = [...browser.entries.values()].filter(({ browserId }) => {
+    const id = pairing.idOf.get(browserId) as string
+    return !rows.has(id) && !service.entries.has(id) && !created.has(browserId)
+  })
+  const match = (row: AgreedRow) => {
+    const since = strangers.filter(({ dateAdded = 0 }) => dateAdded >= (row.step as Creating).since)
+    // Of a folder, the name is all that there is.
+    const isRenamed = ({ kind, parent, browserId }: BrowserEntry) => {
+      const list = browser.lists.get(parent) ?? []
+      const behind = pairing.idOf.get(list[list.indexOf(browserId) - 1] as string)
+      const isThere = pairing.keyOf(parent) === row.parent && behind === (row.step as Creating).behind
+      return row.kind === 'folder' && kind === 'folder' && isThere && touched.has(browserId)
+    }
+    const found = since.find((entry) => isOf(row, entry, touched.has(entry.browserId))) ?? since.find(isRenamed)
+    if (!found) return
+    strangers.splice(strangers.indexOf(found), 1)
+    pairing.browserIdOf.delete(pairing.idOf.get(found.browserId) as string)
+    pair(pairing, found, row.id)
+  }
+  await paced(interrupted, match)
+}
+
+/**
+ * Whether it is what was created for the row.
+ *
+ * @param isTouched whether the user has changed it in this life of the worker: one thing at a time
+ */
+export function isOf({ kind, content }: AgreedRow, entry: Content & { kind: Kind }, isTouched: boolean): boolean {
+  if (entry.kind !== kind) return false
+  const isSameTitle = titleLikenessOf(entry.title) === titleLikenessOf(content.title)
+  if (kind !== 'link') return isSameTitle
+  const isSameUrl = likenessOf(entry) === likenessOf({ kind, ...content })
+  return isTouched ? isSameTitle || isSameUrl : isSameTitle && isSameUrl
+}
+
+function pair({ idOf, browserIdOf }: Pairing, { browserId }: BrowserEntry, id: string): void {
+  idOf.set(browserId, id)
+  browserIdOf.set(id, browserId)
+}

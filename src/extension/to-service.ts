@@ -1,0 +1,136 @@
+import type { PlaintextBookmark } from '../client/bookmark.ts'
+import { markedId, markedRoles, markOf } from '../client/bookmark-file/marks.ts'
+import { kindOf } from '../client/bookmark-file/tree.ts'
+import type { Patch } from '../client/sync/edits/update.ts'
+import { paced } from '../client/timing/paced.ts'
+import type { BrowserTree } from './browser-tree.ts'
+import { contentOf, isLeftAlone, isSameContent } from './entry.ts'
+import type { Merged, MergedEntry } from './merge.ts'
+import { insertBehind, ranks, stayers } from './order.ts'
+import { spreadPositions } from './positions.ts'
+import { rootKey, topLevel } from './roles.ts'
+import type { ServiceTree } from './service-tree.ts'
+
+export interface ServiceChange {
+  id: string
+  patch: Patch
+  /** What the change was made on. */
+  seen: Readonly<PlaintextBookmark>
+}
+
+/** What is to be done at the service. */
+export interface ServicePlan {
+  added: PlaintextBookmark[]
+  changed: ServiceChange[]
+  removed: string[]
+}
+
+type Titles = Pick<BrowserTree, 'roots'>
+
+export async function planService(merged: Merged, browser: Titles, service: ServiceTree): Promise<ServicePlan> {
+  const plan: ServicePlan = { added: [], changed: [], removed: findRemoved(merged, service) }
+  const planFolder = ([key, order]: [string, string[]]) => {
+    const list = service.lists.get(key) ?? []
+    const entries = order.map((id) => merged.entries.get(id) as MergedEntry)
+    if (entries.every(isDone) && isInOrder(order, list)) return
+    const place = findPlace(key, merged, browser, service, plan)
+    if (!place) return
+    const positions = findPositions(order, list, merged)
+    for (const entry of entries) planEntry(plan, entry, place, positions)
+    for (const bookmark of list) {
+      const position = merged.entries.has(bookmark.id) ? undefined : positions.get(bookmark.id)
+      if (position) plan.changed.push({ id: bookmark.id, patch: { position }, seen: bookmark })
+    }
+  }
+  await paced(merged.orders, planFolder)
+  return plan
+}
+
+/** What the browser does not show goes with the folder around it. */
+function findRemoved({ leavingService }: Merged, service: ServiceTree): string[] {
+  return leavingService.flatMap(({ id }) => {
+    const isLost = (bookmark: Readonly<PlaintextBookmark>) =>
+      kindOf(bookmark) === 'separator' ? !service.entries.has(bookmark.id) : isLeftAlone(bookmark.url)
+    return [id, ...(service.lists.get(id) ?? []).filter(isLost).map((bookmark) => bookmark.id)]
+  })
+}
+
+function isDone({ service, parent, forService }: MergedEntry): boolean {
+  return service?.parent === parent && isSameContent(service, forService)
+}
+
+function isInOrder(order: readonly string[], list: readonly Readonly<PlaintextBookmark>[]): boolean {
+  const rank = ranks(order)
+  let last = -1
+  for (const { id } of list) {
+    const at = rank.get(id)
+    if (at === undefined) continue
+    if (at < last) return false
+    last = at
+  }
+  return true
+}
+
+function findPositions(
+  order: readonly string[],
+  list: readonly Readonly<PlaintextBookmark>[],
+  { entries }: Merged,
+): Map<string, string> {
+  const there = new Map(list.map((bookmark, rank) => [bookmark.id, { rank, position: bookmark.position }]))
+  const ids = [...there.keys()]
+  const own = new Set(order)
+  const desired = insertBehind(
+    order,
+    ids.filter((id) => own.has(id) || !entries.has(id)),
+  )
+  const steady = stayers(desired, (id) => there.get(id)?.rank)
+  return spreadPositions(desired, (id) => (steady.has(id) ? { position: there.get(id)?.position } : undefined))
+}
+
+/** Where things go that are put into a folder; undefined if the service does not have it. Plans a marked folder if there is none. */
+function findPlace(
+  key: string,
+  merged: Merged,
+  { roots }: Titles,
+  service: ServiceTree,
+  plan: ServicePlan,
+): { parentId: string | undefined } | undefined {
+  if (key === topLevel) return { parentId: undefined }
+  const role = markedRoles.find((role) => rootKey(role) === key)
+  if (!role) return service.entries.has(key) || merged.entries.has(key) ? { parentId: key } : undefined
+  const marked = service.marked.get(role)
+  if (marked !== undefined) return { parentId: marked }
+  const id = markedId(role)
+  const title = roots.get(role)?.title ?? role
+  plan.added.push({ id, title, attributes: { [markOf[role]]: 'true' }, source: 'bookmarks' })
+  return { parentId: id }
+}
+
+function planEntry(
+  plan: ServicePlan,
+  entry: MergedEntry,
+  { parentId }: { parentId: string | undefined },
+  positions: ReadonlyMap<string, string>,
+): void {
+  const { id, kind, service, browser, forService, isConflict, row } = entry
+  const position = positions.get(id)
+  const content = contentOf(forService)
+  if (!service) {
+    const dateAdded = browser?.dateAdded === undefined ? {} : { dateAdded: new Date(browser.dateAdded).toISOString() }
+    const type = kind === 'separator' ? { type: kind } : {}
+    const place = { ...(parentId !== undefined && { parentId }), ...(position !== undefined && { position }) }
+    const { title, url } = content
+    const link = url === undefined ? {} : { url }
+    plan.added.push({ id, title, ...link, ...type, ...place, ...dateAdded, source: 'bookmarks' })
+    return
+  }
+  const patch: Patch = {
+    ...(service.title !== content.title && { title: content.title }),
+    ...(service.url !== content.url && { url: content.url }),
+    ...(service.parent !== entry.parent && { parentId }),
+    ...(position !== undefined && { position }),
+  }
+  if (Object.keys(patch).length === 0) return
+  const seen = isConflict && row ? { ...service.bookmark, ...row.content } : service.bookmark
+  plan.changed.push({ id, patch, seen: seen as PlaintextBookmark })
+}

@@ -1,0 +1,114 @@
+import { randomUUID } from 'node:crypto'
+import type { Server } from 'node:http'
+import cookie from '@fastify/cookie'
+import files from '@fastify/static'
+import websocket from '@fastify/websocket'
+import fastify, { type FastifyInstance, LogController } from 'fastify'
+import { maxMessageBytes } from '../../generated/channel.ts'
+import { quotas } from '../../generated/limits.ts'
+import type { Context } from './context.ts'
+import { registerArrivals } from './http/arrivals.ts'
+import { bindOperations } from './http/bind.ts'
+import { registerBodies } from './http/bodies.ts'
+import { limitConnections } from './http/connections.ts'
+import { registerCosts } from './http/costs.ts'
+import { fileOptions, registerDocuments } from './http/documents.ts'
+import { answerClientErrors, registerErrors, routeMalformedUrl } from './http/errors.ts'
+import { registerHeads } from './http/heads.ts'
+import { registerOrigins } from './http/origins.ts'
+import { registerPressure } from './http/pressure.ts'
+import { registerProbes } from './http/probes.ts'
+import { isRealtimeUpgrade } from './http/realtime.ts'
+import { registerRequests } from './http/requests.ts'
+import { registerResponseHeaders, responseHeaders } from './http/response-headers.ts'
+import { serializerCompiler } from './http/serializers.ts'
+import { closeStalledConnections } from './http/stalls.ts'
+import { validatorCompiler } from './http/validation.ts'
+import { registerWebApp } from './http/web-app.ts'
+import { accountOperations } from './operations/account.ts'
+import { authOperations } from './operations/auth.ts'
+import { bookmarkOperations } from './operations/bookmarks.ts'
+import { deviceOperations } from './operations/devices.ts'
+import { exportOperations } from './operations/exports.ts'
+import { healthOperations } from './operations/health.ts'
+import { historyOperations } from './operations/history.ts'
+import { keyOperations } from './operations/keys.ts'
+import { sessionOperations } from './operations/sessions.ts'
+import { syncOperations } from './operations/sync.ts'
+
+/** Longer than any header section that Node accepts, so that an overlong id reaches its operation and gets a 404. */
+const maxParamLength = 16_384
+
+/** Serves the parts over HTTP, but opens no port. Requests pass through what is registered here, from top to bottom. */
+export async function createApp(context: Context): Promise<FastifyInstance> {
+  const { config, log, hub } = context
+  const app: FastifyInstance = fastify({
+    loggerInstance: log,
+    logController: new LogController({ disableRequestLogging: true }),
+    genReqId: () => randomUUID(),
+    trustProxy: config.trustProxy,
+    bodyLimit: quotas.bodyBytes,
+    requestTimeout: 120_000,
+    forceCloseConnections: 'idle',
+    // A request that arrives on an open connection while the service stops is served like any other.
+    return503OnClosing: false,
+    routerOptions: { maxParamLength },
+    clientErrorHandler: answerClientErrors(responseHeaders(config)),
+    frameworkErrors: (_error, request, reply) => routeMalformedUrl(app, request, reply),
+    // Node would answer a request without a Host itself (http/heads.ts).
+    http: { shouldUpgradeCallback: isRealtimeUpgrade, requireHostHeader: false },
+  })
+  app.addHook('preClose', async () => context.health.drain())
+  // Comes first: a request that a hook refuses must already be known as an upgrade, or its socket stays open.
+  await app.register(websocket, {
+    options: { maxPayload: maxMessageBytes, perMessageDeflate: false },
+    preClose: (done) => void hub.close().then(() => app.websocketServer.close(() => done())),
+  })
+  app.addHook('preClose', async () => closeConnectionsAsTheyIdle(app.server))
+  endConnectionsOnceClosed(app.server)
+  limitConnections(app.server, log)
+  closeStalledConnections(app.server)
+  registerErrors(app, context)
+  registerRequests(app, context)
+  registerCosts(app, context.limits)
+  registerResponseHeaders(app, config)
+  registerHeads(app)
+  await registerOrigins(app, config)
+  registerArrivals(app)
+  await registerPressure(app, log)
+  // Sets cookies; it parses none, because stale ones with the same name have to be tried in turn (auth/cookies.ts).
+  await app.register(cookie, { hook: false })
+  registerBodies(app)
+  app.setValidatorCompiler(validatorCompiler)
+  app.setSerializerCompiler(serializerCompiler)
+  registerProbes(app, context)
+  await app.register(files, fileOptions)
+  await registerWebApp(app, config)
+  await registerDocuments(app, config)
+  bindOperations(app, context, {
+    ...authOperations,
+    ...bookmarkOperations,
+    ...syncOperations,
+    ...exportOperations,
+    ...accountOperations,
+    ...keyOperations,
+    ...sessionOperations,
+    ...deviceOperations,
+    ...healthOperations,
+    ...historyOperations,
+  })
+  return app
+}
+
+/** Otherwise a connection that was sending a response when the stop began would stay open and delay the stop. */
+function closeConnectionsAsTheyIdle(server: Server): void {
+  const timer = setInterval(() => server.closeIdleConnections(), 50).unref()
+  server.once('close', () => clearInterval(timer))
+}
+
+/** So that no proxy keeps a connection that is about to be closed. */
+function endConnectionsOnceClosed(server: Server): void {
+  server.on('request', (_request, response) => {
+    if (!server.listening) response.shouldKeepAlive = false
+  })
+}

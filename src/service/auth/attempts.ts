@@ -1,0 +1,92 @@
+import type { Database } from '../db/engine/database.ts'
+import { findUsedNonces } from '../db/tables/nonces.ts'
+import type { LoginAttempt, Provider } from '../provider/provider.ts'
+import type { Seal } from '../seal/seal.ts'
+import { type Cookie, type CookieConfig, cookieValues, loginCookie, loginCookieName, loginSeconds } from './cookies.ts'
+
+/** A sign-in in progress. The browser that started it keeps it, so that a code from another browser signs nobody in. */
+export interface Attempt extends LoginAttempt {
+  verifierAt: number
+  expiresAt: number
+}
+
+const binding = { purpose: 'login-attempts', userId: '', rowId: '' } as const
+const maxAttempts = 4
+/** How long after the first of them a browser may open further tabs for the same URL, all of which can sign in. */
+const tabsMs = 60_000
+
+export interface AttemptParts {
+  config: CookieConfig
+  database: Pick<Database, 'db'>
+  seal: Seal
+  provider: Pick<Provider, 'newAttempt'>
+  clock: () => number
+}
+
+/**
+ * A new attempt, with a nonce of its own. Tabs with the same return URL come back with the same `state`, and only the
+ * nonce in the ID token tells them apart. So those opened at the same time share the code verifier, which is needed before;
+ * an older one is replaced.
+ */
+export async function startAttempt(
+  parts: AttemptParts,
+  cookieHeader: string | undefined,
+  returnTo: string,
+): Promise<{ attempt: Attempt; cookie: Cookie }> {
+  const now = parts.clock()
+  const attempts = readAttempts(parts, cookieHeader)
+  const tabs = await unused(
+    parts,
+    attempts.filter((attempt) => attempt.returnTo === returnTo && now - attempt.verifierAt < tabsMs),
+  )
+  const { codeVerifier, verifierAt } = tabs[0] ?? { verifierAt: now }
+  const fresh = parts.provider.newAttempt(returnTo)
+  const attempt = {
+    ...fresh,
+    codeVerifier: codeVerifier ?? fresh.codeVerifier,
+    verifierAt,
+    expiresAt: now + loginSeconds * 1000,
+  }
+  const others = attempts.filter((other) => other.returnTo !== returnTo || tabs.includes(other))
+  return {
+    attempt,
+    cookie: loginCookie(parts.config, sealAttempts(parts, [attempt, ...others.slice(0, maxAttempts - 1)])),
+  }
+}
+
+/** Browsers drop cookies of more than 4,096 bytes, so the oldest attempts are removed if return URLs are long. */
+function sealAttempts(parts: AttemptParts, attempts: Attempt[]): string {
+  const sealed = parts.seal.seal(Buffer.from(JSON.stringify(attempts)), binding)
+  return sealed.length <= 3800 || attempts.length === 1 ? sealed : sealAttempts(parts, attempts.slice(0, -1))
+}
+
+/** The browser's attempts for a return URL. A completed one is none any more, although the browser still has it. */
+export async function findAttempts(
+  parts: AttemptParts,
+  cookieHeader: string | undefined,
+  returnTo: string,
+): Promise<Attempt[]> {
+  const attempts = readAttempts(parts, cookieHeader)
+  return unused(
+    parts,
+    attempts.filter((attempt) => attempt.returnTo === returnTo),
+  )
+}
+
+async function unused({ database }: AttemptParts, attempts: Attempt[]): Promise<Attempt[]> {
+  if (attempts.length === 0) return attempts
+  const used = await findUsedNonces(
+    database.db,
+    attempts.map(({ nonce }) => nonce),
+  )
+  return attempts.filter(({ nonce }) => !used.has(nonce))
+}
+
+/** Of two cookies with the name, one may have been set by another host of the same domain: then none is taken. */
+function readAttempts({ config, seal, clock }: AttemptParts, cookieHeader: string | undefined): Attempt[] {
+  const [value, another] = cookieValues(cookieHeader, loginCookieName(config))
+  const opened = value === undefined || another !== undefined ? null : seal.open(value, binding)
+  if (opened === null) return []
+  const attempts = JSON.parse(Buffer.from(opened).toString()) as Attempt[]
+  return attempts.filter((attempt) => attempt.expiresAt > clock())
+}

@@ -1,0 +1,81 @@
+import { ServiceError } from '../contract/errors.ts'
+import type { Database } from '../db/engine/database.ts'
+import { dropOldestSessions } from '../db/tables/login-limits.ts'
+import { endLogin, holdLogin, type LoginKey } from '../db/tables/logins.ts'
+import {
+  dropProviderToken,
+  leaseProviderToken,
+  releaseProviderToken,
+  saveProviderAnswer,
+} from '../db/tables/provider-tokens.ts'
+import { type Session, shortenSessions } from '../db/tables/tokens.ts'
+import type { Pulse } from '../notices/notice.ts'
+import {
+  InvalidGrantError,
+  type Provider,
+  ProviderRefusedError,
+  ProviderUnavailableError,
+  refreshMs,
+} from '../provider/provider.ts'
+import type { Seal } from '../seal/seal.ts'
+import { issueToken } from './tokens.ts'
+
+/** Tabs that refresh at the same moment each get a token. Older tokens stay valid for this long. */
+const graceMs = 60_000
+/** Ends once the provider cannot answer any more, and what it answered is stored. */
+const leaseMs = refreshMs + 5_000
+/** How long a login may last without a new sign-in once the provider cannot be asked about it any more. */
+const uncheckedMs = 86_400_000
+
+export interface RefreshParts {
+  database: Pick<Database, 'write' | 'now'>
+  seal: Seal
+  provider: Pick<Provider, 'refresh'>
+  pulse: Pick<Pulse, 'publishEnd'>
+  clock: () => number
+}
+
+type Lease = NonNullable<Awaited<ReturnType<typeof leaseProviderToken>>>
+
+/** Issues a new session token, unless the provider (asked at most once a minute) has ended the login. */
+export async function refreshLogin(parts: RefreshParts, { userId, loginId }: Session): Promise<string> {
+  const { database, clock } = parts
+  const login = { userId, loginId }
+  const lease = await database.write((trx) => leaseProviderToken(trx, login, clock(), database.now, leaseMs), loginId)
+  if (lease) await askProvider(parts, login, lease)
+  const now = clock()
+  return database.write(async (trx) => {
+    const held = await holdLogin(trx, login)
+    if (!held) throw new ServiceError('RefreshFailed')
+    await shortenSessions(trx, login, now - graceMs, now + graceMs)
+    await dropOldestSessions(trx, login)
+    return issueToken(trx, 'session', login, now, held.ends_at)
+  }, loginId)
+}
+
+/** No lock or transaction is held during the call: the lease keeps other requests from using the same token. */
+async function askProvider(parts: RefreshParts, login: LoginKey, lease: Lease): Promise<void> {
+  const { userId, loginId } = login
+  const { database, provider, seal, clock, pulse } = parts
+  const binding = { purpose: 'provider-token', userId, rowId: loginId } as const
+  const stopAsking = () => database.write((trx) => dropProviderToken(trx, login, clock() + uncheckedMs), loginId)
+  const opened = seal.open(lease.sealed, binding)
+  if (opened === null) return stopAsking()
+  const token = Buffer.from(opened).toString()
+  const answer = await provider.refresh(token, lease.subject).catch(async (error: unknown) => {
+    if (error instanceof InvalidGrantError) return error
+    const isFromProvider = error instanceof ProviderUnavailableError || error instanceof ProviderRefusedError
+    const unanswered = lease.unanswered || !isFromProvider || error.mayHaveActed
+    await database.write((trx) => releaseProviderToken(trx, login, unanswered), loginId)
+    throw new ServiceError('Unavailable', { cause: error, headers: { 'retry-after': '10' } })
+  })
+  if (!(answer instanceof InvalidGrantError)) {
+    const sealed = seal.seal(Buffer.from(answer.refreshToken ?? token), binding)
+    return database.write((trx) => saveProviderAnswer(trx, login, sealed, clock()), loginId)
+  }
+  // A token that never reached us may have replaced this one, so the refusal does not mean that the login ended.
+  if (lease.unanswered) return stopAsking()
+  await database.write((trx) => endLogin(trx, login), loginId)
+  pulse.publishEnd(login)
+  throw new ServiceError('RefreshFailed', { cause: answer })
+}

@@ -1,0 +1,74 @@
+import { randomBytes } from 'node:crypto'
+import { v7 as uuidv7 } from 'uuid'
+import type { Database } from '../db/engine/database.ts'
+import { isDisabled } from '../db/tables/accounts.ts'
+import { endOldestLogins } from '../db/tables/login-limits.ts'
+import { saveLogin } from '../db/tables/logins.ts'
+import { useNonce } from '../db/tables/nonces.ts'
+import { saveUser } from '../db/tables/users.ts'
+import type { Pulse } from '../notices/notice.ts'
+import type { Identity } from '../provider/provider.ts'
+import type { Seal } from '../seal/seal.ts'
+import { issueToken } from './tokens.ts'
+import { hourOf } from './uses.ts'
+
+/** Enough to tell one's browsers apart. */
+const maxUserAgent = 200
+
+export interface SignInParts {
+  database: Pick<Database, 'write'>
+  seal: Seal
+  pulse: Pick<Pulse, 'publishEnd'>
+  clock: () => number
+}
+
+/** The attempt was completed before: a code for it was brought back twice. */
+export class UsedAttemptError extends Error {}
+
+/** The operator lets this user not sign in. */
+export class DisabledUserError extends Error {}
+
+/** Creates the user at the first sign-in, and a login with its two tokens, all or nothing. Uses the attempt up. */
+export async function signIn(
+  parts: SignInParts,
+  identity: Identity,
+  providerToken: string | null,
+  attempt: { nonce: string; expiresAt: number },
+  userAgent: string,
+): Promise<{ session: string; refresh: string }> {
+  const { database, seal, clock, pulse } = parts
+  const now = clock()
+  const { userId, ended, ...tokens } = await database.write(async (trx) => {
+    const isFirst = await useNonce(trx, { nonce: attempt.nonce, expires_at: attempt.expiresAt })
+    if (!isFirst) throw new UsedAttemptError('the sign-in was completed before')
+    const newId = uuidv7()
+    const userId = await saveUser(trx, {
+      ...identity,
+      id: newId,
+      email_verified: Number(identity.email_verified),
+      export_key_sealed: seal.seal(randomBytes(32), { purpose: 'export-key', userId: newId, rowId: newId }),
+      created_at: now,
+    })
+    if (await isDisabled(trx, userId)) throw new DisabledUserError('the user is disabled')
+    const loginId = uuidv7()
+    const binding = { purpose: 'provider-token', userId, rowId: loginId } as const
+    const provider_token_sealed = providerToken === null ? null : seal.seal(Buffer.from(providerToken), binding)
+    await saveLogin(trx, {
+      id: loginId,
+      user_id: userId,
+      provider_token_sealed,
+      checked_at: now,
+      created_at: now,
+      user_agent: userAgent.slice(0, maxUserAgent),
+      last_used_at: hourOf(now),
+    })
+    return {
+      userId,
+      ended: await endOldestLogins(trx, userId, loginId),
+      session: await issueToken(trx, 'session', { userId, loginId }, now),
+      refresh: await issueToken(trx, 'refresh', { userId, loginId }, now),
+    }
+  }, `${identity.issuer} ${identity.subject}`)
+  for (const loginId of ended) pulse.publishEnd({ userId, loginId })
+  return tokens
+}

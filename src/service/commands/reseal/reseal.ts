@@ -1,0 +1,97 @@
+import type { Database } from '../../db/engine/database.ts'
+import {
+  listSealed,
+  replaceSealed,
+  type SealedColumn,
+  type SealedValue,
+  sealedColumns,
+} from '../../db/tables/sealed.ts'
+import { createSeal, type Seal } from '../../seal/seal.ts'
+import type { Report } from '../../terminal/progress.ts'
+
+const pageLength = 50
+const maxPasses = 5
+
+type Parts = Pick<Database, 'db' | 'write'>
+
+interface Found {
+  /** Values that are now encrypted with the first key. */
+  resealed: number
+  /** Values that already were. */
+  current: number
+  /** Values found under another key. Some may have changed before they could be replaced. */
+  older: number
+  /** Values that no key of the list opens. They stay as they are. */
+  unreadable: { table: string; id: string }[]
+}
+
+/**
+ * Encrypts with the first key what is stored under another one. The service can keep writing: a value is replaced only if it
+ * is still the one that was opened, and the next pass finds what was written behind the current page. When this resolves,
+ * the last pass has found nothing under another key.
+ */
+export async function reseal(
+  parts: Parts,
+  secretKeys: Uint8Array[],
+  report: Report = () => {},
+): Promise<Omit<Found, 'older'>> {
+  const anyKey = createSeal(secretKeys)
+  const firstKey = createSeal(secretKeys.slice(0, 1))
+  const first = await pass(parts, anyKey, firstKey, report)
+  let { resealed } = first
+  let last = first
+  for (let passes = 1; last.older > 0; passes += 1) {
+    if (passes === maxPasses)
+      throw new Error('SECRET_KEY: an instance goes on sealing under another key than the first')
+    last = await pass(parts, anyKey, firstKey, report)
+    resealed += last.resealed
+  }
+  return { resealed, current: first.current, unreadable: last.unreadable }
+}
+
+async function pass(parts: Parts, anyKey: Seal, firstKey: Seal, report: Report): Promise<Found> {
+  const found: Found = { resealed: 0, current: 0, older: 0, unreadable: [] }
+  for (const column of sealedColumns) {
+    for await (const page of pagesOf(parts, column)) {
+      const replacements: Replacement[] = []
+      for (const value of page) {
+        const binding = { purpose: column.purpose, userId: value.userId, rowId: value.id }
+        const opened = anyKey.open(value.sealed, binding)
+        if (!opened) found.unreadable.push({ table: column.table, id: value.id })
+        else if (firstKey.open(value.sealed, binding)) found.current += 1
+        else replacements.push({ value, replacement: firstKey.seal(opened, binding) })
+      }
+      found.older += replacements.length
+      found.resealed += await replaceAll(parts, column, replacements)
+      report('resealing', found.resealed + found.current + found.unreadable.length)
+    }
+  }
+  return found
+}
+
+async function* pagesOf({ db }: Parts, column: SealedColumn): AsyncGenerator<SealedValue[]> {
+  for (let after = ''; ; ) {
+    const page = await listSealed(db, column, after, pageLength)
+    yield page
+    const last = page.at(-1)
+    if (!last || page.length < pageLength) return
+    after = last.id
+  }
+}
+
+interface Replacement {
+  value: SealedValue
+  replacement: string
+}
+
+/** In a short transaction, so that the service waits for a few milliseconds at most. */
+async function replaceAll({ write }: Parts, column: SealedColumn, replacements: Replacement[]): Promise<number> {
+  if (replacements.length === 0) return 0
+  return write(async (trx) => {
+    let replaced = 0
+    for (const { value, replacement } of replacements) {
+      replaced += Number(await replaceSealed(trx, column, value, replacement))
+    }
+    return replaced
+  })
+}

@@ -1,0 +1,24 @@
+import { pino } from 'pino'
+import { readConfig } from '../../config/config.ts'
+import { ConfigError } from '../../config/values.ts'
+import { openBeside } from '../../db/engine/beside.ts'
+import { withProgress } from '../../terminal/progress.ts'
+import { reseal } from './reseal.ts'
+
+export async function resealAll(): Promise<void> {
+  const { pulseDatabaseUrl, secretKeys } = readConfig(process.env)
+  if (!secretKeys) {
+    throw new ConfigError('SECRET_KEY is required here: the new key, then the old one (of development: secret.key)')
+  }
+  const database = await openBeside(pulseDatabaseUrl, pino({ level: 'silent' }))
+  try {
+    const { resealed, current, unreadable } = await withProgress(({ report }) => reseal(database, secretKeys, report))
+    for (const { table, id } of unreadable) console.error(`${table} ${id}: opens under no key of SECRET_KEY`)
+    console.log(`resealed ${resealed}, already current ${current}, unreadable ${unreadable.length}`)
+    if (unreadable.length > 0) process.exitCode = 1
+    else if (secretKeys.length > 1)
+      console.log('Now remove the other keys from SECRET_KEY on all instances. Older backups still need them.')
+  } finally {
+    await database.close()
+  }
+}

@@ -1,0 +1,20 @@
+import { pino } from 'pino'
+import { readConfig } from '../../config/config.ts'
+import { demandOwn } from '../../db/engine/beside.ts'
+import { openDatabase } from '../../db/open.ts'
+import { beginEpoch } from '../../db/tables/epoch.ts'
+
+const log = pino({ level: 'silent' })
+
+/** What was restored has a schema. Without one, it went to another database than the one named here. */
+export async function beginNewEpoch(): Promise<void> {
+  const { pulseDatabaseUrl } = readConfig(process.env)
+  await demandOwn(pulseDatabaseUrl, log)
+  const database = await openDatabase(pulseDatabaseUrl, log)
+  try {
+    console.log(`epoch ${await beginEpoch(database)}: devices will send again what this database has lost`)
+    console.log('Now start the service.')
+  } finally {
+    await database.close()
+  }
+}

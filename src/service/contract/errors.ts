@@ -1,0 +1,44 @@
+import * as listed from '../../../generated/errors.ts'
+
+/** Every error that an operation can return: its status and its text. */
+const errors = {
+  ...listed,
+  /** The message names the fault. */
+  BadRequest: [400, 'Bad request'],
+  /** Is logged as one line for many requests. */
+  Overloaded: listed.Unavailable,
+} as const
+
+export type ErrorCode = keyof typeof errors
+
+export interface ErrorOptions {
+  /** Replaces the text, for errors that name a part of the request. */
+  message?: string
+  /** Goes into the log; callers never see it. */
+  cause?: unknown
+  details?: string
+  headers?: Record<string, string>
+}
+
+export class ServiceError extends Error {
+  override name = 'ServiceError'
+  readonly code: ErrorCode
+  readonly statusCode: number
+  readonly details: string | undefined
+  /** A 503 always says when to retry (in seconds). */
+  readonly headers: Record<string, string>
+
+  constructor(code: ErrorCode, { message, cause, details, headers = {} }: ErrorOptions = {}) {
+    super(message ?? errors[code][1], { cause })
+    this.code = code
+    this.statusCode = errors[code][0]
+    this.details = details
+    this.headers = this.statusCode === 503 ? { 'retry-after': '1', ...headers } : headers
+  }
+}
+
+/** An error that no operation expects means that the database is unreachable, or that there is a bug. */
+export function toServiceError(error: unknown, isUnavailable: (error: unknown) => boolean): ServiceError {
+  if (error instanceof ServiceError) return error
+  return new ServiceError(isUnavailable(error) ? 'Unavailable' : 'Internal', { cause: error })
+}

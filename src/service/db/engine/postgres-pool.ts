@@ -1,0 +1,112 @@
+import type { FastifyBaseLogger } from 'fastify'
+import pg from 'pg'
+import { ConfigError } from '../../config/values.ts'
+import { preparedName } from './query.ts'
+import { addQueries, type QueryTimes } from './query-times.ts'
+
+interface Server {
+  url: string
+  /** A pooler gives each transaction another connection, so settings and prepared statements of a connection are lost. */
+  isPooled: boolean
+}
+
+/** The limits of a pool may differ. */
+type Size = Pick<pg.PoolConfig, 'max' | 'query_timeout' | 'statement_timeout' | 'lock_timeout'>
+
+const int8 = 20
+const limits = { statement_timeout: 30_000, lock_timeout: 15_000, idle_in_transaction_session_timeout: 15_000 }
+/** Settings of synchronous_commit with which a commit is on disk, and on that of the synchronous standbys, if any. */
+const durable = ['on', 'remote_apply']
+/** The limits and durability for one transaction, in one message. */
+const beginWithSettings = [
+  'begin',
+  ...Object.entries(limits).map(([name, ms]) => `set local ${name} = ${ms}`),
+  `select set_config('synchronous_commit', 'on', true)
+    where current_setting('synchronous_commit') not in (${durable.map((setting) => `'${setting}'`)})`,
+].join('; ')
+
+/** The limits on the server end what takes too long; `query_timeout` is for a connection over which nothing comes any more. */
+export function openPool({ url, isPooled }: Server, log: FastifyBaseLogger, times: QueryTimes, size: Size): pg.Pool {
+  const pool = new pg.Pool({
+    connectionString: url,
+    connectionTimeoutMillis: 5_000,
+    keepAlive: true,
+    // What a pooler of any version does with it is not known.
+    pipeline: !isPooled,
+    application_name: 'encrypted-bookmark-sync',
+    types: { getTypeParser: readNumbers },
+    ...(!isPooled && { ...limits, onConnect: ensureDurable }),
+    ...size,
+  })
+  // A broken connection is replaced, and its query fails. Without listeners, idle or in use, it would end the process.
+  pool.on('error', (err) => log.warn({ err }, 'a database connection was lost'))
+  pool.on('connect', (client) => {
+    client.on('error', () => {})
+    prepareClient(client, times, isPooled)
+  })
+  return pool
+}
+
+/** From its first use on, a connection keeps each query of db/query.ts prepared. After a failure for good it is closed. */
+function prepareClient(client: pg.PoolClient, times: QueryTimes, isPooled: boolean): void {
+  const query = client.query.bind(client) as (text: unknown, ...rest: unknown[]) => Promise<unknown>
+  let closedFor: unknown
+  const prepared = async (text: unknown, ...rest: unknown[]) => {
+    const isPrepared = typeof text === 'string' && !isPooled && !hasLongList(rest[0])
+    const name = isPrepared ? preparedName(text) : undefined
+    const began = performance.now()
+    try {
+      const sent = isPooled && text === 'begin' ? beginWithSettings : text
+      const result = await query(name === undefined ? sent : { name, text }, ...rest)
+      addQueries(times, 1, began)
+      return result
+    } catch (error) {
+      if (closedFor === undefined && isLasting(error)) {
+        closedFor = error
+        void client.end().catch(() => {})
+      }
+      // The rollback that comes next would fail because of the end, and hide what led to it.
+      throw closedFor ?? error
+    }
+  }
+  client.query = prepared as typeof client.query
+}
+
+/** A plan that Postgres keeps is for few values and few rows. With many, it could compare each value with each row. */
+function hasLongList(values: unknown): boolean {
+  return Array.isArray(values) && values.some((value) => Array.isArray(value) && value.length > shortLength)
+}
+
+const shortLength = 100
+
+const readOnly = '25006'
+const notPrepared = '26000'
+
+/**
+ * The server became a standby, which the next connection may not reach, or has forgotten what was prepared, or the
+ * connection is dead.
+ */
+function isLasting(error: unknown): boolean {
+  const { code = '', message } = error as Error & { code?: string }
+  return [readOnly, notPrepared].includes(code) || message === 'Query read timeout'
+}
+
+/** The server, the role or the URL may have set that a commit does not wait for the disk. */
+async function ensureDurable(client: pg.ClientBase): Promise<void> {
+  const read = async () => (await client.query('SHOW synchronous_commit')).rows[0].synchronous_commit
+  if (durable.includes(await read())) return
+  await client.query('SET synchronous_commit = on')
+  const setting = await read()
+  if (durable.includes(setting)) return
+  throw new ConfigError(`DATABASE_URL: synchronous_commit stays ${setting}, so confirmed writes could be lost`)
+}
+
+/** The driver returns 64-bit integers as text, because JavaScript numbers cannot hold large ones. Ours are small. */
+function readNumbers(oid: number, format?: 'text' | 'binary') {
+  return oid === int8 ? Number : pg.types.getTypeParser(oid, format as 'text')
+}
+
+/** PgBouncer takes no settings for a connection that it shares. */
+export function isPoolersRefusal({ message }: Error): boolean {
+  return message.includes('unsupported startup parameter')
+}

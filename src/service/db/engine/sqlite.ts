@@ -1,0 +1,163 @@
+import { mkdirSync } from 'node:fs'
+import { dirname } from 'node:path'
+import Sqlite from 'better-sqlite3'
+import { Kysely, sql } from 'kysely'
+import { ConfigError } from '../../config/values.ts'
+import type { Schema } from '../schema.ts'
+import { sqliteBatches } from './batches-sqlite.ts'
+import { groupCommit } from './group-commit.ts'
+import { beat } from './heartbeat.ts'
+import type { SoleDatabase } from './joint-writes.ts'
+import { oneByOne } from './pipeline.ts'
+import { createQueryTimes } from './query-times.ts'
+import { type Connection, ServiceDialect } from './sqlite-dialect.ts'
+import { maxLogBytes, openWriteAheadLog } from './write-ahead-log.ts'
+
+const maxStatements = 200
+const busyMs = 5000
+
+export async function openSqlite(path: string): Promise<SoleDatabase> {
+  const lock = lockDatabase(path)
+  const sqlite = openFile(path, lock)
+  const reader = memoized(openReader(path))
+  const times = createQueryTimes()
+  const db = new Kysely<Schema>({ dialect: new ServiceDialect(memoized(sqlite), reader, times) })
+  const bulk = new Kysely<Schema>({ dialect: new ServiceDialect(reader, reader, times) })
+  const now = sql<number>`cast(unixepoch('subsec') * 1000 as integer)`
+  const log = openWriteAheadLog(sqlite, path)
+  const commits = groupCommit(db, log)
+  return {
+    db,
+    bulk,
+    ...commits,
+    queries: () => times,
+    probe: () => commits.write((trx) => beat(trx, now)),
+    inOrder: oneByOne,
+    isServer: false,
+    async maintain(work) {
+      // In the other mode, a connection cannot change the text of its schema.
+      sqlite.unsafeMode(true)
+      try {
+        return await work(db)
+      } finally {
+        sqlite.unsafeMode(false)
+      }
+    },
+    exclusively: (_, work) => work(),
+    now,
+    ...sqliteBatches,
+    emptyLog: async () => {
+      await log.move()
+      await emptyLog(db)
+    },
+    isUnavailable: (error) =>
+      error instanceof Sqlite.SqliteError &&
+      /^SQLITE_(BUSY|LOCKED|FULL|IOERR|CANTOPEN|READONLY|CORRUPT|NOTADB)/.test(error.code),
+    async close() {
+      await log.close()
+      await bulk.destroy()
+      // The last to close must be one that writes, so that SQLite removes its log.
+      reader.close()
+      await db.destroy()
+      if (sqlite.open) sqlite.close()
+      lock.close()
+    },
+  }
+}
+
+/** A second process on the same file would not get the first one's pulses, so an operating-system lock keeps it out. */
+export function lockDatabase(path: string): Sqlite.Database {
+  try {
+    mkdirSync(dirname(path), { recursive: true })
+    const lock = new Sqlite(`${path}.lock`, { timeout: 0 })
+    lock.pragma('locking_mode = EXCLUSIVE')
+    lock.exec('BEGIN EXCLUSIVE')
+    return lock
+  } catch (error) {
+    if (error instanceof Sqlite.SqliteError && error.code === 'SQLITE_BUSY') {
+      throw new ConfigError(`DATABASE_URL: ${path} is in use by another process`)
+    }
+    throw new ConfigError(`DATABASE_URL: ${path} cannot be written (${(error as Error).message})`)
+  }
+}
+
+function openFile(path: string, lock: Sqlite.Database): Sqlite.Database {
+  try {
+    return configure(new Sqlite(path, { timeout: busyMs }), path)
+  } catch (error) {
+    lock.close()
+    if (error instanceof ConfigError) throw error
+    throw new ConfigError(`DATABASE_URL: ${path} cannot be opened (${(error as Error).message})`)
+  }
+}
+
+/** In this build, WAL alone means synchronous=NORMAL, which loses confirmed writes: so FULL is set, and read back. */
+function configure(sqlite: Sqlite.Database, path: string): Sqlite.Database {
+  sqlite.pragma('journal_mode = WAL')
+  sqlite.pragma('synchronous = FULL')
+  sqlite.pragma('foreign_keys = ON')
+  // What is erased is overwritten.
+  sqlite.pragma('secure_delete = ON')
+  // A large transaction goes to the log bit by bit, instead of all at its commit. What is often read fits, and the rest
+  // is in the system's cache.
+  sqlite.pragma('cache_size = -8192')
+  // What a large transaction needed, a migration for example, is given back.
+  sqlite.pragma(`journal_size_limit = ${maxLogBytes}`)
+  const full = 2
+  if (
+    sqlite.pragma('synchronous', { simple: true }) !== full ||
+    sqlite.pragma('journal_mode', { simple: true }) !== 'wal'
+  ) {
+    throw new ConfigError(`DATABASE_URL: ${path} does not support journal_mode=WAL with synchronous=FULL`)
+  }
+  return sqlite
+}
+
+/** Another process may be reading for a long time, for a backup: it is not waited for. Little is left to move. */
+async function emptyLog(db: Kysely<Schema>): Promise<void> {
+  await db.connection().execute(async (connection) => {
+    await sql`pragma busy_timeout = 0`.execute(connection)
+    try {
+      await sql`pragma wal_checkpoint(truncate)`.execute(connection)
+    } finally {
+      await sql`pragma busy_timeout = ${sql.lit(busyMs)}`.execute(connection)
+    }
+  })
+}
+
+/** Its small cache is enough for what is read once, and for what is asked while the other connection writes. */
+function openReader(path: string): Sqlite.Database {
+  const sqlite = new Sqlite(path, { readonly: true, timeout: busyMs })
+  sqlite.pragma('cache_size = -2048')
+  return sqlite
+}
+
+/**
+ * Kysely prepares each query again; a kept statement is several times faster. `begin` takes the write lock at once: a
+ * deferred one fails with SQLITE_BUSY if it reads before it writes. After a full disk or an I/O error, SQLite may have
+ * rolled back by itself; a second `rollback` would only hide that error behind its own.
+ */
+function memoized(sqlite: Sqlite.Database): Connection {
+  const statements = new Map<string, Sqlite.Statement>()
+  const nothing = sqlite.prepare('select 1 where false')
+  /** Asking SQLite takes longer than some queries. */
+  let mayBeInTransaction = false
+  return {
+    get inTransaction() {
+      mayBeInTransaction &&= sqlite.inTransaction
+      return mayBeInTransaction
+    },
+    close: () => sqlite.close(),
+    prepare(sql: string): Sqlite.Statement {
+      if (sql === 'rollback' && !sqlite.inTransaction) return nothing
+      if (sql === 'begin') mayBeInTransaction = true
+      let statement = statements.get(sql)
+      if (!statement) {
+        if (statements.size >= maxStatements) statements.clear()
+        statement = sqlite.prepare(sql === 'begin' ? 'begin immediate' : sql)
+        statements.set(sql, statement)
+      }
+      return statement
+    },
+  }
+}

@@ -1,0 +1,104 @@
+import { once } from 'node:events'
+import { closeSync, fdatasync, openSync } from 'node:fs'
+import { promisify } from 'node:util'
+import { Worker } from 'node:worker_threads'
+import type Sqlite from 'better-sqlite3'
+import { isBundle } from '../../bundle.ts'
+
+/** Moving this much into the database file is worth the two syncs that it takes. */
+const checkpointBytes = 16 * 1024 * 1024
+/** To move less takes as long as a few commits, and no thread is started for that. */
+const littleBytes = 1024 * 1024
+/** At this length the next transaction waits, so that the log ends there and begins anew. */
+export const maxLogBytes = 64 * 1024 * 1024
+
+const program = new URL(isBundle ? './checkpoint-thread.mjs' : './checkpoint-thread.ts', import.meta.url)
+
+/** What SQLite does with its log in the time of a disk, done without holding the event loop. */
+export interface WriteAheadLog {
+  /** To be awaited before each transaction: begins a checkpoint if one is due, and waits for it if the log is too long. */
+  checkpoint(): Promise<void>
+  /** Moves what is committed now, unless that is little. */
+  move(): Promise<void>
+  /** What a large transaction has already written goes to disk, so that its commit, which holds the loop, has less to do. */
+  flush(): Promise<void>
+  close(): Promise<void>
+}
+
+export function openWriteAheadLog(sqlite: Sqlite.Database, path: string): WriteAheadLog {
+  const pageBytes = sqlite.pragma('page_size', { simple: true }) as number
+  // By then, checkpoints have failed in the thread for long.
+  sqlite.pragma(`wal_autocheckpoint = ${(4 * maxLogBytes) / pageBytes}`)
+  const readLength = sqlite.prepare<[], { log: number; checkpointed: number }>('pragma wal_checkpoint(noop)')
+  let thread: Thread | undefined
+  let running: Promise<void> | undefined
+  let file: number | undefined
+
+  function length(): { bytes: number; due: number } {
+    const { log, checkpointed } = readLength.get() as { log: number; checkpointed: number }
+    return { bytes: log * pageBytes, due: (log - checkpointed) * pageBytes }
+  }
+
+  /** Moves what is committed now, if the disk allows: what it did not move is due again at the next transaction. */
+  async function run(): Promise<void> {
+    thread ??= startThread(path)
+    await thread.checkpoint().catch(() => {
+      thread = undefined
+    })
+    running = undefined
+  }
+
+  return {
+    async checkpoint() {
+      const { bytes, due } = length()
+      if (due >= checkpointBytes) running ??= run()
+      if (bytes < maxLogBytes || due === 0) return
+      // The one that is running does not move what was committed after it had begun.
+      await running
+      running = run()
+      await running
+    },
+    async move() {
+      await running
+      if (thread === undefined && length().due < littleBytes) return
+      running ??= run()
+      await running
+    },
+    async flush() {
+      file ??= openSync(`${path}-wal`, 'r')
+      await promisify(fdatasync)(file)
+    },
+    async close() {
+      await running
+      if (file !== undefined) closeSync(file)
+      // By a second close, the number may be another file's.
+      file = undefined
+      await thread?.close()
+    },
+  }
+}
+
+interface Thread {
+  checkpoint(): Promise<void>
+  close(): Promise<void>
+}
+
+function startThread(path: string): Thread {
+  const worker = new Worker(program, {
+    workerData: path,
+    execArgv: [],
+    resourceLimits: { maxYoungGenerationSizeMb: 1 },
+  })
+  // An error ends it, too.
+  const ended = once(worker, 'exit').catch(() => {})
+  return {
+    async checkpoint() {
+      worker.postMessage('checkpoint')
+      await Promise.race([once(worker, 'message'), ended.then(() => Promise.reject(new Error('The thread has ended')))])
+    },
+    async close() {
+      worker.postMessage('close')
+      await ended
+    },
+  }
+}

@@ -1,0 +1,86 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { FastifyBaseLogger } from 'fastify'
+import { sql } from 'kysely'
+import { ConfigError } from '../config/values.ts'
+import type { Database } from './engine/database.ts'
+import { type SoleDatabase, withJointWrites } from './engine/joint-writes.ts'
+import type { PostgresOptions } from './engine/postgres.ts'
+import { rememberTrouble } from './engine/trouble.ts'
+import { migrate } from './migrate.ts'
+import { beginEpochOfCopy } from './tables/epoch.ts'
+import { nameUsersOfTokens } from './tables/token-users.ts'
+
+const retryMs = 1000
+
+interface ServerOptions extends PostgresOptions {
+  /** How long to wait for a server that is not there yet, or still starting. */
+  waitMs?: number
+}
+
+/** The only place where the dialect is chosen. Its driver alone is loaded. The options are for Postgres. */
+export async function openDatabase(
+  url: string,
+  log: FastifyBaseLogger,
+  { waitMs = 0, directUrl = url, ...server }: ServerOptions = {},
+): Promise<Database> {
+  const isSqlite = url.startsWith('sqlite:')
+  const database = isSqlite
+    ? await openFile(url.slice('sqlite:'.length))
+    : await openServer(url, log, { ...server, directUrl })
+  try {
+    await whenAvailable(database, log, isSqlite ? 0 : waitMs, async () => {
+      if (directUrl !== url) await demandSameDatabase(database, directUrl)
+      await migrate(database)
+      await nameUsersOfTokens(database)
+      await beginEpochOfCopy(database)
+    })
+  } catch (error) {
+    await database.close()
+    if (error instanceof ConfigError) throw error
+    const { message } = error as Error
+    const hint = message.includes('unsupported startup parameter') ? ': for a pooler, set PULSE_DATABASE_URL, too' : ''
+    throw new ConfigError(`DATABASE_URL: the database cannot be used (${message})${hint}`, { cause: error })
+  }
+  return withJointWrites(rememberTrouble(database))
+}
+
+/** Otherwise migrations and `npm run restored` would change another database, and say that all is well. */
+async function demandSameDatabase({ db, isUnavailable }: SoleDatabase, directUrl: string): Promise<void> {
+  const { leadsTo } = await import('./engine/postgres-lock.ts')
+  // If this fails, it is DATABASE_URL's fault.
+  await sql`select`.execute(db)
+  const isSame = await leadsTo(directUrl, db).catch((cause) => {
+    // Pulses wait for it, too, and say so. Until then the rest is served.
+    if (isUnavailable(cause)) return true
+    throw new ConfigError(`PULSE_DATABASE_URL: the database cannot be used (${cause.message})`, { cause })
+  })
+  if (!isSame) throw new ConfigError('PULSE_DATABASE_URL: this is another database than that of DATABASE_URL')
+}
+
+/** Tries again while the database is not available. */
+async function whenAvailable(
+  { isUnavailable }: SoleDatabase,
+  log: FastifyBaseLogger,
+  waitMs: number,
+  work: () => Promise<void>,
+): Promise<void> {
+  for (const until = performance.now() + waitMs; ; await sleep(retryMs)) {
+    try {
+      return await work()
+    } catch (err) {
+      const { cause = err } = err as Error
+      if (!isUnavailable(cause) || performance.now() > until) throw err
+      log.warn({ err }, 'waiting for the database')
+    }
+  }
+}
+
+async function openFile(path: string): Promise<SoleDatabase> {
+  const { openSqlite } = await import('./engine/sqlite.ts')
+  return openSqlite(path)
+}
+
+async function openServer(url: string, log: FastifyBaseLogger, server: ServerOptions): Promise<SoleDatabase> {
+  const { openPostgres } = await import('./engine/postgres.ts')
+  return openPostgres(url, log, server)
+}

@@ -1,0 +1,118 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { Db } from '../engine/database.ts'
+import { type Placeholders, query } from '../engine/query.ts'
+import { ciphertextOf, type Row } from '../rows.ts'
+import type { PageLimits } from './changes.ts'
+
+/** A bookmark, as REST and exports have it. */
+export type BookmarkRow = Pick<Row, (typeof bookmarkColumns)[number] | 'encrypted_data'>
+
+const bookmarkColumns = [
+  'entity_id',
+  'data_hash',
+  'created_at',
+  'updated_at',
+  'deleted_at',
+] as const satisfies (keyof Row)[]
+
+export async function findBookmark(db: Db, userId: string, id: string): Promise<BookmarkRow | undefined> {
+  return bookmark.first(db, { userId, id })
+}
+
+const bookmark = query((db, { userId, id }: Placeholders<{ userId: string; id: string }>) =>
+  liveBookmarks(db, userId).select(bookmarkColumns).select(ciphertextOf(userId)).where('entity_id', '=', id),
+)
+
+/** Whether there is or was such a bookmark. */
+export async function isKnown(db: Db, userId: string, id: string): Promise<boolean> {
+  return (await known.first(db, { userId, id })) !== undefined
+}
+
+const known = query((db, { userId, id }: Placeholders<{ userId: string; id: string }>) =>
+  db
+    .selectFrom('records')
+    .select('entity_id')
+    .where('user_id', '=', userId)
+    .where('entity_type', '=', sql.lit('bookmark'))
+    .where('entity_id', '=', id),
+)
+
+/** Where in the newest-first list a page begins: after that many bookmarks, or after the last one of the page before. */
+export type ListStart = { skip: number } | { after: Pick<Row, 'created_at' | 'entity_id'> }
+
+/** Live bookmarks, newest first, up to the limits. */
+export async function listNewest(
+  db: Db,
+  userId: string,
+  start: ListStart,
+  { rows, bytes }: PageLimits,
+): Promise<BookmarkRow[]> {
+  if ('skip' in start) return newest.all(db, { userId, skip: start.skip, rows, bytes })
+  return newestAfter.all(db, { userId, ...start.after, rows, bytes })
+}
+
+interface Page extends PageLimits {
+  userId: string
+}
+
+const newest = query((db, { userId, skip, rows, bytes }: Placeholders<Page & { skip: number }>) =>
+  newestFirst(db, userId, liveBookmarks(db, userId).offset(skip).limit(rows), bytes),
+)
+
+const newestAfter = query(
+  (db, { userId, created_at, entity_id, rows, bytes }: Placeholders<Page & Pick<Row, 'created_at' | 'entity_id'>>) =>
+    newestFirst(
+      db,
+      userId,
+      liveBookmarks(db, userId)
+        .where(sql<boolean>`(created_at, entity_id) < (${created_at}, ${entity_id})`)
+        .limit(rows),
+      bytes,
+    ),
+)
+
+function newestFirst(
+  db: Db,
+  userId: RawBuilder<string>,
+  page: ReturnType<typeof liveBookmarks>,
+  bytes: RawBuilder<number>,
+) {
+  const rows = page
+    .select([...bookmarkColumns, 'bytes', 'data_stamp'])
+    .orderBy('created_at', 'desc')
+    .orderBy('entity_id', 'desc')
+  const sums = db
+    .selectFrom(rows.as('records'))
+    .selectAll()
+    .select(sql<number>`sum(bytes) over (order by created_at desc, entity_id desc) - bytes`.as('before'))
+  return db
+    .selectFrom(sums.as('records'))
+    .select(bookmarkColumns)
+    .select(ciphertextOf(userId))
+    .where('before', '<', bytes)
+    .orderBy('created_at', 'desc')
+    .orderBy('entity_id', 'desc')
+}
+
+/** Live bookmarks after the id `after`, by id, so that exports can read short pages while bookmarks change. */
+export async function listById(db: Db, userId: string, after: string, limit: number): Promise<BookmarkRow[]> {
+  return nextById.all(db, { userId, after, limit })
+}
+
+const nextById = query((db, { userId, after, limit }: Placeholders<{ userId: string; after: string; limit: number }>) =>
+  liveBookmarks(db, userId)
+    .select(bookmarkColumns)
+    .select(ciphertextOf(userId))
+    .where('entity_id', '>', after)
+    .orderBy('entity_id')
+    .limit(limit),
+)
+
+/** The type is a literal in the statement, as it is in the condition of the index on live bookmarks. */
+function liveBookmarks(db: Db, userId: RawBuilder<string>) {
+  return db
+    .selectFrom('records')
+    .where('user_id', '=', userId)
+    .where('entity_type', '=', sql.lit('bookmark'))
+    .where('deleted_at', 'is', null)
+}

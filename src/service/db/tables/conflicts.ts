@@ -1,0 +1,108 @@
+import { sql } from 'kysely'
+import type { Db, Trx } from '../engine/database.ts'
+import { isOneOf, type Placeholders, query } from '../engine/query.ts'
+
+/**
+ * Conflicts are versions that lost to one that had not seen them. `rejections` has those of a service that keeps no
+ * versions, and of releases before versions were kept: the last one of each entity.
+ */
+
+/** As in the condition of the indexes on open conflicts. */
+export const isOpen = sql<boolean>`settled_at is null and reason <> 'superseded'`
+
+/** Those that are not settled, counted up to `max`. */
+export async function countConflicts(db: Db, userId: string, max: number): Promise<number> {
+  const { versions, rejections } = await openConflicts.one(db, { userId, max })
+  return Math.min(max, Number(versions) + Number(rejections))
+}
+
+const openConflicts = query((db, { userId, max }: Placeholders<{ userId: string; max: number }>) => {
+  const rejections = db.selectFrom('rejections').select('entity_id').where('user_id', '=', userId).limit(max)
+  const versions = db.selectFrom('versions').select('seq').where('user_id', '=', userId).where(isOpen).limit(max)
+  return db.selectNoFrom(({ selectFrom, fn }) => [
+    selectFrom(versions.as('open')).select(fn.countAll<number>().as('count')).as('versions'),
+    selectFrom(rejections.as('open')).select(fn.countAll<number>().as('count')).as('rejections'),
+  ])
+})
+
+/** Settles the conflict about a version, if it is open; resolves to whether it was. */
+export async function settleVersion(trx: Trx, userId: string, version_id: string, now: number): Promise<boolean> {
+  return (await settled.run(trx, { userId, version_id, now })) > 0
+}
+
+const settled = query(
+  (db, { userId, version_id, now }: Placeholders<{ userId: string; version_id: string; now: number }>) =>
+    db
+      .updateTable('versions')
+      .set({ settled_at: now })
+      .where('user_id', '=', userId)
+      .where('version_id', '=', version_id)
+      .where(isOpen),
+)
+
+/** Settles the conflicts about versions that were restored, if they are open. */
+export async function settleRestored(trx: Trx, userId: string, seqs: number[], now: number): Promise<void> {
+  if (seqs.length > 0) await settledRestored.run(trx, { userId, seqs, now })
+}
+
+const settledRestored = query(
+  (db, { userId, seqs, now }: Placeholders<{ userId: string; seqs: number[]; now: number }>) =>
+    db
+      .updateTable('versions')
+      .set({ settled_at: now })
+      .where('user_id', '=', userId)
+      .where(isOneOf(db, 'seq', seqs, 'bigint'))
+      .where(isOpen),
+)
+
+/** Of each kind at most so many, so that none holds the database for long; the next pull settles the others. */
+const settledAtOnce = 10_000
+
+interface Puller {
+  userId: string
+  deviceId: string
+  /** How far the device has pulled. */
+  cursor: number
+  now: number
+}
+
+/** A device that has pulled what its version lost to knows of it, and holds its text. */
+export async function settleConflictsOf(trx: Trx, puller: Puller): Promise<void> {
+  await settledOfDevice.run(trx, { ...puller, max: settledAtOnce })
+  await removedOfDevice.run(trx, { ...puller, max: settledAtOnce })
+}
+
+const settledOfDevice = query((db, { userId, deviceId, cursor, now, max }: Placeholders<Puller & { max: number }>) =>
+  db
+    .updateTable('versions')
+    .set({ settled_at: now })
+    .where('user_id', '=', userId)
+    .where(
+      'seq',
+      'in',
+      db
+        .selectFrom('versions')
+        .select('seq')
+        .where('user_id', '=', userId)
+        .where('device_id', '=', deviceId)
+        .where('ended', '<=', cursor)
+        .where(isOpen)
+        .limit(max),
+    ),
+)
+
+const removedOfDevice = query((db, { userId, deviceId, cursor, max }: Placeholders<Puller & { max: number }>) => {
+  const removed = db
+    .selectFrom('rejections')
+    .select(['entity_type', 'entity_id'])
+    .where('user_id', '=', userId)
+    .where('device_id', '=', deviceId)
+    .where('winner_stamp', '<=', cursor)
+    .limit(max)
+  return db
+    .deleteFrom('rejections')
+    .where('user_id', '=', userId)
+    .where(({ refTuple, eb }) =>
+      eb(refTuple('entity_type', 'entity_id'), 'in', removed.$asTuple('entity_type', 'entity_id')),
+    )
+})

@@ -1,0 +1,72 @@
+import { sql } from 'kysely'
+import type { Database, Db, Trx } from '../engine/database.ts'
+import { withoutReference } from '../rows.ts'
+import type { Schema } from '../schema.ts'
+import { type EndedLogin, endLogins } from './logins.ts'
+import { lockLogins } from './sessions.ts'
+
+export type Deletion = Schema['deletions']
+
+/** Rows of a transaction: users' writes get in before the next, however large the ciphertexts are. */
+const batchRows = 200
+/** What a user's rows are told apart by, beside the user. */
+const keys = {
+  versions: ['seq'],
+  ciphertexts: ['stamp'],
+  records: ['entity_type', 'entity_id'],
+  rejections: ['entity_type', 'entity_id'],
+  devices: ['device_id'],
+  keyrings: ['user_id'],
+}
+
+/**
+ * From the commit on, nobody is or can be signed in as this user, whose row has no personal data any more; the same person
+ * becomes another user. `check` gets the times at which the logins began, by id, and may refuse. Locks what a sign-in does,
+ * in the same order.
+ */
+export async function beginDeletion(
+  trx: Trx,
+  userId: string,
+  now: number,
+  check: (logins: Map<string, number>) => void = () => {},
+): Promise<EndedLogin[]> {
+  await trx.deleteFrom('identities').where('user_id', '=', userId).execute()
+  const nobody = { issuer: '', subject: userId, email: '', name: '', avatar_url: '', email_verified: 0 }
+  await trx.updateTable('users').set(nobody).where('id', '=', userId).execute()
+  const logins = await lockLogins(trx, userId)
+  check(logins)
+  await trx
+    .insertInto('deletions')
+    .values({ user_id: userId, deleted_at: now })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute()
+  return endLogins(trx, userId, [...logins.keys()])
+}
+
+/** Of all users, by id, those after the one with this id. */
+export async function listDeletions(db: Db, after: string, limit: number): Promise<Deletion[]> {
+  return db
+    .selectFrom('deletions')
+    .select(['user_id', 'deleted_at'])
+    .where('user_id', '>', after)
+    .orderBy('user_id')
+    .limit(limit)
+    .execute()
+}
+
+/** Deletes all that the user has but exports, in short transactions, until it is done or stopped. */
+export async function deleteRows({ write }: Pick<Database, 'write'>, userId: string, stop: AbortSignal): Promise<void> {
+  for (const [table, columns] of Object.entries(keys)) {
+    const key = sql.join(columns.map((column) => sql.ref(column)))
+    const batch = sql`select ${key} from ${sql.table(table)} where user_id = ${userId} limit ${batchRows}`
+    const statement = sql`delete from ${sql.table(table)} where user_id = ${userId} and (${key}) in (${batch})`
+    for (let deleted = batchRows; deleted >= batchRows && !stop.aborted; )
+      deleted = await write(async (trx) => Number((await statement.execute(trx)).numAffectedRows), userId)
+  }
+}
+
+/** The last trace of a deleted account, and what a write that had the user's row until now has left of it. */
+export async function deleteUser(trx: Trx, userId: string): Promise<void> {
+  await trx.deleteFrom('users').where('id', '=', userId).execute()
+  for (const table of withoutReference) await trx.deleteFrom(table).where('user_id', '=', userId).execute()
+}

@@ -1,0 +1,131 @@
+import { quotas } from '../../../../generated/limits.ts'
+import type { Db, Trx } from '../engine/database.ts'
+import { type Placeholders, query } from '../engine/query.ts'
+import type { Schema } from '../schema.ts'
+import { lockUser } from './users.ts'
+
+export type Device = Schema['devices']
+
+/** Per user. */
+const { devices: maxDevices } = quotas
+
+export async function findDevice(db: Db, userId: string, deviceId: string): Promise<Device | undefined> {
+  return device.first(db, { userId, deviceId })
+}
+
+const device = query((db, { userId, deviceId }: Placeholders<{ userId: string; deviceId: string }>) =>
+  db
+    .selectFrom('devices')
+    .select(['user_id', 'device_id', 'cursor', 'last_sync'])
+    .where('user_id', '=', userId)
+    .where('device_id', '=', deviceId),
+)
+
+/** Of those of the devices that are known. A user has few, so several are not looked up one by one. */
+export async function findCursors(
+  trx: Trx,
+  userId: string,
+  deviceIds: ReadonlySet<string>,
+): Promise<Map<string, number>> {
+  const [first] = deviceIds
+  if (first === undefined) return new Map()
+  const isAlone = deviceIds.size === 1
+  const rows = await (isAlone ? device.all(trx, { userId, deviceId: first }) : cursors.all(trx, { userId }))
+  return new Map(rows.map(({ device_id, cursor }) => [device_id, cursor]))
+}
+
+const cursors = query((db, { userId }: Placeholders<{ userId: string }>) =>
+  db.selectFrom('devices').select(['device_id', 'cursor']).where('user_id', '=', userId),
+)
+
+/** The furthest cursor and the latest sync of any of the user's devices. */
+export async function summarizeDevices(db: Db, userId: string): Promise<Pick<Device, 'cursor' | 'last_sync'>> {
+  const { cursor, last_sync } = await latest.one(db, { userId })
+  return { cursor: cursor ?? 0, last_sync: last_sync ?? 0 }
+}
+
+const latest = query((db, { userId }: Placeholders<{ userId: string }>) =>
+  db
+    .selectFrom('devices')
+    .select(({ fn }) => [fn.max('cursor').as('cursor'), fn.max('last_sync').as('last_sync')])
+    .where('user_id', '=', userId),
+)
+
+/** Of a user's devices those after the id `after`, by id. */
+export async function listDevices(db: Db, userId: string, after: string, limit: number): Promise<Device[]> {
+  return db
+    .selectFrom('devices')
+    .selectAll()
+    .where('user_id', '=', userId)
+    .where('device_id', '>', after)
+    .orderBy('device_id')
+    .limit(limit)
+    .execute()
+}
+
+export async function countDevices(db: Db, userId: string): Promise<number> {
+  const devices = db.selectFrom('devices').select(({ fn }) => fn.countAll<number>().as('count'))
+  return Number((await devices.where('user_id', '=', userId).executeTakeFirstOrThrow()).count)
+}
+
+/** Returns whether it was known. */
+export async function deleteDevice(trx: Trx, userId: string, deviceId: string): Promise<boolean> {
+  const { numDeletedRows } = await trx
+    .deleteFrom('devices')
+    .where('user_id', '=', userId)
+    .where('device_id', '=', deviceId)
+    .executeTakeFirst()
+  return numDeletedRows > 0n
+}
+
+export async function saveCursor(trx: Trx, device: Device): Promise<void> {
+  const { cursor, last_sync } = device
+  const isKnown = (await savedCursor.run(trx, device)) > 0
+  if (!isKnown) await addDevice(trx, device, { cursor, last_sync })
+}
+
+const savedCursor = query((db, { user_id, device_id, cursor, last_sync }: Placeholders<Device>) =>
+  db
+    .updateTable('devices')
+    .set({ cursor, last_sync })
+    .where('user_id', '=', user_id)
+    .where('device_id', '=', device_id),
+)
+
+/** A push does not move the cursor: the device has not seen what others wrote. */
+export async function saveLastSync(trx: Trx, userId: string, deviceId: string, last_sync: number): Promise<void> {
+  const device = { user_id: userId, device_id: deviceId, last_sync }
+  const isKnown = (await savedLastSync.run(trx, device)) > 0
+  if (!isKnown) await addDevice(trx, { ...device, cursor: 0 }, { last_sync })
+}
+
+const savedLastSync = query((db, { user_id, device_id, last_sync }: Placeholders<Omit<Device, 'cursor'>>) =>
+  db.updateTable('devices').set({ last_sync }).where('user_id', '=', user_id).where('device_id', '=', device_id),
+)
+
+async function addDevice(trx: Trx, device: Device, seen: Partial<Device>): Promise<void> {
+  // Otherwise two requests at once could add more devices than the limit allows.
+  await lockUser(trx, device.user_id)
+  await trx
+    .insertInto('devices')
+    .values(device)
+    .onConflict((conflict) => conflict.columns(['user_id', 'device_id']).doUpdateSet(seen))
+    .execute()
+  await forgetOldest(trx, device)
+}
+
+/** Makes room for a new device by forgetting those that were seen least recently. */
+async function forgetOldest(trx: Trx, { user_id, device_id }: Device): Promise<void> {
+  const others = trx.selectFrom('devices').select('device_id').where('user_id', '=', user_id)
+  const kept = others
+    .where('device_id', '<>', device_id)
+    .orderBy('last_sync', 'desc')
+    .orderBy('device_id')
+    .limit(maxDevices - 1)
+  await trx
+    .deleteFrom('devices')
+    .where('user_id', '=', user_id)
+    .where('device_id', '<>', device_id)
+    .where('device_id', 'not in', kept)
+    .execute()
+}

@@ -1,0 +1,62 @@
+import { sql } from 'kysely'
+import type { Binding } from '../../seal/seal.ts'
+import type { Db, Trx } from '../engine/database.ts'
+
+/** A column of values that seal/seal.ts sealed. Each is bound to its row and to the row's user. */
+export interface SealedColumn {
+  table: 'users' | 'logins' | 'exports'
+  userId: 'id' | 'user_id'
+  column: string
+  purpose: Binding['purpose']
+}
+
+/** The complete list: a column that is missing here is never resealed. */
+export const sealedColumns: SealedColumn[] = [
+  { table: 'users', userId: 'id', column: 'export_key_sealed', purpose: 'export-key' },
+  { table: 'logins', userId: 'user_id', column: 'provider_token_sealed', purpose: 'provider-token' },
+  { table: 'exports', userId: 'user_id', column: 'key_sealed', purpose: 'export-key' },
+]
+
+const sampleRows = 100
+
+export interface SealedValue {
+  id: string
+  userId: string
+  sealed: string
+}
+
+/** The values of the next rows by id. Rows without a value are left out. */
+export async function listSealed(
+  db: Db,
+  { table, userId, column }: SealedColumn,
+  after: string,
+  limit: number,
+): Promise<SealedValue[]> {
+  const { rows } = await sql<SealedValue>`
+    select id, ${sql.ref(userId)} as ${sql.ref('userId')}, ${sql.ref(column)} as sealed from ${sql.table(table)}
+    where id > ${after} and ${sql.ref(column)} is not null order by id limit ${limit}`.execute(db)
+  return rows
+}
+
+/** The values of some rows, read as fast from a large table as from a small one. */
+export async function sampleSealed(db: Db, { table, userId, column }: SealedColumn): Promise<SealedValue[]> {
+  const { rows } = await sql<SealedValue>`
+    select * from (
+      select id, ${sql.ref(userId)} as ${sql.ref('userId')}, ${sql.ref(column)} as sealed from ${sql.table(table)}
+      limit ${sampleRows}
+    ) as sample where sealed is not null`.execute(db)
+  return rows
+}
+
+/** Replaces the value only if it is still the one that was read. Returns whether it was. */
+export async function replaceSealed(
+  trx: Trx,
+  { table, userId: user, column }: SealedColumn,
+  { id, userId, sealed }: SealedValue,
+  replacement: string,
+): Promise<boolean> {
+  const { numAffectedRows } = await sql`
+    update ${sql.table(table)} set ${sql.ref(column)} = ${replacement}
+    where ${sql.ref(user)} = ${userId} and id = ${id} and ${sql.ref(column)} = ${sealed}`.execute(trx)
+  return numAffectedRows === 1n
+}

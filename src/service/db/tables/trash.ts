@@ -1,0 +1,74 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { Db } from '../engine/database.ts'
+import { type Placeholders, query } from '../engine/query.ts'
+import type { Row } from '../rows.ts'
+import type { PageLimits } from './changes.ts'
+
+export type TrashRow = Pick<Row, 'entity_id' | 'data_hash' | 'created_at' | 'updated_at'> & {
+  deleted_at: number
+  encrypted_data: string
+  /** The sequence number of its deletion. */
+  seq: number
+}
+
+interface Page extends PageLimits {
+  userId: string
+  before: number
+}
+
+/**
+ * Deleted bookmarks that still have their ciphertext, deleted before the sequence number `before`; the last one first.
+ * Each has it from the last version with that ciphertext.
+ */
+export async function listTrash(
+  db: Db,
+  userId: string,
+  before: number,
+  { rows, bytes }: PageLimits,
+): Promise<TrashRow[]> {
+  return trash.all(db, { userId, before, rows, bytes })
+}
+
+const trash = query((db, { userId, before, rows, bytes }: Placeholders<Page>) => {
+  const page = db
+    .selectFrom('versions')
+    .innerJoin('records', (join) =>
+      join
+        .on('records.user_id', '=', userId)
+        .onRef('records.entity_type', '=', 'versions.entity_type')
+        .onRef('records.entity_id', '=', 'versions.entity_id')
+        .onRef('records.data_stamp', '=', 'versions.data_stamp')
+        .on('records.deleted_at', 'is not', null),
+    )
+    .select(['records.entity_id', 'records.data_hash', 'created_at', 'updated_at', 'deleted_at'])
+    .select(['seq', 'records.data_stamp', 'records.bytes'])
+    .where('versions.user_id', '=', userId)
+    .where('versions.entity_type', '=', sql.lit('bookmark'))
+    .where('was_deleted', '=', sql.lit(1))
+    .where('seq', '<', before)
+    .where(isLastOfItsData(userId))
+    .orderBy('seq', 'desc')
+    .limit(rows)
+  const sums = db
+    .selectFrom(page.as('page'))
+    .selectAll()
+    .select(sql<number>`sum(bytes) over (order by seq desc) - bytes`.as('before'))
+  return db
+    .selectFrom(sums.as('page'))
+    .innerJoin('ciphertexts', (join) =>
+      join.on('ciphertexts.user_id', '=', userId).onRef('ciphertexts.stamp', '=', 'page.data_stamp'),
+    )
+    .select(['entity_id', 'data_hash', 'created_at', 'updated_at', 'deleted_at', 'seq', 'encrypted_data'])
+    .where('before', '<', bytes)
+    .orderBy('seq', 'desc')
+    .$castTo<TrashRow>()
+})
+
+/** A version that was restored and deleted again is there twice. */
+function isLastOfItsData(userId: RawBuilder<string>) {
+  return sql<boolean>`not exists (
+    select 1 from versions as later
+    where later.user_id = ${userId} and later.entity_type = versions.entity_type
+      and later.entity_id = versions.entity_id and later.seq > versions.seq and later.data_stamp = versions.data_stamp
+  )`
+}

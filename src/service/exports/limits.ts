@@ -1,0 +1,50 @@
+import { quotas } from '../../../generated/limits.ts'
+import { ServiceError } from '../contract/errors.ts'
+import type { Trx } from '../db/engine/database.ts'
+import { deleteExport, type ExportRow, listExports } from '../db/tables/exports.ts'
+import type { LockedUser } from '../db/tables/users.ts'
+
+const { exportsUnfinished: maxUnfinished, exportsKept: maxKept } = quotas
+/** What a file holds of a bookmark beside its ciphertext: a UUID, a SHA-256, the dates and the names of the fields. */
+const bytesPerBookmark = 200
+
+export interface ExportLimits {
+  maxUserExportBytes: number
+}
+
+/**
+ * Throws if the user can have no further export. Runs under the user's lock, so that the limits hold however many exports
+ * are requested at once. The only export always fits, because otherwise some users could have none.
+ */
+export async function makeRoom(
+  trx: Trx,
+  user: LockedUser,
+  { maxUserExportBytes }: ExportLimits,
+  now: number,
+): Promise<void> {
+  const exports = await listExports(trx, user.id, now)
+  const failed = exports.filter(({ status }) => status === 'failed')
+  const kept = exports.filter(({ status }) => status !== 'failed')
+  const unfinished = kept.filter(({ status }) => status !== 'completed')
+  if (kept.length >= maxKept) throw tooManyKept(kept, now)
+  if (unfinished.length >= maxUnfinished) throw tooManyUnfinished()
+
+  const expectedBytes = user.stored_bytes + user.live_bookmarks * bytesPerBookmark
+  const bytes = kept.reduce((sum, { size_bytes }) => sum + (size_bytes ?? expectedBytes), expectedBytes)
+  if (kept.length > 0 && bytes > maxUserExportBytes) {
+    throw kept.length > unfinished.length ? tooManyKept(kept, now) : tooManyUnfinished()
+  }
+  // They are listed newest first, so the oldest failed ones are deleted.
+  for (const { id } of failed.slice(maxKept - 1 - kept.length)) await deleteExport(trx, user.id, id)
+}
+
+/** There is room once the first of them expires. */
+function tooManyKept(kept: ExportRow[], now: number): ServiceError {
+  const soonest = Math.min(...kept.flatMap(({ expires_at }) => expires_at ?? []))
+  const seconds = Math.ceil((soonest - now) / 1000)
+  return new ServiceError('TooManyExportsKept', { headers: { 'retry-after': String(seconds) } })
+}
+
+function tooManyUnfinished(): ServiceError {
+  return new ServiceError('TooManyExports', { headers: { 'retry-after': '10' } })
+}

@@ -1,0 +1,100 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
+import type { OpenAPIV3_1 } from 'openapi-types'
+import openapi from '../../../generated/openapi.json' with { type: 'json' }
+import { operations } from '../../../generated/operations.ts'
+import routes from '../../../generated/routes.json' with { type: 'json' }
+import type { OperationId } from '../contract/schemas.ts'
+import type { Handler, HttpOperationId, OperationRequest, Operations } from '../operations/operation.ts'
+import { within } from '../tracing/trace.ts'
+import { checkMediaType, demandBody } from './bodies.ts'
+import { type BodyParts, holdBodies } from './body-reader.ts'
+import { bindRealtime, type RealtimeParts } from './realtime.ts'
+import { type Answered, createResponder, holdDownload, type Respond, type ResponseParts } from './responses.ts'
+import { createSecurity, type SecurityParts } from './security.ts'
+
+type BindingParts = BodyParts & RealtimeParts & ResponseParts & SecurityParts
+
+type Operation = OpenAPIV3_1.OperationObject<{ 'x-body-limit'?: number }>
+
+/** Binds each operation of the contract to the handler with its name. */
+export function bindOperations<Parts extends BindingParts>(
+  app: FastifyInstance,
+  parts: Parts,
+  handlers: Operations<HttpOperationId, Parts>,
+): void {
+  const secure = createSecurity(parts)
+  const hold = holdBodies(app, parts)
+  const respond = createResponder(parts)
+  const downloading = holdDownload(parts)
+  assertBound(handlers)
+
+  function route(operationId: OperationId) {
+    if (operationId === 'openRealtime') return bindRealtime(parts, secure(operationId))
+    const { method } = operations[operationId]
+    const { requestBody, responses = {}, 'x-body-limit': bodyLimit } = contractOf(operationId)
+    return {
+      handler: handle(handlers[operationId] as Handler<HttpOperationId, Parts>, parts, respond),
+      // An operation without a 429 has no limit or session to check: health reports are never refused.
+      onRequest: '429' in responses ? [secure(operationId), checkMediaType] : checkMediaType,
+      // A GET's body is never read.
+      ...(method !== 'GET' && { preParsing: hold(maxElementsOf(requestBody)) }),
+      ...(requestBody && 'content' in requestBody && { preValidation: demandBody(requestBody.required) }),
+      ...(bodyLimit && { bodyLimit }),
+      ...(isDownload(responses) && { preHandler: downloading }),
+      // An operation without a 400 handles malformed parameters itself.
+      attachValidation: !('400' in responses),
+    }
+  }
+  app.decorateRequest('session', undefined)
+  // Fastify completes the schemas that it is given.
+  for (const { method, url, schema } of structuredClone(routes))
+    app.route({ method, url, schema, ...route(schema.operationId as OperationId) } as RouteOptions)
+}
+
+function assertBound(handlers: object): void {
+  const ids = Object.keys(operations).filter((id) => id !== 'openRealtime')
+  for (const id of ids) if (!(id in handlers)) throw new Error(`the operation ${id} has no handler`)
+  for (const id of Object.keys(handlers)) if (!ids.includes(id)) throw new Error(`the handler ${id} has no operation`)
+}
+
+function contractOf(operationId: OperationId): Operation {
+  const { path, method } = operations[operationId]
+  const paths = openapi.paths as unknown as Record<string, Record<string, Operation>>
+  return paths[path]?.[method.toLowerCase()] as Operation
+}
+
+/** How many elements the arrays of a valid body have at most. */
+function maxElementsOf(requestBody: Operation['requestBody']): number {
+  if (!requestBody || !('content' in requestBody)) return 0
+  const schema = requestBody.content['application/json']?.schema as OpenAPIV3_1.ReferenceObject | undefined
+  const name = schema?.$ref.split('/').at(-1) as keyof typeof openapi.components.schemas
+  const { properties = {} } = openapi.components.schemas[name] as OpenAPIV3_1.NonArraySchemaObject
+  return Object.values(properties as Record<string, { maxItems?: number }>).reduce(
+    (sum, { maxItems = 0 }) => sum + maxItems,
+    0,
+  )
+}
+
+function isDownload(responses: OpenAPIV3_1.ResponsesObject): boolean {
+  const success = responses['200']
+  return success !== undefined && 'content' in success && 'application/octet-stream' in (success.content ?? {})
+}
+
+function handle<Op extends HttpOperationId, Parts>(handler: Handler<Op, Parts>, parts: Parts, respond: Respond) {
+  return (request: FastifyRequest, reply: FastifyReply): FastifyReply | Promise<FastifyReply> => {
+    const work: Answered | Promise<Answered> = within(request.trace, () =>
+      handler(toOperationRequest<Op>(request), parts),
+    )
+    if (!(work instanceof Promise)) return respond(work, request, reply)
+    request.work = work
+    return work.then((answer) => respond(answer, request, reply))
+  }
+}
+
+function toOperationRequest<Op extends HttpOperationId>(request: FastifyRequest): OperationRequest<Op> {
+  const { id, log, ip, session, params, query, headers, body, validationError } = request
+  const isMalformed = validationError !== undefined
+  const { cookie, 'user-agent': userAgent = '' } = headers
+  const parts = { id, log, address: ip, session, cookie, userAgent, params, query, headers, body, isMalformed }
+  return parts as unknown as OperationRequest<Op>
+}

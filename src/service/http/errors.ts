@@ -1,0 +1,139 @@
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
+import { Readable } from 'node:stream'
+import { finished } from 'node:stream/promises'
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { HeadersTooLarge, RequestTimeout } from '../../../generated/errors.ts'
+import { type ErrorCode, ServiceError, toServiceError } from '../contract/errors.ts'
+import type { Database } from '../db/engine/database.ts'
+import { collectMethods } from './methods.ts'
+import { InvalidRequest } from './validation.ts'
+
+declare module 'fastify' {
+  interface FastifySchema {
+    'x-invalid'?: ErrorCode
+    'x-not-found'?: ErrorCode
+  }
+}
+
+interface ErrorParts {
+  database: Pick<Database, 'isUnavailable'>
+}
+
+/** Every error becomes the contract's `{error}`. It names the caller's faults; ours are logged instead. */
+export function registerErrors(app: FastifyInstance, parts: ErrorParts): void {
+  const methodsOf = collectMethods(app)
+  const unmatched = ({ url, raw }: FastifyRequest) => {
+    if (malformed.has(raw)) return new ServiceError('BadRequest', { message: 'Malformed URL' })
+    const allow = methodsOf(url).join(', ')
+    return allow ? new ServiceError('MethodNotAllowed', { headers: { allow } }) : new ServiceError('NotFound')
+  }
+  app.setErrorHandler((error: FastifyError, request, reply) => {
+    const found = fromRequest(error, request, parts)
+    // Fastify demands a content type of some methods, whatever the path.
+    return answer(request.is404 && found.code === 'BadRequest' ? unmatched(request) : found, request, reply)
+  })
+  app.setNotFoundHandler((request, reply) => answer(unmatched(request), request, reply))
+}
+
+function answer(error: ServiceError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  // An overloaded process logs one line for many requests.
+  if (error.statusCode >= 500 && error.code !== 'Overloaded')
+    request.log.error({ err: error.cause ?? error }, error.message)
+  // A 413 would close the connection while the client is still sending: it would get a broken pipe, not the response.
+  reply.removeHeader('connection')
+  // A refused upgrade's connection is no longer read, so no further request may be sent on it.
+  if (request.ws) reply.header('connection', 'close')
+  const { message, details } = error
+  reply
+    .code(error.statusCode)
+    .headers(error.headers)
+    // Whatever the route lets others keep, an error is not to be kept.
+    .header('cache-control', 'private, no-store')
+    .header('content-type', 'application/json; charset=utf-8')
+  const body = details === undefined ? { error: message } : { error: message, details }
+  if (!isCutOff(error, request, reply)) return reply.send(body)
+  const text = JSON.stringify(body)
+  return reply.header('content-length', Buffer.byteLength(text)).send(Readable.from(lingering(text, request.raw)))
+}
+
+/**
+ * Whether the connection would be closed while the client is still sending: it would get a broken pipe, not the response. On
+ * one that stays open, the rest is discarded anyway.
+ */
+function isCutOff({ code }: ServiceError, { raw, ws }: FastifyRequest, reply: FastifyReply): boolean {
+  return !reply.raw.shouldKeepAlive && !raw.complete && !ws && code !== 'RequestTimeout'
+}
+
+/** The client has the response at once, and the connection until it has sent everything. */
+async function* lingering(text: string, request: IncomingMessage): AsyncGenerator<string> {
+  yield text
+  await finished(request.resume()).catch(() => {})
+}
+
+/** Requests whose URL cannot be decoded. */
+const malformed = new WeakSet<IncomingMessage>()
+
+/** No route matches them, so no hook would run. They are routed again, to a path that none has. */
+export function routeMalformedUrl(app: FastifyInstance, { raw }: FastifyRequest, reply: FastifyReply): void {
+  malformed.add(raw)
+  raw.url = '/*'
+  app.routing(raw, reply.raw)
+}
+
+function fromRequest(error: FastifyError, request: FastifyRequest, { database }: ErrorParts): ServiceError {
+  if (error instanceof InvalidRequest) return fromFault(error, request)
+  if (error.code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') return new ServiceError('UnsupportedMediaType', { cause: error })
+  const isCallers = error.statusCode !== undefined && error.statusCode < 500
+  if (isCallers && !(error instanceof ServiceError)) return new ServiceError('BadRequest', { cause: error })
+  return toServiceError(error, database.isUnavailable)
+}
+
+/** The operation may have an error of its own for its body. An id that cannot exist is not found. */
+function fromFault(
+  error: InvalidRequest & { validationContext?: string },
+  { routeOptions }: FastifyRequest,
+): ServiceError {
+  const schema = routeOptions.schema
+  if (error.validationContext === 'params') return new ServiceError(schema?.['x-not-found'] ?? 'NotFound')
+  const code = error.validationContext === 'body' ? schema?.['x-invalid'] : undefined
+  return code
+    ? new ServiceError(code, { cause: error })
+    : new ServiceError('BadRequest', { message: error.message, cause: error })
+}
+
+const faults: Record<string, readonly [status: number, error: string]> = {
+  HPE_HEADER_OVERFLOW: HeadersTooLarge,
+  ERR_HTTP_REQUEST_TIMEOUT: RequestTimeout,
+}
+
+/** Node keeps there the response whose turn it is. */
+interface HttpSocket extends Socket {
+  _httpMessage?: ServerResponse | null
+}
+
+/** What is not HTTP matches no route, so neither hooks nor the error handler run for it. None of its bytes are logged. */
+export function answerClientErrors(headers: Record<string, string>) {
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
+  return (error: NodeJS.ErrnoException, socket: HttpSocket): void => {
+    if (error.code === 'ECONNRESET' || !socket.writable || isAnswering(socket)) {
+      socket.destroy()
+      return
+    }
+    const [status, message] = faults[error.code ?? ''] ?? [400, 'Malformed request']
+    const body = JSON.stringify({ error: message })
+    const head = [
+      `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+      ...lines,
+      'Connection: close',
+      'Content-Type: application/json; charset=utf-8',
+      `Content-Length: ${Buffer.byteLength(body)}`,
+    ]
+    socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy())
+  }
+}
+
+/** The client would take whatever is written now for a part of that response. */
+function isAnswering({ _httpMessage: response }: HttpSocket): boolean {
+  return !!response?.headersSent && !response.writableEnded
+}

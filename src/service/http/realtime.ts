@@ -1,0 +1,88 @@
+import type { IncomingMessage } from 'node:http'
+import type { WebSocket } from '@fastify/websocket'
+import type { FastifyReply, FastifyRequest, onRequestHookHandler, preHandlerHookHandler } from 'fastify'
+import { quotas } from '../../../generated/limits.ts'
+import type { operations as contract } from '../../../generated/openapi.ts'
+import { operations } from '../../../generated/operations.ts'
+import { ServiceError } from '../contract/errors.ts'
+import type { Session } from '../db/tables/tokens.ts'
+import type { Hub } from '../realtime/hub.ts'
+import { openRealtime, type SocketParts } from '../realtime/socket.ts'
+
+export interface RealtimeParts extends SocketParts {
+  hub: Pick<Hub, 'open' | 'socketsOf'>
+  metrics: SocketParts['metrics'] & { countUpgrade(): void }
+}
+
+type Parameters = contract['openRealtime']['parameters']
+
+const { socketsPerInstance: maxSocketsOfOne } = quotas
+/** A socket whose client has disappeared silently is closed within 65 s. */
+const retryAfterSeconds = '60'
+
+/** Checks, after origin and session: the upgrade, the ids, whose they are, and the number of sockets. */
+export function bindRealtime(parts: RealtimeParts, secure: onRequestHookHandler) {
+  return {
+    onRequest: [secure, demandUpgrade],
+    preHandler: [checkIds, checkCount(parts), detach],
+    handler: async (_request: FastifyRequest, _reply: FastifyReply) => {
+      throw upgradeRequired()
+    },
+    wsHandler(socket: WebSocket, request: FastifyRequest): void {
+      parts.metrics.countUpgrade()
+      request.trace?.end(false)
+      const { userId, loginId } = request.session as Session
+      const { since } = request.query as NonNullable<Parameters['query']>
+      const deviceId = readIds(request).deviceId as string
+      // The library's listener keeps the request for as long as the socket is open. The hub has its own.
+      socket.removeAllListeners('error')
+      openRealtime(socket, request.raw.socket, { userId, loginId, deviceId, since }, parts)
+    },
+  }
+}
+
+/**
+ * From here on the connection is the socket's. It would keep the response, and with it the request and all that waits for
+ * its end, for as long as the socket is open: several times what an idle socket itself takes.
+ */
+const detach: preHandlerHookHandler = ({ raw }, reply, next) => {
+  reply.raw.detachSocket(raw.socket)
+  next()
+}
+
+/** Nothing else on this server is ever upgraded. */
+export function isRealtimeUpgrade({ url = '', headers }: IncomingMessage): boolean {
+  return url.split('?', 1)[0] === operations.openRealtime.path && headers.upgrade?.toLowerCase() === 'websocket'
+}
+
+/** Refuses handshakes that the WebSocket library would refuse with an HTML page (RFC 6455, section 4.2.1). */
+async function demandUpgrade({ ws, headers }: FastifyRequest): Promise<void> {
+  const isHandshake =
+    headers['sec-websocket-version'] === '13' && /^[+/0-9A-Za-z]{22}==$/.test(headers['sec-websocket-key'] ?? '')
+  if (!ws || !isHandshake) throw upgradeRequired()
+}
+
+function upgradeRequired(): ServiceError {
+  return new ServiceError('UpgradeRequired', { headers: { upgrade: 'websocket' } })
+}
+
+async function checkIds(request: FastifyRequest): Promise<void> {
+  const { userId, deviceId } = readIds(request)
+  if (!userId || !deviceId) throw new ServiceError('IdsRequired')
+  if (userId !== request.session?.userId) throw new ServiceError('ForbiddenUser')
+}
+
+/** Not async: with nothing between this check and the opening, two upgrades at once cannot both get the last place. */
+function checkCount({ hub }: Pick<RealtimeParts, 'hub'>): preHandlerHookHandler {
+  return ({ session }, _reply, done) => {
+    const isFull = hub.socketsOf((session as Session).userId) >= maxSocketsOfOne
+    done(isFull ? new ServiceError('TooManySockets', { headers: { 'retry-after': retryAfterSeconds } }) : undefined)
+  }
+}
+
+/** Browsers cannot set headers on a WebSocket, so query parameters can replace them. */
+function readIds({ headers, query }: FastifyRequest): { userId: string | undefined; deviceId: string | undefined } {
+  const { 'x-user-id': userId, 'x-device-id': deviceId } = headers as NonNullable<Parameters['header']>
+  const { user_id, device_id } = query as NonNullable<Parameters['query']>
+  return { userId: userId ?? user_id, deviceId: deviceId ?? device_id }
+}

@@ -1,0 +1,41 @@
+import { ServiceError } from '../contract/errors.ts'
+
+/** Of one owner: a message from each of a user's 256 sockets, and as many requests. What waits takes up memory. */
+export const maxWaiting = 512
+
+/** Items that wait, by owner. Those of one owner leave in their order, and each owner has a turn before any has two. */
+export interface FairQueue<T> {
+  /** Throws Overloaded if the owner has too many waiting. */
+  add(owner: string, item: T): void
+  /** The next item of an owner that may have a turn. */
+  take(mayHaveTurn?: (owner: string) => boolean): { owner: string; item: T } | undefined
+  length(): number
+}
+
+export function createFairQueue<T>(): FairQueue<T> {
+  /** The owner whose turn was longest ago comes first. */
+  const waiting = new Map<string, T[]>()
+  let length = 0
+
+  return {
+    add(owner, item) {
+      const items = waiting.get(owner)
+      if (items && items.length >= maxWaiting) throw new ServiceError('Overloaded')
+      if (items) items.push(item)
+      else waiting.set(owner, [item])
+      length++
+    },
+    take(mayHaveTurn = () => true) {
+      for (const [owner, items] of waiting) {
+        if (!mayHaveTurn(owner)) continue
+        const item = items.shift() as T
+        length--
+        waiting.delete(owner)
+        if (items.length > 0) waiting.set(owner, items)
+        return { owner, item }
+      }
+      return undefined
+    },
+    length: () => length,
+  }
+}

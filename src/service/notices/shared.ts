@@ -1,0 +1,157 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { FastifyBaseLogger } from 'fastify'
+import { createLocalPulse } from './local.ts'
+import type { Pulse, Subscriber } from './notice.ts'
+import { type Announcement, createOutbox } from './outbox.ts'
+
+const longestPauseMs = 2_000
+const aliveEveryMs = 5_000
+/** Every so many of these checks, a pulse to itself shows that pulses arrive. */
+const checksPerEcho = 6
+const echoWithinMs = 5_000
+
+/** A connection over which instances hear each other. After its loss, any pulse may have been missed. */
+interface Line {
+  lost: Promise<unknown>
+  /** Resolves once they are on their way. */
+  send(announcements: Announcement[]): Promise<unknown>
+  /** Sends a text to this instance itself. */
+  echo(nonce: string): Promise<unknown>
+  /** Resolves once announcements for these users arrive. */
+  follow(userIds: string[]): Promise<unknown>
+  unfollow(userId: string): void
+  /** Fails if the connection has died silently. */
+  check(): Promise<unknown>
+  close(): Promise<unknown>
+}
+
+interface Ears {
+  changed(userId: string): void
+  ended(loginId: string): void
+  echoed(nonce: string): void
+}
+
+export interface Carrier {
+  open(ears: Ears): Promise<Line>
+  /** Announcements that are sent together. */
+  atOnce: number
+  /** What to do if a pulse to itself does not arrive. */
+  remedy: string
+}
+
+/** Reaches subscribers in this process at once, and those of other instances over a line that is opened again when lost. */
+export function createSharedPulse({ open, atOnce, remedy }: Carrier, log: FastifyBaseLogger): Pulse {
+  const local = createLocalPulse()
+  const subscribers = new Set<Subscriber>()
+  /** How often each user is followed. */
+  const followed = new Map<string, number>()
+  const stopping = new AbortController()
+  let line: Line | undefined
+  let isUp = true
+  let received = 0
+  let heard = (_nonce: string) => {}
+  const outbox = createOutbox(() => line, atOnce, log)
+
+  const ears: Ears = {
+    changed(userId) {
+      received++
+      for (const subscriber of subscribers) subscriber.changed(userId)
+    },
+    ended(loginId) {
+      received++
+      for (const subscriber of subscribers) subscriber.ended(loginId)
+    },
+    echoed: (nonce) => heard(nonce),
+  }
+
+  /** Runs until the pulse is closed. */
+  async function listen(): Promise<void> {
+    for (let pauseMs = 50; !stopping.signal.aborted; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
+      let opened: Line | undefined
+      try {
+        opened = await open(ears)
+        await hearItself(opened)
+        line = opened
+        await opened.follow([...followed.keys()])
+        if (!isUp) log.info('pulses arrive again')
+        isUp = true
+        for (const subscriber of subscribers) subscriber.missed()
+        outbox.flush()
+        pauseMs = 50
+        await Promise.race([opened.lost, stayAlive(opened)])
+      } catch (err) {
+        log.warn({ err }, 'pulses cannot be received, retrying')
+      }
+      isUp = stopping.signal.aborted
+      line = undefined
+      await opened?.close().catch(() => {})
+      await sleep(pauseMs, undefined, { signal: stopping.signal }).catch(() => {})
+    }
+  }
+
+  async function stayAlive(opened: Line): Promise<void> {
+    for (let check = 1; !stopping.signal.aborted; check++) {
+      await sleep(aliveEveryMs, undefined, { signal: stopping.signal, ref: false }).catch(() => {})
+      if (stopping.signal.aborted || line !== opened) return
+      if (check % checksPerEcho === 0) await hearItself(opened)
+      else await opened.check()
+    }
+  }
+
+  async function hearItself(opened: Line): Promise<void> {
+    const nonce = randomUUID()
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    heard = (arrived) => arrived === nonce && resolve()
+    const unheard = new Error(`a pulse to itself did not arrive: ${remedy}`)
+    const late = setTimeout(() => reject(unheard), echoWithinMs)
+    try {
+      await Promise.all([promise, opened.echo(nonce)])
+    } finally {
+      clearTimeout(late)
+    }
+  }
+
+  const listening = listen()
+  return {
+    publishChange(userId) {
+      local.publishChange(userId)
+      outbox.add({ userId, loginId: undefined })
+    },
+    publishEnd(login) {
+      local.publishEnd(login)
+      outbox.add(login)
+    },
+    subscribe(subscriber) {
+      local.subscribe(subscriber)
+      subscribers.add(subscriber)
+    },
+    follow(userId) {
+      const count = followed.get(userId) ?? 0
+      followed.set(userId, count + 1)
+      // Without a line, the next one follows all, and what was missed until then is made up for.
+      const ready = line?.follow([userId]).then(
+        () => {},
+        () => {},
+      )
+      return { ready: ready ?? Promise.resolve(), stop: () => unfollow(userId) }
+    },
+    isUp: () => isUp,
+    counts: () => ({ ...local.counts(), received }),
+    async close() {
+      await outbox.flushed()
+      stopping.abort()
+      await listening
+      await local.close()
+    },
+  }
+
+  function unfollow(userId: string): void {
+    const count = (followed.get(userId) ?? 1) - 1
+    if (count > 0) followed.set(userId, count)
+    else {
+      followed.delete(userId)
+      line?.unfollow(userId)
+    }
+  }
+}

@@ -1,0 +1,104 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { FastifyBaseLogger } from 'fastify'
+import type { Schemas } from '../contract/schemas.ts'
+import type { Database } from '../db/engine/database.ts'
+import type { Pulse } from '../notices/notice.ts'
+import type { ObjectStore } from '../objects/store.ts'
+import type { Provider } from '../provider/provider.ts'
+import { describeDrift, isTooFar, measureDriftMs } from './clock-drift.ts'
+
+type Status = Schemas['Health']['status']
+type Component = 'database' | 'objects' | 'provider'
+
+export interface Health {
+  status(): Status
+  /** Whether the last probe reached each component. */
+  components(): Record<Component, boolean>
+  /** What keeps the status from being healthy. */
+  down(): (Component | 'pulse')[]
+  /** How far this machine's clock was ahead of the database's at the last probe. */
+  clockDriftMs(): number
+  /** From now on, no new requests are wanted. */
+  drain(): void
+  isDraining(): boolean
+  close(): Promise<void>
+}
+
+interface Parts {
+  database: Pick<Database, 'probe'>
+  objects: Pick<ObjectStore, 'probe'>
+  provider: Pick<Provider, 'probe'>
+  pulse: Pick<Pulse, 'isUp'>
+  log: FastifyBaseLogger
+}
+
+/** Load balancers depend on the database's state, so it is probed often; the others are probed over the network. */
+const everyMs: Record<Component, number> = { database: 2_000, objects: 30_000, provider: 30_000 }
+const whileFailingMs = 2_000
+const names: Record<Component, string> = {
+  database: 'the database',
+  objects: 'the object store',
+  provider: 'the identity provider',
+}
+
+/** Probes in the background, so that a report costs nothing. Healthy until the first result. */
+export function startHealth({ database, objects, provider, pulse, log }: Parts): Health {
+  const answers = { database: true, objects: true, provider: true }
+  const stopping = new AbortController()
+  let draining = false
+  let driftMs = 0
+
+  function down() {
+    const { database, objects, provider } = answers
+    const up = { database, pulse: pulse.isUp(), objects, provider }
+    return (Object.keys(up) as (keyof typeof up)[]).filter((name) => !up[name])
+  }
+
+  async function probeDatabase(): Promise<void> {
+    const was = isTooFar(driftMs)
+    driftMs = await measureDriftMs(() => database.probe())
+    const is = isTooFar(driftMs)
+    if (is && !was) log.error(`${describeDrift(driftMs)}: synchronize both clocks; until then nothing is swept`)
+    if (was && !is) log.info('the clocks of this machine and the database agree again')
+  }
+
+  async function watch(component: Component, probe: () => Promise<unknown>): Promise<void> {
+    do {
+      try {
+        await probe()
+        if (!answers[component]) log.info(`${names[component]} is reachable again`)
+        answers[component] = true
+      } catch (err) {
+        if (answers[component]) log.warn({ err }, `${names[component]} is unreachable`)
+        answers[component] = false
+      }
+      const pauseMs = answers[component] ? everyMs[component] : Math.min(everyMs[component], whileFailingMs)
+      await sleep(pauseMs, undefined, { signal: stopping.signal, ref: false }).catch(() => {})
+    } while (!stopping.signal.aborted)
+  }
+
+  const watching = Promise.all([
+    watch('database', probeDatabase),
+    watch('objects', () => objects.probe()),
+    watch('provider', () => provider.probe()),
+  ])
+  return {
+    status: () => toStatus(down()),
+    components: () => ({ ...answers }),
+    down,
+    clockDriftMs: () => driftMs,
+    drain() {
+      draining = true
+    },
+    isDraining: () => draining,
+    async close() {
+      stopping.abort()
+      await watching
+    },
+  }
+}
+
+function toStatus(down: (Component | 'pulse')[]): Status {
+  if (down.length === 0) return 'healthy'
+  return down.includes('database') || down.includes('pulse') ? 'unhealthy' : 'degraded'
+}

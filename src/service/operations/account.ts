@@ -1,0 +1,68 @@
+import { quotas } from '../../../generated/limits.ts'
+import { fixedLimits } from '../../protocol/fixed-limits.ts'
+import { type CookieConfig, clearedCookies } from '../auth/cookies.ts'
+import { deleteAccount } from '../auth/delete-account.ts'
+import type { SignOutParts } from '../auth/sign-out.ts'
+import { ServiceError } from '../contract/errors.ts'
+import type { Schemas } from '../contract/schemas.ts'
+import type { Db } from '../db/engine/database.ts'
+import { countDevices } from '../db/tables/devices.ts'
+import { listExports } from '../db/tables/exports.ts'
+import { findCounters, findProfile } from '../db/tables/users.ts'
+import type { Erasure } from '../upkeep/erasure.ts'
+import type { Operations } from './operation.ts'
+
+interface ConfiguredLimits {
+  maxUserBytes: number
+  maxUserRecords: number
+  maxUserExportBytes: number
+  keepVersionsDays: number
+  rateLimitPerMinute: number
+}
+
+interface Parts extends SignOutParts {
+  config: ConfiguredLimits & CookieConfig
+  erasure: Pick<Erasure, 'begin'>
+}
+
+export const accountOperations: Operations<'getAccount' | 'deleteAccount', Parts> = {
+  async getAccount({ session: { userId } }, { config, database: { db }, clock }) {
+    const user = await findSessionUser(db, userId)
+    if (!user) throw new ServiceError('InvalidSession')
+    const { stored_bytes, stored_records, version_bytes } = await findCounters(db, userId)
+    const exports = await listExports(db, userId, clock())
+    const usage = {
+      bytes: stored_bytes,
+      records: stored_records,
+      version_bytes,
+      export_bytes: exports.reduce((sum, { size_bytes }) => sum + (size_bytes ?? 0), 0),
+      devices: await countDevices(db, userId),
+    }
+    return { status: 200, body: { user, usage, limits: limitsOf(config) } }
+  },
+
+  async deleteAccount({ session, log }, parts) {
+    await deleteAccount(parts, session, log)
+    parts.erasure.begin(session.userId)
+    return { status: 200, body: { success: true }, cookies: clearedCookies(parts.config) }
+  },
+}
+
+export async function findSessionUser(db: Db, userId: string): Promise<Schemas['SessionUser'] | undefined> {
+  const profile = await findProfile(db, userId)
+  if (!profile) return undefined
+  const { email, name, avatar_url, email_verified } = profile
+  return { user_id: userId, email, name, avatar_url, email_verified: email_verified === 1 }
+}
+
+function limitsOf(config: ConfiguredLimits): Schemas['AccountLimits'] {
+  return {
+    stored_bytes: config.maxUserBytes,
+    stored_records: config.maxUserRecords,
+    version_days: config.keepVersionsDays,
+    versions_of_record: config.keepVersionsDays === 0 ? 0 : quotas.versionsOfRecord,
+    export_bytes: config.maxUserExportBytes,
+    requests_per_minute: config.rateLimitPerMinute,
+    ...fixedLimits,
+  }
+}

@@ -1,0 +1,133 @@
+import { loginFailures } from '../../../generated/login-failures.ts'
+import { type AttemptParts, findAttempts, startAttempt } from '../auth/attempts.ts'
+import { clearedCookies, hasCookie, loginCookieName, refreshCookie, sessionCookie } from '../auth/cookies.ts'
+import { type RefreshParts, refreshLogin } from '../auth/refresh.ts'
+import { isProgram, parseReturnTo, redirectTarget } from '../auth/return-to.ts'
+import { DisabledUserError, type SignInParts, signIn, UsedAttemptError } from '../auth/sign-in.ts'
+import { type SignOutParts, signOut } from '../auth/sign-out.ts'
+import { ServiceError } from '../contract/errors.ts'
+import type { Database } from '../db/engine/database.ts'
+import { type Provider, ProviderRefusedError, ProviderUnavailableError } from '../provider/provider.ts'
+import { findSessionUser } from './account.ts'
+import type { OperationRequest, Operations } from './operation.ts'
+
+/** This browser has no sign-in in progress that the callback belongs to. */
+class UnknownAttemptError extends Error {}
+
+type Parts = AttemptParts &
+  SignInParts &
+  SignOutParts &
+  RefreshParts & {
+    database: Pick<Database, 'db' | 'write'>
+    config: { origins: ReadonlySet<string>; appUrl: string | undefined }
+    provider: Pick<Provider, 'authorizationUrl' | 'exchangeCode'>
+    metrics: { countSignIn(outcome: keyof typeof loginFailures | 'completed'): void }
+    limits: Record<
+      'checkFailedSignIns' | 'countFailedSignIn' | 'countStart' | 'countWrongCookie',
+      (address: string) => void
+    >
+  }
+
+export const authOperations: Operations<
+  'startLogin' | 'completeLogin' | 'logout' | 'getSession' | 'refreshSession',
+  Parts
+> = {
+  async startLogin({ cookie, body, address }, parts) {
+    parts.limits.countStart(address)
+    const returnTo = parseReturnTo(body.returnTo, parts.config.origins)
+    if (returnTo === null) throw new ServiceError('InvalidReturnTo')
+    const started = await startAttempt(parts, cookie, returnTo)
+    try {
+      // The provider may remember the user. Without a question, any program on their machine could sign in as them.
+      const prompt = body.prompt ?? (isProgram(returnTo, parts.config.origins) ? 'login' : undefined)
+      const authorizationUrl = await parts.provider.authorizationUrl(started.attempt, prompt)
+      return { status: 200, body: { authorizationUrl }, cookies: [started.cookie] }
+    } catch (cause) {
+      throw new ServiceError('LoginNotStarted', { cause })
+    }
+  },
+
+  async completeLogin(request, parts) {
+    const { config, limits, metrics } = parts
+    const isPresent = hasCookie(request.cookie, loginCookieName(config))
+    // Each of these may cost a call to the provider.
+    if (isPresent) limits.checkFailedSignIns(request.address)
+    try {
+      const { returnTo, tokens } = await complete(request, parts)
+      if (tokens === undefined) return { status: 302, headers: { location: returnTo } }
+      metrics.countSignIn('completed')
+      return {
+        status: 302,
+        headers: { location: redirectTarget(returnTo, config.appUrl) },
+        cookies: [sessionCookie(config, tokens.session), refreshCookie(config, tokens.refresh)],
+      }
+    } catch (error) {
+      request.log.warn({ err: error }, 'a sign-in failed')
+      if (isPresent && isWrong(error)) limits.countFailedSignIn(request.address)
+      const failure = failureOf(error)
+      metrics.countSignIn(failure)
+      const location = redirectTarget(`/login?error=${encodeURIComponent(loginFailures[failure])}`, config.appUrl)
+      return { status: 302, headers: { location } }
+    }
+  },
+
+  async logout({ cookie, address, log }, parts) {
+    const isSignedOut = await signOut(parts, cookie, log).catch((cause) => {
+      throw new ServiceError('LogoutFailed', { cause })
+    })
+    const isWrongCookie = !isSignedOut && hasCookie(cookie, 'service_session', 'service_refresh')
+    if (isWrongCookie) parts.limits.countWrongCookie(address)
+    return { status: 200, body: { success: true }, cookies: clearedCookies(parts.config) }
+  },
+
+  async getSession({ session }, { database }) {
+    const user = session && (await findSessionUser(database.db, session.userId))
+    if (!user) return { status: 401, body: { authenticated: false } }
+    return { status: 200, body: { authenticated: true, user } }
+  },
+
+  async refreshSession({ session }, parts) {
+    const token = await refreshLogin(parts, session)
+    return { status: 200, body: { success: true }, cookies: [sessionCookie(parts.config, token)] }
+  },
+}
+
+/**
+ * In the contract's order: the exchange, the user's row, then (in the caller) the cookies and the redirect. No tokens: a
+ * program on the user's machine has started the sign-in, and completes it.
+ */
+async function complete(request: OperationRequest<'completeLogin'>, parts: Parts) {
+  const { cookie, query, isMalformed, userAgent } = request
+  const returnTo = isMalformed ? null : parseReturnTo(query.state, parts.config.origins)
+  const [newest, ...others] = returnTo === query.state ? await findAttempts(parts, cookie, returnTo) : []
+  const callback = new URLSearchParams(
+    Object.entries(query).filter(([name]) => ['code', 'state', 'iss', 'error'].includes(name)) as string[][],
+  )
+  if (!newest) {
+    if (returnTo === query.state && isProgram(returnTo, parts.config.origins))
+      return { returnTo: withQuery(returnTo, callback), tokens: undefined }
+    throw new UnknownAttemptError('the browser has no sign-in in progress for this state')
+  }
+  const { attempt, identity, refreshToken } = await parts.provider.exchangeCode(callback, newest, ...others)
+  return { returnTo: attempt.returnTo, tokens: await signIn(parts, identity, refreshToken, attempt, userAgent) }
+}
+
+function withQuery(url: string, parameters: URLSearchParams): string {
+  const target = new URL(url)
+  for (const [name, value] of parameters) target.searchParams.append(name, value)
+  return target.href
+}
+
+/** Nobody is to be locked out by a provider that is down. */
+function isWrong(error: unknown): boolean {
+  return [UnknownAttemptError, UsedAttemptError, ProviderRefusedError].some((wrong) => error instanceof wrong)
+}
+
+/** The contract lists a text for each; none of the provider's own text reaches the page. */
+function failureOf(error: unknown): keyof typeof loginFailures {
+  if (error instanceof UnknownAttemptError || error instanceof UsedAttemptError) return 'expired'
+  if (error instanceof DisabledUserError) return 'disabled'
+  if (error instanceof ProviderRefusedError) return 'refused'
+  if (error instanceof ProviderUnavailableError) return 'unavailable'
+  return 'failed'
+}

@@ -1,0 +1,80 @@
+import { v7 as uuidv7 } from 'uuid'
+import { ServiceError } from '../contract/errors.ts'
+import type { Schemas } from '../contract/schemas.ts'
+import type { Database } from '../db/engine/database.ts'
+import { bytesOf } from '../db/rows.ts'
+import { type BookmarkRow, findBookmark, type ListStart, listNewest } from '../db/tables/bookmarks.ts'
+import { partLimits } from '../db/tables/changes.ts'
+import { findCounters } from '../db/tables/users.ts'
+import { deviceOf } from '../sync/device.ts'
+import { createRecord, deleteRecord, type RestParts, updateRecord } from '../sync/rest.ts'
+import type { Operations } from './operation.ts'
+
+interface Parts extends RestParts {
+  database: RestParts['database'] & Pick<Database, 'db'>
+}
+
+export const bookmarkOperations: Operations<
+  'listBookmarks' | 'createBookmark' | 'getBookmark' | 'updateBookmark' | 'deleteBookmark',
+  Parts
+> = {
+  async listBookmarks({ session, query: { page, limit } }, { database }) {
+    return { status: 200, parts: listInParts(database, session.userId, page, limit) }
+  },
+
+  async createBookmark({ session, headers, body }, parts) {
+    const device = deviceOf(session, headers)
+    const row = await createRecord(parts, device, body.id ?? uuidv7(), body)
+    return { status: 201, body: toBookmark(row) }
+  },
+
+  async getBookmark({ session, params }, { database: { db } }) {
+    const row = await findBookmark(db, session.userId, params.id)
+    if (!row) throw new ServiceError('BookmarkNotFound')
+    return { status: 200, body: toBookmark(row) }
+  },
+
+  async updateBookmark({ session, headers, params, body }, parts) {
+    const device = deviceOf(session, headers)
+    return { status: 200, body: toBookmark(await updateRecord(parts, device, params.id, body)) }
+  },
+
+  async deleteBookmark({ session, headers, params }, parts) {
+    await deleteRecord(parts, deviceOf(session, headers), params.id)
+    return { status: 200, body: { success: true } }
+  },
+}
+
+/** Bookmarks that are deleted meanwhile are left out; those that are created do not move the others. */
+async function* listInParts(
+  database: Pick<Database, 'db'>,
+  userId: string,
+  page: number,
+  limit: number,
+): AsyncGenerator<Schemas['BookmarkPage'], Schemas['BookmarkPage']> {
+  const { live_bookmarks: total } = await findCounters(database.db, userId)
+  const meta = { total, page, limit }
+  let start: ListStart = { skip: (page - 1) * limit }
+  for (let left = limit; ; ) {
+    const limits = { rows: Math.min(left, partLimits.rows), bytes: partLimits.bytes }
+    const rows = await listNewest(database.db, userId, start, limits)
+    const data = rows.map(toBookmark)
+    const last = rows.at(-1)
+    left -= rows.length
+    const isPart = left > 0 && (rows.length === limits.rows || bytesOf(rows) >= limits.bytes)
+    if (!isPart || !last) return { data, meta }
+    yield { data, meta }
+    start = { after: last }
+  }
+}
+
+export function toBookmark({
+  entity_id: id,
+  encrypted_data,
+  data_hash,
+  created_at,
+  updated_at,
+  deleted_at,
+}: BookmarkRow): Schemas['Bookmark'] {
+  return { id, encrypted_data: encrypted_data ?? '', data_hash: data_hash ?? '', created_at, updated_at, deleted_at }
+}

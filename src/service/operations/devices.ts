@@ -1,0 +1,62 @@
+import { demandLogin } from '../auth/signed-in.ts'
+import { ServiceError } from '../contract/errors.ts'
+import type { Database, Db } from '../db/engine/database.ts'
+import { listNewestChanges } from '../db/tables/changes.ts'
+import { type Device, deleteDevice, listDevices } from '../db/tables/devices.ts'
+import { findCounters } from '../db/tables/users.ts'
+import type { Operations } from './operation.ts'
+
+interface Parts {
+  database: Pick<Database, 'db' | 'write'>
+}
+
+/** Among these, what a device has not pulled is counted: reading them takes some milliseconds. */
+const newestChanges = 10_000
+
+export const deviceOperations: Operations<'listDevices' | 'forgetDevice', Parts> = {
+  async listDevices({ session: { userId }, headers, query: { limit, after = '' } }, { database: { db } }) {
+    const found = await listDevices(db, userId, after, limit + 1)
+    const page = found.slice(0, limit)
+    const pending = await countPending(db, userId, page)
+    const devices = page.map((device) => ({
+      id: device.device_id,
+      last_seen: device.last_sync,
+      pending_changes: pending(device),
+      current: device.device_id === headers['x-device-id'],
+    }))
+    return { status: 200, body: { devices, next: found.length > limit ? (page.at(-1)?.device_id ?? null) : null } }
+  },
+
+  async forgetDevice({ session: { userId, loginId }, params: { id } }, { database }) {
+    const isKnown = await database.write(async (trx) => {
+      await demandLogin(trx, { userId, loginId })
+      return deleteDevice(trx, userId, id)
+    }, userId)
+    if (!isKnown) throw new ServiceError('DeviceNotFound')
+    return { status: 200, body: { success: true } }
+  },
+}
+
+/** How many changes of others a device has not pulled. They are read once for all devices. */
+async function countPending(db: Db, userId: string, devices: Device[]): Promise<(device: Device) => number> {
+  const { last_stamp } = await findCounters(db, userId)
+  const since = Math.min(last_stamp, ...devices.map(({ cursor }) => cursor))
+  const changes = since < last_stamp ? await listNewestChanges(db, userId, since, newestChanges) : []
+  const all = changes.map(({ stamp }) => stamp)
+  const own = Map.groupBy(changes, ({ device_id }) => device_id)
+  return ({ device_id, cursor }) => {
+    const ownStamps = (own.get(device_id) ?? []).map(({ stamp }) => stamp)
+    return countAbove(all, cursor) - countAbove(ownStamps, cursor)
+  }
+}
+
+/** `stamps` are in descending order. */
+function countAbove(stamps: number[], cursor: number): number {
+  let [low, high] = [0, stamps.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((stamps[middle] ?? 0) > cursor) low = middle + 1
+    else high = middle
+  }
+  return low
+}

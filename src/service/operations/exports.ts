@@ -1,0 +1,112 @@
+import { v7 as uuidv7 } from 'uuid'
+import { demandLogin } from '../auth/signed-in.ts'
+import { ServiceError } from '../contract/errors.ts'
+import type { Schemas } from '../contract/schemas.ts'
+import type { Database } from '../db/engine/database.ts'
+import { deleteExport, type ExportRow, findExport, listExports, saveExport } from '../db/tables/exports.ts'
+import { findExportKey, lockUser } from '../db/tables/users.ts'
+import type { ActiveDownloads } from '../exports/downloads.ts'
+import { openExportKey, sealExportKey } from '../exports/key.ts'
+import { type ExportLimits, makeRoom } from '../exports/limits.ts'
+import { parseRange } from '../exports/range.ts'
+import type { ExportWorker } from '../exports/worker.ts'
+import { type ByteRange, ObjectNotFoundError, type ObjectStore } from '../objects/store.ts'
+import type { Seal } from '../seal/seal.ts'
+import type { Operations } from './operation.ts'
+
+interface Parts {
+  config: ExportLimits
+  database: Pick<Database, 'db' | 'write'>
+  seal: Seal
+  objects: Pick<ObjectStore, 'get' | 'remove'>
+  exportWorker: Pick<ExportWorker, 'wake' | 'stop'>
+  activeDownloads: Pick<ActiveDownloads, 'follow'>
+  clock: () => number
+}
+
+export const exportOperations: Operations<'listExports' | 'createExport' | 'downloadExport' | 'deleteExport', Parts> = {
+  async listExports({ session }, { database, clock }) {
+    const rows = await listExports(database.db, session.userId, clock())
+    return { status: 200, body: { exports: rows.map(toExport) } }
+  },
+
+  async createExport({ session: { userId, loginId } }, { config, database, clock, seal, exportWorker }) {
+    const id = uuidv7()
+    const row = await database.write(async (trx) => {
+      const user = await lockUser(trx, userId)
+      await demandLogin(trx, { userId, loginId })
+      await makeRoom(trx, user, config, clock())
+      const key = openExportKey(seal, userId, userId, await findExportKey(trx, userId))
+      const key_sealed = sealExportKey(seal, userId, id, key)
+      return saveExport(trx, { id, user_id: userId, status: 'processing', created_at: clock(), key_sealed })
+    }, userId)
+    exportWorker.wake()
+    return { status: 201, body: toExport(row) }
+  },
+
+  async downloadExport({ session: { userId, loginId }, params: { id }, headers }, parts) {
+    const row = await findExport(parts.database.db, userId, id, parts.clock())
+    if (!row) throw new ServiceError('ExportNotFound')
+    if (row.status !== 'completed') throw new ServiceError('ExportNotReady')
+    const size = row.size_bytes ?? 0
+    const etag = `"${row.object_key}"`
+    const isSameFile = headers['if-range'] === undefined || headers['if-range'] === etag
+    const range = isSameFile ? parseRange(headers.range, size) : undefined
+    if (range === 'unsatisfiable') {
+      throw new ServiceError('RangeNotSatisfiable', { headers: { 'content-range': `bytes */${size}` } })
+    }
+    const body = await openFile(parts, row, range)
+    await parts.activeDownloads.follow({ userId, loginId }, body)
+    const described = {
+      'content-disposition': `attachment; filename="bookmarks-${new Date(row.created_at).toISOString().slice(0, 10)}.dat"`,
+      'content-type': 'application/octet-stream',
+      'accept-ranges': 'bytes',
+      etag,
+    }
+    if (!range) return { status: 200, headers: { ...described, 'content-length': `${size}` }, body }
+    const { start, end } = range
+    const part = { 'content-length': `${end - start + 1}`, 'content-range': `bytes ${start}-${end}/${size}` }
+    return { status: 206, headers: { ...described, ...part }, body }
+  },
+
+  async deleteExport({ session: { userId, loginId }, params: { id } }, { database, clock, objects, exportWorker }) {
+    const row = await findExport(database.db, userId, id, clock())
+    if (!row) throw new ServiceError('ExportNotFound')
+    await database.write((trx) => demandLogin(trx, { userId, loginId }), loginId)
+    // The file goes first: if that fails, the row is still there for another try.
+    if (row.object_key !== null) await fromStore(objects.remove(row.object_key))
+    const deleted = await database.write((trx) => deleteExport(trx, userId, id), userId)
+    await exportWorker.stop(id)
+    const completedSince = deleted?.object_key !== row.object_key ? deleted?.object_key : null
+    if (completedSince) await fromStore(objects.remove(completedSince))
+    return { status: 200, body: { success: true } }
+  },
+}
+
+/** Compares the file's size with the row's, so that a file other than the stored one is not sent. */
+async function openFile({ database, clock, objects, seal }: Parts, row: ExportRow, range: ByteRange | undefined) {
+  const exportKey = openExportKey(seal, row.user_id, row.id, row.key_sealed)
+  try {
+    const { size, body } = await objects.get(row.object_key ?? '', exportKey, range)
+    if (size === row.size_bytes) return body
+    body.destroy()
+    throw new Error(`the file of export ${row.id} has ${size} bytes instead of ${row.size_bytes}`)
+  } catch (error) {
+    if (error instanceof ObjectNotFoundError && !(await findExport(database.db, row.user_id, row.id, clock()))) {
+      throw new ServiceError('ExportNotFound', { cause: error })
+    }
+    throw new ServiceError('Unavailable', { cause: error })
+  }
+}
+
+async function fromStore<T>(result: Promise<T>): Promise<T> {
+  try {
+    return await result
+  } catch (error) {
+    throw new ServiceError('Unavailable', { cause: error })
+  }
+}
+
+function toExport({ id, created_at, status, size_bytes, bookmark_count, expires_at }: ExportRow): Schemas['Export'] {
+  return { id, created_at, status, size_bytes, bookmark_count, expires_at }
+}

@@ -1,0 +1,125 @@
+import { demandLogin } from '../auth/signed-in.ts'
+import { ServiceError } from '../contract/errors.ts'
+import type { Schemas } from '../contract/schemas.ts'
+import type { Database } from '../db/engine/database.ts'
+import { bytesOf } from '../db/rows.ts'
+import { isKnown } from '../db/tables/bookmarks.ts'
+import { partLimits } from '../db/tables/changes.ts'
+import { settleVersion } from '../db/tables/conflicts.ts'
+import { listTrash, type TrashRow } from '../db/tables/trash.ts'
+import { lockUser } from '../db/tables/users.ts'
+import { listOpen, listVersions, type VersionRow } from '../db/tables/versions.ts'
+import { deviceOf } from '../sync/device.ts'
+import { purgeRecord } from '../sync/purge.ts'
+import { type RestoreParts, restoreRecord } from '../sync/restore.ts'
+import { type RewindParts, rewind } from '../sync/rewind.ts'
+import { toBookmark } from './bookmarks.ts'
+import type { Operations } from './operation.ts'
+
+const dayMs = 86_400_000
+
+interface Retention {
+  keepVersionsDays: number
+}
+
+interface Parts extends RestoreParts, RewindParts {
+  config: RestoreParts['config'] & Retention
+  database: RestoreParts['database'] & Pick<Database, 'db'>
+}
+
+export const historyOperations: Operations<
+  | 'listVersions'
+  | 'restoreBookmark'
+  | 'listTrash'
+  | 'purgeBookmark'
+  | 'listConflicts'
+  | 'settleConflict'
+  | 'rewindBookmarks',
+  Parts
+> = {
+  async listVersions({ session: { userId }, params, query }, { config, database: { db } }) {
+    const bookmark = { entity_type: 'bookmark', entity_id: params.id } as const
+    const { rows, next } = await readPage(query, (before, limits) => listVersions(db, userId, bookmark, before, limits))
+    if (rows.length === 0 && !(await isKnown(db, userId, params.id))) throw new ServiceError('BookmarkNotFound')
+    return { status: 200, body: { versions: rows.map((row) => toVersion(row, config)), next } }
+  },
+
+  async restoreBookmark({ session, headers, params, body }, parts) {
+    const row = await restoreRecord(parts, deviceOf(session, headers), params.id, body?.version_id)
+    return { status: 200, body: toBookmark(row) }
+  },
+
+  async listTrash({ session: { userId }, query }, { config, database: { db } }) {
+    const { rows, next } = await readPage(query, (before, limits) => listTrash(db, userId, before, limits))
+    return { status: 200, body: { bookmarks: rows.map((row) => toDeleted(row, config)), next } }
+  },
+
+  async purgeBookmark({ session, params }, parts) {
+    await purgeRecord(parts, session, params.id)
+    return { status: 200, body: { success: true } }
+  },
+
+  async listConflicts({ session: { userId }, query }, { config, database: { db } }) {
+    const { rows, next } = await readPage(query, (before, limits) => listOpen(db, userId, before, limits))
+    return { status: 200, body: { conflicts: rows.map((row) => toVersion(row, config)), next } }
+  },
+
+  async settleConflict({ session: { userId, loginId }, params }, { database, clock }) {
+    const isSettled = await database.write(async (trx) => {
+      await lockUser(trx, userId)
+      await demandLogin(trx, { userId, loginId })
+      return settleVersion(trx, userId, params.id, clock())
+    }, userId)
+    if (!isSettled) throw new ServiceError('ConflictNotFound')
+    return { status: 200, body: { success: true } }
+  },
+
+  async rewindBookmarks({ session, headers, body }, parts) {
+    return { status: 200, body: await rewind(parts, deviceOf(session, headers), body) }
+  },
+}
+
+/** A page of at most `limit` rows and about as much ciphertext as a part of other lists, and the `after` of the next one. */
+async function readPage<Row extends { seq: number; encrypted_data: string | null }>(
+  { limit, after }: { limit: number; after?: string },
+  read: (before: number, limits: { rows: number; bytes: number }) => Promise<Row[]>,
+): Promise<{ rows: Row[]; next: string | null }> {
+  const before = after === undefined ? Number.MAX_SAFE_INTEGER : Math.min(Number(after), Number.MAX_SAFE_INTEGER)
+  const found = await read(before, { rows: limit + 1, bytes: partLimits.bytes })
+  const rows = found.slice(0, limit)
+  const isCut = found.length > limit || bytesOf(rows) >= partLimits.bytes
+  const last = isCut ? rows.at(-1) : undefined
+  return { rows, next: last ? String(last.seq) : null }
+}
+
+function toVersion(row: VersionRow, config: Retention): Schemas['Version'] {
+  const { version_id, entity_type, entity_id, operation, timestamp, device_id, encrypted_data, data_hash } = row
+  const { began, ended, reason, replaced_by, settled_at } = row
+  return {
+    version_id,
+    entity_type,
+    entity_id,
+    operation,
+    timestamp,
+    device_id,
+    ...(encrypted_data !== null && { encrypted_data }),
+    ...(data_hash !== null && { data_hash }),
+    began,
+    ended,
+    reason,
+    replaced_by,
+    settled_at,
+    erased_at: erasedAt(row, config),
+  }
+}
+
+function toDeleted(row: TrashRow, config: Retention): Schemas['DeletedBookmark'] {
+  const { entity_id: id, encrypted_data, data_hash, created_at, updated_at, deleted_at } = row
+  const erased_at = erasedAt(row, config)
+  return { id, encrypted_data, data_hash: data_hash ?? '', created_at, updated_at, deleted_at, erased_at }
+}
+
+/** Sequence numbers are times. */
+function erasedAt({ seq }: { seq: number }, { keepVersionsDays }: Retention): number {
+  return seq + keepVersionsDays * dayMs
+}

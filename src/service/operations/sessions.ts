@@ -1,0 +1,41 @@
+import { endOtherSessions, endSession } from '../auth/end-sessions.ts'
+import type { SignOutParts } from '../auth/sign-out.ts'
+import { hourOf } from '../auth/uses.ts'
+import { listLogins } from '../db/tables/sessions.ts'
+import type { Hub } from '../realtime/hub.ts'
+import type { Operations } from './operation.ts'
+
+interface Parts extends SignOutParts {
+  hub: Pick<Hub, 'loginsOf'>
+}
+
+export const sessionOperations: Operations<'listSessions' | 'endSession' | 'endOtherSessions', Parts> = {
+  async listSessions({ session: { userId, loginId }, query }, { database, clock, hub }) {
+    const { limit, after } = query
+    const found = await listLogins(database.db, userId, after, limit + 1, clock())
+    const page = found.slice(0, limit)
+    const sockets = hub.loginsOf(userId)
+    const sessions = page.map(({ id, created_at, last_used_at, user_agent }) => {
+      const current = id === loginId
+      return {
+        id,
+        created_at,
+        last_used_at: hourOf(current ? clock() : Math.max(created_at, last_used_at ?? 0)),
+        user_agent,
+        current,
+        sockets: sockets.filter((other) => other === id).length,
+      }
+    })
+    return { status: 200, body: { sessions, next: found.length > limit ? (page.at(-1)?.id ?? null) : null } }
+  },
+
+  async endSession({ session, params, log }, parts) {
+    await endSession(parts, session, params.id, log)
+    return { status: 200, body: { success: true } }
+  },
+
+  async endOtherSessions({ session, log }, parts) {
+    await endOtherSessions(parts, session, log)
+    return { status: 200, body: { success: true } }
+  },
+}

@@ -1,0 +1,39 @@
+import { ServiceError } from '../contract/errors.ts'
+import type { Database } from '../db/engine/database.ts'
+import { onceAnswered } from '../db/engine/query.ts'
+import { deviceOf } from '../sync/device.ts'
+import { type ImportParts, importBookmarks } from '../sync/import.ts'
+import { type PullParts, pull } from '../sync/pull.ts'
+import { type PushParts, push } from '../sync/push.ts'
+import { readStatus } from '../sync/status.ts'
+import type { Operations } from './operation.ts'
+
+type Parts = PullParts & PushParts & ImportParts & { database: Pick<Database, 'bulk' | 'isUnavailable'> }
+
+export const syncOperations: Operations<'getSyncStatus' | 'pullChanges' | 'pushChanges' | 'importBookmarks', Parts> = {
+  async getSyncStatus({ session, headers }, parts) {
+    try {
+      return { status: 200, body: await readStatus(parts, session.userId, headers['x-device-id']) }
+    } catch (cause) {
+      const details = parts.database.isUnavailable(cause)
+        ? 'The database did not answer'
+        : 'The status could not be read'
+      throw new ServiceError('SyncStatusFailed', { cause, details })
+    }
+  },
+
+  pullChanges({ session, headers, body: { since, limit } }, parts) {
+    const pulled = pull(parts, deviceOf(session, headers), since, limit)
+    return onceAnswered(pulled, (answer) => ({ status: 200, ...answer }))
+  },
+
+  async pushChanges({ session, headers, body }, parts) {
+    const device = deviceOf(session, headers)
+    return { status: 200, body: await push(parts, device, body.changes) }
+  },
+
+  async importBookmarks({ session, headers, body }, parts) {
+    const device = deviceOf(session, headers)
+    return { status: 200, body: await importBookmarks(parts, device, body.bookmarks) }
+  },
+}

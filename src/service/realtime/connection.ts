@@ -1,0 +1,195 @@
+import type { Writable } from 'node:stream'
+import type { WebSocket } from 'ws'
+import { closeCodes, silenceSeconds } from '../../../generated/channel.ts'
+import type { ServerMessage } from '../contract/schemas.ts'
+import { Acknowledgements } from './acknowledgements.ts'
+import { toFrame } from './frame.ts'
+
+/** A socket with this many unsent bytes is sent nothing more until it has drained. */
+const maxUnsentBytes = 1024 * 1024
+export const checkEveryMs = 5000
+/** A socket is closed at the first check after this time since its client last sent or read anything, or began a message. */
+const maxQuietChecks = (silenceSeconds * 1000) / checkEveryMs
+const lingerMs = 1000
+/** Of a ping or pong of the protocol, before its data (RFC 6455, section 5.2). */
+const controlHeaderBytes = 6
+const ping = toFrame(JSON.stringify({ type: 'ping' } satisfies ServerMessage))
+
+export interface Peer {
+  userId: string
+  loginId: string
+  deviceId: string
+  /** The cursor to continue from; without one, the socket starts with the next change. */
+  since: number | undefined
+}
+
+/** What the hub does when a socket has room again, fails or has ended. All sockets share it. */
+export interface ConnectionEvents {
+  drained(connection: Connection): void
+  failed(error: Error): void
+  ended(connection: Connection): void
+}
+
+/** The sending half of a socket, and the check whether its client is still alive. Most are idle, so it holds little. */
+export class Connection {
+  readonly peer: Peer
+  readonly acknowledgements = new Acknowledgements()
+  /** The sequence number up to which changes were sent or skipped; undefined until the socket is greeted. */
+  cursor: number | undefined
+  /** The audience's `news` up to which this socket was sent everything. */
+  newsSent = -1
+  /** The work on the client's messages, while there is any. */
+  work: Promise<void> | undefined
+  closing = false
+  readonly #socket: WebSocket
+  readonly #stream: Writable
+  readonly #events: ConnectionEvents
+  #ended = false
+  /** Resolves at the next change of what somebody waits for. */
+  #change: PromiseWithResolvers<void> | undefined
+  #stalled = false
+  #unsentBytes = 0
+  #stuckChecks = 0
+  #silentChecks = 0
+  #holds = 0
+  /** What has arrived of a message that is not complete. */
+  #unfinishedBytes = 0
+  #unfinishedChecks = 0
+
+  /** `stream` is the one below the socket. */
+  constructor(socket: WebSocket, stream: Writable, peer: Peer, events: ConnectionEvents) {
+    this.#socket = socket
+    this.#stream = stream
+    this.peer = peer
+    this.#events = events
+    const control = (data: Buffer) => this.#heardControl(data)
+    socket.on('ping', control).on('pong', control)
+    socket.on('close', () => this.#end())
+    socket.on('error', (error) => this.#fail(error))
+  }
+
+  get open(): boolean {
+    return !this.closing && this.#socket.readyState === this.#socket.OPEN
+  }
+
+  get stalled(): boolean {
+    return this.#stalled
+  }
+
+  /** Resolves once the socket can be sent something, or never will be. */
+  async ready(): Promise<void> {
+    const isReady = () => this.closing || this.#ended || (this.cursor !== undefined && !this.#stalled)
+    while (!isReady()) await this.#changed()
+  }
+
+  get unsentBytes(): number {
+    return this.#socket.bufferedAmount
+  }
+
+  async ended(): Promise<void> {
+    while (!this.#ended) await this.#changed()
+  }
+
+  greet(cursor: number, timestamp: number, epoch: string): void {
+    this.cursor = cursor
+    this.send({ type: 'connected', deviceId: this.peer.deviceId, timestamp, epoch })
+    this.#tell()
+  }
+
+  send(message: ServerMessage): void {
+    this.sendFrame(toFrame(JSON.stringify(message)))
+  }
+
+  /** Never waits. One frame goes to many sockets as it is: the library would make each its own, in two buffers. */
+  sendFrame(frame: Buffer): void {
+    if (!this.open) return
+    this.#stream.write(frame, this.#sent)
+    if (this.#socket.bufferedAmount >= maxUnsentBytes) this.#stalled = true
+  }
+
+  ping(): void {
+    if (this.cursor !== undefined && !this.stalled) this.sendFrame(ping)
+  }
+
+  /** Bytes from the client, before the library has read them. */
+  arrived(bytes: number): void {
+    this.#unfinishedBytes += bytes
+  }
+
+  /** The client has sent a whole message. */
+  heard(): void {
+    this.#silentChecks = 0
+    this.#unfinishedBytes = 0
+    this.#unfinishedChecks = 0
+  }
+
+  /** They may come between the fragments of a message, which they must not keep alive. */
+  #heardControl(data: Buffer): void {
+    this.#silentChecks = 0
+    this.#unfinishedBytes = Math.max(0, this.#unfinishedBytes - controlHeaderBytes - data.length)
+  }
+
+  /** Nothing more is read from the client until each hold was released. */
+  hold(): void {
+    if (++this.#holds === 1) this.#socket.pause()
+  }
+
+  release(): void {
+    if (--this.#holds === 0) this.#socket.resume()
+  }
+
+  /** Called at each check. While the socket is paused, its silence does not count, because we are not reading. */
+  check(): void {
+    const unsent = this.#socket.bufferedAmount
+    this.#stuckChecks = this.stalled && unsent >= this.#unsentBytes ? this.#stuckChecks + 1 : 0
+    this.#unsentBytes = unsent
+    if (!this.#socket.isPaused) this.#silentChecks++
+    this.#unfinishedChecks = this.#unfinishedBytes > 0 ? this.#unfinishedChecks + 1 : 0
+    const quietChecks = Math.max(this.#silentChecks, this.#stuckChecks, this.#unfinishedChecks)
+    if (quietChecks > maxQuietChecks) this.close(closeCodes.silent)
+  }
+
+  close(code: (typeof closeCodes)['stopping' | 'signedOut' | 'silent']): void {
+    if (this.closing) return
+    this.#socket.resume()
+    this.#socket.close(code)
+    this.#linger()
+  }
+
+  #sent = (): void => {
+    if (!this.#stalled || this.#socket.bufferedAmount >= maxUnsentBytes / 2) return
+    this.#stalled = false
+    this.#tell()
+    this.#events.drained(this)
+  }
+
+  /** The peer has a second to answer the close frame. */
+  #linger(): void {
+    this.closing = true
+    this.#tell()
+    const timer = setTimeout(() => this.#socket.terminate(), lingerMs).unref()
+    this.#socket.once('close', () => clearTimeout(timer))
+  }
+
+  /** By now the library has answered a protocol violation with its close code. */
+  #fail(error: Error): void {
+    this.#events.failed(error)
+    this.#linger()
+  }
+
+  #end(): void {
+    this.#ended = true
+    this.#tell()
+    this.#events.ended(this)
+  }
+
+  #changed(): Promise<void> {
+    this.#change ??= Promise.withResolvers()
+    return this.#change.promise
+  }
+
+  #tell(): void {
+    this.#change?.resolve()
+    this.#change = undefined
+  }
+}

@@ -1,0 +1,142 @@
+import { setImmediate as eventLoopTurn } from 'node:timers/promises'
+import { closeCodes } from '../../../generated/channel.ts'
+import { continueFrom } from '../../protocol/cursor.ts'
+import type { Database } from '../db/engine/database.ts'
+import { type ChangeRow, listChangePage } from '../db/tables/changes.ts'
+import { findAliveLogins } from '../db/tables/logins.ts'
+import { findCounters } from '../db/tables/users.ts'
+import type { Following } from '../notices/notice.ts'
+import { toSyncEvent } from '../sync/event.ts'
+import type { Connection } from './connection.ts'
+import { toFrame } from './frame.ts'
+
+const pageLimits = { rows: 256, bytes: 1024 * 1024 }
+/** Between two turns of the event loop, so many messages are sent, or so many bytes: both take some milliseconds. */
+const maxSent = { messages: 2048, bytes: 8 * 1024 * 1024 }
+
+export interface DeliveryParts {
+  database: Pick<Database, 'db'>
+  clock: () => number
+}
+
+/** A user's sockets, and what they must be told. */
+export interface Audience {
+  connections: Set<Connection>
+  following: Following
+  /** Grows whenever there may be new changes. */
+  news: number
+  /** The cursor at which the next page begins its search for a socket that is behind. */
+  next: number
+  /** The user's last sequence number at the last sweep. */
+  swept: number
+}
+
+export function createAudience(following: Following): Audience {
+  return { connections: new Set(), following, news: 0, next: 0, swept: 0 }
+}
+
+/**
+ * Sends one page of a user's changes to all sockets that are behind and whose cursors lie within it. The following call
+ * serves the sockets beyond it, and in the end begins again, so that none waits for another's whole replay. Returns
+ * whether any is still behind; a stalled socket continues once it has drained.
+ */
+export async function deliver(parts: DeliveryParts, userId: string, audience: Audience): Promise<boolean> {
+  await greet(parts, userId, audience.connections)
+  const { news, next } = audience
+  const behind = listBehind(audience)
+  const first = behind.find(({ cursor }) => cursor >= next) ?? behind[0]
+  if (!first) return false
+  const page = await readPage(parts, userId, first.cursor)
+  audience.next = page.end
+  const served = behind.filter(({ cursor }) => cursor >= first.cursor && cursor < page.end)
+  const atOnce = Math.ceil(
+    Math.min(maxSent.messages / Math.max(1, page.changes.length), maxSent.bytes / Math.max(1, page.bytes)),
+  )
+  for (let start = 0; start < served.length; start += atOnce) {
+    for (const connection of await keepAlive(parts, served.slice(start, start + atOnce))) {
+      if (sendPage(connection, page)) connection.newsSent = news
+    }
+    // SQLite's queries need no turn of the event loop, so without this everything else would wait for the whole replay.
+    await eventLoopTurn()
+  }
+  return [...audience.connections].some((connection) => isBehind(connection, audience.news))
+}
+
+/** By cursor. */
+function listBehind({ connections, news }: Audience): Ready[] {
+  return [...connections]
+    .filter((connection) => isBehind(connection, news))
+    .sort((one, other) => one.cursor - other.cursor)
+}
+
+type Ready = Connection & { cursor: number }
+
+/** What was written since a socket was last sent everything is announced, so `news` tells who is behind. */
+function isBehind(connection: Connection, news: number): connection is Ready {
+  return connection.newsSent < news && connection.open && !connection.stalled && connection.cursor !== undefined
+}
+
+/** Reads the user's last sequence number before the greeting, so that no change after `connected` is skipped. */
+async function greet(parts: DeliveryParts, userId: string, connections: ReadonlySet<Connection>): Promise<void> {
+  const fresh = [...connections].filter(({ open, cursor }) => open && cursor === undefined)
+  if (fresh.length === 0) return
+  const { last_stamp, epoch } = await findCounters(parts.database.db, userId)
+  for (const connection of await keepAlive(parts, fresh)) {
+    const { since = last_stamp } = connection.peer
+    connection.greet(continueFrom(since, last_stamp), parts.clock(), epoch)
+  }
+}
+
+/** Checks the logins after reading what will be sent, so that a login that has just ended receives none of it. */
+export async function keepAlive<T extends Connection>(
+  { database, clock }: DeliveryParts,
+  connections: T[],
+): Promise<T[]> {
+  const logins = connections.map(({ peer }) => peer)
+  const alive = await findAliveLogins(database.db, logins, clock())
+  return connections.filter((connection) => {
+    if (!alive.has(connection.peer.loginId)) connection.close(closeCodes.signedOut)
+    return connection.open
+  })
+}
+
+interface Page {
+  changes: { row: ChangeRow; message(): Buffer }[]
+  /** Sockets whose cursors are below this find all their next changes in the page. */
+  end: number
+  bytes: number
+  more: boolean
+}
+
+async function readPage({ database }: DeliveryParts, userId: string, cursor: number): Promise<Page> {
+  const rows = await listChangePage(database.db, userId, cursor, pageLimits)
+  const bytes = rows.reduce((sum, { encrypted_data }) => sum + (encrypted_data?.length ?? 0), 0)
+  const more = rows.length >= pageLimits.rows || bytes >= pageLimits.bytes
+  const changes = rows.map((row) => {
+    let message: Buffer | undefined
+    return { row, message: () => (message ??= toMessage(row)) }
+  })
+  return { changes, end: more ? (rows.at(-1)?.stamp ?? cursor) : Number.POSITIVE_INFINITY, bytes, more }
+}
+
+/** As a frame. */
+export function toMessage(row: ChangeRow): Buffer {
+  return toFrame(JSON.stringify({ type: 'sync', event: toSyncEvent(row), stamp: row.stamp }))
+}
+
+/** Never waits, so that one slow socket does not delay the others. Returns whether the socket was sent everything. */
+function sendPage(connection: Ready, page: Page): boolean {
+  for (const { row, message } of page.changes) {
+    if (row.stamp <= connection.cursor) continue
+    if (connection.stalled) return false
+    if (isFor(connection, row)) connection.sendFrame(message())
+    connection.cursor = row.stamp
+  }
+  return !page.more
+}
+
+/** A device does not receive its own changes, except those that it sent over this socket. */
+function isFor({ peer, acknowledgements }: Connection, row: ChangeRow): boolean {
+  const isOwed = acknowledgements.take(row)
+  return isOwed || row.device_id === 'unknown' || row.device_id !== peer.deviceId
+}

@@ -1,0 +1,155 @@
+import type { Writable } from 'node:stream'
+import type { FastifyBaseLogger } from 'fastify'
+import type { WebSocket } from 'ws'
+import { closeCodes, pingSeconds } from '../../../generated/channel.ts'
+import type { Pulse } from '../notices/notice.ts'
+import { Connection, type ConnectionEvents, checkEveryMs, type Peer } from './connection.ts'
+import { type Audience, createAudience, type DeliveryParts, deliver } from './delivery.ts'
+import { type Pace, sweep, sweepEveryMs } from './sweep.ts'
+import { createTurns } from './turns.ts'
+
+const pingEveryMs = pingSeconds * 1000
+/** Each holds one page of changes in memory. */
+const readers = 4
+
+export interface Hub {
+  /** Greets the socket, replays the changes that it missed, and sends it all later ones. */
+  open(socket: WebSocket, stream: Writable, peer: Peer): Connection
+  sockets(): number
+  socketsOf(userId: string): number
+  /** The login of each open socket of the user. */
+  loginsOf(userId: string): string[]
+  /** Bytes in all sockets that wait for slow readers. */
+  unsentBytes(): number
+  /** Closes every socket, and waits until the messages of their clients are processed. */
+  close(): Promise<void>
+}
+
+interface HubParts extends DeliveryParts {
+  pulse: Pick<Pulse, 'subscribe' | 'follow'>
+  log: FastifyBaseLogger
+}
+
+/**
+ * All sockets of this process. A pulse has a user's new changes read; each socket continues from its own cursor. A turn
+ * is one page of one user's changes, so that no replay delays others, however long it is and however many run.
+ */
+export function createHub({ log, clock, database, pulse }: HubParts): Hub {
+  const users = new Map<string, Audience>()
+  const failed = new Set<string>()
+  const unfinished = new Set<Promise<void>>()
+  const stop = new AbortController()
+
+  const turns = createTurns<string>(readers, async (userId) => {
+    try {
+      const audience = users.get(userId)
+      const more = audience !== undefined && (await deliver({ clock, database }, userId, audience))
+      if (more) turns.add(userId)
+    } catch (err) {
+      reportFirst(err)
+      failed.add(userId)
+    }
+  })
+
+  let sweepFailed = false
+  const sweeps = createTurns<Pace>(2, async (pace) => {
+    try {
+      await sweep({ clock, database }, users, { pace, announce, stop: stop.signal })
+    } catch (err) {
+      reportFirst(err)
+      sweepFailed = true
+    }
+  })
+
+  function reportFirst(err: unknown): void {
+    if (failed.size === 0 && !sweepFailed) log.error({ err }, 'changes could not be read, retrying')
+  }
+
+  function announce(userId: string): void {
+    const audience = users.get(userId)
+    if (!audience) return
+    audience.news++
+    turns.add(userId)
+  }
+
+  function retry(): void {
+    const again = [...failed]
+    failed.clear()
+    for (const userId of again) turns.add(userId)
+    if (sweepFailed) sweeps.add('at once')
+    sweepFailed = false
+  }
+
+  function* connections(): Generator<Connection> {
+    for (const { connections } of users.values()) yield* connections
+  }
+
+  const every = (ms: number, action: () => void) => setInterval(action, ms).unref()
+  const timers = [
+    every(checkEveryMs, () => {
+      for (const connection of connections()) connection.check()
+      retry()
+    }),
+    every(pingEveryMs, () => {
+      for (const connection of connections()) connection.ping()
+    }),
+    every(sweepEveryMs, () => sweeps.add('spaced')),
+  ]
+  pulse.subscribe({
+    changed: announce,
+    ended(loginId) {
+      for (const connection of connections()) {
+        if (connection.peer.loginId === loginId) connection.close(closeCodes.signedOut)
+      }
+    },
+    missed: () => sweeps.add('at once'),
+  })
+
+  const events: ConnectionEvents = {
+    drained: ({ peer }) => turns.add(peer.userId),
+    failed: (err) => log.debug({ err }, 'a socket failed'),
+    ended(connection) {
+      const { userId } = connection.peer
+      const audience = users.get(userId)
+      audience?.connections.delete(connection)
+      if (audience?.connections.size === 0) {
+        users.delete(userId)
+        audience.following.stop()
+      }
+      if (connection.work) finish(connection.work)
+    },
+  }
+
+  /** The messages of a socket that has ended are still processed. */
+  function finish(work: Promise<void>): void {
+    unfinished.add(work)
+    work.finally(() => unfinished.delete(work))
+  }
+
+  return {
+    open(socket, stream, peer) {
+      const connection = new Connection(socket, stream, peer, events)
+      const { userId } = peer
+      const audience = users.get(userId) ?? createAudience(pulse.follow(userId))
+      audience.connections.add(connection)
+      users.set(userId, audience)
+      if (stop.signal.aborted) connection.close(closeCodes.stopping)
+      // Only then can no change be missed between the one that the socket begins with and the next.
+      else audience.following.ready.then(() => turns.add(userId))
+      return connection
+    },
+    sockets: () => [...connections()].length,
+    socketsOf: (userId) => users.get(userId)?.connections.size ?? 0,
+    loginsOf: (userId) =>
+      [...(users.get(userId)?.connections ?? [])].flatMap(({ open, peer }) => (open ? [peer.loginId] : [])),
+    unsentBytes: () => [...connections()].reduce((sum, { unsentBytes }) => sum + unsentBytes, 0),
+    async close() {
+      stop.abort()
+      for (const timer of timers) clearInterval(timer)
+      const open = [...connections()]
+      for (const connection of open) connection.close(closeCodes.stopping)
+      await Promise.all([sweeps.close(), turns.close(), ...open.map((connection) => connection.ended())])
+      await Promise.all(unfinished)
+    },
+  }
+}

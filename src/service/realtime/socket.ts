@@ -1,0 +1,122 @@
+import type { Duplex } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { FastifyBaseLogger } from 'fastify'
+import type { WebSocket } from 'ws'
+import { closeCodes } from '../../../generated/channel.ts'
+import { ServiceError, toServiceError } from '../contract/errors.ts'
+import type { Schemas, ServerMessage } from '../contract/schemas.ts'
+import type { Database } from '../db/engine/database.ts'
+import { findChange } from '../db/tables/changes.ts'
+import { isLoginAlive } from '../db/tables/logins.ts'
+import { type PushParts, push } from '../sync/push.ts'
+import type { Connection, Peer } from './connection.ts'
+import { toMessage } from './delivery.ts'
+import type { Hub } from './hub.ts'
+import { type InflowParts, limitInflow } from './inflow.ts'
+import { readMessage } from './message.ts'
+
+const restMs = 1000
+
+export interface SocketParts extends PushParts {
+  database: PushParts['database'] & Pick<Database, 'db' | 'isUnavailable'>
+  hub: Pick<Hub, 'open'>
+  /** `countUser` throws TooManyRequests if the user has exceeded the rate limit. */
+  limits: InflowParts['limits'] & { countUser(userId: string): void }
+  log: FastifyBaseLogger
+}
+
+interface Received {
+  data: Buffer
+  isBinary: boolean
+}
+
+/** Serves an upgraded socket: the hub sends to it, and its client's messages are handled here, one at a time. */
+export function openRealtime(socket: WebSocket, stream: Duplex, peer: Peer, parts: SocketParts): void {
+  const connection = parts.hub.open(socket, stream, peer)
+  const received: Received[] = []
+  limitInflow(stream, connection, parts)
+  socket.on('message', (data: Buffer, isBinary) => {
+    connection.heard()
+    received.push({ data, isBinary })
+    connection.work ??= work(connection, received, parts)
+  })
+}
+
+/** Nothing is read meanwhile, so only messages that arrived in one piece can be waiting here. */
+async function work(connection: Connection, received: Received[], parts: SocketParts): Promise<void> {
+  connection.hold()
+  for (let message = received.shift(); message; message = received.shift()) {
+    await connection.ready()
+    if (connection.closing) break
+    try {
+      await answer(message, connection, parts)
+    } catch (error) {
+      const isTooMany = report(error, connection, parts)
+      if (!isTooMany) continue
+      received.length = 0
+      await Promise.race([sleep(restMs, undefined, { ref: false }), connection.ended()])
+    }
+  }
+  connection.release()
+  connection.work = undefined
+}
+
+async function answer({ data, isBinary }: Received, connection: Connection, parts: SocketParts): Promise<void> {
+  parts.limits.countUser(connection.peer.userId)
+  const message = readMessage(data, isBinary)
+  // Neither reads nor writes anything, and is all that an idle client sends: it costs the database nothing.
+  if (message.type === 'ping') connection.send({ type: 'pong' })
+  if (message.type !== 'sync') return
+  const isAlive = await isLoginAlive(parts.database.db, connection.peer, parts.clock())
+  if (!isAlive) return connection.close(closeCodes.signedOut)
+  await pushChange(connection, message.event, parts)
+}
+
+/** Returns whether the user has exceeded the rate limit. */
+function report(error: unknown, connection: Connection, { database, log }: SocketParts): boolean {
+  const { code, statusCode, message, cause } = toServiceError(error, database.isUnavailable)
+  if (code === 'InvalidSession') {
+    connection.close(closeCodes.signedOut)
+    return false
+  }
+  if (statusCode >= 500) log.error({ err: cause ?? error, user: connection.peer.userId }, message)
+  connection.send({ type: 'error', error: message })
+  return code === 'TooManyRequests'
+}
+
+/** A push of one change. It is acknowledged by the entity's newest change, which no pulse announces for a retry. */
+async function pushChange(connection: Connection, event: Schemas['Change'], parts: SocketParts): Promise<void> {
+  const push = () => writeChange(connection, event, parts)
+  const row = await connection.acknowledgements.acknowledge(event, push, () => connection.cursor ?? 0)
+  if (row) connection.sendFrame(toMessage(row))
+}
+
+/**
+ * Resolves to the entity's newest change, unless the event lost. A delete whose tombstone had no room left has none; it
+ * is acknowledged as it is, with a sequence number from which nothing is missed.
+ */
+async function writeChange(connection: Connection, event: Schemas['Change'], parts: SocketParts) {
+  const { userId } = connection.peer
+  const { conflicts } = await push(parts, connection.peer, [event]).catch((error: unknown) => {
+    if (!(error instanceof ServiceError) || error.code !== 'QuotaExceeded') throw error
+    throw new ServiceError('QuotaExceeded', { message: nameEntity(event, error.message) })
+  })
+  const conflict = conflicts[0]
+  if (conflict) {
+    connection.send({ type: 'error', error: nameEntity(event, conflict.reason) })
+    return undefined
+  }
+  const row = await findChange(parts.database.db, userId, event)
+  if (!row) connection.send(toUnkept(event, userId, connection.cursor ?? 0))
+  return row
+}
+
+function nameEntity({ entity_type, entity_id }: Schemas['Change'], reason: string): string {
+  return `${entity_type} ${entity_id}: ${reason}`
+}
+
+function toUnkept(event: Schemas['Change'], userId: string, stamp: number): ServerMessage {
+  const { id, entity_type, entity_id, operation, timestamp, device_id } = event
+  const change = { id, user_id: userId, entity_type, entity_id, operation, timestamp, device_id }
+  return { type: 'sync', event: { ...change, conflict_resolved: false, resolution_strategy: null }, stamp }
+}

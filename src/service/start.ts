@@ -1,0 +1,99 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { FastifyInstance } from 'fastify'
+import { type Logger, pino } from 'pino'
+import packageJson from '../../package.json' with { type: 'json' }
+import { createApp } from './app.ts'
+import { type Config, readConfig } from './config/config.ts'
+import { ConfigError } from './config/values.ts'
+import { openContext } from './context.ts'
+import { createAdminApp } from './http/admin.ts'
+import { closeIdleConnections, refuseConnections } from './http/connections.ts'
+import { openLog } from './log.ts'
+import { isReadByPeople, printFault } from './printed.ts'
+import { banner } from './terminal/banner.ts'
+
+/** A proxy that drains sends at most one more request over each connection that it has kept, and learns from the response. */
+const lastRequestsMs = 1_000
+/** Time for requests in flight. Slower clients are cut off, so that there is still time to release leases. */
+const finishWithinMs = 5_000
+/** After this long the process exits, whatever is left. */
+const stopWithinMs = 9_000
+
+/** Runs the service in this process. A fault of its configuration is one line on stderr. */
+export async function start(): Promise<void> {
+  try {
+    await serve()
+  } catch (error) {
+    printFault('fatal', error instanceof ConfigError ? error.message : (error as Error))
+    process.exit(1)
+  }
+}
+
+async function serve(): Promise<void> {
+  const config = readConfig(process.env)
+  // For people, what is printed comes after the lines of the log that came before it.
+  const log = openLog(config.logLevel, pino.destination({ dest: 1, sync: isReadByPeople() }))
+  const context = await openContext(config, { log })
+  const app = await createApp(context)
+  const admin = config.adminPort === undefined ? undefined : createAdminApp(context)
+
+  const drained = new AbortController()
+  let stopping = false
+  const stop = async (signal: string) => {
+    // A second signal ends the draining.
+    if (context.health.isDraining() || signal === 'SIGINT') drained.abort()
+    if (stopping) return
+    stopping = true
+    context.health.drain()
+    log.info({ signal, seconds: config.drainSeconds }, 'draining')
+    const pause = (ms: number) => sleep(ms, undefined, { signal: drained.signal }).catch(() => {})
+    await pause(config.drainSeconds * 1000)
+    await refuseConnections(app.server)
+    if (config.drainSeconds > 0) await pause(lastRequestsMs)
+    await closeIdleConnections(app.server)
+    log.info('stopping')
+    setTimeout(() => app.server.closeAllConnections(), finishWithinMs).unref()
+    setTimeout(() => {
+      log.fatal(`not stopped after ${stopWithinMs / 1000} s: exiting`)
+      process.exit(1)
+    }, stopWithinMs).unref()
+    await app.close()
+    await admin?.close()
+    await context.close()
+    process.exit(0)
+  }
+  process.on('SIGTERM', stop)
+  process.on('SIGINT', stop)
+
+  try {
+    await listen(app, '', config.host, config.port)
+    if (admin) await listen(admin, 'ADMIN_', config.adminHost, config.adminPort as number)
+  } catch (error) {
+    await app.close()
+    await context.close()
+    throw error
+  }
+  announce(config, log)
+}
+
+async function listen(app: FastifyInstance, prefix: '' | 'ADMIN_', host: string, port: number): Promise<void> {
+  try {
+    await app.listen({ host, port })
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    if (code === undefined) throw error
+    if (code === 'EADDRINUSE') throw new ConfigError(`${prefix}PORT: port ${port} on ${host} is in use: set another`)
+    if (code === 'EACCES') throw new ConfigError(`${prefix}PORT: port ${port} on ${host} is not allowed (${message})`)
+    throw new ConfigError(`${prefix}HOST: cannot listen on ${host} (${message})`)
+  }
+}
+
+function announce(config: Config, log: Logger): void {
+  const { publicUrl, environment } = config
+  const { version } = packageJson
+  if (!isReadByPeople()) {
+    log.info({ version, environment, address: publicUrl }, 'serving')
+    return
+  }
+  console.log(banner({ ...config, version }))
+}

@@ -1,0 +1,106 @@
+import { v7 as uuidv7 } from 'uuid'
+import { BookmarkExists } from '../../../generated/errors.ts'
+import { decide } from '../../protocol/decide.ts'
+import { isFarAhead } from '../../protocol/far-ahead.ts'
+import { describeFault } from '../contract/faults.ts'
+import type { Schemas } from '../contract/schemas.ts'
+import { faultFinderOf } from '../contract/validators.ts'
+import type { StoredVersion } from '../db/rows.ts'
+import { pause } from '../thread/loop.ts'
+import type { Device } from './device.ts'
+import { baseOf } from './seen.ts'
+import { type WriteParts, writeRecords } from './write.ts'
+
+type ImportBookmark = Schemas['ImportBookmark']
+/** What a client sent as one: so far, only its id was checked. */
+type Candidate = Pick<ImportBookmark, 'id'>
+
+export interface ImportParts extends WriteParts {
+  clock: () => number
+  metrics: { countImport(bookmarks: number): void }
+}
+
+const faultsOfBookmark = faultFinderOf('ImportBookmark')
+const [, inUse] = BookmarkExists
+
+/** Imports what it can in one transaction, and reports the elements that fail, each with the reason. */
+export async function importBookmarks(
+  parts: ImportParts,
+  { userId, loginId, deviceId }: Device,
+  candidates: Candidate[],
+): Promise<Schemas['ImportResponse']> {
+  const now = parts.clock()
+  const faults = await findFaults(candidates, now)
+  const valid = candidates.filter((candidate) => !faults.has(candidate)) as ImportBookmark[]
+  const entities = valid.map((bookmark) => ({ ...keyOf(bookmark), device_id: deviceId, bookmark }))
+  const bytes = valid.reduce((sum, { encrypted_data }) => sum + encrypted_data.length, 0)
+  const write = { userId, loginId, now, bytes, syncedBy: deviceId }
+  const { verdicts, epoch } = await writeRecords(parts, write, entities, ([entity], stored, seenUpTo) => {
+    const { bookmark } = entity as (typeof entities)[number]
+    if (stored?.deleted_at === null) return { existing: bookmark }
+    const { winner } = decide([toChange(bookmark, stored, deviceId, now)], stored, seenUpTo)
+    return { winner: winner && { ...winner, createdAt: addedAt(bookmark, now) } }
+  })
+  for (const { existing } of verdicts) if (existing) faults.set(existing, inUse)
+
+  const imported_ids = candidates.filter((candidate) => !faults.has(candidate)).map(({ id }) => id)
+  const errors = candidates.flatMap((candidate) => {
+    const error = faults.get(candidate)
+    return error === undefined ? [] : [{ id: candidate.id, error }]
+  })
+  parts.metrics.countImport(candidates.length)
+  return { imported: imported_ids.length, imported_ids, errors, timestamp: now, epoch }
+}
+
+/** A second element with the id of a valid one is a fault, too. */
+async function findFaults(candidates: Candidate[], now: number): Promise<Map<Candidate, string>> {
+  const seen = new Set<string>()
+  const faults = new Map<Candidate, string>()
+  for (const candidate of candidates) {
+    const turn = pause()
+    if (turn) await turn
+    const fault = findFault(candidate, now) ?? (seen.has(candidate.id) ? inUse : undefined)
+    if (fault) faults.set(candidate, fault)
+    else seen.add(candidate.id)
+  }
+  return faults
+}
+
+/** Milliseconds are also beyond the schema's range, but that they are not seconds is the better reason. */
+function findFault(candidate: Candidate & Partial<ImportBookmark>, now: number): string | undefined {
+  const ahead = (['date_added', 'date_modified'] as const).find((field) => {
+    const seconds: unknown = candidate[field]
+    return typeof seconds === 'number' && isFarAhead(seconds * 1000, now)
+  })
+  if (ahead) return `${ahead} is not in seconds`
+  const faults = faultsOfBookmark(candidate)
+  return faults && describeFault(faults)
+}
+
+/** Restores a deleted bookmark, which is what backups are for: the import is made newer than the deletion. */
+function toChange(
+  bookmark: ImportBookmark,
+  stored: StoredVersion | undefined,
+  deviceId: string,
+  now: number,
+): Schemas['Change'] {
+  const modifiedAt = bookmark.date_modified === undefined ? addedAt(bookmark, now) : bookmark.date_modified * 1000
+  return {
+    ...keyOf(bookmark),
+    id: uuidv7(),
+    operation: 'create',
+    timestamp: Math.max(modifiedAt, stored ? stored.timestamp + 1 : 0),
+    device_id: deviceId,
+    encrypted_data: bookmark.encrypted_data,
+    data_hash: bookmark.data_hash,
+    ...baseOf(deviceId, stored),
+  }
+}
+
+function keyOf({ id }: ImportBookmark) {
+  return { entity_type: 'bookmark' as const, entity_id: id }
+}
+
+function addedAt({ date_added }: ImportBookmark, now: number): number {
+  return date_added === undefined ? now : date_added * 1000
+}

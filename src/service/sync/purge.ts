@@ -1,0 +1,24 @@
+import { demandLogin } from '../auth/signed-in.ts'
+import { ServiceError } from '../contract/errors.ts'
+import type { Database } from '../db/engine/database.ts'
+import { purge, subtract } from '../db/tables/erase.ts'
+import { lockUser, saveCounters } from '../db/tables/users.ts'
+import type { Device } from './device.ts'
+import { isLive } from './replacement.ts'
+
+/** Erases all that is kept of a deleted record. Nobody is told, because its tombstone stays as it is. */
+export async function purgeRecord(
+  { database }: { database: Pick<Database, 'write' | 'findVersions'> },
+  { userId, loginId }: Omit<Device, 'deviceId'>,
+  id: string,
+): Promise<void> {
+  const bookmark = { entity_type: 'bookmark', entity_id: id } as const
+  await database.write(async (trx) => {
+    const user = await lockUser(trx, userId)
+    await demandLogin(trx, { userId, loginId })
+    const [stored] = await database.findVersions(trx, userId, [bookmark])
+    if (!stored || isLive(stored)) throw new ServiceError('BookmarkNotFound')
+    const erased = await purge(trx, userId, bookmark, stored.data_stamp)
+    await saveCounters(trx, { ...user, ...subtract(user, erased) })
+  }, userId)
+}

@@ -1,0 +1,55 @@
+import { v7 as uuidv7 } from 'uuid'
+import { decide } from '../../protocol/decide.ts'
+import { ServiceError } from '../contract/errors.ts'
+import type { Schemas } from '../contract/schemas.ts'
+import type { Row, StoredVersion } from '../db/rows.ts'
+import type { Device } from './device.ts'
+import { baseOf } from './seen.ts'
+import { type WriteParts, writeRecords } from './write.ts'
+
+type Content = Schemas['BookmarkContent']
+
+export interface RestParts extends WriteParts {
+  clock: () => number
+}
+
+/** A write over REST is a change that always wins: its timestamp is above the stored one, whatever the clocks say. */
+export async function createRecord(parts: RestParts, device: Device, id: string, content: Content): Promise<Row> {
+  return writeRecord(parts, device, id, 'create', content, (stored) => {
+    if (stored) throw new ServiceError('BookmarkExists')
+  })
+}
+
+export async function updateRecord(parts: RestParts, device: Device, id: string, content: Content): Promise<Row> {
+  return writeRecord(parts, device, id, 'update', content, assertLive)
+}
+
+export async function deleteRecord(parts: RestParts, device: Device, id: string): Promise<void> {
+  await writeRecord(parts, device, id, 'delete', undefined, assertLive)
+}
+
+function assertLive(stored: StoredVersion | undefined): void {
+  if (!stored || stored.deleted_at !== null) throw new ServiceError('BookmarkNotFound')
+}
+
+async function writeRecord(
+  parts: RestParts,
+  { userId, loginId, deviceId }: Device,
+  id: string,
+  operation: Schemas['Operation'],
+  content: Content | undefined,
+  check: (stored: StoredVersion | undefined) => void,
+): Promise<Row> {
+  const now = parts.clock()
+  const bookmark = { entity_type: 'bookmark', entity_id: id, device_id: deviceId } as const
+  const write = { userId, loginId, now, bytes: content?.encrypted_data.length ?? 0 }
+  const { rows } = await writeRecords(parts, write, [bookmark], (_, stored, seenUpTo) => {
+    check(stored)
+    const timestamp = Math.max(now, stored ? stored.timestamp + 1 : 0)
+    // Only these two of the body's fields: it may hold others, with the names of a change's.
+    const data = content && { encrypted_data: content.encrypted_data, data_hash: content.data_hash }
+    const change = { ...bookmark, id: uuidv7(), operation, timestamp, ...data, ...baseOf(deviceId, stored) }
+    return decide([change], stored, seenUpTo)
+  })
+  return rows[0] as Row
+}

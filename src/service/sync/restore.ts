@@ -1,0 +1,73 @@
+import { v7 as uuidv7 } from 'uuid'
+import { decide } from '../../protocol/decide.ts'
+import { isSealedAnew } from '../../protocol/sealed-anew.ts'
+import { ServiceError } from '../contract/errors.ts'
+import type { KeptVersion, Row, StoredVersion } from '../db/rows.ts'
+import { settleVersion } from '../db/tables/conflicts.ts'
+import { findCiphertext } from '../db/tables/records.ts'
+import { findKept } from '../db/tables/versions.ts'
+import type { Device } from './device.ts'
+import { isLive, type RestoredData } from './replacement.ts'
+import { baseOf, readSeen } from './seen.ts'
+import { changeRecords, type WriteParts } from './write.ts'
+
+export interface RestoreParts extends WriteParts {
+  clock: () => number
+}
+
+/** The content of a kept version becomes current, as a change that always wins. Both share the stored ciphertext. */
+export async function restoreRecord(
+  parts: RestoreParts,
+  { userId, loginId, deviceId }: Device,
+  id: string,
+  versionId: string | undefined,
+): Promise<Row> {
+  const now = parts.clock()
+  const bookmark = { entity_type: 'bookmark', entity_id: id } as const
+  const { rows, result } = await changeRecords(parts, { userId, loginId, now }, async (trx, user) => {
+    const [stored] = await parts.database.findVersions(trx, userId, [bookmark])
+    if (!stored) throw new ServiceError('BookmarkNotFound')
+    const kept = (await findKept(trx, userId, [id])).filter(({ entity_type }) => entity_type === 'bookmark')
+    const source = choose(kept, stored, versionId)
+    const encrypted_data = source && (await findCiphertext(trx, userId, source.data_stamp))
+    if (!source || encrypted_data === undefined) throw new ServiceError('VersionNotFound')
+    if (versionId !== undefined) await settleVersion(trx, userId, versionId, now)
+
+    const timestamp = Math.max(now, stored.timestamp + 1)
+    const made = { device_id: deviceId, operation: 'update', ...baseOf(deviceId, stored) } as const
+    const content = { encrypted_data, data_hash: source.data_hash }
+    const change = { ...bookmark, id: uuidv7(), timestamp, ...made, ...content }
+    const { winner } = decide([change], stored, await readSeen(trx, user, [[change]], [stored]))
+    const replacements = winner
+      ? [{ entity: bookmark, stored, winner: { ...winner, encrypted_data: null, restored: source } }]
+      : []
+    return { replacements, result: encrypted_data }
+  })
+  return { ...(rows[0] as Row), encrypted_data: result }
+}
+
+type Source = RestoredData & { data_hash: string }
+
+/** By default, what a deleted record was before, or what a live one was last before it became what it is. */
+function choose(kept: KeptVersion[], stored: StoredVersion, versionId: string | undefined): Source | undefined {
+  const sources = kept.toSorted((one, other) => other.seq - one.seq).filter(hasData)
+  if (versionId !== undefined) return toSource(sources.find(({ version_id }) => version_id === versionId))
+  if (isLive(stored)) {
+    const isBefore = ({ began, version_id }: KeptVersion) =>
+      began !== null && !isSealedAnew(stored.event_id, version_id)
+    return toSource(sources.find(isBefore))
+  }
+  const before = toSource(sources.find(({ data_stamp }) => data_stamp === stored.data_stamp))
+  if (before || stored.data_stamp === null) return before
+  return { data_stamp: stored.data_stamp, bytes: stored.bytes, isKept: false, data_hash: stored.data_hash ?? '' }
+}
+
+function hasData(version: KeptVersion): version is KeptVersion & { data_stamp: number } {
+  return version.data_stamp !== null
+}
+
+function toSource(version: (KeptVersion & { data_stamp: number }) | undefined): Source | undefined {
+  if (!version) return undefined
+  const { data_stamp, bytes, data_hash } = version
+  return { data_stamp, bytes, isKept: true, data_hash: data_hash ?? '' }
+}

@@ -1,0 +1,84 @@
+import type { FastifyBaseLogger } from 'fastify'
+import type { Database } from '../db/engine/database.ts'
+import { type Deletion, deleteRows, deleteUser, listDeletions } from '../db/tables/deletions.ts'
+import { deleteExport, listAllExports } from '../db/tables/exports.ts'
+import type { ObjectStore } from '../objects/store.ts'
+import { UnfinishedSweep } from './unfinished-sweep.ts'
+
+/** By then every request has ended that was let in before the account was deleted, and may still need the user's row. */
+const lingerMs = 600_000
+const accountsAtOnce = 100
+
+export interface ErasureParts {
+  database: Pick<Database, 'db' | 'write' | 'emptyLog'>
+  objects: Pick<ObjectStore, 'remove'>
+  clock: () => number
+  log: FastifyBaseLogger
+}
+
+export interface Erasure {
+  /** Erases what a deleted account has stored, one account after the other. What is interrupted is left to the sweep. */
+  begin(userId: string): void
+  close(): Promise<void>
+}
+
+export function startErasure(parts: ErasureParts): Erasure {
+  const stop = new AbortController()
+  let running = Promise.resolve()
+  return {
+    begin(userId) {
+      running = running.then(async () => void (await tryErasing(parts, userId, stop.signal)))
+    },
+    async close() {
+      stop.abort()
+      await running
+    },
+  }
+}
+
+/** Goes on with what was interrupted, and resolves to the number of accounts of which nothing is left. */
+export const accountSweeps = { accounts: sweepAccounts }
+
+async function sweepAccounts(parts: ErasureParts, stop: AbortSignal): Promise<number> {
+  const { database, clock } = parts
+  let [total, failed] = [0, 0]
+  for (let after: string | undefined = ''; after !== undefined; ) {
+    const page: Deletion[] = await listDeletions(database.db, after, accountsAtOnce)
+    for (const { user_id, deleted_at } of page) {
+      const hasFailed = !(await tryErasing(parts, user_id, stop))
+      if (stop.aborted) return total
+      if (hasFailed) {
+        failed++
+        continue
+      }
+      const isErased = (await listAllExports(database.db, user_id)).length === 0
+      if (!isErased || deleted_at > clock() - lingerMs) continue
+      await database.write((trx) => deleteUser(trx, user_id), user_id)
+      total++
+    }
+    after = page.at(-1)?.user_id
+  }
+  if (failed > 0) throw new UnfinishedSweep(total, `deleted accounts that could not be erased: ${failed}`)
+  return total
+}
+
+async function tryErasing(parts: ErasureParts, userId: string, stop: AbortSignal): Promise<boolean> {
+  try {
+    await erase(parts, userId, stop)
+    return true
+  } catch (err) {
+    parts.log.error({ err, user: userId }, 'a deleted account could not be erased, retrying within the hour')
+    return false
+  }
+}
+
+async function erase({ database, objects }: ErasureParts, userId: string, stop: AbortSignal): Promise<void> {
+  await deleteRows(database, userId, stop)
+  for (const { id, object_key } of await listAllExports(database.db, userId)) {
+    if (stop.aborted) return
+    // The file goes first: if that fails, the row still refers to it. A worker that is making one removes it itself.
+    if (object_key !== null) await objects.remove(object_key)
+    await database.write((trx) => deleteExport(trx, userId, id), userId)
+  }
+  await database.emptyLog()
+}

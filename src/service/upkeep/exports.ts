@@ -1,0 +1,92 @@
+import type { FastifyBaseLogger } from 'fastify'
+import type { Database } from '../db/engine/database.ts'
+import { isCurrent, listExpired, listFailed, type OutdatedExport } from '../db/tables/export-jobs.ts'
+import { deleteExport } from '../db/tables/exports.ts'
+import { keptMs } from '../exports/worker.ts'
+import { attemptOf } from '../objects/object-key.ts'
+import { type ObjectStore, ObjectStoreUnavailableError } from '../objects/store.ts'
+import { UnfinishedSweep } from './unfinished-sweep.ts'
+
+export interface ExportSweepParts {
+  database: Pick<Database, 'db' | 'write'>
+  objects: Pick<ObjectStore, 'list' | 'remove'>
+  clock: () => number
+  log: FastifyBaseLogger
+}
+
+/** Each removes what it finds until nothing is left or it is stopped. Resolves to how many it has removed. */
+export const exportSweeps = { 'expired exports': removeExpired, 'failed exports': removeFailed, orphans: removeOrphans }
+
+async function removeExpired(parts: ExportSweepParts, stop: AbortSignal): Promise<number> {
+  const now = parts.clock()
+  return removeAll(parts, stop, (offset) => listExpired(parts.database.db, now, offset))
+}
+
+async function removeFailed(parts: ExportSweepParts, stop: AbortSignal): Promise<number> {
+  const end = parts.clock() - keptMs
+  return removeAll(parts, stop, (offset) => listFailed(parts.database.db, end, offset))
+}
+
+async function removeAll(
+  parts: ExportSweepParts,
+  stop: AbortSignal,
+  list: (offset: number) => Promise<OutdatedExport[]>,
+): Promise<number> {
+  // What could not be removed would be listed again and again, so it is passed over until the next sweep.
+  let [kept, removed] = [0, 0]
+  for (let rows = await list(0); rows.length > 0; rows = await list(kept)) {
+    for (const row of rows) {
+      if (stop.aborted) return removed
+      if (await remove(parts, row)) removed++
+      else kept++
+    }
+  }
+  if (kept > 0) throw new UnfinishedSweep(removed, `exports that could not be removed: ${kept}`)
+  return removed
+}
+
+async function remove(
+  { database, objects, log }: ExportSweepParts,
+  { id, user_id, object_key }: OutdatedExport,
+): Promise<boolean> {
+  try {
+    // The file goes first: if that fails, the row still refers to it.
+    if (object_key !== null) await objects.remove(object_key)
+    await database.write((trx) => deleteExport(trx, user_id, id))
+    return true
+  } catch (error) {
+    throwIfAway(error)
+    log.error({ err: error, exportId: id }, 'an expired or failed export could not be removed')
+    return false
+  }
+}
+
+/** An attempt is in the database before its object is begun, so an object without a current attempt is an orphan. */
+async function removeOrphans(parts: ExportSweepParts, stop: AbortSignal): Promise<number> {
+  let [kept, removed] = [0, 0]
+  for await (const key of parts.objects.list()) {
+    if (stop.aborted) return removed
+    if (await isCurrent(parts.database.db, attemptOf(key))) continue
+    if (await removeOrphan(parts, key)) removed++
+    else kept++
+  }
+  if (kept > 0) throw new UnfinishedSweep(removed, `objects that could not be removed: ${kept}`)
+  return removed
+}
+
+async function removeOrphan({ objects, log }: ExportSweepParts, key: string): Promise<boolean> {
+  try {
+    await objects.remove(key)
+    log.info({ object: key }, 'removed an object that belongs to no export')
+    return true
+  } catch (error) {
+    throwIfAway(error)
+    log.error({ err: error, object: key }, 'an object that belongs to no export could not be removed')
+    return false
+  }
+}
+
+/** None of the others could be removed either, and each would take as long as the store is silent. */
+function throwIfAway(error: unknown): void {
+  if (error instanceof ObjectStoreUnavailableError) throw error
+}

@@ -1,0 +1,126 @@
+import { sql } from 'kysely'
+import { toDigest } from '../../protocol/digest.ts'
+import type { Database, Db, Trx } from '../db/engine/database.ts'
+import { type Placeholders, query } from '../db/engine/query.ts'
+import { knownSum, type StoredDigest, sumRecords, toStoredDigest } from '../db/tables/digest.ts'
+
+const usersAtOnce = 1000
+const counters = ['live_bookmarks', 'stored_bytes', 'version_bytes', 'stored_records'] as const
+
+type Counters = Record<(typeof counters)[number], number>
+
+/** With the digest if it was wrong, but not if it was not known. */
+export interface Mended {
+  userId: string
+  was: Counters & { digest?: string | null }
+  is: Counters & { digest?: string | null }
+}
+
+/**
+ * Counts anew what each user stores, while the service runs. Yields each user, with the counters that were wrong and have been
+ * mended, if any. Only whoever's seem wrong gets a transaction of their own, which holds up nobody else's writes: one for each
+ * would wait for the disk as often.
+ */
+export async function* recount({ db, write }: Pick<Database, 'db' | 'write'>): AsyncGenerator<Mended | undefined> {
+  for await (const id of idsOfUsers(db)) {
+    const seen = await compare(db, id)
+    yield !seen || isRight(seen) ? undefined : await write((trx) => recountUser(trx, id), id)
+  }
+}
+
+async function* idsOfUsers(db: Db): AsyncGenerator<string> {
+  for (let after: string | undefined = ''; after !== undefined; ) {
+    const users = db.selectFrom('users').select('id').where('id', '>', after).orderBy('id').limit(usersAtOnce)
+    const page: { id: string }[] = await users.execute()
+    for (const { id } of page) yield id
+    after = page.at(-1)?.id
+  }
+}
+
+export async function recountUser(trx: Trx, userId: string): Promise<Mended | undefined> {
+  // Holds the row first, so that what is counted next is all that there is.
+  await trx.updateTable('users').set({ last_stamp: sql`last_stamp` }).where('id', '=', userId).execute()
+  const seen = await compare(trx, userId)
+  if (!seen || isRight(seen)) return undefined
+  const { was, is, digest, mended } = seen
+  await trx
+    .updateTable('users')
+    .set({ ...is, ...mended })
+    .where('id', '=', userId)
+    .execute()
+  if (digest === undefined || digest === mended.digest) return areEqual(was, is) ? undefined : { userId, was, is }
+  return { userId, was: { ...was, digest }, is: { ...is, digest: mended.digest } }
+}
+
+/** What the user's row says, and what is there. */
+interface Comparison {
+  was: Counters
+  is: Counters
+  /** Undefined if it is not known. */
+  digest: string | undefined
+  mended: StoredDigest
+}
+
+function isRight({ was, is, digest, mended }: Comparison): boolean {
+  return digest === mended.digest && areEqual(was, is)
+}
+
+function areEqual(was: Counters, is: Counters): boolean {
+  return counters.every((name) => was[name] === is[name])
+}
+
+/** Undefined if the user is gone by now. */
+async function compare(db: Db, userId: string): Promise<Comparison | undefined> {
+  const seen = await counted.first(db, { userId })
+  if (!seen) return undefined
+  const { last_stamp, digest, digest_stamp, is_live, is_bytes, is_records, is_version_bytes, of_no_record, ...was } =
+    seen
+  const is = {
+    live_bookmarks: is_live,
+    stored_bytes: is_bytes + of_no_record,
+    version_bytes: is_version_bytes,
+    stored_records: is_records,
+  }
+  const known = knownSum({ last_stamp, digest, digest_stamp })
+  const mended = toStoredDigest(await sumRecords(db, userId), last_stamp)
+  return { was, is, digest: known === undefined ? undefined : toDigest(known), mended }
+}
+
+type Counted = Counters &
+  StoredDigest & {
+    last_stamp: number
+    is_live: number
+    is_bytes: number
+    is_records: number
+    is_version_bytes: number
+    of_no_record: number
+  }
+
+/**
+ * All in one statement, as of one moment. Versions may share their ciphertext with each other and with the record: with a live
+ * one it does not count as theirs.
+ */
+const counted = query(
+  (_, { userId }: Placeholders<{ userId: string }>) => sql<Counted>`
+    select live_bookmarks, stored_bytes, version_bytes, stored_records, last_stamp, digest, digest_stamp,
+      is_live, is_bytes, is_records, is_version_bytes, of_no_record
+    from users
+    cross join (
+      select count(*) filter (where deleted_at is null and entity_type = 'bookmark') as is_live,
+        cast(coalesce(sum(bytes), 0) as bigint) as is_bytes, count(*) as is_records
+      from records where user_id = ${userId}
+    ) as recorded
+    cross join (
+      select cast(coalesce(sum(bytes) filter (where coalesce(live, 0) = 0), 0) as bigint) as is_version_bytes,
+        cast(coalesce(sum(bytes) filter (where live is null), 0) as bigint) as of_no_record
+      from (
+        select max(bytes) as bytes, max((
+          select case when records.deleted_at is null then 1 else 0 end from records
+          where records.user_id = ${userId} and records.entity_type = versions.entity_type
+            and records.entity_id = versions.entity_id and records.data_stamp = versions.data_stamp
+        )) as live
+        from versions where versions.user_id = ${userId} and data_stamp is not null group by data_stamp
+      ) as data
+    ) as kept
+    where users.id = ${userId}`,
+)

@@ -1,0 +1,85 @@
+import { sql } from 'kysely'
+import type { Database, Trx } from '../db/engine/database.ts'
+import type { Schema } from '../db/schema.ts'
+
+const dayMs = 86_400_000
+const deviceMs = 400 * dayMs
+const rejectionMs = 90 * dayMs
+/** Rows of a transaction. It takes some milliseconds, and users' writes get in before the next. */
+const batchRows = 500
+
+interface Parts {
+  database: Pick<Database, 'write'>
+  clock: () => number
+}
+
+/** Each deletes what is too old, oldest first, until nothing is left or it is stopped. Resolves to the number of rows. */
+export const rowSweeps = {
+  tokens: inBatches(deleteTokens),
+  /** Not seen for 400 days. */
+  devices: inBatches(deleteOldest('devices', ['user_id', 'device_id'], 'last_sync', (now) => now - deviceMs)),
+  /** Older than 90 days. */
+  rejections: inBatches(
+    deleteOldest('rejections', ['user_id', 'entity_type', 'entity_id'], 'created_at', (now) => now - rejectionMs),
+  ),
+  /** Of completed sign-ins whose attempts have expired. */
+  nonces: inBatches(deleteOldest('used_nonces', ['nonce'], 'expires_at', (now) => now + 1)),
+}
+
+function inBatches(deleteBatch: (trx: Trx, now: number) => Promise<number>) {
+  return async ({ database, clock }: Parts, stop: AbortSignal): Promise<number> => {
+    const now = clock()
+    let total = 0
+    for (let deleted = batchRows; deleted >= batchRows && !stop.aborted; total += deleted)
+      deleted = await database.write((trx) => deleteBatch(trx, now))
+    return total
+  }
+}
+
+/** Expired tokens, and the logins that have lost their last one. */
+async function deleteTokens(trx: Trx, now: number): Promise<number> {
+  const oldest = trx.selectFrom('tokens').select('hash').where('expires_at', '<=', now).orderBy('expires_at')
+  const deleted = await trx
+    .deleteFrom('tokens')
+    .where('hash', 'in', oldest.limit(batchRows))
+    .where('expires_at', '<=', now)
+    .returning(['user_id', 'login_id'])
+    .execute()
+  const userIds = [...new Set(deleted.map(({ user_id }) => user_id))]
+  const loginIds = [...new Set(deleted.map(({ login_id }) => login_id))]
+  if (loginIds.length > 0) {
+    await trx
+      .deleteFrom('logins')
+      .where('user_id', 'in', userIds)
+      .where('id', 'in', loginIds)
+      .where(({ not, exists, selectFrom }) =>
+        not(
+          exists(
+            selectFrom('tokens')
+              .select('hash')
+              .whereRef('tokens.user_id', '=', 'logins.user_id')
+              .whereRef('tokens.login_id', '=', 'logins.id'),
+          ),
+        ),
+      )
+      .execute()
+  }
+  return deleted.length
+}
+
+/** Deletes the rows whose time is before `endAt`, found by the index on that time. */
+function deleteOldest<T extends keyof Schema & string>(
+  table: T,
+  key: (keyof Schema[T] & string)[],
+  time: keyof Schema[T] & string,
+  endAt: (now: number) => number,
+) {
+  const keys = sql.join(key.map((column) => sql.ref(column)))
+  return async (trx: Trx, now: number): Promise<number> => {
+    const isOver = sql`${sql.ref(time)} < ${endAt(now)}`
+    const oldest = sql`select ${keys} from ${sql.table(table)} where ${isOver} order by ${sql.ref(time)} limit ${batchRows}`
+    const { numAffectedRows } =
+      await sql`delete from ${sql.table(table)} where (${keys}) in (${oldest}) and ${isOver}`.execute(trx)
+    return Number(numAffectedRows)
+  }
+}

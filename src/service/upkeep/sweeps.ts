@@ -1,0 +1,69 @@
+import type { Database } from '../db/engine/database.ts'
+import { describeDrift, isTooFar, readDriftMs } from '../operating/clock-drift.ts'
+import type { Metrics } from '../operating/metrics.ts'
+import { accountSweeps, type ErasureParts } from './erasure.ts'
+import { type ExportSweepParts, exportSweeps } from './exports.ts'
+import { rowSweeps } from './rows.ts'
+import { UnfinishedSweep } from './unfinished-sweep.ts'
+import { type VersionSweepParts, versionSweeps } from './versions.ts'
+
+const hourMs = 3_600_000
+const sweeps = { ...rowSweeps, ...accountSweeps, ...versionSweeps, ...exportSweeps }
+
+export interface SweepParts extends ExportSweepParts, VersionSweepParts, ErasureParts {
+  objects: ExportSweepParts['objects']
+  database: ExportSweepParts['database'] & VersionSweepParts['database'] & Pick<Database, 'exclusively' | 'now'>
+  metrics: Pick<Metrics, 'countSweep' | 'countFailedSweep'>
+}
+
+export interface Sweeps {
+  /** Resolves once the sweep at the start is over. */
+  first: Promise<void>
+  close(): Promise<void>
+}
+
+/** Removes what has expired, at the start and then hourly, on one instance at a time. */
+export function startSweeps(parts: SweepParts): Sweeps {
+  const stop = new AbortController()
+
+  async function sweepAll(): Promise<void> {
+    const driftMs = await readDriftMs(parts.database)
+    if (isTooFar(driftMs)) throw new Error(describeDrift(driftMs))
+    // One that fails leaves the others to do their work.
+    for (const [name, sweep] of Object.entries(sweeps)) {
+      await count(name, sweep(parts, stop.signal))
+    }
+  }
+
+  async function count(name: string, sweep: Promise<number>): Promise<void> {
+    try {
+      parts.metrics.countSweep(name, await sweep)
+    } catch (err) {
+      if (err instanceof UnfinishedSweep) parts.metrics.countSweep(name, err.removed)
+      parts.log.error({ err, sweep: name }, 'a sweep failed')
+      parts.metrics.countFailedSweep(name)
+    }
+  }
+
+  async function run(): Promise<void> {
+    await parts.database.exclusively('sweep', sweepAll).catch((err) => {
+      parts.log.error({ err }, 'the sweeps could not be run')
+      for (const name of Object.keys(sweeps)) parts.metrics.countFailedSweep(name)
+    })
+  }
+
+  for (const name of Object.keys(sweeps)) parts.metrics.countSweep(name, 0)
+  const first = run()
+  let running = first
+  const timer = setInterval(() => {
+    running = running.then(run)
+  }, hourMs).unref()
+  return {
+    first,
+    async close() {
+      clearInterval(timer)
+      stop.abort()
+      await running
+    },
+  }
+}

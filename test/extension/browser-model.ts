@@ -1,0 +1,259 @@
+import type { BookmarkEventInfo, BookmarksApi, BrowserNode, NewNode } from '../../src/extension/platform.ts'
+
+export type Flavour = 'chrome' | 'firefox'
+
+interface Node {
+  id: string
+  parentId: string
+  title: string
+  url?: string
+  type: 'bookmark' | 'folder' | 'separator'
+  dateAdded: number
+  unmodifiable?: 'managed'
+  folderType?: string
+  children: string[]
+}
+
+type Listener = (id: string, info: BookmarkEventInfo) => void
+
+const rootsOf: Record<Flavour, { top: string; roots: [id: string, title: string, folderType: string][] }> = {
+  chrome: {
+    top: '0',
+    roots: [
+      ['1', 'Bookmarks bar', 'bookmarks-bar'],
+      ['2', 'Other bookmarks', 'other'],
+    ],
+  },
+  firefox: {
+    top: 'root________',
+    roots: [
+      ['menu________', 'Bookmarks Menu', ''],
+      ['toolbar_____', 'Bookmarks Toolbar', ''],
+      ['unfiled_____', 'Other Bookmarks', ''],
+      ['mobile______', 'Mobile Bookmarks', ''],
+    ],
+  },
+}
+
+/**
+ * A browser's bookmarks by the rules of its API, as read in the sources of Chromium and Firefox: the forms that it gives to
+ * addresses and titles, what it refuses, how it counts places, and the order of its events.
+ */
+export class BrowserModel {
+  readonly flavour: Flavour
+  nodes = new Map<string, Node>()
+  /** By how much the clock of the browser and its extension is ahead (ms). */
+  ahead = 0
+  readonly #top: string
+  readonly #listeners = new Map<string, Set<Listener>>()
+  #lastId = 3
+  /** The ids of the folders that were read, in order. */
+  reads: string[] = []
+  #onceRead: { id: string; work: () => void } | undefined
+
+  constructor(flavour: Flavour, { hasMobile = false, folderTypes = true } = {}) {
+    const { top, roots } = rootsOf[flavour]
+    this.flavour = flavour
+    this.#top = top
+    this.#enter({ id: top, parentId: '', title: '', type: 'folder' })
+    for (const [id, title, folderType] of roots) {
+      const type = folderType && folderTypes ? { folderType } : {}
+      this.#enter({ id, parentId: top, title, type: 'folder', ...type })
+    }
+    if (hasMobile) this.showMobile()
+  }
+
+  /** Chrome shows this folder only once its own sync has put something into it. */
+  showMobile(): void {
+    this.#enter({ id: '3', parentId: '0', title: 'Mobile bookmarks', type: 'folder', folderType: 'mobile' })
+  }
+
+  /** A folder that the browser's administrator has filled. */
+  manage(url: string): void {
+    const managed = { type: 'folder', unmodifiable: 'managed', folderType: 'managed' } as const
+    this.#enter({ id: 'managed', parentId: this.#top, title: 'Managed', ...managed })
+    this.#enter({ id: 'm1', parentId: 'managed', title: 'Intranet', url, type: 'bookmark', unmodifiable: 'managed' })
+  }
+
+  /** Writes everything down. What is returned is a crash: only what was written down is there afterwards. */
+  save(): () => void {
+    const [nodes, lastId] = [structuredClone(this.nodes), this.#lastId]
+    return () => {
+      this.nodes = structuredClone(nodes)
+      this.#lastId = lastId
+    }
+  }
+
+  now(): number {
+    return Date.now() + this.ahead
+  }
+
+  /** For `createBrowserSync` and `watchBookmarks`: every call takes effect at once, and is answered through `gate`. */
+  api(gate: <T>(call: () => T) => Promise<T> = async (call) => call()): BookmarksApi {
+    const event = (name: string) => ({
+      addListener: (listener: Listener) => {
+        const all = this.#listeners.get(name) ?? new Set()
+        this.#listeners.set(name, all.add(listener))
+      },
+    })
+    return {
+      getTree: () => gate(() => this.#noteRead(this.#top, [this.#read(this.#top, true)])),
+      getSubTree: (id) => gate(() => this.#noteRead(id, [this.#read(id, true)])),
+      getChildren: (id) =>
+        gate(() =>
+          this.#noteRead(
+            id,
+            this.#folder(id).children.map((child) => this.#read(child, false)),
+          ),
+        ),
+      get: (id) => gate(() => [this.#read(id, false)]),
+      create: (node) => gate(() => this.create(node)),
+      update: (id, changes) => gate(() => this.update(id, changes)),
+      move: (id, place) => gate(() => this.move(id, place)),
+      remove: (id) => gate(() => this.remove(id)),
+      onCreated: event('created'),
+      onRemoved: event('removed'),
+      onChanged: event('changed'),
+      onMoved: event('moved'),
+      ...(this.flavour === 'chrome' && {
+        onChildrenReordered: event('reordered'),
+        onImportBegan: event('importBegan') as BookmarksApi['onImportBegan'],
+        onImportEnded: event('importEnded') as BookmarksApi['onImportEnded'],
+      }),
+    } as BookmarksApi
+  }
+
+  /** Does it once, right after the folder was read. */
+  onceRead(id: string, work: () => void): void {
+    this.#onceRead = { id, work }
+  }
+
+  #noteRead(id: string, nodes: BrowserNode[]): BrowserNode[] {
+    this.reads.push(id)
+    if (this.#onceRead?.id !== id) return nodes
+    const { work } = this.#onceRead
+    this.#onceRead = undefined
+    work()
+    return nodes
+  }
+
+  /** Tells the listeners of an event, as the browser does. */
+  tell(event: string, id = '', info: BookmarkEventInfo = {}): void {
+    for (const listener of this.#listeners.get(event) ?? []) listener(id, info)
+  }
+
+  create({ parentId, index, title, url, type }: NewNode): BrowserNode {
+    const parent = this.#folder(parentId)
+    if (parentId === this.#top || parent.unmodifiable) throw new Error("Can't modify the root bookmark folders.")
+    if (index !== undefined && (index < 0 || index > parent.children.length)) throw new Error('Index out of bounds.')
+    if (type !== undefined && this.flavour === 'chrome') throw new TypeError("Unexpected property: 'type'.")
+    const id = this.flavour === 'chrome' ? String(++this.#lastId) : `guid${String(++this.#lastId).padStart(8, '0')}`
+    const kind = type ?? (url === undefined ? 'folder' : 'bookmark')
+    const form = kind === 'bookmark' ? { url: this.#toUrl(url as string) } : {}
+    this.#enter({ id, parentId, title: this.#toTitle(title), ...form, type: kind }, index)
+    this.tell('created', id, this.#read(id, false))
+    return this.#read(id, false)
+  }
+
+  update(id: string, { title, url }: { title?: string; url?: string }): BrowserNode {
+    const node = this.#ordinary(id)
+    if (url !== undefined) {
+      if (node.type !== 'bookmark') throw new Error("Can't set URL of a bookmark folder.")
+      node.url = this.#toUrl(url)
+    }
+    if (title !== undefined) node.title = this.#toTitle(title)
+    this.tell('changed', id)
+    return this.#read(id, false)
+  }
+
+  move(id: string, { parentId, index }: { parentId: string; index?: number }): BrowserNode {
+    const node = this.#ordinary(id)
+    const to = this.#folder(parentId)
+    if (parentId === this.#top || to.unmodifiable) throw new Error("Can't modify the root bookmark folders.")
+    for (let at: string = parentId; at !== ''; at = this.#folder(at).parentId) {
+      if (at === id) throw new Error("Can't move a folder to itself or its descendant.")
+    }
+    const from = this.#folder(node.parentId)
+    const before = from.children.indexOf(id)
+    let place = index ?? to.children.length
+    if (place < 0 || place > to.children.length) throw new Error('Index out of bounds.')
+    // Chrome counts with the node in its old place.
+    if (this.flavour === 'chrome' && from === to && place > before) place--
+    from.children.splice(before, 1)
+    to.children.splice(place, 0, id)
+    const oldParentId = node.parentId
+    node.parentId = parentId
+    this.tell('moved', id, { parentId, oldParentId })
+    return this.#read(id, false)
+  }
+
+  remove(id: string): void {
+    const node = this.#ordinary(id)
+    if (node.children.length > 0) throw new Error("Can't remove non-empty folder (use recursive to force).")
+    const siblings = this.#folder(node.parentId).children
+    const removed = this.#read(id, false)
+    siblings.splice(siblings.indexOf(id), 1)
+    this.nodes.delete(id)
+    this.tell('removed', id, { parentId: node.parentId, node: removed })
+  }
+
+  /** As the user does it. */
+  removeTree(id: string): void {
+    for (const child of [...this.#folder(id).children]) this.removeTree(child)
+    this.remove(id)
+  }
+
+  childrenOf(id: string): readonly string[] {
+    return this.#folder(id).children
+  }
+
+  /** The ids of what the user can edit, and of the folders into which they can put something. */
+  get ordinary(): Node[] {
+    return [...this.nodes.values()].filter((node) => this.#isOrdinary(node))
+  }
+
+  #isOrdinary({ id, parentId, unmodifiable }: Node): boolean {
+    return id !== this.#top && parentId !== this.#top && !unmodifiable
+  }
+
+  #ordinary(id: string): Node {
+    const node = this.#folder(id)
+    if (!this.#isOrdinary(node)) throw new Error("Can't modify the root bookmark folders.")
+    return node
+  }
+
+  #folder(id: string): Node {
+    const node = this.nodes.get(id)
+    if (!node) throw new Error("Can't find bookmark for id.")
+    return node
+  }
+
+  #enter(fields: Omit<Node, 'children' | 'dateAdded'>, index?: number): void {
+    const siblings = this.nodes.get(fields.parentId)?.children
+    siblings?.splice(index ?? siblings.length, 0, fields.id)
+    this.nodes.set(fields.id, { ...fields, dateAdded: this.now(), children: [] })
+  }
+
+  #toUrl(url: string): string {
+    if (!URL.canParse(url)) throw new Error('Invalid URL.')
+    if (this.flavour === 'firefox' && url.length > 65_536) throw new Error("Invalid value for property 'url'")
+    return new URL(url).href
+  }
+
+  #toTitle(title: string): string {
+    return this.flavour === 'chrome' ? title.replace(/[\n\r\t]/g, ' ') : title.slice(0, 4096)
+  }
+
+  #read(id: string, isDeep: boolean): BrowserNode {
+    const { type, children, parentId, folderType, ...node } = this.#folder(id)
+    const isFirefox = this.flavour === 'firefox'
+    const index = this.nodes.get(parentId)?.children.indexOf(id)
+    return {
+      ...node,
+      ...(parentId !== '' && { parentId, index }),
+      ...(folderType && { folderType }),
+      ...(isFirefox && { type, ...(type === 'separator' && { url: 'data:' }) }),
+      ...(isDeep && type === 'folder' && { children: children.map((child) => this.#read(child, true)) }),
+    }
+  }
+}

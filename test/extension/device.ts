@@ -1,0 +1,164 @@
+import { createClient, createSync, deriveKeys, memoryStore, type Store, type Sync } from '../../src/client/index.ts'
+import { type FakeConnection, type FakeService, fakeService } from '../../src/client/testing.ts'
+import { systemClock } from '../../src/client/timing/clock.ts'
+import { type BrowserSync, createBrowserSync } from '../../src/extension/browser-sync.ts'
+import { memoryAgreedStore } from '../../src/extension/memory-agreed-store.ts'
+import { type BookmarkWatch, watchBookmarks } from '../../src/extension/watch.ts'
+import { BrowserModel, type Flavour } from './browser-model.ts'
+
+const ownFolders = ['Bookmarks bar/', 'Other bookmarks/']
+const masterKey = new Uint8Array(32).fill(7)
+
+/** The extension's worker from its start to its death, which may come at any of its calls. */
+export class Life {
+  readonly died: Promise<void>
+  readonly #die: () => void
+  /** It dies at the call after so many. */
+  callsLeft = Number.POSITIVE_INFINITY
+  /** Whether that call still takes effect. */
+  finishesLast = false
+  isDead = false
+
+  constructor() {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.died = promise
+    this.#die = resolve
+  }
+
+  kill(): void {
+    this.isDead = true
+    this.#die()
+  }
+
+  /** A dead worker gets no answer. */
+  gate = async <T>(call: () => T | Promise<T>): Promise<T> => {
+    if (this.isDead) return new Promise(() => {})
+    if (--this.callsLeft < 0) {
+      // A dead worker writes nothing more, so the call ends before the next one begins.
+      if (this.finishesLast) await call()
+      this.kill()
+      return new Promise(() => {})
+    }
+    const result = await call()
+    return this.isDead ? new Promise(() => {}) : result
+  }
+}
+
+/** A browser with the extension, of which only the worker ever dies. */
+export class Device {
+  readonly model: BrowserModel
+  readonly connection: FakeConnection
+  readonly #id: string
+  readonly #baseUrl: string
+  readonly #store: Store = memoryStore()
+  #session = {}
+  agreed = memoryAgreedStore()
+  sync!: Sync
+  browserSync!: BrowserSync
+  life!: Life
+  watch!: BookmarkWatch
+
+  constructor(service: FakeService, id: string, model: BrowserModel | Flavour = 'chrome') {
+    this.#id = id
+    this.#baseUrl = service.baseUrl
+    this.connection = service.connect('ada')
+    this.model = typeof model === 'string' ? new BrowserModel(model) : model
+    this.open()
+  }
+
+  /** The browser crashes, and is started again. */
+  crash(crash: ReturnType<BrowserModel['save']>): void {
+    crash()
+    this.restart()
+  }
+
+  /** The browser is closed, and opened again. */
+  restart(): void {
+    this.#session = {}
+    this.open()
+  }
+
+  /** A new worker, on what the one before has stored. */
+  open(): void {
+    this.life?.kill()
+    const life = new Life()
+    const { agreed } = this
+    this.life = life
+    const sync = createSync({
+      client: createClient({ baseUrl: this.#baseUrl, deviceId: this.#id, fetch: this.connection.fetch }),
+      keys: deriveKeys(masterKey),
+      userId: 'ada',
+      deviceId: this.#id,
+      store: this.#store,
+      webSocket: this.connection.webSocket,
+    })
+    this.sync = sync
+    const { gate } = life
+    const bookmarks = this.model.api(gate)
+    this.watch = watchBookmarks(bookmarks)
+    this.browserSync = createBrowserSync({
+      sync: {
+        ...sync,
+        put: (bookmarks) => gate(() => sync.put(bookmarks)),
+        update: (id, patch, options) => gate(() => sync.update(id, patch, options)),
+        remove: (ids) => gate(() => sync.remove(ids)),
+      },
+      bookmarks,
+      watch: this.watch,
+      session: {
+        get: async () => this.#session,
+        set: async (values) => void Object.assign(this.#session, values),
+      },
+      clock: { ...systemClock, now: () => this.model.now() },
+      store: {
+        load: () => gate(() => agreed.load()),
+        write: (change) => gate(() => agreed.write(change)),
+        wipe: () => agreed.wipe(),
+      },
+    })
+  }
+
+  async step(): Promise<void> {
+    await this.sync.put([])
+    await this.browserSync.compareNow()
+    await this.sync.syncNow()
+    await this.browserSync.compareNow()
+    await this.sync.syncNow()
+  }
+}
+
+/** Two Chromes of one account. */
+export function twoDevices(): [Device, Device] {
+  const service = fakeService()
+  return [new Device(service, 'one'), new Device(service, 'other')]
+}
+
+/** Until all of them have what the others have. */
+export async function settle(...devices: Device[]): Promise<void> {
+  for (let round = 0; round < 3; round++) for (const device of devices) await device.step()
+}
+
+/** A browser's bookmarks as text, a line each: `toolbar`, `  F/`, `    title url`. */
+export function textOf({ model }: Device): string[] {
+  const lines: string[] = []
+  const [top] = model.flavour === 'chrome' ? ['0'] : ['root________']
+  const write = (id: string, indent: string) => {
+    for (const child of model.childrenOf(id)) {
+      const { title, url, type } = model.nodes.get(child) as NonNullable<ReturnType<typeof model.nodes.get>>
+      lines.push(`${indent}${type === 'folder' ? `${title}/` : type === 'separator' ? '---' : `${title} ${url}`}`)
+      write(child, `${indent}  `)
+    }
+  }
+  write(top as string, '')
+  return lines
+}
+
+/** What their users have, as sorted lines of text, once all have what the others have. */
+export async function shownIn(devices: [Device, Device]): Promise<string[][]> {
+  await settle(...devices)
+  return devices.map((device) =>
+    textOf(device)
+      .filter((line) => !ownFolders.includes(line))
+      .sort(),
+  )
+}

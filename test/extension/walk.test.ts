@@ -1,0 +1,24 @@
+/**
+ * Two browsers, a Chrome and a Firefox, in which people edit at once, and which are closed and crash, while workers die: see
+ * walk.ts. SEED=<number> repeats one walk and says what happened.
+ */
+import { depth } from '../support/depth.ts'
+import { walk } from './walk.ts'
+
+const { SEED } = process.env
+const operations = 300
+const first = Number(SEED ?? 1)
+const count = SEED === undefined ? depth(20, 500) : 1
+const failed: { SEED: number; failures: string[] }[] = []
+for (let seed = first; seed < first + count && failed.length < 3; seed++) {
+  const failures = await walk(seed, operations, SEED === undefined ? undefined : (text) => console.error(text))
+  if (failures.length > 0) failed.push({ SEED: seed, failures })
+}
+
+// Once loaded, tap follows every promise, which takes longer than the walks themselves.
+const { default: t } = await import('tap')
+t.same(
+  failed,
+  [],
+  `both browsers end up the same, with nothing lost and nothing doubled: ${count} walks from SEED=${first}`,
+)

@@ -1,0 +1,331 @@
+import type { FakeService } from '../../src/client/testing.ts'
+import { fakeService } from '../../src/client/testing.ts'
+import { Dice } from '../client/chaos/dice.ts'
+import { Device, textOf } from './device.ts'
+import { Marks } from './marks.ts'
+
+/**
+ * Two browsers, Chrome and Firefox, whose users edit at once, with and without a network. They are closed and opened again, they
+ * crash, and their workers die at any of their calls. Returns what is wrong in the end.
+ */
+export async function walk(
+  seed: number,
+  operations: number,
+  note: (text: string) => void = () => {},
+): Promise<string[]> {
+  const walk = new Walk(seed, note)
+  for (let count = 0; count < operations; count++) await walk.operate()
+  return walk.end()
+}
+
+/** Between two operations. */
+const mostWaitMs = 1500
+/** As often as Chrome does. */
+const saveEveryMs = 2500
+
+type Node = Device['model']['ordinary'][number]
+
+/** By their marks. */
+interface Edited {
+  changed: Set<string>
+  removed: Set<string>
+  /** What a crash has taken from the browser, and the service still has. */
+  lost: Set<string>
+}
+
+class Walk {
+  readonly #dice: Dice
+  readonly #note: (text: string) => void
+  readonly #service: FakeService = fakeService()
+  readonly #devices: Device[]
+  readonly #marks: Marks
+  readonly #offline = new Set<Device>()
+  /** What the users have changed and removed since their browser was last compared. */
+  readonly #edited = new Map<Device, Edited>()
+  /** What a crash would leave, and when it was written down. */
+  readonly #saved = new Map<Device, { at: number; crash: () => void }>()
+
+  constructor(seed: number, note: (text: string) => void) {
+    this.#dice = new Dice(seed)
+    this.#marks = new Marks(seed)
+    this.#note = note
+    this.#devices = [new Device(this.#service, 'chrome', 'chrome'), new Device(this.#service, 'firefox', 'firefox')]
+  }
+
+  async operate(): Promise<void> {
+    const device = this.#dice.pick(this.#devices)
+    for (const device of this.#devices) {
+      device.model.ahead += this.#dice.below(mostWaitMs)
+      this.#save(device)
+    }
+    const kind = this.#dice.roll()
+    if (kind < 0.68) await this.#act(device)
+    else if (kind < 0.9) await this.#compare(device)
+    else if (kind < 0.95) await this.#exchange(device)
+    else if (kind < 0.96) {
+      this.#note(`${device.model.flavour} is closed, and opened again`)
+      await this.#lose(device)
+      device.restart()
+    } else if (kind < 0.98) await this.#crash(device)
+    else if (this.#offline.delete(device)) device.connection.goOnline()
+    else {
+      this.#offline.add(device)
+      device.connection.goOffline()
+    }
+  }
+
+  #save(device: Device): void {
+    const { model } = device
+    const at = model.now()
+    const saved = this.#saved.get(device)
+    if (!saved || at - saved.at >= saveEveryMs) this.#saved.set(device, { at, crash: model.save() })
+  }
+
+  /** What the browser alone has heard of is lost, and so are its deletes. */
+  async #crash(device: Device): Promise<void> {
+    const { model, sync } = device
+    await this.#lose(device)
+    this.#note(`${model.flavour} crashes`)
+    const marksIn = () => new Set(model.ordinary.map(({ title }) => this.#marks.in(title) ?? ''))
+    const [before, held] = [marksIn(), JSON.stringify(sync.tree())]
+    device.crash(this.#saved.get(device)?.crash ?? (() => {}))
+    const after = marksIn()
+    const gone = [...before].filter((mark) => !after.has(mark))
+    this.#excuse(gone.filter((mark) => !held.includes(mark)))
+    this.#editedIn(device).lost = new Set(gone)
+    this.#marks.touch([...after].filter((mark) => !before.has(mark) && held.includes(mark)))
+  }
+
+  /** They may be there in the end, or not. */
+  #excuse(marks: string[]): void {
+    this.#marks.delete(marks)
+    this.#marks.touch(marks)
+  }
+
+  /** The browser starts the worker for what the user does. */
+  async #act(device: Device): Promise<void> {
+    const wasDead = device.life.isDead
+    if (wasDead) device.open()
+    this.#edit(device)
+    if (wasDead) await this.#compare(device)
+  }
+
+  /** The worker may die meanwhile, and is started anew, at once or after the user has gone on. */
+  async #compare(device: Device): Promise<void> {
+    if (device.life.isDead) device.open()
+    const { life, browserSync, sync } = device
+    await sync.put([])
+    if (this.#dice.happens(0.5)) {
+      life.callsLeft = Math.floor(this.#dice.roll() * 12)
+      life.finishesLast = this.#dice.happens(0.5)
+    }
+    await Promise.race([browserSync.compareNow(), life.died])
+    life.callsLeft = Number.POSITIVE_INFINITY
+    const { state } = browserSync.status()
+    this.#note(`${device.model.flavour} compares${life.isDead ? ', and dies' : ''} ${state}`)
+    if (life.isDead) return this.#lose(device)
+    if (state === 'in-step') this.#edited.delete(device)
+    await this.#decide(device)
+  }
+
+  /**
+   * The worker has heard of what the user did, and is gone. If the worker before was just creating what was changed, nobody
+   * knows any more that it is the same: it may be doubled, but not lost. What was just made and is there no more, the browser
+   * may have lost: it may come back.
+   */
+  async #lose(device: Device): Promise<void> {
+    const { changed, removed } = this.#editedIn(device)
+    const { rows } = await device.agreed.load()
+    for (const { step, content } of rows.values()) {
+      const mark = this.#marks.in(content?.title ?? '') ?? ''
+      if (step?.kind === 'creating' && changed.delete(mark)) this.#marks.make(mark)
+    }
+    this.#marks.touch([...removed])
+  }
+
+  #editedIn(device: Device): Edited {
+    const edited = this.#edited.get(device) ?? { changed: new Set(), removed: new Set(), lost: new Set() }
+    this.#edited.set(device, edited)
+    return edited
+  }
+
+  async #decide({ browserSync, sync }: Device): Promise<void> {
+    const held = browserSync.heldRemovals().map(({ id }) => id)
+    if (held.length > 0) await browserSync.approveRemovals(held)
+    const deletions = sync.heldDeletions().map(({ id }) => id)
+    if (deletions.length > 0) await sync.approveDeletions(deletions)
+  }
+
+  async #exchange(device: Device): Promise<void> {
+    if (device.life.isDead) await this.#compare(device)
+    if (device.life.isDead) return
+    this.#note(`${device.model.flavour} exchanges`)
+    await device.sync.syncNow().catch(() => {})
+  }
+
+  #edit(device: Device): void {
+    const { model } = device
+    const dice = this.#dice
+    const { ordinary } = model
+    const roots =
+      model.flavour === 'chrome' ? ['1', '2'] : ['menu________', 'toolbar_____', 'unfiled_____', 'mobile______']
+    const folders = [...roots, ...ordinary.filter(({ type }) => type === 'folder').map(({ id }) => id)]
+    const [one, into] = [ordinary.length > 0 ? dice.pick(ordinary) : undefined, dice.pick(folders)]
+    const index = Math.floor(dice.roll() * (model.childrenOf(into).length + 1))
+    const kind = dice.roll()
+    const place = { parentId: into, index }
+    // A folder into which something was put stays.
+    this.#marks.touch([model.nodes.get(into)?.title ?? ''])
+    if (!one || kind < 0.3 || ordinary.length < 6) this.#create(model, place)
+    else if (kind < 0.35 && one.type === 'bookmark') this.#double(model, one, place)
+    else if (kind < 0.55) this.#change(device, one)
+    else if (kind < 0.8) this.#move(model, one, place)
+    else this.#remove(device, one)
+  }
+
+  #create(model: Device['model'], place: { parentId: string; index: number }): void {
+    const mark = this.#marks.next()
+    const kind = this.#dice.roll()
+    this.#note(`${model.flavour} creates ${mark} in ${place.parentId} at ${place.index}`)
+    if (kind < 0.1 && model.flavour === 'firefox') model.create({ ...place, title: '', type: 'separator' })
+    else {
+      this.#marks.make(mark)
+      if (kind < 0.3) model.create({ ...place, title: `folder ${mark}` })
+      else model.create({ ...place, title: `link ${mark}`, url: `https://example.org/${mark}` })
+    }
+  }
+
+  #double(model: Device['model'], { title, url = '' }: Node, place: { parentId: string; index: number }): void {
+    const mark = this.#marks.in(title) ?? ''
+    this.#note(`${model.flavour} doubles ${mark}`)
+    this.#marks.make(mark)
+    model.create({ ...place, title, url })
+  }
+
+  #change(device: Device, { id, title, url, type }: Node): void {
+    const { model } = device
+    const mark = this.#marks.in(title) ?? ''
+    if (mark !== '') this.#editedIn(device).changed.add(mark)
+    this.#note(`${model.flavour} changes ${id} ${mark}`)
+    this.#marks.touch([title])
+    const version = this.#dice.roll().toString(36).slice(2, 6)
+    if (type === 'bookmark' && this.#dice.happens(0.3)) model.update(id, { url: `${url?.split('#')[0]}#${version}` })
+    else if (type !== 'separator')
+      model.update(id, { title: `${type === 'folder' ? 'folder' : version} ${mark} ${version}` })
+  }
+
+  #move(model: Device['model'], { id, title }: Node, place: { parentId: string; index: number }): void {
+    const siblings = model.childrenOf(place.parentId)
+    const index = Math.min(place.index, siblings.includes(id) ? siblings.length - 1 : siblings.length)
+    try {
+      model.move(id, { ...place, index })
+      this.#note(`${model.flavour} moves ${id} ${title} to ${place.parentId} at ${index}`)
+      this.#marks.touch(titlesIn(model, id))
+    } catch {
+      // Into itself.
+    }
+  }
+
+  #remove(device: Device, { id, title }: Node): void {
+    const { model } = device
+    const titles = titlesIn(model, id)
+    if (titles.length > 8) return
+    this.#note(`${model.flavour} removes ${id} ${title}: ${titles.join(', ')}`)
+    this.#marks.delete(titles)
+    const { removed, lost } = this.#editedIn(device)
+    for (const title of titles) removed.add(title)
+    // A folder goes with what was in it before the crash.
+    this.#excuse([...lost])
+    model.removeTree(id)
+  }
+
+  async end(): Promise<string[]> {
+    for (const device of this.#devices) {
+      await this.#lose(device)
+      device.connection.goOnline()
+      device.open()
+    }
+    let before = ''
+    for (let round = 0; round < 10; round++) {
+      for (const device of this.#devices) {
+        await device.step()
+        await this.#decide(device)
+      }
+      const now = JSON.stringify(this.#devices.map(textOf))
+      if (now === before && round > 3) break
+      before = now
+    }
+    return [...this.#differences(), ...this.#losses()]
+  }
+
+  #differences(): string[] {
+    const [one, other] = this.#devices as [Device, Device]
+    const failures: string[] = []
+    const [trees, others] = [serviceText(one), serviceText(other)]
+    if (trees !== others) failures.push(`the devices hold different records:\n${trees}\n---\n${others}`)
+    for (const device of this.#devices) {
+      const [shown, held] = [rootsText(device), serviceText(device, device.model.flavour)]
+      if (shown !== held) failures.push(`${device.model.flavour} shows\n${shown}\ninstead of\n${held}`)
+      const { state, error, refused } = device.browserSync.status()
+      if (state !== 'in-step' || refused.length > 0)
+        failures.push(`${state} ${error?.stack} ${JSON.stringify(refused)}`)
+    }
+    return failures
+  }
+
+  #losses(): string[] {
+    const [device] = this.#devices as [Device, Device]
+    return this.#marks.faults(
+      device.model.ordinary.map(({ title, children }) => ({ title, hasChildren: children.length > 0 })),
+    )
+  }
+}
+
+function titlesIn(model: Device['model'], id: string): string[] {
+  const title = model.nodes.get(id)?.title ?? ''
+  return [title, ...model.childrenOf(id).flatMap((child) => titlesIn(model, child))]
+}
+
+/** What the service's records say that a browser of this flavour is to show. */
+function serviceText({ sync }: Device, flavour?: 'chrome' | 'firefox'): string {
+  const marks: Record<string, string> = {
+    personal_toolbar_folder: 'toolbar',
+    ...(flavour === 'firefox' && { mobile_bookmarks_folder: 'mobile', bookmarks_menu_folder: 'menu' }),
+  }
+  const roots = new Map<string, string[]>()
+  const write = (nodes: ReturnType<typeof sync.tree>, root: string, indent: string) => {
+    for (const { bookmark, children } of nodes) {
+      const { title, url, type, attributes = {} } = bookmark
+      const role = flavour && Object.keys(marks).find((mark) => attributes[mark])
+      if (role) write(children, marks[role] as string, '  ')
+      else if (type !== 'separator' || flavour !== 'chrome') {
+        const line = type === 'separator' ? '---' : url === undefined ? `${title}/` : `${title} ${url}`
+        roots.set(root, [...(roots.get(root) ?? []), `${indent}${line}`])
+        write(children, root, `${indent}  `)
+      }
+    }
+  }
+  write(sync.tree(), 'other', '  ')
+  return toText(roots)
+}
+
+function rootsText(device: Device): string {
+  const roleOf: Record<string, string> = {
+    ...{ 'Bookmarks bar/': 'toolbar', 'Other bookmarks/': 'other', 'Bookmarks Menu/': 'menu' },
+    ...{ 'Bookmarks Toolbar/': 'toolbar', 'Other Bookmarks/': 'other', 'Mobile Bookmarks/': 'mobile' },
+  }
+  const roots = new Map<string, string[]>()
+  let lines: string[] = []
+  for (const line of textOf(device)) {
+    if (!line.startsWith(' ')) {
+      lines = []
+      roots.set(roleOf[line] as string, lines)
+    } else lines.push(line)
+  }
+  return toText(roots)
+}
+
+function toText(roots: Map<string, string[]>): string {
+  const filled = [...roots].filter(([, lines]) => lines.length > 0).sort()
+  return filled.flatMap(([role, lines]) => [role, ...lines]).join('\n')
+}
