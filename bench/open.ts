@@ -17,6 +17,7 @@ export interface Options {
   peers: boolean
   quick: boolean
   /** Another checkout of this project, whose service is measured, too. */
+  /** The other service's main module. */
   before: string | undefined
 }
 
@@ -59,9 +60,7 @@ export async function openBench(options: Options, opened: AsyncDisposableStack):
   const { before } = options
   const ours = {
     service: services,
-    ...(before !== undefined && {
-      before: openServices(join(resolve(before), 'src/service/main.ts'), postgresUrl, folder),
-    }),
+    ...(before !== undefined && { before: openServices(resolve(before), postgresUrl, folder) }),
   }
   const peers = options.peers ? await findPeers(folder) : {}
   const startShared = (contender: Contender) => contender.prepare().then(startOn).then(keep)

@@ -61,7 +61,7 @@ const scripts: Record<string, Script> = {
     wrong: {
       'push fetch': /there is no row fetch; the rows are push, update/,
       '--rounds 0': /It must be a number of 1 or more/,
-      '--before no-such': /there is no file no-such\/src\/main\.ts/,
+      '--before no-such': /there is no file no-such\/src\/service\/main\.ts/,
       'hostile --quick': /unknown option '--quick'/,
     },
   },

@@ -3,10 +3,10 @@ import { fileURLToPath } from 'node:url'
 import { isBundle } from '../bundle.ts'
 
 /** The contract as written. */
-export const contractFolder = isBundle ? beside('./') : beside('../../')
+export const contractFolder = isBundle ? beside('./') : beside('../../../')
 /** What `npm run build` wrote. A bundle has its own copies. */
-export const docsFolder = isBundle ? beside('docs/') : beside('../../dist/docs/')
-export const webFolder = isBundle ? beside('web/') : beside('../../dist/web/')
+export const docsFolder = isBundle ? beside('docs/') : beside('../../../dist/docs/')
+export const webFolder = isBundle ? beside('web/') : beside('../../../dist/web/')
 
 function beside(path: string): string {
   return fileURLToPath(new URL(path, import.meta.url))
