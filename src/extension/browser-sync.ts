@@ -4,17 +4,13 @@ import { Alarm } from '../client/timing/alarm.ts'
 import { type Clock, systemClock } from '../client/timing/clock.ts'
 import { pause } from '../client/timing/pause.ts'
 import { uuidv7 } from '../client/uuid.ts'
-import type { Agreed, AgreedRow, AgreedStore } from './agreed.ts'
-import { AgreedDraft, settlingMs } from './agreed-draft.ts'
-import { BrowserMirror } from './browser-mirror.ts'
-import { readBrowserTree } from './browser-tree.ts'
-import { look, type Refused } from './look.ts'
-import type { BookmarksApi, SessionStorageApi } from './platform.ts'
-import { RemovalGuard } from './removal-guard.ts'
-import { Restart } from './restart.ts'
-import type { BookmarkWatch } from './watch.ts'
+import { type Agreed, AgreedDraft, type AgreedRow, type AgreedStore, Restart, settlingMs } from './agreed.ts'
+import type { BookmarksApi, SessionStorageApi } from './browser-api.ts'
+import { type BookmarkWatch, BrowserMirror } from './browser-mirror.ts'
+import { look, type Refused, RemovalGuard } from './look.ts'
+import { readBrowserTree } from './trees.ts'
 
-/** What `createBrowserSync` needs: the two sides, and what they last agreed on. */
+/** The two sides that `createBrowserSync` keeps in step, and what they last agreed on. */
 export interface BrowserSyncOptions {
   sync: Pick<Sync, 'get' | 'tree' | 'status' | 'put' | 'update' | 'remove' | 'on'>
   /** `chrome.bookmarks`, or `browser.bookmarks` in Firefox. */
@@ -41,7 +37,7 @@ export interface BrowserSyncStatus {
   state: BrowserSyncState
   /** In the state `failed`. */
   error?: Error
-  /** What one side did not take from the other. */
+  /** The bookmarks that one side did not take from the other. */
   refused: Refused[]
   /** Deletes in this browser that wait for `approveRemovals` or `rejectRemovals`: how many, and of how many bookmarks. */
   heldRemovals?: { count: number; of: number }
@@ -257,7 +253,7 @@ class InStep implements BrowserSync {
     return new Restart(await readBrowserTree(await this.#mirror.read(), new Set()), rows)
   }
 
-  /** What was pulled in part would look as if the rest were deleted, and so would a sync that has been signed out. */
+  /** A pull that came in part would look as if the rest were deleted, and so would a sync that has been signed out. */
   #isReady(): boolean {
     const { state, lastSync } = this.#options.sync.status()
     return lastSync > 0 && state !== 'syncing' && state !== 'signed-out' && !this.#options.watch.isImporting
@@ -302,7 +298,7 @@ class InStep implements BrowserSync {
     try {
       await task()
     } catch (error) {
-      // What is in memory may not be what is stored.
+      // Memory and store may differ now.
       this.#agreed = undefined
       this.#mirror.forget()
       this.#error = error instanceof Error ? error : new Error(String(error))

@@ -2,22 +2,27 @@ import type { PlaintextBookmark } from '../client/bookmark.ts'
 import { RecordError } from '../client/errors.ts'
 import type { Sync } from '../client/sync.ts'
 import type { Clock } from '../client/timing/clock.ts'
-import type { AgreedRow, AgreedStore } from './agreed.ts'
-import type { AgreedDraft } from './agreed-draft.ts'
-import type { BrowserMirror } from './browser-mirror.ts'
-import { type BrowserEntry, kindOfNode, readBrowserTree } from './browser-tree.ts'
-import { type Content, contentOf, isSameContent } from './entry.ts'
+import type { AgreedDraft, AgreedRow, AgreedStore } from './agreed.ts'
+import type { BrowserNode } from './browser-api.ts'
+import type { BookmarkWatch, BrowserMirror } from './browser-mirror.ts'
+
 import { type Merged, type MergedEntry, mergeTrees } from './merge.ts'
 import { isOf } from './pair.ts'
-import type { BrowserNode } from './platform.ts'
-import type { RemovalGuard } from './removal-guard.ts'
-import { rootKey } from './roles.ts'
-import { readServiceTree } from './service-tree.ts'
 import { changeBrowser, type Shown } from './to-browser.ts'
 import { planService, type ServiceChange, type ServicePlan } from './to-service.ts'
-import type { BookmarkWatch } from './watch.ts'
+import {
+  type BrowserEntry,
+  type Content,
+  contentOf,
+  isSameContent,
+  kindOfNode,
+  readBrowserTree,
+  readServiceTree,
+  rootKey,
+  type ServiceEntry,
+} from './trees.ts'
 
-export interface LookParts {
+interface LookParts {
   sync: Pick<Sync, 'get' | 'tree' | 'status' | 'put' | 'update' | 'remove'>
   mirror: BrowserMirror
   store: AgreedStore
@@ -26,7 +31,7 @@ export interface LookParts {
   guard: RemovalGuard
 }
 
-/** What one side did not take from the other. */
+/** A bookmark that one side did not take from the other. */
 export interface Refused {
   /** The service's id. */
   id: string
@@ -72,7 +77,7 @@ export async function look(parts: LookParts, agreed: AgreedDraft): Promise<{ isS
   return step
 }
 
-/** What a worker had created or added before it died, the user may have removed, which has started this worker. */
+/** The user may have removed what a worker had created or added before it died, which has started this worker. */
 function settleRemoved(agreed: AgreedDraft, { created, touched, removed }: LookParts['watch']): void {
   const interrupted = [...agreed.rows.values()].filter(({ step }) => step)
   if (interrupted.length === 0) {
@@ -107,7 +112,7 @@ class Look {
   readonly #parts: LookParts
   readonly #agreed: AgreedDraft
   readonly #merged: Merged
-  /** What the service did not take, or was changed there meanwhile. */
+  /** Ids of entries that the service did not take, or that were changed there meanwhile. */
   readonly #open = new Set<string>()
 
   constructor(parts: LookParts, agreed: AgreedDraft, merged: Merged) {
@@ -132,7 +137,7 @@ class Look {
     if (known.length > 0) await this.#agreed.flush(store)
   }
 
-  /** What the browser still has, in a folder that is left out, is another one once it is back: also after a crash. */
+  /** An entry that the browser still has, in a folder that is left out, is another one once it is back: also after a crash. */
   async forget(ids: readonly string[]): Promise<void> {
     const { mirror, store } = this.#parts
     const isThere = (id: string) => mirror.has(this.#agreed.rows.get(id)?.browserId)
@@ -201,7 +206,7 @@ class Look {
     const form = isSameContent(shown, entry.forService) ? {} : { shown: contentOf(shown) }
     const row: AgreedRow = { ...toRow(entry), browserId, dateAdded, ...form }
     const before = this.#agreed.rows.get(entry.id)
-    // What the browser once refused of an entry stays told until one side changes it.
+    // A refusal by the browser stays told until one side changes the entry.
     if (!before || !isSameRow(before, row)) this.#agreed.set(row)
   }
 
@@ -257,4 +262,56 @@ function isSameRow(one: AgreedRow, other: AgreedRow): boolean {
     isSameContent(one.content, other.content) &&
     isSameContent(one.shown ?? one.content, other.shown ?? other.content)
   )
+}
+
+/** If the deletes of a minute exceed both of these, the user must approve them. As for the deletes of other devices. */
+const fewDeletes = 5
+const smallShare = 0.2
+const recentMs = 60_000
+
+/** Holds the browser's deletes back if they are many: the browser may have lost them, not its user. */
+export class RemovalGuard {
+  readonly #clock: Pick<Clock, 'now'>
+  readonly #approved = new Set<string>()
+  #recent: { bookmark: Readonly<PlaintextBookmark>; time: number }[] = []
+  #held: readonly ServiceEntry[] = []
+
+  constructor(clock: Pick<Clock, 'now'>) {
+    this.#clock = clock
+  }
+
+  get held(): readonly ServiceEntry[] {
+    return this.#held
+  }
+
+  /** Those of the deletes that may be passed on. @param of how many bookmarks there were */
+  release(deleted: readonly ServiceEntry[], of: number): readonly ServiceEntry[] {
+    const now = this.#clock.now()
+    // Deletes that the user is asked about belong together, however long the answer takes.
+    if (this.#held.length === 0) this.#recent = this.#recent.filter(({ time }) => Math.abs(now - time) < recentMs)
+    const asked = deleted.filter(({ id }) => !this.#approved.has(id))
+    const count = asked.length + this.#recent.length
+    const held = new Set(this.#held.map(({ id }) => id))
+    // Deletes that wait go on to wait, though there may be fewer by now, or more bookmarks.
+    const isMany =
+      asked.some(({ id }) => held.has(id)) ||
+      (asked.length > 0 && count > fewDeletes && count > smallShare * (of + this.#recent.length))
+    this.#held = isMany ? asked : []
+    return isMany ? deleted.filter(({ id }) => this.#approved.has(id)) : deleted
+  }
+
+  /** Deletes that are passed on. */
+  passed(bookmarks: readonly Readonly<PlaintextBookmark>[]): void {
+    const time = this.#clock.now()
+    for (const bookmark of bookmarks) if (!this.#approved.delete(bookmark.id)) this.#recent.push({ bookmark, time })
+  }
+
+  /** Deletes that were passed on before those that are held became many: they come back with them. */
+  takeRecent(): Readonly<PlaintextBookmark>[] {
+    return this.#recent.splice(0).map(({ bookmark }) => bookmark)
+  }
+
+  approve(ids: readonly string[]): void {
+    for (const id of ids) this.#approved.add(id)
+  }
 }

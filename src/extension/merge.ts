@@ -1,13 +1,20 @@
 import { paced } from '../client/timing/paced.ts'
-import type { AgreedRow } from './agreed.ts'
-import type { AgreedDraft } from './agreed-draft.ts'
-import type { BrowserEntry, BrowserTree } from './browser-tree.ts'
-import { type Content, isSameContent, type Kind } from './entry.ts'
-import { mergeContent } from './merge-content.ts'
+import type { AgreedDraft, AgreedRow } from './agreed.ts'
+import type { BookmarkWatch } from './browser-mirror.ts'
+
 import { mergeOrder } from './order.ts'
 import { type Pairing, pairTrees } from './pair.ts'
-import type { ServiceEntry, ServiceTree } from './service-tree.ts'
-import type { BookmarkWatch } from './watch.ts'
+import {
+  type BrowserEntry,
+  type BrowserTree,
+  type Content,
+  contentOf,
+  isSameContent,
+  type Kind,
+  type ServiceEntry,
+  type ServiceTree,
+  titleLikenessOf,
+} from './trees.ts'
 
 /** An entry that both sides are to have. */
 export interface MergedEntry {
@@ -20,11 +27,11 @@ export interface MergedEntry {
   service: ServiceEntry | undefined
   forBrowser: Content
   forService: Content
-  /** Whether both sides changed the same: the browser's change is the later one. */
+  /** True if both sides changed the same: the browser's change is the later one. */
   isConflict: boolean
 }
 
-/** What both sides are to look like. */
+/** The tree that both sides are to have, and what leaves each of them for it. */
 export interface Merged {
   /** By id, in no order. */
   entries: Map<string, MergedEntry>
@@ -39,7 +46,7 @@ export interface Merged {
   pairing: Pairing
 }
 
-export interface Trees {
+interface Trees {
   agreed: Pick<AgreedDraft, 'rows' | 'orders'>
   browser: BrowserTree
   service: ServiceTree
@@ -94,11 +101,11 @@ export async function mergeTrees(
     const { id } = entry
     const row = agreed.rows.get(id)
     if (browserIdOf.has(id) || row?.leftOut) return undefined
-    // What lies at the top level because its folder was deleted was not moved.
+    // A bookmark at the top level because its folder was deleted was not moved.
     const isThere = entry.parent === row?.parent || entry.bookmark.parentId === row?.parent
     const isSame = row && isSameContent(entry, row.content) && isThere
     if (row?.refused?.by === 'browser' && isSameContent(entry, row.content)) return undefined
-    // What was just added and is there no more, the browser has lost in a crash.
+    // If it was just added and is there no more, the browser has lost it in a crash.
     const isLost = row?.browserId === null || row?.step?.kind === 'adding'
     if (isSame && !isLost) return leaving.set(id, { service: entry })
     return keep(id, undefined, entry)
@@ -122,7 +129,7 @@ export async function mergeTrees(
   return merged
 }
 
-/** What stays needs the folders around it. */
+/** An entry that stays needs the folders around it. */
 function reviveFolders({ entries }: Merged, revive: (id: string) => void): void {
   // A map may grow while it is walked: what is revived comes last.
   for (const { parent } of entries.values()) if (!entries.has(parent)) revive(parent)
@@ -165,4 +172,45 @@ async function mergeOrders(
     orders.set(key, order)
   }
   await paced(keys, mergeFolder)
+}
+
+interface MergedContent {
+  forBrowser: Content
+  forService: Content
+  isConflict: boolean
+}
+
+/** Merges by field. Each side keeps its own form of what nobody has changed. */
+function mergeContent(
+  row: AgreedRow | undefined,
+  browser: Content | undefined,
+  service: Content | undefined,
+): MergedContent {
+  if (!browser || !service) {
+    const content = contentOf((browser ?? service) as Content)
+    return { forBrowser: content, forService: content, isConflict: false }
+  }
+  const forService = contentOf(service)
+  const forBrowser = contentOf(browser)
+  if (!row) return { forService, forBrowser: firstForm(forBrowser, forService), isConflict: false }
+  const shown = row.shown ?? row.content
+  let isConflict = false
+  for (const name of ['title', 'url'] as const) {
+    const isChangedHere = browser[name] !== shown[name]
+    const isChangedThere = service[name] !== row.content[name]
+    if (isChangedHere) Object.assign(forService, contentOfField(name, browser))
+    else if (isChangedThere) Object.assign(forBrowser, contentOfField(name, service))
+    isConflict ||= isChangedHere && isChangedThere && browser[name] !== service[name]
+  }
+  return { forBrowser, forService, isConflict }
+}
+
+function contentOfField(name: 'title' | 'url', content: Content): Partial<Content> {
+  return { [name]: content[name] }
+}
+
+/** When they meet for the first time, the browser takes over the service's title unless it is only another form of it. */
+function firstForm(browser: Content, service: Content): Content {
+  const isOtherForm = titleLikenessOf(browser.title) === titleLikenessOf(service.title)
+  return isOtherForm || isSameContent(browser, service) ? browser : { ...browser, title: service.title }
 }

@@ -1,11 +1,19 @@
 import { paced } from '../client/timing/paced.ts'
 import { uuidv7 } from '../client/uuid.ts'
 import type { AgreedRow } from './agreed.ts'
-import type { BrowserEntry, BrowserTree } from './browser-tree.ts'
-import { type Content, isSameContent, type Kind, likenessOf, titleLikenessOf } from './entry.ts'
-import { rootKey } from './roles.ts'
-import type { ServiceEntry, ServiceTree } from './service-tree.ts'
-import type { BookmarkWatch } from './watch.ts'
+import type { BookmarkWatch } from './browser-mirror.ts'
+import {
+  type BrowserEntry,
+  type BrowserTree,
+  type Content,
+  isSameContent,
+  type Kind,
+  likenessOf,
+  rootKey,
+  type ServiceEntry,
+  type ServiceTree,
+  titleLikenessOf,
+} from './trees.ts'
 
 /** Which entry of the browser is which of the service. */
 export interface Pairing {
@@ -100,7 +108,7 @@ async function pairByPath(browser: BrowserTree, service: ServiceTree, pairing: P
 }
 
 /**
- * What a worker was creating when it died may have been changed by the user, which has started this worker. What the user
+ * The user may have changed what a worker was creating when it died, which has started this worker. A bookmark that the user
  * has created since, is something else. Whoever has heard of it may be dead, too: so what differs must be known as changed.
  */
 async function pairInterrupted(
@@ -136,9 +144,9 @@ async function pairInterrupted(
 }
 
 /**
- * Whether it is what was created for the row.
+ * True if it is what was created for the row.
  *
- * @param isTouched whether the user has changed it in this life of the worker: one thing at a time
+ * @param isTouched if the user has changed it in this life of the worker: one thing at a time
  */
 export function isOf({ kind, content }: AgreedRow, entry: Content & { kind: Kind }, isTouched: boolean): boolean {
   if (entry.kind !== kind) return false

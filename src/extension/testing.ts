@@ -1,4 +1,6 @@
 /** `encrypted-bookmark-sync-client/testing`: for tests of apps and of stores, without a service and without a test runner. */
+import type { AgreedStore } from './agreed.ts'
+
 export {
   type FakeConnection,
   type FakeService,
@@ -8,4 +10,27 @@ export {
   type StoreCase,
   storeCases,
 } from '../client/testing.ts'
-export { memoryAgreedStore } from './memory-agreed-store.ts'
+
+/** Keeps the agreed tree in memory only: for tests. What is written is a copy. */
+export function memoryAgreedStore(): AgreedStore {
+  const rows = new Map()
+  const orders = new Map()
+  return {
+    load: async () => structuredClone({ rows, orders }),
+    async write(change) {
+      for (const [values, into] of [
+        [change.rows, rows],
+        [change.orders, orders],
+      ] as const) {
+        for (const [key, value] of values) {
+          if (value === null) into.delete(key)
+          else into.set(key, structuredClone(value))
+        }
+      }
+    },
+    async wipe() {
+      rows.clear()
+      orders.clear()
+    },
+  }
+}

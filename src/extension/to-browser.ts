@@ -1,10 +1,9 @@
-import type { BrowserEntry, BrowserTree } from './browser-tree.ts'
-import { type Content, isLeftAlone, isSameContent } from './entry.ts'
+import type { BookmarksApi, BrowserNode } from './browser-api.ts'
 import type { Merged, MergedEntry } from './merge.ts'
 import { insertBehind, ranks, stayers } from './order.ts'
-import type { BookmarksApi, BrowserNode } from './platform.ts'
+import { type BrowserEntry, type BrowserTree, type Content, isLeftAlone, isSameContent } from './trees.ts'
 
-/** What the browser has made of an entry. */
+/** An entry in the browser's own form. */
 export type Shown = Content & Pick<BrowserNode, 'dateAdded'>
 
 /** Hears what becomes of the changes. */

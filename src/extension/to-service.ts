@@ -3,22 +3,26 @@ import { markedId, markedRoles, markOf } from '../client/bookmark-file/marks.ts'
 import { kindOf } from '../client/bookmark-file/tree.ts'
 import type { Patch } from '../client/sync/edits/update.ts'
 import { paced } from '../client/timing/paced.ts'
-import type { BrowserTree } from './browser-tree.ts'
-import { contentOf, isLeftAlone, isSameContent } from './entry.ts'
 import type { Merged, MergedEntry } from './merge.ts'
-import { insertBehind, ranks, stayers } from './order.ts'
-import { spreadPositions } from './positions.ts'
-import { rootKey, topLevel } from './roles.ts'
-import type { ServiceTree } from './service-tree.ts'
+import { insertBehind, ranks, spreadPositions, stayers } from './order.ts'
+import {
+  type BrowserTree,
+  contentOf,
+  isLeftAlone,
+  isSameContent,
+  rootKey,
+  type ServiceTree,
+  topLevel,
+} from './trees.ts'
 
 export interface ServiceChange {
   id: string
   patch: Patch
-  /** What the change was made on. */
+  /** The change was made on this. */
   seen: Readonly<PlaintextBookmark>
 }
 
-/** What is to be done at the service. */
+/** The changes that the service is to get. */
 export interface ServicePlan {
   added: PlaintextBookmark[]
   changed: ServiceChange[]
@@ -46,7 +50,7 @@ export async function planService(merged: Merged, browser: Titles, service: Serv
   return plan
 }
 
-/** What the browser does not show goes with the folder around it. */
+/** Bookmarks that the browser does not show go with the folder around them. */
 function findRemoved({ leavingService }: Merged, service: ServiceTree): string[] {
   return leavingService.flatMap(({ id }) => {
     const isLost = (bookmark: Readonly<PlaintextBookmark>) =>

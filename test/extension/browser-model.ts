@@ -1,4 +1,4 @@
-import type { BookmarkEventInfo, BookmarksApi, BrowserNode, NewNode } from '../../src/extension/platform.ts'
+import type { BookmarkEventInfo, BookmarksApi, BrowserNode, NewNode } from '../../src/extension/browser-api.ts'
 
 export type Flavour = 'chrome' | 'firefox'
 

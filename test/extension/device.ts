@@ -1,9 +1,9 @@
 import { createClient, createSync, deriveKeys, memoryStore, type Store, type Sync } from '../../src/client/index.ts'
 import { type FakeConnection, type FakeService, fakeService } from '../../src/client/testing.ts'
 import { systemClock } from '../../src/client/timing/clock.ts'
+import { type BookmarkWatch, watchBookmarks } from '../../src/extension/browser-mirror.ts'
 import { type BrowserSync, createBrowserSync } from '../../src/extension/browser-sync.ts'
-import { memoryAgreedStore } from '../../src/extension/memory-agreed-store.ts'
-import { type BookmarkWatch, watchBookmarks } from '../../src/extension/watch.ts'
+import { memoryAgreedStore } from '../../src/extension/testing.ts'
 import { BrowserModel, type Flavour } from './browser-model.ts'
 
 const ownFolders = ['Bookmarks bar/', 'Other bookmarks/']

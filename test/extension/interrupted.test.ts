@@ -1,6 +1,6 @@
 import t from 'tap'
 import { StorageFullError } from '../../src/client/errors.ts'
-import type { NewNode } from '../../src/extension/platform.ts'
+import type { NewNode } from '../../src/extension/browser-api.ts'
 import { type Device, settle, shownIn, twoDevices } from './device.ts'
 
 const at = (path: string) => `https://example.org/${path}`

@@ -1,8 +1,8 @@
-import type { Held, WorkerState } from './messages.ts'
+import type { Held, WorkerState } from './platform.ts'
 
 export interface Situation {
   headline: string
-  /** What follows from it, or what to do. */
+  /** Tells what follows from it, or what to do. */
   detail?: string
   /** `needs`: something from the user */
   mood: 'good' | 'busy' | 'still' | 'needs'
@@ -10,7 +10,7 @@ export interface Situation {
   progress?: { done: number; total: number }
 }
 
-/** What the extension is doing. */
+/** Says in words how the extension is. */
 export function describe(state: WorkerState): Situation {
   const { setup, isPaused, sync, browser } = state
   if (setup === 'new') {

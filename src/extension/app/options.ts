@@ -1,14 +1,18 @@
 /** The options page: the device's name, what stays out, what the server keeps, and the way out. */
+import { createHistory, type History } from '../../client/history.ts'
+import { createBackup, deriveKeys, loadMasterKey } from '../../client/index.ts'
 import type { BrowserNode } from '../index.ts'
-import { act, ask, attempt, element } from './ask.ts'
-import { deviceIdOf, nameOf } from './device-name.ts'
+import { act, ask, attempt, element } from './page.ts'
 import { platform } from './platform.ts'
-import { changeSettings, openClient, readSettings, returnPermission } from './settings.ts'
+import { changeSettings, deviceIdOf, nameOf, openClient, readSettings, returnPermission } from './settings.ts'
+
+/** The browser reads the file of a backup meanwhile. */
+const keptMs = 60_000
 
 act('set-up', 'click', () => platform.tabs.create({ url: platform.runtime.getURL('start.html') }))
 act('device', 'submit', rename)
 act('show-deleted', 'click', showDeleted)
-act('save-backup', 'click', async () => (await import('./kept.ts')).saveBackup())
+act('save-backup', 'click', saveBackup)
 act('sign-out', 'click', () => signOut(false))
 act('discard', 'click', () => signOut(true))
 await show()
@@ -30,8 +34,7 @@ async function show(): Promise<void> {
   const [top] = await platform.bookmarks.getTree()
   const leftOut = new Set(state?.leftOut)
   const lines = (top?.children ?? []).map((root) => {
-    const inside = document.createElement('ul')
-    inside.className = 'plain'
+    const inside = Object.assign(document.createElement('ul'), { className: 'plain' })
     inside.append(...foldersIn(root).map((folder) => line(folder, leftOut.has(folder.id))))
     const item = line(root, leftOut.has(root.id))
     if (inside.childElementCount > 0) item.append(inside)
@@ -59,14 +62,12 @@ async function rename(): Promise<void> {
 }
 
 async function showDeleted(): Promise<void> {
-  const { openTrash } = await import('./kept.ts')
   const trash = await openTrash()
   const { bookmarks } = await trash.trash()
   const lines = bookmarks.map(({ id, bookmark }) => {
     const button = Object.assign(document.createElement('button'), { type: 'button', textContent: 'Put back' })
     button.id = `restore-${id}`
-    const item = document.createElement('li')
-    item.className = 'row'
+    const item = Object.assign(document.createElement('li'), { className: 'row' })
     item.append(button, bookmark?.title || bookmark?.url || 'It opens with other keys')
     button.setAttribute('aria-label', `Put back ${item.lastChild?.textContent}`)
     return { item, id }
@@ -88,8 +89,7 @@ function foldersIn({ children = [] }: BrowserNode): BrowserNode[] {
 
 function line({ id, title }: BrowserNode, isOut: boolean): HTMLElement {
   const item = document.createElement('li')
-  const label = document.createElement('label')
-  label.className = 'inline'
+  const label = Object.assign(document.createElement('label'), { className: 'inline' })
   const box = Object.assign(document.createElement('input'), { type: 'checkbox', checked: isOut })
   box.addEventListener('change', () =>
     attempt(async () => {
@@ -114,4 +114,28 @@ async function signOut(discardUnsent: boolean): Promise<void> {
   }
   if (baseUrl) await returnPermission(baseUrl)
   await show()
+}
+
+/** The bookmarks deleted last, and the way back. The worker has the sync, so it is asked to exchange. */
+async function openTrash(): Promise<Pick<History, 'trash' | 'restoreVersion'>> {
+  const settings = await readSettings()
+  const userId = settings.userId ?? ''
+  const masterKey = await loadMasterKey(userId)
+  if (!masterKey) throw new Error('Type your passphrase first')
+  const sync = {
+    syncNow: async () => void (await ask({ ask: 'sync-now' })),
+    heldDeletions: () => [],
+    approveDeletions: async () => {},
+  }
+  return createHistory({ client: openClient(settings), keys: deriveKeys(masterKey), userId, sync })
+}
+
+/** Downloads a backup of all bookmarks, which only this user's keys open. */
+async function saveBackup(): Promise<void> {
+  await ask({ ask: 'sync-now' })
+  const file = await createBackup(openClient(await readSettings()))
+  const href = URL.createObjectURL(file)
+  const download = `bookmarks-${new Date().toISOString().slice(0, 10)}.dat`
+  Object.assign(document.createElement('a'), { href, download }).click()
+  setTimeout(() => URL.revokeObjectURL(href), keptMs)
 }

@@ -1,7 +1,7 @@
-import type { BookmarksApi, CookiesApi, SessionStorageApi } from '../index.ts'
-import type { Answer, Question } from './messages.ts'
+import type { SyncStatus } from '../../client/index.ts'
+import type { BookmarksApi, BrowserSyncStatus, CookiesApi, Refused, SessionStorageApi } from '../index.ts'
 
-/** As much of `chrome` as the extension uses. Firefox has it under the same name. */
+/** The browser as the extension's worker and pages see it, and the messages between them. As much of `chrome` as the extension uses. Firefox has it under the same name. */
 export interface Platform {
   bookmarks: BookmarksApi
   cookies: CookiesApi
@@ -46,3 +46,39 @@ export interface Platform {
 declare const chrome: Platform
 
 export const platform: Platform = chrome
+
+/** A question of a page to the worker. */
+export type Question =
+  | { ask: 'state' | 'start' | 'sync-now' | 'pause' | 'resume' | 'retry' }
+  | { ask: 'held' }
+  | { ask: 'decide'; side: 'browser' | 'devices'; deletes: boolean; ids: string[] }
+  | { ask: 'resolve'; id: string; choice: 'mine' | 'theirs' }
+  | { ask: 'leave-out' | 'take-in'; browserId: string }
+  | { ask: 'sign-out'; discardUnsent: boolean }
+
+/** A conflict, as far as a page shows it. */
+interface ShownConflict {
+  id: string
+  mine: string
+  theirs: string
+}
+
+export interface WorkerState {
+  /** `new`: no server has been chosen; `locked`: the user must sign in, or type the passphrase */
+  setup: 'new' | 'locked' | 'ready'
+  isPaused: boolean
+  sync: SyncStatus | null
+  browser: (Omit<BrowserSyncStatus, 'error' | 'refused'> & { error?: string }) | null
+  refused: Refused[]
+  conflicts: ShownConflict[]
+  leftOut: string[]
+}
+
+/** Deletes that were held back. */
+export type Held = Record<'browser' | 'devices', { id: string; title: string }[]>
+
+export interface Answer {
+  state?: WorkerState
+  held?: Held
+  error?: { name: string; message: string }
+}

@@ -1,8 +1,8 @@
 /** The popup: how things are, and what needs the user. */
-import { act, ask, attempt, element } from './ask.ts'
+
 import { describe, describeDeletes, describeTime, describeUnsent, type Situation } from './describe.ts'
-import type { Held, WorkerState } from './messages.ts'
-import { platform } from './platform.ts'
+import { act, ask, attempt, element } from './page.ts'
+import { type Held, platform, type WorkerState } from './platform.ts'
 
 let isPaused = false
 let shown = ''

@@ -2,11 +2,18 @@
 
 import { unwrap } from '../../client/calls.ts'
 import { createVault, hasVault, keepMasterKey, loadMasterKey, openVault } from '../../client/index.ts'
-import { act, ask, attempt, element } from './ask.ts'
 import { describe } from './describe.ts'
-import { deviceIdOf, guessName } from './device-name.ts'
+import { act, ask, attempt, element } from './page.ts'
 import { platform } from './platform.ts'
-import { changeSettings, openClient, originsOf, readSettings, returnPermission } from './settings.ts'
+import {
+  changeSettings,
+  deviceIdOf,
+  guessName,
+  openClient,
+  originsOf,
+  readSettings,
+  returnPermission,
+} from './settings.ts'
 
 /** By step, which of those on top it belongs to. */
 const steps = { server: 0, 'sign-in': 1, unlock: 2, create: 2, recovery: 2, done: 3 }

@@ -1,11 +1,28 @@
 /** The worker: starts with the browser, after an alarm, and for each change of a bookmark. */
-import { type BrowserSyncStatus, watchBookmarks } from '../index.ts'
-import { showBadge } from './badge.ts'
-import { readConflicts } from './conflicts.ts'
-import { type Device, forgetDevice, openDevice, startDevice } from './device.ts'
-import type { Answer, Question, WorkerState } from './messages.ts'
-import { platform } from './platform.ts'
-import { changeSettings, readSettings } from './settings.ts'
+import {
+  ApiError,
+  type Conflict,
+  deriveKeys,
+  indexedDbStore,
+  loadMasterKey,
+  OfflineError,
+  type PlaintextBookmark,
+  SignedOutError,
+  type Sync,
+} from '../../client/index.ts'
+import { createSync } from '../../client/worker.ts'
+import {
+  type BookmarkWatch,
+  type BrowserSync,
+  type BrowserSyncStatus,
+  createBrowserSync,
+  indexedDbAgreedStore,
+  shareSessionWithSockets,
+  wakefulSocket,
+  watchBookmarks,
+} from '../index.ts'
+import { type Answer, platform, type Question, type WorkerState } from './platform.ts'
+import { changeSettings, openClient, readSettings, type Settings } from './settings.ts'
 
 /** How often the worker is started if it has no socket that keeps it awake. */
 const wakeMinutes = 5
@@ -138,4 +155,93 @@ async function readState(device: Device | undefined): Promise<WorkerState> {
     conflicts: device ? readConflicts(device.sync) : [],
     leftOut: device?.browserSync.leftOut() ?? [],
   }
+}
+
+/** This browser as one of the user's devices. */
+interface Device {
+  userId: string
+  sync: Sync
+  browserSync: BrowserSync
+}
+
+/** Undefined if the user must choose a server, sign in or type the passphrase first. */
+async function openDevice(settings: Settings, watch: BookmarkWatch): Promise<Device | undefined> {
+  const { baseUrl, deviceId, userId } = settings
+  if (!baseUrl || !deviceId || !userId) return undefined
+  const masterKey = await loadMasterKey(userId)
+  if (!masterKey) return undefined
+  const client = openClient(settings)
+  const keys = deriveKeys(masterKey)
+  const webSocket = wakefulSocket(platform.runtime)
+  const sync = createSync({ client, keys, userId, deviceId, store: indexedDbStore(userId), webSocket })
+  const store = indexedDbAgreedStore(userId)
+  const { bookmarks, storage } = platform
+  return { userId, sync, browserSync: createBrowserSync({ sync, bookmarks, watch, store, session: storage.session }) }
+}
+
+/** Begins with what an earlier worker has left behind. */
+async function startDevice({ sync, browserSync }: Device, { baseUrl = '' }: Settings): Promise<void> {
+  await browserSync.start()
+  await shareSessionWithSockets(platform.cookies, baseUrl).catch(() => {})
+  await sync.start()
+}
+
+/**
+ * Deletes everything of this user from the extension. The browser's bookmarks stay.
+ *
+ * @returns whether the session was ended, too: without a network it is not
+ * @throws UnsentChangesError nothing was deleted, and the device has only stopped
+ */
+async function forgetDevice({ userId, sync, browserSync }: Device, discardUnsent: boolean): Promise<boolean> {
+  // Before the sync is emptied, which would look as if all had been deleted.
+  await browserSync.stop()
+  let isEnded = true
+  try {
+    await sync.signOut({ discardUnsent })
+  } catch (error) {
+    await sync.stop()
+    isEnded = error instanceof SignedOutError
+    if (!(isEnded || error instanceof OfflineError || error instanceof ApiError)) throw error
+  }
+  await indexedDbAgreedStore(userId).wipe()
+  return isEnded
+}
+
+/** The conflicts that the user is to decide, each side in one line, with the folder if that is what differs. */
+function readConflicts(sync: Pick<Sync, 'conflicts' | 'get'>): WorkerState['conflicts'] {
+  const folderOf = ({ parentId }: PlaintextBookmark) =>
+    (parentId !== undefined && sync.get(parentId)?.title) || 'the top level'
+  return sync
+    .conflicts()
+    .filter((conflict) => !isOrder(conflict))
+    .map(({ id, fields, mine, theirs }) => {
+      const lineOf = (bookmark: PlaintextBookmark | null) => {
+        if (!bookmark) return ''
+        const name = [bookmark.title, bookmark.url].filter(Boolean).join(' · ')
+        return fields.includes('parentId') ? `${name}, in ${folderOf(bookmark)}` : name
+      }
+      return { id, mine: lineOf(mine), theirs: lineOf(theirs) }
+    })
+}
+
+/** Two orders of one folder: nobody needs to be asked. */
+function isOrder({ fields, mine, theirs }: Conflict): boolean {
+  return fields.length === 1 && fields[0] === 'parentId' && mine?.parentId === theirs?.parentId
+}
+
+/** How many things need the user; 0 if none does, so that the badge stays away. */
+function countWishes({ setup, sync, browser, refused, conflicts }: WorkerState): number {
+  const isSignedOut = setup === 'locked' || sync?.state === 'signed-out'
+  const lacksKeys = sync?.reason === 'keys'
+  const isFull = sync?.reason === 'storage' || browser?.state === 'failed'
+  const held = [sync?.heldDeletions, browser?.heldRemovals].filter((one) => one !== undefined).length
+  const quarantined = sync?.quarantined ? 1 : 0
+  const stopped = Number(isSignedOut) + Number(lacksKeys) + Number(isFull)
+  return stopped + held + quarantined + Math.min(1, refused.length) + conflicts.length
+}
+
+async function showBadge(state: WorkerState): Promise<void> {
+  const count = countWishes(state)
+  await platform.action.setBadgeBackgroundColor({ color: '#a33b00' })
+  await platform.action.setBadgeText({ text: count === 0 ? '' : String(count) })
 }

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import type { BrowserContext, Page } from 'playwright-core'
-import type { Answer, Held, WorkerState } from '../../../src/extension/app/messages.ts'
+import type { Answer, Held, WorkerState } from '../../../src/extension/app/platform.ts'
 import type { Settings } from '../../../src/extension/app/settings.ts'
 
 const built = new URL('../../../dist/extension/chrome/', import.meta.url)

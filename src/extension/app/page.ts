@@ -1,5 +1,4 @@
-import type { Answer, Question } from './messages.ts'
-import { platform } from './platform.ts'
+import { type Answer, platform, type Question } from './platform.ts'
 
 /** Asks the worker. @throws Error what the worker threw, with its name and text */
 export async function ask(question: Question): Promise<Answer> {

@@ -20,7 +20,7 @@ export interface BrowserNode {
   children?: BrowserNode[] | undefined
 }
 
-/** What the browser is to make of a new node. */
+/** A node that the browser is to make. */
 export interface NewNode {
   parentId: string
   /** Default: the end. */
@@ -30,7 +30,7 @@ export interface NewNode {
   type?: 'separator'
 }
 
-/** What an event tells of a node, as far as it is listened to. */
+/** An event's news of a node, as far as it is listened to. */
 export interface BookmarkEventInfo {
   parentId?: string | undefined
   oldParentId?: string | undefined

@@ -1,0 +1,214 @@
+import type { PlaintextBookmark } from '../client/bookmark.ts'
+import { markedRoles, noteMarked, type Role } from '../client/bookmark-file/marks.ts'
+import { kindOf } from '../client/bookmark-file/tree.ts'
+import { paced } from '../client/timing/paced.ts'
+import type { TreeNode } from '../client/tree.ts'
+import type { BrowserNode } from './browser-api.ts'
+
+/** A folder, a link or a separator. */
+export type Kind = ReturnType<typeof kindOf>
+
+/** The part of a bookmark that a browser and the service can agree on. */
+export interface Content {
+  title: string
+  /** Of a link only. */
+  url?: string | undefined
+}
+
+/** Firefox cuts longer titles. */
+const mostTitleLength = 4096
+
+/** Queries of Firefox name things of one profile: they stay where they are, in browsers and at the service. */
+export function isLeftAlone(url: unknown): boolean {
+  return typeof url === 'string' && url.startsWith('place:')
+}
+
+export function contentOf({ title, url }: Content): Content {
+  return url === undefined ? { title } : { title, url }
+}
+
+export function isSameContent(one: Content, other: Content): boolean {
+  return one.title === other.title && one.url === other.url
+}
+
+/** By what an entry is found again within a folder: browsers write addresses and titles in forms of their own. */
+export function likenessOf({ kind, title, url }: Content & { kind: Kind }): string {
+  if (kind === 'link') return `link ${URL.canParse(url as string) ? new URL(url as string).href : url}`
+  return kind === 'folder' ? `folder ${titleLikenessOf(title)}` : kind
+}
+
+/** By what a title is found again. */
+export function titleLikenessOf(title: string): string {
+  return title.slice(0, mostTitleLength).replace(/\s+/g, ' ').trim()
+}
+
+/** The key of a browser's own folder. No id of a bookmark has this form. */
+export function rootKey(role: Role): string {
+  return `\0${role}`
+}
+
+/** The service's top level is the browsers' `other`, as in Chrome's files. */
+export const topLevel = rootKey('other')
+
+const chromeTypes: Record<string, Role> = { 'bookmarks-bar': 'toolbar', other: 'other', mobile: 'mobile' }
+const chromeIds: Record<string, Role> = { 1: 'toolbar', 2: 'other', 3: 'mobile' }
+const firefoxIds: Record<string, Role> = {
+  toolbar_____: 'toolbar',
+  unfiled_____: 'other',
+  mobile______: 'mobile',
+  menu________: 'menu',
+}
+
+function isFirefox(top: BrowserNode): boolean {
+  return top.id === 'root________'
+}
+
+/**
+ * The browser's own folders. Chrome has no menu, and shows `mobile` only if something is in it. If Chrome has one twice, for
+ * its own sync and for this device alone, it is the one that Chrome does not sync.
+ */
+function findRoots(top: BrowserNode): Map<Role, BrowserNode> {
+  const nodes = top.children ?? []
+  const hasTypes = nodes.some(({ folderType }) => folderType !== undefined)
+  const roleOf = ({ id, folderType }: BrowserNode) => {
+    if (isFirefox(top)) return firefoxIds[id]
+    return hasTypes ? chromeTypes[folderType ?? ''] : chromeIds[id]
+  }
+  const roots = new Map<Role, BrowserNode>()
+  for (const node of nodes) {
+    const role = roleOf(node)
+    if (role && (!roots.has(role) || node.syncing === false)) roots.set(role, node)
+  }
+  return roots
+}
+
+export interface BrowserEntry extends Content {
+  browserId: string
+  kind: Kind
+  /** The id of the folder around it. */
+  parent: string
+  dateAdded: number | undefined
+}
+
+/** The browser's bookmarks as they were at one moment, as far as they are to be kept in step. */
+export interface BrowserTree {
+  roots: Map<Role, { browserId: string; title: string }>
+  /** By the browser's id, folders before what is in them; without the roots. */
+  entries: Map<string, BrowserEntry>
+  /** By folder: the ids of all that is in it, in order, also of what is left alone. */
+  lists: Map<string, string[]>
+  isFirefox: boolean
+}
+
+/** @param leftOut the browser's ids of folders that this device leaves out */
+export async function readBrowserTree(
+  [top]: readonly BrowserNode[],
+  leftOut: ReadonlySet<string>,
+): Promise<BrowserTree> {
+  if (!top) throw new Error('The browser has no bookmarks')
+  const tree: BrowserTree = { roots: new Map(), entries: new Map(), lists: new Map(), isFirefox: isFirefox(top) }
+  const pending: BrowserNode[] = []
+  for (const [role, root] of findRoots(top)) {
+    tree.roots.set(role, { browserId: root.id, title: root.title })
+    if (!leftOut.has(root.id)) pending.push(root)
+  }
+  const readFolder = ({ id: parent, children = [] }: BrowserNode) => {
+    tree.lists.set(
+      parent,
+      children.map(({ id }) => id),
+    )
+    for (const node of children) {
+      const kind = kindOfNode(node)
+      const entry = {
+        browserId: node.id,
+        kind,
+        title: kind === 'separator' ? '' : node.title,
+        parent,
+        dateAdded: node.dateAdded,
+      }
+      const url = kind === 'link' ? node.url : undefined
+      if (node.unmodifiable || isLeftAlone(url) || leftOut.has(node.id)) continue
+      tree.entries.set(node.id, url === undefined ? entry : { ...entry, url })
+      if (kind === 'folder') pending.push(node)
+    }
+  }
+  await paced(pending, readFolder)
+  return tree
+}
+
+/** Firefox gives separators an address, too. */
+export function kindOfNode({ type, url }: BrowserNode): Kind {
+  if (type === 'separator') return 'separator'
+  return url === undefined ? 'folder' : 'link'
+}
+
+export interface ServiceEntry extends Content {
+  id: string
+  kind: Kind
+  /** The key of the folder around it: its id, or that of a browser's own folder. */
+  parent: string
+  bookmark: Readonly<PlaintextBookmark>
+}
+
+/** The service's bookmarks as they were at one moment, as the browser is to show them. */
+export interface ServiceTree {
+  /** By id, folders before what is in them. Without what this browser cannot show, and without the marked folders. */
+  entries: Map<string, ServiceEntry>
+  /** By the folder's key: the bookmarks in it, in order, also those without an entry. */
+  lists: Map<string, Readonly<PlaintextBookmark>[]>
+  /** The marked folder of each of the browser's own folders that has one. */
+  marked: Map<Role, string>
+}
+
+/** Decides which of the service's bookmarks a browser shows. */
+interface Shown {
+  /** The browser's own folders. A marked folder of which the browser has none is an ordinary one. */
+  roles: { has(role: Role): boolean }
+  hasSeparators: boolean
+  /** The keys of folders that this device leaves out. */
+  leftOut: ReadonlySet<string>
+}
+
+export async function readServiceTree(top: readonly TreeNode[], shown: Shown): Promise<ServiceTree> {
+  const marked = await findMarked(top, shown)
+  const roleById = new Map([...marked].map(([role, id]) => [id, role]))
+  const out = new Set(shown.leftOut)
+  const tree: ServiceTree = { entries: new Map(), lists: new Map(), marked }
+  for (const role of markedRoles) tree.lists.set(rootKey(role), [])
+  const pending: { key: string; nodes: readonly TreeNode[] }[] = [{ key: topLevel, nodes: top }]
+  const readFolder = ({ key: parent, nodes }: (typeof pending)[number]) => {
+    tree.lists.set(
+      parent,
+      nodes.map(({ bookmark }) => bookmark),
+    )
+    for (const { bookmark, children } of nodes) {
+      const { id, url } = bookmark
+      const kind = kindOf(bookmark)
+      const role = roleById.get(id)
+      // Also what is left out may have a marked folder in it.
+      if (kind === 'folder') pending.push({ key: role ? rootKey(role) : id, nodes: children })
+      if (role) continue
+      if (out.has(parent)) out.add(id)
+      const isHidden = kind === 'separator' && !shown.hasSeparators
+      if (out.has(id) || isHidden || isLeftAlone(url)) continue
+      // Another client may have written anything.
+      const title = kind !== 'separator' && typeof bookmark.title === 'string' ? bookmark.title : ''
+      const entry = { id, kind, title, parent, bookmark }
+      tree.entries.set(id, kind === 'link' ? { ...entry, url: url as string } : entry)
+    }
+  }
+  await paced(pending, readFolder)
+  return tree
+}
+
+async function findMarked(top: readonly TreeNode[], { roles }: Shown): Promise<Map<Role, string>> {
+  const marked = new Map<Role, string>()
+  const pending = [...top]
+  const visit = ({ bookmark, children }: TreeNode) => {
+    for (const child of children) pending.push(child)
+    noteMarked(marked, bookmark)
+  }
+  await paced(pending, visit)
+  for (const role of markedRoles) if (!roles.has(role)) marked.delete(role)
+  return marked
+}
