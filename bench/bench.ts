@@ -41,8 +41,8 @@ bench
   .action(async () => (await import('./second-device.ts')).measureFirstSync())
 bench
   .command('pulses')
-  .description('what pulses of 60 instances cost, over LISTEN and NOTIFY and over NATS')
-  .action(async () => (await import('./pulses.ts')).measurePulses())
+  .description('what notices of 60 instances cost, over LISTEN and NOTIFY and over NATS')
+  .action(async () => (await import('./pulses.ts')).measureNotices())
 bench
   .command('hostile')
   .description('what a second user feels while somebody attacks the service')

@@ -6,8 +6,8 @@ import { pino } from 'pino'
 import { v7 as uuidv7 } from 'uuid'
 import { startNats } from '../scripts/servers/nats.ts'
 import { startPostgres } from '../scripts/servers/postgres.ts'
-import type { Pulse } from '../src/service/notices/notice.ts'
-import { openPulse } from '../src/service/notices/open.ts'
+import type { Notices } from '../src/service/notices/notices.ts'
+import { openNotices } from '../src/service/notices/open.ts'
 
 const instances = 60
 /** Of each instance: those who have a socket there. */
@@ -20,23 +20,24 @@ const program = process.env.NATS_BIN || '/usr/sbin/nats-server'
 
 interface Way {
   name: string
-  config: Parameters<typeof openPulse>[0]
+  config: Parameters<typeof openNotices>[0]
   /** The processes of the server. */
   server(): Promise<number[]>
 }
 
-/** `npm run bench -- pulses`. What pulses cost: 60 instances in this process, each with its own users, over LISTEN and NOTIFY and over NATS. */
-export async function measurePulses(): Promise<void> {
+/** `npm run bench -- pulses`. What notices cost: 60 instances in this process, each with its own users, over LISTEN and NOTIFY and over NATS. */
+export async function measureNotices(): Promise<void> {
   const [postgres, nats] = [await startPostgres(), await startNats(program)]
   const db = new Kysely<unknown>({
     dialect: new PostgresDialect({ pool: new pg.Pool({ connectionString: postgres.url }) }),
   })
-  const config = { databaseUrl: `${postgres.url}/postgres`, pulseDatabaseUrl: `${postgres.url}/postgres` }
+  const databaseUrl = `${postgres.url}/postgres`
+  const config = { databaseUrl, databaseServer: { directUrl: databaseUrl } }
   const backends = async () =>
     (await sql<{ pid: number }>`select pid from pg_stat_activity`.execute(db)).rows.map(({ pid }) => pid)
   const ways: Way[] = [
-    { name: 'LISTEN and NOTIFY', config: { ...config, pulseUrls: [] }, server: backends },
-    { name: 'NATS', config: { ...config, pulseUrls: [nats.url] }, server: () => processesOf(new URL(nats.url).port) },
+    { name: 'LISTEN and NOTIFY', config: { ...config, natsUrls: [] }, server: backends },
+    { name: 'NATS', config: { ...config, natsUrls: [nats.url] }, server: () => processesOf(new URL(nats.url).port) },
   ]
   try {
     for (const way of ways) await measure(way)
@@ -50,26 +51,26 @@ export async function measurePulses(): Promise<void> {
 async function measure({ name, config, server }: Way): Promise<void> {
   const log = pino({ level: 'error' })
   const ids: string[] = []
-  const pulses: Pulse[] = []
+  const all: Notices[] = []
   let heard = 0
   let waiting = () => {}
   for (let n = 0; n < instances; n++) {
-    const pulse = await openPulse(config, log)
+    const notices = await openNotices(config, log)
     const own = new Set(Array.from({ length: users }, () => uuidv7()))
     const changed = (userId: string) => {
       if (own.has(userId)) heard++
       waiting()
     }
     const { promise, resolve } = Promise.withResolvers<void>()
-    pulse.subscribe({ changed, ended() {}, missed: resolve })
+    notices.subscribe({ changed, ended() {}, missed: resolve })
     await promise
-    await Promise.all([...own].map((id) => pulse.follow(id).ready))
+    await Promise.all([...own].map((id) => notices.follow(id).ready))
     ids.push(...own)
-    pulses.push(pulse)
+    all.push(notices)
   }
   /** Each time another instance or another user. */
   const publish = (n: number) =>
-    pulses[n % instances]?.publishChange(ids[(n * 61 + users + Math.floor(n / ids.length)) % ids.length] as string)
+    all[n % instances]?.publishChange(ids[(n * 61 + users + Math.floor(n / ids.length)) % ids.length] as string)
   const arrived = (count: number) => {
     const { promise, resolve } = Promise.withResolvers<void>()
     waiting = () => heard >= count && resolve()
@@ -78,7 +79,7 @@ async function measure({ name, config, server }: Way): Promise<void> {
   }
 
   const before = await cpuMs(server)
-  const received = () => pulses.reduce((sum, pulse) => sum + pulse.counts().received, 0)
+  const received = () => all.reduce((sum, { counts }) => sum + counts().received, 0)
   for (let n = 0; n < perSecond * seconds; n++) {
     publish(n)
     if (n % (perSecond / 50) === 0) await sleep(20)
@@ -86,17 +87,17 @@ async function measure({ name, config, server }: Way): Promise<void> {
   await arrived(perSecond * seconds)
   const after = await cpuMs(server)
   const per = (ms: number) => (ms / (perSecond * seconds)).toFixed(3)
-  console.log(`${name}: ${(received() / (perSecond * seconds)).toFixed(1)} received for each pulse,`)
+  console.log(`${name}: ${(received() / (perSecond * seconds)).toFixed(1)} received for each notice,`)
   console.log(
-    `  CPU of a pulse: ${per(after.server - before.server)} ms of the server, ${per(after.own - before.own)} ms of all ${instances} instances`,
+    `  CPU of a notice: ${per(after.server - before.server)} ms of the server, ${per(after.own - before.own)} ms of all ${instances} instances`,
   )
 
   heard = 0
   const began = performance.now()
   for (let n = 0; n < burst; n++) publish(n)
   await arrived(burst)
-  console.log(`  at once: ${Math.round((heard / (performance.now() - began)) * 1000)} pulses a second`)
-  await Promise.all(pulses.map((pulse) => pulse.close()))
+  console.log(`  at once: ${Math.round((heard / (performance.now() - began)) * 1000)} notices a second`)
+  await Promise.all(all.map((each) => each.close()))
 }
 
 async function cpuMs(server: Way['server']): Promise<{ own: number; server: number }> {

@@ -231,7 +231,7 @@ t.test('A password in PULSE_URL that cannot be decoded is a fault', async (t) =>
   const env = { ...production, DATABASE_URL: 'postgres://db/ebs' }
   const message = 'PULSE_URL must have the special characters of its password percent-encoded'
   t.equal(faultOf({ ...env, PULSE_URL: 'nats://one,nats://ebs:100%@two' }), message)
-  t.same(readConfig({ ...env, PULSE_URL: 'nats://ebs:100%25@two' }).pulseUrls, ['nats://ebs:100%25@two'])
+  t.same(readConfig({ ...env, PULSE_URL: 'nats://ebs:100%25@two' }).natsUrls, ['nats://ebs:100%25@two'])
 })
 
 t.test('Required outside development', async (t) => {

@@ -9,8 +9,8 @@ import { type ActiveDownloads, followDownloads } from './exports/downloads.ts'
 import { type ExportWorker, startExportWorker } from './exports/worker.ts'
 import { createLimits, type Limits } from './http/limits.ts'
 import { type Budgets, createBudgets } from './load/budget.ts'
-import type { Pulse } from './notices/notice.ts'
-import { openPulse } from './notices/open.ts'
+import type { Notices } from './notices/notices.ts'
+import { openNotices } from './notices/open.ts'
 import { openObjectStore } from './objects/open.ts'
 import type { ObjectStore } from './objects/store.ts'
 import { demandSameTime } from './operating/clock-drift.ts'
@@ -40,7 +40,7 @@ export interface Context extends Budgets {
   metrics: Metrics
   provider: Provider
   objects: ObjectStore
-  pulse: Pulse
+  notices: Notices
   hub: Hub
   uses: SessionUses
   exportWorker: ExportWorker
@@ -71,7 +71,7 @@ export async function openContext(config: Config, { log, clock = Date.now }: Con
     await checkSecretKey({ database, seal, log })
     const objects = keep(await openObjectStore(config, log))
     const provider = keep(await openIdentityProvider(config))
-    const pulse = keep(await openPulse(config, log))
+    const notices = keep(await openNotices(config, log))
     const limits = createLimits(config)
     const base = {
       config,
@@ -85,7 +85,7 @@ export async function openContext(config: Config, { log, clock = Date.now }: Con
       metrics: createMetrics(),
       provider,
       objects,
-      pulse,
+      notices,
     }
     const hub = keep(createHub(base))
     const uses = keep(followUses(base))

@@ -94,7 +94,7 @@ t.test('A download ends with its login', async (t) => {
     lasting.body.push(null)
   })
 
-  t.test('at the next sweep, if no pulse told of it', async (t) => {
+  t.test('at the next sweep, if no notice told of it', async (t) => {
     mock.timers.enable({ apis: ['setInterval'] })
     const downloads = followDownloads(context)
     t.teardown(async () => {

@@ -16,7 +16,7 @@ const { user, context } = await buildApp(t)
 // Its probes of the database would be counted, too.
 await context.health.close()
 // On Postgres, it has a connection of its own, and sends what it is given in its own time.
-context.pulse.publishChange = () => {}
+context.notices.publishChange = () => {}
 const ada = await user('ada')
 const content = { encrypted_data: 'data', data_hash: 'hash' }
 const device = { headers: { 'x-device-id': 'device-a' } }

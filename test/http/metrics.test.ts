@@ -158,14 +158,14 @@ t.test('Sign-ins that come back from the provider, by outcome', async (t) => {
   t.same((await scrape()).byLabel('ebs_sign_ins_total'), outcomes)
 })
 
-t.test('Queries of the database, and pulses', async (t) => {
+t.test('Queries of the database, and notices', async (t) => {
   const app = await buildApp(t)
   const { scrape } = openAdmin(t, app)
   const ada = await app.user('ada')
   const read = async () => {
     const metrics = await scrape()
     const [queries, seconds] = ['queries', 'query_seconds'].map((name) => metrics.value(`ebs_database_${name}_total`))
-    return { queries: Number(queries), seconds: Number(seconds), pulses: metrics.byLabel('ebs_pulses_total') }
+    return { queries: Number(queries), seconds: Number(seconds), notices: metrics.byLabel('ebs_pulses_total') }
   }
   const before = await read()
   const reads = 100
@@ -178,7 +178,7 @@ t.test('Queries of the database, and pulses', async (t) => {
   t.ok(written.queries - after.queries > 5, `${written.queries - after.queries} for a write`)
   t.ok(written.seconds > before.seconds)
   t.same(
-    [before.pulses, written.pulses],
+    [before.notices, written.notices],
     [
       { sent: 0, received: 0 },
       { sent: 1, received: 0 },

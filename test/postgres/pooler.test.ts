@@ -12,7 +12,7 @@ import { folder } from '../support/service.ts'
 
 if (!isPostgres) t.comment('`npm test` runs this file on Postgres')
 else {
-  t.test('Through PgBouncer in transaction mode: start, pushes at once, sweeps, pulses', async (t) => {
+  t.test('Through PgBouncer in transaction mode: start, pushes at once, sweeps, notices', async (t) => {
     const dataDir = await folder(t)
     const direct = await databaseUrl(dataDir)
     const pooler = await startPgbouncer(t, direct)

@@ -28,7 +28,7 @@ interface Way {
   listening: [text: string, instead: string]
   /** Says this to the instance where all hear it, and about this user. */
   say(app: TestApp, userId: string, texts: Buffer[]): Promise<void>
-  /** What a pulse begins with. */
+  /** What a notice begins with. */
   telling: string
   remedy: string
 }
@@ -118,11 +118,11 @@ function testWay(way: Way, env: Record<string, string>): void {
     },
   )
 
-  t.test(`${way.name}: what is no pulse is at most a reason to look, and the next one is heard`, aside, async (t) => {
+  t.test(`${way.name}: what is no notice is at most a reason to look, and the next one is heard`, aside, async (t) => {
     const [one, two] = (await instances(t, 2)) as [TestApp, TestApp]
     const ada = await one.user('ada')
     const device = await openDevice(t, await two.listen(), ada)
-    await until(() => two.context.pulse.isUp())
+    await until(() => two.context.notices.isUp())
     const long = 'c'.repeat(100_000)
     const odd = [
       '',
@@ -140,7 +140,7 @@ function testWay(way: Way, env: Record<string, string>): void {
     await way.say(two, ada.userId, texts)
     await push(ada, 'x')
     t.same(await device.takeEntities('x'), ['x'])
-    t.ok(two.context.pulse.isUp())
+    t.ok(two.context.notices.isUp())
     t.notMatch(two.log.join(''), /"level":[56]0/)
   })
 
@@ -159,13 +159,13 @@ function testWay(way: Way, env: Record<string, string>): void {
   })
 
   t.test(
-    `${way.name}: a pulse that breaks off with its connection is sent again over the next one`,
+    `${way.name}: a notice that breaks off with its connection is sent again over the next one`,
     aside,
     async (t) => {
       const [one] = await instances(t, 1)
       const link = await breakableLink(t, new URL(way.urlOf(one)))
       const two = await buildApp(t, way.settings(link.url), { dataDir: one.dataDir })
-      await until(() => two.context.pulse.isUp())
+      await until(() => two.context.notices.isUp())
       const ada = await two.user('ada')
       const device = await openDevice(t, await one.listen(), ada)
       link.breakAt = way.telling
@@ -178,7 +178,7 @@ function testWay(way: Way, env: Record<string, string>): void {
   )
 
   t.test(
-    `${way.name}: an instance that hears no pulses is not ready, and its log says what to set`,
+    `${way.name}: an instance that hears no notices is not ready, and its log says what to set`,
     aside,
     async (t) => {
       const [one] = await instances(t, 1)
@@ -195,7 +195,7 @@ function testWay(way: Way, env: Record<string, string>): void {
       t.not(one.context.health.status(), 'unhealthy', 'the other one hears')
       hears = true
       await until(async () => (await readiness()) === 200)
-      t.ok(two.log.some((line) => line.includes('pulses arrive again')))
+      t.ok(two.log.some((line) => line.includes('notices arrive again')))
     },
   )
 }
@@ -215,14 +215,14 @@ function testNats(program: string, nats: Nats): void {
     ] as const)
       await push(user, entity)
     t.same(await device.takeEntities('y'), ['y'])
-    t.ok(two.context.pulse.counts().received <= 1, 'not of his')
+    t.ok(two.context.notices.counts().received <= 1, 'not of his')
     device.socket.close()
     await until(() => two.context.hub.sockets() === 0)
     await push(ada, 'unheard')
     const bobs = await openDevice(t, origin, bob)
     await push(bob, 'z')
     t.same(await bobs.takeEntities('z'), ['z'])
-    t.ok(two.context.pulse.counts().received <= 2, 'and of hers no more')
+    t.ok(two.context.notices.counts().received <= 2, 'and of hers no more')
   })
 
   t.test(

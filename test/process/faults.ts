@@ -31,7 +31,7 @@ export const faultyValues: Fault[] = [
     /^DATABASE_URL must name one host/,
   ],
   [
-    'several hosts for pulses',
+    'several hosts for notices',
     { DATABASE_URL: 'postgres://h/db', PULSE_DATABASE_URL: 'postgres:///db?host=a,b' },
     /^PULSE_DATABASE_URL must name one/,
   ],

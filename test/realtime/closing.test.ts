@@ -37,10 +37,10 @@ async function open(t: Test, app = common) {
   return { app, origin, name, ada, device, serverSide, log: () => app.log.slice(logged).join('') }
 }
 
-function losePulses(t: Test, { context: { pulse } }: TestApp): void {
-  const { publishChange } = pulse
-  t.teardown(() => Object.assign(pulse, { publishChange }))
-  pulse.publishChange = () => {}
+function loseNotices(t: Test, { context: { notices } }: TestApp): void {
+  const { publishChange } = notices
+  t.teardown(() => Object.assign(notices, { publishChange }))
+  notices.publishChange = () => {}
 }
 
 t.test('Signing out closes every socket of the login with 4401, and no other', async (t) => {
@@ -187,9 +187,9 @@ t.test('What happens periodically', async (t) => {
     t.match(await device.take(({ type }) => type === 'sync'), { event: { entity_id: 'x' } })
   })
 
-  t.test('A lost pulse is made up for within 30 s', async (t) => {
+  t.test('A lost notice is made up for within 30 s', async (t) => {
     const { app, ada, device } = await open(t, held)
-    losePulses(t, app)
+    loseNotices(t, app)
     await push(ada, 'x')
     device.send({ type: 'ping' })
     t.same(await device.next(), { type: 'pong' }, 'nothing came')
@@ -201,7 +201,7 @@ t.test('What happens periodically', async (t) => {
     const app = await start(t)
     const names = Array.from({ length: depth(12, 1200) }, (_, index) => `idle ${index}`)
     const users = await Promise.all(names.map(app.user))
-    losePulses(t, app)
+    loseNotices(t, app)
     const devices: Device[] = []
     for (const user of users) {
       await push(user, 'x')
@@ -232,7 +232,7 @@ t.test('What happens periodically', async (t) => {
 
   t.test('What could not be read is read again 5 s later', async (t) => {
     const { app, ada, device, log } = await open(t, held)
-    losePulses(t, app)
+    loseNotices(t, app)
     await push(ada, 'x')
     const mend = breakDatabase(app.context.database)
     tick(30)

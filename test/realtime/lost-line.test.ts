@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
 import t from 'tap'
-import { createSharedPulse } from '../../src/service/notices/shared.ts'
+import { createSharedNotices } from '../../src/service/notices/shared.ts'
 
 t.test('A line that was lost is not asked any more whether it is alive', async (t) => {
   const lines: { lose: () => void; checks: number }[] = []
-  const carrier: Parameters<typeof createSharedPulse>[0] = {
+  const carrier: Parameters<typeof createSharedNotices>[0] = {
     async open(ears) {
       const { promise: lost, resolve: lose } = Promise.withResolvers<void>()
       const line = { lose, checks: 0 }
@@ -23,8 +23,8 @@ t.test('A line that was lost is not asked any more whether it is alive', async (
     atOnce: 1,
     remedy: '',
   }
-  const pulse = createSharedPulse(carrier, pino({ level: 'silent' }))
-  t.teardown(() => pulse.close())
+  const notices = createSharedNotices(carrier, pino({ level: 'silent' }))
+  t.teardown(() => notices.close())
   while (lines.length === 0) await sleep(10)
   await sleep(10)
   lines[0]?.lose()

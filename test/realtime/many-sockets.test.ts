@@ -57,8 +57,8 @@ t.test(
       },
     }
     context.database.db = context.database.db.withPlugin(counter)
-    const publish = context.pulse.publishChange
-    context.pulse.publishChange = () => {}
+    const publish = context.notices.publishChange
+    context.notices.publishChange = () => {}
     for (const user of users) await push(user, 'y')
     queries = 0
     const sent = streams.map((stream) => t.capture(stream, 'write', stream.write))

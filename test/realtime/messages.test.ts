@@ -91,17 +91,17 @@ t.test('A sync reaches the other sockets once, and its sender once', async (t) =
 t.test('A sync that the hub reads before its push has returned is sent once, in its turn', async (t) => {
   const { app, origin, ada, device } = await open(t)
   const other = await openDevice(t, origin, ada, { deviceId: 'device-c' })
-  const { database, pulse } = app.context
+  const { database, notices } = app.context
   const { write } = database
-  const { publishChange } = pulse
+  const { publishChange } = notices
   database.write = async (work) => {
     database.write = write
-    pulse.publishChange = () => {}
+    notices.publishChange = () => {}
     const result = await write(work)
     await push(ada, [change({ entity_id: 'next' })])
     publishChange(ada.userId)
     await other.takeEntities('next')
-    pulse.publishChange = publishChange
+    notices.publishChange = publishChange
     return result
   }
   device.send({ type: 'sync', event: own({ entity_id: 'x' }) })

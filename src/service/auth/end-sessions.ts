@@ -36,6 +36,6 @@ export async function endOtherSessions(
 
 /** Closes their sockets and cuts off their downloads, on every instance. */
 export function announceEnds(parts: SignOutParts, ended: EndedLogin[], log: FastifyBaseLogger): void {
-  for (const { user_id, id } of ended) parts.pulse.publishEnd({ userId: user_id, loginId: id })
+  for (const { user_id, id } of ended) parts.notices.publishEnd({ userId: user_id, loginId: id })
   revokeTokens(parts, ended, log)
 }

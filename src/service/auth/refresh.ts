@@ -9,7 +9,7 @@ import {
   saveProviderAnswer,
 } from '../db/tables/provider-tokens.ts'
 import { type Session, shortenSessions } from '../db/tables/tokens.ts'
-import type { Pulse } from '../notices/notice.ts'
+import type { Notices } from '../notices/notices.ts'
 import {
   InvalidGrantError,
   type Provider,
@@ -31,7 +31,7 @@ export interface RefreshParts {
   database: Pick<Database, 'write' | 'now'>
   seal: Seal
   provider: Pick<Provider, 'refresh'>
-  pulse: Pick<Pulse, 'publishEnd'>
+  notices: Pick<Notices, 'publishEnd'>
   clock: () => number
 }
 
@@ -56,7 +56,7 @@ export async function refreshLogin(parts: RefreshParts, { userId, loginId }: Ses
 /** No lock or transaction is held during the call: the lease keeps other requests from using the same token. */
 async function askProvider(parts: RefreshParts, login: LoginKey, lease: Lease): Promise<void> {
   const { userId, loginId } = login
-  const { database, provider, seal, clock, pulse } = parts
+  const { database, provider, seal, clock, notices } = parts
   const binding = { purpose: 'provider-token', userId, rowId: loginId } as const
   const stopAsking = () => database.write((trx) => dropProviderToken(trx, login, clock() + uncheckedMs), loginId)
   const opened = seal.open(lease.sealed, binding)
@@ -76,6 +76,6 @@ async function askProvider(parts: RefreshParts, login: LoginKey, lease: Lease): 
   // A token that never reached us may have replaced this one, so the refusal does not mean that the login ended.
   if (lease.unanswered) return stopAsking()
   await database.write((trx) => endLogin(trx, login), loginId)
-  pulse.publishEnd(login)
+  notices.publishEnd(login)
   throw new ServiceError('RefreshFailed', { cause: answer })
 }

@@ -6,7 +6,7 @@ import { endOldestLogins } from '../db/tables/login-limits.ts'
 import { saveLogin } from '../db/tables/logins.ts'
 import { useNonce } from '../db/tables/nonces.ts'
 import { saveUser } from '../db/tables/users.ts'
-import type { Pulse } from '../notices/notice.ts'
+import type { Notices } from '../notices/notices.ts'
 import type { Identity } from '../provider/provider.ts'
 import type { Seal } from '../seal/seal.ts'
 import { issueToken } from './tokens.ts'
@@ -18,7 +18,7 @@ const maxUserAgent = 200
 export interface SignInParts {
   database: Pick<Database, 'write'>
   seal: Seal
-  pulse: Pick<Pulse, 'publishEnd'>
+  notices: Pick<Notices, 'publishEnd'>
   clock: () => number
 }
 
@@ -36,7 +36,7 @@ export async function signIn(
   attempt: { nonce: string; expiresAt: number },
   userAgent: string,
 ): Promise<{ session: string; refresh: string }> {
-  const { database, seal, clock, pulse } = parts
+  const { database, seal, clock, notices } = parts
   const now = clock()
   const { userId, ended, ...tokens } = await database.write(async (trx) => {
     const isFirst = await useNonce(trx, { nonce: attempt.nonce, expires_at: attempt.expiresAt })
@@ -69,6 +69,6 @@ export async function signIn(
       refresh: await issueToken(trx, 'refresh', { userId, loginId }, now),
     }
   }, `${identity.issuer} ${identity.subject}`)
-  for (const loginId of ended) pulse.publishEnd({ userId, loginId })
+  for (const loginId of ended) notices.publishEnd({ userId, loginId })
   return tokens
 }

@@ -1,7 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { Database } from '../db/engine/database.ts'
 import { type EndedLogin, endLogin, type LoginKey } from '../db/tables/logins.ts'
-import type { Pulse } from '../notices/notice.ts'
+import type { Notices } from '../notices/notices.ts'
 import type { Provider } from '../provider/provider.ts'
 import type { Seal } from '../seal/seal.ts'
 import { cookieValues } from './cookies.ts'
@@ -11,7 +11,7 @@ export interface SignOutParts {
   database: Pick<Database, 'db' | 'write'>
   seal: Seal
   provider: Pick<Provider, 'revoke'>
-  pulse: Pick<Pulse, 'publishEnd'>
+  notices: Pick<Notices, 'publishEnd'>
   clock: () => number
 }
 
@@ -21,7 +21,7 @@ export interface SignOutParts {
  * Returns whether there was any.
  */
 export async function signOut(
-  { database, clock, pulse, seal, provider }: SignOutParts,
+  { database, clock, notices, seal, provider }: SignOutParts,
   cookieHeader: string | undefined,
   log: FastifyBaseLogger,
 ): Promise<boolean> {
@@ -37,7 +37,7 @@ export async function signOut(
     for (const login of logins) rows.push(await endLogin(trx, login))
     return rows.filter((row) => row !== undefined)
   }, logins[0]?.loginId)
-  for (const login of logins) pulse.publishEnd(login)
+  for (const login of logins) notices.publishEnd(login)
   revokeTokens({ seal, provider }, ended, log)
   return true
 }

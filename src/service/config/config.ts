@@ -1,17 +1,26 @@
 import { join } from 'node:path'
 import { quotas } from '../../../generated/limits.ts'
-import { backup } from './backup.ts'
-import { identityProvider } from './identity-provider.ts'
-import { logging } from './log.ts'
-import { pulseUrls } from './pulses.ts'
-import { secretKeys } from './secrets.ts'
-import { databaseUrl, pulseDatabaseUrl, s3 } from './storage.ts'
-import { type Env, integer, oneOf, optional, origin, text } from './values.ts'
+import { backup, databaseUrl, directDatabaseUrl, natsUrls, s3 } from './storage.ts'
+
+import {
+  ConfigError,
+  type Env,
+  integer,
+  oneOf,
+  optional,
+  origin,
+  required,
+  requiredSecret,
+  secret,
+  text,
+} from './values.ts'
 import { cookieDomain, corsOrigins, hostName, publicOrigin, trustProxy } from './web.ts'
 
 export type Config = ReturnType<typeof readConfig>
 
 const environments = ['development', 'staging', 'production'] as const
+const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']
+const addressForms = ['none', 'network', 'full'] as const
 
 /** Reads the environment once. docs/operating/configuration.md lists every variable. */
 export function readConfig(env: Env) {
@@ -21,7 +30,6 @@ export function readConfig(env: Env) {
   const publicUrl = publicOrigin(env, environment, `http://${host.includes(':') ? `[${host}]` : host}:${port}`)
   const dataDir = text(env, 'DATA_DIR', './data')
   const storedIn = databaseUrl(env, dataDir)
-  const directUrl = pulseDatabaseUrl(env, storedIn)
   const bucket = s3(env)
   return Object.freeze({
     environment,
@@ -32,13 +40,12 @@ export function readConfig(env: Env) {
     adminPort: optional(env, 'ADMIN_PORT') === undefined ? undefined : integer(env, 'ADMIN_PORT', 0, 1, 65535),
     dataDir,
     databaseUrl: storedIn,
-    pulseDatabaseUrl: directUrl,
-    pulseUrls: pulseUrls(env, storedIn),
     databaseServer: {
-      directUrl,
+      directUrl: directDatabaseUrl(env, storedIn),
       poolSize: integer(env, 'DATABASE_POOL_SIZE', 20, 5, 1000),
       waitMs: integer(env, 'START_TIMEOUT', 60, 0, 3600) * 1000,
     },
+    natsUrls: natsUrls(env, storedIn),
     exportsDir: text(env, 'EXPORTS_DIR', join(dataDir, 'exports')),
     s3: bucket,
     backup: backup(env, { dataDir, databaseUrl: storedIn, s3: bucket }),
@@ -59,4 +66,69 @@ export function readConfig(env: Env) {
     drainSeconds: integer(env, 'DRAIN_SECONDS', 0, 0, 3600),
     ...logging(env),
   })
+}
+
+/** Undefined in development if no issuer is set: the embedded provider is used instead. */
+function identityProvider(env: Env, environment: string) {
+  const issuer = optional(env, 'OIDC_ISSUER')
+  if (issuer === undefined) {
+    if (environment !== 'development') throw new ConfigError(`OIDC_ISSUER is required in ${environment}`)
+    return undefined
+  }
+  const url = URL.parse(issuer)
+  if (!url || !/^https?:$/.test(url.protocol)) throw new ConfigError('OIDC_ISSUER must be an http or https URL')
+  if (url.protocol === 'http:' && environment !== 'development') {
+    throw new ConfigError(`OIDC_ISSUER must be https in ${environment}`)
+  }
+  const scopes = text(env, 'OIDC_SCOPES', 'openid profile email offline_access')
+  if (!scopes.split(' ').includes('openid')) throw new ConfigError('OIDC_SCOPES must include openid')
+  return {
+    issuer,
+    clientId: required(env, 'OIDC_CLIENT_ID', 'OIDC_ISSUER'),
+    clientSecret: requiredSecret(env, 'OIDC_CLIENT_SECRET', 'OIDC_ISSUER'),
+    scopes,
+  }
+}
+
+/** The first key encrypts, all of them decrypt. Undefined in development if not set: one is generated in DATA_DIR. */
+function secretKeys(env: Env, environment: string): Uint8Array[] | undefined {
+  const value = secret(env, 'SECRET_KEY')
+  if (value === undefined) {
+    if (environment !== 'development') throw new ConfigError(`SECRET_KEY is required in ${environment}`)
+    return undefined
+  }
+  return value.split(',').map((item) => parseSecretKey(item.trim(), 'SECRET_KEY'))
+}
+
+export function parseSecretKey(value: string, name: string): Uint8Array {
+  const key = Buffer.from(value, 'base64')
+  if (key.length !== 32 || key.toString('base64') !== value) throw new ConfigError(`${name} must be 32 bytes in base64`)
+  return key
+}
+
+/** The variables of traces are OpenTelemetry's own, which its exporter reads, too. */
+function logging(env: Env) {
+  return {
+    logLevel: oneOf(env, 'LOG_LEVEL', logLevels, 'info'),
+    logAddresses: oneOf(env, 'LOG_ADDRESSES', addressForms, 'network'),
+    exportTraces: exportsTraces(env),
+  }
+}
+
+function exportsTraces(env: Env): boolean {
+  const endpoints = ['OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT']
+  const given = endpoints.filter((name) => optional(env, name) !== undefined)
+  const exporter = oneOf(env, 'OTEL_TRACES_EXPORTER', ['otlp', 'none'], given.length === 0 ? 'none' : 'otlp')
+  const isDisabled = optional(env, 'OTEL_SDK_DISABLED')?.toLowerCase() === 'true'
+  if (exporter === 'none' || isDisabled) return false
+  for (const name of given) demandHttpUrl(env, name)
+  return true
+}
+
+/** The exporter would send nowhere else, and take `collector:4318` for a URL of another scheme without a word. */
+function demandHttpUrl(env: Env, name: string): void {
+  const url = URL.parse(optional(env, name) ?? '')
+  if (!url || !/^https?:$/.test(url.protocol)) {
+    throw new ConfigError(`${name} must be a URL that begins with http:// or https://`)
+  }
 }

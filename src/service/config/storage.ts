@@ -1,6 +1,19 @@
 import { join } from 'node:path'
-import { requiredSecret, secret } from './secret-value.ts'
-import { ConfigError, type Env, optional, origin, required } from './values.ts'
+import {
+  ConfigError,
+  duration,
+  type Env,
+  integer,
+  optional,
+  origin,
+  required,
+  requiredSecret,
+  secret,
+  text,
+} from './values.ts'
+
+/** The value of BACKUP_TO that stands for the bucket of S3_BUCKET. */
+const inBucket = 's3'
 
 export function databaseUrl(env: Env, dataDir: string): string {
   const value = secret(env, 'DATABASE_URL') ?? `sqlite:${join(dataDir, 'bookmarks.db')}`
@@ -11,7 +24,7 @@ export function databaseUrl(env: Env, dataDir: string): string {
 }
 
 /** Where LISTEN works: over a pooler that hands out connections by transaction it hears nothing. */
-export function pulseDatabaseUrl(env: Env, databaseUrl: string): string {
+export function directDatabaseUrl(env: Env, databaseUrl: string): string {
   const value = secret(env, 'PULSE_DATABASE_URL')
   if (value === undefined) return databaseUrl
   if (!/^postgres(ql)?:\/\/./.test(value)) throw new ConfigError('PULSE_DATABASE_URL must begin with postgres://')
@@ -48,5 +61,56 @@ export function s3(env: Env) {
     secretKey: requiredSecret(env, 'S3_SECRET_KEY', given),
     region: optional(env, 'S3_REGION'),
     caFile: optional(env, 'S3_CA_FILE'),
+  }
+}
+
+/** Servers of NATS. None: notices go through Postgres. */
+export function natsUrls(env: Env, databaseUrl: string): string[] {
+  const value = secret(env, 'PULSE_URL')
+  if (value === undefined) return []
+  const urls = value.split(',').map((url) => url.trim())
+  if (!urls.every(isNatsUrl)) throw new ConfigError('PULSE_URL must be nats:// or tls:// URLs, comma-separated')
+  if (!urls.every(canBeDecoded))
+    throw new ConfigError('PULSE_URL must have the special characters of its password percent-encoded')
+  if (databaseUrl.startsWith('sqlite:')) throw new ConfigError('PULSE_URL is for Postgres only')
+  return urls
+}
+
+function isNatsUrl(value: string): boolean {
+  const url = URL.parse(value)
+  return url !== null && /^(nats|tls):$/.test(url.protocol) && url.host !== '' && /^\/?$/.test(url.pathname)
+}
+
+function canBeDecoded(value: string): boolean {
+  try {
+    return decodeURIComponent(value) !== ''
+  } catch {
+    return false
+  }
+}
+
+interface Stores {
+  dataDir: string
+  databaseUrl: string
+  s3: object | undefined
+}
+
+/** When the service makes backups by itself, how many of them stay, and where. */
+export function backup(env: Env, { dataDir, databaseUrl, s3 }: Stores) {
+  const everyMs = duration(env, 'BACKUP_EVERY')
+  const keep = integer(env, 'BACKUP_KEEP', 7, 1, 10_000)
+  const to = text(env, 'BACKUP_TO', join(dataDir, 'backups'))
+  if (everyMs !== undefined && !databaseUrl.startsWith('sqlite:')) {
+    throw new ConfigError(
+      'BACKUP_EVERY is for SQLite; for Postgres, schedule its own tools (the guide to backups, at /docs, shows how)',
+    )
+  }
+  if (to === inBucket && !s3) throw new ConfigError(`BACKUP_TO is ${inBucket}, so S3_ENDPOINT is required`)
+  return {
+    everyMs,
+    keep,
+    inBucket: to === inBucket,
+    /** Where a backup is made. What is sent to the bucket is then removed, so those of a time before it are elsewhere. */
+    dir: to === inBucket ? join(dataDir, 'unsent-backup') : to,
   }
 }

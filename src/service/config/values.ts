@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+
 /** The environment does not allow the service to run. The message begins with the variable's name. */
 export class ConfigError extends Error {
   override name = 'ConfigError'
@@ -30,7 +32,7 @@ export function integer(env: Env, name: string, fallback: number, min: number, m
 }
 
 const unitMs = { m: 60_000, h: 3_600_000, d: 86_400_000 }
-/** What a timer can wait. */
+/** A timer waits no longer. */
 const longestMs = 2 ** 31 - 1
 
 /** A whole number of minutes, hours or days: `30m`, `12h`, `1d`. Returns milliseconds. */
@@ -57,4 +59,33 @@ export function origin(env: Env, name: string, fallback: string): string {
     throw new ConfigError(`${name} must be an http or https origin without a path`)
   }
   return url.origin
+}
+
+/**
+ * A secret is the variable's value, or what is in the file that the variable with `_FILE` names: so containers and systemd
+ * hand it over, because the environment can be read in /proc and by child processes.
+ */
+export function secret(env: Env, name: string): string | undefined {
+  const value = optional(env, name)
+  const variable = `${name}_FILE`
+  const path = optional(env, variable)
+  if (path === undefined) return value
+  if (value !== undefined) throw new ConfigError(`${variable}: ${name} is set, too; set only one of them`)
+  const content = readSecret(variable, path).trim()
+  if (content === '') throw new ConfigError(`${variable}: ${path} is empty`)
+  return content
+}
+
+export function requiredSecret(env: Env, name: string, reason: string): string {
+  const value = secret(env, name)
+  if (value === undefined) throw new ConfigError(`${name} is required with ${reason}`)
+  return value
+}
+
+function readSecret(variable: string, path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    throw new ConfigError(`${variable}: ${path} cannot be read (${(error as NodeJS.ErrnoException).code})`)
+  }
 }

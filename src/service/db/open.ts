@@ -50,7 +50,7 @@ async function demandSameDatabase({ db, isUnavailable }: SoleDatabase, directUrl
   // If this fails, it is DATABASE_URL's fault.
   await sql`select`.execute(db)
   const isSame = await leadsTo(directUrl, db).catch((cause) => {
-    // Pulses wait for it, too, and say so. Until then the rest is served.
+    // Notices wait for it, too, and say so. Until then the rest is served.
     if (isUnavailable(cause)) return true
     throw new ConfigError(`PULSE_DATABASE_URL: the database cannot be used (${cause.message})`, { cause })
   })

@@ -3,9 +3,9 @@ import type { FastifyBaseLogger } from 'fastify'
 import { ServiceError } from '../contract/errors.ts'
 import type { Database } from '../db/engine/database.ts'
 import { findAliveLogins, isLoginAlive, type LoginKey } from '../db/tables/logins.ts'
-import type { Pulse } from '../notices/notice.ts'
+import type { Notices } from '../notices/notices.ts'
 
-/** Makes up for lost pulses, and finds sessions that have expired. */
+/** Makes up for lost notices, and finds sessions that have expired. */
 const sweepEveryMs = 30_000
 
 /** The downloads that this process is sending. Each ends with its login. */
@@ -19,10 +19,10 @@ interface Parts {
   log: FastifyBaseLogger
   clock: () => number
   database: Pick<Database, 'db'>
-  pulse: Pick<Pulse, 'subscribe' | 'follow'>
+  notices: Pick<Notices, 'subscribe' | 'follow'>
 }
 
-export function followDownloads({ log, clock, database, pulse }: Parts): ActiveDownloads {
+export function followDownloads({ log, clock, database, notices }: Parts): ActiveDownloads {
   const followed = new Map<string, { login: LoginKey; bodies: Set<Readable> }>()
 
   /** Destroying the body of a response that has begun cuts the connection. */
@@ -42,7 +42,7 @@ export function followDownloads({ log, clock, database, pulse }: Parts): ActiveD
   }
 
   const timer = setInterval(check, sweepEveryMs).unref()
-  pulse.subscribe({ changed() {}, ended: end, missed: check })
+  notices.subscribe({ ended: end, missed: check })
 
   return {
     async follow(login, body) {
@@ -51,7 +51,7 @@ export function followDownloads({ log, clock, database, pulse }: Parts): ActiveD
       followed.set(loginId, { login, bodies: bodies.add(body) })
       // It may be destroyed before anything else listens.
       body.on('error', () => {})
-      const following = pulse.follow(login.userId)
+      const following = notices.follow(login.userId)
       body.once('close', () => {
         following.stop()
         bodies.delete(body)

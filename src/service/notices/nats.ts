@@ -23,18 +23,18 @@ export function natsCarrier(urls: string[], log: FastifyBaseLogger): Carrier {
       })
       const subscriptions = new Map<string, Subscription>()
       const lost = connection.closed().then((err) => {
-        if (err) log.warn({ err }, 'the connection for pulses was lost')
+        if (err) log.warn({ err }, 'the connection for notices was lost')
       })
       /** Resolves once the server has everything. Over a connection on which nothing comes any more it does not answer. */
       const flush = async () => {
         const late = sleep(patienceMs, undefined, { ref: false })
         const isSent = await Promise.race([connection.flush().then(() => true), lost, late])
-        if (!isSent) throw new Error('the server of pulses does not answer')
+        if (!isSent) throw new Error('the server of notices does not answer')
       }
       const listen = (subject: string, hear: (sender: string, text: string) => void) =>
         connection.subscribe(subject, {
           callback(err, message) {
-            if (err) return log.warn({ err }, 'NATS refused a subscription for pulses')
+            if (err) return log.warn({ err }, 'NATS refused a subscription for notices')
             const [sender = '', text = ''] = message.string().split(' ')
             hear(sender, text)
           },
@@ -42,8 +42,8 @@ export function natsCarrier(urls: string[], log: FastifyBaseLogger): Carrier {
       listen(echoSubject(instance), (_, nonce) => ears.echoed(nonce))
       return {
         lost,
-        async send(announcements) {
-          for (const { userId, loginId = '' } of announcements)
+        async send(notices) {
+          for (const { userId, loginId = '' } of notices)
             connection.publish(userSubject(userId), `${instance} ${loginId}`)
           await flush()
         },

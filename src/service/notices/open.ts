@@ -1,22 +1,21 @@
 import type { FastifyBaseLogger } from 'fastify'
-import { createLocalPulse } from './local.ts'
-import type { Pulse } from './notice.ts'
-import { type Carrier, createSharedPulse } from './shared.ts'
+import { createLocalNotices, type Notices } from './notices.ts'
+import { type Carrier, createSharedNotices } from './shared.ts'
 
-interface PulseConfig {
+interface NoticesConfig {
   databaseUrl: string
-  pulseDatabaseUrl: string
-  /** Servers of NATS; none means Postgres. */
-  pulseUrls: string[]
+  databaseServer: { directUrl: string }
+  /** None: notices go through Postgres. */
+  natsUrls: string[]
 }
 
 /** With SQLite there is one process, with Postgres there may be many. */
-export async function openPulse(config: PulseConfig, log: FastifyBaseLogger): Promise<Pulse> {
-  if (config.databaseUrl.startsWith('sqlite:')) return createLocalPulse()
-  return createSharedPulse(await openCarrier(config, log), log)
+export async function openNotices(config: NoticesConfig, log: FastifyBaseLogger): Promise<Notices> {
+  if (config.databaseUrl.startsWith('sqlite:')) return createLocalNotices()
+  return createSharedNotices(await openCarrier(config, log), log)
 }
 
-async function openCarrier({ pulseUrls, pulseDatabaseUrl }: PulseConfig, log: FastifyBaseLogger): Promise<Carrier> {
-  if (pulseUrls.length > 0) return (await import('./nats.ts')).natsCarrier(pulseUrls, log)
-  return (await import('./postgres.ts')).postgresCarrier(pulseDatabaseUrl, log)
+async function openCarrier({ natsUrls, databaseServer }: NoticesConfig, log: FastifyBaseLogger): Promise<Carrier> {
+  if (natsUrls.length > 0) return (await import('./nats.ts')).natsCarrier(natsUrls, log)
+  return (await import('./postgres.ts')).postgresCarrier(databaseServer.directUrl, log)
 }

@@ -28,7 +28,7 @@ export function postgresCarrier(url: string, log: FastifyBaseLogger): Carrier {
       const lost = new Promise<void>((resolve) => client.once('end', resolve))
       const notify = (items: string[]) =>
         client.query('SELECT pg_notify($1, $2)', [channel, [instance, ...items].join(' ')])
-      client.on('error', (err) => log.warn({ err }, 'the connection for pulses was lost'))
+      client.on('error', (err) => log.warn({ err }, 'the connection for notices was lost'))
       client.on('notification', ({ payload = '' }) => {
         const [sender, ...items] = payload.split(' ')
         for (const item of items) {
@@ -51,8 +51,8 @@ export function postgresCarrier(url: string, log: FastifyBaseLogger): Carrier {
       }
       return {
         lost,
-        send: (announcements) =>
-          notify(announcements.map(({ userId, loginId }) => (loginId === undefined ? `c${userId}` : `e${loginId}`))),
+        send: (notices) =>
+          notify(notices.map(({ userId, loginId }) => (loginId === undefined ? `c${userId}` : `e${loginId}`))),
         echo: (nonce) => notify([`${echo}${nonce}`]),
         follow: async () => {},
         unfollow() {},

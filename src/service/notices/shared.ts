@@ -1,24 +1,30 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
-import { createLocalPulse } from './local.ts'
-import type { Pulse, Subscriber } from './notice.ts'
-import { type Announcement, createOutbox } from './outbox.ts'
+import { createLocalNotices, type Notices, type Subscriber } from './notices.ts'
 
+/** What comes several times within this is sent once. */
+const coalesceMs = 20
 const longestPauseMs = 2_000
 const aliveEveryMs = 5_000
-/** Every so many of these checks, a pulse to itself shows that pulses arrive. */
+/** Every so many of these checks, a notice to itself shows that notices arrive. */
 const checksPerEcho = 6
 const echoWithinMs = 5_000
 
-/** A connection over which instances hear each other. After its loss, any pulse may have been missed. */
+/** The user's records changed, or this login of theirs ended. */
+interface Notice {
+  userId: string
+  loginId: string | undefined
+}
+
+/** A connection over which instances hear each other. After its loss, any notice may have been missed. */
 interface Line {
   lost: Promise<unknown>
   /** Resolves once they are on their way. */
-  send(announcements: Announcement[]): Promise<unknown>
+  send(notices: Notice[]): Promise<unknown>
   /** Sends a text to this instance itself. */
   echo(nonce: string): Promise<unknown>
-  /** Resolves once announcements for these users arrive. */
+  /** Resolves once notices for these users arrive. */
   follow(userIds: string[]): Promise<unknown>
   unfollow(userId: string): void
   /** Fails if the connection has died silently. */
@@ -34,15 +40,15 @@ interface Ears {
 
 export interface Carrier {
   open(ears: Ears): Promise<Line>
-  /** Announcements that are sent together. */
+  /** Notices that are sent together. */
   atOnce: number
-  /** What to do if a pulse to itself does not arrive. */
+  /** What to do if a notice to itself does not arrive. */
   remedy: string
 }
 
 /** Reaches subscribers in this process at once, and those of other instances over a line that is opened again when lost. */
-export function createSharedPulse({ open, atOnce, remedy }: Carrier, log: FastifyBaseLogger): Pulse {
-  const local = createLocalPulse()
+export function createSharedNotices({ open, atOnce, remedy }: Carrier, log: FastifyBaseLogger): Notices {
+  const local = createLocalNotices()
   const subscribers = new Set<Subscriber>()
   /** How often each user is followed. */
   const followed = new Map<string, number>()
@@ -56,7 +62,7 @@ export function createSharedPulse({ open, atOnce, remedy }: Carrier, log: Fastif
   const ears: Ears = {
     changed(userId) {
       received++
-      for (const subscriber of subscribers) subscriber.changed(userId)
+      for (const subscriber of subscribers) subscriber.changed?.(userId)
     },
     ended(loginId) {
       received++
@@ -65,7 +71,7 @@ export function createSharedPulse({ open, atOnce, remedy }: Carrier, log: Fastif
     echoed: (nonce) => heard(nonce),
   }
 
-  /** Runs until the pulse is closed. */
+  /** Runs until `close`. */
   async function listen(): Promise<void> {
     for (let pauseMs = 50; !stopping.signal.aborted; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
       let opened: Line | undefined
@@ -74,14 +80,14 @@ export function createSharedPulse({ open, atOnce, remedy }: Carrier, log: Fastif
         await hearItself(opened)
         line = opened
         await opened.follow([...followed.keys()])
-        if (!isUp) log.info('pulses arrive again')
+        if (!isUp) log.info('notices arrive again')
         isUp = true
         for (const subscriber of subscribers) subscriber.missed()
         outbox.flush()
         pauseMs = 50
         await Promise.race([opened.lost, stayAlive(opened)])
       } catch (err) {
-        log.warn({ err }, 'pulses cannot be received, retrying')
+        log.warn({ err }, 'notices cannot be received, retrying')
       }
       isUp = stopping.signal.aborted
       line = undefined
@@ -103,7 +109,7 @@ export function createSharedPulse({ open, atOnce, remedy }: Carrier, log: Fastif
     const nonce = randomUUID()
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     heard = (arrived) => arrived === nonce && resolve()
-    const unheard = new Error(`a pulse to itself did not arrive: ${remedy}`)
+    const unheard = new Error(`a notice to itself did not arrive: ${remedy}`)
     const late = setTimeout(() => reject(unheard), echoWithinMs)
     try {
       await Promise.all([promise, opened.echo(nonce)])
@@ -153,5 +159,51 @@ export function createSharedPulse({ open, atOnce, remedy }: Carrier, log: Fastif
       followed.delete(userId)
       line?.unfollow(userId)
     }
+  }
+}
+
+interface Outbox {
+  add(notice: Notice): void
+  /** Sends what waits. */
+  flush(): void
+  /** Resolves when nothing is being sent. */
+  flushed(): Promise<void>
+}
+
+/** What is unsent waits for the next line: other instances notice the loss of theirs, but not the loss of ours. */
+function createOutbox(line: () => Line | undefined, atOnce: number, log: FastifyBaseLogger): Outbox {
+  const waiting = new Map<string, Notice>()
+  let flushing: Promise<void> | undefined
+
+  function flush(): void {
+    if (waiting.size > 0) flushing ??= sendAll()
+  }
+
+  async function sendAll(): Promise<void> {
+    do {
+      await sleep(coalesceMs)
+      const current = line()
+      if (!current) break
+      const batch = [...waiting].slice(0, atOnce)
+      for (const [key] of batch) waiting.delete(key)
+      try {
+        await current.send(batch.map(([, notice]) => notice))
+      } catch (err) {
+        log.warn({ err }, 'a notice could not be sent')
+        for (const [key, notice] of batch) waiting.set(key, notice)
+        // A new line may have been opened before this one failed.
+        if (line() === current) break
+      }
+    } while (waiting.size > 0)
+    flushing = undefined
+  }
+
+  return {
+    add(notice) {
+      waiting.set(`${notice.userId} ${notice.loginId}`, notice)
+      flush()
+    },
+    flush,
+    flushed: async () => flushing,
   }
 }

@@ -6,7 +6,7 @@ import type { Database } from '../db/engine/database.ts'
 import { newestMigration } from '../db/migrations/index.ts'
 import { createExportCount } from '../exports/count.ts'
 import type { ExportWorker } from '../exports/worker.ts'
-import type { Pulse } from '../notices/notice.ts'
+import type { Notices } from '../notices/notices.ts'
 import type { Hub } from '../realtime/hub.ts'
 import type { Health } from './health.ts'
 import { createInstruments } from './instruments.ts'
@@ -22,7 +22,7 @@ export interface GaugeParts {
   health: Pick<Health, 'components' | 'clockDriftMs'>
   limits: { refusals(): Record<string, number> }
   exportWorker: Pick<ExportWorker, 'outcomes'>
-  pulse: Pick<Pulse, 'isUp' | 'counts'>
+  notices: Pick<Notices, 'isUp' | 'counts'>
   backups: Pick<Backups, 'lastSuccess' | 'failures'> | undefined
   clock: () => number
   log: FastifyBaseLogger
@@ -64,8 +64,8 @@ export function exposeGauges(parts: GaugeParts): Registry {
     const { database, objects, provider } = health.components()
     return { database: Number(database), objects: Number(objects), provider: Number(provider) }
   })
-  gauge('ebs_pulse_up', 'Whether pulses of other instances arrive, by which sockets learn of changes', () =>
-    Number(parts.pulse.isUp()),
+  gauge('ebs_pulse_up', 'Whether notices of other instances arrive, by which sockets learn of changes', () =>
+    Number(parts.notices.isUp()),
   )
   gauge(
     'ebs_clock_drift_seconds',
@@ -79,7 +79,7 @@ export function exposeGauges(parts: GaugeParts): Registry {
     'How long the database took for them, without the wait for a connection',
     () => database.queries().ms / 1000,
   )
-  counters('ebs_pulses_total', 'Pulses between instances, by direction', 'direction', () => parts.pulse.counts())
+  counters('ebs_pulses_total', 'Notices between instances, by direction', 'direction', () => parts.notices.counts())
   new Gauge({
     name: 'ebs_build_info',
     help: 'The version of the service, of Node and of the schema',

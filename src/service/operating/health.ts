@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Schemas } from '../contract/schemas.ts'
 import type { Database } from '../db/engine/database.ts'
-import type { Pulse } from '../notices/notice.ts'
+import type { Notices } from '../notices/notices.ts'
 import type { ObjectStore } from '../objects/store.ts'
 import type { Provider } from '../provider/provider.ts'
 import { describeDrift, isTooFar, measureDriftMs } from './clock-drift.ts'
@@ -28,7 +28,7 @@ interface Parts {
   database: Pick<Database, 'probe'>
   objects: Pick<ObjectStore, 'probe'>
   provider: Pick<Provider, 'probe'>
-  pulse: Pick<Pulse, 'isUp'>
+  notices: Pick<Notices, 'isUp'>
   log: FastifyBaseLogger
 }
 
@@ -42,7 +42,7 @@ const names: Record<Component, string> = {
 }
 
 /** Probes in the background, so that a report costs nothing. Healthy until the first result. */
-export function startHealth({ database, objects, provider, pulse, log }: Parts): Health {
+export function startHealth({ database, objects, provider, notices, log }: Parts): Health {
   const answers = { database: true, objects: true, provider: true }
   const stopping = new AbortController()
   let draining = false
@@ -50,7 +50,7 @@ export function startHealth({ database, objects, provider, pulse, log }: Parts):
 
   function down() {
     const { database, objects, provider } = answers
-    const up = { database, pulse: pulse.isUp(), objects, provider }
+    const up = { database, pulse: notices.isUp(), objects, provider }
     return (Object.keys(up) as (keyof typeof up)[]).filter((name) => !up[name])
   }
 

@@ -2,7 +2,7 @@ import type { Writable } from 'node:stream'
 import type { FastifyBaseLogger } from 'fastify'
 import type { WebSocket } from 'ws'
 import { closeCodes, pingSeconds } from '../../../generated/channel.ts'
-import type { Pulse } from '../notices/notice.ts'
+import type { Notices } from '../notices/notices.ts'
 import { Connection, type ConnectionEvents, checkEveryMs, type Peer } from './connection.ts'
 import { type Audience, createAudience, type DeliveryParts, deliver } from './delivery.ts'
 import { type Pace, sweep, sweepEveryMs } from './sweep.ts'
@@ -26,15 +26,15 @@ export interface Hub {
 }
 
 interface HubParts extends DeliveryParts {
-  pulse: Pick<Pulse, 'subscribe' | 'follow'>
+  notices: Pick<Notices, 'subscribe' | 'follow'>
   log: FastifyBaseLogger
 }
 
 /**
- * All sockets of this process. A pulse has a user's new changes read; each socket continues from its own cursor. A turn
+ * All sockets of this process. A notice has a user's new changes read; each socket continues from its own cursor. A turn
  * is one page of one user's changes, so that no replay delays others, however long it is and however many run.
  */
-export function createHub({ log, clock, database, pulse }: HubParts): Hub {
+export function createHub({ log, clock, database, notices }: HubParts): Hub {
   const users = new Map<string, Audience>()
   const failed = new Set<string>()
   const unfinished = new Set<Promise<void>>()
@@ -95,7 +95,7 @@ export function createHub({ log, clock, database, pulse }: HubParts): Hub {
     }),
     every(sweepEveryMs, () => sweeps.add('spaced')),
   ]
-  pulse.subscribe({
+  notices.subscribe({
     changed: announce,
     ended(loginId) {
       for (const connection of connections()) {
@@ -130,7 +130,7 @@ export function createHub({ log, clock, database, pulse }: HubParts): Hub {
     open(socket, stream, peer) {
       const connection = new Connection(socket, stream, peer, events)
       const { userId } = peer
-      const audience = users.get(userId) ?? createAudience(pulse.follow(userId))
+      const audience = users.get(userId) ?? createAudience(notices.follow(userId))
       audience.connections.add(connection)
       users.set(userId, audience)
       if (stop.signal.aborted) connection.close(closeCodes.stopping)

@@ -84,7 +84,7 @@ function report(error: unknown, connection: Connection, { database, log }: Socke
   return code === 'TooManyRequests'
 }
 
-/** A push of one change. It is acknowledged by the entity's newest change, which no pulse announces for a retry. */
+/** A push of one change. It is acknowledged by the entity's newest change, which no notice announces for a retry. */
 async function pushChange(connection: Connection, event: Schemas['Change'], parts: SocketParts): Promise<void> {
   const push = () => writeChange(connection, event, parts)
   const row = await connection.acknowledgements.acknowledge(event, push, () => connection.cursor ?? 0)

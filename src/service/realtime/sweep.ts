@@ -2,12 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { findLastStamps } from '../db/tables/users.ts'
 import { type Audience, type DeliveryParts, keepAlive } from './delivery.ts'
 
-/** Makes up for lost pulses, and finds sessions that have ended. */
+/** Makes up for lost notices, and finds sessions that have ended. */
 export const sweepEveryMs = 30_000
 /** Users of a query: SQLite answers it in some milliseconds, in which it serves nobody else. */
 const usersAtOnce = 1000
 
-/** The regular sweep takes its time; after pulses were lost, it does not. */
+/** The regular sweep takes its time; after notices were lost, it does not. */
 export type Pace = 'spaced' | 'at once'
 
 /**

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { parseSecretKey } from '../config/secrets.ts'
+import { parseSecretKey } from '../config/config.ts'
 import { ConfigError } from '../config/values.ts'
 
 /** Development needs no SECRET_KEY: the first start generates one and stores it next to the data that it seals. */

@@ -3,7 +3,7 @@ import { demandLogin } from '../auth/signed-in.ts'
 import type { Database, Trx } from '../db/engine/database.ts'
 import { type EntityKey, entityKey, type Row, type StoredVersion } from '../db/rows.ts'
 import { type LockedUser, lockUser } from '../db/tables/users.ts'
-import type { Pulse } from '../notices/notice.ts'
+import type { Notices } from '../notices/notices.ts'
 import { mapInTurns, pause } from '../thread/loop.ts'
 import { unknownDevice } from './device.ts'
 import { type Outcome, plan } from './plan.ts'
@@ -13,7 +13,7 @@ import { type StoreParts, store } from './store.ts'
 
 export interface WriteParts extends StoreParts {
   database: StoreParts['database'] & Pick<Database, 'write' | 'writeJointly' | 'findVersions'>
-  pulse: Pick<Pulse, 'publishChange'>
+  notices: Pick<Notices, 'publishChange'>
 }
 
 type Write = Pick<RecordShare, 'userId' | 'loginId' | 'now'>
@@ -40,7 +40,7 @@ export async function changeRecords<T>(
     await store(parts, trx, [planned])
     return { result, rows: planned.rows }
   }, userId)
-  if (written.rows.length > 0) parts.pulse.publishChange(userId)
+  if (written.rows.length > 0) parts.notices.publishChange(userId)
   return written
 }
 
@@ -72,6 +72,6 @@ export async function writeRecords<Change extends EntityKey & MadeBy, Decided ex
     },
   }
   const written = await parts.database.writeJointly(write.userId, share, writeShares)
-  if (written.rows.length > 0) parts.pulse.publishChange(write.userId)
+  if (written.rows.length > 0) parts.notices.publishChange(write.userId)
   return { verdicts, ...written }
 }

@@ -4,5 +4,5 @@ import { type Beside, openBeside } from '../../db/engine/beside.ts'
 
 /** By the direct connection: a pooler takes neither the limits nor the prepared statements of one. */
 export function openFromEnvironment(): Promise<Beside> {
-  return openBeside(readConfig(process.env).pulseDatabaseUrl, pino({ level: 'silent' }))
+  return openBeside(readConfig(process.env).databaseServer.directUrl, pino({ level: 'silent' }))
 }

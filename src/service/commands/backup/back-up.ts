@@ -19,9 +19,9 @@ export async function backUp(folder: string): Promise<void> {
 }
 
 /** How to back up what this command does not: so that others can read neither the dump nor, in `ps`, the password. */
-function postgresAdvice({ pulseDatabaseUrl, s3, exportsDir }: Config, folder: string): string {
+function postgresAdvice({ databaseServer, s3, exportsDir }: Config, folder: string): string {
   const dump = join(folder, 'bookmarks.dump')
-  const url = withoutPassword(pulseDatabaseUrl)
+  const url = withoutPassword(databaseServer.directUrl)
   return `DATABASE_URL: nothing was backed up, for Postgres has its own tools. While the service runs:
   umask 077; mkdir -p '${folder}'; pg_dump --format=custom --file='${dump}' '${url}'
 and to restore it, into an empty database, before a service starts on that:

@@ -6,11 +6,11 @@ import { withProgress } from '../../terminal/progress.ts'
 import { reseal } from './reseal.ts'
 
 export async function resealAll(): Promise<void> {
-  const { pulseDatabaseUrl, secretKeys } = readConfig(process.env)
+  const { databaseServer, secretKeys } = readConfig(process.env)
   if (!secretKeys) {
     throw new ConfigError('SECRET_KEY is required here: the new key, then the old one (of development: secret.key)')
   }
-  const database = await openBeside(pulseDatabaseUrl, pino({ level: 'silent' }))
+  const database = await openBeside(databaseServer.directUrl, pino({ level: 'silent' }))
   try {
     const { resealed, current, unreadable } = await withProgress(({ report }) => reseal(database, secretKeys, report))
     for (const { table, id } of unreadable) console.error(`${table} ${id}: opens under no key of SECRET_KEY`)

@@ -8,9 +8,9 @@ const log = pino({ level: 'silent' })
 
 /** What was restored has a schema. Without one, it went to another database than the one named here. */
 export async function beginNewEpoch(): Promise<void> {
-  const { pulseDatabaseUrl } = readConfig(process.env)
-  await demandOwn(pulseDatabaseUrl, log)
-  const database = await openDatabase(pulseDatabaseUrl, log)
+  const { directUrl } = readConfig(process.env).databaseServer
+  await demandOwn(directUrl, log)
+  const database = await openDatabase(directUrl, log)
   try {
     console.log(`epoch ${await beginEpoch(database)}: devices will send again what this database has lost`)
     console.log('Now start the service.')

@@ -65,7 +65,7 @@ export async function openSqlite(path: string): Promise<SoleDatabase> {
   }
 }
 
-/** A second process on the same file would not get the first one's pulses, so an operating-system lock keeps it out. */
+/** A second process on the same file would not get the first one's notices, so an operating-system lock keeps it out. */
 export function lockDatabase(path: string): Sqlite.Database {
   try {
     mkdirSync(dirname(path), { recursive: true })
