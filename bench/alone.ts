@@ -1,11 +1,11 @@
 import { xchacha20poly1305 } from '@noble/ciphers/chacha.js'
-import type { Client } from '../src/client/api.ts'
-import { base64ToBytes } from '../src/client/base64/decode.ts'
+import type { Client } from '../src/client/api/client.ts'
+import { unwrap } from '../src/client/api/unwrap.ts'
 import type { PlaintextBookmark } from '../src/client/bookmark.ts'
-import type { Keys } from '../src/client/keys.ts'
-import { encryptBookmark } from '../src/client/record.ts'
+import { base64ToBytes } from '../src/client/crypto/base64/decode.ts'
+import type { Keys } from '../src/client/crypto/keys.ts'
+import { encryptBookmark } from '../src/client/crypto/record.ts'
 import type { SyncEvent } from '../src/client/sync/exchange/transport.ts'
-import { unwrap } from '../src/client/unwrap.ts'
 
 /** Times of the parts without which no sync can do, each measured by itself, in ms. */
 export interface Alone {

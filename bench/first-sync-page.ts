@@ -1,6 +1,6 @@
 /** What the bench runs in a page of the service: a device that keeps its bookmarks in IndexedDB. */
-import { createClient } from '../src/client/api.ts'
-import { deriveKeys } from '../src/client/keys.ts'
+import { createClient } from '../src/client/api/client.ts'
+import { deriveKeys } from '../src/client/crypto/keys.ts'
 import { indexedDbStore } from '../src/client/sync/store/indexed-db.ts'
 import { firstSync } from './first-sync.ts'
 

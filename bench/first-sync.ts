@@ -1,7 +1,7 @@
-import type { Client } from '../src/client/api.ts'
-import type { Keys } from '../src/client/keys.ts'
+import type { Client } from '../src/client/api/client.ts'
+import type { Keys } from '../src/client/crypto/keys.ts'
 import type { Store } from '../src/client/sync/store/store.ts'
-import { createSync } from '../src/client/sync.ts'
+import { createSync } from '../src/client/sync/sync.ts'
 import { type Alone, pullAlone } from './alone.ts'
 
 /** A device's first sync, and what it cannot do without; times in ms. */

@@ -1,9 +1,9 @@
 /** What the bench runs in a page of the service: what a device does with many bookmarks in IndexedDB. */
-import { type Client, createClient } from '../src/client/api.ts'
+import { type Client, createClient } from '../src/client/api/client.ts'
 import type { PlaintextBookmark } from '../src/client/bookmark.ts'
-import { deriveKeys, type Keys } from '../src/client/keys.ts'
+import { deriveKeys, type Keys } from '../src/client/crypto/keys.ts'
 import { indexedDbStore } from '../src/client/sync/store/indexed-db.ts'
-import { createSync, type Sync } from '../src/client/sync.ts'
+import { createSync, type Sync } from '../src/client/sync/sync.ts'
 import { type Alone, pullAlone, sealAlone } from './alone.ts'
 import { makeBookmarks } from './make-bookmarks.ts'
 

@@ -7,10 +7,17 @@ export interface Budget {
   what: string
   /** The app's code, which imports the package from `client/` and `extension/`. */
   code: string
-  /** Instead of what loads with the code: what loads once this module is needed. */
+  /** Instead of what loads with the code: what loads once this module is needed, or `*` for all that ever loads. */
   file?: string
-  /** The limit for all of that, minified and compressed with gzip. */
-  maxBytes: number
+  /** The size of all of that, minified and compressed with gzip, rounded up to kilobytes (of 1,000 bytes). */
+  kilobytes: number
+  /** The kilobytes that the package promises, if the limit is otherwise higher. */
+  most?: number
+}
+
+/** A change that grows the package by more than 5 % is one to know of; a few bytes are not worth a thought. */
+export function limitOf({ kilobytes, most = Number.POSITIVE_INFINITY }: Budget): number {
+  return Math.round(1000 * Math.min(1.05 * kilobytes, most))
 }
 
 /** What an app with this code loads of the package, in bytes. */
@@ -31,6 +38,7 @@ export async function sizeOf({ code, file }: Budget): Promise<number> {
   })
   const bytesOf = ({ path, contents }: OutputFile) =>
     counted.some((name) => path.endsWith(name)) ? gzipSync(contents, { level: 9 }).length : 0
+  if (file === '*') return outputFiles.reduce((sum, { contents }) => sum + gzipSync(contents, { level: 9 }).length, 0)
   const first = loadedWith('size/stdin.js', metafile)
   const later = Object.keys(metafile.outputs).find((path) => path.startsWith(`size/${file}-`))
   const counted = later ? loadedWith(later, metafile).filter((path) => !first.includes(path)) : first

@@ -4,6 +4,17 @@
  */
 export type { EntityType, ExportSummary, OpenedExport, PlaintextBookmark } from './bookmark.ts'
 export {
+  type Credentials,
+  changePassphrase,
+  createKeyring,
+  type NewKeyring,
+  newRecoveryCode,
+  openKeyring,
+  rotateKeyring,
+} from './crypto/keyring.ts'
+export { deriveKeys, type Keys } from './crypto/keys.ts'
+export { decryptBookmark, encryptBookmark, type SealedRecord, type StoredRecord } from './crypto/record.ts'
+export {
   ExportError,
   type ExportFault,
   KeyringError,
@@ -13,15 +24,4 @@ export {
   WrongKeyError,
 } from './errors/local.ts'
 export type { ExportFile } from './export-file/cut.ts'
-export { type ExportKeys, openExport, streamExport } from './export-file.ts'
-export {
-  type Credentials,
-  changePassphrase,
-  createKeyring,
-  type NewKeyring,
-  newRecoveryCode,
-  openKeyring,
-  rotateKeyring,
-} from './keyring.ts'
-export { deriveKeys, type Keys } from './keys.ts'
-export { decryptBookmark, encryptBookmark, type SealedRecord, type StoredRecord } from './record.ts'
+export { type ExportKeys, openExport, streamExport } from './export-file/export-file.ts'

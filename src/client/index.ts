@@ -1,9 +1,10 @@
 /** `encrypted-bookmark-sync-client`: typed calls, the vault, and the sync engine. */
 export type { components, operations, paths } from '../../generated/client.ts'
+export { type Client, type ClientOptions, createClient } from './api/client.ts'
 export type { SendRequest } from './api/send.ts'
-export { type Client, type ClientOptions, createClient } from './api.ts'
-export { type BackupOptions, type BackupProgress, createBackup, type OpenBackupOptions, openBackup } from './backup.ts'
-export { base64ToBytes, bytesToBase64 } from './base64.ts'
+export { type CallResult, unwrap } from './api/unwrap.ts'
+export { buildTree, type TreeNode } from './bookmark/tree.ts'
+export { base64ToBytes, bytesToBase64 } from './crypto/base64.ts'
 export * from './crypto.ts'
 export {
   ApiError,
@@ -15,7 +16,13 @@ export {
   UnsentChangesError,
   VaultExistsError,
 } from './errors.ts'
-export { forgetMasterKey, keepMasterKey, loadMasterKey } from './master-key.ts'
+export {
+  type BackupOptions,
+  type BackupProgress,
+  createBackup,
+  type OpenBackupOptions,
+  openBackup,
+} from './export-file/backup.ts'
 export type { ImportOptions, ImportReport, RestoreOptions } from './sync/edits/import.ts'
 export type { ImportRules } from './sync/edits/import-plan.ts'
 export type { Place } from './sync/edits/move.ts'
@@ -30,11 +37,10 @@ export { indexedDbStore } from './sync/store/indexed-db.ts'
 export { memoryStore } from './sync/store/memory.ts'
 export type { Held, Meta, Refusal, Row, Store, Stored, Unreadable, Version, Waiting } from './sync/store/store.ts'
 export { createTabs, type TabMessage, type Tabs, type TabsPlatform } from './sync/store/tabs.ts'
+export { type AdoptKeysOptions, createSync, type Sync, type SyncOptions, type SyncReader } from './sync/sync.ts'
 export type { Selection } from './sync/view/selections.ts'
-export { type AdoptKeysOptions, createSync, type Sync, type SyncOptions, type SyncReader } from './sync.ts'
 export type { Clock } from './timing/clock.ts'
-export { buildTree, type TreeNode } from './tree.ts'
-export { type CallResult, unwrap } from './unwrap.ts'
+export { forgetMasterKey, keepMasterKey, loadMasterKey } from './vault/master-key.ts'
 export {
   changeVaultPassphrase,
   createVault,
@@ -45,4 +51,4 @@ export {
   rotateKeys,
   type Vault,
   type VaultDraft,
-} from './vault.ts'
+} from './vault/vault.ts'

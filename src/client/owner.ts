@@ -1,7 +1,7 @@
-import type { Client } from './api.ts'
+import type { Client } from './api/client.ts'
+import { unwrap } from './api/unwrap.ts'
 import { SignedOutError } from './errors.ts'
 import { answer } from './sync/exchange/transport.ts'
-import { unwrap } from './unwrap.ts'
 
 /** What is asked for must be this user's; `syncNow` checks the same. @throws SignedOutError */
 export async function demandOwner(

@@ -5,7 +5,7 @@
 import * as deferred from './sync/deferred.ts'
 import { clientTransport } from './sync/exchange/transport.ts'
 import { Rotation } from './sync/rotation/rotation.ts'
-import { createSyncOver, type Sync, type SyncOptions } from './sync.ts'
+import { createSyncOver, type Sync, type SyncOptions } from './sync/sync.ts'
 
 /** As `createSync` of the package's main entry point. */
 export function createSync({ client, webSocket, ...options }: SyncOptions): Sync {

@@ -1,5 +1,5 @@
-import { deleteDatabase, endOf, openDatabase, resultOf } from '../client/database.ts'
 import { StorageFullError } from '../client/errors.ts'
+import { deleteDatabase, endOf, openDatabase, resultOf } from '../client/sync/store/database.ts'
 import { type BrowserEntry, type BrowserTree, type Content, isSameContent, type Kind, rootKey } from './trees.ts'
 
 /**

@@ -1,5 +1,5 @@
 import { Emitter } from '../client/sync/store/emitter.ts'
-import type { Sync } from '../client/sync.ts'
+import type { Sync } from '../client/sync/sync.ts'
 import { Alarm } from '../client/timing/alarm.ts'
 import { type Clock, systemClock } from '../client/timing/clock.ts'
 import { pause } from '../client/timing/pause.ts'

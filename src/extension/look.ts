@@ -1,6 +1,6 @@
 import type { PlaintextBookmark } from '../client/bookmark.ts'
 import { RecordError } from '../client/errors.ts'
-import type { Sync } from '../client/sync.ts'
+import type { Sync } from '../client/sync/sync.ts'
 import type { Clock } from '../client/timing/clock.ts'
 import type { AgreedDraft, AgreedRow, AgreedStore } from './agreed.ts'
 import type { BrowserNode } from './browser-api.ts'

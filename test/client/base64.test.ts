@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
-import { base64ToBytes } from '../../src/client/base64/decode.ts'
-import { bytesToBase64 } from '../../src/client/base64/encode.ts'
+import { base64ToBytes } from '../../src/client/crypto/base64/decode.ts'
+import { bytesToBase64 } from '../../src/client/crypto/base64/encode.ts'
 import { depth } from '../support/depth.ts'
 
 t.test('writes what Node writes, and reads it back', async (t) => {

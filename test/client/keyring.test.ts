@@ -1,7 +1,7 @@
 // Each use of a passphrase costs half a second of Argon2.
 import t from 'tap'
-import { changePassphrase, createKeyring, newRecoveryCode, openKeyring } from '../../src/client/keyring.ts'
-import { parseRecoveryCode } from '../../src/client/recovery-code.ts'
+import { changePassphrase, createKeyring, newRecoveryCode, openKeyring } from '../../src/client/crypto/keyring.ts'
+import { parseRecoveryCode } from '../../src/client/crypto/recovery-code.ts'
 import { depth } from '../support/depth.ts'
 import {
   fromHex,

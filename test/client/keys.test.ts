@@ -1,5 +1,5 @@
 import t from 'tap'
-import { deriveKeys } from '../../src/client/keys.ts'
+import { deriveKeys } from '../../src/client/crypto/keys.ts'
 import { fromHex, type SubKeys, subKeys } from './second-implementation.ts'
 import { readVectors } from './vectors.ts'
 

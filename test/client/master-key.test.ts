@@ -1,7 +1,7 @@
 import 'fake-indexeddb/auto'
 import { openDB } from 'idb'
 import t from 'tap'
-import { forgetMasterKey, keepMasterKey, loadMasterKey } from '../../src/client/master-key.ts'
+import { forgetMasterKey, keepMasterKey, loadMasterKey } from '../../src/client/vault/master-key.ts'
 
 const masterKey = new Uint8Array(32).map((_, index) => index)
 

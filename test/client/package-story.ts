@@ -14,7 +14,7 @@ import type {
 } from '../../src/client/index.ts'
 import { deriveKeys, loadMasterKey } from '../../src/client/index.ts'
 import { openDevice } from '../../src/client/node/device.ts'
-import { createSync } from '../../src/client/sync.ts'
+import { createSync } from '../../src/client/sync/sync.ts'
 import { buildWithEmbedded } from '../support/mock-service.ts'
 import { signInAt } from '../support/sign-in.ts'
 import { until } from '../support/until.ts'

@@ -1,13 +1,13 @@
 /** Mistakes of an app's developer are told at once, and never look like a missing network. */
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
-import { createClient } from '../../src/client/api.ts'
-import { deriveKeys } from '../../src/client/keys.ts'
+import { createClient } from '../../src/client/api/client.ts'
+import { deriveKeys } from '../../src/client/crypto/keys.ts'
 import { memoryStore } from '../../src/client/sync/store/memory.ts'
 import type { Store } from '../../src/client/sync/store/store.ts'
 import { createTabs } from '../../src/client/sync/store/tabs.ts'
-import { createSync, type SyncOptions } from '../../src/client/sync.ts'
-import { hasVault } from '../../src/client/vault.ts'
+import { createSync, type SyncOptions } from '../../src/client/sync/sync.ts'
+import { hasVault } from '../../src/client/vault/vault.ts'
 
 const valid = { baseUrl: 'https://sync.example.org', deviceId: 'laptop' }
 const notIds = ['Büro', 'a\nb', '', 'x'.repeat(129), undefined as unknown as string]

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
-import { formatRecoveryCode, parseRecoveryCode } from '../../src/client/recovery-code.ts'
+import { formatRecoveryCode, parseRecoveryCode } from '../../src/client/crypto/recovery-code.ts'
 import { fromHex, recoveryBytes } from './second-implementation.ts'
 import { readVectors } from './vectors.ts'
 

@@ -1,10 +1,10 @@
 /** The formats of a vault whose keys were rotated. Each use of a passphrase costs half a second of Argon2. */
 import t from 'tap'
 import type { PlaintextBookmark } from '../../src/client/bookmark.ts'
-import { openExport } from '../../src/client/export-file.ts'
-import { changePassphrase, newRecoveryCode, openKeyring, rotateKeyring } from '../../src/client/keyring.ts'
-import { deriveKeys } from '../../src/client/keys.ts'
-import { decryptBookmark, encryptBookmark } from '../../src/client/record.ts'
+import { changePassphrase, newRecoveryCode, openKeyring, rotateKeyring } from '../../src/client/crypto/keyring.ts'
+import { deriveKeys } from '../../src/client/crypto/keys.ts'
+import { decryptBookmark, encryptBookmark } from '../../src/client/crypto/record.ts'
+import { openExport } from '../../src/client/export-file/export-file.ts'
 import { depth } from '../support/depth.ts'
 import { keys as exportersKeys, exportOfSize, makeBookmarks } from './export-samples.ts'
 import {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { openExport } from '../../src/client/export-file.ts'
+import { openExport } from '../../src/client/export-file/export-file.ts'
 import { encryptFile } from '../../src/service/exports/file.ts'
 import { exportJson, exportKeys, keys, makeBookmarks } from './export-samples.ts'
 

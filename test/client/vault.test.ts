@@ -1,8 +1,8 @@
 // Each use of a passphrase costs half a second of Argon2: the tests share a vault, and change it one after the other.
 import t from 'tap'
 import type { SendRequest } from '../../src/client/api/send.ts'
+import { unwrap } from '../../src/client/api/unwrap.ts'
 import { KeyringError, SignedOutError, VaultExistsError, WrongKeyError } from '../../src/client/errors.ts'
-import { unwrap } from '../../src/client/unwrap.ts'
 import {
   changeVaultPassphrase,
   createVault,
@@ -11,7 +11,7 @@ import {
   replaceRecoveryCode,
   rotateKeys,
   type Vault,
-} from '../../src/client/vault.ts'
+} from '../../src/client/vault/vault.ts'
 import { anotherTab, openTab } from './api/fixture.ts'
 
 const passphrase = 'correct horse'

@@ -1,5 +1,5 @@
 // A separate client that is measured: downloads the export at a URL with a cookie, and opens it bookmark by bookmark.
-import { streamExport } from '../../src/client/export-file.ts'
+import { streamExport } from '../../src/client/export-file/export-file.ts'
 import { keys, titleOf } from './large.ts'
 
 const [url = '', cookie = ''] = process.argv.slice(2)

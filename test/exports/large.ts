@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { deriveKeys } from '../../src/client/keys.ts'
+import { deriveKeys } from '../../src/client/crypto/keys.ts'
 import type { Row } from '../../src/service/db/rows.ts'
 import { sealRecord, subKeys } from '../client/second-implementation.ts'
 import { bookmark } from './fixture.ts'

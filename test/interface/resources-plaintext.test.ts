@@ -1,10 +1,10 @@
 import t from 'tap'
 import openapi from '../../generated/openapi.json' with { type: 'json' }
 import type { PlaintextBookmark } from '../../src/client/bookmark.ts'
+import { deriveKeys } from '../../src/client/crypto/keys.ts'
+import { decryptBookmark, encryptBookmark } from '../../src/client/crypto/record.ts'
 import { openChunks } from '../../src/client/export-file/chunks.ts'
-import { openExport } from '../../src/client/export-file.ts'
-import { deriveKeys } from '../../src/client/keys.ts'
-import { decryptBookmark, encryptBookmark } from '../../src/client/record.ts'
+import { openExport } from '../../src/client/export-file/export-file.ts'
 import { buildApp } from '../support/app.ts'
 import { change, pullAll } from '../support/changes.ts'
 import { checkOpened } from '../support/contract.ts'

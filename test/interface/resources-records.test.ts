@@ -1,6 +1,6 @@
 import t from 'tap'
-import { deriveKeys } from '../../src/client/keys.ts'
-import { encryptBookmark } from '../../src/client/record.ts'
+import { deriveKeys } from '../../src/client/crypto/keys.ts'
+import { encryptBookmark } from '../../src/client/crypto/record.ts'
 import { buildApp } from '../support/app.ts'
 import { change, pullAll } from '../support/changes.ts'
 import { findStored } from '../support/database.ts'

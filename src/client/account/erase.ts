@@ -1,8 +1,8 @@
-import type { Client } from '../api.ts'
+import type { Client } from '../api/client.ts'
+import { unwrap } from '../api/unwrap.ts'
 import { ApiError, OfflineError } from '../errors.ts'
 import { answer } from '../sync/exchange/transport.ts'
-import type { Sync } from '../sync.ts'
-import { unwrap } from '../unwrap.ts'
+import type { Sync } from '../sync/sync.ts'
 
 /** What was asked for takes a sign-in that is younger than 10 minutes. Nothing was done. */
 export class SignInAgainError extends Error {

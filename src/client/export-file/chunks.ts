@@ -1,7 +1,7 @@
 import { sha256 } from '@noble/hashes/sha2.js'
 import { abytes, concatBytes, utf8ToBytes } from '@noble/hashes/utils.js'
 import { exportFile } from '../../protocol/export-file.ts'
-import { open } from '../aead.ts'
+import { open } from '../crypto/aead.ts'
 import { ExportError } from '../errors/local.ts'
 import { cut, type ExportFile } from './cut.ts'
 

@@ -1,8 +1,8 @@
 import type { components } from '../../../generated/client.ts'
 import type { PlaintextBookmark } from '../bookmark.ts'
+import type { Keys } from '../crypto/keys.ts'
+import { decryptBookmarkAside } from '../crypto/record/open.ts'
 import { RecordError, SignedOutError } from '../errors.ts'
-import type { Keys } from '../keys.ts'
-import { decryptBookmarkAside } from '../record/open.ts'
 
 type Schemas = components['schemas']
 

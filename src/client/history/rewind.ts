@@ -1,7 +1,7 @@
-import type { Client } from '../api.ts'
+import type { Client } from '../api/client.ts'
+import { unwrap } from '../api/unwrap.ts'
 import { answer } from '../sync/exchange/transport.ts'
-import type { Sync } from '../sync.ts'
-import { unwrap } from '../unwrap.ts'
+import type { Sync } from '../sync/sync.ts'
 import { pullResult } from './pull-result.ts'
 
 /** The time that a rewind goes back to, and whether it only counts. */

@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { completeLogin } from '../../../generated/paths.ts'
+import type { Client } from '../api/client.ts'
 import type { SendRequest } from '../api/send.ts'
-import type { Client } from '../api.ts'
+import { unwrap } from '../api/unwrap.ts'
 import { answer } from '../sync/exchange/transport.ts'
-import { unwrap } from '../unwrap.ts'
 
 /** The sign-in in the browser failed; the message is the service's. */
 export class SignInError extends Error {

@@ -1,8 +1,8 @@
 import { useCallback, useMemo, useSyncExternalStore } from 'react'
+import type { TreeNode } from '../bookmark/tree.ts'
 import type { PlaintextBookmark } from '../bookmark.ts'
 import type { Conflict, SyncStatus } from '../sync/store/emitter.ts'
-import type { SyncReader } from '../sync.ts'
-import type { TreeNode } from '../tree.ts'
+import type { SyncReader } from '../sync/sync.ts'
 import { useSync } from './provider.ts'
 
 /** All bookmarks in their folders, as `Sync.tree` returns them. A folder in which nothing has changed is the same object. */

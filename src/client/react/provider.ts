@@ -1,5 +1,5 @@
 import { createContext, createElement, type ReactElement, type ReactNode, useContext } from 'react'
-import type { Sync } from '../sync.ts'
+import type { Sync } from '../sync/sync.ts'
 
 const SyncContext = createContext<Sync | undefined>(undefined)
 

@@ -1,6 +1,6 @@
-import { bytesToBase64 } from '../base64/encode.ts'
+import { bytesToBase64 } from '../crypto/base64/encode.ts'
+import { sealedLength } from '../crypto/record/sealed-length.ts'
 import { OfflineError } from '../errors/local.ts'
-import { sealedLength } from '../record/sealed-length.ts'
 import { uuidv7 } from '../uuid.ts'
 import { sealList } from './edits/seal-list.ts'
 import { exchange } from './exchange/exchange.ts'

@@ -1,4 +1,4 @@
-import { onDemand } from '../on-demand.ts'
+import { onDemand } from '../timing/on-demand.ts'
 
 export type Deferred = typeof import('./deferred.ts')
 

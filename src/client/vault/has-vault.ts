@@ -1,5 +1,5 @@
-import type { Client } from '../api.ts'
-import { unwrap } from '../unwrap.ts'
+import type { Client } from '../api/client.ts'
+import { unwrap } from '../api/unwrap.ts'
 
 /** Whether the signed-in user has created a vault on any device. */
 export async function hasVault(client: Client): Promise<boolean> {

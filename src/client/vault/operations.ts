@@ -1,7 +1,8 @@
 /** What `vault.ts` describes, in a file that loads once a vault is opened or changed. */
-import type { Client } from '../api.ts'
-import { bytesToBase64 } from '../base64/encode.ts'
-import { VaultExistsError } from '../errors.ts'
+import type { Client } from '../api/client.ts'
+import { unwrap } from '../api/unwrap.ts'
+import { bytesToBase64 } from '../crypto/base64/encode.ts'
+import { derive } from '../crypto/derive.ts'
 import {
   type Credentials,
   changePassphrase,
@@ -10,9 +11,8 @@ import {
   newRecoveryCode,
   openKeyring,
   rotateKeyring,
-} from '../keyring-wraps.ts'
-import { derive } from '../keys/derive.ts'
-import { unwrap } from '../unwrap.ts'
+} from '../crypto/keyring-wraps.ts'
+import { VaultExistsError } from '../errors.ts'
 import { hasVault } from './has-vault.ts'
 import type { RecoveryCodeDraft, Vault, VaultDraft } from './types.ts'
 

@@ -1,4 +1,4 @@
-import type { Keys } from '../keys.ts'
+import type { Keys } from '../crypto/keys.ts'
 
 /** A user's keys, opened with the passphrase or the recovery code. */
 export interface Vault {

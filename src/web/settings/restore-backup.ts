@@ -1,4 +1,4 @@
-import { isEqual } from '../../client/equal.ts'
+import { isEqual } from '../../client/bookmark/equal.ts'
 import type { OpenedExport, RestoreOptions, Sync } from '../../client/index.ts'
 import type { Bookmark } from '../library/kind.ts'
 import { tell } from '../ui/tell.ts'

@@ -1,7 +1,7 @@
 import { setImmediate as eventLoopTurn } from 'node:timers/promises'
 import t from 'tap'
+import { unwrap } from '../../../src/client/api/unwrap.ts'
 import { SignedOutError } from '../../../src/client/errors.ts'
-import { unwrap } from '../../../src/client/unwrap.ts'
 import { anotherTab, openTab } from './fixture.ts'
 
 const refreshPath = '/api/v1/auth/refresh'

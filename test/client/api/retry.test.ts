@@ -1,6 +1,6 @@
 import { mock } from 'node:test'
 import t from 'tap'
-import { unwrap } from '../../../src/client/unwrap.ts'
+import { unwrap } from '../../../src/client/api/unwrap.ts'
 import { turns } from '../sync/turns.ts'
 import { openTab } from './fixture.ts'
 

@@ -1,4 +1,4 @@
-import type { Sync } from '../../../src/client/sync.ts'
+import type { Sync } from '../../../src/client/sync/sync.ts'
 import { settled } from '../sync/turns.ts'
 import type { Device, Tab } from './device.ts'
 import { editable, edits, removeSome } from './edits.ts'

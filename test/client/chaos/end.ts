@@ -1,5 +1,5 @@
+import type { TreeNode } from '../../../src/client/bookmark/tree.ts'
 import type { PlaintextBookmark } from '../../../src/client/bookmark.ts'
-import type { TreeNode } from '../../../src/client/tree.ts'
 import { settled } from '../sync/turns.ts'
 import { approveShown } from './deletions.ts'
 import type { Device } from './device.ts'

@@ -1,6 +1,6 @@
+import type { TreeNode } from '../../../src/client/bookmark/tree.ts'
 import type { PlaintextBookmark } from '../../../src/client/bookmark.ts'
-import type { Sync } from '../../../src/client/sync.ts'
-import type { TreeNode } from '../../../src/client/tree.ts'
+import type { Sync } from '../../../src/client/sync/sync.ts'
 import type { Device, Tab } from './device.ts'
 import { follow } from './follow.ts'
 import type { Run } from './run.ts'

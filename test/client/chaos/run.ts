@@ -1,5 +1,5 @@
 import type { PlaintextBookmark } from '../../../src/client/bookmark.ts'
-import { decryptBookmark } from '../../../src/client/record.ts'
+import { decryptBookmark } from '../../../src/client/crypto/record.ts'
 import type { TestApp, TestUser } from '../../support/app.ts'
 import { pullAll } from '../../support/changes.ts'
 import { World } from '../sync/clock.ts'

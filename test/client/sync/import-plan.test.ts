@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import t from 'tap'
+import { buildTree, type TreeNode } from '../../../src/client/bookmark/tree.ts'
 import type { PlaintextBookmark } from '../../../src/client/bookmark.ts'
 import { arrange } from '../../../src/client/bookmark-file/tree.ts'
 import { type ImportRules, planImport } from '../../../src/client/sync/edits/import-plan.ts'
-import { buildTree, type TreeNode } from '../../../src/client/tree.ts'
 import { depth } from '../../support/depth.ts'
 
 const existingIds = [...'abcdef']

@@ -1,10 +1,10 @@
 /** A device is lost, while another one is at hand: over HTTP and the platform's WebSocket. */
 import t from 'tap'
 import { openAccount } from '../../../src/client/account.ts'
-import { deriveKeys } from '../../../src/client/keys.ts'
-import { decryptBookmark } from '../../../src/client/record.ts'
+import { deriveKeys } from '../../../src/client/crypto/keys.ts'
+import { decryptBookmark } from '../../../src/client/crypto/record.ts'
 import { memoryStore } from '../../../src/client/sync/store/memory.ts'
-import { createVault, rotateKeys } from '../../../src/client/vault.ts'
+import { createVault, rotateKeys } from '../../../src/client/vault/vault.ts'
 import { pullAll } from '../../support/changes.ts'
 import { sharedApp } from '../../support/shared-app.ts'
 import { bookmark } from './device.ts'

@@ -1,7 +1,7 @@
 import t from 'tap'
+import type { TreeNode } from '../../../src/client/bookmark/tree.ts'
 import type { PlaintextBookmark } from '../../../src/client/bookmark.ts'
 import { type MoveParts, moveBookmark } from '../../../src/client/sync/edits/move.ts'
-import type { TreeNode } from '../../../src/client/tree.ts'
 
 t.test('The folder to move into is looked for behind folders of any length', async (t) => {
   const node = (id: string, children: TreeNode[]): TreeNode => ({

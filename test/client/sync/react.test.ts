@@ -2,7 +2,7 @@ import { createElement, type ReactNode } from 'react'
 import { renderToStaticMarkup } from 'react-dom/server'
 import t from 'tap'
 import { SyncProvider, useConflicts, useSyncStatus } from '../../../src/client/react.ts'
-import type { Sync } from '../../../src/client/sync.ts'
+import type { Sync } from '../../../src/client/sync/sync.ts'
 import { bookmark } from './device.ts'
 import { openPeople } from './person.ts'
 

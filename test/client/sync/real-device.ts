@@ -1,11 +1,11 @@
 import type { Test } from 'tap'
 import { WebSocket as CookieSocket } from 'undici'
-import { createClient } from '../../../src/client/api.ts'
-import type { Keys } from '../../../src/client/keys.ts'
+import { createClient } from '../../../src/client/api/client.ts'
+import type { Keys } from '../../../src/client/crypto/keys.ts'
 import type { RealtimeSocket } from '../../../src/client/sync/exchange/transport.ts'
 import { memoryStore } from '../../../src/client/sync/store/memory.ts'
 import type { Store } from '../../../src/client/sync/store/store.ts'
-import { createSync, type Sync, type SyncOptions } from '../../../src/client/sync.ts'
+import { createSync, type Sync, type SyncOptions } from '../../../src/client/sync/sync.ts'
 import type { TestUser } from '../../support/app.ts'
 
 interface DeviceOptions {

@@ -1,8 +1,8 @@
 /** The keys are rotated on one device, while others have edits. */
 import { randomBytes } from 'node:crypto'
 import t, { type Test } from 'tap'
+import { deriveKeys, type Keys } from '../../../src/client/crypto/keys.ts'
 import type { RecordError } from '../../../src/client/errors.ts'
-import { deriveKeys, type Keys } from '../../../src/client/keys.ts'
 import type { Change } from '../../../src/client/sync/exchange/transport.ts'
 import { memoryStore } from '../../../src/client/sync/store/memory.ts'
 import type { Meta } from '../../../src/client/sync/store/store.ts'

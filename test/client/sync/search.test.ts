@@ -3,7 +3,7 @@ import type { PlaintextBookmark } from '../../../src/client/bookmark.ts'
 import { Search } from '../../../src/client/sync/search/search.ts'
 import { Emitter } from '../../../src/client/sync/store/emitter.ts'
 import type { Replica } from '../../../src/client/sync/store/replica.ts'
-import type { Sync } from '../../../src/client/sync.ts'
+import type { Sync } from '../../../src/client/sync/sync.ts'
 import { bookmark } from './device.ts'
 import { openPeople } from './person.ts'
 

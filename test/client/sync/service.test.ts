@@ -1,7 +1,7 @@
 /** The whole of it: createClient over HTTP, the platform's WebSocket, and a service that is killed. */
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
-import { deriveKeys } from '../../../src/client/keys.ts'
+import { deriveKeys } from '../../../src/client/crypto/keys.ts'
 import { buildApp, type TestUser } from '../../support/app.ts'
 import { folder, signInBefore, startService } from '../../support/service.ts'
 import { sharedApp } from '../../support/shared-app.ts'

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { deriveKeys, type Keys } from '../../../src/client/keys.ts'
+import { deriveKeys, type Keys } from '../../../src/client/crypto/keys.ts'
 import type { TestUser } from '../../support/app.ts'
 
 /** A vault's master keys, and the keyring on the service: as far as a device reads it without a passphrase. */

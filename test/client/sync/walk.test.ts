@@ -7,10 +7,10 @@
  */
 import fc from 'fast-check'
 import t from 'tap'
+import type { TreeNode } from '../../../src/client/bookmark/tree.ts'
 import type { PlaintextBookmark } from '../../../src/client/bookmark.ts'
-import type { Keys } from '../../../src/client/keys.ts'
-import { decryptBookmark } from '../../../src/client/record.ts'
-import type { TreeNode } from '../../../src/client/tree.ts'
+import type { Keys } from '../../../src/client/crypto/keys.ts'
+import { decryptBookmark } from '../../../src/client/crypto/record.ts'
 import type { TestApp, TestUser } from '../../support/app.ts'
 import { pullAll } from '../../support/changes.ts'
 import { depth } from '../../support/depth.ts'

@@ -1,7 +1,7 @@
 import { deepEqual, equal } from 'node:assert/strict'
 import type { PlaintextBookmark } from '../../../src/client/bookmark.ts'
+import type { Keys } from '../../../src/client/crypto/keys.ts'
 import { ApiError, RecordError } from '../../../src/client/errors.ts'
-import type { Keys } from '../../../src/client/keys.ts'
 import { memoryStore } from '../../../src/client/sync/store/memory.ts'
 import { viewOf } from '../../../src/client/sync/store/row.ts'
 import { listChangePage } from '../../../src/service/db/tables/changes.ts'

@@ -2,7 +2,7 @@
 import { createElement, Fragment, memo, type ReactElement, StrictMode, startTransition, useLayoutEffect } from 'react'
 import { createRoot, type Root } from 'react-dom/client'
 import type { PlaintextBookmark } from '../../../src/client/bookmark.ts'
-import { deriveKeys } from '../../../src/client/keys.ts'
+import { deriveKeys } from '../../../src/client/crypto/keys.ts'
 import {
   SyncProvider,
   useBookmark,
@@ -13,7 +13,7 @@ import {
 } from '../../../src/client/react.ts'
 import type { Transport } from '../../../src/client/sync/exchange/transport.ts'
 import { memoryStore } from '../../../src/client/sync/store/memory.ts'
-import { createSyncOver, type Sync, type SyncReader } from '../../../src/client/sync.ts'
+import { createSyncOver, type Sync, type SyncReader } from '../../../src/client/sync/sync.ts'
 
 /** How many components show the same bookmark. */
 const crowd = 400

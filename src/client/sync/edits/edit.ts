@@ -1,5 +1,5 @@
 import type { PlaintextBookmark } from '../../bookmark.ts'
-import type { SealedRecord } from '../../record/form.ts'
+import type { SealedRecord } from '../../crypto/record/form.ts'
 import type { Clock } from '../../timing/clock.ts'
 import { uuidv7 } from '../../uuid.ts'
 import type { Draft } from '../store/draft.ts'

@@ -1,6 +1,6 @@
 import type { OpenedExport, PlaintextBookmark } from '../../bookmark.ts'
+import type { Keys } from '../../crypto/keys.ts'
 import { RecordError } from '../../errors.ts'
-import type { Keys } from '../../keys.ts'
 import { paced } from '../../timing/paced.ts'
 import { viewOf } from '../store/row.ts'
 import type { Row } from '../store/store.ts'

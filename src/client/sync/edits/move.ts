@@ -1,5 +1,5 @@
+import type { TreeNode } from '../../bookmark/tree.ts'
 import type { PlaintextBookmark } from '../../bookmark.ts'
-import type { TreeNode } from '../../tree.ts'
 import type { Draft } from '../store/draft.ts'
 import { viewOf } from '../store/row.ts'
 import { applyEdit } from './edit.ts'

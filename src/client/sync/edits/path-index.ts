@@ -1,8 +1,8 @@
+import type { TreeNode } from '../../bookmark/tree.ts'
 import type { PlaintextBookmark } from '../../bookmark.ts'
 import { noteMarked, type Role } from '../../bookmark-file/marks.ts'
 import { kindOf } from '../../bookmark-file/tree.ts'
 import { paced } from '../../timing/paced.ts'
-import type { TreeNode } from '../../tree.ts'
 
 /** What is in the folders of one path, that is, with the same titles from the top level on. */
 export interface Place {

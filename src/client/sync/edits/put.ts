@@ -1,5 +1,5 @@
+import { differingFields, mergeBookmarks } from '../../bookmark/merge.ts'
 import type { PlaintextBookmark } from '../../bookmark.ts'
-import { differingFields, mergeBookmarks } from '../../merge.ts'
 import { paced } from '../../timing/paced.ts'
 import type { Draft } from '../store/draft.ts'
 import { viewOf } from '../store/row.ts'

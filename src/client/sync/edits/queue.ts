@@ -1,4 +1,4 @@
-import type { Keys } from '../../keys.ts'
+import type { Keys } from '../../crypto/keys.ts'
 import { paced } from '../../timing/paced.ts'
 import type { Replica } from '../store/replica.ts'
 import type { Row } from '../store/store.ts'

@@ -1,9 +1,9 @@
 import type { PlaintextBookmark } from '../../bookmark.ts'
+import type { Keys } from '../../crypto/keys.ts'
+import type { SealedRecord } from '../../crypto/record/form.ts'
+import { toJson } from '../../crypto/record/seal.ts'
+import { recordSealer } from '../../crypto/record/seal-aside.ts'
 import { RecordError } from '../../errors.ts'
-import type { Keys } from '../../keys.ts'
-import type { SealedRecord } from '../../record/form.ts'
-import { toJson } from '../../record/seal.ts'
-import { recordSealer } from '../../record/seal-aside.ts'
 import { nextTurn } from '../../timing/paced.ts'
 import type { SealedEdit } from './seal.ts'
 

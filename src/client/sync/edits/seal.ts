@@ -1,7 +1,7 @@
+import { differingFields } from '../../bookmark/merge.ts'
 import type { PlaintextBookmark } from '../../bookmark.ts'
-import type { Keys } from '../../keys.ts'
-import { differingFields } from '../../merge.ts'
-import { sealRecord, toJson } from '../../record/seal.ts'
+import type { Keys } from '../../crypto/keys.ts'
+import { sealRecord, toJson } from '../../crypto/record/seal.ts'
 import { paced } from '../../timing/paced.ts'
 import type { Edit } from './edit.ts'
 

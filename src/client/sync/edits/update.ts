@@ -1,5 +1,5 @@
+import { mergeBookmarks } from '../../bookmark/merge.ts'
 import type { PlaintextBookmark } from '../../bookmark.ts'
-import { mergeBookmarks } from '../../merge.ts'
 import { withMine } from '../store/conflicts.ts'
 import { viewOf } from '../store/row.ts'
 import { applyEdit } from './edit.ts'

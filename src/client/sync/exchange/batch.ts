@@ -1,5 +1,5 @@
-import type { Keys } from '../../keys.ts'
-import { sealRecord } from '../../record/seal.ts'
+import type { Keys } from '../../crypto/keys.ts'
+import { sealRecord } from '../../crypto/record/seal.ts'
 import type { Clock } from '../../timing/clock.ts'
 import type { Draft } from '../store/draft.ts'
 import type { Replica } from '../store/replica.ts'

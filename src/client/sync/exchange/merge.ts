@@ -1,7 +1,7 @@
 import { editOf } from '../../../protocol/sealed-anew.ts'
 import { compareVersions, isSameContent } from '../../../protocol/versions.ts'
+import { differingFields, mergeBookmarks } from '../../bookmark/merge.ts'
 import type { PlaintextBookmark } from '../../bookmark.ts'
-import { differingFields, mergeBookmarks } from '../../merge.ts'
 import { fieldsLost } from '../store/conflicts.ts'
 import type { Conflict } from '../store/emitter.ts'
 import { newestOf, versionOf, viewOf } from '../store/row.ts'

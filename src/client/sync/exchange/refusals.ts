@@ -1,5 +1,5 @@
+import { sealedLength } from '../../crypto/record/sealed-length.ts'
 import { ApiError } from '../../errors.ts'
-import { sealedLength } from '../../record/sealed-length.ts'
 import type { Replica } from '../store/replica.ts'
 import type { Refusal, Waiting } from '../store/store.ts'
 

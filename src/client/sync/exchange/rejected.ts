@@ -1,5 +1,5 @@
 import { isFarAhead } from '../../../protocol/far-ahead.ts'
-import { isEqual } from '../../equal.ts'
+import { isEqual } from '../../bookmark/equal.ts'
 import { uuidv7 } from '../../uuid.ts'
 import { latestTimestamp, viewOf } from '../store/row.ts'
 import type { Row, Waiting } from '../store/store.ts'

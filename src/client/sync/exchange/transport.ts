@@ -1,8 +1,8 @@
 import type { components } from '../../../../generated/client.ts'
 import { openRealtime } from '../../../../generated/paths.ts'
-import type { Client } from '../../api.ts'
+import type { Client } from '../../api/client.ts'
+import { unwrap } from '../../api/unwrap.ts'
 import { OfflineError } from '../../errors.ts'
-import { unwrap } from '../../unwrap.ts'
 
 type Schemas = components['schemas']
 

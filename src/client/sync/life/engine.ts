@@ -1,4 +1,4 @@
-import type { Keys } from '../../keys.ts'
+import type { Keys } from '../../crypto/keys.ts'
 import { Alarm } from '../../timing/alarm.ts'
 import type { Clock } from '../../timing/clock.ts'
 import type { EditParts } from '../edits/queue.ts'

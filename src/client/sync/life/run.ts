@@ -1,4 +1,4 @@
-import type { Keys } from '../../keys.ts'
+import type { Keys } from '../../crypto/keys.ts'
 import { abortable } from '../../timing/clock.ts'
 import { pause } from '../../timing/pause.ts'
 import type { Deferred, LoadDeferred } from '../load-deferred.ts'

@@ -1,4 +1,4 @@
-import { forgetMasterKey } from '../../master-key.ts'
+import { forgetMasterKey } from '../../vault/master-key.ts'
 import type { Engine } from './engine.ts'
 import type { Run } from './run.ts'
 

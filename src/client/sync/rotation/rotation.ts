@@ -1,4 +1,4 @@
-import type { Keys } from '../../keys.ts'
+import type { Keys } from '../../crypto/keys.ts'
 import type { ExchangeParts } from '../exchange/exchange.ts'
 import type { Row } from '../store/store.ts'
 import { needsHerald, type Resealed, toChange } from './resealed.ts'

@@ -1,5 +1,5 @@
-import type { bytesToBase64 } from '../../base64/encode.ts'
-import type { sealedLength } from '../../record/sealed-length.ts'
+import type { bytesToBase64 } from '../../crypto/base64/encode.ts'
+import type { sealedLength } from '../../crypto/record/sealed-length.ts'
 import type { uuidv7 } from '../../uuid.ts'
 import type { sealList } from '../edits/seal-list.ts'
 import type { exchange } from '../exchange/exchange.ts'

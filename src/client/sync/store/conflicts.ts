@@ -1,5 +1,5 @@
+import { differingFields, mergeBookmarks, withFieldsOf } from '../../bookmark/merge.ts'
 import type { PlaintextBookmark } from '../../bookmark.ts'
-import { differingFields, mergeBookmarks, withFieldsOf } from '../../merge.ts'
 import type { Conflict } from './emitter.ts'
 import { viewOf } from './row.ts'
 import type { Row } from './store.ts'

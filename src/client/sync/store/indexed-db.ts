@@ -1,5 +1,5 @@
-import { deleteDatabase, endOf, openDatabase, resultOf } from '../../database.ts'
 import { StorageFullError } from '../../errors.ts'
+import { deleteDatabase, endOf, openDatabase, resultOf } from './database.ts'
 import { RowLog, sliceRows } from './row-log.ts'
 import { type Meta, type Row, type Store, type Stored, StoreEmptiedError } from './store.ts'
 

@@ -1,5 +1,5 @@
 import { compareVersions } from '../../../protocol/versions.ts'
-import { isEqual } from '../../equal.ts'
+import { isEqual } from '../../bookmark/equal.ts'
 import { fieldsLost, keepConflict } from './conflicts.ts'
 import type { Conflict } from './emitter.ts'
 import { isBlank, versionOf, viewOf } from './row.ts'

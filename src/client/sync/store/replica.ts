@@ -1,5 +1,5 @@
+import { isEqual } from '../../bookmark/equal.ts'
 import type { PlaintextBookmark } from '../../bookmark.ts'
-import { isEqual } from '../../equal.ts'
 import { UnsentChangesError } from '../../errors.ts'
 import { paced } from '../../timing/paced.ts'
 import { uuidv7 } from '../../uuid.ts'

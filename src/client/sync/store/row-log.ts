@@ -1,4 +1,4 @@
-import { resultOf } from '../../database.ts'
+import { resultOf } from './database.ts'
 import { isBlank } from './row.ts'
 import type { Row } from './store.ts'
 

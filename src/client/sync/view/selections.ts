@@ -1,4 +1,4 @@
-import { isEqual } from '../../equal.ts'
+import { isEqual } from '../../bookmark/equal.ts'
 import { Emitter } from '../store/emitter.ts'
 
 /** A value that follows the sync. Its shape is that of React's `useSyncExternalStore` and of most stores. */

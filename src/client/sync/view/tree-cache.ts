@@ -1,5 +1,5 @@
+import type { Parents, TreeNode } from '../../bookmark/tree.ts'
 import { paced } from '../../timing/paced.ts'
-import type { Parents, TreeNode } from '../../tree.ts'
 import type { Replica } from '../store/replica.ts'
 import { viewOf } from '../store/row.ts'
 import { TreeUpdate } from './tree-update.ts'

@@ -1,4 +1,4 @@
-import { findParents, inOrder, isFolder, type Parents, parentOf, type TreeNode } from '../../tree.ts'
+import { findParents, inOrder, isFolder, type Parents, parentOf, type TreeNode } from '../../bookmark/tree.ts'
 
 interface Tree {
   readonly top: readonly TreeNode[]

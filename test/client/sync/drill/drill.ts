@@ -1,8 +1,8 @@
 /** A person with three devices goes on working while the service is backed up, and after what it then loses. */
 import { randomBytes } from 'node:crypto'
+import { decryptBookmark, encryptBookmark } from '../../../../src/client/crypto/record.ts'
 import { createHistory } from '../../../../src/client/history.ts'
 import { createClient, deriveKeys, type Keys } from '../../../../src/client/index.ts'
-import { decryptBookmark, encryptBookmark } from '../../../../src/client/record.ts'
 import { systemClock } from '../../../../src/client/timing/clock.ts'
 import { hexValue, toDigest } from '../../../../src/protocol/digest.ts'
 import type { TestUser } from '../../../support/app.ts'

@@ -1,12 +1,12 @@
-import type { Client } from './api.ts'
-import type { OpenedExport } from './bookmark.ts'
-import { BackupFailedError } from './errors.ts'
-import { streamed } from './export-file/cut.ts'
+import type { Client } from '../api/client.ts'
+import { unwrap } from '../api/unwrap.ts'
+import type { OpenedExport } from '../bookmark.ts'
+import type { Keys } from '../crypto/keys.ts'
+import { BackupFailedError } from '../errors.ts'
+import { answer } from '../sync/exchange/transport.ts'
+import { systemClock } from '../timing/clock.ts'
+import { streamed } from './cut.ts'
 import { openExport } from './export-file.ts'
-import type { Keys } from './keys.ts'
-import { answer } from './sync/exchange/transport.ts'
-import { systemClock } from './timing/clock.ts'
-import { unwrap } from './unwrap.ts'
 
 /** How far a backup is: the service is making the file, or it is being downloaded (in bytes). */
 export type BackupProgress = { stage: 'making' } | { stage: 'downloading'; done: number; total: number }

@@ -1,10 +1,10 @@
-import type { Client } from './api.ts'
-import type { Credentials } from './keyring-wraps.ts'
-import { onDemand } from './on-demand.ts'
-import type { RecoveryCodeDraft, Vault, VaultDraft } from './vault/types.ts'
+import type { Client } from '../api/client.ts'
+import type { Credentials } from '../crypto/keyring-wraps.ts'
+import { onDemand } from '../timing/on-demand.ts'
+import type { RecoveryCodeDraft, Vault, VaultDraft } from './types.ts'
 
-export { hasVault } from './vault/has-vault.ts'
-export type { RecoveryCodeDraft, Vault, VaultDraft } from './vault/types.ts'
+export { hasVault } from './has-vault.ts'
+export type { RecoveryCodeDraft, Vault, VaultDraft } from './types.ts'
 
 /**
  * Generates the user's keys on their first device. The vault exists once the returned draft's `confirm` has stored the
@@ -78,5 +78,5 @@ export async function rotateKeys(client: Client, current: Credentials, passphras
 
 /** A device that keeps its master key does without. */
 function loadOperations() {
-  return onDemand(import('./vault/on-passphrase.ts'))
+  return onDemand(import('./on-passphrase.ts'))
 }

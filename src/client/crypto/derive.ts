@@ -1,5 +1,5 @@
 import { abytes } from '@noble/hashes/utils.js'
-import { hkdfSha256 } from '../hkdf.ts'
+import { hkdfSha256 } from './hkdf.ts'
 
 /** The three subkeys of the newest master key, 32 bytes each. None of them reveals the master key or another subkey. */
 export interface Keys {

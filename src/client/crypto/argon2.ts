@@ -1,6 +1,6 @@
 import { utf8ToBytes } from '@noble/hashes/utils.js'
-import { KeyringError } from './errors/local.ts'
-import { onDemand } from './on-demand.ts'
+import { KeyringError } from '../errors/local.ts'
+import { onDemand } from '../timing/on-demand.ts'
 
 /** Parameters of Argon2id (RFC 9106). */
 export interface KdfParameters {

@@ -1,11 +1,11 @@
-import type { ExportSummary, OpenedExport, PlaintextBookmark } from './bookmark.ts'
-import { ExportError } from './errors/local.ts'
-import { openChunks } from './export-file/chunks.ts'
-import type { ExportFile } from './export-file/cut.ts'
-import { ExportJson } from './export-file/json.ts'
-import type { Keys } from './keys.ts'
-import { decryptBookmarkAside } from './record/open.ts'
-import type { StoredRecord } from './record.ts'
+import type { ExportSummary, OpenedExport, PlaintextBookmark } from '../bookmark.ts'
+import type { Keys } from '../crypto/keys.ts'
+import { decryptBookmarkAside } from '../crypto/record/open.ts'
+import type { StoredRecord } from '../crypto/record.ts'
+import { ExportError } from '../errors/local.ts'
+import { openChunks } from './chunks.ts'
+import type { ExportFile } from './cut.ts'
+import { ExportJson } from './json.ts'
 
 /** What opens an export file. */
 export interface ExportKeys {

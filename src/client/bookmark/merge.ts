@@ -1,4 +1,4 @@
-import type { PlaintextBookmark } from './bookmark.ts'
+import type { PlaintextBookmark } from '../bookmark.ts'
 import { isEqual } from './equal.ts'
 
 export interface MergedBookmark {

@@ -1,11 +1,11 @@
 import createOpenApiClient, { type Client as OpenApiClient } from 'openapi-fetch'
-import type { paths } from '../../generated/client.ts'
-import { startLogin, takeDeviceId } from '../../generated/paths.ts'
-import { withRefresh } from './api/refresh.ts'
-import { withRetries } from './api/retry.ts'
-import type { SendRequest } from './api/send.ts'
-import { ApiError } from './errors.ts'
-import { assertId } from './ids.ts'
+import type { paths } from '../../../generated/client.ts'
+import { startLogin, takeDeviceId } from '../../../generated/paths.ts'
+import { ApiError } from '../errors.ts'
+import { assertId } from '../ids.ts'
+import { withRefresh } from './refresh.ts'
+import { withRetries } from './retry.ts'
+import type { SendRequest } from './send.ts'
 
 /** What `createClient` needs to know. */
 export interface ClientOptions {

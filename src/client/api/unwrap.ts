@@ -1,4 +1,4 @@
-import { ApiError, SignedOutError } from './errors.ts'
+import { ApiError, SignedOutError } from '../errors.ts'
 
 /** What a call with openapi-fetch resolves to. */
 export interface CallResult<Data> {

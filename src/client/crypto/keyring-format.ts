@@ -1,8 +1,8 @@
-import * as limits from '../../generated/limits.ts'
+import * as limits from '../../../generated/limits.ts'
+import { KeyringError } from '../errors/local.ts'
 import { checkKdfParameters, type KdfParameters } from './argon2.ts'
 import { base64ToBytes } from './base64/decode.ts'
 import { bytesToBase64 } from './base64/encode.ts'
-import { KeyringError } from './errors/local.ts'
 
 /** The master key, encrypted under one wrapping key. */
 export interface Wrap {

@@ -1,14 +1,14 @@
 import { utf8ToBytes } from '@noble/hashes/utils.js'
+import { KeyringError, WrongKeyError } from '../errors/local.ts'
+import { idForm, isId } from '../ids.ts'
 import { NONCE_BYTES } from './aead/form.ts'
 import { seal } from './aead/seal.ts'
 import { open } from './aead.ts'
 import { KDF_PARAMETERS, type KdfParameters, stretchPassphrase } from './argon2.ts'
 import { bytesToBase64 } from './base64/encode.ts'
-import { KeyringError, WrongKeyError } from './errors/local.ts'
+import { keyIdOf } from './derive.ts'
 import { hkdfSha256 } from './hkdf.ts'
-import { idForm, isId } from './ids.ts'
 import { type Format, formatKeyring, formatOf, type Keyring, parseKeyring, type Wrap } from './keyring-format.ts'
-import { keyIdOf } from './keys/derive.ts'
 import { formatRecoveryCode, parseRecoveryCode } from './recovery-code.ts'
 
 /** What opens a user's keyring. `userId` is the service's `user_id`; the keyring is bound to it. */

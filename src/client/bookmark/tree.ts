@@ -1,5 +1,5 @@
-import type { PlaintextBookmark } from './bookmark.ts'
-import { kindOf } from './bookmark-file/tree.ts'
+import type { PlaintextBookmark } from '../bookmark.ts'
+import { kindOf } from '../bookmark-file/tree.ts'
 
 /** A bookmark and what is in it. */
 export interface TreeNode {

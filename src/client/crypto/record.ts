@@ -1,5 +1,5 @@
 import { sha256 } from '@noble/hashes/sha2.js'
-import type { EntityType, PlaintextBookmark } from './bookmark.ts'
+import type { EntityType, PlaintextBookmark } from '../bookmark.ts'
 import type { Keys } from './keys.ts'
 import type { SealedRecord, StoredRecord } from './record/form.ts'
 import { openRecord, readBookmark } from './record/open.ts'

@@ -1,5 +1,5 @@
+import { onDemand } from '../timing/on-demand.ts'
 import type { Credentials, NewKeyring } from './keyring-wraps.ts'
-import { onDemand } from './on-demand.ts'
 
 export type { Credentials, NewKeyring } from './keyring-wraps.ts'
 
@@ -72,5 +72,5 @@ export async function rotateKeyring(keyring: string, current: Credentials, passp
 
 /** A device that keeps its master key does without. */
 function loadWraps() {
-  return onDemand(import('./vault/on-passphrase.ts'))
+  return onDemand(import('../vault/on-passphrase.ts'))
 }

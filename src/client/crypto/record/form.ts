@@ -1,7 +1,7 @@
+import type { EntityType } from '../../bookmark.ts'
+import { RecordError } from '../../errors/local.ts'
+import { idForm, isId } from '../../ids.ts'
 import { binaryToBytes } from '../base64/binary.ts'
-import type { EntityType } from '../bookmark.ts'
-import { RecordError } from '../errors/local.ts'
-import { idForm, isId } from '../ids.ts'
 
 /** The two fields that the service stores for a bookmark. */
 export interface SealedRecord {

@@ -1,7 +1,7 @@
-import { derive, type Keys } from './keys/derive.ts'
+import { derive, type Keys } from './derive.ts'
 
 // Other parts of the package use `keys/derive.ts` instead, as they use `record/` instead of `record.ts`.
-export type { Keys } from './keys/derive.ts'
+export type { Keys } from './derive.ts'
 
 /**
  * Derives the subkeys with HKDF-SHA256 (RFC 5869) without salt, and the infos `ebs/record/1`, `ebs/hash/1` and

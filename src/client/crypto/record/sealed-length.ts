@@ -1,5 +1,5 @@
+import type { PlaintextBookmark } from '../../bookmark.ts'
 import { NONCE_BYTES, TAG_BYTES } from '../aead/form.ts'
-import type { PlaintextBookmark } from '../bookmark.ts'
 import { SALT_BYTES } from './form.ts'
 import { PADDING } from './seal.ts'
 
