@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import type { Server } from 'node:http'
 import cookie from '@fastify/cookie'
 import files from '@fastify/static'
@@ -7,20 +6,16 @@ import fastify, { type FastifyInstance, LogController } from 'fastify'
 import { maxMessageBytes } from '../../generated/channel.ts'
 import { quotas } from '../../generated/limits.ts'
 import type { Context } from './context.ts'
-import { registerArrivals } from './http/arrivals.ts'
+import { registerAdmission } from './http/admission.ts'
 import { bindOperations } from './http/bind.ts'
 import { registerBodies } from './http/bodies.ts'
 import { limitConnections } from './http/connections.ts'
-import { registerCosts } from './http/costs.ts'
 import { fileOptions, registerDocuments } from './http/documents.ts'
 import { answerClientErrors, registerErrors, routeMalformedUrl } from './http/errors.ts'
-import { registerHeads } from './http/heads.ts'
-import { registerOrigins } from './http/origins.ts'
-import { registerPressure } from './http/pressure.ts'
+import { registerHeads, responseHeaders } from './http/head.ts'
 import { registerProbes } from './http/probes.ts'
 import { isRealtimeUpgrade } from './http/realtime.ts'
-import { registerRequests } from './http/requests.ts'
-import { registerResponseHeaders, responseHeaders } from './http/response-headers.ts'
+import { newRequestId, registerRequests } from './http/requests.ts'
 import { serializerCompiler } from './http/serializers.ts'
 import { closeStalledConnections } from './http/stalls.ts'
 import { validatorCompiler } from './http/validation.ts'
@@ -45,7 +40,7 @@ export async function createApp(context: Context): Promise<FastifyInstance> {
   const app: FastifyInstance = fastify({
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }),
-    genReqId: () => randomUUID(),
+    genReqId: newRequestId,
     trustProxy: config.trustProxy,
     bodyLimit: quotas.bodyBytes,
     requestTimeout: 120_000,
@@ -55,7 +50,7 @@ export async function createApp(context: Context): Promise<FastifyInstance> {
     routerOptions: { maxParamLength },
     clientErrorHandler: answerClientErrors(responseHeaders(config)),
     frameworkErrors: (_error, request, reply) => routeMalformedUrl(app, request, reply),
-    // Node would answer a request without a Host itself (http/heads.ts).
+    // Node would answer a request without a Host itself (http/head.ts).
     http: { shouldUpgradeCallback: isRealtimeUpgrade, requireHostHeader: false },
   })
   app.addHook('preClose', async () => context.health.drain())
@@ -70,12 +65,8 @@ export async function createApp(context: Context): Promise<FastifyInstance> {
   closeStalledConnections(app.server)
   registerErrors(app, context)
   registerRequests(app, context)
-  registerCosts(app, context.limits)
-  registerResponseHeaders(app, config)
-  registerHeads(app)
-  await registerOrigins(app, config)
-  registerArrivals(app)
-  await registerPressure(app, log)
+  await registerHeads(app, config)
+  await registerAdmission(app, log)
   // Sets cookies; it parses none, because stale ones with the same name have to be tried in turn (auth/cookies.ts).
   await app.register(cookie, { hook: false })
   registerBodies(app)

@@ -82,9 +82,9 @@ function isDownload(responses: OpenAPIV3_1.ResponsesObject): boolean {
 
 function handle<Op extends HttpOperationId, Parts>(handler: Handler<Op, Parts>, parts: Parts, respond: Respond) {
   return (request: FastifyRequest, reply: FastifyReply): FastifyReply | Promise<FastifyReply> => {
-    const work: Answered | Promise<Answered> = within(request.trace, () =>
-      handler(toOperationRequest<Op>(request), parts),
-    )
+    const { trace } = request
+    const run = () => handler(toOperationRequest<Op>(request), parts)
+    const work: Answered | Promise<Answered> = trace ? within(trace, run) : run()
     if (!(work instanceof Promise)) return respond(work, request, reply)
     request.work = work
     return work.then((answer) => respond(answer, request, reply))

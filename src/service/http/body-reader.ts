@@ -1,10 +1,10 @@
 import type { FastifyBaseLogger, FastifyInstance, preParsingHookHandler, RequestPayload } from 'fastify'
 import { ServiceError } from '../contract/errors.ts'
 import type { Budget, Hold } from '../load/budget.ts'
+import { createRefusal } from '../load/budget.ts'
+import { networkOf } from '../load/rates.ts'
 import { type BodyProgress, watchProgress } from './body-progress.ts'
 import { createShapeCheck, maxTokensFor } from './body-shape.ts'
-import { networkOf } from './limits.ts'
-import { createRefusal } from './pressure.ts'
 import { InvalidBody } from './validation.ts'
 
 declare module 'fastify' {

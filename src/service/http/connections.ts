@@ -3,7 +3,7 @@ import type { Server as HttpServer } from 'node:http'
 import { Server } from 'node:net'
 import { setImmediate as eventLoopTurn } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
-import { createRefusal } from './pressure.ts'
+import { createRefusal } from '../load/budget.ts'
 
 /** Descriptors for everything but callers' connections: the database, the object store, exports, the provider, modules. */
 const reserved = 96

@@ -1,7 +1,10 @@
+import { randomUUID } from 'node:crypto'
+import { isIPv4, type Socket } from 'node:net'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import ipaddr from 'ipaddr.js'
 import type { OperationId } from '../contract/schemas.ts'
+import { type Limits, requestUnit } from '../load/rates.ts'
 import type { Trace, Tracing } from '../tracing/trace.ts'
-import { type Detail, shownAddress } from './addresses.ts'
 
 declare module 'fastify' {
   interface FastifySchema {
@@ -14,12 +17,18 @@ declare module 'fastify' {
 
 interface RequestParts {
   config: { logAddresses: Detail }
-  tracing: Pick<Tracing, 'begin'>
+  limits: Pick<Limits, 'chargeUser'>
+  tracing: Pick<Tracing, 'isExporting' | 'begin'>
   metrics: {
     countRequest(operation: OperationId | 'none', status: number, seconds: number): void
     countAbandoned(operation: OperationId | 'none'): void
   }
 }
+
+/** Reading is many times cheaper than writing. */
+const responseUnit = 1024 * 1024
+
+export const newRequestId = () => randomUUID()
 
 /**
  * Logs one line per request, with its route: a URL may contain codes and ids, so none is ever logged. Counts each once:
@@ -27,25 +36,32 @@ interface RequestParts {
  *
  * If its caller traces it, its lines have the trace's id.
  */
-export function registerRequests(app: FastifyInstance, { config, tracing, metrics }: RequestParts): void {
+export function registerRequests(app: FastifyInstance, { config, limits, tracing, metrics }: RequestParts): void {
   app.decorateRequest('trace', undefined)
   app.addHook('onRequest', (request, reply, next) => {
-    const trace = tracing.begin(nameOf(request), request.headers)
-    if (trace) {
-      request.trace = trace
-      request.log = reply.log = request.log.child({ trace_id: trace.traceId })
-    }
+    if (tracing.isExporting || request.headers.traceparent !== undefined) beginTrace(request, reply)
+    const { socket } = request.raw
+    const before = trafficOf(socket)
     let isAnswered = false
     reply.raw.once('finish', () => {
       isAnswered = true
       finish(request, reply)
     })
     reply.raw.once('close', () => {
-      trace?.end(!isAnswered || reply.statusCode >= 500)
-      if (!isAnswered && !request.ws) metrics.countAbandoned(operationOf(request.routeOptions))
+      request.trace?.end(!isAnswered || reply.statusCode >= 500)
+      // A socket's messages are counted one by one.
+      if (request.ws) return
+      if (!isAnswered) metrics.countAbandoned(operationOf(request.routeOptions))
+      if (request.session) charge(request.session.userId, before, trafficOf(socket), reply)
     })
     next()
   })
+
+  function beginTrace(request: FastifyRequest, reply: FastifyReply): void {
+    const { method, routeOptions, headers } = request
+    request.trace = tracing.begin(`${method} ${routeOptions.url ?? 'unknown path'}`, headers)
+    if (request.trace) request.log = reply.log = request.log.child({ trace_id: request.trace.traceId })
+  }
 
   function finish(request: FastifyRequest, reply: FastifyReply): void {
     const { method, routeOptions, session } = request
@@ -61,12 +77,39 @@ export function registerRequests(app: FastifyInstance, { config, tracing, metric
     request.log.info(fields, 'request')
     metrics.countRequest(operationOf(routeOptions), status, elapsedTime / 1000)
   }
-}
 
-function nameOf({ method, routeOptions }: FastifyRequest): string {
-  return `${method} ${routeOptions.url ?? 'unknown path'}`
+  /**
+   * Counts a large request or response as several requests of its user. It is counted when it is over and never refused
+   * for its own size: what would exceed even an unused limit could otherwise never pass. Files are only passed on.
+   */
+  function charge(userId: string, before: Traffic, after: Traffic, reply: FastifyReply): void {
+    const isFile = reply.getHeader('content-type') === 'application/octet-stream'
+    const read = Math.floor((after.read - before.read) / requestUnit)
+    const written = isFile ? 0 : Math.floor((after.written - before.written) / responseUnit)
+    if (read + written > 0) limits.chargeUser(userId, read + written)
+  }
 }
 
 function operationOf({ schema }: FastifyRequest['routeOptions']): OperationId | 'none' {
   return schema?.operationId ?? 'none'
+}
+
+type Traffic = ReturnType<typeof trafficOf>
+
+/** The socket counts whatever way a body comes or goes; injected requests have none. */
+function trafficOf({ bytesRead = 0, bytesWritten = 0 }: Partial<Pick<Socket, 'bytesRead' | 'bytesWritten'>>) {
+  return { read: bytesRead, written: bytesWritten }
+}
+
+type Detail = 'none' | 'network' | 'full'
+
+/** An address as the log shows it. A network is shared by up to 256 hosts (IPv4), or belongs to one subscriber (IPv6). */
+function shownAddress(address: string, detail: Detail): string | undefined {
+  if (detail === 'none') return undefined
+  if (detail === 'full') return address
+  if (isIPv4(address)) return `${address.slice(0, address.lastIndexOf('.'))}.0/24`
+  if (!ipaddr.isValid(address)) return undefined
+  const parsed = ipaddr.process(address)
+  if (parsed.kind() === 'ipv4') return shownAddress(parsed.toString(), detail)
+  return `${ipaddr.IPv6.networkAddressFromCIDR(`${parsed.toString().replace(/%.*/, '')}/64`)}/64`
 }

@@ -2,10 +2,10 @@ import { Readable } from 'node:stream'
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest, preHandlerAsyncHookHandler } from 'fastify'
 import type { Cookie } from '../auth/cookies.ts'
 import type { Budget, Hold } from '../load/budget.ts'
+import { createRefusal } from '../load/budget.ts'
+import { limitPerOwner } from '../load/turns.ts'
 import type { InParts } from '../operations/operation.ts'
 import { createJoin, inSlices, maxSliceBytes } from './parts.ts'
-import { limitPerOwner } from './per-owner.ts'
-import { createRefusal } from './pressure.ts'
 import { createSerializers } from './serializers.ts'
 
 export interface ResponseParts {

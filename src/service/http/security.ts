@@ -8,7 +8,7 @@ import type { OperationId } from '../contract/schemas.ts'
 import type { Database } from '../db/engine/database.ts'
 import { onceAnswered } from '../db/engine/query.ts'
 import type { Session } from '../db/tables/tokens.ts'
-import type { Limits } from './limits.ts'
+import type { Limits } from '../load/rates.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {

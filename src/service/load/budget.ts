@@ -1,3 +1,6 @@
+import type { FastifyBaseLogger } from 'fastify'
+import { ServiceError } from '../contract/errors.ts'
+
 const mebibyte = 1024 * 1024
 
 export interface Budgets {
@@ -78,5 +81,22 @@ function createBudget({ most, ofOne }: { most: number; ofOne: number }): Budget 
         },
       }
     },
+  }
+}
+
+const quietMs = 10_000
+
+/** Makes the 503 of an overloaded process. There may be many at once, so they are logged every 10 s at most. */
+export function createRefusal(log: FastifyBaseLogger, reason: string): () => ServiceError {
+  let refused = 0
+  let quietUntil = 0
+  return () => {
+    refused++
+    if (performance.now() >= quietUntil) {
+      log.warn({ refused }, reason)
+      refused = 0
+      quietUntil = performance.now() + quietMs
+    }
+    return new ServiceError('Overloaded')
   }
 }

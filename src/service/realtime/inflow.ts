@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { requestUnit } from '../load/request-unit.ts'
+import { requestUnit } from '../load/rates.ts'
 import type { Connection } from './connection.ts'
 
 export interface InflowParts {

@@ -15,8 +15,7 @@ import { defaultResource, detectResources, envDetector, resourceFromAttributes }
 import { BatchSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import type { FastifyBaseLogger } from 'fastify'
 import packageJson from '../../../package.json' with { type: 'json' }
-import type { Trace, Tracing } from './trace.ts'
-import { readCaller } from './traceparent.ts'
+import { type CallerStep, readCaller, type Trace, type Tracing } from './trace.ts'
 
 /** Sends each step to a collector, as OpenTelemetry's own environment variables say. */
 export function openExporter(log: FastifyBaseLogger): Tracing {
@@ -31,6 +30,7 @@ export function openExporter(log: FastifyBaseLogger): Tracing {
   })
   const tracer = provider.getTracer(name, version)
   return {
+    isExporting: true,
     begin(name, headers) {
       const span = tracer.startSpan(name, { kind: SpanKind.SERVER }, contextOf(readCaller(headers)))
       return traceOf(tracer, span)
@@ -39,7 +39,7 @@ export function openExporter(log: FastifyBaseLogger): Tracing {
   }
 }
 
-function contextOf(caller: ReturnType<typeof readCaller>): Context {
+function contextOf(caller: CallerStep | undefined): Context {
   if (!caller) return ROOT_CONTEXT
   const { traceId, spanId, flags: traceFlags, headers } = caller
   const traceState = createTraceState(headers.tracestate)

@@ -1,8 +1,12 @@
 import { isIPv4 } from 'node:net'
 import ipaddr from 'ipaddr.js'
 import { ServiceError } from '../contract/errors.ts'
-import { createWindows, type Windows } from './windows.ts'
 
+/**
+ * So many bytes from a client count as a request. Stored as small changes, they take about as long as ten small requests; a
+ * first sync is some hundred of them.
+ */
+export const requestUnit = 64 * 1024
 /** A person starts a sign-in once in days. A network behind one address reaches this only if it does nothing else. */
 const startsShare = 4
 const failuresShare = 20
@@ -60,4 +64,42 @@ export function networkOf(address: string): string {
   if (isIPv4(address) || !ipaddr.isValid(address)) return address
   const parsed = ipaddr.process(address)
   return parsed.kind() === 'ipv6' ? parsed.toByteArray().slice(0, 8).join('.') : parsed.toString()
+}
+
+const windowMs = 60_000
+
+type Windows = ReturnType<typeof createWindows>
+
+/** Counts by key in windows of a minute, each of which begins with its key's first count. */
+function createWindows(most: number) {
+  const windows = new Map<string, { used: number; endsAt: number }>()
+  let sweepAt = 0
+
+  /** Windows that are over are removed once in a minute, so what callers make up is not kept for long. */
+  function sweep(now: number): void {
+    if (now < sweepAt) return
+    sweepAt = now + windowMs
+    for (const [key, { endsAt }] of windows) if (endsAt <= now) windows.delete(key)
+  }
+
+  return {
+    /** Counts, and returns how many ms are left of the window if that was more than allowed. */
+    count(key: string, amount = 1): number | undefined {
+      const now = performance.now()
+      let window = windows.get(key)
+      if (!window || window.endsAt <= now) {
+        sweep(now)
+        window = { used: 0, endsAt: now + windowMs }
+        windows.set(key, window)
+      }
+      window.used += amount
+      return window.used > most ? window.endsAt - now : undefined
+    },
+    /** How many ms are left of the window if nothing is left to count in it. */
+    usedUp(key: string): number | undefined {
+      const { used, endsAt } = windows.get(key) ?? { used: 0, endsAt: 0 }
+      const left = endsAt - performance.now()
+      return left > 0 && used >= most ? left : undefined
+    },
+  }
 }

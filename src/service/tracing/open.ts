@@ -1,6 +1,5 @@
 import type { FastifyBaseLogger } from 'fastify'
-import type { Trace, Tracing } from './trace.ts'
-import { type Caller, readCaller } from './traceparent.ts'
+import { readCaller, type Trace, type Tracing } from './trace.ts'
 
 /** If steps are not exported, what a caller sent is passed on as it came. The exporter is loaded only if it is used. */
 export async function openTracing(config: { exportTraces: boolean }, log: FastifyBaseLogger): Promise<Tracing> {
@@ -10,14 +9,12 @@ export async function openTracing(config: { exportTraces: boolean }, log: Fastif
 }
 
 const passingOn: Tracing = {
+  isExporting: false,
   begin(_name, headers) {
     const caller = readCaller(headers)
-    return caller && traceOf(caller)
+    if (!caller) return undefined
+    const trace: Trace = { traceId: caller.traceId, headers: caller.headers, begin: () => trace, end() {} }
+    return trace
   },
   async close() {},
-}
-
-function traceOf({ traceId, headers }: Caller): Trace {
-  const trace: Trace = { traceId, headers, begin: () => trace, end() {} }
-  return trace
 }
