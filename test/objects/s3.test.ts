@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { Client } from 'minio'
 import t from 'tap'
-import { customerKeyHeaders } from '../../src/service/objects/s3-client.ts'
+import { customerKeyHeaders } from '../../src/service/objects/s3.ts'
 import { ObjectNotFoundError } from '../../src/service/objects/store.ts'
 import { exportId } from '../exports/fixture.ts'
 import { isDeep } from '../support/depth.ts'

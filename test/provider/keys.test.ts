@@ -1,6 +1,5 @@
 import t, { type Test } from 'tap'
-import { callMs } from '../../src/service/provider/http.ts'
-import { type Provider, refreshMs } from '../../src/service/provider/provider.ts'
+import { callMs, type Provider, refreshMs } from '../../src/service/provider/provider.ts'
 import type { MockEndpoint, MockProvider } from '../support/providers.ts'
 import { signIn, startMock, startPair } from '../support/relying-party.ts'
 import { until } from '../support/until.ts'

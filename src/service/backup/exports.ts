@@ -1,7 +1,7 @@
 import { constants, copyFile, mkdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ConfigError } from '../config/values.ts'
-import { assertObjectKey } from '../objects/object-key.ts'
+import { assertObjectKey } from '../objects/store.ts'
 import type { Report } from '../terminal/progress.ts'
 import type { StoredExport } from './database.ts'
 

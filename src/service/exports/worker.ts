@@ -10,8 +10,7 @@ import {
   releaseExport,
   renewLease,
 } from '../db/tables/export-jobs.ts'
-import { objectKeyOf } from '../objects/object-key.ts'
-import { type ObjectStore, ObjectStoreUnavailableError } from '../objects/store.ts'
+import { type ObjectStore, ObjectStoreUnavailableError, objectKeyOf } from '../objects/store.ts'
 import type { Seal } from '../seal/seal.ts'
 import { openExportKey } from './key.ts'
 import { writeExport } from './write.ts'

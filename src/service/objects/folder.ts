@@ -1,11 +1,16 @@
 import { type FileHandle, mkdir, open, opendir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ConfigError } from '../config/values.ts'
-import { assertObjectKey, isObjectKey } from './object-key.ts'
-import { ObjectNotFoundError, type ObjectStore, ObjectStoreUnavailableError } from './store.ts'
-import { writePieces } from './write-pieces.ts'
+import {
+  assertObjectKey,
+  isObjectKey,
+  ObjectNotFoundError,
+  type ObjectStore,
+  ObjectStoreUnavailableError,
+} from './store.ts'
 
 const unfinished = '.part'
+const writeBytes = 256 * 1024
 /** A disk that is full or fails, and a mounted folder whose server is away. */
 const passing = /^(ENOSPC|EDQUOT|EIO|ESTALE|ETIMEDOUT|EHOSTDOWN|ENOTCONN)$/
 
@@ -76,6 +81,42 @@ async function writeDurably(
   await file.sync()
   signal.throwIfAborted()
   return size
+}
+
+/** Gathers pieces for few large writes, each of which goes on while the next one is gathered. Resolves to their size. */
+async function writePieces(file: FileHandle, pieces: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<number> {
+  let [gathered, written] = [Buffer.allocUnsafe(writeBytes), Buffer.allocUnsafe(writeBytes)]
+  let [size, filled] = [0, 0]
+  let writing = Promise.resolve()
+
+  async function write(): Promise<void> {
+    await writing
+    writing = file.writeFile(gathered.subarray(0, filled))
+    // It may fail before anything waits for it; whoever does then still gets the error.
+    writing.catch(() => {})
+    ;[gathered, written] = [written, gathered]
+    filled = 0
+  }
+
+  try {
+    for await (const piece of pieces) {
+      signal.throwIfAborted()
+      size += piece.length
+      for (let rest = piece; rest.length > 0; ) {
+        const taken = rest.subarray(0, writeBytes - filled)
+        gathered.set(taken, filled)
+        filled += taken.length
+        rest = rest.subarray(taken.length)
+        if (filled === writeBytes) await write()
+      }
+    }
+    await write()
+    await writing
+    return size
+  } finally {
+    // The file is closed next.
+    await Promise.allSettled([writing])
+  }
 }
 
 /** Without this, a power failure could undo the renaming. */

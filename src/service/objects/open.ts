@@ -1,8 +1,11 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Config } from '../config/config.ts'
-import { awaitStore } from './await-store.ts'
 import { openFolderStore } from './folder.ts'
 import { type ObjectStore, ObjectStoreUnavailableError } from './store.ts'
+
+const firstPauseMs = 500
+const longestPauseMs = 30_000
 
 type StoreConfig = Pick<Config, 's3' | 'exportsDir'>
 
@@ -25,4 +28,52 @@ async function connect({ s3, exportsDir }: StoreConfig): Promise<ObjectStore> {
   if (!s3) return openFolderStore(exportsDir)
   const { openS3Store } = await import('./s3.ts')
   return openS3Store(s3)
+}
+
+/** Stands for a store that is away: refuses everything until the store can be opened, which is tried again and again. */
+function awaitStore(open: () => Promise<ObjectStore>, fault: Error, log: FastifyBaseLogger): ObjectStore {
+  const stopping = new AbortController()
+  const { signal } = stopping
+  let opened: ObjectStore | undefined
+  let latest = fault
+
+  async function keepTrying(): Promise<void> {
+    log.warn({ err: fault }, 'the object store is away: exports wait for it')
+    for (let pauseMs = firstPauseMs; !opened; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
+      await sleep(pauseMs, undefined, { signal, ref: false }).catch(() => {})
+      if (signal.aborted) return
+      try {
+        const store = await open()
+        if (signal.aborted) return await store.close()
+        opened = store
+      } catch (err) {
+        const { message } = err as Error
+        // It is back and refuses: only the operator can mend that.
+        if (!(err instanceof ObjectStoreUnavailableError) && message !== latest.message)
+          log.error({ err }, 'the object store cannot be used')
+        latest = err as Error
+      }
+    }
+  }
+
+  function store(): ObjectStore {
+    if (opened) return opened
+    throw new ObjectStoreUnavailableError(latest.message, { cause: latest })
+  }
+
+  void keepTrying()
+  return {
+    put: async (...upload) => store().put(...upload),
+    get: async (...object) => store().get(...object),
+    remove: async (key) => store().remove(key),
+    async *list() {
+      yield* store().list()
+    },
+    probe: async () => store().probe(),
+    // Does not wait for an attempt: one takes as long as the store is silent.
+    async close() {
+      stopping.abort()
+      await opened?.close()
+    },
+  }
 }

@@ -1,12 +1,44 @@
-import { randomBytes, randomUUID } from 'node:crypto'
-import { S3Error } from 'minio'
-import { assertObjectKey, exportObjects } from './object-key.ts'
-import { connectS3, faultOf } from './s3-check.ts'
-import { customerKeyHeaders, type S3Config } from './s3-client.ts'
-import { ObjectNotFoundError, type ObjectStore, ObjectStoreUnavailableError } from './store.ts'
+import { createHash, hkdfSync, randomBytes, randomUUID, X509Certificate } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http'
+import https from 'node:https'
+import { text } from 'node:stream/consumers'
+import { Client, type ClientOptions, S3Error } from 'minio'
+import type { Config } from '../config/config.ts'
+import { ConfigError } from '../config/values.ts'
+import { beginCall } from '../tracing/trace.ts'
+import {
+  assertObjectKey,
+  exportObjects,
+  ObjectNotFoundError,
+  type ObjectStore,
+  ObjectStoreUnavailableError,
+} from './store.ts'
+
+export type S3Config = NonNullable<Config['s3']>
 
 /** How much an upload holds in memory. S3 requires at least 5 MiB for each part except the last. */
 const partBytes = 8 * 1024 * 1024
+/** The limit for connecting, and for silence until the response begins. Reading an object's body has no limit. */
+const silentMs = 10_000
+/** What is being sent has longer, at this rate: it may wait in buffers on the way, and nothing is seen of its progress. */
+const slowestBytesPerMs = 64
+/** Says what the store cannot do, not that it is in trouble. */
+const notImplemented = 501
+const required =
+  'exports are encrypted with customer-provided keys (SSE-C), which the bucket must allow. ' +
+  'Amazon has disabled SSE-C for new buckets since April 2026: enable it by PutBucketEncryption with BlockedEncryptionTypes NONE'
+/** The variable to correct, by the error codes of S3 and TLS that make the bucket unusable for everyone. */
+const faults = {
+  S3_BUCKET: /^(NoSuchBucket|InvalidBucketName(Error)?)$/,
+  S3_ACCESS_KEY: /^(AccessDenied|InvalidAccessKeyId)$/,
+  'S3_ACCESS_KEY, S3_SECRET_KEY': /^SignatureDoesNotMatch$/,
+  S3_REGION: /^AuthorizationHeaderMalformed$/,
+  S3_CA_FILE: /SELF_SIGNED_CERT|UNABLE_TO_(VERIFY|GET_ISSUER)/,
+  S3_ENDPOINT: /^(AccountProblem|ExpiredToken|QuotaExceeded|RequestTimeTooSkewed|EPROTO|ERR_(SSL|TLS)_.*)$/,
+}
+/** Refusals that end without a change of the configuration. */
+const passing = /^(AccountProblem|QuotaExceeded)$/
 
 /** A bucket with SSE-C: the store keeps no key, so neither its disks nor its credentials reveal an export. */
 export async function openS3Store(config: S3Config, form = exportObjects): Promise<ObjectStore> {
@@ -126,6 +158,110 @@ async function* pages<Page extends { isTruncated: boolean }>(
   }
 }
 
+/**
+ * Connects to a bucket, after checking that it is writable and refuses objects to anyone without their key.
+ * @throws ConfigError, or ObjectStoreUnavailableError if the store is away
+ */
+async function connectS3(config: S3Config) {
+  const { endpoint, bucket, caFile } = config
+  let agent: https.Agent | undefined
+  try {
+    const ca = caFile && (await readFile(caFile))
+    // Throws if the certificate is unreadable: Node would ignore it.
+    if (ca) new X509Certificate(ca)
+    agent = new https.Agent({ keepAlive: true, ca })
+    // A client without the region requests it again after each refusal.
+    const region = await createClient(config, { agent }).getBucketRegionAsync(bucket)
+    const connect = (signal?: AbortSignal) => createClient({ ...config, region }, { agent, signal })
+    await checkBucket(connect(), bucket)
+    return { bucket, connect, close: async () => agent?.destroy() }
+  } catch (error) {
+    agent?.destroy()
+    const at = agent ? `${faultOf(error) ?? 'S3_ENDPOINT'}: ${endpoint}, bucket ${bucket}` : `S3_CA_FILE: ${caFile}`
+    const message = `${at}: ${(error as Error).message}`
+    throw isAway(error) ? new ObjectStoreUnavailableError(message, { cause: error }) : new ConfigError(message)
+  }
+}
+
+async function checkBucket(client: Client, bucket: string): Promise<void> {
+  const name = `.probe-${randomUUID()}`
+  const [key, otherKey] = [randomBytes(32), randomBytes(32)]
+  const unfit = (what: string) => new Error(`${what}; ${required}`)
+  const put = (headers = {}) => client.putObject(bucket, name, name, name.length, headers)
+  const isReadable = async (headers = {}) => {
+    const request = { method: 'GET', bucketName: bucket, objectName: name, headers }
+    try {
+      return (await text(await client.makeRequestAsync(request))) === name
+    } catch (error) {
+      if (error instanceof S3Error) return false
+      throw error
+    }
+  }
+  try {
+    await put(customerKeyHeaders(key)).catch(async (error) => {
+      // A refusal says little about its reason; whether the store accepts the same object in plaintext tells more.
+      if (error instanceof S3Error) await put()
+      throw error instanceof S3Error ? unfit(error.message) : error
+    })
+    if ((await isReadable()) || (await isReadable(customerKeyHeaders(otherKey)))) {
+      throw unfit('the store returns objects without their key')
+    }
+    if (!(await isReadable(customerKeyHeaders(key)))) throw unfit('the store does not return an object with its key')
+  } finally {
+    await client.removeObject(bucket, name).catch(() => {})
+  }
+}
+
+/** A client whose requests never hang, and reject with `ObjectStoreUnavailableError` or an `S3Error` safe to log. */
+function createClient(config: S3Config, via: Pick<https.RequestOptions, 'agent' | 'signal'>): Client {
+  const { hostname, port } = new URL(config.endpoint)
+  const request = (options: https.RequestOptions, onResponse: (response: IncomingMessage) => void) => {
+    const trace = beginCall(`object store ${options.method}`)
+    const headers: OutgoingHttpHeaders = { ...(options.headers as OutgoingHttpHeaders), ...trace?.headers }
+    const timeout = silentMs + Number(headers['content-length'] ?? 0) / slowestBytesPerMs
+    let statusCode = 500
+    const sent = https.request({ ...options, headers, ...via, timeout }, (response) => {
+      statusCode = response.statusCode ?? 500
+      const isAnswer = statusCode < 500 || statusCode === notImplemented
+      if (isAnswer && ![408, 429, 499].includes(statusCode)) return onResponse(response)
+      response.resume()
+      sent.emit('error', new ObjectStoreUnavailableError(`the object store responded with status ${statusCode}`))
+    })
+    sent.once('close', () => trace?.end(statusCode >= 500))
+    return sent.on('timeout', () => sent.destroy(new ObjectStoreUnavailableError('the object store did not respond')))
+  }
+  const client = new Client({
+    endPoint: hostname.replace(/^\[|\]$/g, ''),
+    port: Number(port),
+    accessKey: config.accessKey,
+    secretKey: config.secretKey,
+    ...(config.region && { region: config.region }),
+    transport: { request } as NonNullable<ClientOptions['transport']>,
+    // A retry would write to the console and leave the first response unread, which blocks its connection.
+    retryOptions: { disableRetry: true },
+  })
+  const fail = (error: unknown) => Promise.reject(toStoreError(error))
+  return new Proxy(client, {
+    get(target, name) {
+      const member: unknown = Reflect.get(target, name)
+      return typeof member === 'function' ? (...args: unknown[]) => member.apply(target, args).catch(fail) : member
+    },
+  })
+}
+
+/** Drops S3's own error: it may quote the request's headers, and a log would then contain the customer key. */
+function toStoreError(error: unknown): unknown {
+  // The client also throws parsed responses, which are not Errors.
+  const { name, code, Code, message, Message, syscall } = error as Record<string, unknown>
+  if (error instanceof ObjectStoreUnavailableError || error instanceof TypeError || name === 'AbortError') return error
+  const [reason, text] = [String(code ?? Code ?? name), String(message ?? Message ?? '')]
+  // The connection errors of the system and of Node have upper-case codes.
+  if (syscall !== undefined || /^[A-Z\d_]+$/.test(reason)) {
+    return new ObjectStoreUnavailableError(`the object store cannot be reached (${text || reason})`, { cause: error })
+  }
+  return Object.assign(new S3Error(`the object store responded with ${reason}: ${text}`), { code: reason })
+}
+
 function isDenied(error: unknown): boolean {
   return error instanceof S3Error && error.code === 'AccessDenied'
 }
@@ -134,4 +270,32 @@ function isDenied(error: unknown): boolean {
 function toStoresFault(error: unknown): unknown {
   const isStores = error instanceof S3Error && faultOf(error) !== undefined
   return isStores ? new ObjectStoreUnavailableError(error.message, { cause: error }) : error
+}
+
+function faultOf(error: unknown): string | undefined {
+  return Object.entries(faults).find(([, codes]) => codes.test(codeOf(error)))?.[0]
+}
+
+function codeOf(error: unknown): string {
+  const { code, cause } = error as { code?: string; cause?: { code?: string } }
+  return String(cause?.code ?? code)
+}
+
+/**
+ * A store that does not answer, is busy or full is away, which ends by itself. Any other refusal, and a server that is no
+ * store or not trusted, is a fault of the configuration.
+ */
+function isAway(error: unknown): boolean {
+  if (passing.test(codeOf(error))) return true
+  return error instanceof ObjectStoreUnavailableError && faultOf(error) === undefined
+}
+
+/** Headers for server-side encryption with a customer-provided key (SSE-C). A new object each time, as the client adds to it. */
+export function customerKeyHeaders(exportKey: Uint8Array): Record<string, string> {
+  const key = Buffer.from(hkdfSync('sha256', exportKey, '', 'ebs/sse-c/1', 32))
+  return {
+    'x-amz-server-side-encryption-customer-algorithm': 'AES256',
+    'x-amz-server-side-encryption-customer-key': key.toString('base64'),
+    'x-amz-server-side-encryption-customer-key-md5': createHash('md5').update(key).digest('base64'),
+  }
 }

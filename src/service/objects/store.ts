@@ -27,7 +27,7 @@ export interface StoredObject {
 }
 
 /**
- * Where export files are kept. Keys are those of object-key.ts; each is written once. An object is bound to its export
+ * Where export files are kept. A key comes from `objectKeyOf` and is written once. An object is bound to its export
  * key: a store run by others returns no byte of it without that key, not even the file's header. The local folder ignores
  * the export key, because its files are already encrypted under it.
  */
@@ -51,4 +51,37 @@ export interface ObjectStore {
   /** Rejects if the store is not writable. */
   probe(): Promise<void>
   close(): Promise<void>
+}
+
+/** Each attempt at an export writes its own object. */
+interface Attempt {
+  id: string
+  fence: number
+}
+
+export function objectKeyOf({ id, fence }: Attempt): string {
+  return `${id}.${fence}`
+}
+
+export function attemptOf(objectKey: string): Attempt {
+  const [id = '', fence] = objectKey.split('.')
+  return { id, fence: Number(fence) }
+}
+
+/** What a store of one kind of object calls them: it may also hold objects of others. */
+export interface KeyForm {
+  prefix: string
+  matches(name: string): boolean
+}
+
+export const exportObjects: KeyForm = { prefix: '', matches: isObjectKey }
+
+/** True for a key that `objectKeyOf` made. */
+export function isObjectKey(name: string): boolean {
+  return /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}\.(0|[1-9]\d{0,8})$/.test(name)
+}
+
+/** Only the server makes keys; this check keeps a mistake there from reaching outside the store. */
+export function assertObjectKey(key: string, { matches } = exportObjects): void {
+  if (!matches(key)) throw new TypeError(`${JSON.stringify(key)} is not an object key`)
 }

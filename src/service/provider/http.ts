@@ -1,10 +1,9 @@
 import type { Response as AgentResponse, RequestInit } from 'undici'
 import { beginCall } from '../tracing/trace.ts'
-import type { ProviderAgent } from './agent.ts'
-import { ProviderUnavailableError } from './errors.ts'
+import { callMs, ProviderUnavailableError } from './provider.ts'
 
-/** A call takes no longer. */
-export const callMs = 5_000
+/** Shorter than a call may take, so that a provider that cannot be connected to is known not to have received anything. */
+const connectTimeoutMs = 3_000
 const maxBytes = 1_048_576
 
 export interface ProviderHttp {
@@ -18,6 +17,11 @@ interface ProviderRequest {
   body?: URLSearchParams | null | undefined
 }
 
+interface ProviderAgent {
+  fetch(url: string, request: RequestInit): Promise<AgentResponse>
+  close(): Promise<void>
+}
+
 /**
  * The only way to the provider: at most 5 s and 1 MiB per call, including the unpacked body; follows no redirects, except
  * one to the metadata's place.
@@ -26,7 +30,7 @@ export function openProviderHttp(): ProviderHttp {
   let agent: Promise<ProviderAgent> | undefined
   return {
     async fetch(url, options) {
-      agent ??= loadAgent()
+      agent ??= openAgent()
       return call(await agent, url, options)
     },
     async close() {
@@ -35,10 +39,15 @@ export function openProviderHttp(): ProviderHttp {
   }
 }
 
-/** The library takes as long to load as half of the service, which starts without it. */
-async function loadAgent(): Promise<ProviderAgent> {
-  const { openAgent } = await import('./agent.ts')
-  return openAgent()
+/**
+ * Connections of their own, apart from whatever else this process calls. The library takes as long to load as half of the
+ * service, which starts without it.
+ */
+async function openAgent(): Promise<ProviderAgent> {
+  // In the bundle, what is loaded late of CommonJS has no names but this one.
+  const { Agent, fetch } = (await import('undici')).default
+  const dispatcher = new Agent({ connect: { timeout: connectTimeoutMs } })
+  return { fetch: (url, request) => fetch(url, { ...request, dispatcher }), close: () => dispatcher.close() }
 }
 
 async function call(agent: ProviderAgent, url: string, { method, headers, body }: ProviderRequest): Promise<Response> {
@@ -94,7 +103,7 @@ function isMetadata(url: string | URL): boolean {
   return new URL(url).pathname.endsWith('/openid-configuration')
 }
 
-/** Whether there was no connection to send it on: no address, no listener, no answer in time, or a bad certificate. */
+/** True if there was no connection to send it on: no address, no listener, no answer in time, or a bad certificate. */
 function wasNeverSent(error: unknown): boolean {
   const { code = '', syscall } = ((error as Error).cause ?? {}) as NodeJS.ErrnoException
   if (syscall === 'connect' || syscall === 'getaddrinfo') return true

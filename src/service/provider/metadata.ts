@@ -1,5 +1,5 @@
 import * as oauth from 'oauth4webapi'
-import { ProviderRefusedError } from './errors.ts'
+import { ProviderRefusedError } from './provider.ts'
 
 const staleMs = 3_600_000
 const pauseMs = 60_000

@@ -1,16 +1,19 @@
 import * as oauth from 'oauth4webapi'
-import { identityOf, isComplete } from './claims.ts'
-import { sendsSecret } from './client-secret.ts'
-import {
-  asProviderError,
-  InvalidGrantError,
-  isInvalidGrant,
-  ProviderRefusedError,
-  ProviderUnavailableError,
-} from './errors.ts'
 import { openProviderHttp } from './http.ts'
 import { keepMetadata } from './metadata.ts'
-import type { LoginAttempt, Provider } from './provider.ts'
+import {
+  type Identity,
+  InvalidGrantError,
+  type LoginAttempt,
+  type Provider,
+  type ProviderError,
+  ProviderRefusedError,
+  ProviderUnavailableError,
+} from './provider.ts'
+
+const maxClaimLength = 2048
+const unreadable = new Set<string | undefined>([oauth.PARSE_ERROR, oauth.RESPONSE_IS_NOT_JSON])
+const endings = new Set(['invalid_grant', 'interaction_required', 'login_required', 'consent_required'])
 
 export interface ProviderConfig {
   issuer: string
@@ -180,4 +183,147 @@ function translated<Arguments extends unknown[], Result>(step: (...values: Argum
     step(...values).catch((error: unknown) => {
       throw asProviderError(error)
     })
+}
+
+/** Turns the library's errors into ours, without what they carry besides the message: codes, tokens, whole bodies. */
+function asProviderError(error: unknown): ProviderError {
+  if (error instanceof ProviderUnavailableError || error instanceof ProviderRefusedError) return error
+  if (error instanceof InvalidGrantError) return error
+  if (error instanceof oauth.AuthorizationResponseError && isPassing(error.error)) {
+    return new ProviderUnavailableError(`OpenID provider returned the error ${error.error}`)
+  }
+  if (error instanceof oauth.ResponseBodyError || error instanceof oauth.AuthorizationResponseError) {
+    return new ProviderRefusedError(`OpenID provider returned the error ${errorCode(error.error)}`)
+  }
+  const cause = error instanceof Error ? bare(error) : undefined
+  if (error instanceof oauth.OperationProcessingError && error.code === oauth.JWT_TIMESTAMP_CHECK) {
+    return new ProviderRefusedError('the clock of the OpenID provider or of this machine is wrong', { cause })
+  }
+  if (error instanceof oauth.OperationProcessingError && unreadable.has(error.code) && !is4xx(error.cause)) {
+    return new ProviderUnavailableError('OpenID provider returned an unreadable response', { cause })
+  }
+  return new ProviderRefusedError('OpenID provider or its response was rejected', { cause })
+}
+
+/** True if the refresh token has ended. Microsoft Entra may want the user to be asked something: only another sign-in can do that. */
+function isInvalidGrant(error: unknown): boolean {
+  return error instanceof oauth.ResponseBodyError && endings.has(error.error)
+}
+
+/** RFC 6749, section 4.1.2.1: what would be a 500 or 503 if it did not have to be a redirect. */
+function isPassing(error: string): boolean {
+  return error === 'server_error' || error === 'temporarily_unavailable'
+}
+
+function is4xx(response: unknown): boolean {
+  return response instanceof Response && response.status >= 400
+}
+
+function errorCode(code: string): string {
+  return /^[a-z_]{1,40}$/.test(code) ? code : 'unknown'
+}
+
+function bare(error: Error): Error {
+  const copy = new Error(error.message)
+  copy.name = error.name
+  if (error.stack !== undefined) copy.stack = error.stack
+  return copy
+}
+
+/** Sends a request with the client's secret in one way and, if the provider refuses that, in the other. */
+type SecretSender = (
+  methods: readonly string[] | undefined,
+  send: (authentication: oauth.ClientAuth) => Promise<Response>,
+) => Promise<Response>
+
+type Method = 'client_secret_basic' | 'client_secret_post'
+
+/**
+ * Metadata lists what a provider can take, but some (Authelia, Ory Hydra) take from each client only the method
+ * that it was registered with. One that was taken is tried first from then on.
+ */
+function sendsSecret(secret: string): SecretSender {
+  const authentications: Record<Method, oauth.ClientAuth> = {
+    client_secret_basic: basic(secret),
+    client_secret_post: oauth.ClientSecretPost(secret),
+  }
+  let order: Method[] = ['client_secret_basic', 'client_secret_post']
+
+  return async (methods, send) => {
+    const listed = order.filter((method) => methods?.includes(method) ?? true)
+    const [first = 'client_secret_basic', other] = listed
+    const response = await send(authentications[first])
+    if (other === undefined || !(await isClientRefused(response))) return response
+    const second = await send(authentications[other])
+    if (await isClientRefused(second)) return response
+    order = [other, first]
+    return second
+  }
+}
+
+/**
+ * RFC 6749, section 2.3.1, coding no more than it takes: Pocket ID and Kanidm decoded nothing before 2026, and looked for
+ * the client `my%2Dclient` that the library would send.
+ */
+function basic(secret: string): oauth.ClientAuth {
+  return (_server, client, _body, headers) => {
+    headers.set('authorization', `Basic ${btoa(`${formEncode(client.client_id)}:${formEncode(secret)}`)}`)
+  }
+}
+
+function formEncode(value: string): string {
+  return encodeURIComponent(value).replaceAll('%20', '+')
+}
+
+/** Before it has looked at the code or token of the request. Keycloak says unauthorized_client to a wrong secret. */
+async function isClientRefused(response: Response): Promise<boolean> {
+  if (response.status === 401) return true
+  if (response.status !== 400) return false
+  const body: unknown = await response
+    .clone()
+    .json()
+    .catch(() => null)
+  const { error } = (body ?? {}) as { error?: unknown }
+  return error === 'invalid_client' || error === 'unauthorized_client'
+}
+
+type Claims = Readonly<Record<string, unknown>>
+
+/** The claims of the ID token, completed by UserInfo. A claim that neither has is '' or false. */
+function identityOf(idToken: oauth.IDToken, userInfo: oauth.UserInfoResponse | null): Identity {
+  const sources: Claims[] = userInfo === null ? [idToken] : [idToken, userInfo]
+  const first = (claim: string) => sources.map((claims) => textOf(claims[claim])).find((value) => value !== '') ?? ''
+  const email = first('email')
+  return {
+    issuer: idToken.iss,
+    subject: subjectOf(idToken),
+    email,
+    name: first('name'),
+    avatar_url: first('picture'),
+    // Only a source that contains this very address can vouch for it.
+    email_verified:
+      email !== '' && sources.some((claims) => textOf(claims.email) === email && isTrue(claims.email_verified)),
+  }
+}
+
+function isComplete(idToken: oauth.IDToken): boolean {
+  return ['email', 'email_verified', 'name', 'picture'].every((claim) => idToken[claim] !== undefined)
+}
+
+/** OpenID Connect Core 2: at most 255 ASCII characters. Together with the issuer, it identifies the user. */
+function subjectOf({ sub }: oauth.IDToken): string {
+  if (!/^[\x20-\x7e]{1,255}$/.test(sub))
+    throw new ProviderRefusedError('OpenID provider returned an unusable sub claim')
+  return sub
+}
+
+/** Postgres cannot store U+0000, SQLite cannot store a lone surrogate. */
+function textOf(claim: unknown): string {
+  if (typeof claim !== 'string' || claim.length > maxClaimLength) return ''
+  return claim.replaceAll('\0', '').toWellFormed()
+}
+
+/** Amazon Cognito's UserInfo sends a string. */
+function isTrue(claim: unknown): boolean {
+  return claim === true || claim === 'true'
 }

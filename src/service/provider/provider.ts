@@ -1,9 +1,5 @@
-import type { Identity } from './claims.ts'
-import { callMs } from './http.ts'
-
-export type { Identity } from './claims.ts'
-export { InvalidGrantError, ProviderRefusedError, ProviderUnavailableError } from './errors.ts'
-
+/** A call takes no longer. */
+export const callMs = 5_000
 /** A refresh takes no longer: two ways to send the secret, the keys and, if those moved, the metadata and the keys again. */
 export const refreshMs = 5 * callMs
 
@@ -11,6 +7,15 @@ export interface LoginAttempt {
   codeVerifier: string
   nonce: string
   returnTo: string
+}
+
+export interface Identity {
+  issuer: string
+  subject: string
+  email: string
+  name: string
+  avatar_url: string
+  email_verified: boolean
 }
 
 /**
@@ -37,4 +42,24 @@ export interface Provider {
   /** Resolves if the provider's metadata can be fetched now. */
   probe(): Promise<void>
   close(): Promise<void>
+}
+
+export class ProviderError extends Error {
+  /** The request was sent and not refused, but its response cannot be used: the provider may have issued new tokens. */
+  mayHaveActed = false
+}
+
+/** Unreachable, too slow, too large, a redirect, a server error, not JSON: it may work later. */
+export class ProviderUnavailableError extends ProviderError {
+  override name = 'ProviderUnavailableError'
+}
+
+/** The provider refused, or its response is invalid: wrong issuer, state, nonce, audience or signature, or expired. */
+export class ProviderRefusedError extends ProviderError {
+  override name = 'ProviderRefusedError'
+}
+
+/** The refresh token is no longer valid: its login has ended at the provider. */
+export class InvalidGrantError extends ProviderError {
+  override name = 'InvalidGrantError'
 }

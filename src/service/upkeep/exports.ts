@@ -3,8 +3,7 @@ import type { Database } from '../db/engine/database.ts'
 import { isCurrent, listExpired, listFailed, type OutdatedExport } from '../db/tables/export-jobs.ts'
 import { deleteExport } from '../db/tables/exports.ts'
 import { keptMs } from '../exports/worker.ts'
-import { attemptOf } from '../objects/object-key.ts'
-import { type ObjectStore, ObjectStoreUnavailableError } from '../objects/store.ts'
+import { attemptOf, type ObjectStore, ObjectStoreUnavailableError } from '../objects/store.ts'
 import { UnfinishedSweep } from './unfinished-sweep.ts'
 
 export interface ExportSweepParts {

@@ -4,9 +4,16 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { promisify } from 'node:util'
-import Provider, { type Configuration, errors, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider'
+import Provider, {
+  type Adapter,
+  type AdapterFactory,
+  type AdapterPayload,
+  type Configuration,
+  errors,
+  interactionPolicy,
+  type KoaContextWithOIDC,
+} from 'oidc-provider'
 import { faultPage, signInPage } from './page.ts'
-import { memoryStore } from './store.ts'
 
 const host = '127.0.0.1'
 const daySeconds = 86_400
@@ -162,4 +169,33 @@ function page(ctx: Pick<Context, 'type' | 'body' | 'set'>, html: string): void {
   ctx.set('Cache-Control', 'no-store')
   ctx.type = 'html'
   ctx.body = html
+}
+
+/** The provider's memory ends when it stops. It checks by itself if a record has expired. */
+function memoryStore(): AdapterFactory {
+  // Sessions are forgotten at once, so that each sign-in asks for a name and can be somebody else's.
+  return (model) => storeOf(model === 'Session' ? null : new Map())
+}
+
+function storeOf(records: Map<string, AdapterPayload> | null): Adapter {
+  return {
+    async upsert(id, payload) {
+      records?.set(id, payload)
+    },
+    async find(id) {
+      return records?.get(id)
+    },
+    async findByUid() {},
+    async findByUserCode() {},
+    async consume(id) {
+      const record = records?.get(id)
+      if (record !== undefined) record.consumed = Math.floor(Date.now() / 1000)
+    },
+    async destroy(id) {
+      records?.delete(id)
+    },
+    async revokeByGrantId(grantId) {
+      for (const [id, record] of records ?? []) if (record.grantId === grantId) records?.delete(id)
+    },
+  }
 }
