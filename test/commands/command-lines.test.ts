@@ -65,6 +65,13 @@ const scripts: Record<string, Script> = {
       'hostile --quick': /unknown option '--quick'/,
     },
   },
+  explain: {
+    names: ['operationId', '--postgres', '--all'],
+    wrong: {
+      '': /name an operation, such as pushChanges, or --all/,
+      pushEverything: /there is no operation pushEverything; openapi.yaml has startLogin,/,
+    },
+  },
   cluster: {},
   minio: {},
   mock: {},

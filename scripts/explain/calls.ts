@@ -1,0 +1,193 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { WebSocket } from 'undici'
+import openapi from '../../generated/openapi.json' with { type: 'json' }
+import { type OperationId, operations } from '../../generated/operations.ts'
+import { type Call, callOf } from '../contract/documents/call.ts'
+import { type Contract, operationsOf } from '../contract/openapi.ts'
+import { Browser } from '../demo/sign-in.ts'
+
+const contract = openapi as unknown as Contract
+const examples = new Map(operationsOf(contract).map((one) => [one.operationId, callOf(contract, one)]))
+const exampleId = /0199f6a0-1c00-7000-8000-\d{12}/g
+
+/** A call that needs something of its own differs from the contract's example in this. */
+type Change = Partial<Pick<Call, 'pathParameters' | 'query' | 'headers' | 'body'>>
+
+type Prepare = (person: Person) => Promise<Change> | Promise<void>
+
+/** What an operation needs before it can be called, each time. */
+const before: Partial<Record<OperationId, Prepare>> = {
+  completeLogin: async (person) => ({ query: Object.fromEntries((await person.callback()).searchParams) }),
+  logout: (person) => person.signIn(),
+  getBookmark: bookmark,
+  updateBookmark: bookmark,
+  deleteBookmark: bookmark,
+  listVersions: updated,
+  restoreBookmark: updated,
+  purgeBookmark: deleted,
+  listTrash: deleted,
+  settleConflict: conflict,
+  listConflicts: conflict,
+  createExport: async (person) => {
+    await person.call('deleteExport', await exported(person))
+  },
+  listExports: exported,
+  downloadExport: exported,
+  deleteExport: exported,
+  getKeyring: async (person) => {
+    await person.call('setKeyring', nextKeyring(person))
+  },
+  setKeyring: async (person) => nextKeyring(person),
+  endSession: async (person) => {
+    await otherSession(person)
+    const { sessions } = (await person.call('listSessions')) as { sessions: { id: string; current: boolean }[] }
+    return { pathParameters: { id: sessions.find(({ current }) => !current)?.id } }
+  },
+  endOtherSessions: otherSession,
+  forgetDevice: async (person) => {
+    const id = randomUUID()
+    await person.call('pullChanges', { headers: { 'x-device-id': id } })
+    return { pathParameters: { id } }
+  },
+  openRealtime: async ({ userId }) => {
+    const { 'x-device-id': device } = exampleOf('openRealtime').headers
+    return { headers: { 'x-device-id': device, 'x-user-id': userId } }
+  },
+  deleteAccount: (person) => person.signIn(randomUUID()),
+}
+
+/** Its content is another than that of the contract's examples, so that they change it. */
+async function bookmark(person: Person): Promise<Change & { pathParameters: { id: string } }> {
+  const body = { encrypted_data: 'YmVmb3Jl', data_hash: 'of what it was before' }
+  const { id } = (await person.call('createBookmark', { body })) as { id: string }
+  return { pathParameters: { id } }
+}
+
+async function updated(person: Person): Promise<Change> {
+  const its = await bookmark(person)
+  await person.call('updateBookmark', its)
+  return its
+}
+
+async function deleted(person: Person): Promise<Change> {
+  const its = await bookmark(person)
+  await person.call('deleteBookmark', its)
+  return its
+}
+
+/** Another device changed the bookmark, too, and earlier. */
+async function conflict(person: Person): Promise<Change> {
+  const { pathParameters } = await bookmark(person)
+  const { changes } = exampleOf('pushChanges').body as { changes: object[] }
+  const other = { id: randomUUID(), entity_id: pathParameters.id, device_id: 'phone' }
+  await person.call('pushChanges', {
+    headers: { 'x-device-id': 'phone' },
+    body: { changes: [{ ...changes[0], ...other }] },
+  })
+  const { conflicts } = (await person.call('listConflicts')) as { conflicts: { version_id: string }[] }
+  return { pathParameters: { id: conflicts[0]?.version_id } }
+}
+
+function nextKeyring(person: Person): Change {
+  return { body: { ...(exampleOf('setKeyring').body as object), revision: ++person.keyrings } }
+}
+
+async function exported(person: Person): Promise<Change> {
+  const { id } = (await person.call('createExport')) as { id: string }
+  for (;;) {
+    const { exports } = (await person.call('listExports')) as { exports: { id: string; status: string }[] }
+    if (exports.find((one) => one.id === id)?.status === 'completed') return { pathParameters: { id } }
+    await sleep(20)
+  }
+}
+
+async function otherSession(person: Person): Promise<void> {
+  await new Person(person.origin, person.name).signIn()
+}
+
+/** Someone with a browser, who has the device of the contract's examples. */
+export class Person {
+  readonly origin: string
+  name: string
+  userId = ''
+  /** How many keyrings the person has stored. */
+  keyrings = 0
+  #browser = new Browser()
+
+  constructor(origin: string, name: string) {
+    this.origin = origin
+    this.name = name
+  }
+
+  /** Signs in through the provider, with no cookies from before. */
+  async signIn(name = this.name): Promise<void> {
+    this.name = name
+    this.#browser = new Browser()
+    await this.#browser.fetch(new Request(await this.callback()))
+    const { user } = (await this.call('getSession')) as { user: { user_id: string } }
+    this.userId = user.user_id
+  }
+
+  /** Where the provider sends the browser of who has typed their name there. */
+  async callback(): Promise<URL> {
+    const { authorizationUrl } = (await this.call('startLogin')) as { authorizationUrl: string }
+    let request = new Request(authorizationUrl)
+    for (;;) {
+      const response = await this.#browser.fetch(request)
+      const location = response.headers.get('location')
+      const next = new URL(location ?? response.url, response.url)
+      if (next.pathname === operations.completeLogin.path) return next
+      const form = { method: 'POST', body: new URLSearchParams({ name: this.name }) }
+      request = new Request(next, location === null ? form : {})
+    }
+  }
+
+  /** Prepares a call of the operation that can be sent once. Each has ids of its own. */
+  async prepare(operationId: OperationId, change?: Change): Promise<() => Promise<unknown>> {
+    const { method, path, pathParameters, query, headers, body } = {
+      ...exampleOf(operationId),
+      ...(change ?? (await before[operationId]?.(this))),
+    }
+    const filled = path.replace('{id}', String(pathParameters.id))
+    const url = `${this.origin}${filled}?${new URLSearchParams(query as Record<string, string>)}`
+    if (operationId === 'openRealtime') return () => this.#openSocket(url, headers as Record<string, string>)
+    const request = new Request(url, {
+      method,
+      headers: { ...(headers as object), ...(body !== undefined && { 'content-type': 'application/json' }) },
+      ...(body !== undefined && { body: withNewIds(JSON.stringify(body)) }),
+    })
+    return async () => {
+      const response = await this.#browser.fetch(request)
+      const text = await response.text()
+      if (response.status >= 400) throw new Error(`${operationId} was answered with ${response.status}: ${text}`)
+      return response.headers.get('content-type')?.startsWith('application/json') ? JSON.parse(text) : undefined
+    }
+  }
+
+  async call(operationId: OperationId, change: Change = {}): Promise<unknown> {
+    return (await this.prepare(operationId, change))()
+  }
+
+  /** Until the first message. */
+  async #openSocket(url: string, headers: Record<string, string>): Promise<void> {
+    const socket = new WebSocket(url, { headers: { ...headers, cookie: this.#browser.cookiesFor(url) } })
+    await new Promise<void>((resolve, reject) => {
+      socket.onmessage = () => resolve()
+      socket.onerror = ({ message }) => reject(new Error(message))
+    })
+    socket.close()
+  }
+}
+
+function exampleOf(operationId: OperationId): Call {
+  return examples.get(operationId) as Call
+}
+
+function withNewIds(body: string): string {
+  const ids = new Map<string, string>()
+  return body.replaceAll(exampleId, (id) => {
+    if (!ids.has(id)) ids.set(id, randomUUID())
+    return ids.get(id) as string
+  })
+}

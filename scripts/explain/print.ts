@@ -1,0 +1,111 @@
+import { type OperationId, operations } from '../../generated/operations.ts'
+import { type Explained, functionsOf, openExplainer } from './run.ts'
+import type { Entry } from './trace.ts'
+
+export async function explain(operationIds: OperationId[], onPostgres: boolean): Promise<void> {
+  await using explainer = await openExplainer(onPostgres)
+  for (const operationId of operationIds) printExplained(await explainer.explain(operationId), nameOf(onPostgres))
+}
+
+/** One line for each operation. */
+export async function explainAll(onPostgres: boolean): Promise<void> {
+  await using explainer = await openExplainer(onPostgres)
+  console.log(`${nameOf(onPostgres).padEnd(20)} files functions statements    kB     ms`)
+  for (const operationId of Object.keys(operations) as OperationId[]) {
+    const { files, functions, statements, bytesWritten, ms } = summaryOf(await explainer.explain(operationId))
+    const columns = [
+      pad(files, 6),
+      pad(functions, 10),
+      pad(statements, 11),
+      pad(kilobytes(bytesWritten), 6),
+      pad(ms.toFixed(1), 7),
+    ]
+    console.log(operationId.padEnd(20) + columns.join(''))
+  }
+}
+
+/** The figures of one request. */
+function summaryOf(explained: Explained) {
+  const { statements, bytesWritten, sent, answered } = explained
+  const functions = functionsOf(explained)
+  const files = new Set([...functions].map(({ file }) => file))
+  return {
+    files: files.size,
+    functions: functions.size,
+    statements: statements.length,
+    bytesWritten,
+    ms: answered - sent,
+  }
+}
+
+function printExplained(explained: Explained, database: string): void {
+  const { operationId, entries, statements, sent } = explained
+  const { files, functions, bytesWritten, ms } = summaryOf(explained)
+  const counts = `${files} files, ${functions} functions, ${statements.length} statements`
+  console.log(`${operationId} on ${database}: ${counts}, ${kilobytes(bytesWritten)} kB written, ${ms.toFixed(1)} ms`)
+
+  console.log('\nStages, in the order of their first function, with the time until one of another stage is entered:')
+  console.log('                files functions')
+  for (const [stage, { ms, files, functions }] of stagesOf(explained))
+    console.log(`${milliseconds(ms)} ${pad(files.size, 9)} ${pad(functions.size, 9)}  ${stage}`)
+
+  console.log(
+    '\nFiles and functions, in the order in which they are entered first (`:12` has no name and stands in line 12):',
+  )
+  for (const [file, its] of Map.groupBy(entries, ({ entered }) => entered.file)) {
+    const names = new Set(its.map(({ entered }) => entered.name))
+    console.log(`${milliseconds((its[0] as Entry).at - sent)}  ${file}: ${[...names].join(', ')}`)
+  }
+
+  console.log('\nStatements, in the order in which they were answered, with the time that each took:')
+  for (const { sql, ms } of statements) console.log(`${milliseconds(ms)}  ${shortened(sql)}`)
+}
+
+function milliseconds(ms: number): string {
+  return `${pad(ms.toFixed(2), 8)} ms`
+}
+
+interface Stage {
+  files: Set<string>
+  functions: Set<unknown>
+  ms: number
+}
+
+/** The rooms of src/, and before them what Node and Fastify do until they call it. */
+function stagesOf({ entries, sent, answered }: Explained): Map<string, Stage> {
+  const stages = new Map<string, Stage>()
+  const stageAt = (name: string): Stage => {
+    const stage = stages.get(name) ?? { files: new Set(), functions: new Set(), ms: 0 }
+    stages.set(name, stage)
+    return stage
+  }
+  const until = entries.filter(({ at }) => at <= answered)
+  stageAt('Node and Fastify').ms = (until[0]?.at ?? answered) - sent
+  for (const [index, { entered, at }] of until.entries()) {
+    const stage = stageAt(roomOf(entered.file))
+    stage.files.add(entered.file)
+    stage.functions.add(entered)
+    stage.ms += (until[index + 1]?.at ?? answered) - at
+  }
+  return stages
+}
+
+function roomOf(file: string): string {
+  return /^src\/service\/(db\/)?[^/]+\//.exec(file)?.[0] ?? /^src\/(service\/)?[^/]+/.exec(file)?.[0] ?? file
+}
+
+function shortened(sql: string): string {
+  return sql.length > 150 ? `${sql.slice(0, 150)}…` : sql
+}
+
+function kilobytes(bytes: number): string {
+  return (bytes / 1000).toFixed(0)
+}
+
+function pad(value: number | string, width: number): string {
+  return String(value).padStart(width)
+}
+
+function nameOf(onPostgres: boolean): string {
+  return onPostgres ? 'Postgres' : 'SQLite'
+}

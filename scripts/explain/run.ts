@@ -1,0 +1,117 @@
+import { mkdtemp, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
+import { pino } from 'pino'
+import type { OperationId } from '../../generated/operations.ts'
+import { freePort } from '../servers/free-port.ts'
+import { startPostgres } from '../servers/postgres.ts'
+import { Person } from './calls.ts'
+import { type Statement, takeStatements, watchStatements } from './statements.ts'
+import { type Entry, recordEntries, type TracedFunction, traceModules } from './trace.ts'
+
+/** What the service did for one request. */
+export interface Explained {
+  operationId: OperationId
+  entries: Entry[]
+  statements: Statement[]
+  /** To the database's log, which holds every change before the database itself does. */
+  bytesWritten: number
+  /** When it was sent, and when the last of its answer was there, by `performance.now()`. */
+  sent: number
+  answered: number
+}
+
+export function functionsOf({ entries }: Explained): Set<TracedFunction> {
+  return new Set(entries.map(({ entered }) => entered))
+}
+
+export interface Explainer extends AsyncDisposable {
+  explain(operationId: OperationId): Promise<Explained>
+}
+
+const warmUps = 3
+const rounds = 3
+/** What the service still does once it has answered, such as telling other instances. */
+const afterwardsMs = 20
+
+/** Starts the service in this process, on an empty folder. */
+export async function openExplainer(onPostgres: boolean): Promise<Explainer> {
+  await using opening = new AsyncDisposableStack()
+  traceModules()
+  watchStatements()
+  const folder = await mkdtemp(join(tmpdir(), 'ebs-explain-'))
+  opening.defer(() => rm(folder, { recursive: true, force: true }))
+  const postgres = onPostgres ? opening.adopt(await startPostgres(), (it) => it.close()) : undefined
+  const database = postgres ? `${postgres.url}/postgres` : `sqlite:${join(folder, 'bookmarks.db')}`
+  const port = await freePort()
+  const origin = `http://127.0.0.1:${port}`
+  // Loaded now, so that they are traced.
+  const { readConfig } = await import('../../src/service/config/config.ts')
+  const { openContext } = await import('../../src/service/context.ts')
+  const { createApp } = await import('../../src/service/app.ts')
+  const config = readConfig({
+    DATA_DIR: folder,
+    PORT: String(port),
+    PUBLIC_URL: origin,
+    DEV_IDP_PORT: '0',
+    SERVE_DEMO: 'false',
+    RATE_LIMIT_PER_MINUTE: '1000000',
+    DATABASE_URL: database,
+  })
+  const lines = pino({ level: config.logLevel }, pino.destination(join(folder, 'lines')))
+  const context = opening.adopt(await openContext(config, { log: lines }), (it) => it.close())
+  const app = opening.adopt(await createApp(context), (it) => it.close())
+  await app.listen({ host: '127.0.0.1', port })
+  await context.sweeps.first
+  const log = postgres ? opening.adopt(await logOfPostgres(database), (it) => it.close()) : logOfSqlite(folder)
+  const opened = opening.move()
+
+  async function round(person: Person, operationId: OperationId): Promise<Explained> {
+    const send = await person.prepare(operationId)
+    await sleep(afterwardsMs)
+    const before = await log.length()
+    takeStatements()
+    let [sent, answered] = [0, 0]
+    const entries = await recordEntries(async () => {
+      sent = performance.now()
+      await send()
+      answered = performance.now()
+      await sleep(afterwardsMs)
+    })
+    const statements = takeStatements()
+    // Once an account is deleted, the log is emptied.
+    const bytesWritten = Math.max(0, (await log.length()) - before)
+    return { operationId, entries, statements, bytesWritten, sent, answered }
+  }
+
+  return {
+    async explain(operationId) {
+      const person = new Person(origin, operationId)
+      await person.signIn()
+      await person.call('createBookmark')
+      for (let done = 0; done < warmUps; done++) await (await person.prepare(operationId))()
+      const explained: Explained[] = []
+      for (let done = 0; done < rounds; done++) explained.push(await round(person, operationId))
+      // In another, a timer of the service may have run.
+      return explained.reduce((least, one) => (functionsOf(one).size < functionsOf(least).size ? one : least))
+    },
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+  }
+}
+
+/** It begins anew only after more than is written here. */
+function logOfSqlite(folder: string) {
+  return { length: async () => (await stat(join(folder, 'bookmarks.db-wal'))).size }
+}
+
+async function logOfPostgres(url: string) {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  const read = "select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0') as length"
+  return {
+    length: async () => Number((await client.query(read)).rows[0].length),
+    close: () => client.end(),
+  }
+}

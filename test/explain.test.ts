@@ -1,0 +1,46 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import t from 'tap'
+import { operations } from '../generated/operations.ts'
+
+async function explain(...args: string[]): Promise<string> {
+  const { stdout } = await promisify(execFile)(process.execPath, ['scripts/explain.ts', ...args])
+  return stdout
+}
+
+t.test('The way of a push: its figures, its functions in order, its statements', async (t) => {
+  const said = await explain('pushChanges')
+  const figures =
+    /^pushChanges on SQLite: (\d+) files, (\d+) functions, (\d+) statements, ([\d.]+) kB written, [\d.]+ ms\n/
+  t.match(said, figures)
+  const [, files = '', functions = '', statements = '', written = ''] = figures.exec(said) ?? []
+  const [, stages = '', entered = '', sql = ''] = said.split('\n\n')
+  t.match(stages, /^ +[\d.]+ ms +\d+ +\d+ {2}src\/service\/http\/$/m)
+  const lines = entered.split('\n').slice(1)
+  t.equal(lines.length, Number(files), 'every file is named')
+  t.ok(Number(functions) > Number(files))
+  const places = ['src/service/http/bind.ts', 'src/service/operations/sync.ts', 'src/protocol/'].map((part) =>
+    lines.findIndex((line) => line.includes(part)),
+  )
+  t.same(
+    places,
+    places.toSorted((one, other) => one - other),
+    'in the order of the way',
+  )
+  t.notOk(places.includes(-1))
+  t.equal(sql.trimEnd().split('\n').length - 1, Number(statements), 'every statement is shown')
+  t.match(sql, /insert into "records".*\n(.*\n)*.* commit\n/)
+  t.ok(Number(written) > 0)
+})
+
+t.test('Every operation can be explained', async (t) => {
+  const [, ...rows] = (await explain('--all')).trimEnd().split('\n')
+  t.same(
+    rows.map((row) => row.split(' ')[0]),
+    Object.keys(operations),
+  )
+  t.same(
+    rows.filter((row) => !/^\w+ +\d+ +\d+ +\d+ +\d+ +[\d.]+$/.test(row)),
+    [],
+  )
+})
