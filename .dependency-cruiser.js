@@ -12,7 +12,8 @@ const programs = {
 /** The rooms of src/service/ from the ground up. Each may import only from itself and from those before it. */
 const rooms = [
   ...['thread', 'log.ts', 'bundle.ts', 'terminal', 'tracing', 'contract', 'load', 'config', 'seal'],
-  ...['db', 'notices', 'provider', 'auth', 'sync'],
+  ...['db/schema.ts', 'db/engine', 'db/tables', 'db/migrations', 'db/migrate.ts', 'db/beside.ts', 'db/open.ts'],
+  ...['notices', 'provider', 'auth', 'sync'],
   ...['objects', 'backup', 'exports', 'realtime', 'operating', 'upkeep', 'operations', 'http', 'commands'],
   ...['context.ts', 'app.ts', 'printed.ts', 'start.ts', 'main.ts'],
 ]

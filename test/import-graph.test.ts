@@ -21,9 +21,9 @@ t.test('Imports of what is below are allowed', (t) => {
       client: { 'sync.ts': "import { none } from '../protocol/id.ts'\nimport 'tool'\nexport const sync = none" },
       extension: { 'sync.ts': "export { sync } from '../client/sync.ts'" },
       service: {
-        db: { 'rows.ts': "import { none } from '../../protocol/id.ts'\nexport const rows = none" },
+        db: { 'schema.ts': "import { none } from '../../protocol/id.ts'\nexport const rows = none" },
         sync: {
-          'push.ts': "import { rows } from '../db/rows.ts'\nimport './turns.ts'\nexport const push = rows",
+          'push.ts': "import { rows } from '../db/schema.ts'\nimport './turns.ts'\nexport const push = rows",
           'turns.ts': "import type { Tool } from 'tool'\nexport type Turns = Tool",
         },
         'context.ts': "import { push } from './sync/push.ts'\nexport type Context = typeof push",
@@ -44,7 +44,7 @@ t.test('Imports from above, circles and packages that production lacks are viola
       elsewhere: { 'anything.ts': '' },
       web: { 'page.ts': '' },
       service: {
-        db: { 'rows.ts': "import type { Push } from '../sync/push.ts'\nexport type Rows = Push" },
+        db: { 'schema.ts': "import type { Push } from '../sync/push.ts'\nexport type Rows = Push" },
         elsewhere: { 'anything.ts': '' },
         sync: {
           'push.ts': "import type { Turns } from './turns.ts'\nexport type Push = Turns",
@@ -74,7 +74,7 @@ t.test('Imports from above, circles and packages that production lacks are viola
       'src/service imports only what is below it: src/service/http/bind.ts → src/client/sync.ts',
       'src/service imports only what is below it: src/service/sync/tool.ts → scripts/script.ts',
       'src/service/context.ts imports only what is below it: src/service/context.ts → src/service/elsewhere/anything.ts',
-      'src/service/db imports only what is below it: src/service/db/rows.ts → src/service/sync/push.ts',
+      'src/service/db/schema.ts imports only what is below it: src/service/db/schema.ts → src/service/sync/push.ts',
       'src/service/http imports only what is below it: src/service/http/bind.ts → src/service/context.ts',
       'the service runs without development dependencies: src/service/sync/tool.ts → node_modules/tool/index.js',
     ],

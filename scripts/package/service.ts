@@ -12,7 +12,7 @@ const entryPoints = {
   'backup-process': 'src/service/backup/process.ts',
   admin: 'src/service/commands/admin.ts',
   migrate: 'src/service/commands/migrate.ts',
-  'checkpoint-thread': 'src/service/db/engine/checkpoint-thread.ts',
+  'checkpoint-thread': 'src/service/db/engine/sqlite/checkpoint-thread.ts',
   restore: 'src/service/commands/restore.ts',
   restored: 'src/service/commands/restored.ts',
   reseal: 'src/service/commands/reseal.ts',

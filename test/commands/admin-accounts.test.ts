@@ -1,6 +1,6 @@
 import t from 'tap'
 import { deleteUser, disableUser, enableUser, listUsers } from '../../src/service/commands/admin/accounts.ts'
-import { type Beside, openBeside } from '../../src/service/db/engine/beside.ts'
+import { type Beside, openBeside } from '../../src/service/db/beside.ts'
 import { openDevice } from '../realtime/device.ts'
 import { openBrowser } from '../support/browser.ts'
 import { holdIntervals } from '../support/intervals.ts'

@@ -1,7 +1,8 @@
 import Sqlite from 'better-sqlite3'
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
-import { type Ciphertext, ciphertexts } from '../../src/service/db/rows.ts'
+import { insert } from '../../src/service/db/engine/table.ts'
+import { type Ciphertext, ciphertexts } from '../../src/service/db/tables/ciphertexts.ts'
 import { addUser, intercept, listUsers, openTestDatabase } from './fixture.ts'
 
 /** A database, and the transaction statements of its connection from then on. */
@@ -56,16 +57,16 @@ t.test('Of many rows, one of which cannot be stored, none is', async (t) => {
     { length: 200 },
     (_, stamp): Ciphertext => ({ user_id: 'ada', stamp, encrypted_data: 'data' }),
   )
-  const insert = (rows: Ciphertext[]) => database.write((trx) => database.insert(trx, ciphertexts, rows))
+  const add = (rows: Ciphertext[]) => database.write((trx) => insert(trx, ciphertexts, rows))
   const twice = [...rows.slice(0, 140), { ...rows[120], encrypted_data: 'other' } as Ciphertext, ...rows.slice(140)]
   // Alone, a write is undone with its transaction; after another one, by itself.
-  const alone = await Promise.allSettled([insert(twice)])
-  const together = await Promise.allSettled([database.write((trx) => addUser(trx, 'ada')), insert(twice)])
+  const alone = await Promise.allSettled([add(twice)])
+  const together = await Promise.allSettled([database.write((trx) => addUser(trx, 'ada')), add(twice)])
   const refused = { status: 'rejected', reason: { code: /^SQLITE_CONSTRAINT/ } }
   t.match([...alone, ...together], [refused, { status: 'fulfilled' }, refused])
   t.same(await database.db.selectFrom('ciphertexts').selectAll().execute(), [])
   t.same(await listUsers(database), ['ada'])
-  await insert(rows)
+  await add(rows)
   t.same(await database.db.selectFrom('ciphertexts').selectAll().orderBy('stamp').execute(), rows)
 })
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import t from 'tap'
-import { migrationsWith } from '../../src/service/db/migrations/index.ts'
+import { migrationsWith } from '../../src/service/db/migrations/until-2.0.0.ts'
 import { openDatabase } from '../../src/service/db/open.ts'
 import { silent } from '../support/log.ts'
 import { addUser } from './fixture.ts'

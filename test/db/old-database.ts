@@ -7,9 +7,9 @@ import { Migrator } from 'kysely/migration'
 import pg from 'pg'
 import type { Test } from 'tap'
 import type { Trx } from '../../src/service/db/engine/database.ts'
-import { migrationsWith } from '../../src/service/db/migrations/index.ts'
-import type { Row } from '../../src/service/db/rows.ts'
+import { migrationsWith } from '../../src/service/db/migrations/until-2.0.0.ts'
 import type { Schema } from '../../src/service/db/schema.ts'
+import type { RecordRow } from '../../src/service/db/tables/records.ts'
 import { databaseUrl, isPostgres } from '../support/database-url.ts'
 
 /** A database as left by the version whose last migration this is. */
@@ -38,8 +38,8 @@ export async function addOldUser(trx: Trx, id: string): Promise<void> {
 }
 
 /** What a row of `records` was while it held its own ciphertext. */
-export type OldRecord = Omit<Row, 'bytes' | 'data_stamp' | 'overwritten' | 'first_stamp' | 'versions'> &
-  Partial<Pick<Row, 'overwritten'>>
+export type OldRecord = Omit<RecordRow, 'bytes' | 'data_stamp' | 'overwritten' | 'first_stamp' | 'versions'> &
+  Partial<Pick<RecordRow, 'overwritten'>>
 
 export async function addOldRecord(trx: Trx, record: OldRecord): Promise<void> {
   const columns = Object.keys(record).map((column) => sql.ref(column))

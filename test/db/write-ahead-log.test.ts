@@ -3,7 +3,7 @@ import { statSync } from 'node:fs'
 import type { Worker } from 'node:worker_threads'
 import Sqlite from 'better-sqlite3'
 import t, { type Test } from 'tap'
-import { maxLogBytes, openWriteAheadLog } from '../../src/service/db/engine/write-ahead-log.ts'
+import { maxLogBytes, openWriteAheadLog } from '../../src/service/db/engine/sqlite/log.ts'
 import { until } from '../support/until.ts'
 import { addUser, intercept, openTestDatabase } from './fixture.ts'
 

@@ -2,8 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
-import type { Row } from '../../src/service/db/rows.ts'
-import { saveRecords } from '../../src/service/db/tables/records.ts'
+import { type RecordRow, saveRecords } from '../../src/service/db/tables/records.ts'
 import { ObjectNotFoundError } from '../../src/service/objects/store.ts'
 import { buildApp } from '../support/app.ts'
 import { endLeases, finishedExport } from '../support/exports.ts'
@@ -66,11 +65,11 @@ async function prepare(t: Test, env: Record<string, string>, dataDir: string) {
   await context.exportWorker.close()
   const { database } = context
   const key = Buffer.from(exportKey).toString('base64')
-  const signUp = async (name: string, rowsOf: (userId: string) => Row[]) => {
+  const signUp = async (name: string, rowsOf: (userId: string) => RecordRow[]) => {
     const person = await user(name)
     await person.call('PUT', '/api/v1/account/export-key', { body: { key } })
     const rows = rowsOf(person.userId)
-    await database.write((trx) => saveRecords(database, trx, rows))
+    await database.write((trx) => saveRecords(trx, rows))
     return { person, count: rows.length }
   }
   const ada = await signUp('ada', largeBookmarks)

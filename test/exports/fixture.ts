@@ -7,9 +7,8 @@ import { openChunks } from '../../src/client/export-file/chunks.ts'
 import type { ExportFile } from '../../src/client/export-file/cut.ts'
 import type { Database } from '../../src/service/db/engine/database.ts'
 import { openDatabase } from '../../src/service/db/open.ts'
-import type { Row } from '../../src/service/db/rows.ts'
 import { findExport, saveExport } from '../../src/service/db/tables/exports.ts'
-import { saveRecords } from '../../src/service/db/tables/records.ts'
+import { type RecordRow, saveRecords } from '../../src/service/db/tables/records.ts'
 import { saveUser } from '../../src/service/db/tables/users.ts'
 import { sealExportKey } from '../../src/service/exports/key.ts'
 import { startExportWorker } from '../../src/service/exports/worker.ts'
@@ -68,7 +67,7 @@ export async function openFixture(dir: string, store?: ObjectStore) {
       const export_key_sealed = sealExportKey(seal, id, id, exportKey)
       await database.write((trx) => saveUser(trx, { id, ...profile, export_key_sealed, created_at: start }))
     },
-    addBookmarks: (rows: Row[]) => database.write((trx) => saveRecords(database, trx, rows)),
+    addBookmarks: (rows: RecordRow[]) => database.write((trx) => saveRecords(trx, rows)),
     async addExport(id: string, userId: string) {
       const key_sealed = sealExportKey(seal, userId, id, exportKey)
       const row = { id, user_id: userId, status: 'processing', created_at: fixture.now, key_sealed } as const
@@ -98,7 +97,7 @@ export async function buildFixture(t: Test, store?: ObjectStore): Promise<Fixtur
   return fixture
 }
 
-export function bookmark(userId: string, index: number, encrypted_data = `cipher${index}`): Row {
+export function bookmark(userId: string, index: number, encrypted_data = `cipher${index}`): RecordRow {
   return {
     user_id: userId,
     entity_type: 'bookmark',
@@ -139,7 +138,7 @@ export async function openObject(objects: ObjectStore, key: string | null | unde
 export const pastFirstPart = 130
 
 /** Bookmarks for more pieces than that. */
-export function largeBookmarks(userId = 'ada'): Row[] {
+export function largeBookmarks(userId = 'ada'): RecordRow[] {
   return Array.from({ length: 35 }, (_, index) => bookmark(userId, index, 'x'.repeat(262_144)))
 }
 

@@ -64,7 +64,7 @@ async function prepare(): Promise<[TestUser, TestUser]> {
   const { database } = context
   for (let first = 0; first < count; first += 40) {
     const rows = sealedBookmarks(ada.userId, first, Math.min(40, count - first))
-    await database.write((trx) => saveRecords(database, trx, rows))
+    await database.write((trx) => saveRecords(trx, rows))
   }
   await close()
   return [ada, bob]

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { deriveKeys } from '../../src/client/crypto/keys.ts'
-import type { Row } from '../../src/service/db/rows.ts'
+import type { RecordRow } from '../../src/service/db/tables/records.ts'
 import { sealRecord, subKeys } from '../client/second-implementation.ts'
 import { bookmark } from './fixture.ts'
 
@@ -16,7 +16,7 @@ export function titleOf(index: number): string {
 }
 
 /** Some of a user's largest bookmarks, as a client seals them. */
-export function sealedBookmarks(userId: string, first: number, length: number): Row[] {
+export function sealedBookmarks(userId: string, first: number, length: number): RecordRow[] {
   return Array.from({ length }, (_, place) => {
     const row = bookmark(userId, first + place)
     const json = JSON.stringify({ id: row.entity_id, source: 'bookmarks', title: titleOf(first + place) })

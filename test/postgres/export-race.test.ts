@@ -91,7 +91,7 @@ async function build(t: Test, store: TestStore) {
   // Enough for an export to take a while.
   for (let first = 0; first < count; first += 40) {
     const rows = Array.from({ length: 40 }, (_, index) => bookmark(ada.userId, first + index, 'x'.repeat(262_144)))
-    await app.context.database.write((trx) => saveRecords(app.context.database, trx, rows))
+    await app.context.database.write((trx) => saveRecords(trx, rows))
   }
   return { app, ada, operator: await store.operate(env), paused: await startService(t, dataDir, env) }
 }

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import pg from 'pg'
 import t, { type Test } from 'tap'
-import { query } from '../../src/service/db/engine/query.ts'
+import { inOrder, query } from '../../src/service/db/engine/query.ts'
 import { openDevice } from '../realtime/device.ts'
 import { buildApp, type TestApp, type TestUser } from '../support/app.ts'
 import { change } from '../support/changes.ts'
@@ -62,7 +62,7 @@ else {
       const [right, wrong] = [query(() => sql`select 1`), query(() => sql`select 1 / 0`)]
       const written = database.write((trx) => {
         const twice = async () => [await right.run(trx, {}), await right.run(trx, {})]
-        return database.inOrder([twice, async () => wrong.run(trx, {})])
+        return inOrder(trx, [twice, async () => wrong.run(trx, {})])
       })
       await t.rejects(written, { code: '22012' })
     },

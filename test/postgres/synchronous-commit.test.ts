@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import t from 'tap'
-import { openPostgres } from '../../src/service/db/engine/postgres.ts'
+import { openPostgres } from '../../src/service/db/engine/postgres/open.ts'
 import { openDatabase } from '../../src/service/db/open.ts'
 import { databaseUrl, isPostgres } from '../support/database-url.ts'
 import { silent } from '../support/log.ts'

@@ -68,7 +68,7 @@ async function prepare(t: Test, dataDir: string): Promise<{ ada: TestUser; expor
   const { database } = context
   const ada = await user('ada')
   const rows = Array.from({ length: bookmarks }, (_, index) => bookmark(ada.userId, index, 'x'.repeat(262_144)))
-  await database.write((trx) => saveRecords(database, trx, rows))
+  await database.write((trx) => saveRecords(trx, rows))
   const { id } = await createdExport(ada)
   await close()
   return { ada, exportId: id }

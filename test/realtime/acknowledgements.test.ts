@@ -1,8 +1,8 @@
 import t from 'tap'
-import type { Row } from '../../src/service/db/rows.ts'
+import type { RecordRow } from '../../src/service/db/tables/records.ts'
 import { Acknowledgements } from '../../src/service/realtime/acknowledgements.ts'
 
-const row = (entity_id: string, stamp: number): Row => ({
+const row = (entity_id: string, stamp: number): RecordRow => ({
   user_id: 'ada',
   entity_type: 'bookmark',
   entity_id,
@@ -26,7 +26,12 @@ const row = (entity_id: string, stamp: number): Row => ({
 })
 
 /** Pushes a change of the row's entity; returns the stamp of what must be sent now. */
-async function push(acknowledgements: Acknowledgements, entity: string, written: Row | undefined, cursor: number) {
+async function push(
+  acknowledgements: Acknowledgements,
+  entity: string,
+  written: RecordRow | undefined,
+  cursor: number,
+) {
   const due = await acknowledgements.acknowledge(
     row(entity, 0),
     async () => written,

@@ -1,7 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { ServiceError } from '../contract/errors.ts'
-import { type EndedLogin, endLogins, type LoginKey } from '../db/tables/logins.ts'
-import { lockLogins } from '../db/tables/sessions.ts'
+import { type EndedLogin, endLogins, type LoginKey, lockLogins } from '../db/tables/logins.ts'
 import { revokeTokens, type SignOutParts } from './sign-out.ts'
 
 /** Ends a login of the user, as a sign-out there would, on behalf of another one or of itself. */

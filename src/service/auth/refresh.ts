@@ -1,14 +1,15 @@
 import { ServiceError } from '../contract/errors.ts'
 import type { Database } from '../db/engine/database.ts'
-import { dropOldestSessions } from '../db/tables/login-limits.ts'
-import { endLogin, holdLogin, type LoginKey } from '../db/tables/logins.ts'
 import {
   dropProviderToken,
+  endLogin,
+  holdLogin,
+  type LoginKey,
   leaseProviderToken,
   releaseProviderToken,
   saveProviderAnswer,
-} from '../db/tables/provider-tokens.ts'
-import { type Session, shortenSessions } from '../db/tables/tokens.ts'
+} from '../db/tables/logins.ts'
+import { dropOldestSessions, type Session, shortenSessions } from '../db/tables/tokens.ts'
 import type { Notices } from '../notices/notices.ts'
 import {
   InvalidGrantError,

@@ -1,7 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { Database } from '../db/engine/database.ts'
 import type { LoginKey } from '../db/tables/logins.ts'
-import { saveUse } from '../db/tables/sessions.ts'
+import { saveUse } from '../db/tables/logins.ts'
 
 const hourMs = 3_600_000
 /** At worst, so much of what was noted is lost with the process. */

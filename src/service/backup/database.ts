@@ -1,7 +1,7 @@
 import Sqlite from 'better-sqlite3'
 import { ConfigError } from '../config/values.ts'
 import { knownMigrations } from '../db/migrate.ts'
-import { withoutReference } from '../db/rows.ts'
+import { withoutReference } from '../db/tables/deletions.ts'
 import type { Report } from '../terminal/progress.ts'
 
 /** Enough to be fast, few enough to handle a signal in between. */

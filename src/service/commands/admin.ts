@@ -1,5 +1,5 @@
 /** `npm run admin -- COMMAND`, in the bundle `node admin.mjs COMMAND`. */
-import type { Beside } from '../db/engine/beside.ts'
+import type { Beside } from '../db/beside.ts'
 import { command, run, UsageError } from '../terminal/command.ts'
 
 const userId = ['<user-id>', 'as `users` lists it'] as const

@@ -2,7 +2,8 @@ import { sql } from 'kysely'
 import { type Migration, Migrator } from 'kysely/migration'
 import { ConfigError } from '../config/values.ts'
 import type { Database, Db } from './engine/database.ts'
-import { expansionsWith, migrationsWith } from './migrations/index.ts'
+import { expansionsWith } from './migrations/index.ts'
+import { migrationsWith } from './migrations/until-2.0.0.ts'
 
 /**
  * How long a migration waits for a table. All requests for the table wait behind it, so it gives up soon, and is tried again.
@@ -69,7 +70,7 @@ export async function expand(db: Db, expansions: Migrations, isServer: boolean):
 }
 
 interface Applied {
-  /** What an instance must know to start here. Not the expansions, beside which older instances can run. */
+  /** An instance must know these to start here. Not the expansions, beside which older instances can run. */
   required: string[]
   all: Set<string>
 }

@@ -4,11 +4,11 @@ import { sql } from 'kysely'
 import { ConfigError } from '../config/values.ts'
 import type { Database } from './engine/database.ts'
 import { type SoleDatabase, withJointWrites } from './engine/joint-writes.ts'
-import type { PostgresOptions } from './engine/postgres.ts'
-import { rememberTrouble } from './engine/trouble.ts'
+import type { PostgresOptions } from './engine/postgres/open.ts'
+import { rememberTrouble } from './engine/probe.ts'
 import { migrate } from './migrate.ts'
 import { beginEpochOfCopy } from './tables/epoch.ts'
-import { nameUsersOfTokens } from './tables/token-users.ts'
+import { nameUsersOfTokens } from './tables/tokens.ts'
 
 const retryMs = 1000
 
@@ -46,7 +46,7 @@ export async function openDatabase(
 
 /** Otherwise migrations and `npm run restored` would change another database, and say that all is well. */
 async function demandSameDatabase({ db, isUnavailable }: SoleDatabase, directUrl: string): Promise<void> {
-  const { leadsTo } = await import('./engine/postgres-lock.ts')
+  const { leadsTo } = await import('./engine/postgres/lock.ts')
   // If this fails, it is DATABASE_URL's fault.
   await sql`select`.execute(db)
   const isSame = await leadsTo(directUrl, db).catch((cause) => {
@@ -76,11 +76,11 @@ async function whenAvailable(
 }
 
 async function openFile(path: string): Promise<SoleDatabase> {
-  const { openSqlite } = await import('./engine/sqlite.ts')
+  const { openSqlite } = await import('./engine/sqlite/open.ts')
   return openSqlite(path)
 }
 
 async function openServer(url: string, log: FastifyBaseLogger, server: ServerOptions): Promise<SoleDatabase> {
-  const { openPostgres } = await import('./engine/postgres.ts')
+  const { openPostgres } = await import('./engine/postgres/open.ts')
   return openPostgres(url, log, server)
 }

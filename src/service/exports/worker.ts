@@ -9,7 +9,7 @@ import {
   recoverExports,
   releaseExport,
   renewLease,
-} from '../db/tables/export-jobs.ts'
+} from '../db/tables/exports.ts'
 import { type ObjectStore, ObjectStoreUnavailableError, objectKeyOf } from '../objects/store.ts'
 import type { Seal } from '../seal/seal.ts'
 import { openExportKey } from './key.ts'

@@ -2,13 +2,13 @@ import { demandLogin } from '../auth/signed-in.ts'
 import { ServiceError } from '../contract/errors.ts'
 import type { Schemas } from '../contract/schemas.ts'
 import type { Database } from '../db/engine/database.ts'
-import { bytesOf } from '../db/rows.ts'
 import { isKnown } from '../db/tables/bookmarks.ts'
 import { partLimits } from '../db/tables/changes.ts'
+import { bytesOf } from '../db/tables/ciphertexts.ts'
 import { settleVersion } from '../db/tables/conflicts.ts'
 import { listTrash, type TrashRow } from '../db/tables/trash.ts'
 import { lockUser } from '../db/tables/users.ts'
-import { listOpen, listVersions, type VersionRow } from '../db/tables/versions.ts'
+import { listOpen, listVersions, type VersionWithData } from '../db/tables/versions.ts'
 import { deviceOf } from '../sync/device.ts'
 import { purgeRecord } from '../sync/purge.ts'
 import { type RestoreParts, restoreRecord } from '../sync/restore.ts'
@@ -92,7 +92,7 @@ async function readPage<Row extends { seq: number; encrypted_data: string | null
   return { rows, next: last ? String(last.seq) : null }
 }
 
-function toVersion(row: VersionRow, config: Retention): Schemas['Version'] {
+function toVersion(row: VersionWithData, config: Retention): Schemas['Version'] {
   const { version_id, entity_type, entity_id, operation, timestamp, device_id, encrypted_data, data_hash } = row
   const { began, ended, reason, replaced_by, settled_at } = row
   return {

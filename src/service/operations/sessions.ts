@@ -1,7 +1,7 @@
 import { endOtherSessions, endSession } from '../auth/end-sessions.ts'
 import type { SignOutParts } from '../auth/sign-out.ts'
 import { hourOf } from '../auth/uses.ts'
-import { listLogins } from '../db/tables/sessions.ts'
+import { listLogins } from '../db/tables/logins.ts'
 import type { Hub } from '../realtime/hub.ts'
 import type { Operations } from './operation.ts'
 

@@ -1,6 +1,6 @@
 import { ServiceError } from '../contract/errors.ts'
-import { type EntityKey, entityKey } from '../db/rows.ts'
 import type { ChangeRow } from '../db/tables/changes.ts'
+import { type EntityKey, entityKey } from '../db/tables/records.ts'
 
 /** The limit for a client that sends changes but never reads their acknowledgements. */
 const maxAwaited = 1000

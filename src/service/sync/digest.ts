@@ -1,12 +1,35 @@
-import { toDigest } from '../../protocol/digest.ts'
-import type { Database } from '../db/engine/database.ts'
-import { digestValue, knownSum, saveDigest, sumRecords } from '../db/tables/digest.ts'
-import type { Counters } from '../db/tables/users.ts'
+import { createHash } from 'node:crypto'
+import { fromDigest, hexValue, toDigest } from '../../protocol/digest.ts'
+import type { Database, Db } from '../db/engine/database.ts'
+import { listHashes, type RecordRow } from '../db/tables/records.ts'
+import { type Counters, saveDigest } from '../db/tables/users.ts'
 import { isLive, type Replacement } from './replacement.ts'
+
+/** The contract's `digest`, of all records up to the sequence number `digest_stamp`. */
+export type StoredDigest = Pick<Counters, 'digest' | 'digest_stamp'>
+
+/**
+ * The sum over the user's live records. Undefined if it is not known: an instance of a release without it has written since,
+ * or a new epoch has begun.
+ */
+export function knownSum({ last_stamp, digest, digest_stamp }: StoredDigest & Pick<Counters, 'last_stamp'>) {
+  if (last_stamp === 0) return 0n
+  return digest !== null && digest_stamp === last_stamp ? fromDigest(digest) : undefined
+}
+
+export function toStoredDigest(sum: bigint | undefined, last_stamp: number): StoredDigest {
+  return sum === undefined ? { digest: null, digest_stamp: null } : { digest: toDigest(sum), digest_stamp: last_stamp }
+}
 
 /** How much it changes the sum over the user's live records. */
 export function digestDelta({ winner, stored }: Replacement): bigint {
   return (winner.operation === 'delete' ? 0n : digestValue(winner)) - (isLive(stored) ? digestValue(stored) : 0n)
+}
+
+/** What a live record adds to the sum. */
+function digestValue({ data_hash }: Pick<RecordRow, 'data_hash'>): bigint {
+  const hash = data_hash ?? ''
+  return hexValue(hash) ?? (hexValue(createHash('sha256').update(hash).digest('hex')) as bigint)
 }
 
 /** The users whose records this process is summing up: several requests at once get no digest, and make no further work. */
@@ -23,9 +46,23 @@ export async function readDigest(
   if (summing.has(id)) return null
   summing.add(id)
   try {
-    const sum = await sumRecords(bulk, id)
-    return (await write((trx) => saveDigest(trx, id, sum, last_stamp), id)) ? toDigest(sum) : null
+    const digest = toDigest(await sumRecords(bulk, id))
+    return (await write((trx) => saveDigest(trx, id, digest, last_stamp), id)) ? digest : null
   } finally {
     summing.delete(id)
   }
+}
+
+/** Of records in a query, which takes some milliseconds. */
+const pageRows = 1000
+
+/** Computed anew, in short queries: it holds if nothing was written meanwhile. */
+export async function sumRecords(db: Db, userId: string): Promise<bigint> {
+  let sum = 0n
+  for (let after: number | undefined = 0; after !== undefined; ) {
+    const page: Awaited<ReturnType<typeof listHashes>> = await listHashes(db, userId, after, pageRows)
+    for (const record of page) if (record.deleted_at === null) sum += digestValue(record)
+    after = page.length < pageRows ? undefined : page.at(-1)?.stamp
+  }
+  return sum
 }

@@ -5,7 +5,7 @@ import { isFarAhead } from '../../protocol/far-ahead.ts'
 import { describeFault } from '../contract/faults.ts'
 import type { Schemas } from '../contract/schemas.ts'
 import { faultFinderOf } from '../contract/validators.ts'
-import type { StoredVersion } from '../db/rows.ts'
+import type { Stored } from '../db/tables/records.ts'
 import { pause } from '../thread/loop.ts'
 import type { Device } from './device.ts'
 import { baseOf } from './seen.ts'
@@ -80,7 +80,7 @@ function findFault(candidate: Candidate & Partial<ImportBookmark>, now: number):
 /** Restores a deleted bookmark, which is what backups are for: the import is made newer than the deletion. */
 function toChange(
   bookmark: ImportBookmark,
-  stored: StoredVersion | undefined,
+  stored: Stored | undefined,
   deviceId: string,
   now: number,
 ): Schemas['Change'] {

@@ -1,6 +1,7 @@
 import { editOf, isSealedAnew } from '../../protocol/sealed-anew.ts'
 import type { Schemas } from '../contract/schemas.ts'
-import { type EntityKey, entityKey, type KeptVersion, type Row, type StoredVersion } from '../db/rows.ts'
+import { type EntityKey, entityKey, type RecordRow, type Stored } from '../db/tables/records.ts'
+import type { VersionRow } from '../db/tables/versions.ts'
 import type { Replacement } from './replacement.ts'
 
 /** A change that was rejected. */
@@ -10,7 +11,7 @@ export type LostChange = EntityKey &
 export interface Loser {
   change: LostChange
   /** The version that it lost to. */
-  winner: Pick<Row, 'stamp' | 'event_id'>
+  winner: Pick<RecordRow, 'stamp' | 'event_id'>
 }
 
 /** The version that a record replaces. Of a deleted one, the version before the delete has the ciphertext. */
@@ -18,7 +19,7 @@ export function toReplaced({
   row,
   winner,
   stored,
-}: Pick<Replacement, 'winner'> & { row: Row; stored: StoredVersion }): KeptVersion {
+}: Pick<Replacement, 'winner'> & { row: RecordRow; stored: Stored }): VersionRow {
   const isDeleted = stored.deleted_at !== null
   return {
     user_id: row.user_id,
@@ -42,7 +43,7 @@ export function toReplaced({
 }
 
 /** Its ciphertext gets the version's own sequence number. */
-export function toRejected(user_id: string, seq: number, { change, winner }: Loser): KeptVersion {
+export function toRejected(user_id: string, seq: number, { change, winner }: Loser): VersionRow {
   const data = change.operation === 'delete' ? undefined : change.encrypted_data
   return {
     user_id,
@@ -66,7 +67,7 @@ export function toRejected(user_id: string, seq: number, { change, winner }: Los
 }
 
 /** Without those that are kept already, perhaps under an older key of the user: a retried push changes nothing. */
-export function withoutKept(losers: Loser[], kept: KeptVersion[]): Loser[] {
+export function withoutKept(losers: Loser[], kept: VersionRow[]): Loser[] {
   const known = new Set(kept.map(versionKey))
   const edits = new Set(kept.map(({ version_id, ...entity }) => editKey(entity, version_id)))
   return losers.filter((loser) => {
@@ -80,7 +81,7 @@ export function withoutKept(losers: Loser[], kept: KeptVersion[]): Loser[] {
 }
 
 /** The same event may be kept as a version that was replaced. A deleted record's hash is that of its last content. */
-function versionKey(version: KeptVersion): string {
+function versionKey(version: VersionRow): string {
   const { version_id, operation, timestamp, device_id, data_hash } = version
   const hash = operation === 'delete' ? null : data_hash
   return JSON.stringify([entityKey(version), version_id, operation, timestamp, device_id, hash])

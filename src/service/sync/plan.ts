@@ -1,18 +1,11 @@
 import { quotas } from '../../../generated/limits.ts'
 import type { Trx } from '../db/engine/database.ts'
-import {
-  type Ciphertext,
-  type EntityKey,
-  entityKey,
-  type KeptVersion,
-  type Row,
-  type StoredVersion,
-} from '../db/rows.ts'
-import { knownSum, toStoredDigest } from '../db/tables/digest.ts'
+import type { Ciphertext } from '../db/tables/ciphertexts.ts'
+import { type EntityKey, entityKey, type RecordRow, type Stored } from '../db/tables/records.ts'
 import type { LockedUser } from '../db/tables/users.ts'
-import { findKept } from '../db/tables/versions.ts'
+import { findKept, type VersionRow } from '../db/tables/versions.ts'
 import { mapInTurns } from '../thread/loop.ts'
-import { digestDelta } from './digest.ts'
+import { digestDelta, knownSum, toStoredDigest } from './digest.ts'
 import { type Loser, type LostChange, toRejected, toReplaced, withoutKept } from './kept-versions.ts'
 import { addedBytes, isNew, type QuotaLimits, withinQuota } from './quota.ts'
 import { isLive, liveDelta, type Replacement, toRow } from './replacement.ts'
@@ -35,17 +28,17 @@ interface Lost {
 
 /** Will be written. */
 interface Written extends Replacement {
-  row: Row
+  row: RecordRow
 }
 
 /** What a write will store. */
 export interface Plan {
-  rows: Row[]
+  rows: RecordRow[]
   /** Those of them that replace a live record by a live one. */
-  edits: Row[]
+  edits: RecordRow[]
   /** Versions that are replaced, and changes that have lost. */
-  kept: KeptVersion[]
-  lost: KeptVersion[]
+  kept: VersionRow[]
+  lost: VersionRow[]
   lostData: Ciphertext[]
   /** The sequence numbers of ciphertexts that go. */
   removedData: number[]
@@ -105,7 +98,7 @@ export async function plan(
   }
 }
 
-function isReplacing(written: Written): written is Written & { stored: StoredVersion } {
+function isReplacing(written: Written): written is Written & { stored: Stored } {
   return written.stored !== undefined
 }
 
@@ -149,7 +142,7 @@ async function keptLosers(
   userId: string,
   lost: Lost[],
   written: Written[],
-  replaced: KeptVersion[],
+  replaced: VersionRow[],
 ): Promise<Loser[]> {
   if (lost.length === 0) return []
   const rows = new Map(written.map(({ row }) => [entityKey(row), row]))
@@ -161,7 +154,7 @@ async function keptLosers(
   return withoutKept(losers, [...kept, ...replaced])
 }
 
-function toCiphertext({ change }: Loser, version: KeptVersion | undefined): Ciphertext[] {
+function toCiphertext({ change }: Loser, version: VersionRow | undefined): Ciphertext[] {
   if (!version || version.data_stamp === null || change.encrypted_data === undefined) return []
   return [{ user_id: version.user_id, stamp: version.data_stamp, encrypted_data: change.encrypted_data }]
 }

@@ -1,14 +1,15 @@
 import { demandLogin } from '../auth/signed-in.ts'
 import { ServiceError } from '../contract/errors.ts'
 import type { Database } from '../db/engine/database.ts'
-import { purge, subtract } from '../db/tables/erase.ts'
+import { findStored } from '../db/tables/records.ts'
 import { lockUser, saveCounters } from '../db/tables/users.ts'
+import { purge, subtract } from '../db/tables/versions.ts'
 import type { Device } from './device.ts'
 import { isLive } from './replacement.ts'
 
 /** Erases all that is kept of a deleted record. Nobody is told, because its tombstone stays as it is. */
 export async function purgeRecord(
-  { database }: { database: Pick<Database, 'write' | 'findVersions'> },
+  { database }: { database: Pick<Database, 'write'> },
   { userId, loginId }: Omit<Device, 'deviceId'>,
   id: string,
 ): Promise<void> {
@@ -16,7 +17,7 @@ export async function purgeRecord(
   await database.write(async (trx) => {
     const user = await lockUser(trx, userId)
     await demandLogin(trx, { userId, loginId })
-    const [stored] = await database.findVersions(trx, userId, [bookmark])
+    const [stored] = await findStored(trx, userId, [bookmark])
     if (!stored || isLive(stored)) throw new ServiceError('BookmarkNotFound')
     const erased = await purge(trx, userId, bookmark, stored.data_stamp)
     await saveCounters(trx, { ...user, ...subtract(user, erased) })

@@ -1,7 +1,7 @@
 import { decide } from '../../protocol/decide.ts'
 import { isFarAhead } from '../../protocol/far-ahead.ts'
 import type { Schemas } from '../contract/schemas.ts'
-import type { Row } from '../db/rows.ts'
+import type { RecordRow } from '../db/tables/records.ts'
 import { type Device, unknownDevice } from './device.ts'
 import { type WriteParts, writeRecords } from './write.ts'
 
@@ -49,7 +49,7 @@ function cursorsAround({
   rows,
   lastBefore,
 }: {
-  rows: Row[]
+  rows: RecordRow[]
   lastBefore: number
 }): Pick<Schemas['PushResponse'], 'previous_sync_timestamp' | 'last_sync_timestamp'> {
   const last = rows.at(-1)

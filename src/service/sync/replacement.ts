@@ -1,9 +1,9 @@
-import type { EntityKey, Row, StoredVersion } from '../db/rows.ts'
+import type { EntityKey, RecordRow, Stored } from '../db/tables/records.ts'
 import { overwrittenBy } from './overwritten.ts'
 
 /** A version that has won and will be stored. */
 export interface Winner
-  extends Pick<Row, 'operation' | 'event_id' | 'timestamp' | 'device_id' | 'encrypted_data' | 'data_hash'> {
+  extends Pick<RecordRow, 'operation' | 'event_id' | 'timestamp' | 'device_id' | 'encrypted_data' | 'data_hash'> {
   /** Used if the entity is not known yet. */
   createdAt: number
   resolution?: 'device_id' | 'last_write_wins' | undefined
@@ -24,11 +24,11 @@ export interface Replacement {
   entity: EntityKey
   winner: Winner
   /** What it replaces. */
-  stored: StoredVersion | undefined
+  stored: Stored | undefined
 }
 
 /** What of a record remains when it is replaced: how many versions are kept of it at most, 0 if none are. */
-export function toRow(userId: string, stamp: number, replacement: Replacement, maxVersions: number): Row {
+export function toRow(userId: string, stamp: number, replacement: Replacement, maxVersions: number): RecordRow {
   const { entity, winner, stored } = replacement
   const { operation, event_id, timestamp, device_id, createdAt, resolution } = winner
   const isDelete = operation === 'delete'
@@ -58,7 +58,11 @@ export function toRow(userId: string, stamp: number, replacement: Replacement, m
 }
 
 /** A delete has no data of its own, and keeps what is stored as long as a version of it would be kept. */
-function dataOf(stamp: number, { winner, stored }: Replacement, isKept: boolean): Pick<Row, 'bytes' | 'data_stamp'> {
+function dataOf(
+  stamp: number,
+  { winner, stored }: Replacement,
+  isKept: boolean,
+): Pick<RecordRow, 'bytes' | 'data_stamp'> {
   if (winner.restored) return { bytes: winner.restored.bytes, data_stamp: winner.restored.data_stamp }
   if (winner.operation !== 'delete') return { bytes: newBytes(winner), data_stamp: stamp }
   return isKept && stored ? { bytes: stored.bytes, data_stamp: stored.data_stamp } : { bytes: 0, data_stamp: null }
@@ -69,7 +73,7 @@ export function newBytes({ operation, encrypted_data }: Winner): number {
   return operation === 'delete' ? 0 : (encrypted_data?.length ?? 0)
 }
 
-export function isLive(stored: StoredVersion | undefined): stored is StoredVersion & { deleted_at: null } {
+export function isLive(stored: Stored | undefined): stored is Stored & { deleted_at: null } {
   return stored !== undefined && stored.deleted_at === null
 }
 

@@ -2,7 +2,7 @@ import { v7 as uuidv7 } from 'uuid'
 import { decide } from '../../protocol/decide.ts'
 import { ServiceError } from '../contract/errors.ts'
 import type { Schemas } from '../contract/schemas.ts'
-import type { Row, StoredVersion } from '../db/rows.ts'
+import type { RecordRow, Stored } from '../db/tables/records.ts'
 import type { Device } from './device.ts'
 import { baseOf } from './seen.ts'
 import { type WriteParts, writeRecords } from './write.ts'
@@ -14,13 +14,13 @@ export interface RestParts extends WriteParts {
 }
 
 /** A write over REST is a change that always wins: its timestamp is above the stored one, whatever the clocks say. */
-export async function createRecord(parts: RestParts, device: Device, id: string, content: Content): Promise<Row> {
+export async function createRecord(parts: RestParts, device: Device, id: string, content: Content): Promise<RecordRow> {
   return writeRecord(parts, device, id, 'create', content, (stored) => {
     if (stored) throw new ServiceError('BookmarkExists')
   })
 }
 
-export async function updateRecord(parts: RestParts, device: Device, id: string, content: Content): Promise<Row> {
+export async function updateRecord(parts: RestParts, device: Device, id: string, content: Content): Promise<RecordRow> {
   return writeRecord(parts, device, id, 'update', content, assertLive)
 }
 
@@ -28,7 +28,7 @@ export async function deleteRecord(parts: RestParts, device: Device, id: string)
   await writeRecord(parts, device, id, 'delete', undefined, assertLive)
 }
 
-function assertLive(stored: StoredVersion | undefined): void {
+function assertLive(stored: Stored | undefined): void {
   if (!stored || stored.deleted_at !== null) throw new ServiceError('BookmarkNotFound')
 }
 
@@ -38,8 +38,8 @@ async function writeRecord(
   id: string,
   operation: Schemas['Operation'],
   content: Content | undefined,
-  check: (stored: StoredVersion | undefined) => void,
-): Promise<Row> {
+  check: (stored: Stored | undefined) => void,
+): Promise<RecordRow> {
   const now = parts.clock()
   const bookmark = { entity_type: 'bookmark', entity_id: id, device_id: deviceId } as const
   const write = { userId, loginId, now, bytes: content?.encrypted_data.length ?? 0 }
@@ -51,5 +51,5 @@ async function writeRecord(
     const change = { ...bookmark, id: uuidv7(), operation, timestamp, ...data, ...baseOf(deviceId, stored) }
     return decide([change], stored, seenUpTo)
   })
-  return rows[0] as Row
+  return rows[0] as RecordRow
 }

@@ -2,10 +2,10 @@ import { v7 as uuidv7 } from 'uuid'
 import { decide } from '../../protocol/decide.ts'
 import { isSealedAnew } from '../../protocol/sealed-anew.ts'
 import { ServiceError } from '../contract/errors.ts'
-import type { KeptVersion, Row, StoredVersion } from '../db/rows.ts'
+import { findCiphertext } from '../db/tables/ciphertexts.ts'
 import { settleVersion } from '../db/tables/conflicts.ts'
-import { findCiphertext } from '../db/tables/records.ts'
-import { findKept } from '../db/tables/versions.ts'
+import { findStored, type RecordRow, type Stored } from '../db/tables/records.ts'
+import { findKept, type VersionRow } from '../db/tables/versions.ts'
 import type { Device } from './device.ts'
 import { isLive, type RestoredData } from './replacement.ts'
 import { baseOf, readSeen } from './seen.ts'
@@ -21,11 +21,11 @@ export async function restoreRecord(
   { userId, loginId, deviceId }: Device,
   id: string,
   versionId: string | undefined,
-): Promise<Row> {
+): Promise<RecordRow> {
   const now = parts.clock()
   const bookmark = { entity_type: 'bookmark', entity_id: id } as const
   const { rows, result } = await changeRecords(parts, { userId, loginId, now }, async (trx, user) => {
-    const [stored] = await parts.database.findVersions(trx, userId, [bookmark])
+    const [stored] = await findStored(trx, userId, [bookmark])
     if (!stored) throw new ServiceError('BookmarkNotFound')
     const kept = (await findKept(trx, userId, [id])).filter(({ entity_type }) => entity_type === 'bookmark')
     const source = choose(kept, stored, versionId)
@@ -43,18 +43,17 @@ export async function restoreRecord(
       : []
     return { replacements, result: encrypted_data }
   })
-  return { ...(rows[0] as Row), encrypted_data: result }
+  return { ...(rows[0] as RecordRow), encrypted_data: result }
 }
 
 type Source = RestoredData & { data_hash: string }
 
 /** By default, what a deleted record was before, or what a live one was last before it became what it is. */
-function choose(kept: KeptVersion[], stored: StoredVersion, versionId: string | undefined): Source | undefined {
+function choose(kept: VersionRow[], stored: Stored, versionId: string | undefined): Source | undefined {
   const sources = kept.toSorted((one, other) => other.seq - one.seq).filter(hasData)
   if (versionId !== undefined) return toSource(sources.find(({ version_id }) => version_id === versionId))
   if (isLive(stored)) {
-    const isBefore = ({ began, version_id }: KeptVersion) =>
-      began !== null && !isSealedAnew(stored.event_id, version_id)
+    const isBefore = ({ began, version_id }: VersionRow) => began !== null && !isSealedAnew(stored.event_id, version_id)
     return toSource(sources.find(isBefore))
   }
   const before = toSource(sources.find(({ data_stamp }) => data_stamp === stored.data_stamp))
@@ -62,11 +61,11 @@ function choose(kept: KeptVersion[], stored: StoredVersion, versionId: string | 
   return { data_stamp: stored.data_stamp, bytes: stored.bytes, isKept: false, data_hash: stored.data_hash ?? '' }
 }
 
-function hasData(version: KeptVersion): version is KeptVersion & { data_stamp: number } {
+function hasData(version: VersionRow): version is VersionRow & { data_stamp: number } {
   return version.data_stamp !== null
 }
 
-function toSource(version: (KeptVersion & { data_stamp: number }) | undefined): Source | undefined {
+function toSource(version: (VersionRow & { data_stamp: number }) | undefined): Source | undefined {
   if (!version) return undefined
   const { data_stamp, bytes, data_hash } = version
   return { data_stamp, bytes, isKept: true, data_hash: data_hash ?? '' }

@@ -3,10 +3,9 @@ import { isSealedAnew } from '../../protocol/sealed-anew.ts'
 import { isSameContent } from '../../protocol/versions.ts'
 import type { Schemas } from '../contract/schemas.ts'
 import type { Trx } from '../db/engine/database.ts'
-import { type EntityKey, entityKey, type KeptVersion, type StoredVersion } from '../db/rows.ts'
 import { settleRestored } from '../db/tables/conflicts.ts'
-import { listStored } from '../db/tables/records.ts'
-import { findCurrentAt } from '../db/tables/versions.ts'
+import { type EntityKey, entityKey, listStored, type Stored } from '../db/tables/records.ts'
+import { findCurrentAt, type VersionRow } from '../db/tables/versions.ts'
 import { pause } from '../thread/loop.ts'
 import type { Device } from './device.ts'
 import { isLive, type Replacement, type Winner } from './replacement.ts'
@@ -47,7 +46,7 @@ export async function rewind(
         counts[fate] += 1
         if (fate !== 'restored' && fate !== 'deleted') continue
         const made = { event_id: uuidv7(), timestamp: Math.max(now, stored.timestamp + 1), device_id: deviceId }
-        const content = fate === 'deleted' ? deletion : contentOf(version as KeptVersion)
+        const content = fate === 'deleted' ? deletion : contentOf(version as VersionRow)
         replacements.push({ entity: stored, stored, winner: { ...made, ...content, createdAt: now } })
         if (version && fate === 'restored') restored.push(version.seq)
       }
@@ -61,7 +60,7 @@ export async function rewind(
   return result
 }
 
-async function findFates(trx: Trx, userId: string, entities: StoredVersion[], to: number) {
+async function findFates(trx: Trx, userId: string, entities: Stored[], to: number) {
   const changed = entities.filter(({ stamp }) => stamp > to)
   const ids = [...new Set(changed.map(({ entity_id }) => entity_id))]
   const then = new Map((await findCurrentAt(trx, userId, ids, to)).map((version) => [entityKey(version), version]))
@@ -72,7 +71,7 @@ async function findFates(trx: Trx, userId: string, entities: StoredVersion[], to
 }
 
 /** What becomes of an entity, of which `version` was current then, if it is kept. */
-function fateOf(stored: StoredVersion, version: KeptVersion | undefined, to: number): Fate {
+function fateOf(stored: Stored, version: VersionRow | undefined, to: number): Fate {
   if (stored.stamp <= to) return 'unchanged'
   const isLater = stored.first_stamp !== null && stored.first_stamp > to
   if (!version && !isLater) return 'beyond_retention'
@@ -85,7 +84,7 @@ type Content = Pick<Winner, 'operation' | 'encrypted_data' | 'data_hash' | 'rest
 
 const deletion = { operation: 'delete', encrypted_data: null, data_hash: null } as const satisfies Content
 
-function contentOf({ data_hash, data_stamp, bytes }: KeptVersion): Content {
+function contentOf({ data_hash, data_stamp, bytes }: VersionRow): Content {
   const restored = { data_stamp: data_stamp as number, bytes, isKept: true }
   return { operation: 'update', encrypted_data: null, data_hash, restored }
 }

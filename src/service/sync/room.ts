@@ -1,6 +1,6 @@
 import { quotas } from '../../../generated/limits.ts'
 import type { Trx } from '../db/engine/database.ts'
-import { type Erased, eraseVersions, oldestVersions, subtract, versionsBeyond } from '../db/tables/erase.ts'
+import { type Erased, eraseVersions, oldestVersions, subtract, versionsBeyond } from '../db/tables/versions.ts'
 import type { QuotaLimits } from './quota.ts'
 
 /** How many versions are looked at, or erased, at once. */

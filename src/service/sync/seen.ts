@@ -1,8 +1,8 @@
 import { continueFrom } from '../../protocol/cursor.ts'
 import type { MadeBy, SeenUpTo } from '../../protocol/decide.ts'
 import type { Trx } from '../db/engine/database.ts'
-import type { StoredVersion } from '../db/rows.ts'
 import { findCursors } from '../db/tables/devices.ts'
+import type { Stored } from '../db/tables/records.ts'
 import type { LockedUser } from '../db/tables/users.ts'
 import { unknownDevice } from './device.ts'
 
@@ -11,7 +11,7 @@ export async function readSeen<Change extends MadeBy>(
   trx: Trx,
   user: LockedUser,
   entities: Change[][],
-  stored: (StoredVersion | undefined)[],
+  stored: (Stored | undefined)[],
 ): Promise<SeenUpTo> {
   const others = entities.flatMap((changes, index) => {
     const maker = stored[index]?.device_id
@@ -23,6 +23,6 @@ export async function readSeen<Change extends MadeBy>(
 }
 
 /** A request without a device id counts as having seen what it replaces. */
-export function baseOf(deviceId: string, stored: StoredVersion | undefined): Pick<MadeBy, 'base'> {
+export function baseOf(deviceId: string, stored: Stored | undefined): Pick<MadeBy, 'base'> {
   return deviceId === unknownDevice && stored ? { base: stored.stamp } : {}
 }

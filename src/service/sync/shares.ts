@@ -1,14 +1,17 @@
 import { ServiceError } from '../contract/errors.ts'
-import type { Database, Share, Trx } from '../db/engine/database.ts'
-import { type EntityKey, entityKey, type Rejection, type Row, rejections, type StoredVersion } from '../db/rows.ts'
+import type { Share, Trx } from '../db/engine/database.ts'
+import { inOrder } from '../db/engine/query.ts'
+import { upsert } from '../db/engine/table.ts'
+import { type Rejection, rejections } from '../db/tables/conflicts.ts'
 import { saveLastSync } from '../db/tables/devices.ts'
 import { holdLogins } from '../db/tables/logins.ts'
+import { type EntityKey, entityKey, findStored, type RecordRow, type Stored } from '../db/tables/records.ts'
 import { type LockedUser, lockUser } from '../db/tables/users.ts'
 import { unknownDevice } from './device.ts'
 import type { LostChange } from './kept-versions.ts'
-import { type Outcome, type Plan, plan } from './plan.ts'
+import { type Outcome, type Plan, type PlanParts, plan } from './plan.ts'
 import type { Winner } from './replacement.ts'
-import { type StoreParts, store } from './store.ts'
+import { store } from './store.ts'
 
 /** The outcome for an entity. */
 export interface Verdict {
@@ -22,7 +25,7 @@ export interface Verdict {
 
 /** What a request does with the records of a user. */
 export interface RecordShare extends Share {
-  parts: StoreParts & { database: Pick<Database, 'findVersions'> }
+  parts: PlanParts
   userId: string
   loginId: string
   /** The server's time, Unix ms. */
@@ -30,12 +33,12 @@ export interface RecordShare extends Share {
   syncedBy: string
   entities: EntityKey[]
   /** May read, and decides for each entity what becomes of it. */
-  decide(trx: Trx, user: LockedUser, stored: (StoredVersion | undefined)[]): Promise<Verdict[]>
+  decide(trx: Trx, user: LockedUser, stored: (Stored | undefined)[]): Promise<Verdict[]>
 }
 
 /** What has been stored for a request. */
 export interface Written {
-  rows: Row[]
+  rows: RecordRow[]
   /** The user's last sequence number before it. */
   lastBefore: number
   epoch: string
@@ -50,10 +53,12 @@ export async function writeShares(
   let user = await lockUser(trx, userId)
   const shares = take()
   const [{ parts }] = shares
-  const { inOrder, findVersions, upsert } = parts.database
   const logins = new Set(shares.map(({ loginId }) => loginId))
   const wanted = shares.flatMap(({ entities }) => entities)
-  const [held, stored] = await inOrder([() => holdLogins(trx, userId, logins), () => findVersions(trx, userId, wanted)])
+  const [held, stored] = await inOrder(trx, [
+    () => holdLogins(trx, userId, logins),
+    () => findStored(trx, userId, wanted),
+  ])
   const done: Done[] = []
   const outcomes: PromiseSettledResult<Written>[] = []
   for (const share of shares) {
@@ -75,7 +80,7 @@ export async function writeShares(
   const rejected = parts.config.keepVersionsDays === 0 ? done.flatMap(toRejections) : []
   const synced = new Map(done.map(({ share: { syncedBy, now } }) => [syncedBy, now]))
   synced.delete(unknownDevice)
-  await inOrder([
+  await inOrder(trx, [
     () => store(parts, trx, plans),
     () => upsert(trx, rejections, rejected),
     ...[...synced].map(
@@ -90,15 +95,11 @@ export async function writeShares(
 interface Done {
   share: RecordShare
   verdicts: Verdict[]
-  stored: (StoredVersion | undefined)[]
+  stored: (Stored | undefined)[]
   plan: Plan
 }
 
-function toOutcome(
-  { entities }: RecordShare,
-  verdicts: Verdict[],
-  stored: (StoredVersion | undefined)[],
-): Required<Outcome> {
+function toOutcome({ entities }: RecordShare, verdicts: Verdict[], stored: (Stored | undefined)[]): Required<Outcome> {
   const outcome: Required<Outcome> = { replacements: [], lost: [] }
   verdicts.forEach(({ winner, lost }, index) => {
     const current = stored[index]

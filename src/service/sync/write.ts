@@ -1,18 +1,18 @@
 import type { MadeBy, SeenUpTo } from '../../protocol/decide.ts'
 import { demandLogin } from '../auth/signed-in.ts'
 import type { Database, Trx } from '../db/engine/database.ts'
-import { type EntityKey, entityKey, type Row, type StoredVersion } from '../db/rows.ts'
+import { type EntityKey, entityKey, type RecordRow, type Stored } from '../db/tables/records.ts'
 import { type LockedUser, lockUser } from '../db/tables/users.ts'
 import type { Notices } from '../notices/notices.ts'
 import { mapInTurns, pause } from '../thread/loop.ts'
 import { unknownDevice } from './device.ts'
-import { type Outcome, plan } from './plan.ts'
+import { type Outcome, type PlanParts, plan } from './plan.ts'
 import { readSeen } from './seen.ts'
 import { type RecordShare, type Verdict, type Written, writeShares } from './shares.ts'
-import { type StoreParts, store } from './store.ts'
+import { store } from './store.ts'
 
-export interface WriteParts extends StoreParts {
-  database: StoreParts['database'] & Pick<Database, 'write' | 'writeJointly' | 'findVersions'>
+export interface WriteParts extends PlanParts {
+  database: Pick<Database, 'write' | 'writeJointly'>
   notices: Pick<Notices, 'publishChange'>
 }
 
@@ -31,7 +31,7 @@ export async function changeRecords<T>(
   parts: WriteParts,
   { userId, loginId, now }: Write,
   decide: (trx: Trx, user: LockedUser) => Promise<Result<T>>,
-): Promise<{ result: T; rows: Row[] }> {
+): Promise<{ result: T; rows: RecordRow[] }> {
   const written = await parts.database.write(async (trx) => {
     const user = await lockUser(trx, userId)
     await demandLogin(trx, { userId, loginId })
@@ -53,7 +53,7 @@ export async function writeRecords<Change extends EntityKey & MadeBy, Decided ex
   parts: WriteParts,
   { syncedBy = unknownDevice, ...write }: Write & { bytes: number; syncedBy?: string | undefined },
   changes: Change[],
-  decide: (changes: Change[], stored: StoredVersion | undefined, seenUpTo: SeenUpTo) => Decided,
+  decide: (changes: Change[], stored: Stored | undefined, seenUpTo: SeenUpTo) => Decided,
 ): Promise<Written & { verdicts: Decided[] }> {
   await pause()
   const changesOf = Map.groupBy(changes, entityKey)

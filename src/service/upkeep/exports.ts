@@ -1,7 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { Database } from '../db/engine/database.ts'
-import { isCurrent, listExpired, listFailed, type OutdatedExport } from '../db/tables/export-jobs.ts'
-import { deleteExport } from '../db/tables/exports.ts'
+import { deleteExport, isCurrent, listExpired, listFailed, type OutdatedExport } from '../db/tables/exports.ts'
 import { keptMs } from '../exports/worker.ts'
 import { attemptOf, type ObjectStore, ObjectStoreUnavailableError } from '../objects/store.ts'
 import { UnfinishedSweep } from './unfinished-sweep.ts'

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { toDigest } from '../../protocol/digest.ts'
 import type { Database, Db, Trx } from '../db/engine/database.ts'
 import { type Placeholders, query } from '../db/engine/query.ts'
-import { knownSum, type StoredDigest, sumRecords, toStoredDigest } from '../db/tables/digest.ts'
+import { knownSum, type StoredDigest, sumRecords, toStoredDigest } from '../sync/digest.ts'
 
 const usersAtOnce = 1000
 const counters = ['live_bookmarks', 'stored_bytes', 'version_bytes', 'stored_records'] as const

@@ -1,10 +1,11 @@
 import { v7 as uuidv7 } from 'uuid'
 import type { Database, Trx } from '../db/engine/database.ts'
 import { type Placeholders, query } from '../db/engine/query.ts'
-import { entityKey, type KeptVersion, versions } from '../db/rows.ts'
+import { insert } from '../db/engine/table.ts'
 import type { RecordsTable } from '../db/schema.ts'
+import { entityKey } from '../db/tables/records.ts'
 import { lockUser, saveCounters } from '../db/tables/users.ts'
-import { findKept } from '../db/tables/versions.ts'
+import { findKept, type VersionRow, versions } from '../db/tables/versions.ts'
 
 /** Of records in a query, which takes some milliseconds. */
 const pageRows = 1000
@@ -14,7 +15,7 @@ const pageRows = 1000
  * is in the trash and is erased in time. Which change made it is not known any more.
  */
 export async function adoptTombstones(
-  database: Pick<Database, 'bulk' | 'write' | 'insert'>,
+  database: Pick<Database, 'bulk' | 'write'>,
   userId: string,
   now: number,
 ): Promise<void> {
@@ -22,18 +23,13 @@ export async function adoptTombstones(
     const rows: Tombstone[] = await records.all(database.bulk, { userId, after, rows: pageRows })
     after = rows.at(-1)?.stamp
     const found = rows.filter(isTombstone)
-    if (found.length > 0) await database.write((trx) => adopt(database, trx, userId, found))
+    if (found.length > 0) await database.write((trx) => adopt(trx, userId, found))
   }
   await database.write(async (trx) => checked.run(trx, { userId, now }))
 }
 
 /** Those that a version has, or that were written meanwhile, are left out. */
-async function adopt(
-  { insert }: Pick<Database, 'insert'>,
-  trx: Trx,
-  userId: string,
-  found: Tombstone[],
-): Promise<void> {
+async function adopt(trx: Trx, userId: string, found: Tombstone[]): Promise<void> {
   const user = await lockUser(trx, userId)
   const kept = await findKept(trx, userId, [...new Set(found.map(({ entity_id }) => entity_id))])
   const known = new Set(kept.map(({ data_stamp }) => data_stamp))
@@ -72,7 +68,7 @@ function isTombstone({ deleted_at, data_stamp }: Tombstone): boolean {
   return deleted_at !== null && data_stamp !== null
 }
 
-function toVersion(user_id: string, row: Tombstone): KeptVersion {
+function toVersion(user_id: string, row: Tombstone): VersionRow {
   const { entity_type, entity_id, data_hash, created_at, stamp, event_id, bytes, data_stamp } = row
   return {
     user_id,

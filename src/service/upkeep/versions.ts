@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 import type { Database, Trx } from '../db/engine/database.ts'
 import { type Placeholders, query } from '../db/engine/query.ts'
-import { eraseVersions, oldestVersions, subtract } from '../db/tables/erase.ts'
 import { lockUser, saveCounters } from '../db/tables/users.ts'
+import { eraseVersions, oldestVersions, subtract } from '../db/tables/versions.ts'
 import { adoptTombstones } from './tombstones.ts'
 
 const dayMs = 86_400_000
@@ -14,7 +14,7 @@ const batchRows = 500
 
 export interface VersionSweepParts {
   config: { keepVersionsDays: number }
-  database: Pick<Database, 'db' | 'bulk' | 'write' | 'insert' | 'emptyLog'>
+  database: Pick<Database, 'db' | 'bulk' | 'write' | 'emptyLog'>
   clock: () => number
 }
 

@@ -1,7 +1,7 @@
-import type { Beside } from '../../db/engine/beside.ts'
+import type { Beside } from '../../db/beside.ts'
 import type { Trx } from '../../db/engine/database.ts'
-import { disableAccount, enableAccount, isAccount, listAccounts } from '../../db/tables/accounts.ts'
 import { beginDeletion } from '../../db/tables/deletions.ts'
+import { disableAccount, enableAccount, isAccount, listAccounts } from '../../db/tables/users.ts'
 import { callBeside } from '../../terminal/command.ts'
 
 /** One user a line, then their number and what they store in all. */

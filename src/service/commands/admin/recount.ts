@@ -1,4 +1,4 @@
-import type { Beside } from '../../db/engine/beside.ts'
+import type { Beside } from '../../db/beside.ts'
 import { withProgress } from '../../terminal/progress.ts'
 import { recount } from '../../upkeep/recount.ts'
 

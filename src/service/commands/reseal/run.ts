@@ -1,7 +1,7 @@
 import { pino } from 'pino'
 import { readConfig } from '../../config/config.ts'
 import { ConfigError } from '../../config/values.ts'
-import { openBeside } from '../../db/engine/beside.ts'
+import { openBeside } from '../../db/beside.ts'
 import { withProgress } from '../../terminal/progress.ts'
 import { reseal } from './reseal.ts'
 

@@ -1,6 +1,6 @@
 import { pino } from 'pino'
 import { readConfig } from '../../config/config.ts'
-import { demandOwn } from '../../db/engine/beside.ts'
+import { demandOwn } from '../../db/beside.ts'
 import { openDatabase } from '../../db/open.ts'
 import { beginEpoch } from '../../db/tables/epoch.ts'
 

@@ -1,9 +1,5 @@
 import type { Kysely, RawBuilder, Transaction } from 'kysely'
-import type { EntityKey, StoredVersion } from '../rows.ts'
-import type { RecordsTable, Schema } from '../schema.ts'
-import type { Steps } from './pipeline.ts'
-import type { QueryTimes } from './query-times.ts'
-import type { Table } from './table.ts'
+import type { Schema } from '../schema.ts'
 
 /** For queries that may run outside a transaction. */
 export type Db = Kysely<Schema>
@@ -22,11 +18,6 @@ export interface Database {
    * holds few connections. Without an owner, it is a write that the service makes for itself.
    */
   write<T>(work: (trx: Trx) => Promise<T>, owner?: string): Promise<T>
-  /**
-   * Takes steps of a transaction that do not depend on each other's results, in this order. Each does what it does by
-   * queries of db/query.ts: Postgres gets all of these before it has answered the first.
-   */
-  inOrder<Results extends unknown[] | []>(steps: Steps<Results>): Promise<Results>
   /** Does so together with others of the owner's writes, whose `work` must be the same. */
   writeJointly<Own extends Share, Result>(owner: string, share: Own, work: JointWork<Own, Result>): Promise<Result>
   /** A server, which other instances may be using, too; not a file of this process. */
@@ -39,26 +30,20 @@ export interface Database {
   probe(): Promise<number>
   /** The database's clock (Unix ms) as part of a query: all instances share it, even if their own clocks differ. */
   now: RawBuilder<number>
-  /** The stored versions of the given entities, in the same order; undefined for unknown ones. */
-  findVersions(trx: Trx, userId: string, keys: EntityKey[]): Promise<(StoredVersion | undefined)[]>
-  /** Adds rows, whose keys must be new. */
-  insert<Row>(trx: Trx, table: Table<Row>, rows: Row[]): Promise<void>
-  /** Writes the rows, each replacing the one with its key. No two of the given rows may have the same key. */
-  upsert<Row>(trx: Trx, table: Table<Row>, rows: Row[]): Promise<void>
-  /** Replaces live records by later versions that are live, too. */
-  edit(trx: Trx, rows: RecordsTable[]): Promise<void>
-  /** Removes the rejections of entities: a newer change settles an entity's conflict. */
-  settleEntities(trx: Trx, userId: string, keys: EntityKey[]): Promise<void>
-  /** Removes the ciphertexts of versions that are replaced, by the sequence numbers of the changes that brought them. */
-  removeCiphertexts(trx: Trx, userId: string, stamps: number[]): Promise<void>
-  /** What was erased is in no log of SQLite any more. Does nothing while somebody else reads, or on Postgres. */
+  /** Leaves nothing that was erased in SQLite's log. Does nothing while somebody else reads, or on Postgres. */
   emptyLog(): Promise<void>
-  /** Whether a query failed because the database is unreachable, not because of the query itself. */
+  /** True if a query failed because the database is unreachable, not because of the query itself. */
   isUnavailable(error: unknown): boolean
   /** Connections in use and free, and what waits for one; on SQLite, the writes that wait for the current commit. */
   load(): Record<'busy' | 'idle' | 'waiting', number>
   queries(): Readonly<QueryTimes>
   close(): Promise<void>
+}
+
+/** How many queries the database has answered since the start, and how long they took together. */
+export interface QueryTimes {
+  count: number
+  ms: number
 }
 
 /** What a request writes of its owner's. */

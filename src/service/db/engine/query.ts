@@ -1,24 +1,8 @@
 import { createHash } from 'node:crypto'
-import type { Statement } from 'better-sqlite3'
-import {
-  type Compilable,
-  type Kysely,
-  type RawBuilder,
-  type RootOperationNode,
-  SqliteAdapter,
-  sql,
-  type Transaction,
-} from 'kysely'
-import { pause } from '../../thread/loop.ts'
-import type { Schema } from '../schema.ts'
-import { pipelineOf } from './pipeline.ts'
-import { addQueries } from './query-times.ts'
-import { SynchronousAdapter } from './sqlite-dialect.ts'
+import { type Compilable, type Expression, type RawBuilder, type RootOperationNode, SqliteAdapter, sql } from 'kysely'
+import type { Db, QueryTimes, Trx } from './database.ts'
 
-type Db = Kysely<Schema>
-type Trx = Transaction<Schema>
-
-/** What stands for a query's values while it is built. */
+/** Stands for a query's values while it is built. */
 export type Placeholders<Values> = { readonly [Name in keyof Values]-?: RawBuilder<Values[Name]> }
 
 /** SQLite has answered when the query returns: a promise for each would be a tenth of a small request. */
@@ -36,9 +20,10 @@ export interface Query<Values, Row> {
   one(db: Db, values: Values): Answer<Row>
   /** The number of rows that it has written. */
   run(db: Db, values: Values): Answer<number>
-  /** Once for each of the values, which are taken as they are needed. For SQLite, which needs no promise for each. */
-  runEach(trx: Trx, list: Iterable<Values>): Promise<void>
 }
+
+type Build<Values, Row> = (db: Db, values: Placeholders<Values>) => Compilable<Row> | RawBuilder<Row>
+type Types<Values> = { [Name in keyof Values]-?: 'text' | 'bigint' }
 
 /**
  * A query that every database builds and compiles once, and keeps prepared. Building one for a request costs several times
@@ -52,10 +37,11 @@ export interface Query<Values, Row> {
  * )
  * const device = await cursorOf.first(db, { userId, deviceId })
  * ```
+ *
+ * @param gathered the types of its values, if it is one for at most one row which nearly every request makes: Postgres gets
+ *   those of one turn of the event loop as one. No value may be one that Postgres refuses, since the others would fail with it
  */
-export function query<Values, Row>(
-  build: (db: Db, values: Placeholders<Values>) => Compilable<Row> | RawBuilder<Row>,
-): Query<Values, Row> {
+export function query<Values, Row>(build: Build<Values, Row>, gathered?: Types<Values>): Query<Values, Row> {
   /** By the adapter, which a database and its transactions share. */
   const compiled = new WeakMap<object, Compiled>()
 
@@ -71,47 +57,122 @@ export function query<Values, Row>(
     return found
   }
 
-  function execute<T>(
-    db: Db,
-    values: Values,
-    method: 'all' | 'get' | 'run',
-    take: (result: Result<Row>) => T,
-  ): Answer<T> {
-    const { adapter, plugins } = db.getExecutor()
+  function execute<T>(db: Db, values: Values, method: Method, take: (result: Result<Row>) => T): Answer<T> {
     const found = compile(db)
     const parameters = bind(found, values)
-    const isDirect = adapter instanceof SynchronousAdapter && plugins.length === 0
-    if (!isDirect) return (pipelineOf(db) ?? db).executeQuery<Row>({ ...found, parameters }).then(take)
-    const statement = adapter.statement(db, found.sql)
-    const began = performance.now()
-    const result = runAtOnce<Row>(statement, method, parameters)
-    addQueries(adapter.times, 1, began)
-    return take(result)
+    const runner = db.getExecutor().plugins.length === 0 ? runnerOf(db) : undefined
+    if (!runner) return db.executeQuery<Row>({ ...found, parameters }).then(take)
+    return onceAnswered(runner.run<Row>(db, found, parameters, method), take)
   }
 
-  async function runEach(trx: Trx, list: Iterable<Values>): Promise<void> {
-    const { adapter } = trx.getExecutor()
-    if (!(adapter instanceof SynchronousAdapter)) throw new Error('only SQLite runs statements one by one')
-    let statement: Statement | undefined
-    for (const values of list) {
-      const turn = pause()
-      if (turn) await turn
-      const found = compile(trx)
-      statement ??= adapter.statement(trx, found.sql)
-      const parameters = bind(found, values)
-      const began = performance.now()
-      statement.run(...parameters)
-      addQueries(adapter.times, 1, began)
-    }
-  }
-
+  const alone = (db: Db, values: Values) => execute(db, values, 'get', firstRow)
+  const question = gathered && { build: build as Question<Values, Row>['build'], types: gathered, alone }
+  const first = (db: Db, values: Values) =>
+    (question && runnerOf(db)?.gather?.(db, question, values)) ?? alone(db, values)
   return {
     all: (db, values) => execute(db, values, 'all', allRows),
-    first: (db, values) => execute(db, values, 'get', firstRow),
-    one: (db, values) => execute(db, values, 'get', onlyRow),
+    first,
+    one: (db, values) => onceAnswered(first(db, values), demandRow),
     run: (db, values) => execute(db, values, 'run', writtenRows),
-    runEach,
   }
+}
+
+/** How a database runs these queries: its adapter does. With another adapter, such as a command's, Kysely runs them. */
+export interface Runner {
+  run<Row>(db: Db, compiled: Compiled, parameters: readonly unknown[], method: Method): Answer<Result<Row>>
+  /** Asks together with others of this turn of the event loop, if that is possible here. */
+  gather?<Values, Row>(db: Db, question: Question<Values, Row>, values: Values): Promise<Row | undefined> | undefined
+  /** True if a connection takes queries before it has answered those before. */
+  pipelines: boolean
+}
+
+/** A query that may be asked together with others. */
+export interface Question<Values, Row> {
+  build: (db: Db, values: Placeholders<Values>) => Compilable<Row> & Expression<unknown>
+  types: Types<Values>
+  alone(db: Db, values: Values): Answer<Row | undefined>
+}
+
+export type Method = 'all' | 'get' | 'run'
+
+export interface Compiled {
+  isSqlite: boolean
+  sql: string
+  parameters: readonly unknown[]
+  query: RootOperationNode
+  queryId: { readonly queryId: string }
+}
+
+export interface Result<Row> {
+  rows: Row[]
+  numAffectedRows?: bigint | number | undefined
+}
+
+function runnerOf(db: Db): Runner | undefined {
+  const adapter: object = db.getExecutor().adapter
+  return 'pipelines' in adapter ? (adapter as Runner) : undefined
+}
+
+/** Give the results of some steps, in their order. */
+type Steps<Results extends unknown[]> = { [Index in keyof Results]: () => Answer<Results[Index]> }
+
+/**
+ * Takes steps of a transaction that do not depend on each other's results, in this order. Each does what it does by queries of
+ * this file: Postgres gets all of these before it has answered the first.
+ */
+export async function inOrder<Results extends unknown[] | []>(trx: Trx, steps: Steps<Results>): Promise<Results> {
+  if (runnerOf(trx)?.pipelines) return atOnce(steps)
+  const results: unknown[] = []
+  for (const step of steps) results.push(await step())
+  return results as Results
+}
+
+/** How Postgres refuses what comes after a statement that failed: in_failed_sql_transaction. */
+const refused = '25P02'
+
+/** All have ended when it throws the error that the others followed from. */
+async function atOnce<Results extends unknown[] | []>(steps: Steps<Results>): Promise<Results> {
+  const outcomes = await Promise.allSettled(steps.map(async (step) => step()))
+  const errors = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : []))
+  if (errors.length > 0) throw errors.find(({ code }) => code !== refused) ?? errors[0]
+  return outcomes.map((outcome) => outcome.status === 'fulfilled' && outcome.value) as Results
+}
+
+/** True if a column has one of the values of a list, of any length. SQLite gets lists as JSON. */
+export function isOneOf(
+  db: Db,
+  column: string,
+  list: RawBuilder<string[]> | RawBuilder<number[]>,
+  type: 'text' | 'bigint' = 'text',
+): RawBuilder<boolean> {
+  return isSqlite(db)
+    ? sql`${sql.ref(column)} in (select value from json_each(${list}))`
+    : sql`${sql.ref(column)} = any(${list}::${sql.raw(type)}[])`
+}
+
+/** The texts of a list as rows of `listed`: each as `value`, with its place, which is from 0 on, as `key`. */
+export function listed(db: Db, list: RawBuilder<string[]>): RawBuilder<unknown> {
+  return isSqlite(db)
+    ? sql`json_each(${list}) as listed`
+    : sql`(select value, place - 1 as key from unnest(${list}::text[]) with ordinality as list (value, place)) as listed`
+}
+
+function isSqlite(db: Db): boolean {
+  return db.getExecutor().adapter instanceof SqliteAdapter
+}
+
+/** Under which a connection to Postgres keeps the query prepared. Undefined for those that are built for a request. */
+export function preparedName(text: string): string | undefined {
+  return names.get(text)
+}
+
+/** The same everywhere for the same query, so that no pooler in between can mistake one for another. */
+const names = new Map<string, string>()
+
+/** @param began when it began, by `performance.now()` */
+export function countQuery(times: QueryTimes, began: number): void {
+  times.count += 1
+  times.ms += performance.now() - began
 }
 
 function allRows<Row>({ rows }: Result<Row>): Row[] {
@@ -122,11 +183,7 @@ function firstRow<Row>({ rows }: Result<Row>): Row | undefined {
   return rows[0]
 }
 
-function onlyRow<Row>({ rows }: Result<Row>): Row {
-  return demandRow(rows[0])
-}
-
-export function demandRow<Row>(row: Row | undefined): Row {
+function demandRow<Row>(row: Row | undefined): Row {
   if (row === undefined) throw new Error('a query found no row where there always is one')
   return row
 }
@@ -143,50 +200,6 @@ function bind<Values>({ parameters, isSqlite }: Compiled, values: Values): reado
     const value: unknown = values[parameter.name as keyof Values]
     return isSqlite && Array.isArray(value) ? JSON.stringify(value) : value
   })
-}
-
-function runAtOnce<Row>(
-  statement: Statement,
-  method: 'all' | 'get' | 'run',
-  parameters: readonly unknown[],
-): Result<Row> {
-  if (method === 'all') return { rows: statement.all(...parameters) as Row[] }
-  if (method === 'run') return { rows: [], numAffectedRows: statement.run(...parameters).changes }
-  const row = statement.get(...parameters) as Row | undefined
-  return { rows: row === undefined ? [] : [row] }
-}
-
-/** Whether a column has one of the values of a list, of any length. SQLite gets lists as JSON. */
-export function isOneOf(
-  db: Db,
-  column: string,
-  list: RawBuilder<string[]> | RawBuilder<number[]>,
-  type: 'text' | 'bigint' = 'text',
-): RawBuilder<boolean> {
-  return db.getExecutor().adapter instanceof SqliteAdapter
-    ? sql`${sql.ref(column)} in (select value from json_each(${list}))`
-    : sql`${sql.ref(column)} = any(${list}::${sql.raw(type)}[])`
-}
-
-/** Under which a connection to Postgres keeps the query prepared. Undefined for those that are built for a request. */
-export function preparedName(text: string): string | undefined {
-  return names.get(text)
-}
-
-/** The same everywhere for the same query, so that no pooler in between can mistake one for another. */
-const names = new Map<string, string>()
-
-interface Compiled {
-  isSqlite: boolean
-  sql: string
-  parameters: readonly unknown[]
-  query: RootOperationNode
-  queryId: { readonly queryId: string }
-}
-
-interface Result<Row> {
-  rows: Row[]
-  numAffectedRows?: bigint | number | undefined
 }
 
 class Placeholder {

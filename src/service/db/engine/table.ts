@@ -1,24 +1,47 @@
 import { type RawBuilder, sql } from 'kysely'
+import type { Trx } from './database.ts'
 import { type Placeholders, type Query, query } from './query.ts'
 
-/** What writes the rows of a table, on both databases: its columns are listed once. */
+/** Writes rows of a table, on both databases: its columns are listed once. */
 export interface Table<Row> {
-  columns: Columns<Row>
-  /** Writes a row, which replaces the one with the same key. */
-  upsertRow: Query<Row, unknown>
-  /** The same for `rowsAtOnce` rows, on SQLite. */
-  upsertSome: Batches<Row>
-  /** Writes a row whose key is new. */
-  insertRow: Query<Row, unknown>
-  /** The same for `rowsAtOnce` rows, on SQLite. */
-  insertSome: Batches<Row>
-  /** Writes rows, each of which replaces the one with its key, on Postgres. No two may have the same key. */
-  upsertAll: Batches<Row>
-  /** Writes rows whose keys are new, on Postgres: looking for a row to replace is a quarter of the work. */
-  insertAll: Batches<Row>
+  insert: Statements<Row>
+  upsert: Statements<Row>
+  edit: Statements<Row>
 }
 
-export interface Batches<Row> {
+/** Adds rows, whose keys must be new: looking for a row to replace is a quarter of the work. */
+export async function insert<Row>(trx: Trx, table: Table<Row>, rows: Row[]): Promise<void> {
+  if (rows.length > 0) await writerOf(trx).writeRows(trx, table.insert, rows)
+}
+
+/** Writes the rows, each replacing the one with its key. No two of the given rows may have the same key. */
+export async function upsert<Row>(trx: Trx, table: Table<Row>, rows: Row[]): Promise<void> {
+  if (rows.length > 0) await writerOf(trx).writeRows(trx, table.upsert, rows)
+}
+
+/** Replaces rows that are there by later ones, which agree with them in the table's `kept` columns. */
+export async function edit<Row>(trx: Trx, table: Table<Row>, rows: Row[]): Promise<void> {
+  if (rows.length > 0) await writerOf(trx).writeRows(trx, table.edit, rows)
+}
+
+/** How a database writes many rows: its adapter does. */
+export interface RowWriter {
+  writeRows<Row>(trx: Trx, statements: Statements<Row>, rows: Row[]): Promise<void>
+}
+
+function writerOf(trx: Trx): RowWriter {
+  return trx.getExecutor().adapter as object as RowWriter
+}
+
+/** The same for one row and `rowsAtOnce` rows, on SQLite, and for all at once, on Postgres. */
+export interface Statements<Row> {
+  columns: Columns<Row>
+  one: Query<Row, unknown>
+  some: Batches<Row>
+  all: Batches<Row>
+}
+
+interface Batches<Row> {
   any: Batch<Row>
   /** For such as agree in some columns, most of which rows written together do. */
   alike: Batch<Row>
@@ -35,20 +58,32 @@ export interface Batch<Row> {
 /** Running a statement and binding its values cost as much as writing a row. More than this saves no more. */
 export const rowsAtOnce = 50
 
-export type Column<Row> = keyof Row & string
+type Column<Row> = keyof Row & string
 export type ColumnType = 'text' | 'bigint' | 'integer'
 /** With their Postgres types. */
 type Columns<Row> = Record<Column<Row>, ColumnType>
 
-/** Without a key, no row has a successor: each is only inserted. */
-export function table<Row>(name: string, key: Column<Row>[], alike: Column<Row>[], columns: Columns<Row>): Table<Row> {
-  const all = columnsOf(columns)
+interface Layout<Row> {
+  /** Without a key, no row has a successor: each is only inserted. */
+  key?: Column<Row>[]
+  /** In which rows that are written together mostly agree. */
+  alike: Column<Row>[]
+  /** Which an edit leaves as they are, so that the row's place in the indexes on them stays. */
+  kept?: Column<Row>[]
+  columns: Columns<Row>
+}
+
+export function table<Row>(name: string, { key = [], alike, kept = [], columns }: Layout<Row>): Table<Row> {
+  const all = Object.keys(columns) as Column<Row>[]
+  const replaced = all.filter((column) => !key.includes(column))
+  const edited = replaced.filter((column) => !kept.includes(column))
+  const { ref } = sql
+
   const insert = (into: Column<Row>[], source: RawBuilder<unknown>, onFault = sql``) =>
-    sql`insert ${onFault} into ${sql.table(name)} (${list(into)}) ${source}`
+    sql`insert ${onFault} into ${sql.table(name)} (${sql.join(into.map(ref))}) ${source}`
   const upsert = (into: Column<Row>[], source: RawBuilder<unknown>) => {
-    const replaced = all.filter((column) => !key.includes(column))
-    const assignments = replaced.map((column) => sql`${sql.ref(column)} = ${sql.ref(`excluded.${column}`)}`)
-    return sql`${insert(into, source)} on conflict (${list(key)}) do update set ${sql.join(assignments)}`
+    const assignments = replaced.map((column) => sql`${ref(column)} = ${ref(`excluded.${column}`)}`)
+    return sql`${insert(into, source)} on conflict (${sql.join(key.map(ref))}) do update set ${sql.join(assignments)}`
   }
   const fromArrays = (write: typeof insert) =>
     batches(all, alike, (shared, own, values) => {
@@ -59,26 +94,48 @@ export function table<Row>(name: string, key: Column<Row>[], alike: Column<Row>[
       return write([...shared, ...own], sql`select ${sql.join(selected)} from unnest(${sql.join(arrays)}) as each_row`)
     })
   const valuesOf = (row: Placeholders<Row>) => sql`values (${sql.join(all.map((column) => row[column]))})`
+  const upsertAll = fromArrays(upsert)
   return {
-    columns,
-    upsertRow: query((_, row: Placeholders<Row>) => upsert(all, valuesOf(row))),
-    insertRow: query((_, row: Placeholders<Row>) => insert(all, valuesOf(row))),
-    upsertSome: batches(all, alike, (shared, own, values) =>
-      // Without a condition, SQLite would take the `on` of a conflict for that of a join.
-      upsert([...shared, ...own], sql`${selectSome(shared, own, values)} where true`),
-    ),
-    insertSome: batches(all, alike, (shared, own, values) =>
-      // If it fails, the transaction is undone: SQLite would otherwise copy each page first, to undo it alone.
-      insert([...shared, ...own], selectSome(shared, own, values), sql`or fail`),
-    ),
-    upsertAll: fromArrays(upsert),
-    insertAll: fromArrays(insert),
+    insert: {
+      columns,
+      one: query((_, row: Placeholders<Row>) => insert(all, valuesOf(row))),
+      some: batches(all, alike, (shared, own, values) =>
+        // If it fails, the transaction is undone: SQLite would otherwise copy each page first, to undo it alone.
+        insert([...shared, ...own], selectSome(shared, own, values), sql`or fail`),
+      ),
+      all: fromArrays(insert),
+    },
+    upsert: {
+      columns,
+      one: query((_, row: Placeholders<Row>) => upsert(all, valuesOf(row))),
+      some: batches(all, alike, (shared, own, values) =>
+        // Without a condition, SQLite would take the `on` of a conflict for that of a join.
+        upsert([...shared, ...own], sql`${selectSome(shared, own, values)} where true`),
+      ),
+      all: upsertAll,
+    },
+    edit: {
+      columns,
+      one: query((_, row: Placeholders<Row>) => {
+        const set = edited.map((column) => sql`${ref(column)} = ${row[column]}`)
+        const isSame = key.map((column) => sql`${ref(column)} = ${row[column]}`)
+        return sql`update ${sql.table(name)} set ${sql.join(set)} where ${sql.join(isSame, sql` and `)}`
+      }),
+      some: batches([...key, ...edited], alike, (shared, own, values) => {
+        const set = edited.map((column) => sql`${ref(column)} = ${ref(`later.${column}`)}`)
+        const isSame = key.map((column) => sql`${ref(`${name}.${column}`)} = ${ref(`later.${column}`)}`)
+        // Here, too, the transaction is undone if it fails.
+        return sql`update or fail ${sql.table(name)} set ${sql.join(set)}
+          from (${selectSome(shared, own, values)}) as later where ${sql.join(isSame, sql` and `)}`
+      }),
+      all: upsertAll,
+    },
   }
 }
 
 type Values = Placeholders<unknown[]>
 
-export function batches<Row>(
+function batches<Row>(
   columns: Column<Row>[],
   alike: Column<Row>[],
   build: (shared: Column<Row>[], own: Column<Row>[], values: Values) => RawBuilder<unknown>,
@@ -92,7 +149,7 @@ export function batches<Row>(
 }
 
 /** The values as rows, on SQLite. */
-export function selectSome<Row>(shared: Column<Row>[], own: Column<Row>[], values: Values): RawBuilder<unknown> {
+function selectSome<Row>(shared: Column<Row>[], own: Column<Row>[], values: Values): RawBuilder<unknown> {
   const row = (from: number) => sql`(${sql.join(own.map((_, place) => values[from + place]))})`
   const rows = Array.from({ length: rowsAtOnce }, (_, index) => row(shared.length + index * own.length))
   const sharedValues = shared.map((column, place) => sql`${values[place]} as ${sql.ref(column)}`)
@@ -104,12 +161,4 @@ export function selectSome<Row>(shared: Column<Row>[], own: Column<Row>[], value
 export function batchFor<Row>({ any, alike }: Batches<Row>, [first, ...others]: Row[]): Batch<Row> {
   const isAlike = alike.shared.every((column) => others.every((row) => row[column] === first?.[column]))
   return isAlike ? alike : any
-}
-
-export function columnsOf<Row>(columns: Columns<Row>): Column<Row>[] {
-  return Object.keys(columns) as Column<Row>[]
-}
-
-function list(names: string[]) {
-  return sql.join(names.map((name) => sql.ref(name)))
 }

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import type { Migration } from 'kysely/migration'
-import type { Text } from './0001-initial.ts'
+import type { Text } from './until-2.0.0.ts'
 
 /**
  * By default, Postgres cleans up a table when a fifth of it has changed. Of hundreds of millions of rows that is seldom and

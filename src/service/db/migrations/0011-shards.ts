@@ -1,9 +1,9 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { Migration } from 'kysely/migration'
-import type { Text } from './0001-initial.ts'
+import type { Text } from './until-2.0.0.ts'
 
 /**
- * What a database needs whose users are spread over many servers: a directory of identities, by which a user is found,
+ * For a database whose users are spread over many servers: a directory of identities, by which a user is found,
  * and the user of each token. Older instances know of neither: `saveUser` adds an identity that is missing, and Postgres
  * the user.
  */
@@ -13,7 +13,7 @@ export function shards(textType: Text): Migration {
     async up(db: Kysely<unknown>) {
       await addIdentities(db, text)
       await db.schema.alterTable('tokens').addColumn('user_id', text).execute()
-      // Only Postgres has older instances beside this one. What they made before gets its user in token-users.ts.
+      // Only Postgres has older instances beside this one. What they made before gets its user in tables/tokens.ts.
       if (textType !== 'text') await addTrigger(db)
     },
   }

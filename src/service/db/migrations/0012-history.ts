@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import type { Migration } from 'kysely/migration'
-import type { Text } from './0001-initial.ts'
+import type { Text } from './until-2.0.0.ts'
 
 /** The versions that were replaced or that lost, and what finds open conflicts and deleted bookmarks among them. */
 export function history(textType: Text): Migration {

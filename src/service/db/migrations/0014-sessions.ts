@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import type { Migration } from 'kysely/migration'
-import type { Text } from './0001-initial.ts'
+import type { Text } from './until-2.0.0.ts'
 
 /** By which a user tells their logins apart. Those that older instances make have neither. */
 export function sessions(textType: Text): Migration {

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import type { Migration } from 'kysely/migration'
-import type { Text } from './0001-initial.ts'
+import type { Text } from './until-2.0.0.ts'
 
 /** Accounts that cannot sign in any more: some for as long as the operator wants it, others until they are erased. */
 export function deletions(textType: Text): Migration {

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import type { Migration } from 'kysely/migration'
-import type { Text } from './0001-initial.ts'
+import type { Text } from './until-2.0.0.ts'
 
 const tables = ['records', 'ciphertexts', 'versions']
 

@@ -1,12 +1,12 @@
 import { type Kysely, sql } from 'kysely'
 import type { Migration } from 'kysely/migration'
-import type { Text } from './0001-initial.ts'
+import type { Text } from './until-2.0.0.ts'
 
 const tables = ['records', 'ciphertexts', 'versions']
 const reference = ' references "users" ("id") on delete cascade'
 
 /**
- * What 0017 does on Postgres. SQLite looks users up, too, and while a reference may fail, it keeps a copy of each page that
+ * Does as 0017 on Postgres. SQLite looks users up, too, and while a reference may fail, it keeps a copy of each page that
  * a statement for several rows changes. It has no statement that removes a reference: this is what its documentation says
  * to do instead of copying the table (ALTER TABLE, section 7). It takes a connection in better-sqlite3's unsafe mode.
  */

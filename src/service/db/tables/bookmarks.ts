@@ -1,11 +1,12 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../engine/database.ts'
 import { type Placeholders, query } from '../engine/query.ts'
-import { ciphertextOf, type Row } from '../rows.ts'
 import type { PageLimits } from './changes.ts'
+import { ciphertextOf } from './ciphertexts.ts'
+import type { RecordRow } from './records.ts'
 
 /** A bookmark, as REST and exports have it. */
-export type BookmarkRow = Pick<Row, (typeof bookmarkColumns)[number] | 'encrypted_data'>
+export type BookmarkRow = Pick<RecordRow, (typeof bookmarkColumns)[number] | 'encrypted_data'>
 
 const bookmarkColumns = [
   'entity_id',
@@ -13,7 +14,7 @@ const bookmarkColumns = [
   'created_at',
   'updated_at',
   'deleted_at',
-] as const satisfies (keyof Row)[]
+] as const satisfies (keyof RecordRow)[]
 
 export async function findBookmark(db: Db, userId: string, id: string): Promise<BookmarkRow | undefined> {
   return bookmark.first(db, { userId, id })
@@ -23,7 +24,7 @@ const bookmark = query((db, { userId, id }: Placeholders<{ userId: string; id: s
   liveBookmarks(db, userId).select(bookmarkColumns).select(ciphertextOf(userId)).where('entity_id', '=', id),
 )
 
-/** Whether there is or was such a bookmark. */
+/** True if there is or was such a bookmark. */
 export async function isKnown(db: Db, userId: string, id: string): Promise<boolean> {
   return (await known.first(db, { userId, id })) !== undefined
 }
@@ -38,7 +39,7 @@ const known = query((db, { userId, id }: Placeholders<{ userId: string; id: stri
 )
 
 /** Where in the newest-first list a page begins: after that many bookmarks, or after the last one of the page before. */
-export type ListStart = { skip: number } | { after: Pick<Row, 'created_at' | 'entity_id'> }
+export type ListStart = { skip: number } | { after: Pick<RecordRow, 'created_at' | 'entity_id'> }
 
 /** Live bookmarks, newest first, up to the limits. */
 export async function listNewest(
@@ -60,7 +61,10 @@ const newest = query((db, { userId, skip, rows, bytes }: Placeholders<Page & { s
 )
 
 const newestAfter = query(
-  (db, { userId, created_at, entity_id, rows, bytes }: Placeholders<Page & Pick<Row, 'created_at' | 'entity_id'>>) =>
+  (
+    db,
+    { userId, created_at, entity_id, rows, bytes }: Placeholders<Page & Pick<RecordRow, 'created_at' | 'entity_id'>>,
+  ) =>
     newestFirst(
       db,
       userId,

@@ -1,10 +1,11 @@
 import { sql } from 'kysely'
 import type { Db } from '../engine/database.ts'
 import { type Placeholders, query } from '../engine/query.ts'
-import { ciphertextOf, type EntityKey, type Row } from '../rows.ts'
+import { ciphertextOf } from './ciphertexts.ts'
+import type { EntityKey, RecordRow } from './records.ts'
 
 /** An entity's newest change, as devices get it. */
-export type ChangeRow = Pick<Row, (typeof changeColumns)[number] | 'encrypted_data'>
+export type ChangeRow = Pick<RecordRow, (typeof changeColumns)[number] | 'encrypted_data'>
 
 const changeColumns = [
   'user_id',
@@ -19,7 +20,7 @@ const changeColumns = [
   'conflict_resolved',
   'resolution_strategy',
   'overwritten',
-] as const satisfies (keyof Row)[]
+] as const satisfies (keyof RecordRow)[]
 
 export interface PageLimits {
   rows: number
@@ -105,7 +106,7 @@ export async function listNewestChanges(
   userId: string,
   since: number,
   max: number,
-): Promise<Pick<Row, 'stamp' | 'device_id'>[]> {
+): Promise<Pick<RecordRow, 'stamp' | 'device_id'>[]> {
   return db
     .selectFrom('records')
     .select(['stamp', 'device_id'])

@@ -1,11 +1,29 @@
 import { sql } from 'kysely'
 import type { Db, Trx } from '../engine/database.ts'
 import { isOneOf, type Placeholders, query } from '../engine/query.ts'
+import { table } from '../engine/table.ts'
+import type { Schema } from '../schema.ts'
+import type { EntityKey } from './records.ts'
 
 /**
  * Conflicts are versions that lost to one that had not seen them. `rejections` has those of a service that keeps no
  * versions, and of releases before versions were kept: the last one of each entity.
  */
+
+export type Rejection = Schema['rejections']
+
+export const rejections = table<Rejection>('rejections', {
+  key: ['user_id', 'entity_type', 'entity_id'],
+  alike: ['user_id'],
+  columns: {
+    user_id: 'text',
+    entity_type: 'text',
+    entity_id: 'text',
+    device_id: 'text',
+    winner_stamp: 'bigint',
+    created_at: 'bigint',
+  },
+})
 
 /** As in the condition of the indexes on open conflicts. */
 export const isOpen = sql<boolean>`settled_at is null and reason <> 'superseded'`
@@ -25,7 +43,26 @@ const openConflicts = query((db, { userId, max }: Placeholders<{ userId: string;
   ])
 })
 
-/** Settles the conflict about a version, if it is open; resolves to whether it was. */
+/** Removes the rejections of entities: a newer change settles an entity's conflict. */
+export async function removeRejections(trx: Trx, userId: string, keys: EntityKey[]): Promise<void> {
+  for (const [entity_type, ofType] of Map.groupBy(keys, ({ entity_type }) => entity_type))
+    await removedOfType.run(trx, { userId, entity_type, ids: ofType.map(({ entity_id }) => entity_id) })
+}
+
+interface OfType extends Pick<EntityKey, 'entity_type'> {
+  userId: string
+  ids: string[]
+}
+
+const removedOfType = query((db, { userId, entity_type, ids }: Placeholders<OfType>) =>
+  db
+    .deleteFrom('rejections')
+    .where('user_id', '=', userId)
+    .where('entity_type', '=', entity_type)
+    .where(isOneOf(db, 'entity_id', ids)),
+)
+
+/** Settles the conflict about a version, if it is open; true if it was. */
 export async function settleVersion(trx: Trx, userId: string, version_id: string, now: number): Promise<boolean> {
   return (await settled.run(trx, { userId, version_id, now })) > 0
 }

@@ -1,15 +1,16 @@
 import { sql } from 'kysely'
 import type { Database, Db, Trx } from '../engine/database.ts'
-import { withoutReference } from '../rows.ts'
 import type { Schema } from '../schema.ts'
-import { type EndedLogin, endLogins } from './logins.ts'
-import { lockLogins } from './sessions.ts'
+import { type EndedLogin, endLogins, lockLogins } from './logins.ts'
 
 export type Deletion = Schema['deletions']
 
+/** Rows of these refer to a user without a constraint, because a push would look the user up for each. */
+export const withoutReference = ['records', 'ciphertexts', 'versions'] as const
+
 /** Rows of a transaction: users' writes get in before the next, however large the ciphertexts are. */
 const batchRows = 200
-/** What a user's rows are told apart by, beside the user. */
+/** The columns that a user's rows are told apart by, beside the user. */
 const keys = {
   versions: ['seq'],
   ciphertexts: ['stamp'],

@@ -1,5 +1,5 @@
-import type { Selectable } from 'kysely'
-import type { Db, Trx } from '../engine/database.ts'
+import { type ExpressionBuilder, type RawBuilder, type Selectable, sql } from 'kysely'
+import type { Database, Db, Trx } from '../engine/database.ts'
 import type { Schema } from '../schema.ts'
 
 export type ExportRow = Selectable<Schema['exports']>
@@ -52,4 +52,148 @@ export async function deleteExport(trx: Trx, userId: string, id: string) {
     .where('id', '=', id)
     .returning('object_key')
     .executeTakeFirst()
+}
+
+const leaseMs = 15_000
+const retryMs = 5_000
+const maxAttempts = 3
+/** More than the workers that may be looking for a job at the same moment. */
+const claimedAtOnce = 20
+/** A sweep lists so many at a time. */
+const listLength = 100
+
+/** Leases use the database's clock, which all workers share. */
+type Now = Database['now']
+
+/** One try at making an export. A later one has a higher fence, so that only the newest can complete it. */
+interface Attempt {
+  id: string
+  fence: number
+}
+
+type HeldAttempt = Attempt & Pick<ExportRow, 'user_id'>
+export type Job = HeldAttempt & Pick<ExportRow, 'key_sealed'> & { attempts: number }
+
+const unfinished = ['pending', 'processing'] as const
+
+/**
+ * Claims the oldest job that is waiting for a worker. An export is `processing` from the start, and `pending` after an
+ * unsuccessful attempt; `lease_until` then says when it may be tried again. The jobs are those of all users, so none of
+ * them is locked until it is claimed; of two workers who find the same one, the second goes on to the next.
+ */
+export async function claimExport(trx: Trx, now: Now): Promise<Job | undefined> {
+  const waiting = await trx
+    .selectFrom('exports')
+    .select(['id', 'user_id', 'key_sealed', 'fence', 'attempts'])
+    .where('status', 'in', unfinished)
+    .where(isLeaseOver(now))
+    .orderBy('created_at')
+    .orderBy('id')
+    .limit(claimedAtOnce)
+    .execute()
+  for (const found of waiting) {
+    const job = { ...found, fence: found.fence + 1, attempts: found.attempts + 1 }
+    const claim = trx
+      .updateTable('exports')
+      .where('user_id', '=', found.user_id)
+      .where('id', '=', found.id)
+      .where('fence', '=', found.fence)
+      .where('status', 'in', unfinished)
+      .set({ status: 'processing', fence: job.fence, attempts: job.attempts, lease_until: after(now, leaseMs) })
+    if (await changed(claim)) return job
+  }
+  return undefined
+}
+
+/** Makes jobs whose worker died wait for another one, or fail if they have no attempts left. */
+export async function recoverExports(trx: Trx, now: Now): Promise<void> {
+  const dead = trx.updateTable('exports').where('status', '=', 'processing').where(isLeaseOver(now))
+  await dead.where('attempts', '>=', maxAttempts).set({ status: 'failed', lease_until: 0 }).execute()
+  await dead.where('attempts', '>', 0).set({ status: 'pending', lease_until: 0 }).execute()
+}
+
+/** A lease that ends far too late was given before the clock was set back; small deviations are normal. */
+function isLeaseOver(now: Now) {
+  return ({ or, eb }: ExpressionBuilder<Schema, 'exports'>) =>
+    or([eb('lease_until', '<=', now), eb('lease_until', '>', after(now, 2 * leaseMs))])
+}
+
+function after(now: Now, ms: number): RawBuilder<number> {
+  return sql`${now} + ${ms}`
+}
+
+/** Each of the following functions is for the worker that holds the job, and returns whether it still does. */
+export async function renewLease(trx: Trx, attempt: HeldAttempt, now: Now): Promise<boolean> {
+  return changed(held(trx, attempt).set({ lease_until: after(now, leaseMs) }))
+}
+
+export async function completeExport(
+  trx: Trx,
+  attempt: HeldAttempt,
+  file: Pick<ExportRow, 'size_bytes' | 'bookmark_count' | 'object_key' | 'expires_at'>,
+): Promise<boolean> {
+  return changed(held(trx, attempt).set({ ...file, status: 'completed', lease_until: 0 }))
+}
+
+/** The attempt does not count: it was interrupted. */
+export async function releaseExport(trx: Trx, attempt: HeldAttempt): Promise<boolean> {
+  return giveBack(trx, attempt, 0)
+}
+
+/** The attempt does not count: it failed for a reason that has nothing to do with the export. */
+export async function postponeExport(trx: Trx, attempt: HeldAttempt, now: Now): Promise<boolean> {
+  return giveBack(trx, attempt, after(now, retryMs))
+}
+
+async function giveBack(trx: Trx, attempt: HeldAttempt, lease_until: number | RawBuilder<number>): Promise<boolean> {
+  const uncounted = ({ eb }: ExpressionBuilder<Schema, 'exports'>) => eb('attempts', '-', 1)
+  return changed(held(trx, attempt).set({ status: 'pending', lease_until, attempts: uncounted }))
+}
+
+export async function failAttempt(trx: Trx, job: Job, now: Now): Promise<boolean> {
+  const next = job.attempts >= maxAttempts ? 'failed' : 'pending'
+  return changed(held(trx, job).set({ status: next, lease_until: after(now, retryMs * job.attempts) }))
+}
+
+function held(trx: Trx, { user_id, id, fence }: HeldAttempt) {
+  return trx
+    .updateTable('exports')
+    .where('user_id', '=', user_id)
+    .where('id', '=', id)
+    .where('fence', '=', fence)
+    .where('status', '=', 'processing')
+}
+
+async function changed(query: ReturnType<typeof held>): Promise<boolean> {
+  const { numUpdatedRows } = await query.executeTakeFirst()
+  return numUpdatedRows === 1n
+}
+
+/** True if the attempt is running, or is the one that completed the export. */
+export async function isCurrent(db: Db, { id, fence }: Attempt): Promise<boolean> {
+  const row = await db
+    .selectFrom('exports')
+    .select('id')
+    .where('id', '=', id)
+    .where('fence', '=', fence)
+    .where('status', 'in', ['processing', 'completed'])
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+export type OutdatedExport = Pick<ExportRow, 'id' | 'user_id' | 'object_key'>
+
+/** The completed exports that expired first, without the first `offset` ones. */
+export async function listExpired(db: Db, now: number, offset: number): Promise<OutdatedExport[]> {
+  return outdated(db, offset).where('expires_at', '<=', now).orderBy('expires_at').orderBy('id').execute()
+}
+
+/** The oldest failed exports that were created before `end`, without the first `offset` ones. */
+export async function listFailed(db: Db, end: number, offset: number): Promise<OutdatedExport[]> {
+  const failed = outdated(db, offset).where('status', '=', 'failed')
+  return failed.where('created_at', '<=', end).orderBy('created_at').orderBy('id').execute()
+}
+
+function outdated(db: Db, offset: number) {
+  return db.selectFrom('exports').select(['id', 'user_id', 'object_key']).limit(listLength).offset(offset)
 }

@@ -1,5 +1,6 @@
-import type { Selectable } from 'kysely'
-import type { Db, Trx } from '../engine/database.ts'
+import { type Selectable, sql } from 'kysely'
+import { quotas } from '../../../../generated/limits.ts'
+import type { Database, Db, Trx } from '../engine/database.ts'
 import { isOneOf, type Placeholders, query } from '../engine/query.ts'
 import type { Schema } from '../schema.ts'
 
@@ -37,6 +38,26 @@ export async function endLogins(trx: Trx, userId: string, ids: string[]): Promis
     .where('id', 'in', ids)
     .returning(['id', 'user_id', 'provider_token_sealed'])
     .execute()
+}
+
+/** Per user. */
+const { logins: maxLogins } = quotas
+
+/** Makes room for a new login by ending the user's oldest ones. Returns the ids of those that it ended. */
+export async function endOldestLogins(trx: Trx, userId: string, newId: string): Promise<string[]> {
+  const others = trx.selectFrom('logins').select('id').where('user_id', '=', userId).where('id', '<>', newId)
+  const kept = others
+    .orderBy('created_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(maxLogins - 1)
+  const ended = await trx
+    .deleteFrom('logins')
+    .where('user_id', '=', userId)
+    .where('id', '<>', newId)
+    .where('id', 'not in', kept)
+    .returning('id')
+    .execute()
+  return ended.map(({ id }) => id)
 }
 
 export async function isLoginAlive(db: Db, login: LoginKey, now: number): Promise<boolean> {
@@ -94,3 +115,120 @@ const aliveLogins = query((db, { userIds, loginIds, now }: Placeholders<LoginsOf
     .where(isOneOf(db, 'login_id', loginIds))
     .where('expires_at', '>', now),
 )
+
+type LoginRow = Pick<Selectable<Schema['logins']>, 'id' | 'created_at' | 'last_used_at' | 'user_agent'>
+
+/** Of a user's logins those before the id `before`, newest first: ids are in the order of time. */
+export async function listLogins(
+  db: Db,
+  userId: string,
+  before: string | undefined,
+  limit: number,
+  now: number,
+): Promise<LoginRow[]> {
+  const page = db
+    .selectFrom('logins')
+    .select(['id', 'created_at', 'last_used_at', 'user_agent'])
+    .where('user_id', '=', userId)
+    .where(({ exists, selectFrom }) =>
+      exists(
+        selectFrom('tokens')
+          .select('hash')
+          .whereRef('tokens.user_id', '=', 'logins.user_id')
+          .whereRef('tokens.login_id', '=', 'logins.id')
+          .where('expires_at', '>', now),
+      ),
+    )
+    .orderBy('id', 'desc')
+    .limit(limit)
+  return (before === undefined ? page : page.where('id', '<', before)).execute()
+}
+
+/** Stores that the login was used in the hour, unless that is known. */
+export async function saveUse(trx: Trx, { userId, loginId }: LoginKey, hour: number): Promise<void> {
+  await trx
+    .updateTable('logins')
+    .set({ last_used_at: hour })
+    .where('user_id', '=', userId)
+    .where('id', '=', loginId)
+    .where(({ or, eb }) => or([eb('last_used_at', 'is', null), eb('last_used_at', '<', hour)]))
+    .execute()
+}
+
+/**
+ * Keeps the logins, or all of the user's, from ending or being written otherwise before the transaction does. Locks them in
+ * the order of their ids, as whoever ends several does, so that no two wait for each other. Returns when each of those that are
+ * there began, by id.
+ */
+export async function lockLogins(trx: Trx, userId: string, ids?: string[]): Promise<Map<string, number>> {
+  const logins = trx
+    .selectFrom('logins')
+    .select(['id', 'created_at'])
+    .where('user_id', '=', userId)
+    .orderBy('id')
+    .forUpdate()
+  const rows = await (ids ? logins.where('id', 'in', ids) : logins).execute()
+  return new Map(rows.map(({ id, created_at }) => [id, created_at]))
+}
+
+/** About one login, the provider is not asked more often. */
+const askedEveryMs = 60_000
+
+/**
+ * Leases the right to refresh this login at the provider, by the database's clock, which all instances share. Undefined if
+ * another request has it, if the provider was asked not long ago, or if it issued no token.
+ */
+export async function leaseProviderToken(
+  trx: Trx,
+  login: LoginKey,
+  now: number,
+  databaseNow: Database['now'],
+  leaseMs: number,
+) {
+  const found = await trx
+    .selectFrom('logins')
+    .innerJoin('users', 'users.id', 'logins.user_id')
+    .select(['logins.provider_token_sealed', 'logins.unanswered', 'users.subject'])
+    .where('logins.user_id', '=', login.userId)
+    .where('logins.id', '=', login.loginId)
+    .where('logins.provider_token_sealed', 'is not', null)
+    .where('logins.asking_until', '<=', databaseNow)
+    .where('logins.checked_at', '<=', now - askedEveryMs)
+    .forNoKeyUpdate('logins')
+    .executeTakeFirst()
+  if (!found?.provider_token_sealed) return undefined
+  await updateLogin(trx, login)
+    .set({ asking_until: sql`${databaseNow} + ${leaseMs}`, unanswered: 1 })
+    .execute()
+  return { sealed: found.provider_token_sealed, subject: found.subject, unanswered: found.unanswered === 1 }
+}
+
+/** Stores the provider's response and releases the lease. */
+export async function saveProviderAnswer(trx: Trx, login: LoginKey, sealed: string, checkedAt: number): Promise<void> {
+  const answered = { provider_token_sealed: sealed, checked_at: checkedAt, asking_until: 0, unanswered: 0 }
+  await updateLogin(trx, login).set(answered).execute()
+}
+
+/** Releases the lease without a new token. `unanswered`: the provider may have issued one that did not reach us. */
+export async function releaseProviderToken(trx: Trx, login: LoginKey, unanswered: boolean): Promise<void> {
+  await updateLogin(trx, login)
+    .set({ asking_until: 0, unanswered: Number(unanswered) })
+    .execute()
+}
+
+/** From now on the provider is not asked about the login, which ends at `end` at the latest. */
+export async function dropProviderToken(trx: Trx, login: LoginKey, end: number): Promise<void> {
+  const dropped = { provider_token_sealed: null, asking_until: 0, unanswered: 0, ends_at: end }
+  await updateLogin(trx, login).set(dropped).execute()
+  await trx
+    .updateTable('tokens')
+    .set({ expires_at: end })
+    .where('user_id', '=', login.userId)
+    .where('login_id', '=', login.loginId)
+    .where('expires_at', '>', end)
+    .execute()
+}
+
+function updateLogin(trx: Trx, { userId, loginId }: LoginKey) {
+  return trx.updateTable('logins').where('user_id', '=', userId).where('id', '=', loginId)
+}

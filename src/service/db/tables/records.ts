@@ -1,18 +1,136 @@
 import { sql } from 'kysely'
-import type { Database, Trx } from '../engine/database.ts'
-import { type Placeholders, query } from '../engine/query.ts'
-import {
-  type Ciphertext,
-  ciphertexts,
-  type EntityKey,
-  type Row,
-  records,
-  type StoredVersion,
-  versionColumns,
-} from '../rows.ts'
+import { pause } from '../../thread/loop.ts'
+import type { Db, Trx } from '../engine/database.ts'
+import { inOrder, listed, type Placeholders, query } from '../engine/query.ts'
+import { edit, insert, table, upsert } from '../engine/table.ts'
+import type { RecordsTable } from '../schema.ts'
+import { type Ciphertext, ciphertexts } from './ciphertexts.ts'
+
+/** A record with its ciphertext. */
+export interface RecordRow extends RecordsTable {
+  encrypted_data: string | null
+}
+
+export type EntityKey = Pick<RecordsTable, 'entity_type' | 'entity_id'>
+
+/** An entity as a map key; unambiguous, because ids contain no control characters. */
+export function entityKey({ entity_type, entity_id }: EntityKey): string {
+  return `${entity_type}\0${entity_id}`
+}
+
+const records = table<RecordsTable>('records', {
+  key: ['user_id', 'entity_type', 'entity_id'],
+  alike: [
+    'user_id',
+    'entity_type',
+    'deleted_at',
+    'operation',
+    'device_id',
+    'conflict_resolved',
+    'resolution_strategy',
+    'overwritten',
+  ],
+  kept: ['created_at', 'deleted_at', 'first_stamp'],
+  columns: {
+    user_id: 'text',
+    entity_type: 'text',
+    entity_id: 'text',
+    data_hash: 'text',
+    created_at: 'bigint',
+    updated_at: 'bigint',
+    deleted_at: 'bigint',
+    stamp: 'bigint',
+    event_id: 'text',
+    operation: 'text',
+    timestamp: 'bigint',
+    device_id: 'text',
+    conflict_resolved: 'integer',
+    resolution_strategy: 'text',
+    overwritten: 'text',
+    bytes: 'bigint',
+    data_stamp: 'bigint',
+    first_stamp: 'bigint',
+    versions: 'integer',
+  },
+})
+
+/** A stored record as it decides who wins. Without ciphertext: a push can concern 10,000 of 256 KiB each. */
+export type Stored = Pick<RecordsTable, (typeof storedColumns)[number]>
+
+const storedColumns = [
+  'entity_type',
+  'entity_id',
+  'data_hash',
+  'created_at',
+  'updated_at',
+  'deleted_at',
+  'stamp',
+  'event_id',
+  'operation',
+  'timestamp',
+  'device_id',
+  'overwritten',
+  'bytes',
+  'data_stamp',
+  'first_stamp',
+  'versions',
+] as const satisfies (keyof RecordsTable)[]
+
+/** Reading so many takes some milliseconds. */
+const storedAtOnce = 1000
+
+/** The records of the given entities, in the same order; undefined for unknown ones. */
+export async function findStored(trx: Trx, userId: string, keys: EntityKey[]): Promise<(Stored | undefined)[]> {
+  const found: (Stored | undefined)[] = keys.map(() => undefined)
+  const read = async ({ entity_type, ids, places }: Part) => {
+    await pause()
+    const rows = await storedOf.all(trx, { userId, entity_type, ids })
+    for (const { place, ...row } of rows) found[places[place] as number] = row
+  }
+  await inOrder(
+    trx,
+    partsOf(keys).map((part) => () => read(part)),
+  )
+  return found
+}
+
+interface Part extends Pick<EntityKey, 'entity_type'> {
+  ids: string[]
+  /** Of its keys among all. */
+  places: number[]
+}
+
+/** At most `storedAtOnce` each, of one type. */
+function partsOf(keys: EntityKey[]): Part[] {
+  const parts: Part[] = []
+  const filling = new Map<string, Part>()
+  keys.forEach(({ entity_type, entity_id }, place) => {
+    let part = filling.get(entity_type)
+    if (!part || part.ids.length === storedAtOnce) {
+      part = { entity_type, ids: [], places: [] }
+      parts.push(part)
+      filling.set(entity_type, part)
+    }
+    part.ids.push(entity_id)
+    part.places.push(place)
+  })
+  return parts
+}
+
+interface Wanted extends Pick<EntityKey, 'entity_type'> {
+  userId: string
+  ids: string[]
+}
+
+const storedOf = query(
+  (db, { userId, entity_type, ids }: Placeholders<Wanted>) => sql<Stored & { place: number }>`
+    select key as place, ${sql.join(storedColumns.map((column) => sql.ref(column)))}
+    from ${listed(db, ids)} cross join records
+    where user_id = ${userId} and entity_type = ${entity_type} and entity_id = value`,
+)
 
 /** Entities of every type after the one with this key, deleted ones too, by key and without ciphertext. */
-export async function listStored(trx: Trx, userId: string, after: EntityKey, limit: number): Promise<StoredVersion[]> {
+export async function listStored(trx: Trx, userId: string, after: EntityKey, limit: number): Promise<Stored[]> {
   return nextStored.all(trx, { userId, ...after, limit })
 }
 
@@ -20,34 +138,25 @@ const nextStored = query(
   (db, { userId, entity_type, entity_id, limit }: Placeholders<EntityKey & { userId: string; limit: number }>) =>
     db
       .selectFrom('records')
-      .select(versionColumns)
+      .select(storedColumns)
       .where('user_id', '=', userId)
       .where(sql<boolean>`(entity_type, entity_id) > (${entity_type}, ${entity_id})`)
       .orderBy('entity_type')
       .orderBy('entity_id')
       .limit(limit)
-      .$castTo<StoredVersion>(),
-)
-
-export async function findCiphertext(trx: Trx, userId: string, stamp: number): Promise<string | undefined> {
-  return (await data.first(trx, { userId, stamp }))?.encrypted_data
-}
-
-const data = query((db, { userId, stamp }: Placeholders<{ userId: string; stamp: number }>) =>
-  db.selectFrom('ciphertexts').select('encrypted_data').where('user_id', '=', userId).where('stamp', '=', stamp),
+      .$castTo<Stored>(),
 )
 
 /** Writes the records, and the ciphertexts of those that have one of their own. `edits` are those that were live, and are. */
 export async function saveRecords(
-  { inOrder, insert, upsert, edit }: Pick<Database, 'inOrder' | 'insert' | 'upsert' | 'edit'>,
   trx: Trx,
-  rows: Row[],
-  edits: ReadonlySet<Row> = new Set(),
+  rows: RecordRow[],
+  edits: ReadonlySet<RecordRow> = new Set(),
 ): Promise<void> {
   const others = rows.filter((row) => !edits.has(row))
   const later = others.filter((row) => !isFirst(row))
-  await inOrder([
-    () => edit(trx, [...edits]),
+  await inOrder(trx, [
+    () => edit(trx, records, [...edits]),
     () => insert(trx, records, others.filter(isFirst)),
     () => upsert(trx, records, later),
     () => insert(trx, ciphertexts, rows.filter(hasOwnCiphertext)),
@@ -55,11 +164,29 @@ export async function saveRecords(
 }
 
 /** Of its entity, which the transaction has looked for under the user's lock. */
-function isFirst({ first_stamp, stamp }: Row): boolean {
+function isFirst({ first_stamp, stamp }: RecordRow): boolean {
   return first_stamp === stamp
 }
 
 /** Such a row is also that of its ciphertext. */
-function hasOwnCiphertext(row: Row): row is Row & Ciphertext {
+function hasOwnCiphertext(row: RecordRow): row is RecordRow & Ciphertext {
   return row.data_stamp === row.stamp && row.encrypted_data !== null
 }
+
+/** Makes up the digest. */
+type Hashed = Pick<RecordsTable, 'stamp' | 'data_hash' | 'deleted_at'>
+
+/** The records after the sequence number `after`, in order. */
+export async function listHashes(db: Db, userId: string, after: number, rows: number): Promise<Hashed[]> {
+  return hashes.all(db, { userId, after, rows })
+}
+
+const hashes = query((db, { userId, after, rows }: Placeholders<{ userId: string; after: number; rows: number }>) =>
+  db
+    .selectFrom('records')
+    .select(['stamp', 'data_hash', 'deleted_at'])
+    .where('user_id', '=', userId)
+    .where('stamp', '>', after)
+    .orderBy('stamp')
+    .limit(rows),
+)

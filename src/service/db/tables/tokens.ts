@@ -1,5 +1,5 @@
-import type { Db, Trx } from '../engine/database.ts'
-import { lookup } from '../engine/lookup.ts'
+import { sql } from 'kysely'
+import type { Database, Db, Trx } from '../engine/database.ts'
 import { type Answer, isOneOf, onceAnswered, type Placeholders, query } from '../engine/query.ts'
 import type { Schema } from '../schema.ts'
 import type { LoginKey } from './logins.ts'
@@ -30,10 +30,10 @@ export function findSession(db: Db, tokens: TokensOfUsers): Answer<Session | und
   return onceAnswered(found, (session) => session ?? sessionOfUnnamed.first(db, tokens))
 }
 
-const sessionOf = lookup(
-  { userId: 'text', hash: 'text', kind: 'text', now: 'bigint' },
+const sessionOf = query(
   (db, { userId, hash, kind, now }: Placeholders<Omit<Tokens, 'hashes'> & { userId: string; hash: string }>) =>
     selectSession(db, { kind, now }).where('user_id', '=', userId).where('hash', '=', hash),
+  { userId: 'text', hash: 'text', kind: 'text', now: 'bigint' },
 )
 
 const sessionOfAny = query((db, { userIds, hashes, ...tokens }: Placeholders<TokensOfUsers>) =>
@@ -89,4 +89,71 @@ export async function shortenSessions(
     .where('issued_at', '<', issuedBefore)
     .where('expires_at', '>', end)
     .execute()
+}
+
+/** Session tokens per login. */
+const maxSessions = 1000
+
+/** Makes room for another session token of the login by deleting the oldest ones. */
+export async function dropOldestSessions(trx: Trx, { userId, loginId }: LoginKey): Promise<void> {
+  const sessions = trx
+    .selectFrom('tokens')
+    .select('hash')
+    .where('user_id', '=', userId)
+    .where('login_id', '=', loginId)
+    .where('kind', '=', 'session')
+  const kept = sessions
+    .orderBy('issued_at', 'desc')
+    .orderBy('hash')
+    .limit(maxSessions - 1)
+  await trx
+    .deleteFrom('tokens')
+    .where('user_id', '=', userId)
+    .where('login_id', '=', loginId)
+    .where('kind', '=', 'session')
+    .where('hash', 'not in', kept)
+    .execute()
+}
+
+/** Few enough that a request for one of the tokens waits for some milliseconds. */
+const tokensAtOnce = 1000
+
+type Parts = Pick<Database, 'db' | 'write' | 'maintain' | 'isServer'>
+
+/**
+ * Gives the tokens of an older version their users, while other instances serve requests. If it is interrupted, the next
+ * start goes on.
+ */
+export async function nameUsersOfTokens(parts: Parts): Promise<void> {
+  if (await isDone(parts)) return
+  for await (const [after, last] of pagesOfTokens(parts.db)) {
+    await parts.write(async (trx) => {
+      await sql`update tokens set user_id = logins.user_id from logins
+        where logins.id = tokens.login_id and tokens.user_id is null and hash > ${after} and hash <= ${last}`.execute(
+        trx,
+      )
+    })
+  }
+  // Reads the whole table, and holds nobody up meanwhile.
+  if (parts.isServer) await parts.maintain((db) => sql`alter table tokens validate constraint tokens_user`.execute(db))
+}
+
+/** An older version that one goes back to adds such tokens again: on Postgres a trigger names their users. */
+async function isDone({ db, isServer }: Parts): Promise<boolean> {
+  const missing = isServer
+    ? sql`select 1 from pg_constraint
+        where conrelid = 'tokens'::regclass and conname = 'tokens_user' and not convalidated`
+    : sql`select 1 from tokens where user_id is null limit 1`
+  return (await missing.execute(db)).rows.length === 0
+}
+
+async function* pagesOfTokens(db: Db): AsyncGenerator<[string, string]> {
+  for (let after = ''; ; ) {
+    const { rows } = await sql<{ last: string | null }>`select max(hash) as last from
+      (select hash from tokens where hash > ${after} order by hash limit ${tokensAtOnce}) as page`.execute(db)
+    const last = rows[0]?.last
+    if (!last) return
+    yield [after, last]
+    after = last
+  }
 }

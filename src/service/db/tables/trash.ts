@@ -1,10 +1,10 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../engine/database.ts'
 import { type Placeholders, query } from '../engine/query.ts'
-import type { Row } from '../rows.ts'
 import type { PageLimits } from './changes.ts'
+import type { RecordRow } from './records.ts'
 
-export type TrashRow = Pick<Row, 'entity_id' | 'data_hash' | 'created_at' | 'updated_at'> & {
+export type TrashRow = Pick<RecordRow, 'entity_id' | 'data_hash' | 'created_at' | 'updated_at'> & {
   deleted_at: number
   encrypted_data: string
   /** The sequence number of its deletion. */

@@ -1,6 +1,14 @@
-import type { ColumnType } from './table.ts'
+import type { Trx } from '../database.ts'
+import { batchFor, type ColumnType, type Statements } from '../table.ts'
 
-/** What the types are called in Postgres' binary formats. */
+/** Writes all rows at once: one way there and back for a whole push. */
+export async function writeRows<Row>(trx: Trx, { columns, all }: Statements<Row>, rows: Row[]): Promise<void> {
+  const { shared, own, query } = batchFor(all, rows)
+  const arrays = own.map((column) => toBinaryArray(rows, column, columns[column]))
+  await query.run(trx, [...shared.map((column) => rows[0]?.[column]), ...arrays])
+}
+
+/** The types' names in Postgres' binary formats. */
 const oids: Record<ColumnType, number> = { text: 25, bigint: 20, integer: 23 }
 const headerBytes = 20
 const lengthBytes = 4
@@ -13,7 +21,7 @@ const none = -1
  * A list as a parameter, in the binary format: as text, the driver would look at each value for what must be escaped, and
  * Postgres at each character. The driver sends a buffer as binary.
  */
-export function toBinaryArray<Row, Column extends keyof Row>(rows: Row[], column: Column, type: ColumnType): Buffer {
+function toBinaryArray<Row, Column extends keyof Row>(rows: Row[], column: Column, type: ColumnType): Buffer {
   const array = Buffer.allocUnsafe(
     rows.reduce((sum, row) => sum + lengthBytes + sizeOf(row[column], type), headerBytes),
   )

@@ -3,7 +3,7 @@ import { closeSync, fdatasync, openSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { Worker } from 'node:worker_threads'
 import type Sqlite from 'better-sqlite3'
-import { isBundle } from '../../bundle.ts'
+import { isBundle } from '../../../bundle.ts'
 
 /** Moving this much into the database file is worth the two syncs that it takes. */
 const checkpointBytes = 16 * 1024 * 1024
@@ -14,13 +14,13 @@ export const maxLogBytes = 64 * 1024 * 1024
 
 const program = new URL(isBundle ? './checkpoint-thread.mjs' : './checkpoint-thread.ts', import.meta.url)
 
-/** What SQLite does with its log in the time of a disk, done without holding the event loop. */
+/** SQLite's work on its log, which takes the time of a disk, done without holding the event loop. */
 export interface WriteAheadLog {
   /** To be awaited before each transaction: begins a checkpoint if one is due, and waits for it if the log is too long. */
   checkpoint(): Promise<void>
   /** Moves what is committed now, unless that is little. */
   move(): Promise<void>
-  /** What a large transaction has already written goes to disk, so that its commit, which holds the loop, has less to do. */
+  /** Syncs a large transaction's writes so far to disk, so that its commit, which holds the loop, has less to do. */
   flush(): Promise<void>
   close(): Promise<void>
 }

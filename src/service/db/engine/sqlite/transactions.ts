@@ -1,10 +1,10 @@
 import { setImmediate as eventLoopTurn } from 'node:timers/promises'
 import { type Kysely, sql } from 'kysely'
-import { createFairQueue } from '../../load/turns.ts'
-import type { Schema } from '../schema.ts'
-import type { Database, Trx } from './database.ts'
-import { query } from './query.ts'
-import type { WriteAheadLog } from './write-ahead-log.ts'
+import { createFairQueue } from '../../../load/turns.ts'
+import type { Schema } from '../../schema.ts'
+import type { Database, Trx } from '../database.ts'
+import { query } from '../query.ts'
+import type { WriteAheadLog } from './log.ts'
 
 const savepoint = query(() => sql`savepoint write`)
 const release = query(() => sql`release write`)

@@ -2,25 +2,21 @@ import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { Kysely, sql } from 'kysely'
-import { ConfigError } from '../../config/values.ts'
-import type { Schema } from '../schema.ts'
-import { sqliteBatches } from './batches-sqlite.ts'
-import { groupCommit } from './group-commit.ts'
-import { beat } from './heartbeat.ts'
-import type { SoleDatabase } from './joint-writes.ts'
-import { oneByOne } from './pipeline.ts'
-import { createQueryTimes } from './query-times.ts'
-import { type Connection, ServiceDialect } from './sqlite-dialect.ts'
-import { maxLogBytes, openWriteAheadLog } from './write-ahead-log.ts'
+import { ConfigError } from '../../../config/values.ts'
+import type { Schema } from '../../schema.ts'
+import type { SoleDatabase } from '../joint-writes.ts'
+import { beat } from '../probe.ts'
+import { memoized, ServiceDialect } from './connection.ts'
+import { maxLogBytes, openWriteAheadLog } from './log.ts'
+import { groupCommit } from './transactions.ts'
 
-const maxStatements = 200
 const busyMs = 5000
 
 export async function openSqlite(path: string): Promise<SoleDatabase> {
   const lock = lockDatabase(path)
   const sqlite = openFile(path, lock)
   const reader = memoized(openReader(path))
-  const times = createQueryTimes()
+  const times = { count: 0, ms: 0 }
   const db = new Kysely<Schema>({ dialect: new ServiceDialect(memoized(sqlite), reader, times) })
   const bulk = new Kysely<Schema>({ dialect: new ServiceDialect(reader, reader, times) })
   const now = sql<number>`cast(unixepoch('subsec') * 1000 as integer)`
@@ -32,7 +28,6 @@ export async function openSqlite(path: string): Promise<SoleDatabase> {
     ...commits,
     queries: () => times,
     probe: () => commits.write((trx) => beat(trx, now)),
-    inOrder: oneByOne,
     isServer: false,
     async maintain(work) {
       // In the other mode, a connection cannot change the text of its schema.
@@ -45,7 +40,6 @@ export async function openSqlite(path: string): Promise<SoleDatabase> {
     },
     exclusively: (_, work) => work(),
     now,
-    ...sqliteBatches,
     emptyLog: async () => {
       await log.move()
       await emptyLog(db)
@@ -96,12 +90,12 @@ function configure(sqlite: Sqlite.Database, path: string): Sqlite.Database {
   sqlite.pragma('journal_mode = WAL')
   sqlite.pragma('synchronous = FULL')
   sqlite.pragma('foreign_keys = ON')
-  // What is erased is overwritten.
+  // Erased content is overwritten.
   sqlite.pragma('secure_delete = ON')
   // A large transaction goes to the log bit by bit, instead of all at its commit. What is often read fits, and the rest
   // is in the system's cache.
   sqlite.pragma('cache_size = -8192')
-  // What a large transaction needed, a migration for example, is given back.
+  // A large transaction, of a migration for example, gives back the room that it needed.
   sqlite.pragma(`journal_size_limit = ${maxLogBytes}`)
   const full = 2
   if (
@@ -130,34 +124,4 @@ function openReader(path: string): Sqlite.Database {
   const sqlite = new Sqlite(path, { readonly: true, timeout: busyMs })
   sqlite.pragma('cache_size = -2048')
   return sqlite
-}
-
-/**
- * Kysely prepares each query again; a kept statement is several times faster. `begin` takes the write lock at once: a
- * deferred one fails with SQLITE_BUSY if it reads before it writes. After a full disk or an I/O error, SQLite may have
- * rolled back by itself; a second `rollback` would only hide that error behind its own.
- */
-function memoized(sqlite: Sqlite.Database): Connection {
-  const statements = new Map<string, Sqlite.Statement>()
-  const nothing = sqlite.prepare('select 1 where false')
-  /** Asking SQLite takes longer than some queries. */
-  let mayBeInTransaction = false
-  return {
-    get inTransaction() {
-      mayBeInTransaction &&= sqlite.inTransaction
-      return mayBeInTransaction
-    },
-    close: () => sqlite.close(),
-    prepare(sql: string): Sqlite.Statement {
-      if (sql === 'rollback' && !sqlite.inTransaction) return nothing
-      if (sql === 'begin') mayBeInTransaction = true
-      let statement = statements.get(sql)
-      if (!statement) {
-        if (statements.size >= maxStatements) statements.clear()
-        statement = sqlite.prepare(sql === 'begin' ? 'begin immediate' : sql)
-        statements.set(sql, statement)
-      }
-      return statement
-    },
-  }
 }

@@ -1,10 +1,53 @@
 import type { FastifyBaseLogger } from 'fastify'
+import { type DatabaseConnection, PostgresAdapter, PostgresDialect } from 'kysely'
 import pg from 'pg'
-import { ConfigError } from '../../config/values.ts'
-import { preparedName } from './query.ts'
-import { addQueries, type QueryTimes } from './query-times.ts'
+import { ConfigError } from '../../../config/values.ts'
+import type { Db, QueryTimes, Trx } from '../database.ts'
+import { type Compiled, countQuery, preparedName, type Result, type Runner } from '../query.ts'
+import type { RowWriter } from '../table.ts'
+import { createGather } from './gather.ts'
+import { writeRows } from './rows.ts'
 
-interface Server {
+/** Runs the queries of engine/query.ts over a pool. */
+export class PoolDialect extends PostgresDialect {
+  readonly #pipelines: boolean
+
+  constructor(pool: pg.Pool, { isPooled }: Pick<Server, 'isPooled'>) {
+    super({ pool })
+    this.#pipelines = !isPooled
+  }
+
+  override createAdapter() {
+    return new PipelineAdapter(this.#pipelines)
+  }
+}
+
+class PipelineAdapter extends PostgresAdapter implements Runner, RowWriter {
+  readonly pipelines: boolean
+  readonly gather = createGather()
+  readonly writeRows = writeRows
+
+  constructor(pipelines: boolean) {
+    super()
+    this.pipelines = pipelines
+  }
+
+  run<Row>(db: Db, { query, queryId, sql }: Compiled, parameters: readonly unknown[]): Promise<Result<Row>> {
+    const connection = connections.get(db.getExecutor()) ?? db
+    return connection.executeQuery<Row>({ query, queryId, sql, parameters })
+  }
+}
+
+/** By the executor of a transaction, through which Kysely sends no query before the one before has been answered. */
+const connections = new WeakMap<object, DatabaseConnection>()
+
+/** From now on, the queries of engine/query.ts in this transaction are sent as they come. Postgres answers in their order. */
+export async function openPipeline(trx: Trx): Promise<void> {
+  const executor = trx.getExecutor()
+  connections.set(executor, await executor.provideConnection(async (connection) => connection))
+}
+
+export interface Server {
   url: string
   /** A pooler gives each transaction another connection, so settings and prepared statements of a connection are lost. */
   isPooled: boolean
@@ -31,7 +74,7 @@ export function openPool({ url, isPooled }: Server, log: FastifyBaseLogger, time
     connectionString: url,
     connectionTimeoutMillis: 5_000,
     keepAlive: true,
-    // What a pooler of any version does with it is not known.
+    // Nobody knows what a pooler of any version does with it.
     pipeline: !isPooled,
     application_name: 'encrypted-bookmark-sync',
     types: { getTypeParser: readNumbers },
@@ -47,7 +90,7 @@ export function openPool({ url, isPooled }: Server, log: FastifyBaseLogger, time
   return pool
 }
 
-/** From its first use on, a connection keeps each query of db/query.ts prepared. After a failure for good it is closed. */
+/** From its first use on, a connection keeps each query of engine/query.ts prepared. After a failure for good it is closed. */
 function prepareClient(client: pg.PoolClient, times: QueryTimes, isPooled: boolean): void {
   const query = client.query.bind(client) as (text: unknown, ...rest: unknown[]) => Promise<unknown>
   let closedFor: unknown
@@ -58,7 +101,7 @@ function prepareClient(client: pg.PoolClient, times: QueryTimes, isPooled: boole
     try {
       const sent = isPooled && text === 'begin' ? beginWithSettings : text
       const result = await query(name === undefined ? sent : { name, text }, ...rest)
-      addQueries(times, 1, began)
+      countQuery(times, began)
       return result
     } catch (error) {
       if (closedFor === undefined && isLasting(error)) {

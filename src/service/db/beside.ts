@@ -1,12 +1,12 @@
 import Sqlite from 'better-sqlite3'
 import type { FastifyBaseLogger } from 'fastify'
 import { Kysely, SqliteDialect } from 'kysely'
-import { ConfigError } from '../../config/values.ts'
-import { appliedMigrations, knownMigrations } from '../migrate.ts'
-import type { Schema } from '../schema.ts'
-import type { Database, Db } from './database.ts'
-import { openPostgres } from './postgres.ts'
-import { ServiceQueryCompiler } from './sqlite-dialect.ts'
+import { ConfigError } from '../config/values.ts'
+import type { Database, Db } from './engine/database.ts'
+import { openPostgres } from './engine/postgres/open.ts'
+import { ServiceQueryCompiler } from './engine/sqlite/connection.ts'
+import { appliedMigrations, knownMigrations } from './migrate.ts'
+import type { Schema } from './schema.ts'
 
 export type Beside = Pick<Database, 'db' | 'write' | 'close'>
 

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { sql } from 'kysely'
 import pg from 'pg'
-import type { Db } from './database.ts'
+import type { Db } from '../database.ts'
 
 /** Runs `work` unless somebody else holds the lock. It belongs to its connection, so it ends with this process at the latest. */
 export async function holdLock(url: string, name: string, work: () => Promise<void>): Promise<void> {
@@ -11,7 +11,7 @@ export async function holdLock(url: string, name: string, work: () => Promise<vo
   })
 }
 
-/** Whether the URL leads to the database of `db`, whatever is in between: a lock that is taken there is seen here. */
+/** True if the URL leads to the database of `db`, whatever is in between: a lock that is taken there is seen here. */
 export async function leadsTo(url: string, db: Db): Promise<boolean> {
   const [first, second] = [randomInt(2 ** 31), randomInt(2 ** 31)]
   return withConnection(url, async (client) => {

@@ -1,4 +1,5 @@
-import type { Database } from './database.ts'
+import type { RawBuilder } from 'kysely'
+import type { Database, Db } from './database.ts'
 
 /**
  * A disk that is full, fails, or returns something else than was written: the codes of SQLite and the SQLSTATEs of Postgres.
@@ -23,4 +24,10 @@ export function rememberTrouble<T extends Pick<Database, 'isUnavailable' | 'prob
       return database.probe()
     },
   }
+}
+
+/** Resolves to the database's time (Unix ms). */
+export async function beat(db: Db, now: RawBuilder<number>): Promise<number> {
+  const { at } = await db.updateTable('heartbeat').set({ at: now }).returning('at').executeTakeFirstOrThrow()
+  return at
 }

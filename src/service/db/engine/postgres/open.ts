@@ -1,15 +1,12 @@
 import type { FastifyBaseLogger } from 'fastify'
-import { Kysely, PostgresDialect, sql } from 'kysely'
-import type { Schema } from '../schema.ts'
-import { createAdmission } from './admission.ts'
-import { postgresBatches } from './batches-postgres.ts'
-import type { Database } from './database.ts'
-import { beat } from './heartbeat.ts'
-import type { SoleDatabase } from './joint-writes.ts'
-import { atOnce, oneByOne, openPipeline } from './pipeline.ts'
-import { holdLock } from './postgres-lock.ts'
-import { isPoolersRefusal, openPool } from './postgres-pool.ts'
-import { createQueryTimes } from './query-times.ts'
+import { Kysely, sql } from 'kysely'
+import type { Schema } from '../../schema.ts'
+import { createAdmission } from '../admission.ts'
+import type { Database } from '../database.ts'
+import type { SoleDatabase } from '../joint-writes.ts'
+import { beat } from '../probe.ts'
+import { isPoolersRefusal, openPipeline, openPool, PoolDialect, type Server } from './connection.ts'
+import { holdLock } from './lock.ts'
 
 /** A deadlock or a conflict between transactions: the database has rolled back, so the write is retried. */
 const transient = new Set(['40001', '40P01'])
@@ -27,14 +24,13 @@ export function openPostgres(
   log: FastifyBaseLogger,
   { poolSize = 20, directUrl = url }: PostgresOptions = {},
 ): SoleDatabase {
-  const times = createQueryTimes()
-  const server = { url, isPooled: directUrl !== url }
+  const times = { count: 0, ms: 0 }
+  const server: Server = { url, isPooled: directUrl !== url }
   const pool = openPool(server, log, times, { max: poolSize, query_timeout: 35_000 })
-  const db = new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) })
+  const db = new Kysely<Schema>({ dialect: new PoolDialect(pool, server) })
   // A probe waits neither for connections in use nor for one that hears nothing any more.
-  const probing = new Kysely<Schema>({
-    dialect: new PostgresDialect({ pool: openPool(server, log, times, { max: 1, query_timeout: 5_000 }) }),
-  })
+  const probes = openPool(server, log, times, { max: 1, query_timeout: 5_000 })
+  const probing = new Kysely<Schema>({ dialect: new PoolDialect(probes, server) })
   // A write that Citus sends to a shard may not read a clock that runs on during the statement.
   const now = sql<number>`(extract(epoch from statement_timestamp()) * 1000)::bigint`
 
@@ -57,12 +53,13 @@ export function openPostgres(
     bulk: db,
     // The service's own writes are few, and must not wait for users: leases would run out.
     write: (work, owner) => (owner === undefined ? transact(work) : admission.run(owner, () => transact(work))),
-    inOrder: server.isPooled ? oneByOne : atOnce,
     isServer: true,
     async maintain(work) {
       const unlimited = { max: 1, query_timeout: 0, statement_timeout: 0, lock_timeout: 0 }
-      const direct = openPool({ url: directUrl, isPooled: false }, log, times, unlimited)
-      const maintaining = new Kysely<Schema>({ dialect: new PostgresDialect({ pool: direct }) })
+      const direct = { url: directUrl, isPooled: false }
+      const maintaining = new Kysely<Schema>({
+        dialect: new PoolDialect(openPool(direct, log, times, unlimited), direct),
+      })
       try {
         return await work(maintaining)
       } finally {
@@ -72,7 +69,6 @@ export function openPostgres(
     exclusively: (name, work) => holdLock(directUrl, name, work),
     probe: () => beat(probing, now),
     now,
-    ...postgresBatches,
     emptyLog: async () => {},
     isUnavailable,
     load: () => ({

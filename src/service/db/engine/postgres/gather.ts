@@ -1,0 +1,101 @@
+import { sql } from 'kysely'
+import type { Db } from '../database.ts'
+import { type Answer, type Placeholders, type Question, query, type Runner } from '../query.ts'
+
+/** A connection keeps the plan of a query with lists as long as this. */
+const mostTogether = 100
+
+/**
+ * Asks the questions of one turn of the event loop as one: most of what a short query costs is its way there and back. Not in
+ * a transaction, which has a connection of its own, and sees what it has written.
+ */
+export function createGather(): NonNullable<Runner['gather']> {
+  const gathered = new Map<object, (db: Db, values: never) => Promise<unknown>>()
+  return <Values, Row>(db: Db, question: Question<Values, Row>, values: Values) => {
+    if (db.isTransaction) return undefined
+    let ask = gathered.get(question) as ((db: Db, values: Values) => Promise<Row | undefined>) | undefined
+    if (!ask) {
+      ask = gather(question)
+      gathered.set(question, ask)
+    }
+    return ask(db, values)
+  }
+}
+
+interface Waiting<Values, Row> {
+  values: Values
+  resolve(row: Answer<Row | undefined>): void
+  reject(error: unknown): void
+}
+
+type Lists<Values> = { [Name in keyof Values]: Values[Name][] }
+
+function gather<Values, Row>({ build, types, alone }: Question<Values, Row>) {
+  const names = Object.keys(types) as (keyof Values & string)[]
+  const together = query((db, lists: Placeholders<Lists<Values>>) => {
+    const arrays = names.map((name) => sql`${lists[name]}::${sql.raw(types[name])}[]`)
+    const asked = Object.fromEntries(names.map((name) => [name, sql.ref(`asked.${name}`)])) as Placeholders<Values>
+    // The limit keeps Postgres from reading a whole table for all of them, as it may for a join.
+    return sql<Row & { place: number }>`
+      select place, found.* from unnest(${sql.join(arrays)}) with ordinality as asked (${sql.join(names.map(sql.ref))}, place)
+      cross join lateral (select * from ${build(db, asked)} as each limit 1) as found`
+  })
+  /** Of this turn. */
+  let asking: Waiting<Values, Row>[] | undefined
+
+  function ask(db: Db, values: Values): Promise<Row | undefined> {
+    return new Promise((resolve, reject) => {
+      const waiting = { values, resolve, reject }
+      if (asking && asking.length < mostTogether) asking.push(waiting)
+      else begin(db, [waiting])
+    })
+  }
+
+  function begin(db: Db, turn: Waiting<Values, Row>[]): void {
+    asking = turn
+    setImmediate(() => {
+      if (asking === turn) asking = undefined
+      void answer(db, turn)
+    })
+  }
+
+  async function answer(db: Db, turn: Waiting<Values, Row>[]): Promise<void> {
+    try {
+      const isTogether = turn.length > 1 && !(await isDistributed(db))
+      const rows = isTogether ? await findTogether(db, turn) : turn.map(({ values }) => alone(db, values))
+      for (const [index, { resolve }] of turn.entries()) resolve(rows[index])
+    } catch (error) {
+      for (const { reject } of turn) reject(error)
+    }
+  }
+
+  async function findTogether(db: Db, turn: Waiting<Values, Row>[]): Promise<(Row | undefined)[]> {
+    const lists = Object.fromEntries(names.map((name) => [name, turn.map(({ values }) => values[name])]))
+    const rows: (Row | undefined)[] = []
+    for (const { place, ...row } of await together.all(db, lists as Lists<Values>)) rows[place - 1] = row as Row
+    return rows
+  }
+
+  return ask
+}
+
+/** By the adapter of the database. */
+const answers = new WeakMap<object, Promise<boolean>>()
+
+/** True for Citus, which has users on many servers: a query for several users goes to all of them. */
+function isDistributed(db: Db): Promise<boolean> {
+  const { adapter } = db.getExecutor()
+  const known = answers.get(adapter)
+  if (known) return known
+  const answer = hasCitus(db)
+  answers.set(adapter, answer)
+  answer.catch(() => answers.delete(adapter))
+  return answer
+}
+
+async function hasCitus(db: Db): Promise<boolean> {
+  const { rows } = await sql<{ found: boolean }>`select to_regclass('pg_dist_partition') is not null as found`.execute(
+    db,
+  )
+  return rows[0]?.found === true
+}

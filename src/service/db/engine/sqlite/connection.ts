@@ -1,0 +1,137 @@
+import type Sqlite from 'better-sqlite3'
+import { SqliteAdapter, type SqliteDatabase, SqliteDialect, SqliteQueryCompiler } from 'kysely'
+import type { Db, QueryTimes } from '../database.ts'
+import { type Compiled, countQuery, type Method, type Result, type Runner } from '../query.ts'
+import type { RowWriter } from '../table.ts'
+import { writeRows } from './rows.ts'
+
+/** Keeps what it has prepared. */
+export interface Connection {
+  readonly inTransaction: boolean
+  prepare(sql: string): Sqlite.Statement
+  close(): void
+}
+
+export class ServiceDialect extends SqliteDialect {
+  readonly #connection: Connection
+  readonly #reader: Connection
+  readonly #times: QueryTimes
+
+  /** Reads that are not part of the transaction in progress go to `reader`, which sees what is committed. */
+  constructor(connection: Connection, reader: Connection, times: QueryTimes) {
+    super({ database: timed(connection, times) })
+    this.#connection = connection
+    this.#reader = reader
+    this.#times = times
+  }
+
+  override createQueryCompiler() {
+    return new ServiceQueryCompiler()
+  }
+
+  override createAdapter() {
+    return new SynchronousAdapter(this.#connection, this.#reader, this.#times)
+  }
+}
+
+export class ServiceQueryCompiler extends SqliteQueryCompiler {
+  /** SQLite has one writer, whose transaction is the lock: the clauses that lock rows on Postgres are left out. */
+  protected override visitSelectModifier() {}
+
+  /** For a bare `?`, SQLite prepares a join again whenever it runs, in case another plan suits the value. */
+  protected override getCurrentParameterPlaceholder() {
+    return '+?'
+  }
+}
+
+/** The driver is synchronous: whoever runs a statement at once has its connection to itself. */
+class SynchronousAdapter extends SqliteAdapter implements Runner, RowWriter {
+  readonly pipelines = false
+  readonly writeRows = writeRows
+  readonly #connection: Connection
+  readonly #reader: Connection
+  readonly #times: QueryTimes
+
+  constructor(connection: Connection, reader: Connection, times: QueryTimes) {
+    super()
+    this.#connection = connection
+    this.#reader = reader
+    this.#times = times
+  }
+
+  /** A start that is interrupted in a migration leaves nothing of it behind. */
+  override get supportsTransactionalDdl() {
+    return true
+  }
+
+  run<Row>(db: Db, { sql }: Compiled, parameters: readonly unknown[], method: Method): Result<Row> {
+    const isOpen = this.#connection.inTransaction
+    if (db.isTransaction && !isOpen) throw new Error('the transaction has ended')
+    const statement = (isOpen && !db.isTransaction ? this.#reader : this.#connection).prepare(sql)
+    const began = performance.now()
+    const result = runAtOnce<Row>(statement, method, parameters)
+    countQuery(this.#times, began)
+    return result
+  }
+}
+
+function runAtOnce<Row>(statement: Sqlite.Statement, method: Method, parameters: readonly unknown[]): Result<Row> {
+  if (method === 'all') return { rows: statement.all(...parameters) as Row[] }
+  if (method === 'run') return { rows: [], numAffectedRows: statement.run(...parameters).changes }
+  const row = statement.get(...parameters) as Row | undefined
+  return { rows: row === undefined ? [] : [row] }
+}
+
+/** For Kysely's driver, which runs what it prepares at once. */
+function timed(connection: Connection, times: QueryTimes): SqliteDatabase {
+  return {
+    close: () => connection.close(),
+    prepare(sql) {
+      const statement = connection.prepare(sql)
+      const measured = <T>(run: () => T): T => {
+        const began = performance.now()
+        const result = run()
+        countQuery(times, began)
+        return result
+      }
+      return {
+        reader: statement.reader,
+        all: (parameters) => measured(() => statement.all(parameters)),
+        run: (parameters) => measured(() => statement.run(parameters)),
+        iterate: (parameters) => statement.iterate(parameters) as IterableIterator<unknown>,
+      }
+    },
+  }
+}
+
+const maxStatements = 200
+
+/**
+ * Kysely prepares each query again; a kept statement is several times faster. `begin` takes the write lock at once: a
+ * deferred one fails with SQLITE_BUSY if it reads before it writes. After a full disk or an I/O error, SQLite may have
+ * rolled back by itself; a second `rollback` would only hide that error behind its own.
+ */
+export function memoized(sqlite: Sqlite.Database): Connection {
+  const statements = new Map<string, Sqlite.Statement>()
+  const nothing = sqlite.prepare('select 1 where false')
+  /** Asking SQLite takes longer than some queries. */
+  let mayBeInTransaction = false
+  return {
+    get inTransaction() {
+      mayBeInTransaction &&= sqlite.inTransaction
+      return mayBeInTransaction
+    },
+    close: () => sqlite.close(),
+    prepare(sql: string): Sqlite.Statement {
+      if (sql === 'rollback' && !sqlite.inTransaction) return nothing
+      if (sql === 'begin') mayBeInTransaction = true
+      let statement = statements.get(sql)
+      if (!statement) {
+        if (statements.size >= maxStatements) statements.clear()
+        statement = sqlite.prepare(sql === 'begin' ? 'begin immediate' : sql)
+        statements.set(sql, statement)
+      }
+      return statement
+    },
+  }
+}
