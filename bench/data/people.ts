@@ -35,7 +35,7 @@ export async function addPeople(data: Data, count: number, secretKey: string): P
   return people
 }
 
-/** The session names its user, as the service's own do (src/service/auth/tokens.ts). */
+/** The session names its user, as the service's own do (src/service/auth/sessions.ts). */
 function newPerson(): Person {
   const userId = uuidv7()
   return { userId, session: Buffer.concat([parse(userId), randomBytes(16)]).toString('base64url') }

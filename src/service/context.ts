@@ -1,5 +1,5 @@
 import type { FastifyBaseLogger } from 'fastify'
-import { followUses, type SessionUses } from './auth/uses.ts'
+import { followUses, type SessionUses } from './auth/sessions.ts'
 import { openBackups } from './backup/open.ts'
 import type { Backups } from './backup/schedule.ts'
 import type { Config } from './config/config.ts'

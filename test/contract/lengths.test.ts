@@ -1,5 +1,5 @@
 import t from 'tap'
-import { faultFinderOf } from '../../src/service/contract/validators.ts'
+import { faultFinderOf } from '../../src/service/contract/validation.ts'
 
 t.test('Lengths are counted in characters, not in UTF-16 code units', async (t) => {
   const [loginFaults, idFaults] = [faultFinderOf('LoginRequest'), faultFinderOf('Id')]

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { createShapeCheck } from '../../src/service/http/body-shape.ts'
+import { createShapeCheck } from '../../src/service/http/json.ts'
 import { snapshot } from '../support/database.ts'
 import { nothing, openForUploads } from './uploads.ts'
 

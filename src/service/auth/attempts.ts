@@ -2,7 +2,8 @@ import type { Database } from '../db/engine/database.ts'
 import { findUsedNonces } from '../db/tables/nonces.ts'
 import type { LoginAttempt, Provider } from '../provider/provider.ts'
 import type { Seal } from '../seal/seal.ts'
-import { type Cookie, type CookieConfig, cookieValues, loginCookie, loginCookieName, loginSeconds } from './cookies.ts'
+import { type Cookie, type CookieConfig, loginCookie, loginCookieName, loginSeconds } from './cookies.ts'
+import { cookieValues } from './sessions.ts'
 
 /** A sign-in in progress. The browser that started it keeps it, so that a code from another browser signs nobody in. */
 export interface Attempt extends LoginAttempt {

@@ -58,19 +58,3 @@ function cookie(config: CookieConfig, name: CookieName, value: string, maxAge: n
   }
   return { name, value, options: domain ? { ...options, domain } : options }
 }
-
-/** Whether the browser presents any of the cookies, right or wrong. */
-export function hasCookie(header: string | undefined, ...names: CookieName[]): boolean {
-  return names.some((name) => cookieValues(header, name).some((value) => value !== ''))
-}
-
-/** All values of a cookie: a stale one from another domain or path may come first, so each is tried. */
-export function cookieValues(header: string | undefined, name: CookieName): string[] {
-  const values: string[] = []
-  if (header === undefined) return values
-  for (const pair of header.split(';')) {
-    const text = pair.trim()
-    if (text.startsWith(name) && text[name.length] === '=') values.push(text.slice(name.length + 1))
-  }
-  return values.slice(0, 10)
-}

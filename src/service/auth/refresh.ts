@@ -19,7 +19,7 @@ import {
   refreshMs,
 } from '../provider/provider.ts'
 import type { Seal } from '../seal/seal.ts'
-import { issueToken } from './tokens.ts'
+import { issueToken } from './sessions.ts'
 
 /** Tabs that refresh at the same moment each get a token. Older tokens stay valid for this long. */
 const graceMs = 60_000

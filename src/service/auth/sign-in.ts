@@ -7,8 +7,7 @@ import { isDisabled, saveUser } from '../db/tables/users.ts'
 import type { Notices } from '../notices/notices.ts'
 import type { Identity } from '../provider/provider.ts'
 import type { Seal } from '../seal/seal.ts'
-import { issueToken } from './tokens.ts'
-import { hourOf } from './uses.ts'
+import { hourOf, issueToken } from './sessions.ts'
 
 /** Enough to tell one's browsers apart. */
 const maxUserAgent = 200

@@ -1,11 +1,13 @@
 import type { FastifyBaseLogger } from 'fastify'
+import { ServiceError } from '../contract/errors.ts'
 import type { Database } from '../db/engine/database.ts'
-import { type EndedLogin, endLogin, type LoginKey } from '../db/tables/logins.ts'
+import { beginDeletion } from '../db/tables/deletions.ts'
+import { type EndedLogin, endLogin, endLogins, type LoginKey, lockLogins } from '../db/tables/logins.ts'
+
 import type { Notices } from '../notices/notices.ts'
 import type { Provider } from '../provider/provider.ts'
 import type { Seal } from '../seal/seal.ts'
-import { cookieValues } from './cookies.ts'
-import { findLoginsOf } from './tokens.ts'
+import { findLoginsOf } from './sessions.ts'
 
 export interface SignOutParts {
   database: Pick<Database, 'db' | 'write'>
@@ -15,20 +17,22 @@ export interface SignOutParts {
   clock: () => number
 }
 
+/** Somebody who finds a device that is signed in cannot delete the account with it. */
+const youngMs = 600_000
+
 /**
  * Ends every login that a valid cookie belongs to, closes its sockets, and revokes the provider's token. A browser sends
  * several cookies of one name if they have different domains or paths, and afterwards none of them may be of use.
  * Returns whether there was any.
  */
 export async function signOut(
-  { database, clock, notices, seal, provider }: SignOutParts,
+  parts: SignOutParts,
   cookieHeader: string | undefined,
   log: FastifyBaseLogger,
 ): Promise<boolean> {
+  const { database, clock, notices } = parts
   const kinds = ['session', 'refresh'] as const
-  const found = kinds.map((kind) =>
-    findLoginsOf(database.db, kind, cookieValues(cookieHeader, `service_${kind}`), clock()),
-  )
+  const found = kinds.map((kind) => findLoginsOf(database.db, kind, cookieHeader, clock()))
   // In one order, so that two that sign out the same logins do not wait for each other.
   const logins = sortedById((await Promise.all(found)).flat())
   if (logins.length === 0) return false
@@ -38,27 +42,78 @@ export async function signOut(
     return rows.filter((row) => row !== undefined)
   }, logins[0]?.loginId)
   for (const login of logins) notices.publishEnd(login)
-  revokeTokens({ seal, provider }, ended, log)
+  revokeTokens(parts, ended, log)
   return true
-}
-
-/** Users are signed out here, whatever the provider responds and however long it takes. */
-export async function revokeTokens(
-  { seal, provider }: Pick<SignOutParts, 'seal' | 'provider'>,
-  ended: EndedLogin[],
-  log: FastifyBaseLogger,
-): Promise<void> {
-  for (const { id, user_id, provider_token_sealed } of ended) {
-    if (provider_token_sealed === null) continue
-    const token = seal.open(provider_token_sealed, { purpose: 'provider-token', userId: user_id, rowId: id })
-    if (token === null) continue
-    await provider
-      .revoke(Buffer.from(token).toString())
-      .catch((err) => log.warn({ err }, 'the provider did not revoke its token'))
-  }
 }
 
 function sortedById(logins: LoginKey[]): LoginKey[] {
   const byId = new Map(logins.map((login) => [login.loginId, login]))
   return [...byId.values()].sort((one, other) => (one.loginId < other.loginId ? -1 : 1))
+}
+
+/** Ends a login of the user, as a sign-out there would, on behalf of another one or of itself. */
+export async function endSession(
+  parts: SignOutParts,
+  { userId, loginId }: LoginKey,
+  id: string,
+  log: FastifyBaseLogger,
+): Promise<void> {
+  const ended = await parts.database.write(async (trx) => {
+    const locked = await lockLogins(trx, userId, [loginId, id])
+    if (!locked.has(loginId)) throw new ServiceError('InvalidSession')
+    if (!locked.has(id)) throw new ServiceError('SessionNotFound')
+    return endLogins(trx, userId, [id])
+  }, userId)
+  announceEnds(parts, ended, log)
+}
+
+/** Ends all logins of the user but this one. */
+export async function endOtherSessions(
+  parts: SignOutParts,
+  { userId, loginId }: LoginKey,
+  log: FastifyBaseLogger,
+): Promise<void> {
+  const ended = await parts.database.write(async (trx) => {
+    const locked = await lockLogins(trx, userId)
+    if (!locked.delete(loginId)) throw new ServiceError('InvalidSession')
+    return endLogins(trx, userId, [...locked.keys()])
+  }, userId)
+  announceEnds(parts, ended, log)
+}
+
+/** Makes the account nobody's, and ends all its logins. The data that it has stored is still to be erased. */
+export async function deleteAccount(
+  parts: SignOutParts,
+  { userId, loginId }: LoginKey,
+  log: FastifyBaseLogger,
+): Promise<void> {
+  const now = parts.clock()
+  const ended = await parts.database.write(
+    (trx) =>
+      beginDeletion(trx, userId, now, (logins) => {
+        const began = logins.get(loginId)
+        if (began === undefined) throw new ServiceError('InvalidSession')
+        if (began <= now - youngMs) throw new ServiceError('SignInAgain')
+      }),
+    userId,
+  )
+  announceEnds(parts, ended, log)
+}
+
+/** Closes their sockets and cuts off their downloads, on every instance. */
+function announceEnds(parts: SignOutParts, ended: EndedLogin[], log: FastifyBaseLogger): void {
+  for (const { user_id, id } of ended) parts.notices.publishEnd({ userId: user_id, loginId: id })
+  revokeTokens(parts, ended, log)
+}
+
+/** Users are signed out here, whatever the provider responds and however long it takes. */
+async function revokeTokens(parts: SignOutParts, ended: EndedLogin[], log: FastifyBaseLogger): Promise<void> {
+  for (const { id, user_id, provider_token_sealed } of ended) {
+    if (provider_token_sealed === null) continue
+    const token = parts.seal.open(provider_token_sealed, { purpose: 'provider-token', userId: user_id, rowId: id })
+    if (token === null) continue
+    await parts.provider
+      .revoke(Buffer.from(token).toString())
+      .catch((err) => log.warn({ err }, 'the provider did not revoke its token'))
+  }
 }

@@ -3,16 +3,15 @@ import type { OpenAPIV3_1 } from 'openapi-types'
 import openapi from '../../../generated/openapi.json' with { type: 'json' }
 import { operations } from '../../../generated/operations.ts'
 import routes from '../../../generated/routes.json' with { type: 'json' }
+import { createSecurity, type SessionParts } from '../auth/sessions.ts'
 import type { OperationId } from '../contract/schemas.ts'
 import type { Handler, HttpOperationId, OperationRequest, Operations } from '../operations/operation.ts'
 import { within } from '../tracing/trace.ts'
-import { checkMediaType, demandBody } from './bodies.ts'
-import { type BodyParts, holdBodies } from './body-reader.ts'
+import { admitBodies, type BodyParts, demandBody } from './body.ts'
 import { bindRealtime, type RealtimeParts } from './realtime.ts'
 import { type Answered, createResponder, holdDownload, type Respond, type ResponseParts } from './responses.ts'
-import { createSecurity, type SecurityParts } from './security.ts'
 
-type BindingParts = BodyParts & RealtimeParts & ResponseParts & SecurityParts
+type BindingParts = BodyParts & RealtimeParts & ResponseParts & SessionParts
 
 type Operation = OpenAPIV3_1.OperationObject<{ 'x-body-limit'?: number }>
 
@@ -23,7 +22,7 @@ export function bindOperations<Parts extends BindingParts>(
   handlers: Operations<HttpOperationId, Parts>,
 ): void {
   const secure = createSecurity(parts)
-  const hold = holdBodies(app, parts)
+  const admitBody = admitBodies(app, parts)
   const respond = createResponder(parts)
   const downloading = holdDownload(parts)
   assertBound(handlers)
@@ -34,10 +33,12 @@ export function bindOperations<Parts extends BindingParts>(
     const { requestBody, responses = {}, 'x-body-limit': bodyLimit } = contractOf(operationId)
     return {
       handler: handle(handlers[operationId] as Handler<HttpOperationId, Parts>, parts, respond),
-      // An operation without a 429 has no limit or session to check: health reports are never refused.
-      onRequest: '429' in responses ? [secure(operationId), checkMediaType] : checkMediaType,
-      // A GET's body is never read.
-      ...(method !== 'GET' && { preParsing: hold(maxElementsOf(requestBody)) }),
+      onRequest: [
+        // An operation without a 429 has no limit or session to check: health reports are never refused.
+        ...('429' in responses ? [secure(operationId)] : []),
+        // A GET's body is never read.
+        ...(method === 'GET' ? [] : [admitBody(maxElementsOf(requestBody))]),
+      ],
       ...(requestBody && 'content' in requestBody && { preValidation: demandBody(requestBody.required) }),
       ...(bodyLimit && { bodyLimit }),
       ...(isDownload(responses) && { preHandler: downloading }),

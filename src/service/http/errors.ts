@@ -5,9 +5,9 @@ import { finished } from 'node:stream/promises'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { HeadersTooLarge, RequestTimeout } from '../../../generated/errors.ts'
 import { type ErrorCode, ServiceError, toServiceError } from '../contract/errors.ts'
+import { InvalidRequest } from '../contract/validation.ts'
 import type { Database } from '../db/engine/database.ts'
 import { collectMethods } from './methods.ts'
-import { InvalidRequest } from './validation.ts'
 
 declare module 'fastify' {
   interface FastifySchema {

@@ -1,4 +1,4 @@
-import { demandLogin } from '../auth/signed-in.ts'
+import { demandLogin } from '../auth/sessions.ts'
 import { ServiceError } from '../contract/errors.ts'
 import type { Database, Db } from '../db/engine/database.ts'
 import { listNewestChanges } from '../db/tables/changes.ts'

@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from 'uuid'
-import { demandLogin } from '../auth/signed-in.ts'
+import { demandLogin } from '../auth/sessions.ts'
 import { ServiceError } from '../contract/errors.ts'
 import type { Schemas } from '../contract/schemas.ts'
 import type { Database } from '../db/engine/database.ts'

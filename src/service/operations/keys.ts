@@ -1,4 +1,4 @@
-import { demandLogin } from '../auth/signed-in.ts'
+import { demandLogin } from '../auth/sessions.ts'
 import { ServiceError } from '../contract/errors.ts'
 import type { Database } from '../db/engine/database.ts'
 import { findExport } from '../db/tables/exports.ts'

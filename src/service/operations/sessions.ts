@@ -1,6 +1,5 @@
-import { endOtherSessions, endSession } from '../auth/end-sessions.ts'
-import type { SignOutParts } from '../auth/sign-out.ts'
-import { hourOf } from '../auth/uses.ts'
+import { hourOf } from '../auth/sessions.ts'
+import { endOtherSessions, endSession, type SignOutParts } from '../auth/sign-out.ts'
 import { listLogins } from '../db/tables/logins.ts'
 import type { Hub } from '../realtime/hub.ts'
 import type { Operations } from './operation.ts'

@@ -2,9 +2,8 @@ import { v7 as uuidv7 } from 'uuid'
 import { BookmarkExists } from '../../../generated/errors.ts'
 import { decide } from '../../protocol/decide.ts'
 import { isFarAhead } from '../../protocol/far-ahead.ts'
-import { describeFault } from '../contract/faults.ts'
 import type { Schemas } from '../contract/schemas.ts'
-import { faultFinderOf } from '../contract/validators.ts'
+import { faultFinderOf } from '../contract/validation.ts'
 import type { Stored } from '../db/tables/records.ts'
 import { pause } from '../thread/loop.ts'
 import type { Device } from './device.ts'
@@ -20,7 +19,7 @@ export interface ImportParts extends WriteParts {
   metrics: { countImport(bookmarks: number): void }
 }
 
-const faultsOfBookmark = faultFinderOf('ImportBookmark')
+const faultOfBookmark = faultFinderOf('ImportBookmark')
 const [, inUse] = BookmarkExists
 
 /** Imports what it can in one transaction, and reports the elements that fail, each with the reason. */
@@ -73,8 +72,7 @@ function findFault(candidate: Candidate & Partial<ImportBookmark>, now: number):
     return typeof seconds === 'number' && isFarAhead(seconds * 1000, now)
   })
   if (ahead) return `${ahead} is not in seconds`
-  const faults = faultsOfBookmark(candidate)
-  return faults && describeFault(faults)
+  return faultOfBookmark(candidate)
 }
 
 /** Restores a deleted bookmark, which is what backups are for: the import is made newer than the deletion. */

@@ -1,5 +1,5 @@
 import { continueFrom } from '../../protocol/cursor.ts'
-import { demandLogin } from '../auth/signed-in.ts'
+import { demandLogin } from '../auth/sessions.ts'
 import type { Schemas } from '../contract/schemas.ts'
 import type { Database, Db } from '../db/engine/database.ts'
 import { type Answer, onceAnswered } from '../db/engine/query.ts'

@@ -1,5 +1,5 @@
 import type { MadeBy, SeenUpTo } from '../../protocol/decide.ts'
-import { demandLogin } from '../auth/signed-in.ts'
+import { demandLogin } from '../auth/sessions.ts'
 import type { Database, Trx } from '../db/engine/database.ts'
 import { type EntityKey, entityKey, type RecordRow, type Stored } from '../db/tables/records.ts'
 import { type LockedUser, lockUser } from '../db/tables/users.ts'

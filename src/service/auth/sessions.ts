@@ -1,0 +1,224 @@
+import { hash as digest, randomBytes } from 'node:crypto'
+import type { FastifyBaseLogger, FastifyRequest, onRequestHookHandler } from 'fastify'
+import { parse } from 'uuid'
+import { operations } from '../../../generated/operations.ts'
+import { ServiceError } from '../contract/errors.ts'
+import type { OperationId } from '../contract/schemas.ts'
+import type { Database, Db, Trx } from '../db/engine/database.ts'
+import { type Answer, onceAnswered } from '../db/engine/query.ts'
+import { holdLogin, type LoginKey, saveUse } from '../db/tables/logins.ts'
+import { findLogins, findSession, type Session, saveToken } from '../db/tables/tokens.ts'
+import type { Limits } from '../load/rates.ts'
+import { type CookieName, refreshSeconds, sessionSeconds } from './cookies.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    session: Session | undefined
+  }
+}
+
+export interface SessionParts {
+  database: Pick<Database, 'db'>
+  limits: Pick<Limits, 'countWrongCookie' | 'countUser'>
+  uses: Pick<SessionUses, 'note'>
+  clock: () => number
+}
+
+type Scheme = (typeof operations)[OperationId]['security']
+
+/** Each of the contract's security schemes reads a kind of token, and has a 401 for no cookie, and for a wrong one. */
+const schemes = {
+  sessionCookie: { kind: 'session', missing: 'AuthenticationRequired', wrong: 'InvalidSession' },
+  refreshCookie: { kind: 'refresh', missing: 'NoRefreshToken', wrong: 'RefreshFailed' },
+  optional: { kind: 'session', missing: undefined, wrong: undefined },
+} as const
+
+/**
+ * Checks the operation's session, then the user's limit. A valid session passes whatever else its address does, and a
+ * request without a cookie counts for nothing: any web page can make its visitors' browsers send those. Only wrong
+ * cookies count for an address; beyond its limit they get 429. Each costs one query by primary key.
+ */
+export function createSecurity(parts: SessionParts) {
+  const { limits } = parts
+  return (operationId: OperationId): onRequestHookHandler => {
+    const scheme: Scheme = operations[operationId].security
+    if (scheme === 'none') return (_request, _reply, next) => next()
+    const check = schemes[scheme]
+    if (!check) throw new Error(`${operationId}: the security scheme ${scheme} has no check`)
+    const { kind, missing, wrong } = check
+
+    function admit(request: FastifyRequest, session: Session | undefined, isTokenSent: boolean): void {
+      request.session = session
+      if (session) {
+        parts.uses.note(session)
+        limits.countUser(session.userId)
+        return
+      }
+      if (isTokenSent) limits.countWrongCookie(request.ip)
+      const error = isTokenSent ? wrong : missing
+      if (error) throw new ServiceError(error)
+    }
+
+    return (request, _reply, next) => {
+      const tokens = cookieValues(request.headers.cookie, `service_${kind}`).filter((value) => value !== '')
+      const found = findSessionOf(parts.database.db, kind, tokens, parts.clock())
+      const admitted = onceAnswered(found, (session) => admit(request, session, tokens.length > 0))
+      if (admitted instanceof Promise) admitted.then(() => next(), next)
+      else next()
+    }
+  }
+}
+
+/** True if the browser presents any of the cookies, right or wrong. */
+export function hasCookie(header: string | undefined, ...names: CookieName[]): boolean {
+  return names.some((name) => cookieValues(header, name).some((value) => value !== ''))
+}
+
+/** All values of a cookie: a stale one from another domain or path may come first, so each is tried. */
+export function cookieValues(header: string | undefined, name: CookieName): string[] {
+  const values: string[] = []
+  if (header === undefined) return values
+  for (const pair of header.split(';')) {
+    const text = pair.trim()
+    if (text.startsWith(name) && text[name.length] === '=') values.push(text.slice(name.length + 1))
+  }
+  return values.slice(0, 10)
+}
+
+type TokenKind = 'session' | 'refresh'
+
+const lifetimes = { session: sessionSeconds * 1000, refresh: refreshSeconds * 1000 }
+const idBytes = 16
+const secretBytes = 16
+
+/** Looks up tokens without a cache, so that signing out takes effect at once. Undefined if none of them is valid. */
+export function findSessionOf(db: Db, kind: TokenKind, tokens: string[], now: number): Answer<Session | undefined> {
+  const possible = tokens.filter(isPossible)
+  return possible.length === 0 ? undefined : findSession(db, { kind, now, ...namesOf(possible) })
+}
+
+/** All logins that valid tokens of the Cookie header belong to. */
+export async function findLoginsOf(
+  db: Db,
+  kind: TokenKind,
+  cookieHeader: string | undefined,
+  now: number,
+): Promise<LoginKey[]> {
+  const possible = cookieValues(cookieHeader, `service_${kind}`).filter(isPossible)
+  return possible.length === 0 ? [] : findLogins(db, { kind, now, ...namesOf(possible) })
+}
+
+/**
+ * A token is its user's id and 128 random bits, in base64url, so that it is looked up where the user's rows are. The
+ * database holds only its SHA-256. It does not outlive `endsAt`.
+ */
+export async function issueToken(
+  trx: Trx,
+  kind: TokenKind,
+  { userId, loginId }: LoginKey,
+  now: number,
+  endsAt: number | null = null,
+): Promise<string> {
+  const token = Buffer.concat([parse(userId), randomBytes(secretBytes)]).toString('base64url')
+  await saveToken(trx, {
+    hash: hash(token),
+    kind,
+    user_id: userId,
+    login_id: loginId,
+    issued_at: now,
+    expires_at: Math.min(now + lifetimes[kind], endsAt ?? Number.POSITIVE_INFINITY),
+  })
+  return token
+}
+
+function isPossible(token: string): boolean {
+  return /^[\w-]{43}$/.test(token)
+}
+
+function namesOf(tokens: string[]) {
+  return { hashes: tokens.map(hash), userIds: [...new Set(tokens.map(userOf))] }
+}
+
+/** Of a token of an older version, which is random as a whole, this is nobody. */
+function userOf(token: string): string {
+  const hex = Buffer.from(token, 'base64url').toString('hex', 0, idBytes)
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
+}
+
+function hash(token: string): string {
+  return digest('sha256', token, 'base64url')
+}
+
+/**
+ * Every write of a session asks this in its own transaction: the session was checked before the body arrived, and may have
+ * been signed out since. From here on the login cannot end before the transaction does.
+ *
+ * @throws ServiceError InvalidSession
+ */
+export async function demandLogin(trx: Trx, login: LoginKey): Promise<void> {
+  if (!(await holdLogin(trx, login))) throw new ServiceError('InvalidSession')
+}
+
+const hourMs = 3_600_000
+/** At worst, the uses that were noted in so much time are lost with the process. */
+const writeEveryMs = 30_000
+/** Takes some 10 MiB. Beyond it, a login may be written more than once in an hour, which changes nothing. */
+const maxNoted = 100_000
+/** Few, so that they leave the database to users. */
+const writesAtOnce = 4
+
+/** The hour in which each login was last used. */
+export type SessionUses = ReturnType<typeof followUses>
+
+interface UseParts {
+  database: Pick<Database, 'write'>
+  clock: () => number
+  log: FastifyBaseLogger
+}
+
+/** Writes the first use of a login in each hour, some time after the request. */
+export function followUses({ database, clock, log }: UseParts) {
+  const noted = new Set<string>()
+  const unwritten = new Map<string, { login: LoginKey; hour: number }>()
+  let hour = 0
+  let writing: Promise<void> | undefined
+
+  async function write(): Promise<void> {
+    while (unwritten.size > 0) {
+      const batch = [...unwritten].slice(0, writesAtOnce)
+      // One row each: a transaction that held several could wait for one that ends them.
+      await Promise.all(batch.map(([, { login, hour }]) => database.write((trx) => saveUse(trx, login, hour))))
+      for (const [loginId, use] of batch) if (unwritten.get(loginId) === use) unwritten.delete(loginId)
+    }
+  }
+
+  const timer = setInterval(() => {
+    writing ??= write()
+      .catch((err) => log.warn({ err }, 'when sessions were used could not be stored, retrying'))
+      .finally(() => {
+        writing = undefined
+      })
+  }, writeEveryMs).unref()
+
+  return {
+    /** Only remembers it: a request waits no longer for this. */
+    note({ userId, loginId }: LoginKey): void {
+      const now = hourOf(clock())
+      if (now !== hour || noted.size >= maxNoted) noted.clear()
+      hour = now
+      if (noted.has(loginId)) return
+      noted.add(loginId)
+      unwritten.set(loginId, { login: { userId, loginId }, hour })
+    },
+    async close(): Promise<void> {
+      clearInterval(timer)
+      unwritten.clear()
+      await writing
+    },
+  }
+}
+
+/** The beginning of a time's hour. */
+export function hourOf(time: number): number {
+  return time - (time % hourMs)
+}

@@ -1,0 +1,171 @@
+import { _, Ajv, type CodeKeywordDefinition, type ErrorObject, type ValidateFunction } from 'ajv'
+import type { FastifySchemaCompiler } from 'fastify'
+import asyncapi from '../../../generated/asyncapi.json' with { type: 'json' }
+import openapi from '../../../generated/openapi.json' with { type: 'json' }
+import { pause } from '../thread/loop.ts'
+
+/** A part of the request violates the contract; `validationContext` (set by Fastify) says which part. */
+export class InvalidRequest extends Error {
+  override name = 'InvalidRequest'
+  readonly statusCode = 400
+}
+
+export class InvalidBody extends InvalidRequest {
+  readonly validationContext = 'body'
+}
+
+/** Names the first fault of a value, which is at `path` of its document; undefined if it has none. */
+export type FindFault = (value: unknown, path?: string) => string | undefined
+
+interface PartSchema {
+  properties?: Record<string, Property>
+}
+
+interface Property {
+  type?: string
+  items?: Items
+  /** The handler checks the other fields of each element, and reports their faults element by element. */
+  'x-strict-fields'?: string[]
+}
+
+interface Items {
+  type?: string
+  properties?: Record<string, object>
+}
+
+type Values = Record<string, unknown>
+
+/** Bodies are validated as they are. Parameters arrive as text, so integers among them are parsed first. */
+export const validatorCompiler: FastifySchemaCompiler<PartSchema> = ({ schema, httpPart }) => {
+  const hasArrays = Object.values(schema.properties ?? {}).some(({ items }) => items)
+  if (httpPart === 'body' && hasArrays) return compileInSteps(schema) as ReturnType<FastifySchemaCompiler<PartSchema>>
+  const findFault = faultFinder(schema)
+  const integers = Object.entries(schema.properties ?? {}).filter(([, { type }]) => type === 'integer')
+  return (data: Values) => {
+    if (httpPart !== 'body') for (const [name] of integers) data[name] = readInteger(data[name])
+    const fault = findFault(data)
+    return fault === undefined ? true : { error: new InvalidRequest(fault) }
+  }
+}
+
+/** For bodies with long arrays: their elements are validated one by one, so that the event loop turns between them. */
+function compileInSteps(schema: PartSchema) {
+  const properties = Object.entries(schema.properties ?? {})
+  const arrays = properties.flatMap(([name, { items, 'x-strict-fields': fields }]) =>
+    items ? [{ name, findFault: faultFinder(fields ? withOnly(fields, items) : items) }] : [],
+  )
+  const withoutItems = properties.map(([name, { items: _items, ...property }]) => [name, property])
+  const findOtherFault = faultFinder({ ...schema, properties: Object.fromEntries(withoutItems) })
+  return async (body: Values) => {
+    const other = findOtherFault(body)
+    if (other !== undefined) throw new InvalidRequest(other)
+    for (const { name, findFault } of arrays) {
+      const elements = (body[name] ?? []) as unknown[]
+      // Counted: in an asynchronous function, an iterator allocates an object for each element.
+      for (let index = 0; index < elements.length; index++) {
+        const fault = findFault(elements[index], `/${name}/${index}`)
+        if (fault !== undefined) throw new InvalidRequest(fault)
+        const turn = pause()
+        if (turn) await turn
+      }
+    }
+  }
+}
+
+function withOnly(fields: string[], { type, properties = {} }: Items): object {
+  const strict = fields.map((field) => [field, properties[field]])
+  return { type, required: fields, properties: Object.fromEntries(strict) }
+}
+
+/** Parses plain decimals only: what Ajv would coerce (`1e2`, ` 5`) stays text and is refused. */
+function readInteger(value: unknown): unknown {
+  return typeof value === 'string' && /^(0|[1-9]\d{0,15})$/.test(value) ? Number(value) : value
+}
+
+/** No coercion: "5" in a body is not 5. `verbose` adds its schema to each fault, so the text can name the range. */
+const ajv = new Ajv({
+  strict: false,
+  verbose: true,
+  useDefaults: true,
+  coerceTypes: false,
+  allErrors: false,
+  // Ranges say what is valid; these say how a generated client holds it.
+  formats: { int32: true, int64: true },
+  // `npm run check` does that.
+  validateSchema: false,
+})
+
+for (const keyword of ['minLength', 'maxLength'] as const)
+  ajv.removeKeyword(keyword).addKeyword({ keyword, type: 'string', schemaType: 'number', code: checkLength(keyword) })
+ajv.addSchema(openapi, 'openapi.json').addSchema(asyncapi, 'asyncapi.json')
+
+/**
+ * Counting characters takes longer than everything else in the validation of a push. A text has at most as many as UTF-16
+ * code units, and at least half as many: they are counted only if that decides nothing.
+ */
+function checkLength(keyword: 'minLength' | 'maxLength'): CodeKeywordDefinition['code'] {
+  return (cxt) => {
+    const { gen, data, schema: bound } = cxt as typeof cxt & { schema: number }
+    const count = gen.scopeValue('func', { ref: charactersOf })
+    cxt.fail(
+      keyword === 'maxLength'
+        ? _`${data}.length > ${bound} && (${data}.length > ${2 * bound} || ${count}(${data}) > ${bound})`
+        : _`${data}.length < ${2 * bound} && (${data}.length < ${bound} || ${count}(${data}) < ${bound})`,
+    )
+  }
+}
+
+/** A lone surrogate counts as one. */
+function charactersOf(text: string): number {
+  return [...text].length
+}
+
+/** For one of the contract's schemas. */
+export function faultFinderOf(
+  name: keyof (typeof openapi.components & typeof asyncapi.components)['schemas'],
+  document: 'openapi' | 'asyncapi' = 'openapi',
+): FindFault {
+  return faultFinder({ $ref: `${document}.json#/components/schemas/${name}` })
+}
+
+/** A schema is compiled when it is first used, because to compile them all takes longer than the rest of a start. */
+function faultFinder(schema: object): FindFault {
+  let validate: ValidateFunction | undefined
+  return (value, path = '') => {
+    validate ??= ajv.compile(schema)
+    return validate(value) ? undefined : describeFault(validate.errors?.[0], path)
+  }
+}
+
+interface Shape {
+  type?: string
+  enum?: unknown[]
+  minimum?: number
+  maximum?: number
+  minLength?: number
+  maxLength?: number
+  maxItems?: number
+  pattern?: string
+}
+
+/** Names the faulty part and what it should be, such as `limit must be an integer from 1 to 1000`. */
+function describeFault(error: ErrorObject | undefined, path: string): string {
+  if (!error) return 'Malformed request'
+  const { keyword, instancePath, params, data, parentSchema = {} } = error
+  const names = `${path}${instancePath}`.split('/').slice(1)
+  if (keyword === 'required') return `${[...names, params.missingProperty].join('.')} is required`
+  const name = names.join('.')
+  if (keyword === 'pattern' && ['.', '..'].includes(String(data))) return `${name} must be neither . nor ..`
+  return `${name || 'body'} must be ${describe(parentSchema as Shape)}`
+}
+
+function describe({ type, minimum, maximum, minLength = 0, maxLength, maxItems, pattern, enum: values }: Shape) {
+  if (values) return `one of: ${values.join(', ')}`
+  if (type === 'integer') return `an integer from ${minimum} to ${maximum}`
+  const [, fewest, most] = /^\^\\d\{(\d+),(\d+)\}\$$/.exec(pattern ?? '') ?? []
+  if (fewest !== undefined) return `a string of ${fewest} to ${most} digits`
+  if (type === 'string')
+    return `a string of ${minLength} to ${maxLength}${pattern?.includes('[ -~]') ? ' printable ASCII' : ''} characters`
+  if (type === 'array') return `an array of at most ${maxItems} elements`
+  return `of type ${type}`
+}
