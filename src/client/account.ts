@@ -1,15 +1,9 @@
 /** `encrypted-bookmark-sync-client/account`: what the user stores, their devices and sessions, deleting the account. */
 import type { components } from '../../generated/client.ts'
-import { type CamelCased, camelCased } from './account/camel-cased.ts'
-import { eraseAccount } from './account/erase.ts'
 import type { Client } from './api/client.ts'
-import { unwrap } from './api/unwrap.ts'
-import { demandOwner } from './owner.ts'
-import { answer } from './sync/exchange/transport.ts'
+import { answer, demandOwner, unwrap } from './api/unwrap.ts'
+import { ApiError, OfflineError } from './errors.ts'
 import type { Sync } from './sync/sync.ts'
-
-export type { CamelCase, CamelCased } from './account/camel-cased.ts'
-export { SignInAgainError } from './account/erase.ts'
 
 type Schemas = components['schemas']
 
@@ -38,7 +32,7 @@ export interface AccountDevice {
   lastSeen: number
   /** Changes of other devices that it has not pulled yet, among the user's 10,000 newest. */
   pendingChanges: number
-  /** Whether it is this one. */
+  /** True of this one. */
   current: boolean
 }
 
@@ -51,7 +45,7 @@ export interface AccountSession {
   lastUsedAt: number
   /** What the browser or program called itself at the sign-in; empty if it is not known. */
   userAgent: string
-  /** Whether it is this one. */
+  /** True of this one. */
   current: boolean
   /** Its open WebSockets, as far as the instance knows that answered. */
   sockets: number
@@ -95,6 +89,23 @@ export interface Account {
    *   call `signOut({ discardUnsent: true })` of another sync
    */
   deleteAccount(): Promise<void>
+}
+
+/** The name `stored_bytes` as this package writes it: `storedBytes`. */
+export type CamelCase<Name> = Name extends `${infer Head}_${infer Tail}`
+  ? `${Head}${Capitalize<CamelCase<Tail>>}`
+  : Name
+
+/** An object of the contract with the names of its fields as this package writes them. */
+export type CamelCased<T> = { [Name in keyof T as CamelCase<Name & string>]: T[Name] }
+
+/** What was asked for takes a sign-in that is younger than 10 minutes. Nothing was done. */
+export class SignInAgainError extends Error {
+  override readonly name = 'SignInAgainError'
+
+  constructor(options?: ErrorOptions) {
+    super('Sign in again', options)
+  }
 }
 
 /** Opens the signed-in user's account. Sends nothing until a method is called. */
@@ -144,3 +155,32 @@ export function openAccount(options: AccountOptions): Account {
 
 /** A user has at most 1000 sessions and 1000 devices. */
 const everything = { params: { query: { limit: 1000 } } }
+
+function camelCased<T extends object>(object: T): CamelCased<T> {
+  const fields = Object.entries(object).map(([name, value]) => [
+    name.replace(/_(.)/g, (_, first: string) => first.toUpperCase()),
+    value,
+  ])
+  return Object.fromEntries(fields)
+}
+
+/** Deletes the account, and then everything of it from this device. @throws SignInAgainError */
+async function eraseAccount(client: Client, sync: Pick<Sync, 'signOut' | 'stop'>): Promise<void> {
+  let isDeleted = false
+  const first = async () => {
+    unwrap(await answer(client.DELETE('/api/v1/account')))
+    isDeleted = true
+  }
+  try {
+    await sync.signOut({ discardUnsent: true, first })
+  } catch (error) {
+    if (isDeleted) {
+      // There is no session left that could be ended.
+      if (error instanceof OfflineError || error instanceof ApiError) return
+      throw error instanceof AggregateError ? error.errors[0] : error
+    }
+    await sync.stop()
+    const isTooOld = error instanceof ApiError && error.status === 403 && error.message === 'Sign in again'
+    throw isTooOld ? new SignInAgainError({ cause: error }) : error
+  }
+}

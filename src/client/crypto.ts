@@ -2,16 +2,11 @@
  * `encrypted-bookmark-sync-client/crypto`: encryption and decryption on the user's devices, without network requests. Each
  * function documents its byte layout; test vectors for other implementations are in the service's `test/vectors/`.
  */
+import type { Credentials, NewKeyring } from './crypto/keyring.ts'
+import { onDemand } from './timing/on-demand.ts'
+
 export type { EntityType, ExportSummary, OpenedExport, PlaintextBookmark } from './bookmark.ts'
-export {
-  type Credentials,
-  changePassphrase,
-  createKeyring,
-  type NewKeyring,
-  newRecoveryCode,
-  openKeyring,
-  rotateKeyring,
-} from './crypto/keyring.ts'
+export type { Credentials, NewKeyring } from './crypto/keyring.ts'
 export { deriveKeys, type Keys } from './crypto/keys.ts'
 export { decryptBookmark, encryptBookmark, type SealedRecord, type StoredRecord } from './crypto/record.ts'
 export {
@@ -22,6 +17,78 @@ export {
   RecordError,
   type RecordFault,
   WrongKeyError,
-} from './errors/local.ts'
-export type { ExportFile } from './export-file/cut.ts'
+} from './errors.ts'
+export type { ExportFile } from './export-file/chunks.ts'
 export { type ExportKeys, openExport, streamExport } from './export-file/export-file.ts'
+
+/**
+ * Generates a random master key and wraps it twice: under Argon2id (RFC 9106: 64 MiB, 3 passes, 1 lane, 16-byte random
+ * salt) of the passphrase, and under HKDF-SHA256 (RFC 5869, no salt, info `ebs/recovery/1`) of a random recovery code.
+ * Both are wrapped with XChaCha20-Poly1305 (draft-irtf-cfrg-xchacha-03); the associated data are the format, the user id
+ * and the KDF with its parameters, joined by NUL.
+ *
+ * The passphrase is normalised to Unicode NFKC, so that every keyboard produces the same one. Takes about 0.3 s and 64 MiB.
+ *
+ * @throws KeyringError `empty-passphrase`
+ */
+export async function createKeyring(owner: { userId: string; passphrase: string }): Promise<NewKeyring> {
+  return (await loadKeyring()).createKeyring(owner)
+}
+
+/**
+ * Opens a keyring with the passphrase or the recovery code.
+ *
+ * @returns the master key: 32 bytes; after rotations those of all master keys, the newest first
+ * @throws WrongKeyError `wrong-passphrase` or `wrong-recovery-code`, also if the keyring was altered or belongs to another
+ *   user
+ * @throws KeyringError `mistyped-recovery-code`, `empty-passphrase`, `malformed`, `unknown-version`, `weak-kdf`, `excessive-kdf`
+ */
+export async function openKeyring(keyring: string, credentials: Credentials): Promise<Uint8Array> {
+  return (await loadKeyring()).openKeyring(keyring, credentials)
+}
+
+/**
+ * Wraps the master key under a new passphrase. Nothing else changes: records stay the same, and the recovery code keeps
+ * working. The old keyring text still opens with the old passphrase, so the service must discard it.
+ *
+ * @param current the current passphrase, or the recovery code
+ * @returns the keyring to store instead of the old one
+ * @throws KeyringError as `openKeyring`
+ */
+export async function changePassphrase(keyring: string, current: Credentials, newPassphrase: string): Promise<string> {
+  return (await loadKeyring()).changePassphrase(keyring, current, newPassphrase)
+}
+
+/**
+ * Wraps the master key under a new recovery code. Nothing else changes: the passphrase stays the same. The old keyring text
+ * still opens with the old code, so the service must discard it.
+ *
+ * @param current the passphrase, or the current recovery code
+ * @returns the keyring to store instead of the old one, and the code for the user to print before that
+ * @throws KeyringError as `openKeyring`
+ */
+export async function newRecoveryCode(
+  keyring: string,
+  current: Credentials,
+): Promise<Pick<NewKeyring, 'keyring' | 'recoveryCode'>> {
+  return (await loadKeyring()).newRecoveryCode(keyring, current)
+}
+
+/**
+ * Generates a new master key, and wraps it under the passphrase and a new recovery code. The older master keys go with it,
+ * wrapped together under the new one alone (HKDF-SHA256, info `ebs/older/1`): whoever has an older one cannot open the new
+ * one. The old keyring text still opens with the old passphrase and code, so the service must discard it.
+ *
+ * @param current the current passphrase or recovery code
+ * @param passphrase the passphrase from then on; it may be the same
+ * @returns the keyring to store instead of the old one; its `masterKey` has the new master key and then the older ones
+ * @throws KeyringError as `openKeyring`
+ */
+export async function rotateKeyring(keyring: string, current: Credentials, passphrase: string): Promise<NewKeyring> {
+  return (await loadKeyring()).rotateKeyring(keyring, current, passphrase)
+}
+
+/** A device that keeps its master key does without. */
+function loadKeyring() {
+  return onDemand(import('./crypto/keyring.ts'))
+}

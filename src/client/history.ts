@@ -1,18 +1,15 @@
 /** `encrypted-bookmark-sync-client/history`: earlier versions, the trash, conflicts of all devices, going back in time. */
 import type { components } from '../../generated/client.ts'
+import { isSealedAnew } from '../protocol/sealed-anew.ts'
 import type { Client } from './api/client.ts'
-import { unwrap } from './api/unwrap.ts'
-import type { Keys } from './crypto/keys.ts'
-import { onceEach } from './history/once-each.ts'
-import { type BookmarkVersion, type DeletedBookmark, openDeleted, openVersions } from './history/open.ts'
-import { pullResult } from './history/pull-result.ts'
-import { type RewindCounts, type RewindOptions, rewind } from './history/rewind.ts'
-import { demandOwner } from './owner.ts'
-import { answer } from './sync/exchange/transport.ts'
+import { answer, demandOwner, unwrap } from './api/unwrap.ts'
+import type { PlaintextBookmark } from './bookmark.ts'
+import { areErased, type Keys } from './crypto/keys.ts'
+import { decryptBookmarkAside, type StoredRecord } from './crypto/record.ts'
+import { RecordError, SignedOutError } from './errors.ts'
 import type { Sync } from './sync/sync.ts'
 
-export type { BookmarkVersion, DeletedBookmark } from './history/open.ts'
-export type { RewindCounts, RewindOptions } from './history/rewind.ts'
+type Schemas = components['schemas']
 
 /** What `createHistory` needs: the parts of a sync. */
 export interface HistoryOptions {
@@ -48,7 +45,8 @@ export interface PageOptions {
 export interface History {
   /**
    * A bookmark's earlier versions, live or deleted, newest first: those that were replaced, and those that lost when they
-   * arrived. The current one is what `sync.get` returns. What a rotation of the keys encrypted anew is one version. Empty if the service does not know the bookmark.
+   * arrived. The current one is what `sync.get` returns. What a rotation of the keys encrypted anew is one version. Empty
+   * if the service does not know the bookmark.
    */
   history(id: string, options?: { signal?: AbortSignal | undefined }): Promise<BookmarkVersion[]>
   /**
@@ -88,16 +86,81 @@ export interface History {
   settleConflict(versionId: string): Promise<void>
 }
 
+/** What became of a version's content. */
+interface Opened {
+  /** Null if the version is a delete, or if it cannot be decrypted. */
+  bookmark: PlaintextBookmark | null
+  /** Why it cannot be decrypted. It can be restored nevertheless: perhaps another device can. */
+  error: RecordError | null
+}
+
+/** A version of a bookmark that was replaced, or that lost when it arrived. */
+export interface BookmarkVersion extends Opened {
+  versionId: string
+  /** The bookmark's id. */
+  id: string
+  operation: 'create' | 'update' | 'delete'
+  /** When it was made, by the clock of the device that made it (Unix ms). */
+  timestamp: number
+  deviceId: string
+  /** The service's time at which it became current (Unix ms); null if it never did. */
+  began: number | null
+  /** The service's time at which it was replaced, or lost (Unix ms). */
+  ended: number
+  /**
+   * - `superseded`: whoever replaced it had seen it, or is the same device
+   * - `overwritten`: whoever replaced it had not seen it
+   * - `rejected`: it lost when it arrived
+   */
+  reason: 'superseded' | 'overwritten' | 'rejected'
+  /** When its conflict was settled (Unix ms); null if it is open, or if there was none. */
+  settledAt: number | null
+  /** When the service erases it (Unix ms), unless it needs the room before. */
+  erasedAt: number
+}
+
+/** A deleted bookmark that can be restored. */
+export interface DeletedBookmark extends Opened {
+  id: string
+  /** By the clock of the device that deleted it (Unix ms). */
+  deletedAt: number
+  /** When the service erases it (Unix ms), unless it needs the room before. */
+  erasedAt: number
+}
+
+/** The time that a rewind goes back to, and whether it only counts. */
+export interface RewindOptions {
+  /** The time to go back to, by the service's clock (Unix ms). After a large import, its changes are some seconds ahead of it. */
+  to: number
+  /** True: only counts. */
+  dryRun: boolean
+  /** Called after each 10,000 bookmarks with the counts so far; the sum of a dry run's counts is the total. */
+  onProgress?: ((counts: RewindCounts) => void) | undefined
+  signal?: AbortSignal | undefined
+}
+
+/** What became, or would become, of the bookmarks, live and deleted. */
+export interface RewindCounts {
+  /** Have their content of then again. */
+  restored: number
+  /** Were made later, or were deleted then. */
+  deleted: number
+  /** Are as they were then. */
+  unchanged: number
+  /** Stay as they are, because their version of then is not kept any more. */
+  beyondRetention: number
+}
+
 /** Opens the history of the bookmarks that `sync` keeps on this device. Sends nothing until a method is called. */
 export function createHistory(options: HistoryOptions): History {
   const { client, keys, sync } = options
   return {
     async history(id, { signal } = {}) {
       await demandOwner(options, signal)
-      const kept: components['schemas']['Version'][] = []
+      const kept: Schemas['Version'][] = []
       for (let after: string | null | undefined, pages = 0; after !== null && pages < mostVersions; pages++) {
         const params = { path: { id }, query: { limit: mostVersions, ...(after && { after }) } }
-        const page = await answer(client.GET('/api/v1/bookmarks/{id}/versions', { params, ...(signal && { signal }) }))
+        const page = await answer(client.GET('/api/v1/bookmarks/{id}/versions', { params, signal: signal ?? null }))
         if (page.response.status === 404) return []
         const { versions, next } = unwrap(page)
         kept.push(...versions)
@@ -120,9 +183,7 @@ export function createHistory(options: HistoryOptions): History {
     async trash({ after, signal } = {}) {
       await demandOwner(options, signal)
       const params = { query: after === undefined ? {} : { after } }
-      const { bookmarks, next } = unwrap(
-        await answer(client.GET('/api/v1/trash', { params, ...(signal && { signal }) })),
-      )
+      const { bookmarks, next } = unwrap(await answer(client.GET('/api/v1/trash', { params, signal: signal ?? null })))
       return { bookmarks: await openDeleted(keys, bookmarks), next }
     },
 
@@ -136,9 +197,8 @@ export function createHistory(options: HistoryOptions): History {
     async serverConflicts({ after, signal } = {}) {
       await demandOwner(options, signal)
       const params = { query: after === undefined ? {} : { after } }
-      const { conflicts, next } = unwrap(
-        await answer(client.GET('/api/v1/sync/conflicts', { params, ...(signal && { signal }) })),
-      )
+      const call = client.GET('/api/v1/sync/conflicts', { params, signal: signal ?? null })
+      const { conflicts, next } = unwrap(await answer(call))
       return { conflicts: await openVersions(keys, conflicts), next }
     },
 
@@ -151,3 +211,102 @@ export function createHistory(options: HistoryOptions): History {
 
 /** The service keeps at most 50 of a bookmark. */
 const mostVersions = 50
+
+/** Entities of other kinds belong to other clients. */
+async function openVersions(keys: Keys, versions: Schemas['Version'][]): Promise<BookmarkVersion[]> {
+  const own = versions.filter(({ entity_type }) => entity_type === 'bookmark')
+  return Promise.all(own.map((version) => openVersion(keys, version)))
+}
+
+async function openVersion(keys: Keys, version: Schemas['Version']): Promise<BookmarkVersion> {
+  const { entity_id: id, encrypted_data = '', data_hash = '', operation, timestamp, began, ended, reason } = version
+  const isDelete = operation === 'delete'
+  return {
+    versionId: version.version_id,
+    ...{ id, operation, timestamp, began, ended, reason },
+    deviceId: version.device_id,
+    settledAt: version.settled_at,
+    erasedAt: version.erased_at,
+    ...(isDelete ? { bookmark: null, error: null } : await openRecord(keys, { id, encrypted_data, data_hash })),
+  }
+}
+
+async function openDeleted(keys: Keys, bookmarks: Schemas['DeletedBookmark'][]): Promise<DeletedBookmark[]> {
+  return Promise.all(
+    bookmarks.map(async ({ id, encrypted_data, data_hash, deleted_at: deletedAt, erased_at: erasedAt }) => ({
+      ...{ id, deletedAt, erasedAt },
+      ...(await openRecord(keys, { id, encrypted_data, data_hash })),
+    })),
+  )
+}
+
+async function openRecord(keys: Keys, record: StoredRecord): Promise<Opened> {
+  // The user has signed out since the call was sent: nothing is wrong with the record.
+  if (areErased(keys)) throw new SignedOutError()
+  try {
+    return { bookmark: await decryptBookmarkAside(keys, record), error: null }
+  } catch (error) {
+    if (!(error instanceof RecordError)) throw error
+    return { bookmark: null, error }
+  }
+}
+
+/**
+ * A rotation of the keys encrypts anew, which is nobody's edit. Of each edit that is left the last copy, newest first, with
+ * the time and device of whoever made it; what is current under a newer key is not among them.
+ */
+function onceEach(versions: readonly Schemas['Version'][]): Schemas['Version'][] {
+  const last = versions.filter(({ version_id, replaced_by }) => !isSealedAnew(replaced_by, version_id))
+  return last.map((version) => {
+    const first = versions.findLast(({ version_id }) => isSealedAnew(version.version_id, version_id)) ?? version
+    const { operation, timestamp, device_id, began } = first
+    return { ...version, operation, timestamp, device_id, began }
+  })
+}
+
+async function rewind(
+  client: Client,
+  sync: Pick<Sync, 'syncNow' | 'heldDeletions' | 'approveDeletions'>,
+  { to, dryRun, onProgress, signal }: RewindOptions,
+): Promise<RewindCounts> {
+  const options = signal ? { signal } : {}
+  await sync.syncNow(options)
+  const heldBefore = new Set(sync.heldDeletions().map(({ id }) => id))
+  let counts: RewindCounts = { restored: 0, deleted: 0, unchanged: 0, beyondRetention: 0 }
+  for (let cursor: string | null | undefined; cursor !== null; ) {
+    const body = { to, dry_run: dryRun, ...(cursor && { cursor }) }
+    const request = client.POST('/api/v1/sync/rewind', { body, middleware: [byNoDevice], ...options })
+    const { restored, deleted, unchanged, beyond_retention, next } = unwrap(await answer(request))
+    counts = {
+      restored: counts.restored + restored,
+      deleted: counts.deleted + deleted,
+      unchanged: counts.unchanged + unchanged,
+      beyondRetention: counts.beyondRetention + beyond_retention,
+    }
+    onProgress?.(counts)
+    cursor = next
+  }
+  if (dryRun) return counts
+  await pullResult(async () => {
+    await sync.syncNow(options)
+    const came = sync.heldDeletions().flatMap(({ id }) => (heldBefore.has(id) ? [] : id))
+    // More than the rewind has made are not what the user has agreed to.
+    if (came.length > 0 && came.length <= counts.deleted) await sync.approveDeletions(came)
+  })
+  return counts
+}
+
+/**
+ * The device's own id would tell the sync that an edit made here meanwhile was made on top of the rewind: it would undo it
+ * instead of being merged with it.
+ */
+const byNoDevice = {
+  onRequest({ request }: { request: Request }) {
+    request.headers.delete('x-device-id')
+  },
+}
+
+/** What the service has done is done, so a failure to pull it is not the call's: the sync reports it and tries again. */
+async function pullResult(pull: () => Promise<void>): Promise<void> {
+  await pull().catch(() => {})
+}

@@ -1,7 +1,7 @@
 /** `encrypted-bookmark-sync-client`: typed calls, the vault, and the sync engine. */
 export type { components, operations, paths } from '../../generated/client.ts'
 export { type Client, type ClientOptions, createClient } from './api/client.ts'
-export type { SendRequest } from './api/send.ts'
+export type { SendRequest } from './api/retry.ts'
 export { type CallResult, unwrap } from './api/unwrap.ts'
 export { buildTree, type TreeNode } from './bookmark/tree.ts'
 export { base64ToBytes, bytesToBase64 } from './crypto/base64.ts'
@@ -41,14 +41,12 @@ export { type AdoptKeysOptions, createSync, type Sync, type SyncOptions, type Sy
 export type { Selection } from './sync/view/selections.ts'
 export type { Clock } from './timing/clock.ts'
 export { forgetMasterKey, keepMasterKey, loadMasterKey } from './vault/master-key.ts'
+export type { RecoveryCodeDraft, Vault, VaultDraft } from './vault/operations.ts'
 export {
   changeVaultPassphrase,
   createVault,
   hasVault,
   openVault,
-  type RecoveryCodeDraft,
   replaceRecoveryCode,
   rotateKeys,
-  type Vault,
-  type VaultDraft,
 } from './vault/vault.ts'

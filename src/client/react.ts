@@ -2,13 +2,74 @@
  * `encrypted-bookmark-sync-client/react`: hooks for React 18 and 19. A component is rendered again only when what its hook
  * returns differs.
  */
+import {
+  createContext,
+  createElement,
+  type ReactElement,
+  type ReactNode,
+  useCallback,
+  useContext,
+  useMemo,
+  useSyncExternalStore,
+} from 'react'
+import type { TreeNode } from './bookmark/tree.ts'
+import type { PlaintextBookmark } from './bookmark.ts'
+import type { Conflict, SyncStatus } from './sync/store/emitter.ts'
+import type { Sync, SyncReader } from './sync/sync.ts'
 
-export {
-  useBookmark,
-  useBookmarks,
-  useConflicts,
-  useFolder,
-  useSelection,
-  useSyncStatus,
-} from './react/hooks.ts'
-export { SyncProvider, useSync } from './react/provider.ts'
+const SyncContext = createContext<Sync | undefined>(undefined)
+
+/** Gives the sync to the hooks of the components inside. Starting and stopping it remains the app's part. */
+export function SyncProvider({ sync, children }: { sync: Sync; children?: ReactNode }): ReactElement {
+  return createElement(SyncContext.Provider, { value: sync }, children)
+}
+
+/** The sync of the nearest SyncProvider, for edits: `useSync().put(…)`. */
+export function useSync(): Sync {
+  const sync = useContext(SyncContext)
+  if (!sync) throw new Error('This hook needs a <SyncProvider sync={…}> around the component')
+  return sync
+}
+/** All bookmarks in their folders, as `Sync.tree` returns them. A folder in which nothing has changed is the same object. */
+
+export function useBookmarks(): readonly TreeNode[] {
+  return useSelection(readTree)
+}
+
+/** The bookmark with this id; undefined if there is none, or no longer. */
+export function useBookmark(id: string): Readonly<PlaintextBookmark> | undefined {
+  return useSelection(useCallback((sync: SyncReader) => sync.get(id), [id]))
+}
+
+/**
+ * The ids of the bookmarks in a folder, or at the top level, in order. A component that shows such a list is rendered again
+ * when the list changes, and not when a bookmark in it does: show each with `useBookmark` in a component of its own.
+ */
+export function useFolder(id?: string): readonly string[] {
+  return useSelection(useCallback((sync: SyncReader) => sync.contents(id), [id]))
+}
+
+/** `status()` of the sync. */
+export function useSyncStatus(): SyncStatus {
+  return useSelection(readStatus)
+}
+
+/** The edits of this device that lost to others', for the user to decide. */
+export function useConflicts(): readonly Conflict[] {
+  return useSelection(readConflicts)
+}
+
+/**
+ * What the selector returns, as `Sync.select` explains.
+ *
+ * @param selector a function from outside the component, or from `useCallback`
+ */
+export function useSelection<T>(selector: (sync: SyncReader) => T): T {
+  const sync = useSync()
+  const { read, subscribe } = useMemo(() => sync.select(selector), [sync, selector])
+  return useSyncExternalStore(subscribe, read, read)
+}
+
+const readTree = (sync: SyncReader) => sync.tree()
+const readStatus = (sync: SyncReader) => sync.status()
+const readConflicts = (sync: SyncReader) => sync.conflicts()

@@ -1,5 +1,5 @@
+import { uuidv7 } from '../client/ids.ts'
 import { paced } from '../client/timing/paced.ts'
-import { uuidv7 } from '../client/uuid.ts'
 import type { AgreedRow } from './agreed.ts'
 import type { BookmarkWatch } from './browser-mirror.ts'
 import {

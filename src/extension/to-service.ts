@@ -1,6 +1,6 @@
+import { kindOf } from '../client/bookmark/tree.ts'
 import type { PlaintextBookmark } from '../client/bookmark.ts'
 import { markedId, markedRoles, markOf } from '../client/bookmark-file/marks.ts'
-import { kindOf } from '../client/bookmark-file/tree.ts'
 import type { Patch } from '../client/sync/edits/update.ts'
 import { paced } from '../client/timing/paced.ts'
 import type { Merged, MergedEntry } from './merge.ts'

@@ -1,7 +1,6 @@
-import type { TreeNode } from '../client/bookmark/tree.ts'
+import { kindOf, type TreeNode } from '../client/bookmark/tree.ts'
 import type { PlaintextBookmark } from '../client/bookmark.ts'
 import { markedRoles, noteMarked, type Role } from '../client/bookmark-file/marks.ts'
-import { kindOf } from '../client/bookmark-file/tree.ts'
 import { paced } from '../client/timing/paced.ts'
 import type { BrowserNode } from './browser-api.ts'
 

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
-import { base64ToBytes } from '../../src/client/crypto/base64/decode.ts'
-import { bytesToBase64 } from '../../src/client/crypto/base64/encode.ts'
+import { base64ToBytes, bytesToBase64 } from '../../src/client/crypto/base64.ts'
 import { depth } from '../support/depth.ts'
 
 t.test('writes what Node writes, and reads it back', async (t) => {

@@ -3,10 +3,14 @@ import fc from 'fast-check'
 import t from 'tap'
 import type { EntityType, PlaintextBookmark } from '../../src/client/bookmark.ts'
 import { deriveKeys } from '../../src/client/crypto/keys.ts'
-import { decryptBookmarkAside } from '../../src/client/crypto/record/open.ts'
-import { toJson } from '../../src/client/crypto/record/seal.ts'
-import { recordSealer } from '../../src/client/crypto/record/seal-aside.ts'
-import { decryptBookmark, encryptBookmark, type SealedRecord } from '../../src/client/crypto/record.ts'
+import {
+  decryptBookmark,
+  decryptBookmarkAside,
+  encryptBookmark,
+  recordSealer,
+  type SealedRecord,
+  toJson,
+} from '../../src/client/crypto/record.ts'
 import { fromHex, openRecord, seal, sealRecord, subKeys } from './second-implementation.ts'
 import { readVectors } from './vectors.ts'
 

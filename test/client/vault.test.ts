@@ -1,8 +1,9 @@
 // Each use of a passphrase costs half a second of Argon2: the tests share a vault, and change it one after the other.
 import t from 'tap'
-import type { SendRequest } from '../../src/client/api/send.ts'
+import type { SendRequest } from '../../src/client/api/retry.ts'
 import { unwrap } from '../../src/client/api/unwrap.ts'
 import { KeyringError, SignedOutError, VaultExistsError, WrongKeyError } from '../../src/client/errors.ts'
+import type { Vault } from '../../src/client/vault/operations.ts'
 import {
   changeVaultPassphrase,
   createVault,
@@ -10,7 +11,6 @@ import {
   openVault,
   replaceRecoveryCode,
   rotateKeys,
-  type Vault,
 } from '../../src/client/vault/vault.ts'
 import { anotherTab, openTab } from './api/fixture.ts'
 

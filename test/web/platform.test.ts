@@ -4,13 +4,16 @@ import { build } from 'esbuild'
 import fc from 'fast-check'
 import type { Browser, Page } from 'playwright-core'
 import t from 'tap'
-import type { base64ToBytes } from '../../src/client/crypto/base64/decode.ts'
-import type { bytesToBase64 } from '../../src/client/crypto/base64/encode.ts'
+import type { base64ToBytes, bytesToBase64 } from '../../src/client/crypto/base64.ts'
 import { deriveKeys } from '../../src/client/crypto/keys.ts'
-import type { decryptBookmarkAside } from '../../src/client/crypto/record/open.ts'
-import { toJson } from '../../src/client/crypto/record/seal.ts'
-import type { recordSealer } from '../../src/client/crypto/record/seal-aside.ts'
-import { decryptBookmark, encryptBookmark, type SealedRecord } from '../../src/client/crypto/record.ts'
+import {
+  decryptBookmark,
+  type decryptBookmarkAside,
+  encryptBookmark,
+  type recordSealer,
+  type SealedRecord,
+  toJson,
+} from '../../src/client/crypto/record.ts'
 import { openChromium } from './fixture.ts'
 
 declare const base64: { base64ToBytes: typeof base64ToBytes; bytesToBase64: typeof bytesToBase64 }

@@ -4,8 +4,8 @@ import { startLogin, takeDeviceId } from '../../../generated/paths.ts'
 import { ApiError } from '../errors.ts'
 import { assertId } from '../ids.ts'
 import { withRefresh } from './refresh.ts'
+import type { SendRequest } from './retry.ts'
 import { withRetries } from './retry.ts'
-import type { SendRequest } from './send.ts'
 
 /** What `createClient` needs to know. */
 export interface ClientOptions {

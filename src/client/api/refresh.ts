@@ -1,6 +1,6 @@
 import { logout, refreshSession, startLogin } from '../../../generated/paths.ts'
 import { abortable } from '../timing/clock.ts'
-import type { SendRequest } from './send.ts'
+import type { SendRequest } from './retry.ts'
 
 const lockName = 'encrypted-bookmark-sync:refresh'
 /** Operations whose 401 a refreshed session would not change. */

@@ -1,5 +1,7 @@
 import { systemClock } from '../timing/clock.ts'
-import type { SendRequest } from './send.ts'
+
+/** A `fetch` function that takes a Request. */
+export type SendRequest = (request: Request) => Promise<Response>
 
 const mostRetries = 3
 const mostWaitMs = 60_000

@@ -1,4 +1,5 @@
-import { ApiError, SignedOutError } from '../errors.ts'
+import { ApiError, OfflineError, SignedOutError } from '../errors.ts'
+import type { Client } from './client.ts'
 
 /** What a call with openapi-fetch resolves to. */
 export interface CallResult<Data> {
@@ -19,4 +20,22 @@ export function unwrap<Data>({ data, error, response }: CallResult<Data>): NonNu
   const message = typeof text === 'string' ? text : `The service responded with status ${response.status}`
   if (response.status === 401) throw new SignedOutError()
   throw new ApiError(response.status, message, response.headers.get('x-request-id') ?? undefined)
+}
+
+/** `fetch` rejects with a TypeError if no response arrived. @throws OfflineError instead */
+export async function answer<T>(call: Promise<T>): Promise<T> {
+  try {
+    return await call
+  } catch (cause) {
+    throw cause instanceof TypeError ? new OfflineError(undefined, { cause }) : cause
+  }
+}
+
+/** The session must be this user's; `syncNow` checks the same. @throws SignedOutError */
+export async function demandOwner(
+  { client, userId }: { client: Client; userId: string },
+  signal?: AbortSignal,
+): Promise<void> {
+  const { user } = unwrap(await answer(client.GET('/api/v1/auth/session', { signal: signal ?? null })))
+  if (user.user_id !== userId) throw new SignedOutError('Another user is signed in')
 }

@@ -1,5 +1,5 @@
+import { kindOf } from '../bookmark/tree.ts'
 import type { PlaintextBookmark } from '../bookmark.ts'
-import { kindOf } from './tree.ts'
 
 /** What a browser's own folders are for. */
 export type Role = 'toolbar' | 'other' | 'mobile' | 'menu'

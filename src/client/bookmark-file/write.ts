@@ -1,7 +1,8 @@
+import { kindOf } from '../bookmark/tree.ts'
 import type { PlaintextBookmark } from '../bookmark.ts'
 import { paced } from '../timing/paced.ts'
+import { arrange } from './arrange.ts'
 import { writeAttributes } from './attributes.ts'
-import { arrange, kindOf } from './tree.ts'
 
 const HEAD = `<!DOCTYPE NETSCAPE-Bookmark-file-1>
 <!-- This is an automatically generated file.

@@ -1,5 +1,4 @@
 import type { PlaintextBookmark } from '../bookmark.ts'
-import { kindOf } from '../bookmark-file/tree.ts'
 
 /** A bookmark and what is in it. */
 export interface TreeNode {
@@ -39,6 +38,12 @@ export function buildTree(
   top.sort(inOrder)
   for (const { children } of folders) children.sort(inOrder)
   return top
+}
+
+/** A bookmark without an address and a `type` is a folder. */
+export function kindOf({ url, type }: PlaintextBookmark): 'link' | 'folder' | 'separator' {
+  if (typeof url === 'string') return 'link'
+  return type === 'separator' ? 'separator' : 'folder'
 }
 
 export function isFolder(node: TreeNode | undefined): boolean {

@@ -1,5 +1,5 @@
 import { utf8ToBytes } from '@noble/hashes/utils.js'
-import { KeyringError } from '../errors/local.ts'
+import { KeyringError } from '../errors.ts'
 import { onDemand } from '../timing/on-demand.ts'
 
 /** Parameters of Argon2id (RFC 9106). */

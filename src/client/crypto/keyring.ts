@@ -1,76 +1,280 @@
-import { onDemand } from '../timing/on-demand.ts'
-import type { Credentials, NewKeyring } from './keyring-wraps.ts'
+import { utf8ToBytes } from '@noble/hashes/utils.js'
+import * as limits from '../../../generated/limits.ts'
+import { KeyringError, WrongKeyError } from '../errors.ts'
+import { idForm, isId } from '../ids.ts'
+import { NONCE_BYTES, open, seal } from './aead.ts'
+import { checkKdfParameters, KDF_PARAMETERS, type KdfParameters, stretchPassphrase } from './argon2.ts'
+import { base64ToBytes, bytesToBase64 } from './base64.ts'
+import { hkdfSha256 } from './hashes.ts'
+import { keyIdOf } from './keys.ts'
+import { formatRecoveryCode, parseRecoveryCode } from './recovery-code.ts'
 
-export type { Credentials, NewKeyring } from './keyring-wraps.ts'
+/** What opens a user's keyring. `userId` is the service's `user_id`; the keyring is bound to it. */
+export type Credentials = { userId: string } & ({ passphrase: string } | { recoveryCode: string })
 
-/**
- * Generates a random master key and wraps it twice: under Argon2id (RFC 9106: 64 MiB, 3 passes, 1 lane, 16-byte random
- * salt) of the passphrase, and under HKDF-SHA256 (RFC 5869, no salt, info `ebs/recovery/1`) of a random recovery code.
- * Both are wrapped with XChaCha20-Poly1305 (draft-irtf-cfrg-xchacha-03); the associated data are the format, the user id
- * and the KDF with its parameters, joined by NUL.
- *
- * The passphrase is normalised to Unicode NFKC, so that every keyboard produces the same one. Takes about 0.3 s and 64 MiB.
- *
- * @throws KeyringError `empty-passphrase`
- */
+/** A new user's keyring. */
+export interface NewKeyring {
+  /**
+   * JSON to store with the service as `keyring`, at most 16,384 characters. Reveals nothing without the passphrase or the
+   * recovery code.
+   */
+  keyring: string
+  /** For `deriveKeys`: 32 random bytes, and after a rotation those of the older keys behind them. Must never leave the device. */
+  masterKey: Uint8Array
+  /**
+   * 128 random bits for the user to print, in nine groups of three characters. Show it before storing the keyring: it
+   * cannot be recovered from it.
+   */
+  recoveryCode: string
+}
+
 export async function createKeyring(owner: { userId: string; passphrase: string }): Promise<NewKeyring> {
-  return (await loadWraps()).createKeyring(owner)
+  const masterKey = randomBytes(32)
+  const { recovery, recoveryCode } = wrapUnderNewCode('ebs/keyring/1', masterKey, owner.userId)
+  const passphrase = await wrapUnderPassphrase('ebs/keyring/1', masterKey, owner.userId, owner.passphrase)
+  return { keyring: formatKeyring({ passphrase, recovery }), masterKey, recoveryCode }
 }
 
-/**
- * Opens a keyring with the passphrase or the recovery code.
- *
- * @returns the master key: 32 bytes; after rotations those of all master keys, the newest first
- * @throws WrongKeyError `wrong-passphrase` or `wrong-recovery-code`, also if the keyring was altered or belongs to another
- *   user
- * @throws KeyringError `mistyped-recovery-code`, `empty-passphrase`, `malformed`, `unknown-version`, `weak-kdf`, `excessive-kdf`
- */
 export async function openKeyring(keyring: string, credentials: Credentials): Promise<Uint8Array> {
-  return (await loadWraps()).openKeyring(keyring, credentials)
+  return unwrapAll(parseKeyring(keyring), credentials)
 }
 
-/**
- * Wraps the master key under a new passphrase. Nothing else changes: records stay the same, and the recovery code keeps
- * working. The old keyring text still opens with the old passphrase, so the service must discard it.
- *
- * @param current the current passphrase, or the recovery code
- * @returns the keyring to store instead of the old one
- * @throws KeyringError as `openKeyring`
- */
 export async function changePassphrase(keyring: string, current: Credentials, newPassphrase: string): Promise<string> {
-  return (await loadWraps()).changePassphrase(keyring, current, newPassphrase)
+  const parsed = parseKeyring(keyring)
+  const masterKey = await unwrap(parsed, current)
+  const passphrase = await wrapUnderPassphrase(formatOf(parsed), masterKey, current.userId, newPassphrase)
+  return formatKeyring({ ...parsed, passphrase })
 }
 
-/**
- * Wraps the master key under a new recovery code. Nothing else changes: the passphrase stays the same. The old keyring text
- * still opens with the old code, so the service must discard it.
- *
- * @param current the passphrase, or the current recovery code
- * @returns the keyring to store instead of the old one, and the code for the user to print before that
- * @throws KeyringError as `openKeyring`
- */
 export async function newRecoveryCode(
   keyring: string,
   current: Credentials,
 ): Promise<Pick<NewKeyring, 'keyring' | 'recoveryCode'>> {
-  return (await loadWraps()).newRecoveryCode(keyring, current)
+  const parsed = parseKeyring(keyring)
+  const masterKey = await unwrap(parsed, current)
+  const { recovery, recoveryCode } = wrapUnderNewCode(formatOf(parsed), masterKey, current.userId)
+  return { keyring: formatKeyring({ ...parsed, recovery }), recoveryCode }
+}
+
+export async function rotateKeyring(keyring: string, current: Credentials, passphrase: string): Promise<NewKeyring> {
+  const { userId } = current
+  const older = await openKeyring(keyring, current)
+  const masterKey = randomBytes(32)
+  const format = 'ebs/keyring/2'
+  const { recovery, recoveryCode } = wrapUnderNewCode(format, masterKey, userId)
+  const parsed = {
+    passphrase: await wrapUnderPassphrase(format, masterKey, userId, passphrase),
+    recovery,
+    older: { keyId: keyIdOf(masterKey), ...wrap(older, olderKey(masterKey), olderBinding(userId)) },
+  }
+  return { keyring: formatKeyring(parsed), masterKey: Uint8Array.of(...masterKey, ...older), recoveryCode }
+}
+
+/** All master keys, the newest first. */
+async function unwrapAll(keyring: Keyring, credentials: Credentials): Promise<Uint8Array> {
+  const masterKey = await unwrap(keyring, credentials)
+  if (!keyring.older) return masterKey
+  const { nonce, wrappedKey } = keyring.older
+  const older = open(olderKey(masterKey), nonce, olderBinding(credentials.userId), wrappedKey)
+  if (older === undefined) throw new KeyringError('malformed', 'The older keys of the keyring were altered')
+  return Uint8Array.of(...masterKey, ...older)
+}
+
+/** The newest master key. */
+async function unwrap(keyring: Keyring, credentials: Credentials): Promise<Uint8Array> {
+  const { passphrase, recovery } = keyring
+  const format = formatOf(keyring)
+  if ('recoveryCode' in credentials) {
+    const key = recoveryKey(parseRecoveryCode(credentials.recoveryCode))
+    const masterKey = open(key, recovery.nonce, recoveryBinding(format, credentials.userId), recovery.wrappedKey)
+    if (masterKey === undefined) throw doesNotOpen('wrong-recovery-code', 'recovery code')
+    return masterKey
+  }
+  const associatedData = passphraseBinding(format, credentials.userId, passphrase.parameters, passphrase.salt)
+  const key = await stretchPassphrase(credentials.passphrase, passphrase.salt, passphrase.parameters)
+  const masterKey = open(key, passphrase.nonce, associatedData, passphrase.wrappedKey)
+  if (masterKey === undefined) throw doesNotOpen('wrong-passphrase', 'passphrase')
+  return masterKey
+}
+
+function wrapUnderNewCode(format: Format, masterKey: Uint8Array, userId: string) {
+  const code = randomBytes(16)
+  const recovery = wrap(masterKey, recoveryKey(code), recoveryBinding(format, userId))
+  return { recovery, recoveryCode: formatRecoveryCode(code) }
+}
+
+async function wrapUnderPassphrase(format: Format, masterKey: Uint8Array, userId: string, passphrase: string) {
+  const parameters = KDF_PARAMETERS
+  const salt = randomBytes(16)
+  const associatedData = passphraseBinding(format, userId, parameters, salt)
+  const key = await stretchPassphrase(passphrase, salt, parameters)
+  return { parameters, salt, ...wrap(masterKey, key, associatedData) }
+}
+
+function wrap(masterKey: Uint8Array, key: Uint8Array, associatedData: Uint8Array): Wrap {
+  const nonce = randomBytes(NONCE_BYTES)
+  return { nonce, wrappedKey: seal(key, nonce, associatedData, masterKey) }
+}
+
+function recoveryKey(code: Uint8Array): Uint8Array {
+  return hkdfSha256(code, 'ebs/recovery/1')
+}
+
+function olderKey(masterKey: Uint8Array): Uint8Array {
+  return hkdfSha256(masterKey, 'ebs/older/1')
+}
+
+function olderBinding(userId: string): Uint8Array {
+  return binding('ebs/keyring/2', userId, 'older')
+}
+
+function recoveryBinding(format: Format, userId: string): Uint8Array {
+  return binding(format, userId, 'hkdf-sha256')
+}
+
+function passphraseBinding(format: Format, userId: string, parameters: KdfParameters, salt: Uint8Array): Uint8Array {
+  const { kdf, memory_kib, iterations, parallelism } = parameters
+  return binding(format, userId, kdf, memory_kib, iterations, parallelism, bytesToBase64(salt))
+}
+
+function binding(format: Format, userId: string, ...kdf: (string | number)[]): Uint8Array {
+  if (!isId(userId)) throw new TypeError(`userId must be ${idForm}`)
+  return utf8ToBytes([format, userId, ...kdf].join('\0'))
+}
+
+function doesNotOpen(fault: 'wrong-passphrase' | 'wrong-recovery-code', what: string): WrongKeyError {
+  return new WrongKeyError(fault, `Wrong ${what}, or the vault was altered`)
+}
+
+function randomBytes(length: number): Uint8Array {
+  return crypto.getRandomValues(new Uint8Array(length))
+}
+
+/** The master key, encrypted under one wrapping key. */
+export interface Wrap {
+  nonce: Uint8Array
+  wrappedKey: Uint8Array
+}
+
+/** A keyring, parsed. */
+export interface Keyring {
+  passphrase: Wrap & { parameters: KdfParameters; salt: Uint8Array }
+  recovery: Wrap
+  /** Once the keys were rotated: the master keys before the newest, the last of them first, wrapped together under it. */
+  older?: (Wrap & { keyId: Uint8Array }) | undefined
+}
+
+export type Format = 'ebs/keyring/1' | 'ebs/keyring/2'
+
+export function formatOf({ older }: Pick<Keyring, 'older'>): Format {
+  return older ? 'ebs/keyring/2' : 'ebs/keyring/1'
 }
 
 /**
- * Generates a new master key, and wraps it under the passphrase and a new recovery code. The older master keys go with it,
- * wrapped together under the new one alone (HKDF-SHA256, info `ebs/older/1`): whoever has an older one cannot open the new
- * one. The old keyring text still opens with the old passphrase and code, so the service must discard it.
- *
- * @param current the current passphrase or recovery code
- * @param passphrase the passphrase from then on; it may be the same
- * @returns the keyring to store instead of the old one; its `masterKey` has the new master key and then the older ones
- * @throws KeyringError as `openKeyring`
+ * The keyring as JSON; bytes are base64: `{format, passphrase: {kdf, memory_kib, iterations, parallelism, salt, nonce,
+ * wrapped_key}, recovery: {kdf, nonce, wrapped_key}}`, and once the keys were rotated `{key_id, older: {kdf, nonce,
+ * wrapped_keys}}`. `key_id` tells a device that knows only older keys that there is a newer one.
  */
-export async function rotateKeyring(keyring: string, current: Credentials, passphrase: string): Promise<NewKeyring> {
-  return (await loadWraps()).rotateKeyring(keyring, current, passphrase)
+export function formatKeyring({ passphrase, recovery, older }: Keyring): string {
+  const { keyId, nonce, wrappedKey } = older ?? {}
+  return JSON.stringify({
+    format: formatOf({ older }),
+    ...(keyId && { key_id: bytesToBase64(keyId) }),
+    passphrase: { ...passphrase.parameters, salt: bytesToBase64(passphrase.salt), ...formatWrap(passphrase) },
+    recovery: { kdf: 'hkdf-sha256', ...formatWrap(recovery) },
+    ...(nonce &&
+      wrappedKey && {
+        older: { kdf: 'hkdf-sha256', nonce: bytesToBase64(nonce), wrapped_keys: bytesToBase64(wrappedKey) },
+      }),
+  })
 }
 
-/** A device that keeps its master key does without. */
-function loadWraps() {
-  return onDemand(import('../vault/on-passphrase.ts'))
+/** @throws KeyringError `malformed`, `unknown-version`, `weak-kdf`, `excessive-kdf` */
+export function parseKeyring(text: string): Keyring {
+  const { maxLength } = limits.Keyring.keyring
+  if (text.length > maxLength) throw malformed(`it has more than ${maxLength} characters`)
+  const keyring = fields('the keyring', parseJson(text))
+  if (typeof keyring.format !== 'string') throw malformed('it has no format')
+  const { format } = keyring
+  if (format !== 'ebs/keyring/1' && format !== 'ebs/keyring/2') {
+    throw new KeyringError(
+      'unknown-version',
+      `The keyring's format is ${format}; this client knows ebs/keyring/1 and 2`,
+    )
+  }
+  const passphrase = fields('passphrase', keyring.passphrase)
+  const recovery = fields('recovery', keyring.recovery)
+  if (recovery.kdf !== 'hkdf-sha256') throw malformed('recovery.kdf is not hkdf-sha256')
+  return {
+    passphrase: {
+      parameters: parseParameters(passphrase),
+      salt: bytes('passphrase.salt', passphrase.salt, 16),
+      ...parseWrap('passphrase', passphrase),
+    },
+    recovery: parseWrap('recovery', recovery),
+    ...(format === 'ebs/keyring/2' && { older: parseOlder(keyring) }),
+  }
+}
+
+type Fields = Record<string, unknown>
+
+function formatWrap({ nonce, wrappedKey }: Wrap) {
+  return { nonce: bytesToBase64(nonce), wrapped_key: bytesToBase64(wrappedKey) }
+}
+
+function parseWrap(name: string, wrap: Fields): Wrap {
+  return {
+    nonce: bytes(`${name}.nonce`, wrap.nonce, 24),
+    wrappedKey: bytes(`${name}.wrapped_key`, wrap.wrapped_key, 48),
+  }
+}
+
+function parseOlder({ key_id, older }: Fields): Keyring['older'] {
+  const { kdf, nonce, wrapped_keys } = fields('older', older)
+  if (kdf !== 'hkdf-sha256') throw malformed('older.kdf is not hkdf-sha256')
+  const wrappedKey = typeof wrapped_keys === 'string' ? base64ToBytes(wrapped_keys) : undefined
+  if (!wrappedKey || wrappedKey.length < 48 || wrappedKey.length % 32 !== 16) {
+    throw malformed('older.wrapped_keys is not keys of 32 bytes and a tag in base64')
+  }
+  return { keyId: bytes('key_id', key_id, 8), nonce: bytes('older.nonce', nonce, 24), wrappedKey }
+}
+
+function parseParameters(wrap: Fields): KdfParameters {
+  if (wrap.kdf !== 'argon2id') throw malformed('passphrase.kdf is not argon2id')
+  const parameters: KdfParameters = {
+    kdf: wrap.kdf,
+    memory_kib: integer('passphrase.memory_kib', wrap.memory_kib),
+    iterations: integer('passphrase.iterations', wrap.iterations),
+    parallelism: integer('passphrase.parallelism', wrap.parallelism),
+  }
+  checkKdfParameters(parameters)
+  return parameters
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw malformed('it is not JSON')
+  }
+}
+
+function fields(name: string, value: unknown): Fields {
+  if (typeof value !== 'object' || value === null) throw malformed(`${name} is not an object`)
+  return value as Fields
+}
+
+function integer(name: string, value: unknown): number {
+  if (!Number.isSafeInteger(value)) throw malformed(`${name} is not an integer`)
+  return value as number
+}
+
+function bytes(name: string, value: unknown, length: number): Uint8Array {
+  const decoded = typeof value === 'string' ? base64ToBytes(value) : undefined
+  if (decoded?.length !== length) throw malformed(`${name} is not ${length} bytes in base64`)
+  return decoded
+}
+
+function malformed(reason: string): KeyringError {
+  return new KeyringError('malformed', `The keyring is malformed: ${reason}`)
 }

@@ -1,7 +1,19 @@
-import { derive, type Keys } from './derive.ts'
+import { abytes } from '@noble/hashes/utils.js'
+import { hkdfSha256 } from './hashes.ts'
 
-// Other parts of the package use `keys/derive.ts` instead, as they use `record/` instead of `record.ts`.
-export type { Keys } from './derive.ts'
+/** The three subkeys of the newest master key, 32 bytes each. None of them reveals the master key or another subkey. */
+export interface Keys {
+  /** Encrypts records (XChaCha20-Poly1305). */
+  readonly recordKey: Uint8Array
+  /** Computes a record's salt (HMAC-SHA-256), so that `data_hash` cannot confirm a guess. */
+  readonly hashKey: Uint8Array
+  /** Decrypts export files; register it with the service as the user's export key. */
+  readonly exportKey: Uint8Array
+  /** What records under these keys begin with: 1 under the vault's first master key, else 2 and the key's id (8 bytes). */
+  readonly prefix: Uint8Array
+  /** The keys before the last rotation. They open what was encrypted until then; nothing is encrypted under them any more. */
+  readonly older?: Keys
+}
 
 /**
  * Derives the subkeys with HKDF-SHA256 (RFC 5869) without salt, and the infos `ebs/record/1`, `ebs/hash/1` and
@@ -10,5 +22,31 @@ export type { Keys } from './derive.ts'
  * @param masterKey 32 bytes, from `createKeyring` or `openKeyring`; after rotations all master keys, the newest first
  */
 export function deriveKeys(masterKey: Uint8Array): Keys {
-  return derive(masterKey)
+  abytes(masterKey, (masterKey.length >> 5 || 1) << 5, 'masterKey')
+  const newest = masterKey.subarray(0, 32)
+  return {
+    recordKey: hkdfSha256(newest, 'ebs/record/1'),
+    hashKey: hkdfSha256(newest, 'ebs/hash/1'),
+    exportKey: hkdfSha256(newest, 'ebs/export/1'),
+    ...(masterKey.length > 32
+      ? { prefix: Uint8Array.of(2, ...keyIdOf(newest)), older: deriveKeys(masterKey.subarray(32)) }
+      : { prefix: Uint8Array.of(1) }),
+  }
+}
+
+/** @param masterKey 32 bytes */
+export function keyIdOf(masterKey: Uint8Array): Uint8Array {
+  return hkdfSha256(masterKey, 'ebs/key-id/1').subarray(0, 8)
+}
+
+/** True once `signOut` has erased them. */
+export function areErased({ recordKey }: Keys): boolean {
+  return recordKey.every((byte) => byte === 0)
+}
+
+/** Overwrites the keys in memory, the older ones too. */
+export function eraseKeys(keys: Keys): void {
+  for (let all: Keys | undefined = keys; all; all = all.older) {
+    for (const key of [all.recordKey, all.hashKey, all.exportKey]) key.fill(0)
+  }
 }

@@ -1,5 +1,5 @@
 import { bytesToHex } from '@noble/hashes/utils.js'
-import { KeyringError } from '../errors/local.ts'
+import { KeyringError } from '../errors.ts'
 
 // Crockford's base32 (https://www.crockford.com/base32.html): no I, L, O, U; the check symbol is the value modulo 37.
 const DIGITS = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'

@@ -1,11 +1,10 @@
 import type { Client } from '../api/client.ts'
-import { unwrap } from '../api/unwrap.ts'
+import { answer, unwrap } from '../api/unwrap.ts'
 import type { OpenedExport } from '../bookmark.ts'
 import type { Keys } from '../crypto/keys.ts'
 import { BackupFailedError } from '../errors.ts'
-import { answer } from '../sync/exchange/transport.ts'
 import { systemClock } from '../timing/clock.ts'
-import { streamed } from './cut.ts'
+import { streamed } from './chunks.ts'
 import { openExport } from './export-file.ts'
 
 /** How far a backup is: the service is making the file, or it is being downloaded (in bytes). */

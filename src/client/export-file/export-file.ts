@@ -1,10 +1,9 @@
 import type { ExportSummary, OpenedExport, PlaintextBookmark } from '../bookmark.ts'
 import type { Keys } from '../crypto/keys.ts'
-import { decryptBookmarkAside } from '../crypto/record/open.ts'
-import type { StoredRecord } from '../crypto/record.ts'
-import { ExportError } from '../errors/local.ts'
+import { decryptBookmarkAside, type StoredRecord } from '../crypto/record.ts'
+import { ExportError } from '../errors.ts'
+import type { ExportFile } from './chunks.ts'
 import { openChunks } from './chunks.ts'
-import type { ExportFile } from './cut.ts'
 import { ExportJson } from './json.ts'
 
 /** What opens an export file. */

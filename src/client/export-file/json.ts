@@ -1,6 +1,6 @@
 import { exportFile } from '../../protocol/export-file.ts'
 import type { ExportSummary } from '../bookmark.ts'
-import { ExportError } from '../errors/local.ts'
+import { ExportError } from '../errors.ts'
 
 // The most characters held at once: of everything outside the bookmarks, and of one bookmark.
 const MAX_ENVELOPE = 65_536

@@ -1,4 +1,4 @@
-import type { SendRequest } from '../api/send.ts'
+import type { SendRequest } from '../api/retry.ts'
 import type { OpenWebSocket } from '../sync/exchange/transport.ts'
 
 /** A cookie that the service has set. */

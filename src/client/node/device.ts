@@ -1,17 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { type Client, createClient } from '../api/client.ts'
-import { unwrap } from '../api/unwrap.ts'
-import { base64ToBytes } from '../crypto/base64/decode.ts'
-import { bytesToBase64 } from '../crypto/base64/encode.ts'
+import { answer, unwrap } from '../api/unwrap.ts'
+import { base64ToBytes, bytesToBase64 } from '../crypto/base64.ts'
 import { deriveKeys, type Keys } from '../crypto/keys.ts'
 import { OfflineError, SignedOutError } from '../errors.ts'
-import { answer, type OpenWebSocket } from '../sync/exchange/transport.ts'
+import type { OpenWebSocket } from '../sync/exchange/transport.ts'
 import type { Store } from '../sync/store/store.ts'
 import { type Cookie, createCookieJar, parseCookieHeader } from './cookie-jar.ts'
-import { DatabaseFile } from './database-file.ts'
-import { Settings } from './settings.ts'
+import { DatabaseFile, Settings, storeIn } from './file-store.ts'
 import { signInByRedirect } from './sign-in.ts'
-import { storeIn } from './sqlite-store.ts'
 
 /** The service of a device, and how it signs in. */
 export interface DeviceOptions {

@@ -3,9 +3,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { completeLogin } from '../../../generated/paths.ts'
 import type { Client } from '../api/client.ts'
-import type { SendRequest } from '../api/send.ts'
-import { unwrap } from '../api/unwrap.ts'
-import { answer } from '../sync/exchange/transport.ts'
+import type { SendRequest } from '../api/retry.ts'
+import { answer, unwrap } from '../api/unwrap.ts'
 
 /** The sign-in in the browser failed; the message is the service's. */
 export class SignInError extends Error {

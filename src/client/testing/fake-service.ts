@@ -1,5 +1,5 @@
 import { getSession, logout, refreshSession, startLogin } from '../../../generated/paths.ts'
-import type { SendRequest } from '../api/send.ts'
+import type { SendRequest } from '../api/retry.ts'
 import type { OpenWebSocket } from '../sync/exchange/transport.ts'
 import { FakeAccount } from './fake-account.ts'
 import { answerCall, type FakeAnswer, failed } from './fake-routes.ts'

@@ -1,5 +1,5 @@
 import type { components } from '../../../generated/openapi.ts'
-import { uuidv7 } from '../uuid.ts'
+import { uuidv7 } from '../ids.ts'
 import type { FakeSocket } from './fake-socket.ts'
 
 type Schemas = components['schemas']

@@ -32,3 +32,28 @@ export async function abortable<T>(promise: Promise<T>, signal: AbortSignal | un
     signal.removeEventListener('abort', abort)
   }
 }
+
+/** Waits until the time has passed, an alarm has rung, or the signal has aborted. */
+export async function pause(clock: Clock, ms: number, alarms: Promise<void>[], signal: AbortSignal): Promise<void> {
+  const over = new AbortController()
+  const elapsed = clock.sleep(ms, AbortSignal.any([signal, over.signal])).catch(() => {})
+  await Promise.race([elapsed, ...alarms])
+  over.abort('over')
+}
+
+/** A signal that can be awaited repeatedly. A ring since the last `reset` is never missed. */
+export class Alarm {
+  #ring = Promise.withResolvers<void>()
+
+  get rung(): Promise<void> {
+    return this.#ring.promise
+  }
+
+  ring(): void {
+    this.#ring.resolve()
+  }
+
+  reset(): void {
+    this.#ring = Promise.withResolvers()
+  }
+}

@@ -1,4 +1,4 @@
-import { OfflineError } from '../errors/local.ts'
+import { OfflineError } from '../errors.ts'
 
 /**
  * A part of the package in a file of its own, which a page loads when it needs it.

@@ -1,8 +1,7 @@
 /** What `vault.ts` describes, in a file that loads once a vault is opened or changed. */
 import type { Client } from '../api/client.ts'
 import { unwrap } from '../api/unwrap.ts'
-import { bytesToBase64 } from '../crypto/base64/encode.ts'
-import { derive } from '../crypto/derive.ts'
+import { bytesToBase64 } from '../crypto/base64.ts'
 import {
   type Credentials,
   changePassphrase,
@@ -11,13 +10,34 @@ import {
   newRecoveryCode,
   openKeyring,
   rotateKeyring,
-} from '../crypto/keyring-wraps.ts'
+} from '../crypto/keyring.ts'
+import type { Keys } from '../crypto/keys.ts'
+import { deriveKeys } from '../crypto/keys.ts'
 import { VaultExistsError } from '../errors.ts'
-import { hasVault } from './has-vault.ts'
-import type { RecoveryCodeDraft, Vault, VaultDraft } from './types.ts'
+
+/** A user's keys, opened with the passphrase or the recovery code. */
+export interface Vault {
+  /** For `createSync`, `encryptBookmark`, `openExport`. */
+  keys: Keys
+  /** The 32 bytes that the keys are derived from, after rotations those of all keys; for `keepMasterKey`. */
+  masterKey: Uint8Array
+}
+
+/** A recovery code that opens nothing yet: show it, and call `confirm` when the user has it on paper. */
+export interface RecoveryCodeDraft<Confirmed = void> {
+  /** 128 random bits in nine groups of three characters. It cannot be shown again. */
+  recoveryCode: string
+  /**
+   * Stores the keyring that the code opens; until then the service has received nothing. After a failure without an answer,
+   * call it again.
+   */
+  confirm(): Promise<Confirmed>
+}
+
+/** A vault that is not stored yet. `confirm` throws VaultExistsError if another device has stored one meanwhile. */
+export type VaultDraft = RecoveryCodeDraft<Vault>
 
 export async function createVault(client: Client, owner: { userId: string; passphrase: string }): Promise<VaultDraft> {
-  if (await hasVault(client)) throw new VaultExistsError()
   return draftOf(client, await createKeyring(owner), 1)
 }
 
@@ -73,7 +93,7 @@ async function storeKeyring(client: Client, body: { keyring: string; revision: n
 
 /** Registers the export key if an earlier device was cut off before it did, so that the passphrase alone opens exports. */
 async function completeVault(client: Client, masterKey: Uint8Array): Promise<Vault> {
-  const keys = derive(masterKey)
+  const keys = deriveKeys(masterKey)
   const key = bytesToBase64(keys.exportKey)
   const registered = unwrap(await client.GET('/api/v1/account/export-key'))
   if (registered.key !== key) unwrap(await client.PUT('/api/v1/account/export-key', { body: { key } }))

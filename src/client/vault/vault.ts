@@ -1,10 +1,17 @@
 import type { Client } from '../api/client.ts'
-import type { Credentials } from '../crypto/keyring-wraps.ts'
+import { unwrap } from '../api/unwrap.ts'
+import type { Credentials } from '../crypto/keyring.ts'
+import { VaultExistsError } from '../errors.ts'
 import { onDemand } from '../timing/on-demand.ts'
-import type { RecoveryCodeDraft, Vault, VaultDraft } from './types.ts'
+import type { RecoveryCodeDraft, Vault, VaultDraft } from './operations.ts'
 
-export { hasVault } from './has-vault.ts'
-export type { RecoveryCodeDraft, Vault, VaultDraft } from './types.ts'
+/** True if the signed-in user has created a vault on any device. */
+export async function hasVault(client: Client): Promise<boolean> {
+  const result = await client.GET('/api/v1/account/keyring')
+  if (result.response.status === 404) return false
+  unwrap(result)
+  return true
+}
 
 /**
  * Generates the user's keys on their first device. The vault exists once the returned draft's `confirm` has stored the
@@ -16,6 +23,7 @@ export type { RecoveryCodeDraft, Vault, VaultDraft } from './types.ts'
  * @throws ApiError, SignedOutError
  */
 export async function createVault(client: Client, owner: { userId: string; passphrase: string }): Promise<VaultDraft> {
+  if (await hasVault(client)) throw new VaultExistsError()
   return (await loadOperations()).createVault(client, owner)
 }
 
@@ -78,5 +86,5 @@ export async function rotateKeys(client: Client, current: Credentials, passphras
 
 /** A device that keeps its master key does without. */
 function loadOperations() {
-  return onDemand(import('./on-passphrase.ts'))
+  return onDemand(import('./operations.ts'))
 }

@@ -1,5 +1,5 @@
 import { type Client, createClient } from '../../../src/client/api/client.ts'
-import type { SendRequest } from '../../../src/client/api/send.ts'
+import type { SendRequest } from '../../../src/client/api/retry.ts'
 import { sharedApp } from '../../support/shared-app.ts'
 
 /** A signed-in tab of a browser, of a person of its own: a jar with two cookies, at the service in this process. */

@@ -1,5 +1,6 @@
 import t from 'tap'
-import { byPosition, positionAt } from '../../../src/client/bookmark-file/position.ts'
+import { byPosition } from '../../../src/client/bookmark-file/arrange.ts'
+import { positionAt } from '../../../src/client/bookmark-file/read.ts'
 
 t.test('positions rise as strings, in the format of fractional-indexing', async (t) => {
   const indexes = [0, 1, 9, 10, 35, 36, 61, 62, 63, 3905, 3906, 3907, 100_000, 10_000_000]

@@ -1,4 +1,4 @@
-import type { SendRequest } from '../../../src/client/api/send.ts'
+import type { SendRequest } from '../../../src/client/api/retry.ts'
 import { abortable } from '../../../src/client/timing/clock.ts'
 import type { TestApp, TestUser } from '../../support/app.ts'
 import type { World } from '../sync/clock.ts'

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { buildTree, type TreeNode } from '../../../src/client/bookmark/tree.ts'
 import type { PlaintextBookmark } from '../../../src/client/bookmark.ts'
-import { arrange } from '../../../src/client/bookmark-file/tree.ts'
+import { arrange } from '../../../src/client/bookmark-file/arrange.ts'
 import { type ImportRules, planImport } from '../../../src/client/sync/edits/import-plan.ts'
 import { depth } from '../../support/depth.ts'
 

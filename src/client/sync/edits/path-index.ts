@@ -1,7 +1,6 @@
-import type { TreeNode } from '../../bookmark/tree.ts'
+import { kindOf, type TreeNode } from '../../bookmark/tree.ts'
 import type { PlaintextBookmark } from '../../bookmark.ts'
 import { noteMarked, type Role } from '../../bookmark-file/marks.ts'
-import { kindOf } from '../../bookmark-file/tree.ts'
 import { paced } from '../../timing/paced.ts'
 
 /** What is in the folders of one path, that is, with the same titles from the top level on. */

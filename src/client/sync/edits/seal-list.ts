@@ -1,8 +1,6 @@
 import type { PlaintextBookmark } from '../../bookmark.ts'
 import type { Keys } from '../../crypto/keys.ts'
-import type { SealedRecord } from '../../crypto/record/form.ts'
-import { toJson } from '../../crypto/record/seal.ts'
-import { recordSealer } from '../../crypto/record/seal-aside.ts'
+import { recordSealer, type SealedRecord, toJson } from '../../crypto/record.ts'
 import { RecordError } from '../../errors.ts'
 import { nextTurn } from '../../timing/paced.ts'
 import type { SealedEdit } from './seal.ts'
@@ -21,7 +19,7 @@ export async function sealList(
   signal: AbortSignal | undefined,
   onSealed: () => void,
 ): Promise<(SealedEdit | RecordError)[]> {
-  const seal = await recordSealer(keys, 'bookmark')
+  const seal = await recordSealer(keys)
   const edits: (SealedEdit | RecordError)[] = []
   for (let start = 0; start < bookmarks.length; start += atOnce) {
     const written = bookmarks.slice(start, start + atOnce).map((one) => [one.id, toJson(one)] as const)

@@ -1,7 +1,7 @@
 import { differingFields } from '../../bookmark/merge.ts'
 import type { PlaintextBookmark } from '../../bookmark.ts'
 import type { Keys } from '../../crypto/keys.ts'
-import { sealRecord, toJson } from '../../crypto/record/seal.ts'
+import { sealJson, toJson } from '../../crypto/record.ts'
 import { paced } from '../../timing/paced.ts'
 import type { Edit } from './edit.ts'
 
@@ -23,7 +23,7 @@ export async function sealAll(keys: Keys, bookmarks: readonly PlaintextBookmark[
 export function sealOne(keys: Keys, bookmark: PlaintextBookmark): SealedEdit {
   const json = toJson(bookmark)
   const copy = JSON.parse(json) as PlaintextBookmark
-  return { id: copy.id, bookmark: copy, sealed: sealRecord(keys, copy, 'bookmark', json) }
+  return { id: copy.id, bookmark: copy, sealed: sealJson(keys, copy.id, json) }
 }
 
 /** Like `sealOne`, but uses an earlier result if that is the same bookmark. */

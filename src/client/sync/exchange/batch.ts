@@ -1,5 +1,5 @@
 import type { Keys } from '../../crypto/keys.ts'
-import { sealRecord } from '../../crypto/record/seal.ts'
+import { encryptBookmark } from '../../crypto/record.ts'
 import type { Clock } from '../../timing/clock.ts'
 import type { Draft } from '../store/draft.ts'
 import type { Replica } from '../store/replica.ts'
@@ -65,7 +65,7 @@ export async function markSent(parts: BatchParts, ids: readonly string[]): Promi
 /** The change, which was never sent, under the newest keys if they were rotated since it was made. */
 function underNewest(keys: Keys, { change, bookmark }: Waiting): Waiting['change'] {
   const isOld = bookmark && keysOf(keys.older, change.encrypted_data?.slice(0, 12))
-  return isOld ? { ...change, ...sealRecord(keys, bookmark, 'bookmark') } : change
+  return isOld ? { ...change, ...encryptBookmark(keys, bookmark) } : change
 }
 
 /** The change, which was never sent, as made now if it was made while this device's clock was far ahead. */

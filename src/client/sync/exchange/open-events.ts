@@ -1,6 +1,6 @@
 import { compareVersions } from '../../../protocol/versions.ts'
 import type { Keys } from '../../crypto/keys.ts'
-import { decryptBookmarkAside } from '../../crypto/record/open.ts'
+import { decryptBookmarkAside } from '../../crypto/record.ts'
 import { RecordError } from '../../errors.ts'
 import { paced } from '../../timing/paced.ts'
 import type { Replica } from '../store/replica.ts'

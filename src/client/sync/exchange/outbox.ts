@@ -1,4 +1,4 @@
-import { Alarm } from '../../timing/alarm.ts'
+import { Alarm } from '../../timing/clock.ts'
 
 /** Rings when an edit has been queued, and knows whether sending the pending changes is worthwhile. */
 export class Outbox extends Alarm {

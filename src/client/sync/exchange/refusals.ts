@@ -1,4 +1,4 @@
-import { sealedLength } from '../../crypto/record/sealed-length.ts'
+import { sealedLength } from '../../crypto/record.ts'
 import { ApiError } from '../../errors.ts'
 import type { Replica } from '../store/replica.ts'
 import type { Refusal, Waiting } from '../store/store.ts'

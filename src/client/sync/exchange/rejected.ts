@@ -1,6 +1,6 @@
 import { isFarAhead } from '../../../protocol/far-ahead.ts'
 import { isEqual } from '../../bookmark/equal.ts'
-import { uuidv7 } from '../../uuid.ts'
+import { uuidv7 } from '../../ids.ts'
 import { latestTimestamp, viewOf } from '../store/row.ts'
 import type { Row, Waiting } from '../store/store.ts'
 import { demandUser } from './demand-user.ts'

@@ -1,5 +1,5 @@
 import { ApiError } from '../../errors.ts'
-import { uuidv7 } from '../../uuid.ts'
+import { uuidv7 } from '../../ids.ts'
 import { type SealedEdit, sealAll } from '../edits/seal.ts'
 import type { Emitter } from '../store/emitter.ts'
 import { correctedNow } from '../store/service-clock.ts'

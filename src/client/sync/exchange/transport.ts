@@ -1,8 +1,7 @@
 import type { components } from '../../../../generated/client.ts'
 import { openRealtime } from '../../../../generated/paths.ts'
 import type { Client } from '../../api/client.ts'
-import { unwrap } from '../../api/unwrap.ts'
-import { OfflineError } from '../../errors.ts'
+import { answer, unwrap } from '../../api/unwrap.ts'
 
 type Schemas = components['schemas']
 
@@ -53,14 +52,5 @@ export function clientTransport(client: Client, openWebSocket: OpenWebSocket = (
       url.search = new URLSearchParams({ user_id: userId, device_id: deviceId, since: String(since) }).toString()
       return openWebSocket(url.href)
     },
-  }
-}
-
-/** `fetch` rejects with a TypeError if no response arrived. */
-export async function answer<T>(call: Promise<T>): Promise<T> {
-  try {
-    return await call
-  } catch (cause) {
-    throw cause instanceof TypeError ? new OfflineError(undefined, { cause }) : cause
   }
 }

@@ -1,7 +1,6 @@
 import type { components } from '../../../../generated/asyncapi.ts'
-import { Alarm } from '../../timing/alarm.ts'
 import type { Clock } from '../../timing/clock.ts'
-import { pause } from '../../timing/pause.ts'
+import { Alarm, pause } from '../../timing/clock.ts'
 import type { TimeAnswer } from '../exchange/correct-clock.ts'
 import type { StampedEvent } from '../exchange/take.ts'
 import type { RealtimeSocket } from '../exchange/transport.ts'

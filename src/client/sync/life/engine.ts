@@ -1,6 +1,6 @@
 import type { Keys } from '../../crypto/keys.ts'
-import { Alarm } from '../../timing/alarm.ts'
 import type { Clock } from '../../timing/clock.ts'
+import { Alarm } from '../../timing/clock.ts'
 import type { EditParts } from '../edits/queue.ts'
 import { withDeadlines } from '../exchange/deadlines.ts'
 import type { ExchangeParts } from '../exchange/exchange.ts'

@@ -1,4 +1,4 @@
-import { pause } from '../../timing/pause.ts'
+import { pause } from '../../timing/clock.ts'
 import { checkDigest } from '../exchange/check-digest.ts'
 import { exchange } from '../exchange/exchange.ts'
 import type { Rotation } from '../rotation/rotation.ts'

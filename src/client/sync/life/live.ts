@@ -1,4 +1,4 @@
-import { pause } from '../../timing/pause.ts'
+import { pause } from '../../timing/clock.ts'
 import { settleDeletions } from '../edits/deletions.ts'
 import { checkDigest, untilCheck } from '../exchange/check-digest.ts'
 import { correctClock } from '../exchange/correct-clock.ts'

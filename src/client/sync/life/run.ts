@@ -1,6 +1,5 @@
 import type { Keys } from '../../crypto/keys.ts'
-import { abortable } from '../../timing/clock.ts'
-import { pause } from '../../timing/pause.ts'
+import { abortable, pause } from '../../timing/clock.ts'
 import type { Deferred, LoadDeferred } from '../load-deferred.ts'
 import type { TabMessage } from '../store/tabs.ts'
 import type { Engine } from './engine.ts'

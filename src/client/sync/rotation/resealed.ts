@@ -1,6 +1,6 @@
 import { editOf } from '../../../protocol/sealed-anew.ts'
 import type { Keys } from '../../crypto/keys.ts'
-import type { SealedRecord } from '../../crypto/record/form.ts'
+import type { SealedRecord } from '../../crypto/record.ts'
 import type { EditParts } from '../edits/queue.ts'
 import type { Change } from '../exchange/transport.ts'
 import type { Row, Version } from '../store/store.ts'

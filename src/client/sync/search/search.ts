@@ -1,5 +1,5 @@
+import { kindOf } from '../../bookmark/tree.ts'
 import type { PlaintextBookmark } from '../../bookmark.ts'
-import { kindOf } from '../../bookmark-file/tree.ts'
 import { paced } from '../../timing/paced.ts'
 import type { Emitter } from '../store/emitter.ts'
 import type { Replica } from '../store/replica.ts'

@@ -1,5 +1,5 @@
+import { kindOf } from '../bookmark/tree.ts'
 import type { PlaintextBookmark } from '../bookmark.ts'
-import { byPosition } from './position.ts'
 
 /** The contents of each folder, in order. The key `undefined` holds the top level. */
 export type Contents = Map<PlaintextBookmark | undefined, PlaintextBookmark[]>
@@ -19,11 +19,6 @@ export function arrange(bookmarks: readonly PlaintextBookmark[]): Contents {
   }
   for (const siblings of contents.values()) siblings.sort(byPosition)
   return contents
-}
-
-export function kindOf({ url, type }: PlaintextBookmark): 'link' | 'folder' | 'separator' {
-  if (typeof url === 'string') return 'link'
-  return type === 'separator' ? 'separator' : 'folder'
 }
 
 type Parents = Map<PlaintextBookmark, PlaintextBookmark | undefined>
@@ -49,4 +44,11 @@ function cutCycles(parents: Parents): void {
     if (at && trail.has(at)) parents.set(at, undefined)
     for (const bookmark of trail) settled.add(bookmark)
   }
+}
+
+/** Compares items of a folder for sorting. Items without a position come last; equal ones keep their order. */
+export function byPosition(a: { position?: unknown }, b: { position?: unknown }): number {
+  if (typeof a.position !== 'string') return typeof b.position === 'string' ? 1 : 0
+  if (typeof b.position !== 'string' || a.position < b.position) return -1
+  return a.position > b.position ? 1 : 0
 }

@@ -1,2 +1,0 @@
-/** A `fetch` function that takes a Request. */
-export type SendRequest = (request: Request) => Promise<Response>
