@@ -1,5 +1,5 @@
 import t from 'tap'
-import { parseRange } from '../../src/service/exports/range.ts'
+import { parseRange } from '../../src/service/exports/downloads.ts'
 
 const size = 1000
 

@@ -51,7 +51,7 @@ export interface StoredExport {
 
 /** A copy of a database that nobody else uses. */
 export interface Copy {
-  /** Whether the first start on it begins a new epoch: a version before there were epochs cannot be told to. */
+  /** The first start on it begins a new epoch: a version before there were epochs cannot be told to. */
   beginsEpoch: boolean
   listExports(): StoredExport[]
   removeExport(id: string): void

@@ -1,15 +1,33 @@
-import { join } from 'node:path'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { constants, copyFile, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import type { Config } from '../config/config.ts'
+import { ConfigError } from '../config/values.ts'
+import { assertObjectKey } from '../objects/store.ts'
 import type { Report } from '../terminal/progress.ts'
-import { copyDatabase, openCopy } from './database.ts'
-import { copyExports } from './exports.ts'
-import { makeFolder } from './folder.ts'
-import type { Source } from './source.ts'
+import { copyDatabase, openCopy, type StoredExport } from './database.ts'
+
+const stopSignals = ['SIGINT', 'SIGTERM'] as const
+
+export interface Source {
+  /** The file of the SQLite database. */
+  database: string
+  /** Undefined if the exports are in a bucket. */
+  exportsDir: string | undefined
+}
 
 export interface Made {
   /** The number of rows of each table. */
   rows: Record<string, number>
-  /** The exports whose files are missing or not whole, each with the reason. */
-  leftOut: [id: string, reason: string][]
+  leftOut: LeftOut[]
+}
+
+/** An export whose file is missing or not whole. */
+export type LeftOut = [id: string, reason: string]
+
+/** @param config is for SQLite */
+export function sourceOf({ databaseUrl, exportsDir, s3 }: Pick<Config, 'databaseUrl' | 'exportsDir' | 's3'>): Source {
+  return { database: databaseUrl.slice('sqlite:'.length), exportsDir: s3 ? undefined : exportsDir }
 }
 
 /** Makes a checked copy in a new folder, which is a DATA_DIR. The folder has its name only when it is complete and on disk. */
@@ -32,4 +50,81 @@ async function fill({ database, exportsDir }: Source, folder: string, report: Re
   } finally {
     copy.close()
   }
+}
+
+/** Copies the files of the exports. */
+async function copyExports(exports: StoredExport[], from: string, to: string, report: Report): Promise<LeftOut[]> {
+  await mkdir(to)
+  const leftOut: LeftOut[] = []
+  if (exports.length === 0) return leftOut
+  await checkFolder(from)
+  for (const [index, stored] of exports.entries()) {
+    report('copying export files', index, exports.length)
+    const fault = await copyExport(stored, from, to)
+    if (fault) leftOut.push([stored.id, fault])
+  }
+  return leftOut
+}
+
+/** Otherwise a wrong EXPORTS_DIR would look as if all exports had been deleted. */
+async function checkFolder(dir: string): Promise<void> {
+  const found = await stat(dir).catch((error: Error) => error)
+  if (found instanceof Error) throw new ConfigError(`EXPORTS_DIR: ${dir} cannot be read (${found.message})`)
+}
+
+async function copyExport({ object_key, size_bytes }: StoredExport, from: string, to: string) {
+  assertObjectKey(object_key)
+  const path = join(to, object_key)
+  try {
+    await copyFile(join(from, object_key), path, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return 'its file is gone'
+    throw error
+  }
+  const { size } = await stat(path)
+  if (size === size_bytes) return undefined
+  await rm(path)
+  return `its file has ${size} bytes instead of ${size_bytes}`
+}
+
+/**
+ * Makes a new folder. `fill` writes into one whose name says that it is unfinished, and which gets its final name only when
+ * everything is on disk. A failure or a signal leaves nothing behind, SIGKILL the unfinished folder.
+ */
+async function makeFolder<T>(path: string, fill: (unfinished: string) => Promise<T>): Promise<T> {
+  if (existsSync(path)) throw new Error(`${path} is there already: a backup overwrites nothing`)
+  let unfinished = ''
+  const stop = () => {
+    if (unfinished) rmSync(unfinished, { recursive: true, force: true })
+    process.exit(1)
+  }
+  for (const signal of stopSignals) process.once(signal, stop)
+  try {
+    unfinished = makeUnfinished(path)
+    const result = await fill(unfinished)
+    for (const name of await readdir(unfinished, { recursive: true })) await syncPath(join(unfinished, name))
+    await syncPath(unfinished)
+    await rename(unfinished, path)
+    await syncPath(dirname(path))
+    return result
+  } catch (error) {
+    if (unfinished) await rm(unfinished, { recursive: true, force: true })
+    throw error
+  } finally {
+    for (const signal of stopSignals) process.off(signal, stop)
+  }
+}
+
+function makeUnfinished(path: string): string {
+  try {
+    return mkdtempSync(`${path}.unfinished-`)
+  } catch (error) {
+    throw new Error(`${path} cannot be written (${(error as Error).message})`)
+  }
+}
+
+/** Syncs a file or a folder. Without a sync of its folder, a power failure could undo a rename. */
+export async function syncPath(path: string): Promise<void> {
+  await using opened = await open(path)
+  await opened.sync()
 }

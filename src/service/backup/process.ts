@@ -3,8 +3,8 @@
  * Its argument is what to copy and where to; it prints what it made, or on stderr why it did not.
  */
 import { setPriority } from 'node:os'
+import type { Source } from './make.ts'
 import { makeBackup } from './make.ts'
-import type { Source } from './source.ts'
 
 /** Requests come first. */
 const lowPriority = 10

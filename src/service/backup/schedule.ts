@@ -1,10 +1,20 @@
+import { execFile } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import type { FastifyBaseLogger } from 'fastify'
-import { momentOf, nameOf } from './names.ts'
-import type { Shelf } from './shelf.ts'
+import { isBundle } from '../bundle.ts'
+import type { Config } from '../config/config.ts'
+import { bucketShelf } from './bucket.ts'
+import { type Made, sourceOf } from './make.ts'
+import type { Order } from './process.ts'
+import { folderShelf, momentOf, nameOf, type Shelf } from './shelf.ts'
 
 /** A failed backup is tried again after this, or after BACKUP_EVERY if that is shorter. */
 const retryMs = 5 * 60_000
+const program = fileURLToPath(new URL(isBundle ? './backup-process.mjs' : './process.ts', import.meta.url))
+/** A line for each export whose file is lost. */
+const maxOutputBytes = 64 * 1024 * 1024
 
 export interface Backups {
   /** The moment (Unix ms) of the newest complete backup, also of an earlier process; 0 if there is none. */
@@ -12,6 +22,16 @@ export interface Backups {
   /** How many failed in this process. */
   failures(): number
   close(): Promise<void>
+}
+
+/** Undefined if the configuration wants no backups. */
+export function openBackups(config: Config, secretKeys: Uint8Array[], log: FastifyBaseLogger): Backups | undefined {
+  const { everyMs, keep, dir, inBucket } = config.backup
+  if (everyMs === undefined) return undefined
+  const source = sourceOf(config)
+  const folder = folderShelf(dir, (path, signal) => makeBackupApart({ source, path }, signal))
+  const shelf = inBucket && config.s3 ? bucketShelf(config.s3, secretKeys, dir, folder) : folder
+  return scheduleBackups({ everyMs, keep, shelf, log })
 }
 
 interface Schedule {
@@ -75,5 +95,17 @@ export function scheduleBackups({ everyMs, keep, shelf, log, pauseMs = retryMs }
       stopping.abort()
       await running
     },
+  }
+}
+
+/** Makes a backup in another process. An abort kills that at once, and may leave the unfinished folder behind. */
+async function makeBackupApart(order: Order, signal: AbortSignal): Promise<Made> {
+  const options = { env: {}, signal, killSignal: 'SIGKILL', maxBuffer: maxOutputBytes } as const
+  try {
+    const { stdout } = await promisify(execFile)(process.execPath, [program, JSON.stringify(order)], options)
+    return JSON.parse(stdout)
+  } catch (error) {
+    const { stderr = '', message } = error as { stderr?: string; message: string }
+    throw new Error(stderr.trim() || message, { cause: error })
   }
 }

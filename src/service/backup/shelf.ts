@@ -1,7 +1,6 @@
 import { mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ConfigError } from '../config/values.ts'
-import { isUnfinished, momentOf } from './names.ts'
 
 /** Where complete backups are kept. */
 export interface Shelf {
@@ -60,4 +59,22 @@ async function prepare(dir: string): Promise<void> {
 async function removeUnfinished(dir: string): Promise<void> {
   for (const name of (await namesIn(dir)).filter(isUnfinished))
     await rm(join(dir, name), { recursive: true, force: true })
+}
+
+/** A backup is named after the moment of its copy, so names sort by age: `2026-11-22T10-30-00-000Z`. */
+export function nameOf(ms: number): string {
+  return new Date(ms).toISOString().replaceAll(/[:.]/g, '-')
+}
+
+/** The moment of the copy (Unix ms); undefined if this is not the name of a backup. */
+export function momentOf(name: string): number | undefined {
+  const [, day, hour, minute, rest] = /^(\d{4}-\d\d-\d\dT)(\d\d)-(\d\d)-(\d\d-\d{3}Z)$/.exec(name) ?? []
+  const ms = Date.parse(`${day}${hour}:${minute}:${rest?.replace('-', '.')}`)
+  return Number.isNaN(ms) ? undefined : ms
+}
+
+/** True for what a backup of such a name left that was never finished. */
+function isUnfinished(name: string): boolean {
+  const [backup = '', rest] = name.split('.unfinished-')
+  return rest !== undefined && momentOf(backup) !== undefined
 }

@@ -4,6 +4,7 @@ import { ServiceError } from '../contract/errors.ts'
 import type { Database } from '../db/engine/database.ts'
 import { findAliveLogins, isLoginAlive, type LoginKey } from '../db/tables/logins.ts'
 import type { Notices } from '../notices/notices.ts'
+import type { ByteRange } from '../objects/store.ts'
 
 /** Makes up for lost notices, and finds sessions that have expired. */
 const sweepEveryMs = 30_000
@@ -71,4 +72,23 @@ export function followDownloads({ log, clock, database, notices }: Parts): Activ
       clearInterval(timer)
     },
   }
+}
+
+/**
+ * Reads a Range header (RFC 9110, section 14): one range, `unsatisfiable`, or undefined if the header must be ignored, because it
+ * is malformed, has another unit, or requests several ranges.
+ */
+export function parseRange(header: string | undefined, size: number): ByteRange | 'unsatisfiable' | undefined {
+  const match = /^bytes=[\t ]*(\d*)-(\d*)[\t ]*$/i.exec(header ?? '')
+  if (!match) return undefined
+  const [, first = '', last = ''] = match
+  if (first === '') return last === '' ? undefined : suffix(Number(last), size)
+  const start = Number(first)
+  const end = last === '' ? size - 1 : Number(last)
+  if (last !== '' && end < start) return undefined
+  return start < size ? { start, end: Math.min(end, size - 1) } : 'unsatisfiable'
+}
+
+function suffix(length: number, size: number): ByteRange | 'unsatisfiable' {
+  return length === 0 || size === 0 ? 'unsatisfiable' : { start: Math.max(0, size - length), end: size - 1 }
 }

@@ -16,7 +16,7 @@ export interface ExportLimits {
  * Throws if the user can have no further export. Runs under the user's lock, so that the limits hold however many exports
  * are requested at once. The only export always fits, because otherwise some users could have none.
  */
-export async function makeRoom(
+export async function makeRoomForExport(
   trx: Trx,
   user: LockedUser,
   { maxUserExportBytes }: ExportLimits,

@@ -1,8 +1,11 @@
 import type { FastifyBaseLogger } from 'fastify'
-import type { Database } from '../db/engine/database.ts'
+import { exportFile } from '../../protocol/export-file.ts'
+import type { Database, Db } from '../db/engine/database.ts'
+import { type BookmarkRow, listById } from '../db/tables/bookmarks.ts'
 import {
   claimExport,
   completeExport,
+  countIncomplete,
   failAttempt,
   type Job,
   postponeExport,
@@ -12,10 +15,19 @@ import {
 } from '../db/tables/exports.ts'
 import { type ObjectStore, ObjectStoreUnavailableError, objectKeyOf } from '../objects/store.ts'
 import type { Seal } from '../seal/seal.ts'
+import { encryptFile } from './file.ts'
 import { openExportKey } from './key.ts'
-import { writeExport } from './write.ts'
 
 export const keptMs = 7 * 24 * 60 * 60 * 1000
+const maxRunning = 2
+const tickMs = 5_000
+/** A page has this size if its bookmarks are like the previous ones; at worst, it has 16 MiB. */
+const pageBytes = 256 * 1024
+const maxPageLength = 64
+/** From this length on, a ciphertext is passed on as it is: each copy would be garbage that makes the process grow. */
+const largeText = 16 * 1024
+const countedEveryMs = 5_000
+const countWithinMs = 1_000
 
 interface Parts {
   log: FastifyBaseLogger
@@ -24,9 +36,6 @@ interface Parts {
   seal: Seal
   objects: Pick<ObjectStore, 'put' | 'remove'>
 }
-
-const maxRunning = 2
-const tickMs = 5_000
 
 /** `postponed`: the store is unreachable. `dropped`: stopped, or the export now has another worker or was deleted. */
 type Outcome = 'completed' | 'failed' | 'postponed' | 'dropped'
@@ -140,12 +149,7 @@ async function attempt(parts: Parts, job: Job, signal: AbortSignal): Promise<Out
   const { log, clock, database, objects } = parts
   const object_key = objectKeyOf(job)
   try {
-    const exportKey = openExportKey(parts.seal, job.user_id, job.id, job.key_sealed)
-    const file = await writeExport(
-      parts,
-      { objectKey: object_key, userId: job.user_id, exportKey, exportedAt: clock() },
-      signal,
-    )
+    const file = await writeExport(parts, job, object_key, signal)
     const expires_at = clock() + keptMs
     const completed = await database.write((trx) => completeExport(trx, job, { ...file, object_key, expires_at }))
     if (completed) return 'completed'
@@ -164,5 +168,104 @@ async function attempt(parts: Parts, job: Job, signal: AbortSignal): Promise<Out
     // If the job was no longer held, the write that failed may have completed it after all.
     if (wasHeld) await objects.remove(object_key)
     return isStopped ? 'dropped' : 'failed'
+  }
+}
+
+/** Makes and stores an export's file in constant memory. Inside it, each bookmark is still the client's ciphertext. */
+async function writeExport(
+  { clock, database, seal, objects }: Parts,
+  { id, user_id, key_sealed }: Job,
+  objectKey: string,
+  signal: AbortSignal,
+): Promise<{ size_bytes: number; bookmark_count: number }> {
+  const exportKey = openExportKey(seal, user_id, id, key_sealed)
+  const exportedAt = new Date(clock()).toISOString()
+  let bookmark_count = 0
+
+  async function* json(): AsyncGenerator<string> {
+    let text = `{"version":"${exportFile.contentVersion}","exported_at":"${exportedAt}","bookmarks":[`
+    for await (const page of pagesOf(database.bulk, user_id)) {
+      for (const row of page) {
+        const { before, ciphertext, after } = partsOf(row)
+        text += bookmark_count++ > 0 ? `,${before}` : before
+        if (ciphertext.length < largeText) text += ciphertext
+        else {
+          yield text
+          yield ciphertext
+          text = ''
+        }
+        text += after
+      }
+      yield text
+      text = ''
+    }
+    yield `${text}],"bookmark_count":${bookmark_count}}`
+  }
+
+  const size_bytes = await objects.put(objectKey, exportKey, encryptFile(exportKey, json()), signal)
+  return { size_bytes, bookmark_count }
+}
+
+/** Reads short pages by id, never one long transaction: a bookmark that stays live is read exactly once. */
+async function* pagesOf(db: Db, userId: string): AsyncGenerator<BookmarkRow[]> {
+  let length = 1
+  for (let after = ''; ; ) {
+    const page = await listById(db, userId, after, length)
+    yield page
+    const last = page.at(-1)
+    if (!last || page.length < length) return
+    after = last.entity_id
+    const largest = Math.max(...page.map(({ encrypted_data }) => encrypted_data?.length ?? 0))
+    length = Math.max(1, Math.min(maxPageLength, Math.floor(pageBytes / largest)))
+  }
+}
+
+/** A bookmark's JSON, in three parts: the ciphertext is not copied if it is long. */
+function partsOf({ entity_id, encrypted_data, data_hash, created_at, updated_at }: BookmarkRow) {
+  return {
+    before: `{"id":"${escaped(entity_id)}","encrypted_data":"`,
+    ciphertext: escaped(encrypted_data ?? ''),
+    after: `","data_hash":${data_hash === null ? null : `"${escaped(data_hash)}"`},"created_at":${created_at},"updated_at":${updated_at}}`,
+  }
+}
+
+/** Stored texts are printable ASCII, because the contract takes no others: only quotes and backslashes need escaping. */
+function escaped(text: string): string {
+  return text.includes('"') || text.includes('\\') ? JSON.stringify(text).slice(1, -1) : text
+}
+
+interface CountParts {
+  database: Pick<Database, 'db'>
+  clock: () => number
+  log: FastifyBaseLogger
+}
+
+/**
+ * The number of exports that are not completed, by status. The database is asked at most every 5 s, and has 1 s to
+ * respond: without a response, the result is empty.
+ */
+export function createExportCount({ database, clock, log }: CountParts) {
+  let askedAt = Number.NEGATIVE_INFINITY
+  let answer: Promise<Record<string, number>>
+
+  async function ask(): Promise<Record<string, number>> {
+    try {
+      return await countIncomplete(database.db)
+    } catch (err) {
+      log.warn({ err }, 'exports could not be counted')
+      return {}
+    }
+  }
+
+  return (): Promise<Record<string, number>> => {
+    const now = clock()
+    if (Math.abs(now - askedAt) >= countedEveryMs) {
+      askedAt = now
+      answer = ask()
+    }
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => resolve({}), countWithinMs)
+      answer.then(resolve).finally(() => clearTimeout(timer))
+    })
   }
 }

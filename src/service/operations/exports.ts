@@ -5,10 +5,9 @@ import type { Schemas } from '../contract/schemas.ts'
 import type { Database } from '../db/engine/database.ts'
 import { deleteExport, type ExportRow, findExport, listExports, saveExport } from '../db/tables/exports.ts'
 import { findExportKey, lockUser } from '../db/tables/users.ts'
-import type { ActiveDownloads } from '../exports/downloads.ts'
+import { type ActiveDownloads, parseRange } from '../exports/downloads.ts'
 import { openExportKey, sealExportKey } from '../exports/key.ts'
-import { type ExportLimits, makeRoom } from '../exports/limits.ts'
-import { parseRange } from '../exports/range.ts'
+import { type ExportLimits, makeRoomForExport } from '../exports/limits.ts'
 import type { ExportWorker } from '../exports/worker.ts'
 import { type ByteRange, ObjectNotFoundError, type ObjectStore } from '../objects/store.ts'
 import type { Seal } from '../seal/seal.ts'
@@ -35,7 +34,7 @@ export const exportOperations: Operations<'listExports' | 'createExport' | 'down
     const row = await database.write(async (trx) => {
       const user = await lockUser(trx, userId)
       await demandLogin(trx, { userId, loginId })
-      await makeRoom(trx, user, config, clock())
+      await makeRoomForExport(trx, user, config, clock())
       const key = openExportKey(seal, userId, userId, await findExportKey(trx, userId))
       const key_sealed = sealExportKey(seal, userId, id, key)
       return saveExport(trx, { id, user_id: userId, status: 'processing', created_at: clock(), key_sealed })

@@ -1,6 +1,5 @@
 import { join, resolve } from 'node:path'
-import { makeBackup } from '../../backup/make.ts'
-import { sourceOf } from '../../backup/source.ts'
+import { makeBackup, sourceOf } from '../../backup/make.ts'
 import { type Config, readConfig } from '../../config/config.ts'
 import { callBeside } from '../../terminal/command.ts'
 import { withProgress } from '../../terminal/progress.ts'

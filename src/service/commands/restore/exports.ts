@@ -1,7 +1,7 @@
 import { copyFile, mkdir, rename, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { StoredExport } from '../../backup/database.ts'
-import { syncPath } from '../../backup/folder.ts'
+import { syncPath } from '../../backup/make.ts'
 import { assertObjectKey } from '../../objects/store.ts'
 import type { Report } from '../../terminal/progress.ts'
 

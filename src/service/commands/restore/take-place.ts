@@ -3,8 +3,8 @@ import { link, rename } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { becomeOneFile } from '../../backup/database.ts'
-import { syncPath } from '../../backup/folder.ts'
-import { nameOf } from '../../backup/names.ts'
+import { syncPath } from '../../backup/make.ts'
+import { nameOf } from '../../backup/shelf.ts'
 
 /**
  * Puts the copy in the place of the database, in one step: if this is interrupted, one of the two is there, whole. Returns
