@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
-import { nameOf } from '../../src/service/backup/shelf.ts'
 import { type Backups, scheduleBackups } from '../../src/service/backup/schedule.ts'
 import type { Shelf } from '../../src/service/backup/shelf.ts'
+import { nameOf } from '../../src/service/backup/shelf.ts'
 import { silent } from '../support/log.ts'
 import { until } from '../support/until.ts'
 

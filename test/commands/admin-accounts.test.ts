@@ -1,5 +1,5 @@
 import t from 'tap'
-import { deleteUser, disableUser, enableUser, listUsers } from '../../src/service/commands/admin/accounts.ts'
+import { deleteUser, disableUser, enableUser, listUsers } from '../../src/service/commands/accounts.ts'
 import { type Beside, openBeside } from '../../src/service/db/beside.ts'
 import { openDevice } from '../realtime/device.ts'
 import { openBrowser } from '../support/browser.ts'

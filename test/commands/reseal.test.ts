@@ -1,7 +1,7 @@
 import t from 'tap'
-import { reseal } from '../../src/service/commands/reseal/reseal.ts'
 import type { Database } from '../../src/service/db/engine/database.ts'
 import { sealedColumns } from '../../src/service/db/tables/sealed.ts'
+import { reseal } from '../../src/service/upkeep/reseal.ts'
 import { openFile } from '../exports/fixture.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
 import { openBrowser } from '../support/browser.ts'

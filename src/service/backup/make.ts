@@ -1,7 +1,6 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { constants, copyFile, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import type { Config } from '../config/config.ts'
 import { ConfigError } from '../config/values.ts'
 import { assertObjectKey } from '../objects/store.ts'
 import type { Report } from '../terminal/progress.ts'
@@ -24,11 +23,6 @@ export interface Made {
 
 /** An export whose file is missing or not whole. */
 export type LeftOut = [id: string, reason: string]
-
-/** @param config is for SQLite */
-export function sourceOf({ databaseUrl, exportsDir, s3 }: Pick<Config, 'databaseUrl' | 'exportsDir' | 's3'>): Source {
-  return { database: databaseUrl.slice('sqlite:'.length), exportsDir: s3 ? undefined : exportsDir }
-}
 
 /** Makes a checked copy in a new folder, which is a DATA_DIR. The folder has its name only when it is complete and on disk. */
 export async function makeBackup(source: Source, path: string, report: Report = () => {}): Promise<Made> {

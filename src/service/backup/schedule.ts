@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -6,7 +7,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import { isBundle } from '../bundle.ts'
 import type { Config } from '../config/config.ts'
 import { bucketShelf } from './bucket.ts'
-import { type Made, sourceOf } from './make.ts'
+import type { Made, Source } from './make.ts'
 import type { Order } from './process.ts'
 import { folderShelf, momentOf, nameOf, type Shelf } from './shelf.ts'
 
@@ -32,6 +33,11 @@ export function openBackups(config: Config, secretKeys: Uint8Array[], log: Fasti
   const folder = folderShelf(dir, (path, signal) => makeBackupApart({ source, path }, signal))
   const shelf = inBucket && config.s3 ? bucketShelf(config.s3, secretKeys, dir, folder) : folder
   return scheduleBackups({ everyMs, keep, shelf, log })
+}
+
+/** @param config is for SQLite */
+export function sourceOf({ databaseUrl, exportsDir, s3 }: Pick<Config, 'databaseUrl' | 'exportsDir' | 's3'>): Source {
+  return { database: databaseUrl.slice('sqlite:'.length), exportsDir: s3 ? undefined : exportsDir }
 }
 
 interface Schedule {
@@ -101,10 +107,13 @@ export function scheduleBackups({ everyMs, keep, shelf, log, pauseMs = retryMs }
 /** Makes a backup in another process. An abort kills that at once, and may leave the unfinished folder behind. */
 async function makeBackupApart(order: Order, signal: AbortSignal): Promise<Made> {
   const options = { env: {}, signal, killSignal: 'SIGKILL', maxBuffer: maxOutputBytes } as const
+  const running = promisify(execFile)(process.execPath, [program, JSON.stringify(order)], options)
   try {
-    const { stdout } = await promisify(execFile)(process.execPath, [program, JSON.stringify(order)], options)
-    return JSON.parse(stdout)
+    return JSON.parse((await running).stdout)
   } catch (error) {
+    // An abort is told before the process has ended, which until then can still make its folder.
+    const { pid, exitCode, signalCode } = running.child
+    if (pid !== undefined && exitCode === null && signalCode === null) await once(running.child, 'exit')
     const { stderr = '', message } = error as { stderr?: string; message: string }
     throw new Error(stderr.trim() || message, { cause: error })
   }

@@ -1,9 +1,13 @@
 /** `npm run admin -- COMMAND`, in the bundle `node admin.mjs COMMAND`. */
-import type { Beside } from '../db/beside.ts'
+import { pino } from 'pino'
+import { readConfig } from '../config/config.ts'
+import { type Beside, openBeside } from '../db/beside.ts'
 import { command, run, UsageError } from '../terminal/command.ts'
+import { withProgress } from '../terminal/progress.ts'
+import { recount } from '../upkeep/recount.ts'
+import { deleteUser, disableUser, enableUser, listUsers } from './accounts.ts'
 
 const userId = ['<user-id>', 'as `users` lists it'] as const
-const accounts = () => import('./admin/accounts.ts')
 
 const admin = command(
   'admin',
@@ -19,34 +23,55 @@ const admin = command(
 admin
   .command('users')
   .description("lists each user's id, e-mail address, bytes, records and when they were last seen")
-  .action(() => withDatabase(async (database) => (await accounts()).listUsers(database)))
+  .action(() => withDatabase(listUsers))
 admin
   .command('disable')
   .description('signs a user out everywhere, and lets nobody sign in as this user until `enable`')
   .argument(...userId)
-  .action((id: string) => withDatabase(async (database) => (await accounts()).disableUser(database, id)))
+  .action((id: string) => withDatabase((database) => disableUser(database, id)))
 admin
   .command('enable')
   .description('lets the user sign in again')
   .argument(...userId)
-  .action((id: string) => withDatabase(async (database) => (await accounts()).enableUser(database, id)))
+  .action((id: string) => withDatabase((database) => enableUser(database, id)))
 admin
   .command('delete')
   .description('deletes the account, as its user can; the service erases what is stored')
   .argument(...userId)
-  .action((id: string) => withDatabase(async (database) => (await accounts()).deleteUser(database, id)))
+  .action((id: string) => withDatabase((database) => deleteUser(database, id)))
 admin
   .command('recount')
   .description('counts anew what each user stores, and mends their counters')
-  .action(() => withDatabase(async (database) => (await import('./admin/recount.ts')).recountAll(database)))
+  .action(() => withDatabase(recountAll))
 await run(admin)
 
+/** By the direct connection: a pooler takes neither the limits nor the prepared statements of one. */
 async function withDatabase(work: (database: Beside) => Promise<void>): Promise<void> {
-  const { openFromEnvironment } = await import('./admin/database.ts')
-  const database = await openFromEnvironment()
+  const database = await openBeside(readConfig(process.env).databaseServer.directUrl, pino({ level: 'silent' }))
   try {
     await work(database)
   } finally {
     await database.close()
   }
+}
+
+/** Mends the counters by which quotas and the number of bookmarks are known. */
+async function recountAll(database: Beside): Promise<void> {
+  let [users, mended] = [0, 0]
+  await withProgress(async (progress) => {
+    for await (const found of recount(database)) {
+      users += 1
+      progress.report('recounting users', users)
+      if (!found) continue
+      mended += 1
+      progress.print(`${found.userId}  was ${listed(found.was)}  is ${listed(found.is)}`)
+    }
+  })
+  console.log(`recounted ${users} users, mended ${mended}`)
+}
+
+function listed(counters: object): string {
+  return Object.entries(counters)
+    .map(([name, value]) => `${name} ${value}`)
+    .join(', ')
 }

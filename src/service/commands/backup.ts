@@ -1,5 +1,10 @@
 /** `npm run backup -- FOLDER`, in the bundle `node backup.mjs FOLDER`. */
-import { command, run } from '../terminal/command.ts'
+import { join, resolve } from 'node:path'
+import { makeBackup } from '../backup/make.ts'
+import { sourceOf } from '../backup/schedule.ts'
+import { type Config, readConfig } from '../config/config.ts'
+import { callBeside, command, run } from '../terminal/command.ts'
+import { withProgress } from '../terminal/progress.ts'
 
 await run(
   command(
@@ -8,5 +13,51 @@ await run(
     "The folder is a DATA_DIR. The exit status is 0 only when the copy is complete and on disk. For a database in Postgres the command says what to run instead. It reads the service's environment variables.",
   )
     .argument('<folder>', 'where the copy goes: a folder that is not there yet')
-    .action(async (folder: string) => (await import('./backup/back-up.ts')).backUp(folder)),
+    .action(backUp),
 )
+
+async function backUp(folder: string): Promise<void> {
+  process.umask(0o077)
+  const config = readConfig(process.env)
+  if (!config.databaseUrl.startsWith('sqlite:')) throw new Error(postgresAdvice(config, folder))
+  const path = resolve(folder)
+  const { rows, leftOut } = await withProgress(({ report }) => makeBackup(sourceOf(config), path, report))
+  for (const [id, reason] of leftOut) console.log(`left out: the export ${id}, ${reason}`)
+  const counts = Object.entries(rows).map(([table, count]) => `${table} ${count}`)
+  console.log(`${path}\n  checked  ${counts.join(', ')}\n  restore  ${callBeside('restore', path)}`)
+  if (config.s3) console.log(bucketAdvice(config.s3.bucket))
+  console.log(secretAdvice(config))
+}
+
+/** How to back up what this command does not: so that others can read neither the dump nor, in `ps`, the password. */
+function postgresAdvice({ databaseServer, s3, exportsDir }: Config, folder: string): string {
+  const dump = join(folder, 'bookmarks.dump')
+  const url = withoutPassword(databaseServer.directUrl)
+  return `DATABASE_URL: nothing was backed up, for Postgres has its own tools. While the service runs:
+  umask 077; mkdir -p '${folder}'; pg_dump --format=custom --file='${dump}' '${url}'
+and to recover it, into an empty database, before a service starts on that:
+  pg_restore --no-owner --exit-on-error --dbname='${url}' '${dump}'
+  ${callBeside('restored')}
+The password belongs into ~/.pgpass (a line of host:port:database:user:password), for which the mode must be 0600.
+To lose less than what came since the last dump: WAL archiving (point-in-time recovery).
+${s3 ? bucketAdvice(s3.bucket) : `After the dump, copy the export files: ${exportsDir}`}`
+}
+
+function withoutPassword(value: string): string {
+  const url = URL.parse(value)
+  if (!url) return 'service=bookmarks'
+  url.password = ''
+  url.searchParams.delete('password')
+  return url.href
+}
+
+function bucketAdvice(bucket: string): string {
+  return `The export files are in the bucket ${bucket}, which is not copied: have the store replicate it.`
+}
+
+/** Without SECRET_KEY the sealed values in a backup are lost. With it beside them, they are not secret. */
+function secretAdvice({ secretKeys, dataDir }: Config): string {
+  if (secretKeys) return 'SECRET_KEY is not in it. Keep every key of it elsewhere: without it no export key opens.'
+  const file = join(dataDir, 'secret.key')
+  return `The secret is not in it: ${file}. Keep a copy elsewhere; the backup needs it: SECRET_KEY="$(cat ${file})"`
+}

@@ -1,4 +1,9 @@
 /** `npm run migrate`, in the bundle `node migrate.mjs`. */
+import { pino } from 'pino'
+import { readConfig } from '../config/config.ts'
+import { newestMigration } from '../db/migrations/index.ts'
+import { openDatabase } from '../db/open.ts'
+import { openLog } from '../log.ts'
 import { command, run } from '../terminal/command.ts'
 
 await run(
@@ -6,5 +11,14 @@ await run(
     'migrate',
     'Brings the database to the schema of this version, while instances of the previous release run on it.',
     "A start then finds nothing to do. The exit status is 0 only when all is done. The command reads the service's environment variables.",
-  ).action(async () => (await import('./migrate/migrate.ts')).migrate()),
+  ).action(migrate),
 )
+
+async function migrate(): Promise<void> {
+  const { databaseUrl, databaseServer, logLevel } = readConfig(process.env)
+  const database = await openDatabase(databaseUrl, openLog(logLevel, pino.destination(1)), databaseServer)
+  await database.close()
+  console.log(
+    `the database has the schema of this version (${newestMigration})\nNow start the instances of this version.`,
+  )
+}

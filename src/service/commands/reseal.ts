@@ -1,10 +1,34 @@
 /** `npm run reseal`, in the bundle `node reseal.mjs`. */
+import { pino } from 'pino'
+import { readConfig } from '../config/config.ts'
+import { ConfigError } from '../config/values.ts'
+import { openBeside } from '../db/beside.ts'
 import { command, run } from '../terminal/command.ts'
+import { withProgress } from '../terminal/progress.ts'
+import { reseal } from '../upkeep/reseal.ts'
 
 await run(
   command(
     'reseal',
     'Encrypts all sealed values with the first key of SECRET_KEY, so that the others can be dropped.',
     "The service can keep running, in any number of instances: set SECRET_KEY=NEW,OLD, run this, then set SECRET_KEY=NEW. The exit status is 0 only when the first key opens all values. The command reads the service's environment variables.",
-  ).action(async () => (await import('./reseal/run.ts')).resealAll()),
+  ).action(resealAll),
 )
+
+async function resealAll(): Promise<void> {
+  const { databaseServer, secretKeys } = readConfig(process.env)
+  if (!secretKeys) {
+    throw new ConfigError('SECRET_KEY is required here: the new key, then the old one (of development: secret.key)')
+  }
+  const database = await openBeside(databaseServer.directUrl, pino({ level: 'silent' }))
+  try {
+    const { resealed, current, unreadable } = await withProgress(({ report }) => reseal(database, secretKeys, report))
+    for (const { table, id } of unreadable) console.error(`${table} ${id}: opens under no key of SECRET_KEY`)
+    console.log(`resealed ${resealed}, already current ${current}, unreadable ${unreadable.length}`)
+    if (unreadable.length > 0) process.exitCode = 1
+    else if (secretKeys.length > 1)
+      console.log('Now remove the other keys from SECRET_KEY on all instances. Older backups still need them.')
+  } finally {
+    await database.close()
+  }
+}

@@ -1,13 +1,7 @@
-import type { Database } from '../../db/engine/database.ts'
-import {
-  listSealed,
-  replaceSealed,
-  type SealedColumn,
-  type SealedValue,
-  sealedColumns,
-} from '../../db/tables/sealed.ts'
-import { createSeal, type Seal } from '../../seal/seal.ts'
-import type { Report } from '../../terminal/progress.ts'
+import type { Database, Db } from '../db/engine/database.ts'
+import { listSealed, replaceSealed, type SealedColumn, type SealedValue, sealedColumns } from '../db/tables/sealed.ts'
+import { type Binding, createSeal, type Seal } from '../seal/seal.ts'
+import type { Report } from '../terminal/progress.ts'
 
 const pageLength = 50
 const maxPasses = 5
@@ -51,31 +45,37 @@ export async function reseal(
 
 async function pass(parts: Parts, anyKey: Seal, firstKey: Seal, report: Report): Promise<Found> {
   const found: Found = { resealed: 0, current: 0, older: 0, unreadable: [] }
-  for (const column of sealedColumns) {
-    for await (const page of pagesOf(parts, column)) {
-      const replacements: Replacement[] = []
-      for (const value of page) {
-        const binding = { purpose: column.purpose, userId: value.userId, rowId: value.id }
-        const opened = anyKey.open(value.sealed, binding)
-        if (!opened) found.unreadable.push({ table: column.table, id: value.id })
-        else if (firstKey.open(value.sealed, binding)) found.current += 1
-        else replacements.push({ value, replacement: firstKey.seal(opened, binding) })
-      }
-      found.older += replacements.length
-      found.resealed += await replaceAll(parts, column, replacements)
-      report('resealing', found.resealed + found.current + found.unreadable.length)
+  for await (const { column, page, bindingOf } of sealedPages(parts.db)) {
+    const replacements: Replacement[] = []
+    for (const value of page) {
+      const binding = bindingOf(value)
+      const opened = anyKey.open(value.sealed, binding)
+      if (!opened) found.unreadable.push({ table: column.table, id: value.id })
+      else if (firstKey.open(value.sealed, binding)) found.current += 1
+      else replacements.push({ value, replacement: firstKey.seal(opened, binding) })
     }
+    found.older += replacements.length
+    found.resealed += await replaceAll(parts, column, replacements)
+    report('resealing', found.resealed + found.current + found.unreadable.length)
   }
   return found
 }
 
-async function* pagesOf({ db }: Parts, column: SealedColumn): AsyncGenerator<SealedValue[]> {
-  for (let after = ''; ; ) {
-    const page = await listSealed(db, column, after, pageLength)
-    yield page
-    const last = page.at(-1)
-    if (!last || page.length < pageLength) return
-    after = last.id
+interface SealedPage {
+  column: SealedColumn
+  page: SealedValue[]
+  bindingOf(value: SealedValue): Binding
+}
+
+/** All sealed values of the database. */
+export async function* sealedPages(db: Db): AsyncGenerator<SealedPage> {
+  for (const column of sealedColumns) {
+    const bindingOf = ({ id, userId }: SealedValue) => ({ purpose: column.purpose, userId, rowId: id })
+    for (let after: string | undefined = ''; after !== undefined; ) {
+      const page = await listSealed(db, column, after, pageLength)
+      yield { column, page, bindingOf }
+      after = page.length < pageLength ? undefined : page.at(-1)?.id
+    }
   }
 }
 

@@ -1,8 +1,8 @@
-import type { Beside } from '../../db/beside.ts'
-import type { Trx } from '../../db/engine/database.ts'
-import { beginDeletion } from '../../db/tables/deletions.ts'
-import { disableAccount, enableAccount, isAccount, listAccounts } from '../../db/tables/users.ts'
-import { callBeside } from '../../terminal/command.ts'
+import type { Beside } from '../db/beside.ts'
+import type { Trx } from '../db/engine/database.ts'
+import { beginDeletion } from '../db/tables/deletions.ts'
+import { disableAccount, enableAccount, isAccount, listAccounts } from '../db/tables/users.ts'
+import { callBeside } from '../terminal/command.ts'
 
 /** One user a line, then their number and what they store in all. */
 export async function listUsers({ db }: Beside): Promise<void> {
