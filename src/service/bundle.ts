@@ -1,2 +1,2 @@
-/** Whether this runs from the bundle, where `npm run build` put the programs and their files beside each other. */
+/** True in the bundle, where `npm run build` put the programs and their files beside each other. */
 export const isBundle = import.meta.filename.endsWith('.mjs')

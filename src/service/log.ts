@@ -1,6 +1,6 @@
 import { type DestinationStream, type Logger, pino } from 'pino'
 
-/** What an error has besides these may be data: the database's `detail` of a duplicate key, for example, quotes the key. */
+/** Other fields of an error may hold data: the database's `detail` of a duplicate key, for example, quotes the key. */
 const err = pino.stdSerializers.wrapErrorSerializer(describe)
 
 interface Described {

@@ -28,7 +28,7 @@ async function serve(): Promise<void> {
   compactHeap()
 }
 
-/** What only the start needed, a tenth of the memory, would stay until the service is busy. */
+/** Otherwise memory that only the start needed, a tenth, would stay until the service is busy. */
 function compactHeap(): void {
   setFlagsFromString('--expose-gc')
   runInNewContext('gc')({ type: 'major', flavor: 'last-resort' })

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { deleteUser, disableUser, enableUser, listUsers } from '../../src/service/commands/accounts.ts'
+import { disableUser, enableUser, listUsers, removeUser } from '../../src/service/commands/accounts.ts'
 import { type Beside, openBeside } from '../../src/service/db/beside.ts'
 import { openDevice } from '../realtime/device.ts'
 import { openBrowser } from '../support/browser.ts'
@@ -44,14 +44,14 @@ t.test('npm run admin lists users, and disables, enables and deletes one, beside
   await browser.signIn('Ada')
   t.equal((await browser.call('GET', '/api/v1/bookmarks')).body.meta.total, 1)
 
-  t.match(await run(deleteUser, user_id), [/: deleted; the service erases what is stored/])
+  t.match(await run(removeUser, user_id), [/: deleted; the service erases what is stored/])
   t.equal((await browser.call('GET', '/api/v1/bookmarks')).status, 401)
   t.equal((await list()).at(-1), '1 users, 0 bytes')
   setClock(Date.now() + 11 * 60_000)
   await sweepAccounts(context)
   const left = context.database.db.selectFrom('users').select('id')
   t.same(await left.execute(), [{ id: bob.userId }])
-  await t.rejects(run(deleteUser, user_id), {
+  await t.rejects(run(removeUser, user_id), {
     message: `no user has the id ${user_id}; npm run admin -- users lists all`,
   })
 })

@@ -27,7 +27,7 @@ export function folderShelf(dir: string, make: Make): Shelf {
       }
     },
     async remove(name) {
-      // What is half removed is no backup any more.
+      // One that is half removed is no backup any more.
       await rename(join(dir, name), join(dir, `${name}.unfinished-removed`))
       await removeUnfinished(dir)
     },
@@ -52,7 +52,7 @@ async function prepare(dir: string): Promise<void> {
   } catch (error) {
     throw new ConfigError(`BACKUP_TO: ${dir} cannot be written (${(error as Error).message})`)
   }
-  // What a killed process left would otherwise fill the disk.
+  // Otherwise the remains of killed processes would fill the disk.
   await removeUnfinished(dir)
 }
 

@@ -25,7 +25,7 @@ export const disableUser = forOne((trx, id) => disableAccount(trx, id, Date.now(
 export const enableUser = forOne(enableAccount, 'can sign in again')
 
 /** The service erases the rest, because it knows the object store and when it is idle. */
-export const deleteUser = forOne(
+export const removeUser = forOne(
   (trx, id) => beginDeletion(trx, id, Date.now()),
   'deleted; the service erases what is stored within the hour, or at its next start',
 )

@@ -5,7 +5,7 @@ import { type Beside, openBeside } from '../db/beside.ts'
 import { command, run, UsageError } from '../terminal/command.ts'
 import { withProgress } from '../terminal/progress.ts'
 import { recount } from '../upkeep/recount.ts'
-import { deleteUser, disableUser, enableUser, listUsers } from './accounts.ts'
+import { disableUser, enableUser, listUsers, removeUser } from './accounts.ts'
 
 const userId = ['<user-id>', 'as `users` lists it'] as const
 
@@ -38,7 +38,7 @@ admin
   .command('delete')
   .description('deletes the account, as its user can; the service erases what is stored')
   .argument(...userId)
-  .action((id: string) => withDatabase((database) => deleteUser(database, id)))
+  .action((id: string) => withDatabase((database) => removeUser(database, id)))
 admin
   .command('recount')
   .description('counts anew what each user stores, and mends their counters')

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
 import { createLocalNotices, type Notices, type Subscriber } from './notices.ts'
 
-/** What comes several times within this is sent once. */
+/** A notice that is repeated within this is sent once. */
 const coalesceMs = 20
 const longestPauseMs = 2_000
 const aliveEveryMs = 5_000
@@ -42,7 +42,7 @@ export interface Carrier {
   open(ears: Ears): Promise<Line>
   /** Notices that are sent together. */
   atOnce: number
-  /** What to do if a notice to itself does not arrive. */
+  /** Tells an operator what to do if a notice to itself does not arrive. */
   remedy: string
 }
 
@@ -170,7 +170,7 @@ interface Outbox {
   flushed(): Promise<void>
 }
 
-/** What is unsent waits for the next line: other instances notice the loss of theirs, but not the loss of ours. */
+/** Unsent notices wait for the next line: other instances notice the loss of theirs, but not the loss of ours. */
 function createOutbox(line: () => Line | undefined, atOnce: number, log: FastifyBaseLogger): Outbox {
   const waiting = new Map<string, Notice>()
   let flushing: Promise<void> | undefined

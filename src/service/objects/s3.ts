@@ -21,7 +21,7 @@ export type S3Config = NonNullable<Config['s3']>
 const partBytes = 8 * 1024 * 1024
 /** The limit for connecting, and for silence until the response begins. Reading an object's body has no limit. */
 const silentMs = 10_000
-/** What is being sent has longer, at this rate: it may wait in buffers on the way, and nothing is seen of its progress. */
+/** A body that is sent has longer, at this rate: it may wait in buffers on the way, and nothing is seen of its progress. */
 const slowestBytesPerMs = 64
 /** Says what the store cannot do, not that it is in trouble. */
 const notImplemented = 501
@@ -266,7 +266,7 @@ function isDenied(error: unknown): boolean {
   return error instanceof S3Error && error.code === 'AccessDenied'
 }
 
-/** What the store refuses to everyone says nothing about the object. */
+/** A refusal that everyone would get says nothing about the object. */
 function toStoresFault(error: unknown): unknown {
   const isStores = error instanceof S3Error && faultOf(error) !== undefined
   return isStores ? new ObjectStoreUnavailableError(error.message, { cause: error }) : error

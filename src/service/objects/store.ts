@@ -68,7 +68,7 @@ export function attemptOf(objectKey: string): Attempt {
   return { id, fence: Number(fence) }
 }
 
-/** What a store of one kind of object calls them: it may also hold objects of others. */
+/** The names of one kind of object: the store may also hold objects of others. */
 export interface KeyForm {
   prefix: string
   matches(name: string): boolean

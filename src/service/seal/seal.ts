@@ -5,7 +5,7 @@ import { xchacha20poly1305 } from '@noble/ciphers/chacha.js'
 import { parseSecretKey } from '../config/config.ts'
 import { ConfigError } from '../config/values.ts'
 
-/** What a sealed value is bound to: copied to another row, user or purpose, it cannot be opened. */
+/** A sealed value is bound to these: copied to another row, user or purpose, it cannot be opened. */
 export interface Binding {
   purpose: 'login-attempts' | 'provider-token' | 'export-key'
   userId: string

@@ -6,7 +6,7 @@ interface Running {
   publicUrl: string
   /** On the CORS list. */
   origins: ReadonlySet<string>
-  /** Whether the web page is there. */
+  /** The web page is there. */
   serveDemo: boolean
   /** Undefined for the provider of development, which takes any name. */
   identityProvider: object | undefined
@@ -15,7 +15,7 @@ interface Running {
   dataDir: string
 }
 
-/** What a person who has started the service reads: where the web page is, then the rest. */
+/** Tells a person who has started the service where the web page is, then the rest. */
 export function banner(service: Running): string {
   const { version, environment, publicUrl, adminHost, adminPort, dataDir } = service
   return [
