@@ -1,25 +1,21 @@
-import type { Server } from 'node:http'
 import cookie from '@fastify/cookie'
-import files from '@fastify/static'
 import websocket from '@fastify/websocket'
 import fastify, { type FastifyInstance, LogController } from 'fastify'
 import { maxMessageBytes } from '../../generated/channel.ts'
 import { quotas } from '../../generated/limits.ts'
 import type { Context } from './context.ts'
 import { validatorCompiler } from './contract/validation.ts'
+import { registerProbes } from './http/admin.ts'
 import { registerAdmission } from './http/admission.ts'
 import { bindOperations } from './http/bind.ts'
 import { registerBodies } from './http/body.ts'
-import { limitConnections } from './http/connections.ts'
-import { fileOptions, registerDocuments } from './http/documents.ts'
+import { watchConnections } from './http/connections.ts'
 import { answerClientErrors, registerErrors, routeMalformedUrl } from './http/errors.ts'
 import { registerHeads, responseHeaders } from './http/head.ts'
-import { registerProbes } from './http/probes.ts'
+import { registerPages } from './http/pages.ts'
 import { isRealtimeUpgrade } from './http/realtime.ts'
 import { newRequestId, registerRequests } from './http/requests.ts'
-import { serializerCompiler } from './http/serializers.ts'
-import { closeStalledConnections } from './http/stalls.ts'
-import { registerWebApp } from './http/web-app.ts'
+import { serializerCompiler } from './http/responses.ts'
 import { accountOperations } from './operations/account.ts'
 import { authOperations } from './operations/auth.ts'
 import { bookmarkOperations } from './operations/bookmarks.ts'
@@ -59,23 +55,18 @@ export async function createApp(context: Context): Promise<FastifyInstance> {
     options: { maxPayload: maxMessageBytes, perMessageDeflate: false },
     preClose: (done) => void hub.close().then(() => app.websocketServer.close(() => done())),
   })
-  app.addHook('preClose', async () => closeConnectionsAsTheyIdle(app.server))
-  endConnectionsOnceClosed(app.server)
-  limitConnections(app.server, log)
-  closeStalledConnections(app.server)
+  watchConnections(app)
   registerErrors(app, context)
   registerRequests(app, context)
   await registerHeads(app, config)
   await registerAdmission(app, log)
-  // Sets cookies; it parses none, because stale ones with the same name have to be tried in turn (auth/cookies.ts).
+  // Sets cookies; it parses none, because stale ones with the same name have to be tried in turn (auth/sessions.ts).
   await app.register(cookie, { hook: false })
   registerBodies(app)
   app.setValidatorCompiler(validatorCompiler)
   app.setSerializerCompiler(serializerCompiler)
   registerProbes(app, context)
-  await app.register(files, fileOptions)
-  await registerWebApp(app, config)
-  await registerDocuments(app, config)
+  await registerPages(app, config)
   bindOperations(app, context, {
     ...authOperations,
     ...bookmarkOperations,
@@ -89,17 +80,4 @@ export async function createApp(context: Context): Promise<FastifyInstance> {
     ...historyOperations,
   })
   return app
-}
-
-/** Otherwise a connection that was sending a response when the stop began would stay open and delay the stop. */
-function closeConnectionsAsTheyIdle(server: Server): void {
-  const timer = setInterval(() => server.closeIdleConnections(), 50).unref()
-  server.once('close', () => clearInterval(timer))
-}
-
-/** So that no proxy keeps a connection that is about to be closed. */
-function endConnectionsOnceClosed(server: Server): void {
-  server.on('request', (_request, response) => {
-    if (!server.listening) response.shouldKeepAlive = false
-  })
 }

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { readOnce } from '../../src/service/http/read-once.ts'
+import { readOnce } from '../../src/service/http/pages.ts'
 
 t.test('What is read is kept; what fails is read again', async (t) => {
   let reads = 0

@@ -3,7 +3,7 @@ import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import { createRefusal } from '../load/budget.ts'
 import { networkOf } from '../load/rates.ts'
 import { createFairQueue } from '../load/turns.ts'
-import { isMonitoring } from './probes.ts'
+import { isMonitoring } from './admin.ts'
 
 /** How many requests begin in one turn of the event loop: a burst then delays others by so many, not by all of its own. */
 const mostInTurn = 16

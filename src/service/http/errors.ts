@@ -1,4 +1,4 @@
-import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
+import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import { finished } from 'node:stream/promises'
@@ -7,7 +7,6 @@ import { HeadersTooLarge, RequestTimeout } from '../../../generated/errors.ts'
 import { type ErrorCode, ServiceError, toServiceError } from '../contract/errors.ts'
 import { InvalidRequest } from '../contract/validation.ts'
 import type { Database } from '../db/engine/database.ts'
-import { collectMethods } from './methods.ts'
 
 declare module 'fastify' {
   interface FastifySchema {
@@ -23,6 +22,7 @@ interface ErrorParts {
 /** Every error becomes the contract's `{error}`. It names the caller's faults; ours are logged instead. */
 export function registerErrors(app: FastifyInstance, parts: ErrorParts): void {
   const methodsOf = collectMethods(app)
+  followResponses(app.server)
   const unmatched = ({ url, raw }: FastifyRequest) => {
     if (malformed.has(raw)) return new ServiceError('BadRequest', { message: 'Malformed URL' })
     const allow = methodsOf(url).join(', ')
@@ -58,8 +58,8 @@ function answer(error: ServiceError, request: FastifyRequest, reply: FastifyRepl
 }
 
 /**
- * Whether the connection would be closed while the client is still sending: it would get a broken pipe, not the response. On
- * one that stays open, the rest is discarded anyway.
+ * True if the connection would be closed while the client is still sending: it would get a broken pipe, not the response.
+ * On one that stays open, the rest is discarded anyway.
  */
 function isCutOff({ code }: ServiceError, { raw, ws }: FastifyRequest, reply: FastifyReply): boolean {
   return !reply.raw.shouldKeepAlive && !raw.complete && !ws && code !== 'RequestTimeout'
@@ -107,15 +107,10 @@ const faults: Record<string, readonly [status: number, error: string]> = {
   ERR_HTTP_REQUEST_TIMEOUT: RequestTimeout,
 }
 
-/** Node keeps there the response whose turn it is. */
-interface HttpSocket extends Socket {
-  _httpMessage?: ServerResponse | null
-}
-
-/** What is not HTTP matches no route, so neither hooks nor the error handler run for it. None of its bytes are logged. */
+/** For bytes that are not HTTP: no route matches them, so neither hooks nor the error handler run. None are logged. */
 export function answerClientErrors(headers: Record<string, string>) {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
-  return (error: NodeJS.ErrnoException, socket: HttpSocket): void => {
+  return (error: NodeJS.ErrnoException, socket: Socket): void => {
     if (error.code === 'ECONNRESET' || !socket.writable || isAnswering(socket)) {
       socket.destroy()
       return
@@ -133,7 +128,44 @@ export function answerClientErrors(headers: Record<string, string>) {
   }
 }
 
-/** The client would take whatever is written now for a part of that response. */
-function isAnswering({ _httpMessage: response }: HttpSocket): boolean {
-  return !!response?.headersSent && !response.writableEnded
+/** The response that a connection is to send last, until it is over. */
+const unfinished = new WeakMap<Socket, ServerResponse>()
+
+/** Tells `answerClientErrors` of the server's responses. */
+export function followResponses(server: Server): void {
+  server.on('request', ({ socket }, response) => {
+    unfinished.set(socket, response)
+    response.once('close', () => {
+      if (unfinished.get(socket) === response) unfinished.delete(socket)
+    })
+  })
+}
+
+/** The client would take whatever is written now for a part of that response, or of one before, which has the socket. */
+function isAnswering(socket: Socket): boolean {
+  const response = unfinished.get(socket)
+  return (
+    response !== undefined &&
+    !response.writableFinished &&
+    (response.socket === null || (response.headersSent && !response.writableEnded))
+  )
+}
+
+/** Returns a function that lists the methods of a path, however many routes it has; for an unknown path, none. */
+function collectMethods(app: FastifyInstance): (url: string) => string[] {
+  const routes: { pattern: RegExp; methods: string[] }[] = []
+  app.addHook('onRoute', ({ url, method }) => {
+    // CORS answers OPTIONS on every path, known or not.
+    if (!url.includes('*')) routes.push({ pattern: patternOf(url), methods: [method].flat() })
+  })
+  return (url) => {
+    const [path = ''] = url.split('?', 1)
+    const methods = routes.filter(({ pattern }) => pattern.test(path)).flatMap((route) => route.methods)
+    return methods.length > 0 ? [...new Set([...methods, 'OPTIONS'])].sort() : []
+  }
+}
+
+function patternOf(url: string): RegExp {
+  const parts = url.split('/').map((part) => (part.startsWith(':') ? '[^/]+' : part.replaceAll('.', '\\.')))
+  return new RegExp(`^${parts.join('/')}$`)
 }

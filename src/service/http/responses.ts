@@ -1,12 +1,16 @@
 import { Readable } from 'node:stream'
-import type { FastifyBaseLogger, FastifyReply, FastifyRequest, preHandlerAsyncHookHandler } from 'fastify'
+import fastJson from 'fast-json-stringify'
+import type {
+  FastifyBaseLogger,
+  FastifyReply,
+  FastifyRequest,
+  FastifySerializerCompiler,
+  preHandlerAsyncHookHandler,
+} from 'fastify'
 import type { Cookie } from '../auth/cookies.ts'
-import type { Budget, Hold } from '../load/budget.ts'
-import { createRefusal } from '../load/budget.ts'
+import { type Budget, createRefusal, type Hold } from '../load/budget.ts'
 import { limitPerOwner } from '../load/turns.ts'
 import type { InParts } from '../operations/operation.ts'
-import { createJoin, inSlices, maxSliceBytes } from './parts.ts'
-import { createSerializers } from './serializers.ts'
 
 export interface ResponseParts {
   responses: Pick<Budget, 'hasRoom' | 'hold'>
@@ -14,7 +18,7 @@ export interface ResponseParts {
   log: FastifyBaseLogger
 }
 
-/** What any operation returns. */
+/** The answer of any operation. */
 export interface Answered {
   status: PropertyKey
   headers?: Record<string, string>
@@ -29,10 +33,15 @@ export type Respond = (
   reply: FastifyReply,
 ) => FastifyReply | Promise<FastifyReply>
 
-/** What a response in parts counts as until its end: as JSON, few parts of `partLimits` are longer. */
+/** A response in parts counts as this until its end: as JSON, few parts of `partLimits` are longer. */
 const partBytes = 1.5 * 1024 * 1024
 /** What is read for a response counts only afterwards, so a user has no more of these reads under way. */
 const readsOfOne = 4
+/** A connection waits for its client after each slice of this many bytes or more. */
+const sliceBytes = 64 * 1024
+/** At most a slice is sent at once. */
+const maxSliceBytes = 2 * sliceBytes
+const json = 'application/json; charset=utf-8'
 
 /**
  * Sends what an operation returned, no faster than its caller reads, and counts its bytes until then. If there is no room
@@ -42,7 +51,6 @@ const readsOfOne = 4
 export function createResponder({ responses, log }: ResponseParts): Respond {
   const refuse = createRefusal(log, 'too many bytes of responses in memory: refusing some requests')
   const inTurn = limitPerOwner(readsOfOne)
-  const serializersOf = createSerializers()
 
   return (answer, request, reply) => {
     reply.code(answer.status as number)
@@ -64,7 +72,9 @@ export function createResponder({ responses, log }: ResponseParts): Respond {
 
   function whole(body: object | undefined, request: FastifyRequest, reply: FastifyReply) {
     if (body === undefined || body instanceof Readable) return body
-    const text = toJson(body, reply)
+    const text = String(
+      reply.getSerializationFunction(`${reply.statusCode}`, 'application/json')?.(body as Record<string, unknown>),
+    )
     const hold = holdUntilSent(responses, request, reply)
     const isRefusable = ['GET', 'HEAD'].includes(request.method) && text.length > maxSliceBytes
     if (!isRefusable) hold.insist(text.length)
@@ -78,17 +88,22 @@ export function createResponder({ responses, log }: ResponseParts): Respond {
     const first = await parts.next()
     const hold = holdUntilSent(responses, request, reply)
     const join = createJoin(serializersOf(reply))
+    const texts = join(first)
     if (first.done) {
-      const texts = join(first)
       const length = texts.reduce((sum, text) => sum + text.length, 0)
       if (!hold.add(length)) throw refuse()
       return toPayload(texts, length, reply)
     }
     if (!hold.add(partBytes)) throw refuse()
     reply.type(json)
+    let isOver = false
     // If a part fails, it is too late for a status: the connection ends before the JSON does.
-    const next = () => inTurn(ownerOf(request), () => parts.next())
-    return sendParts(first, next, join).once('error', (err) => request.log.error({ err }, 'a response failed midway'))
+    return inSlices(texts, async () => {
+      if (isOver) return undefined
+      const part = await inTurn(ownerOf(request), () => parts.next())
+      isOver = part.done === true
+      return join(part)
+    }).once('error', (err) => request.log.error({ err }, 'a response failed midway'))
   }
 }
 
@@ -97,20 +112,6 @@ function unread<Payload>(payload: Payload): Payload | Readable {
   if (!(payload instanceof Readable)) return payload
   payload.destroy()
   return Readable.from([])
-}
-
-function sendParts(
-  first: IteratorYieldResult<object>,
-  next: () => Promise<IteratorResult<object, object>>,
-  join: ReturnType<typeof createJoin>,
-): Readable {
-  let isOver = false
-  return inSlices(join(first), async () => {
-    if (isOver) return undefined
-    const part = await next()
-    isOver = part.done === true
-    return join(part)
-  })
 }
 
 /** A download keeps a file or a connection to the object store open, so it needs room before it begins. */
@@ -133,21 +134,136 @@ function ownerOf({ session }: FastifyRequest): string {
   return session?.userId ?? ''
 }
 
-const json = 'application/json; charset=utf-8'
-
-/** As the contract's schema of the response describes it. */
-function toJson(body: object, reply: FastifyReply): string {
-  return String(
-    reply.getSerializationFunction(`${reply.statusCode}`, 'application/json')?.(body as Record<string, unknown>),
-  )
-}
-
 function toPayload(texts: string[], length: number, reply: FastifyReply): string | Readable {
   reply.type(json)
   if (length <= maxSliceBytes) return texts.join('')
-  reply.header(
-    'content-length',
-    texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0),
-  )
+  const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0)
+  reply.header('content-length', bytes)
   return inSlices(texts)
+}
+
+/** Sends texts and those that come after them, which are asked for only when everything before has left. */
+function inSlices(first: string[], next: () => Promise<string[] | undefined> = async () => undefined): Readable {
+  let texts = first
+  let rest = Buffer.alloc(0)
+
+  async function takeSlice(): Promise<Buffer | null> {
+    while (rest.length === 0) {
+      const text = texts.shift()
+      if (text !== undefined) rest = Buffer.from(text)
+      else {
+        const more = await next()
+        if (more === undefined) return null
+        texts = more
+      }
+    }
+    // Not even the last slice is shorter: the connection would not wait for it, and the next text would come too early.
+    const end = rest.length <= maxSliceBytes ? rest.length : sliceBytes
+    const slice = rest.subarray(0, end)
+    rest = rest.subarray(end)
+    return slice
+  }
+
+  return new Readable({
+    // Any other value reads ahead of what the connection takes.
+    highWaterMark: 0,
+    read() {
+      takeSlice().then(
+        (slice) => this.push(slice),
+        (error: Error) => this.destroy(error),
+      )
+    },
+  })
+}
+
+/**
+ * Makes the JSON of a body from its parts, which differ in the elements of an array: texts of a slice or more that
+ * together are one body with all elements. In the contract the array comes first, so everything else is known at the end.
+ */
+function createJoin({ array, serialize, serializeElement }: PartSerializers) {
+  const opening = `{"${array}":[`
+  // Joined at once: a text that grows piece by piece takes three times as long to become bytes.
+  const pieces = [opening]
+  let length = 0
+  let isEmpty = true
+  return ({ value: part, done }: IteratorResult<object, object>): string[] => {
+    const texts: string[] = []
+    for (const element of (part as Record<string, object[]>)[array] ?? []) {
+      const piece = isEmpty ? serializeElement(element) : `,${serializeElement(element)}`
+      isEmpty = false
+      length += piece.length
+      pieces.push(piece)
+      if (length < sliceBytes) continue
+      texts.push(pieces.splice(0).join(''))
+      length = 0
+    }
+    if (done) texts.push([...pieces, serialize({ ...part, [array]: [] }).slice(opening.length)].join(''))
+    return texts
+  }
+}
+
+type Serialize = (value: object) => string
+
+const compiled = new Map<string, Serialize>()
+
+/** Compiles each schema once: most of an operation's responses are errors, which are alike. */
+export const serializerCompiler: FastifySerializerCompiler<object> = ({ schema }) => {
+  const text = JSON.stringify(schema)
+  const serialize = compiled.get(text) ?? fastJson(schema)
+  compiled.set(text, serialize)
+  return serialize as (value: unknown) => string
+}
+
+interface ObjectSchema {
+  type: 'object'
+  properties: Record<string, { type?: string | string[]; items?: ObjectSchema }>
+}
+
+/** The name of the array of a body in parts, and the serializers of the body and of an element. */
+interface PartSerializers {
+  array: string
+  serialize: Serialize
+  serializeElement: Serialize
+}
+
+/** By the schemas of the contract. */
+const partSerializers = new WeakMap<object, PartSerializers>()
+
+function serializersOf(reply: FastifyReply): PartSerializers {
+  const { statusCode, request } = reply
+  const responses = request.routeOptions.schema?.response as Record<
+    string,
+    { content: { 'application/json': { schema: ObjectSchema } } }
+  >
+  const schema = responses[statusCode]?.content['application/json'].schema as ObjectSchema
+  const known = partSerializers.get(schema)
+  if (known) return known
+  const [array, { items }] = Object.entries(schema.properties).find(([, { items }]) => items) as [
+    string,
+    { items: ObjectSchema },
+  ]
+  const serializer = (of: ObjectSchema) => reply.compileSerializationSchema({ ...of }) as Serialize
+  const made = { array, serialize: serializer(schema), serializeElement: compileElement(items, serializer) }
+  partSerializers.set(schema, made)
+  return made
+}
+
+/**
+ * An element is a stored record. Its texts are printable ASCII, because the contract takes no others, so only quotes and
+ * backslashes need escaping. Searching for these two is several times faster than looking at each character.
+ */
+function compileElement(schema: ObjectSchema, serializer: (of: ObjectSchema) => Serialize): Serialize {
+  const isText = ([, { type }]: [string, { type?: string | string[] }]) => type === 'string'
+  const texts = Object.entries(schema.properties).filter(isText)
+  const unescaped = Object.fromEntries(texts.map(([name, property]) => [name, { ...property, format: 'unsafe' }]))
+  const serializeEscaped = serializer(schema)
+  const serializePlain = serializer({ ...schema, properties: { ...schema.properties, ...unescaped } })
+  const names = texts.map(([name]) => name)
+  return (element) => {
+    for (const name of names) {
+      const text = (element as Record<string, string | undefined>)[name]
+      if (text !== undefined && (text.includes('"') || text.includes('\\'))) return serializeEscaped(element)
+    }
+    return serializePlain(element)
+  }
 }

@@ -1,0 +1,197 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { extname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import files, { type FastifyStaticOptions } from '@fastify/static'
+import type { FastifyInstance } from 'fastify'
+import { loginFailures } from '../../../generated/login-failures.ts'
+import { isBundle } from '../bundle.ts'
+import { ConfigError } from '../config/values.ts'
+
+interface PagesConfig {
+  publicUrl: string
+  appUrl: string | undefined
+  serveDemo: boolean
+  environment: string
+}
+
+/** The contract as written. */
+const contractFolder = isBundle ? beside('./') : beside('../../../')
+/** `npm run build` writes these two. A bundle has its own copies. */
+const docsFolder = isBundle ? beside('docs/') : beside('../../../dist/docs/')
+const webFolder = isBundle ? beside('web/') : beside('../../../dist/web/')
+const serviceWorker = 'service-worker.js'
+
+/** Types for which the plugin would send outdated names. */
+const types: Record<string, string> = {
+  '.js': 'text/javascript; charset=utf-8',
+  '.svg': 'image/svg+xml; charset=utf-8',
+  '.yaml': 'application/yaml; charset=utf-8',
+}
+
+/** The plugin serves nothing by itself: `reply.sendFile` sends the file that a route names, always as a whole. */
+const fileOptions: FastifyStaticOptions = {
+  serve: false,
+  acceptRanges: false,
+  cacheControl: false,
+  // Derived from size and time, an ETag would not change with the file where builds have a fixed time.
+  etag: false,
+  lastModified: false,
+  setHeaders(reply, path) {
+    const type = types[extname(path)]
+    if (type) reply.type(type)
+  },
+}
+
+/** Everything that a document loads comes from this service. */
+const documentPolicy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+/** Redoc sets styles by script and searches in a worker. */
+const referencePolicy = `${documentPolicy.replace("style-src 'self'", "style-src 'self' 'unsafe-inline'")}; font-src 'self' data:; worker-src blob:`
+/** Argon2id is WebAssembly. The demo frames itself as a second device; nobody else may frame it. */
+const demoPolicy = documentPolicy
+  .replace("script-src 'self'", "script-src 'self' 'wasm-unsafe-eval'")
+  .replace("frame-ancestors 'none'", "frame-src 'self'; frame-ancestors 'self'")
+/** The demo's service worker loads the files of the page, to keep them. */
+const workerPolicy = "default-src 'none'; connect-src 'self'"
+
+/** Serves pages and documents, in a context of their own: what is only for them does not run for the operations. */
+export async function registerPages(app: FastifyInstance, config: PagesConfig): Promise<void> {
+  await app.register(async (pages) => {
+    if (config.environment === 'development') redirectToPublicUrl(pages, config.publicUrl)
+    await pages.register(files, fileOptions)
+    if (config.serveDemo) await registerDemo(pages)
+    else registerPlainPages(pages)
+    await registerDocuments(pages, config)
+  })
+}
+
+/** Redirects between localhost and 127.0.0.1, which do not share cookies, so that a sign-in stays on one host. */
+function redirectToPublicUrl(app: FastifyInstance, publicUrl: string): void {
+  const { host } = new URL(publicUrl)
+  app.addHook('onRequest', (request, reply, next) => {
+    const isPage = request.method === 'GET' && (request.headers.accept ?? '').includes('text/html')
+    const isTwin = /^(localhost|127\.0\.0\.1)(:\d+)?$/.test(request.host) && request.host !== host
+    if (isPage && isTwin && /^(localhost|127\.0\.0\.1)(:|$)/.test(host)) reply.redirect(`${publicUrl}${request.url}`)
+    else next()
+  })
+}
+
+/** Serves the demo app at `/`. A failed sign-in returns to `/login?error=`, where the app shows the reason. */
+async function registerDemo(app: FastifyInstance): Promise<void> {
+  const names = new Set(await builtFiles(webFolder))
+  if (!names.delete('index.html') || !names.delete(serviceWorker))
+    throw new ConfigError('SERVE_DEMO: the demo app is not built; run `npm run build`')
+  const pageHeaders = { 'content-security-policy': demoPolicy, 'x-frame-options': 'SAMEORIGIN' }
+  for (const path of ['/', '/login'])
+    app.get(path, (_request, reply) => reply.headers(pageHeaders).sendFile('index.html', webFolder))
+  // It works for the folder that it is in.
+  const workerHeaders = { 'content-security-policy': workerPolicy, 'cache-control': 'no-cache' }
+  app.get(`/${serviceWorker}`, (_request, reply) => reply.headers(workerHeaders).sendFile(serviceWorker, webFolder))
+  for (const name of names)
+    app.get(`/demo/${name}`, (_request, reply) => reply.header('cache-control', 'no-cache').sendFile(name, webFolder))
+}
+
+/** A sign-in without a web app ends here: at the documents, or at the reason for its failure. */
+function registerPlainPages(app: FastifyInstance): void {
+  app.get('/', (_request, reply) => reply.redirect('/docs'))
+  app.get('/login', (request, reply) => {
+    const { error } = request.query as { error?: unknown }
+    // No other text is ever shown.
+    const failure = Object.values(loginFailures).find((message) => message === error) ?? 'Not signed in'
+    return reply.type('text/plain; charset=utf-8').send(`${failure}. Start again with POST /api/v1/auth/login.\n`)
+  })
+}
+
+/** Serves the contract as written and the documents that `npm run build` made from it; all assets are local. */
+async function registerDocuments(app: FastifyInstance, config: PagesConfig): Promise<void> {
+  for (const name of ['openapi.yaml', 'asyncapi.yaml'])
+    app.get(`/${name}`, (_request, reply) => reply.sendFile(name, contractFolder))
+  const names = await builtFiles(docsFolder)
+  if (names.length === 0) return sayWhatToRun(app)
+  // The documents link to each other by relative paths.
+  app.get('/docs', (_request, reply) => reply.redirect('/docs/'))
+  for (const name of names) serve(app, name, config)
+  leadBack(app, config)
+}
+
+/** The service also works without the documents. */
+function sayWhatToRun(app: FastifyInstance): void {
+  app.log.warn('the documents are not built, so /docs is empty: run `npm run build`')
+  for (const path of ['/docs', '/docs/']) {
+    app.get(path, (_request, reply) =>
+      reply.code(404).type('text/plain; charset=utf-8').send('The documents are not built: run `npm run build`.\n'),
+    )
+  }
+}
+
+function serve(app: FastifyInstance, name: string, config: PagesConfig): void {
+  const extension = extname(name)
+  const isPage = extension === '.html'
+  const headers = {
+    'cache-control': name === 'redoc.standalone.js' ? 'public, max-age=3600' : 'no-cache',
+    ...(isPage && { 'content-security-policy': name === 'http.html' ? referencePolicy : documentPolicy }),
+  }
+  const page = isPage ? [`/docs/${name === 'index.html' ? '' : name.slice(0, -5)}`] : []
+  const namesService = isPage || extension === '.json'
+  const readOurs = readOnce(() => readAsOurs(join(docsFolder, name), config))
+  for (const path of [`/docs/${name}`, ...page])
+    app.get(path, async (_request, reply) => {
+      reply.headers(headers)
+      if (!namesService) return reply.sendFile(name, docsFolder)
+      return reply.type(isPage ? 'text/html; charset=utf-8' : 'application/json; charset=utf-8').send(await readOurs())
+    })
+}
+
+/** Who follows an outdated link gets a page that leads on; a program gets the contract's answer. */
+function leadBack(app: FastifyInstance, config: PagesConfig): void {
+  const readPage = readOnce(() => readAsOurs(join(docsFolder, '404.html'), config))
+  app.get<{ Params: { '*': string } }>('/docs/*', async (request, reply) => {
+    // Below a further folder, the page would not find its files.
+    if (!request.headers.accept?.includes('text/html') || request.params['*'].includes('/')) return reply.callNotFound()
+    const page = await readPage()
+    reply.headers({ 'cache-control': 'no-store', 'content-security-policy': documentPolicy })
+    return reply.code(404).type('text/html; charset=utf-8').send(page)
+  })
+}
+
+/** The samples name the service that a reader of these documents has, and each page leads to its web app. */
+async function readAsOurs(file: string, { publicUrl, appUrl, serveDemo }: PagesConfig): Promise<string> {
+  const app = appUrl ?? (serveDemo ? publicUrl : undefined)
+  return (await readFile(file, 'utf8'))
+    .replaceAll('http://127.0.0.1:3000', publicUrl)
+    .replaceAll('ws://127.0.0.1:3000', publicUrl.replace('http', 'ws'))
+    .replaceAll(
+      '<!-- the link to the app -->',
+      app === undefined ? '' : `<a class="app" href="${app}/">Open the app</a>`,
+    )
+}
+
+/** Reads when it is first asked to, and keeps the answer. After a failure, the next one who asks has it read again. */
+export function readOnce<T>(read: () => Promise<T>): () => Promise<T> {
+  let kept: Promise<T> | undefined
+  return () => {
+    kept ??= read().catch((error) => {
+      kept = undefined
+      throw error
+    })
+    return kept
+  }
+}
+
+function beside(path: string): string {
+  return fileURLToPath(new URL(path, import.meta.url))
+}
+
+/** The names of the built files. Each file gets its own route, so that no other file on the disk can be requested. */
+async function builtFiles(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { withFileTypes: true }).catch(() => [])
+  return entries.filter((entry) => entry.isFile() && !entry.name.startsWith('.')).map(({ name }) => name)
+}
