@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import t from 'tap'
-import { breakDatabase } from '../support/database.ts'
+import { breakDatabase, interceptWrites } from '../support/database.ts'
 import { until } from '../support/until.ts'
 import { mebibyte, nothing, openForUploads, type Upload } from './uploads.ts'
 
@@ -50,13 +50,12 @@ t.test('However a request ends, its bytes are released', async (t) => {
 t.test('A body in use is counted, even when its client is gone', async (t) => {
   const { app, context, user, bodies, begin } = await openForUploads(t)
   const { cookie } = await user('ada')
-  const { write } = context.database
   const [begun, finish] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-  context.database.write = async (work) => {
+  interceptWrites(context, async (write) => {
     begun.resolve()
     await finish.promise
-    return write(work)
-  }
+    return write()
+  })
   const upload = await begin({ cookie })
   upload.send(mebibyte)
   upload.end(nothing)

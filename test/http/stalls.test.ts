@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { openDevice } from '../realtime/device.ts'
 import { buildApp } from '../support/app.ts'
+import { interceptWrites } from '../support/database.ts'
 import { until } from '../support/until.ts'
 import { openEndlessExports } from './downloads.ts'
 import { openUnread, storeMuch } from './unread.ts'
@@ -28,12 +29,11 @@ t.test('A connection that takes nothing of its response for 30 s is closed', asy
   const slow = await openUnread(t, origin, ada, list)
   const begun = Promise.withResolvers<void>()
   const finish = Promise.withResolvers<void>()
-  const { write } = database
-  database.write = async (work) => {
+  interceptWrites({ database }, async (write) => {
     begun.resolve()
     await finish.promise
-    return write(work)
-  }
+    return write()
+  })
   const headers = { cookie: ada.cookie, 'content-type': 'application/json' }
   const working = fetch(`${origin}/api/v1/bookmarks`, {
     method: 'POST',

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import { buildApp, type TestApp } from '../support/app.ts'
+import { interceptWrites } from '../support/database.ts'
 import { isPostgres } from '../support/database-url.ts'
 import { until } from '../support/until.ts'
 
@@ -14,15 +15,15 @@ async function instances(t: Test, count: number): Promise<[TestApp, ...TestApp[]
 
 /** The next transaction of the instance does its work, and is committed when told to. */
 function holdCommits({ context: { database } }: TestApp) {
-  const { write } = database
   const [begun, committed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-  database.write = (work) =>
-    write(async (trx) => {
-      const result = await work(trx)
+  interceptWrites({ database }, (write) =>
+    write(async (work) => {
+      const result = await work()
       begun.resolve()
       await committed.promise
       return result
-    })
+    }),
+  )
   return { begun: begun.promise, commit: committed.resolve }
 }
 

@@ -4,6 +4,7 @@ import type { WebSocket } from 'ws'
 import { endLogin } from '../../src/service/db/tables/logins.ts'
 import { buildApp, type TestApp, type TestUser } from '../support/app.ts'
 import { change } from '../support/changes.ts'
+import { interceptWrites } from '../support/database.ts'
 import { depth } from '../support/depth.ts'
 import { holdIntervals } from '../support/intervals.ts'
 import { until } from '../support/until.ts'
@@ -172,14 +173,13 @@ t.test('What happens periodically', async (t) => {
   t.test('While a message takes long to handle, its client does not count as silent', async (t) => {
     const { app, device } = await open(t, held)
     const { database } = app.context
-    const { write } = database
-    t.teardown(() => Object.assign(database, { write }))
     const [began, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-    database.write = async (work) => {
+    const stop = interceptWrites({ database }, async (write) => {
       began.resolve()
       await released.promise
-      return write(work)
-    }
+      return write()
+    })
+    t.teardown(stop)
     device.send({ type: 'sync', event: change({ entity_id: 'x', device_id: 'device-b' }) })
     await began.promise
     tick(120)
@@ -269,17 +269,16 @@ t.test('When the server stops, each socket is closed with 1001', async (t) => {
 t.test('A change that was being written when the server stops is on disk, though it is not broadcast', async (t) => {
   const { app, device } = await open(t, await start(t))
   const began = Promise.withResolvers<void>()
-  const write = app.context.database.write
   let written = false
-  app.context.database.write = (work) => {
+  interceptWrites(app.context, (write) => {
     began.resolve()
-    return write(async (trx) => {
+    return write(async (work) => {
       await new Promise((resolve) => setTimeout(resolve, 100))
-      return work(trx)
+      return work()
     }).finally(() => {
       written = true
     })
-  }
+  })
   device.send({ type: 'sync', event: change({ entity_id: 'x' }) })
   await began.promise
   await app.close()

@@ -4,6 +4,7 @@ import type { WebSocket } from 'ws'
 import { closeCodes } from '../../generated/channel.ts'
 import { buildApp, type TestApp, type TestUser } from '../support/app.ts'
 import { change, pullAll } from '../support/changes.ts'
+import { interceptWrites } from '../support/database.ts'
 import { until } from '../support/until.ts'
 import { breakDatabase } from './broken-database.ts'
 import { openDevice } from './device.ts'
@@ -92,18 +93,17 @@ t.test('A sync that the hub reads before its push has returned is sent once, in 
   const { app, origin, ada, device } = await open(t)
   const other = await openDevice(t, origin, ada, { deviceId: 'device-c' })
   const { database, notices } = app.context
-  const { write } = database
   const { publishChange } = notices
-  database.write = async (work) => {
-    database.write = write
+  const stop = interceptWrites({ database }, async (write) => {
+    stop()
     notices.publishChange = () => {}
-    const result = await write(work)
+    const result = await write()
     await push(ada, [change({ entity_id: 'next' })])
     publishChange(ada.userId)
     await other.takeEntities('next')
     notices.publishChange = publishChange
     return result
-  }
+  })
   device.send({ type: 'sync', event: own({ entity_id: 'x' }) })
   t.same(await device.takeEntities('next'), ['x', 'next'])
   await push(ada, [change({ entity_id: 'last' })])
@@ -168,13 +168,12 @@ t.test('Messages are handled one at a time, in their order', async (t) => {
   // It writes, too, whenever it looks for jobs.
   await app.context.exportWorker.close()
   const { database } = app.context
-  const { write } = database
-  t.teardown(() => Object.assign(database, { write }))
   let [running, most] = [0, 0]
-  database.write = async (work) => {
+  const stop = interceptWrites({ database }, async (write) => {
     most = Math.max(most, ++running)
-    return write(work).finally(() => running--)
-  }
+    return write().finally(() => running--)
+  })
+  t.teardown(stop)
   const ids = Array.from({ length: 30 }, (_, index) => `bookmark-${index}`)
   for (const entity_id of ids) device.send({ type: 'sync', event: own({ entity_id }) })
   t.same(await device.takeEntities('bookmark-29'), ids)
@@ -306,9 +305,8 @@ t.test('When the database is unreachable, a message gets an error, and the socke
 
 t.test('An internal error reaches the client without details', async (t) => {
   const { app, device } = await open(t)
-  const { write } = app.context.database
-  app.context.database.write = () => Promise.reject(new Error('a secret detail'))
+  const stop = interceptWrites(app.context, () => Promise.reject(new Error('a secret detail')))
   device.send({ type: 'sync', event: own({ entity_id: 'x' }) })
   t.same(await device.next(), { type: 'error', error: 'Internal server error' })
-  app.context.database.write = write
+  stop()
 })

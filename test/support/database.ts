@@ -70,24 +70,48 @@ export function diskError(): Error {
   return new Sqlite.SqliteError('disk I/O error', 'SQLITE_IOERR')
 }
 
+/** How a test runs a write: as a whole, or with something around the work in its transaction. */
+type Intercepted<T> = (around?: <R>(work: () => Promise<R>) => Promise<R>) => Promise<T>
+
+/** Runs `intercept` in place of each write from now on; returns a function that ends this. */
+export function interceptWrites(
+  { database }: Pick<Context, 'database'>,
+  intercept: <T>(write: Intercepted<T>) => Promise<T>,
+): () => void {
+  const { write, writeJointly } = database
+  database.write = (work, owner) =>
+    intercept((around = (inside) => inside()) => write((trx) => around(() => work(trx)), owner))
+  database.writeJointly = (owner, share, work) =>
+    intercept((around) =>
+      // Without anything around it, it stays the same work, with which others can be taken together.
+      writeJointly(owner, share, around ? (...args) => around(() => work(...args)) : work),
+    )
+  return () => Object.assign(database, { write, writeJointly })
+}
+
 /** Makes every query fail from now on; returns a function that repairs it. */
-export function breakDatabase({ database }: Context, error: () => Error = diskError): () => void {
-  const { db, write, probe } = database
+export function breakDatabase({ database }: Pick<Context, 'database'>, error: () => Error = diskError): () => void {
+  const { db } = database
   const fail = () => {
     throw error()
   }
   database.db = new Proxy(db, { get: () => fail })
-  database.write = async () => fail()
-  database.probe = async () => fail()
-  return () => Object.assign(database, { db, write, probe })
+  const repair = breakWrites({ database }, error)
+  return () => {
+    repair()
+    database.db = db
+  }
 }
 
 /** Makes every transaction fail from now on; stored data can still be read. */
-export function breakWrites({ database }: Context, error: () => Error = diskError): () => void {
-  const { write, probe } = database
-  database.write = () => Promise.reject(error())
+export function breakWrites({ database }: Pick<Context, 'database'>, error: () => Error = diskError): () => void {
+  const { probe } = database
+  const repair = interceptWrites({ database }, () => Promise.reject(error()))
   database.probe = () => Promise.reject(error())
-  return () => Object.assign(database, { write, probe })
+  return () => {
+    repair()
+    database.probe = probe
+  }
 }
 
 /** Makes every query outside a transaction fail from now on if it begins with this table. */

@@ -3,7 +3,6 @@ import type { FastifyBaseLogger } from 'fastify'
 import { sql } from 'kysely'
 import { ConfigError } from '../config/values.ts'
 import type { Database } from './engine/database.ts'
-import { type SoleDatabase, withJointWrites } from './engine/joint-writes.ts'
 import type { PostgresOptions } from './engine/postgres/open.ts'
 import { rememberTrouble } from './engine/probe.ts'
 import { migrate } from './migrate.ts'
@@ -41,11 +40,11 @@ export async function openDatabase(
     const hint = message.includes('unsupported startup parameter') ? ': for a pooler, set PULSE_DATABASE_URL, too' : ''
     throw new ConfigError(`DATABASE_URL: the database cannot be used (${message})${hint}`, { cause: error })
   }
-  return withJointWrites(rememberTrouble(database))
+  return rememberTrouble(database)
 }
 
 /** Otherwise migrations and `npm run restored` would change another database, and say that all is well. */
-async function demandSameDatabase({ db, isUnavailable }: SoleDatabase, directUrl: string): Promise<void> {
+async function demandSameDatabase({ db, isUnavailable }: Database, directUrl: string): Promise<void> {
   const { leadsTo } = await import('./engine/postgres/lock.ts')
   // If this fails, it is DATABASE_URL's fault.
   await sql`select`.execute(db)
@@ -59,7 +58,7 @@ async function demandSameDatabase({ db, isUnavailable }: SoleDatabase, directUrl
 
 /** Tries again while the database is not available. */
 async function whenAvailable(
-  { isUnavailable }: SoleDatabase,
+  { isUnavailable }: Database,
   log: FastifyBaseLogger,
   waitMs: number,
   work: () => Promise<void>,
@@ -75,12 +74,12 @@ async function whenAvailable(
   }
 }
 
-async function openFile(path: string): Promise<SoleDatabase> {
+async function openFile(path: string): Promise<Database> {
   const { openSqlite } = await import('./engine/sqlite/open.ts')
   return openSqlite(path)
 }
 
-async function openServer(url: string, log: FastifyBaseLogger, server: ServerOptions): Promise<SoleDatabase> {
+async function openServer(url: string, log: FastifyBaseLogger, server: ServerOptions): Promise<Database> {
   const { openPostgres } = await import('./engine/postgres/open.ts')
   return openPostgres(url, log, server)
 }

@@ -2,10 +2,10 @@ import type { RawBuilder } from 'kysely'
 import type { Database, Db } from './database.ts'
 
 /**
- * A disk that is full, fails, or returns something else than was written: the codes of SQLite and the SQLSTATEs of Postgres.
+ * A disk that is full, fails, or returns something else than was written: the codes of SQLite and of Node's sync, and the SQLSTATEs of Postgres.
  * The probe may not notice, because its row is small and on a page of its own.
  */
-const trouble = /^(SQLITE_(FULL|IOERR|CORRUPT|NOTADB)|53100|58030|XX00[12])/
+const trouble = /^(SQLITE_(FULL|IOERR|CORRUPT|NOTADB)|E(IO|NOSPC|DQUOT)$|53100|58030|XX00[12])/
 const rememberedMs = 60_000
 
 /** Lets the probe fail for a minute after each such error of a request: load balancers ask for nothing else. */

@@ -4,15 +4,16 @@ import Sqlite from 'better-sqlite3'
 import { Kysely, sql } from 'kysely'
 import { ConfigError } from '../../../config/values.ts'
 import type { Schema } from '../../schema.ts'
-import type { SoleDatabase } from '../joint-writes.ts'
+import type { Database } from '../database.ts'
 import { beat } from '../probe.ts'
+import { createWriter } from '../writer.ts'
 import { memoized, ServiceDialect } from './connection.ts'
 import { maxLogBytes, openWriteAheadLog } from './log.ts'
-import { groupCommit } from './transactions.ts'
+import { sqliteGround } from './transactions.ts'
 
 const busyMs = 5000
 
-export async function openSqlite(path: string): Promise<SoleDatabase> {
+export async function openSqlite(path: string): Promise<Database> {
   const lock = lockDatabase(path)
   const sqlite = openFile(path, lock)
   const reader = memoized(openReader(path))
@@ -21,13 +22,14 @@ export async function openSqlite(path: string): Promise<SoleDatabase> {
   const bulk = new Kysely<Schema>({ dialect: new ServiceDialect(reader, reader, times) })
   const now = sql<number>`cast(unixepoch('subsec') * 1000 as integer)`
   const log = openWriteAheadLog(sqlite, path)
-  const commits = groupCommit(db, log)
+  const ground = sqliteGround(db, log)
+  const { load, ...writes } = createWriter(ground)
   return {
     db,
     bulk,
-    ...commits,
+    ...writes,
     queries: () => times,
-    probe: () => commits.write((trx) => beat(trx, now)),
+    probe: () => writes.write((trx) => beat(trx, now)),
     isServer: false,
     async maintain(work) {
       // In the other mode, a connection cannot change the text of its schema.
@@ -44,9 +46,11 @@ export async function openSqlite(path: string): Promise<SoleDatabase> {
       await log.move()
       await emptyLog(db)
     },
-    isUnavailable: (error) =>
-      error instanceof Sqlite.SqliteError &&
-      /^SQLITE_(BUSY|LOCKED|FULL|IOERR|CANTOPEN|READONLY|CORRUPT|NOTADB)/.test(error.code),
+    isUnavailable: ground.isUnavailable,
+    load() {
+      const { open, waiting } = load()
+      return { busy: open, idle: 1 - open, waiting }
+    },
     async close() {
       await log.close()
       await bulk.destroy()
