@@ -14,12 +14,12 @@ const exampleId = /0199f6a0-1c00-7000-8000-\d{12}/g
 /** A call that needs something of its own differs from the contract's example in this. */
 type Change = Partial<Pick<Call, 'pathParameters' | 'query' | 'headers' | 'body'>>
 
-type Prepare = (person: Person) => Promise<Change> | Promise<void>
+type Prepare = (caller: Caller) => Promise<Change> | Promise<void>
 
 /** What an operation needs before it can be called, each time. */
 const before: Partial<Record<OperationId, Prepare>> = {
-  completeLogin: async (person) => ({ query: Object.fromEntries((await person.callback()).searchParams) }),
-  logout: (person) => person.signIn(),
+  completeLogin: async (caller) => ({ query: Object.fromEntries((await caller.callback()).searchParams) }),
+  logout: (caller) => caller.signIn(),
   getBookmark: bookmark,
   updateBookmark: bookmark,
   deleteBookmark: bookmark,
@@ -29,89 +29,89 @@ const before: Partial<Record<OperationId, Prepare>> = {
   listTrash: deleted,
   settleConflict: conflict,
   listConflicts: conflict,
-  createExport: async (person) => {
-    await person.call('deleteExport', await exported(person))
+  createExport: async (caller) => {
+    await caller.call('deleteExport', await exported(caller))
   },
   listExports: exported,
   downloadExport: exported,
   deleteExport: exported,
-  getKeyring: async (person) => {
-    await person.call('setKeyring', nextKeyring(person))
+  getKeyring: async (caller) => {
+    await caller.call('setKeyring', nextKeyring(caller))
   },
-  setKeyring: async (person) => nextKeyring(person),
-  endSession: async (person) => {
-    await otherSession(person)
-    const { sessions } = (await person.call('listSessions')) as { sessions: { id: string; current: boolean }[] }
+  setKeyring: async (caller) => nextKeyring(caller),
+  endSession: async (caller) => {
+    await otherSession(caller)
+    const { sessions } = (await caller.call('listSessions')) as { sessions: { id: string; current: boolean }[] }
     return { pathParameters: { id: sessions.find(({ current }) => !current)?.id } }
   },
   endOtherSessions: otherSession,
-  forgetDevice: async (person) => {
+  forgetDevice: async (caller) => {
     const id = randomUUID()
-    await person.call('pullChanges', { headers: { 'x-device-id': id } })
+    await caller.call('pullChanges', { headers: { 'x-device-id': id } })
     return { pathParameters: { id } }
   },
   openRealtime: async ({ userId }) => {
     const { 'x-device-id': device } = exampleOf('openRealtime').headers
     return { headers: { 'x-device-id': device, 'x-user-id': userId } }
   },
-  deleteAccount: (person) => person.signIn(randomUUID()),
+  deleteAccount: (caller) => caller.signIn(randomUUID()),
 }
 
 /** Its content is another than that of the contract's examples, so that they change it. */
-async function bookmark(person: Person): Promise<Change & { pathParameters: { id: string } }> {
+async function bookmark(caller: Caller): Promise<Change & { pathParameters: { id: string } }> {
   const body = { encrypted_data: 'YmVmb3Jl', data_hash: 'of what it was before' }
-  const { id } = (await person.call('createBookmark', { body })) as { id: string }
+  const { id } = (await caller.call('createBookmark', { body })) as { id: string }
   return { pathParameters: { id } }
 }
 
-async function updated(person: Person): Promise<Change> {
-  const its = await bookmark(person)
-  await person.call('updateBookmark', its)
+async function updated(caller: Caller): Promise<Change> {
+  const its = await bookmark(caller)
+  await caller.call('updateBookmark', its)
   return its
 }
 
-async function deleted(person: Person): Promise<Change> {
-  const its = await bookmark(person)
-  await person.call('deleteBookmark', its)
+async function deleted(caller: Caller): Promise<Change> {
+  const its = await bookmark(caller)
+  await caller.call('deleteBookmark', its)
   return its
 }
 
 /** Another device changed the bookmark, too, and earlier. */
-async function conflict(person: Person): Promise<Change> {
-  const { pathParameters } = await bookmark(person)
+async function conflict(caller: Caller): Promise<Change> {
+  const { pathParameters } = await bookmark(caller)
   const { changes } = exampleOf('pushChanges').body as { changes: object[] }
   const other = { id: randomUUID(), entity_id: pathParameters.id, device_id: 'phone' }
-  await person.call('pushChanges', {
+  await caller.call('pushChanges', {
     headers: { 'x-device-id': 'phone' },
     body: { changes: [{ ...changes[0], ...other }] },
   })
-  const { conflicts } = (await person.call('listConflicts')) as { conflicts: { version_id: string }[] }
+  const { conflicts } = (await caller.call('listConflicts')) as { conflicts: { version_id: string }[] }
   return { pathParameters: { id: conflicts[0]?.version_id } }
 }
 
-function nextKeyring(person: Person): Change {
-  return { body: { ...(exampleOf('setKeyring').body as object), revision: ++person.keyrings } }
+function nextKeyring(caller: Caller): Change {
+  return { body: { ...(exampleOf('setKeyring').body as object), revision: ++caller.keyrings } }
 }
 
-async function exported(person: Person): Promise<Change> {
-  const { id } = (await person.call('createExport')) as { id: string }
+async function exported(caller: Caller): Promise<Change> {
+  const { id } = (await caller.call('createExport')) as { id: string }
   for (;;) {
-    const { exports } = (await person.call('listExports')) as { exports: { id: string; status: string }[] }
+    const { exports } = (await caller.call('listExports')) as { exports: { id: string; status: string }[] }
     if (exports.find((one) => one.id === id)?.status === 'completed') return { pathParameters: { id } }
     await sleep(20)
   }
 }
 
-async function otherSession(person: Person): Promise<void> {
-  await new Person(person.origin, person.name).signIn()
+async function otherSession(caller: Caller): Promise<void> {
+  await new Caller(caller.origin, caller.name).signIn()
 }
 
 /** Someone with a browser, who has the device of the contract's examples. */
-export class Person {
+export class Caller {
   readonly origin: string
   name: string
   userId = ''
-  /** How many keyrings the person has stored. */
+  /** How many keyrings the caller has stored. */
   keyrings = 0
   #browser = new Browser()
 

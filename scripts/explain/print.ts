@@ -1,6 +1,6 @@
 import { type OperationId, operations } from '../../generated/operations.ts'
 import { type Explained, functionsOf, openExplainer } from './run.ts'
-import type { Entry } from './trace.ts'
+import type { FunctionEntry } from './trace.ts'
 
 export async function explain(operationIds: OperationId[], onPostgres: boolean): Promise<void> {
   await using explainer = await openExplainer(onPostgres)
@@ -54,7 +54,7 @@ function printExplained(explained: Explained, database: string): void {
   )
   for (const [file, its] of Map.groupBy(entries, ({ entered }) => entered.file)) {
     const names = new Set(its.map(({ entered }) => entered.name))
-    console.log(`${milliseconds((its[0] as Entry).at - sent)}  ${file}: ${[...names].join(', ')}`)
+    console.log(`${milliseconds((its[0] as FunctionEntry).at - sent)}  ${file}: ${[...names].join(', ')}`)
   }
 
   console.log('\nStatements, in the order in which they were answered, with the time that each took:')

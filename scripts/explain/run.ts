@@ -7,14 +7,14 @@ import { pino } from 'pino'
 import type { OperationId } from '../../generated/operations.ts'
 import { freePort } from '../servers/free-port.ts'
 import { startPostgres } from '../servers/postgres.ts'
-import { Person } from './calls.ts'
+import { Caller } from './calls.ts'
 import { type Statement, takeStatements, watchStatements } from './statements.ts'
-import { type Entry, recordEntries, type TracedFunction, traceModules } from './trace.ts'
+import { type FunctionEntry, recordEntries, type TracedFunction, traceModules } from './trace.ts'
 
 /** What the service did for one request. */
 export interface Explained {
   operationId: OperationId
-  entries: Entry[]
+  entries: FunctionEntry[]
   statements: Statement[]
   /** To the database's log, which holds every change before the database itself does. */
   bytesWritten: number
@@ -68,8 +68,8 @@ export async function openExplainer(onPostgres: boolean): Promise<Explainer> {
   const log = postgres ? opening.adopt(await logOfPostgres(database), (it) => it.close()) : logOfSqlite(folder)
   const opened = opening.move()
 
-  async function round(person: Person, operationId: OperationId): Promise<Explained> {
-    const send = await person.prepare(operationId)
+  async function round(caller: Caller, operationId: OperationId): Promise<Explained> {
+    const send = await caller.prepare(operationId)
     await sleep(afterwardsMs)
     const before = await log.length()
     takeStatements()
@@ -88,12 +88,12 @@ export async function openExplainer(onPostgres: boolean): Promise<Explainer> {
 
   return {
     async explain(operationId) {
-      const person = new Person(origin, operationId)
-      await person.signIn()
-      await person.call('createBookmark')
-      for (let done = 0; done < warmUps; done++) await (await person.prepare(operationId))()
+      const caller = new Caller(origin, operationId)
+      await caller.signIn()
+      await caller.call('createBookmark')
+      for (let done = 0; done < warmUps; done++) await (await caller.prepare(operationId))()
       const explained: Explained[] = []
-      for (let done = 0; done < rounds; done++) explained.push(await round(person, operationId))
+      for (let done = 0; done < rounds; done++) explained.push(await round(caller, operationId))
       // In another, a timer of the service may have run.
       return explained.reduce((least, one) => (functionsOf(one).size < functionsOf(least).size ? one : least))
     },

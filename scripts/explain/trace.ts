@@ -10,7 +10,7 @@ export interface TracedFunction {
   name: string
 }
 
-export interface Entry {
+export interface FunctionEntry {
   entered: TracedFunction
   /** By `performance.now()`. */
   at: number
@@ -18,7 +18,7 @@ export interface Entry {
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const functions: TracedFunction[] = []
-let entries: Entry[] | undefined
+let entries: FunctionEntry[] | undefined
 
 /**
  * From now on, each function of a module of src/ that is loaded tells when it is entered. V8's coverage counts the same
@@ -39,8 +39,8 @@ export function traceModules(): void {
 }
 
 /** What is entered until `work` has ended, in order. */
-export async function recordEntries(work: () => Promise<void>): Promise<Entry[]> {
-  const recorded: Entry[] = []
+export async function recordEntries(work: () => Promise<void>): Promise<FunctionEntry[]> {
+  const recorded: FunctionEntry[] = []
   entries = recorded
   try {
     await work()
