@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { buffer } from 'node:stream/consumers'
+import type {} from '@fastify/under-pressure'
 import t, { type Test } from 'tap'
 import { WebSocket } from 'ws'
 import { realtimeUrl } from '../realtime/device.ts'

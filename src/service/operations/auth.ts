@@ -102,7 +102,7 @@ async function complete(request: OperationRequest<'completeLogin'>, parts: Parts
   const returnTo = isMalformed ? null : parseReturnTo(query.state, parts.config.origins)
   const [newest, ...others] = returnTo === query.state ? await findAttempts(parts, cookie, returnTo) : []
   const callback = new URLSearchParams(
-    Object.entries(query).filter(([name]) => ['code', 'state', 'iss', 'error'].includes(name)) as string[][],
+    Object.entries(query).filter(([name]) => ['code', 'state', 'iss', 'error'].includes(name)) as [string, string][],
   )
   if (!newest) {
     if (returnTo === query.state && isProgram(returnTo, parts.config.origins))

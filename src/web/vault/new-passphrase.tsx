@@ -1,8 +1,9 @@
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import { Field } from '../ui/field.tsx'
 import { useCheck } from '../ui/field-fault.ts'
-import { type Estimate, levelOf, type Question, useJudge } from './strength.ts'
+import { levelOf, useJudge } from './strength.ts'
 import { StrengthMeter } from './strength-meter.tsx'
+import type { Estimate, Question } from './strength-worker.ts'
 
 /** Without the dictionaries by then, as on a slow network, the length alone counts. */
 const patienceMs = 3000

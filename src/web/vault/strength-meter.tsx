@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
-import { type Estimate, type Level, levelOf } from './strength.ts'
+import { type Level, levelOf } from './strength.ts'
+import type { Estimate } from './strength-worker.ts'
 
 const levels: readonly Level[] = ['refused', 'weak', 'good', 'strong']
 const words: Record<Level, string> = {

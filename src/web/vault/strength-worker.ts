@@ -2,7 +2,21 @@
 import { ZxcvbnFactory } from '@zxcvbn-ts/core'
 import { adjacencyGraphs, dictionary as common } from '@zxcvbn-ts/language-common'
 import { dictionary as english, translations } from '@zxcvbn-ts/language-en'
-import type { Estimate, Question } from './strength.ts'
+
+/** What is asked of the thread that judges. */
+export interface Question {
+  passphrase: string
+  /** Words that somebody who knows the person or this service would try first. */
+  known: readonly string[]
+}
+
+/** Its answer. */
+export interface Estimate {
+  /** How many passphrases a program would try before it comes to this one. */
+  guesses: number
+  /** What makes it weak, and what to do, in sentences. */
+  advice: readonly string[]
+}
 
 const thread = globalThis as unknown as {
   addEventListener(name: 'message', listener: (event: { data: Question }) => void): void

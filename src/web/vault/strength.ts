@@ -1,19 +1,5 @@
 import { useEffect, useMemo } from 'preact/hooks'
-
-/** What is asked of the thread that judges. */
-export interface Question {
-  passphrase: string
-  /** Words that somebody who knows the person or this service would try first. */
-  known: readonly string[]
-}
-
-/** Its answer. */
-export interface Estimate {
-  /** How many passphrases a program would try before it comes to this one. */
-  guesses: number
-  /** What makes it weak, and what to do, in sentences. */
-  advice: readonly string[]
-}
+import type { Estimate, Question } from './strength-worker.ts'
 
 export type Level = 'refused' | 'weak' | 'good' | 'strong'
 

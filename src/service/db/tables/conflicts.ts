@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Db, Trx } from '../engine/database.ts'
 import { isOneOf, type Placeholders, query } from '../engine/query.ts'
-import { table } from '../engine/table.ts'
+import { type Table, table } from '../engine/table.ts'
 import type { Schema } from '../schema.ts'
 import type { EntityKey } from './records.ts'
 
@@ -12,7 +12,7 @@ import type { EntityKey } from './records.ts'
 
 export type Rejection = Schema['rejections']
 
-export const rejections = table<Rejection>('rejections', {
+export const rejections: Table<Rejection> = table('rejections', {
   key: ['user_id', 'entity_type', 'entity_id'],
   alike: ['user_id'],
   columns: {

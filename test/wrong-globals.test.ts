@@ -1,0 +1,56 @@
+/** Each program compiles with the globals that it has where it runs, and with no others. */
+import { resolve } from 'node:path'
+import t from 'tap'
+import ts from 'typescript'
+
+interface Globals {
+  has: string[]
+  lacks: string[]
+}
+
+const programs: Record<string, Globals> = {
+  'src/protocol': { has: ['Map'], lacks: ['document', 'process', 'setTimeout'] },
+  'src/service': { has: ['process', 'Buffer'], lacks: ['document', 'window', 'HTMLElement', 'importScripts'] },
+  'src/client': { has: ['WebSocket', 'indexedDB'], lacks: ['process', 'Buffer', 'document', 'localStorage'] },
+  'src/client/tsconfig.node.json': { has: ['process', 'WebSocket'], lacks: ['document', 'indexedDB', 'importScripts'] },
+  'src/extension': { has: ['WebSocket', 'indexedDB'], lacks: ['process', 'Buffer', 'document', 'localStorage'] },
+  'src/extension/tsconfig.pages.json': { has: ['document'], lacks: ['process', 'Buffer', 'importScripts'] },
+  'src/web': { has: ['document', 'localStorage'], lacks: ['process', 'Buffer', 'importScripts'] },
+  'src/web/tsconfig.workers.json': { has: ['importScripts'], lacks: ['process', 'document', 'localStorage'] },
+}
+
+/** Of packages. The compiler keeps in a module's own source what the options of its program make it import. */
+const sources = new Map<string, ts.SourceFile | undefined>()
+
+/** Which of the globals a file of the program cannot use, the whole program being loaded with it. */
+function unknownIn(project: string, names: string[]): string[] {
+  const path = resolve(project.endsWith('.json') ? project : `${project}/tsconfig.json`)
+  const { options, fileNames } = ts.getParsedCommandLineOfConfigFile(
+    path,
+    {},
+    {
+      ...ts.sys,
+      onUnRecoverableConfigFileDiagnostic: ({ messageText }) => t.fail(String(messageText)),
+    },
+  ) as ts.ParsedCommandLine
+  const added = resolve(path, '../uses-globals.ts')
+  const host = ts.createCompilerHost(options)
+  const { getSourceFile, fileExists, readFile } = host
+  const text = `export const used = [${names.join(', ')}]\n`
+  host.fileExists = (name) => name === added || fileExists(name)
+  host.readFile = (name) => (name === added ? text : readFile(name))
+  host.getSourceFile = (name, language, ...how) => {
+    if (name === added) return ts.createSourceFile(name, text, language)
+    if (!name.includes('/node_modules/')) return getSourceFile(name, language, ...how)
+    if (!sources.has(name)) sources.set(name, getSourceFile(name, language, ...how))
+    return sources.get(name)
+  }
+  const program = ts.createProgram([...fileNames, added], options, host)
+  const faults = program.getSemanticDiagnostics(program.getSourceFile(added))
+  return faults.map(({ start = 0, length = 0 }) => text.slice(start, start + length))
+}
+
+for (const [project, { has, lacks }] of Object.entries(programs))
+  t.test(`A wrong global does not compile in ${project}`, async (t) => {
+    t.same(unknownIn(project, [...has, ...lacks]), lacks)
+  })
