@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process'
 import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises'
+import { constants, setPriority } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
 import { cacheFolder, isProgram } from './program.ts'
@@ -17,14 +18,21 @@ export class NoMinioError extends Error {
  * @throws NoMinioError
  */
 export async function findMinio(env = process.env): Promise<string> {
+  return (await builtMinio(env)) ?? build(cacheFolder(env), env)
+}
+
+/** Undefined if `findMinio` would build it. */
+export async function builtMinio(env = process.env): Promise<string | undefined> {
   if (env.MINIO_BIN) {
     if (await isProgram(env.MINIO_BIN)) return env.MINIO_BIN
     throw new Error(`MINIO_BIN: ${env.MINIO_BIN} is no program`)
   }
-  const cache = cacheFolder(env)
   const inPath = (env.PATH ?? '').split(delimiter).filter(Boolean)
-  for (const path of [...inPath, cache].map((folder) => join(folder, 'minio'))) if (await isProgram(path)) return path
-  return build(cache, env)
+  for (const folder of [...inPath, cacheFolder(env)]) {
+    const path = join(folder, 'minio')
+    if (await isProgram(path)) return path
+  }
+  return undefined
 }
 
 /** The file is renamed when it is complete: other processes may be looking for it, or building it, too. */
@@ -33,7 +41,10 @@ async function build(cache: string, env: NodeJS.ProcessEnv): Promise<string> {
   const folder = await mkdtemp(join(cache, 'build-'))
   console.error(`Building the MinIO server into ${cache}: this takes minutes, once.`)
   try {
-    await run('go', ['install', source], { env: { ...env, GOBIN: folder } })
+    const building = run('go', ['install', source], { env: { ...env, GOBIN: folder } })
+    // Whatever else runs comes first, such as the tests. The compilers that Go starts inherit it.
+    if (building.child.pid !== undefined) setPriority(building.child.pid, constants.priority.PRIORITY_LOW)
+    await building
     await rename(join(folder, 'minio'), join(cache, 'minio'))
   } catch (error) {
     const reason = (error as NodeJS.ErrnoException).code === 'ENOENT' ? 'there is no Go' : (error as Error).message

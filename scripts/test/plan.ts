@@ -1,11 +1,13 @@
 import { glob } from 'node:fs/promises'
-import { dirname, relative, resolve } from 'node:path'
+import { dirname, matchesGlob, relative, resolve } from 'node:path'
 import { UsageError } from '../../src/service/terminal/command.ts'
 
 export interface TestProcess {
   name: string
   files: string[]
   database: 'SQLite' | 'Postgres'
+  /** So that it cannot begin before MinIO is built. */
+  usesMinio: boolean
 }
 
 export interface Plan {
@@ -38,6 +40,14 @@ const onPostgresInDepth = [
   'test/log.test.ts',
 ]
 
+const onMinio = [
+  'test/objects/*',
+  'test/exports/*',
+  'test/operations/export*',
+  'test/backup/scheduled.test.ts',
+  'test/postgres/{differential,export-race}.test.ts',
+]
+
 /** Tests with a process of their own, because they are long, measure it or alter it. The others share one per folder. */
 const alone = [
   'test/client/chaos/chaos.test.ts',
@@ -47,6 +57,7 @@ const alone = [
   'test/http/work-per-request.test.ts',
   'test/process/crash.test.ts',
   'test/postgres/differential.test.ts',
+  'test/postgres/export-race.test.ts',
   'test/demo.test.ts',
   'test/client/package.test.ts',
 ]
@@ -103,14 +114,24 @@ function startOf({ name, files: [first = ''] }: TestProcess): number {
 
 function inProcesses(files: string[], database: TestProcess['database']): TestProcess[] {
   const groups = Map.groupBy(files, (file) => processOf(file, database))
-  return [...groups].map(([name, own]) => ({ name: `${name} on ${database}`, files: own, database }))
+  return [...groups].map(([name, own]) => ({
+    name: `${name} on ${database}`,
+    files: own,
+    database,
+    usesMinio: own.some(isOnMinio),
+  }))
 }
 
 function processOf(file: string, database: TestProcess['database']): string {
   const folder = dirname(file)
   if (alone.includes(file)) return file
+  if (isOnMinio(file)) return folder === 'test/objects' ? folder : 'test/exports and others on MinIO'
   const shared = database === 'Postgres' ? [togetherOnPostgres] : together
   return shared.find((folders) => folders.includes(folder))?.join(', ') ?? folder
+}
+
+function isOnMinio(file: string): boolean {
+  return onMinio.some((pattern) => matchesGlob(file, pattern))
 }
 
 async function matching(patterns: string[]): Promise<string[]> {

@@ -2,6 +2,7 @@
  * Runs the named test files one after another in this process, so that the service is loaded only once. Each file is a
  * subtest, and its import of `tap` gets that subtest.
  */
+import { readFile } from 'node:fs/promises'
 import { registerHooks } from 'node:module'
 import { relative, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -34,4 +35,15 @@ for (const path of process.argv.slice(2)) {
     t.testdirName = resolve('.tap/fixtures', `${process.pid}-${path.replace(/\W+/g, '-')}`)
     await import(href)
   })
+}
+await root.comment(`cpu=${await cpuSeconds()}`)
+
+/** Of this process and of those that it has started and that have ended. */
+async function cpuSeconds(): Promise<number> {
+  // The name of the program, in parentheses, may hold anything.
+  const fields = (await readFile('/proc/self/stat', 'utf8').catch(() => '')).replace(/^.*\) /s, '').split(' ')
+  const ticksPerSecond = 100
+  const { user, system } = process.cpuUsage()
+  if (fields.length < 15) return (user + system) / 1e6
+  return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0) / ticksPerSecond
 }

@@ -11,9 +11,14 @@ interface Timed {
   milliseconds: number
 }
 
+interface Ended extends Timed {
+  cpuSeconds: number
+}
+
 export class Report {
   readonly #print: (lines: string) => void
   #files: Timed[] = []
+  #processes: Ended[] = []
   /** A process that crashed is not always a failed assertion, too. */
   failedProcesses = 0
 
@@ -26,19 +31,34 @@ export class Report {
     const process = running.subtest
     if (!process) throw new Error('tap did not start a process')
     const failures: string[] = []
+    let cpuSeconds = 0
+    process.parser.on('comment', (comment) => {
+      cpuSeconds = Number(/^# cpu=([\d.]+)/.exec(comment)?.[1] ?? cpuSeconds)
+    })
     process.parser.on('child', (file: Parser) => collectFailures(file, failures))
     process.parser.on('assert', ({ name, time }) => this.#files.push({ name, milliseconds: time ?? 0 }))
     await running
     const { results, name, time, options, timedOut } = process
     const end = results?.ok ? '' : timedOut ? ' (timed out)' : ` (exit ${options.signal ?? options.exitCode})`
     if (!results?.ok) this.failedProcesses += 1
+    this.#processes.push({ name, milliseconds: time, cpuSeconds })
     const verdict = results?.ok ? styleText('green', 'ok    ') : styleText('red', 'FAILED')
     this.#print([`${verdict} ${describe({ name: name + end, milliseconds: time })}`, ...failures].join('\n'))
   }
 
-  printLongest(count: number): void {
-    const longest = this.#files.sort((one, other) => other.milliseconds - one.milliseconds).slice(0, count)
-    this.#print([`\nThe ${count} longest files:`, ...longest.map(describe)].join('\n'))
+  /** Prints what takes the time: of the processor's, each process's share; of the clock's, the longest files. */
+  printTimes(files: number): void {
+    const all = this.#processes.reduce((sum, { cpuSeconds }) => sum + cpuSeconds, 0)
+    const shares = this.#processes
+      .toSorted((one, other) => other.cpuSeconds - one.cpuSeconds)
+      .map(({ cpuSeconds, ...timed }) => {
+        const share = `${((100 * cpuSeconds) / all).toFixed(0).padStart(3)} %  ${cpuSeconds.toFixed(1).padStart(5)} s of CPU`
+        return `${share} ${describe(timed)}`
+      })
+    const longest = this.#files.toSorted((one, other) => other.milliseconds - one.milliseconds).slice(0, files)
+    this.#print(
+      [`\n${all.toFixed(0)} s of CPU:`, ...shares, '\nThe longest files:', ...longest.map(describe)].join('\n'),
+    )
   }
 }
 

@@ -33,10 +33,7 @@ export async function runTests({ processes, recorded }: Plan, depth: 'quick' | '
   const built = buildForTests('web', 'docs')
   // Reported below, once the servers can be stopped.
   built.catch(() => {})
-  await using servers = await startServers({
-    withMinio: all,
-    withPostgres: processes.some(({ database }) => database === 'Postgres'),
-  })
+  await using servers = await startServers(processes, all)
   await built
   // Many tests mostly wait: for a process to stop, a socket to close, a store to answer.
   t.jobs = availableParallelism() * 3
@@ -47,19 +44,25 @@ export async function runTests({ processes, recorded }: Plan, depth: 'quick' | '
   const failedProcesses = await withProgress(async (progress) => {
     const report = new Report((lines) => progress.print(lines))
     let [done, total] = [0, processes.length + recorded.length]
-    const run = async ({ name, files, database }: TestProcess) => {
-      const env = { ...process.env, ...settings, ...servers.env(database) }
+    const run = async (planned: TestProcess) => {
+      const { name, files } = planned
+      const env = { ...process.env, ...settings, ...(await servers.env(planned)) }
       const options = { env, timeout: limitMs[depth], buffered: true }
       await report.follow(t.spawn(process.execPath, [entry, ...files], options, name))
       progress.report('test processes', ++done, total)
     }
     progress.report('test processes', done, total)
-    await Promise.all(processes.map(run))
+    const isLate = ({ usesMinio }: TestProcess) => usesMinio && !servers.isMinioBuilt
+    const late = processes.filter(isLate).map(run)
+    await Promise.all(processes.filter((planned) => !isLate(planned)).map(run))
+    if (late.length > 0 && done < total)
+      progress.print('The tests on MinIO are left, which may still have to be built.')
+    await Promise.all(late)
     await Promise.all(recorded.map(run))
-    report.printLongest(10)
+    report.printTimes(10)
     return report.failedProcesses
   })
   const { pass, fail, skip, todo } = t.counts
   const count = describeCount({ passed: pass, failed: Math.max(fail, failedProcesses), skipped: skip + todo })
-  console.log(`\n${count}, in ${Math.ceil((Date.now() - start) / 60_000)} min. ${output} has all.`)
+  console.log(`\n${count}, in ${Math.round((Date.now() - start) / 1000)} s. ${output} has all.`)
 }

@@ -1,28 +1,40 @@
 import pg from 'pg'
 import { type MinioServer, startMinio } from '../servers/minio.ts'
-import { NoMinioError } from '../servers/minio-binary.ts'
+import { builtMinio, NoMinioError } from '../servers/minio-binary.ts'
 import { startPostgres } from '../servers/postgres.ts'
 import type { TestProcess } from './plan.ts'
 
-/** The servers that all tests share, and the environment variables that tell the tests where they are. */
+/** The servers that all tests share. */
 export interface TestServers extends AsyncDisposable {
-  env(database: TestProcess['database']): Record<string, string>
+  /** False if MinIO is being built, which takes minutes. */
+  isMinioBuilt: boolean
+  /** The environment variables that tell the process's tests where the servers are, once those that it needs are there. */
+  env(process: TestProcess): Promise<Record<string, string>>
 }
 
-export async function startServers({
-  withMinio,
-  withPostgres,
-}: Record<'withMinio' | 'withPostgres', boolean>): Promise<TestServers> {
+export async function startServers(processes: TestProcess[], isAll: boolean): Promise<TestServers> {
   const stack = new AsyncDisposableStack()
-  const [minio, postgres] = await Promise.all([
-    withMinio ? startSharedMinio() : undefined,
-    withPostgres ? startForgetfulPostgres() : undefined,
-  ])
-  if (typeof minio === 'object') stack.adopt(minio, (it) => it.close())
-  if (postgres) stack.adopt(postgres, (it) => it.close())
-  const shared = { ...(minio && { TEST_MINIO: typeof minio === 'string' ? minio : JSON.stringify(minio) }) }
+  const needsPostgres = processes.some(({ database }) => database === 'Postgres')
+  const isMinioBuilt = !isAll || (await builtMinio()) !== undefined
+  const starting = isAll ? startSharedMinio() : undefined
+  // Reported to whoever waits for it.
+  starting?.catch(() => {})
+  stack.defer(async () => {
+    const minio = await starting?.catch(() => undefined)
+    if (typeof minio === 'object') await minio.close()
+  })
+  const postgres = needsPostgres ? stack.adopt(await startForgetfulPostgres(), (it) => it.close()) : undefined
+  if (isMinioBuilt) await starting
   return {
-    env: (database) => (database === 'Postgres' && postgres ? { ...shared, TEST_POSTGRES: postgres.url } : shared),
+    isMinioBuilt,
+    async env({ database, usesMinio }) {
+      const available = isMinioBuilt || usesMinio ? await starting : undefined
+      const minio = usesMinio ? available : 'none'
+      return {
+        ...(isAll && minio !== undefined && { TEST_MINIO: typeof minio === 'string' ? minio : JSON.stringify(minio) }),
+        ...(database === 'Postgres' && postgres && { TEST_POSTGRES: postgres.url }),
+      }
+    },
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   }
 }
