@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { RecordRow } from '../../src/service/db/tables/records.ts'
-import { Acknowledgements } from '../../src/service/realtime/acknowledgements.ts'
+import { Acknowledgements } from '../../src/service/realtime/connection.ts'
 
 const row = (entity_id: string, stamp: number): RecordRow => ({
   user_id: 'ada',

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import t from 'tap'
 import { WebSocket, WebSocketServer } from 'ws'
-import { toFrame } from '../../src/service/realtime/frame.ts'
+import { toFrame } from '../../src/service/realtime/connection.ts'
 
 t.test('A client reads a frame of any length as the text that it was made of', async (t) => {
   const lengths = [0, 1, 125, 126, 127, 65_535, 65_536, 300_000]

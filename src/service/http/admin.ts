@@ -1,7 +1,7 @@
 import fastify, { type FastifyInstance, type FastifyRequest, LogController } from 'fastify'
 import { operations } from '../../../generated/operations.ts'
 import type { Database } from '../db/engine/database.ts'
-import { exposeGauges, type GaugeParts } from '../operating/gauges.ts'
+import { createMetricsPage, type GaugeParts } from '../operating/gauges.ts'
 import type { Health } from '../operating/health.ts'
 import { answerClientErrors, registerErrors, routeMalformedUrl } from './errors.ts'
 
@@ -23,8 +23,8 @@ export function createAdminApp(parts: AdminParts): FastifyInstance {
   })
   registerErrors(app, parts)
   registerProbes(app, parts)
-  const registry = exposeGauges(parts)
-  app.get('/metrics', async (_request, reply) => reply.type(registry.contentType).send(await registry.metrics()))
+  const page = createMetricsPage(parts)
+  app.get('/metrics', async (_request, reply) => reply.type(page.contentType).send(await page.read()))
   return app
 }
 

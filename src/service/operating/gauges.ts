@@ -1,19 +1,17 @@
 import type { FastifyBaseLogger } from 'fastify'
-import { collectDefaultMetrics, Gauge, type Registry } from 'prom-client'
+import { collectDefaultMetrics, Registry } from 'prom-client'
 import packageJson from '../../../package.json' with { type: 'json' }
 import type { Backups } from '../backup/schedule.ts'
 import type { Database } from '../db/engine/database.ts'
 import { newestMigration } from '../db/migrations/index.ts'
-import type { ExportWorker } from '../exports/worker.ts'
-import { createExportCount } from '../exports/worker.ts'
+import { createExportCount, type ExportWorker } from '../exports/worker.ts'
 import type { Notices } from '../notices/notices.ts'
 import type { Hub } from '../realtime/hub.ts'
 import type { Health } from './health.ts'
-import { createInstruments } from './instruments.ts'
-import type { Metrics } from './metrics.ts'
+import { byLabel, type Family, type Metrics, writeFamilies } from './metrics.ts'
 
 export interface GaugeParts {
-  metrics: Pick<Metrics, 'registry'>
+  metrics: Pick<Metrics, 'families'>
   bodies: { held(): number }
   responses: { held(): number }
   downloads: { held(): number }
@@ -28,75 +26,116 @@ export interface GaugeParts {
   log: FastifyBaseLogger
 }
 
-/** Adds the metrics that are read on request. They describe the whole process, so only one listener may expose them. */
-export function exposeGauges(parts: GaugeParts): Registry {
-  const { metrics, bodies, responses, downloads, database, hub, health, limits, exportWorker } = parts
-  const instruments = createInstruments(metrics.registry)
-  const { gauge, gauges, counter, counters } = instruments
+/** The page of all metrics. They describe the whole process, so only one listener may expose them. */
+export function createMetricsPage(parts: GaugeParts) {
+  const families = [...parts.metrics.families, ...gaugesOf(parts)]
+  const ofNode = new Registry()
+  collectDefaultMetrics({ register: ofNode })
+  return {
+    contentType: ofNode.contentType,
+    read: async () => (await writeFamilies(families)) + (await ofNode.metrics()),
+  }
+}
 
-  counters('ebs_rate_limit_refusals_total', 'Requests and socket messages that got 429, by limit', 'limit', () =>
-    limits.refusals(),
-  )
-  gauge('ebs_http_request_body_bytes', 'Bytes of request bodies in memory', () => bodies.held())
-  gauge('ebs_http_response_bytes', 'Bytes of responses that their callers have not read yet', () => responses.held())
-  gauge('ebs_http_downloads', 'Downloads of exports under way', () => downloads.held())
-  gauge('ebs_realtime_sockets', 'Open sockets', () => hub.sockets())
-  gauge('ebs_realtime_unsent_bytes', 'Unsent bytes in sockets that wait for slow readers', () => hub.unsentBytes())
-  counters('ebs_export_attempts_total', 'Attempts by this process to make an export, by outcome', 'outcome', () =>
-    exportWorker.outcomes(),
-  )
-  gauges(
-    'ebs_exports',
-    'Exports that are not completed, by status; read from the database, so the same on all instances',
-    'status',
-    createExportCount(parts),
-  )
-  gauges('ebs_database_connections', 'Connections to the database, by state', 'state', () => {
-    const { busy, idle } = database.load()
-    return { busy, idle }
-  })
-  gauge(
-    'ebs_database_queue_length',
-    'Queries and writes that wait for a connection (Postgres), or writes that wait for a commit (SQLite)',
-    () => database.load().waiting,
-  )
-  gauges('ebs_component_up', 'Whether the last health probe reached the component', 'component', () => {
-    const { database, objects, provider } = health.components()
-    return { database: Number(database), objects: Number(objects), provider: Number(provider) }
-  })
-  gauge('ebs_pulse_up', 'Whether notices of other instances arrive, by which sockets learn of changes', () =>
-    Number(parts.notices.isUp()),
-  )
-  gauge(
-    'ebs_clock_drift_seconds',
-    "How far this machine's clock is ahead of the database's",
-    () => health.clockDriftMs() / 1000,
-  )
-  exposeBackups(parts.backups, instruments)
-  counter('ebs_database_queries_total', 'Queries that the database has answered', () => database.queries().count)
-  counter(
-    'ebs_database_query_seconds_total',
-    'How long the database took for them, without the wait for a connection',
-    () => database.queries().ms / 1000,
-  )
-  counters('ebs_pulses_total', 'Notices between instances, by direction', 'direction', () => parts.notices.counts())
-  new Gauge({
-    name: 'ebs_build_info',
-    help: 'The version of the service, of Node and of the schema',
-    labelNames: ['version', 'node', 'schema'],
-    registers: [metrics.registry],
-  }).set({ version: packageJson.version, node: process.version, schema: newestMigration }, 1)
-  collectDefaultMetrics({ register: metrics.registry })
-  return metrics.registry
+/** The metrics whose values are kept elsewhere. */
+function gaugesOf(parts: GaugeParts): Family[] {
+  const { bodies, responses, downloads, database, hub, health, limits, exportWorker, notices, backups } = parts
+  const countExports = createExportCount(parts)
+  const build = { version: packageJson.version, node: process.version, schema: newestMigration }
+  return [
+    [
+      'ebs_rate_limit_refusals_total',
+      'counter',
+      'Requests and socket messages that got 429, by limit',
+      () => byLabel('limit', limits.refusals()),
+    ],
+    ['ebs_http_request_body_bytes', 'gauge', 'Bytes of request bodies in memory', () => bodies.held()],
+    [
+      'ebs_http_response_bytes',
+      'gauge',
+      'Bytes of responses that their callers have not read yet',
+      () => responses.held(),
+    ],
+    ['ebs_http_downloads', 'gauge', 'Downloads of exports under way', () => downloads.held()],
+    ['ebs_realtime_sockets', 'gauge', 'Open sockets', () => hub.sockets()],
+    [
+      'ebs_realtime_unsent_bytes',
+      'gauge',
+      'Unsent bytes in sockets that wait for slow readers',
+      () => hub.unsentBytes(),
+    ],
+    [
+      'ebs_export_attempts_total',
+      'counter',
+      'Attempts by this process to make an export, by outcome',
+      () => byLabel('outcome', exportWorker.outcomes()),
+    ],
+    [
+      'ebs_exports',
+      'gauge',
+      'Exports that are not completed, by status; read from the database, so the same on all instances',
+      async () => byLabel('status', await countExports()),
+    ],
+    [
+      'ebs_database_connections',
+      'gauge',
+      'Connections to the database, by state',
+      () => {
+        const { busy, idle } = database.load()
+        return byLabel('state', { busy, idle })
+      },
+    ],
+    [
+      'ebs_database_queue_length',
+      'gauge',
+      'Queries and writes that wait for a connection (Postgres), or writes that wait for a commit (SQLite)',
+      () => database.load().waiting,
+    ],
+    [
+      'ebs_component_up',
+      'gauge',
+      'Whether the last health probe reached the component',
+      () => byLabel('component', health.components()),
+    ],
+    [
+      'ebs_pulse_up',
+      'gauge',
+      'Whether notices of other instances arrive, by which sockets learn of changes',
+      () => Number(notices.isUp()),
+    ],
+    [
+      'ebs_clock_drift_seconds',
+      'gauge',
+      "How far this machine's clock is ahead of the database's",
+      () => health.clockDriftMs() / 1000,
+    ],
+    ...(backups ? gaugesOfBackups(backups) : []),
+    ['ebs_database_queries_total', 'counter', 'Queries that the database has answered', () => database.queries().count],
+    [
+      'ebs_database_query_seconds_total',
+      'counter',
+      'How long the database took for them, without the wait for a connection',
+      () => database.queries().ms / 1000,
+    ],
+    [
+      'ebs_pulses_total',
+      'counter',
+      'Notices between instances, by direction',
+      () => byLabel('direction', notices.counts()),
+    ],
+    ['ebs_build_info', 'gauge', 'The version of the service, of Node and of the schema', () => [[build, 1]]],
+  ]
 }
 
 /** Only where backups are scheduled, so that an alert on their age means something. */
-function exposeBackups(backups: GaugeParts['backups'], { gauge, counter }: ReturnType<typeof createInstruments>): void {
-  if (!backups) return
-  gauge(
-    'ebs_backup_last_success_seconds',
-    'The moment of the newest complete backup (Unix time); 0 if there is none',
-    () => backups.lastSuccess() / 1000,
-  )
-  counter('ebs_backup_failures_total', 'Scheduled backups that failed in this process', () => backups.failures())
+function gaugesOfBackups({ lastSuccess, failures }: NonNullable<GaugeParts['backups']>): Family[] {
+  return [
+    [
+      'ebs_backup_last_success_seconds',
+      'gauge',
+      'The moment of the newest complete backup (Unix time); 0 if there is none',
+      () => lastSuccess() / 1000,
+    ],
+    ['ebs_backup_failures_total', 'counter', 'Scheduled backups that failed in this process', () => failures()],
+  ]
 }

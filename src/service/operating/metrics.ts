@@ -1,12 +1,9 @@
-import { Counter, Registry } from 'prom-client'
 import { loginFailures } from '../../../generated/login-failures.ts'
 import type { OperationId } from '../contract/schemas.ts'
-import { type Series, SeriesHistogram } from './series.ts'
 
-/** What is counted as it happens. Labels come from bounded sets, never from a caller. */
+/** Counts what happens, as it happens. Labels come from bounded sets, never from a caller. */
 export interface Metrics {
-  registry: Registry
-  /** `none` stands for what is not in the contract: pages, probes, unknown paths. */
+  /** `none` stands for requests that are not in the contract: pages, probes, unknown paths. */
   countRequest(operation: OperationId | 'none', status: number, seconds: number): void
   countAbandoned(operation: OperationId | 'none'): void
   countUpgrade(): void
@@ -14,127 +11,207 @@ export interface Metrics {
   countPull(changes: number): void
   countImport(bookmarks: number): void
   /** A sign-in that ended: with a session, or by one of the contract's failures. */
-  countSignIn(outcome: SignInOutcome): void
+  countSignIn(outcome: keyof typeof loginFailures | 'completed'): void
   countSweep(name: string, removed: number): void
   countFailedSweep(name: string): void
+  families: readonly Family[]
 }
 
-type SignInOutcome = keyof typeof loginFailures | 'completed'
+/** The values of a metric are read when they are asked for. One without a label is a number. */
+export type Family = readonly [
+  name: string,
+  type: 'counter' | 'gauge' | 'histogram',
+  help: string,
+  read: () => number | Sample[] | Promise<Sample[]>,
+]
+
+type Sample = readonly [labels: Record<string, string | number>, value: number, suffix?: string]
 
 /** The requests of an operation that got the same status. */
 interface Answers {
-  operation: OperationId | 'none'
-  status: number
   count: number
-  times: Series
+  times: Histogram
 }
 
 /** By the first digit. */
 const classes = ['none', '1xx', '2xx', '3xx', '4xx', '5xx']
+const secondsBounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
+const changesBounds = [0, 1, 10, 100, 1000, 10_000]
 
 export function createMetrics(): Metrics {
-  const registry = new Registry()
-  const registers = [registry]
-  /** By operation and status. Every request is counted, so prom-client makes a text of the labels only when it is asked. */
   const operations = new Map<OperationId | 'none', Map<number, Answers>>()
-
-  function* answers(): Generator<Answers> {
-    for (const statuses of operations.values()) yield* statuses.values()
+  const times = new Map<string, Histogram>()
+  const changes = {
+    pushChanges: new Histogram({ operation: 'pushChanges' }, changesBounds),
+    pullChanges: new Histogram({ operation: 'pullChanges' }, changesBounds),
+    importBookmarks: new Histogram({ operation: 'importBookmarks' }, changesBounds),
   }
+  const abandoned = new Counts()
+  const conflicts = new Counts(['rejected', 'overwritten'])
+  const signIns = new Counts(['completed', ...Object.keys(loginFailures)])
+  const swept = new Counts()
+  const failedSweeps = new Counts()
 
+  /** Every request is counted, so nothing is made of the labels then. */
   function answersOf(operation: OperationId | 'none', status: number): Answers {
     const known = operations.get(operation)?.get(status)
     if (known) return known
-    const times = duration.series({ operation, class: classes[Math.floor(status / 100)] ?? 'none' })
-    const first = { operation, status, count: 0, times }
+    const labels = { operation, class: classes[Math.floor(status / 100)] ?? 'none' }
+    const key = Object.values(labels).join()
+    const histogram = times.get(key) ?? new Histogram(labels, secondsBounds)
+    times.set(key, histogram)
+    const first = { count: 0, times: histogram }
     const statuses = operations.get(operation) ?? new Map<number, Answers>()
     operations.set(operation, statuses.set(status, first))
     return first
   }
 
-  new Counter({
-    name: 'ebs_http_requests_total',
-    help: 'Requests that got a response, by operation of openapi.yaml (none: not in it) and status',
-    labelNames: ['operation', 'status'],
-    registers,
-    collect() {
-      this.reset()
-      for (const { operation, status, count } of answers()) this.inc({ operation, status }, count)
-    },
-  })
-  const duration = new SeriesHistogram({
-    name: 'ebs_http_request_duration_seconds',
-    help: 'Time from the head of a request to the end of its response, by operation and class of its status',
-    labelNames: ['operation', 'class'],
-    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
-    registers,
-  })
-  const abandoned = new Counter({
-    name: 'ebs_http_requests_abandoned_total',
-    help: 'Requests whose caller disconnected before the response was sent',
-    labelNames: ['operation'],
-    registers,
-  })
-  const changes = new SeriesHistogram({
-    name: 'ebs_sync_changes',
-    help: 'Changes in a push (over HTTP or a socket) or a pulled page, or bookmarks in an import',
-    labelNames: ['operation'],
-    buckets: [0, 1, 10, 100, 1000, 10_000],
-    registers,
-  })
-  const changesOf = (operation: OperationId) => changes.series({ operation })
-  const [pushed, pulled] = [changesOf('pushChanges'), changesOf('pullChanges')]
-  const imported = changesOf('importBookmarks')
-  const conflicts = new Counter({
-    name: 'ebs_sync_conflicts_total',
-    help: 'Pushed changes that were rejected, and those that overwrote a version their device had not seen',
-    labelNames: ['outcome'],
-    registers,
-  })
-  const countConflicts = (rejected: number, overwritten: number) => {
-    conflicts.inc({ outcome: 'rejected' }, rejected)
-    conflicts.inc({ outcome: 'overwritten' }, overwritten)
-  }
-  countConflicts(0, 0)
-  const signIns = new Counter({
-    name: 'ebs_sign_ins_total',
-    help: 'Sign-ins that came back from the identity provider, by outcome: completed, or why not',
-    labelNames: ['outcome'],
-    registers,
-  })
-  for (const outcome of ['completed', ...Object.keys(loginFailures)]) signIns.inc({ outcome }, 0)
-  const swept = new Counter({
-    name: 'ebs_swept_total',
-    help: 'Rows and objects that sweeps of this process have removed, by sweep',
-    labelNames: ['sweep'],
-    registers,
-  })
-  const failedSweeps = new Counter({
-    name: 'ebs_sweep_failures_total',
-    help: 'Sweeps of this process that failed',
-    labelNames: ['sweep'],
-    registers,
-  })
   return {
-    registry,
     countRequest(operation, status, seconds) {
       const answers = answersOf(operation, status)
       answers.count++
       answers.times.observe(seconds)
     },
-    countAbandoned: (operation) => abandoned.inc({ operation }),
+    countAbandoned: (operation) => abandoned.add(operation),
     countUpgrade: () => void answersOf('openRealtime', 101).count++,
     countPush(count, { rejected, overwritten }) {
-      pushed.observe(count)
-      countConflicts(rejected, overwritten)
+      changes.pushChanges.observe(count)
+      conflicts.add('rejected', rejected)
+      conflicts.add('overwritten', overwritten)
     },
-    countPull: (count) => pulled.observe(count),
-    countImport: (count) => imported.observe(count),
-    countSignIn: (outcome) => signIns.inc({ outcome }),
+    countPull: (count) => changes.pullChanges.observe(count),
+    countImport: (count) => changes.importBookmarks.observe(count),
+    countSignIn: (outcome) => signIns.add(outcome),
     countSweep(sweep, removed) {
-      swept.inc({ sweep }, removed)
-      failedSweeps.inc({ sweep }, 0)
+      swept.add(sweep, removed)
+      failedSweeps.add(sweep, 0)
     },
-    countFailedSweep: (sweep) => failedSweeps.inc({ sweep }),
+    countFailedSweep: (sweep) => failedSweeps.add(sweep),
+    families: [
+      [
+        'ebs_http_requests_total',
+        'counter',
+        'Requests that got a response, by operation of openapi.yaml (none: not in it) and status',
+        () =>
+          [...operations].flatMap(([operation, statuses]) =>
+            [...statuses].map(([status, { count }]) => [{ operation, status }, count] as const),
+          ),
+      ],
+      [
+        'ebs_http_request_duration_seconds',
+        'histogram',
+        'Time from the head of a request to the end of its response, by operation and class of its status',
+        () => [...times.values()].flatMap((histogram) => histogram.samples()),
+      ],
+      [
+        'ebs_http_requests_abandoned_total',
+        'counter',
+        'Requests whose caller disconnected before the response was sent',
+        () => byLabel('operation', abandoned),
+      ],
+      [
+        'ebs_sync_changes',
+        'histogram',
+        'Changes in a push (over HTTP or a socket) or a pulled page, or bookmarks in an import',
+        () => Object.values(changes).flatMap((histogram) => histogram.samples()),
+      ],
+      [
+        'ebs_sync_conflicts_total',
+        'counter',
+        'Pushed changes that were rejected, and those that overwrote a version their device had not seen',
+        () => byLabel('outcome', conflicts),
+      ],
+      [
+        'ebs_sign_ins_total',
+        'counter',
+        'Sign-ins that came back from the identity provider, by outcome: completed, or why not',
+        () => byLabel('outcome', signIns),
+      ],
+      [
+        'ebs_swept_total',
+        'counter',
+        'Rows and objects that sweeps of this process have removed, by sweep',
+        () => byLabel('sweep', swept),
+      ],
+      [
+        'ebs_sweep_failures_total',
+        'counter',
+        'Sweeps of this process that failed',
+        () => byLabel('sweep', failedSweeps),
+      ],
+    ],
   }
+}
+
+class Counts extends Map<string, number> {
+  /** The keys are exposed before anything is counted. */
+  constructor(keys: string[] = []) {
+    super(keys.map((key) => [key, 0]))
+  }
+
+  add(key: string, amount = 1): void {
+    this.set(key, (this.get(key) ?? 0) + amount)
+  }
+}
+
+class Histogram {
+  #count = 0
+  #sum = 0
+  readonly #labels: Record<string, string>
+  readonly #bounds: number[]
+  readonly #counts: number[]
+
+  constructor(labels: Record<string, string>, bounds: number[]) {
+    this.#labels = labels
+    this.#bounds = bounds
+    this.#counts = bounds.map(() => 0)
+  }
+
+  observe(value: number): void {
+    this.#count++
+    this.#sum += value
+    const index = this.#bounds.findIndex((bound) => value <= bound)
+    if (index >= 0) this.#counts[index] = (this.#counts[index] ?? 0) + 1
+  }
+
+  /** Each bucket includes those below it. */
+  samples(): Sample[] {
+    if (this.#count === 0) return []
+    const bucket = (le: number | string, value: number): Sample => [{ le, ...this.#labels }, value, '_bucket']
+    let total = 0
+    const buckets = this.#bounds.map((bound, index) => {
+      total += this.#counts[index] ?? 0
+      return bucket(bound, total)
+    })
+    return [
+      ...buckets,
+      bucket('+Inf', this.#count),
+      [this.#labels, this.#sum, '_sum'],
+      [this.#labels, this.#count, '_count'],
+    ]
+  }
+}
+
+export function byLabel(label: string, values: Counts | Record<string, number | boolean>): Sample[] {
+  const entries = values instanceof Map ? [...values] : Object.entries(values)
+  return entries.map(([key, value]) => [{ [label]: key }, Number(value)])
+}
+
+/** In Prometheus' text format, version 0.0.4. */
+export async function writeFamilies(families: readonly Family[]): Promise<string> {
+  let text = ''
+  for (const [name, type, help, read] of families) {
+    const values = await read()
+    const samples: Sample[] = typeof values === 'number' ? [[{}, values]] : values
+    text += `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`
+    for (const [labels, value, suffix = ''] of samples) text += `${name}${suffix}${writeLabels(labels)} ${value}\n`
+    text += '\n'
+  }
+  return text
+}
+
+/** JSON escapes the same three characters in the same way. */
+function writeLabels(labels: Record<string, string | number>): string {
+  const pairs = Object.entries(labels).map(([name, value]) => `${name}=${JSON.stringify(String(value))}`)
+  return pairs.length === 0 ? '' : `{${pairs.join()}}`
 }

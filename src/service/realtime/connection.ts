@@ -1,9 +1,10 @@
 import type { Writable } from 'node:stream'
 import type { WebSocket } from 'ws'
 import { closeCodes, silenceSeconds } from '../../../generated/channel.ts'
+import { ServiceError } from '../contract/errors.ts'
 import type { ServerMessage } from '../contract/schemas.ts'
-import { Acknowledgements } from './acknowledgements.ts'
-import { toFrame } from './frame.ts'
+import type { ChangeRow } from '../db/tables/changes.ts'
+import { type EntityKey, entityKey } from '../db/tables/records.ts'
 
 /** A socket with this many unsent bytes is sent nothing more until it has drained. */
 const maxUnsentBytes = 1024 * 1024
@@ -11,8 +12,13 @@ export const checkEveryMs = 5000
 /** A socket is closed at the first check after this time since its client last sent or read anything, or began a message. */
 const maxQuietChecks = (silenceSeconds * 1000) / checkEveryMs
 const lingerMs = 1000
+/** The limit for a client that sends changes but never reads their acknowledgements. */
+const maxAwaited = 1000
 /** Of a ping or pong of the protocol, before its data (RFC 6455, section 5.2). */
 const controlHeaderBytes = 6
+const finalText = 0x81
+/** Lengths that follow in two or eight bytes. */
+const [twoBytes, eightBytes] = [126, 127]
 const ping = toFrame(JSON.stringify({ type: 'ping' } satisfies ServerMessage))
 
 export interface Peer {
@@ -23,7 +29,7 @@ export interface Peer {
   since: number | undefined
 }
 
-/** What the hub does when a socket has room again, fails or has ended. All sockets share it. */
+/** The hub hears when a socket has room again, fails or has ended. All sockets share them. */
 export interface ConnectionEvents {
   drained(connection: Connection): void
   failed(error: Error): void
@@ -52,7 +58,7 @@ export class Connection {
   #stuckChecks = 0
   #silentChecks = 0
   #holds = 0
-  /** What has arrived of a message that is not complete. */
+  /** The bytes that have arrived of a message that is not complete. */
   #unfinishedBytes = 0
   #unfinishedChecks = 0
 
@@ -192,4 +198,70 @@ export class Connection {
     this.#change?.resolve()
     this.#change = undefined
   }
+}
+
+/**
+ * The changes that a socket receives although its own device made them: those that were sent over it. They are listed
+ * by entity, because a newer change of an entity also acknowledges an older one.
+ */
+export class Acknowledgements {
+  /** Most sockets never send a change. */
+  #awaited: Set<string> | undefined
+  #pushing: { key: string; delivered: number | undefined } | undefined
+
+  /** True if the next change in order of sequence numbers is an acknowledgement; it then counts as delivered. */
+  take(row: ChangeRow): boolean {
+    if (!this.#awaited && !this.#pushing) return false
+    const key = entityKey(row)
+    const isPushing = this.#pushing?.key === key
+    if (this.#pushing && isPushing) this.#pushing.delivered = row.stamp
+    return this.#awaited?.delete(key) || isPushing
+  }
+
+  /**
+   * Pushes a change of the entity, and resolves to the change that must be sent now, if any. `push` resolves to the one
+   * that it wrote or found, which may be delivered before it returns. One beyond the socket's cursor is sent in its
+   * turn, so that sequence numbers never run ahead of what was delivered.
+   *
+   * @throws ServiceError TooManyRequests, and what `push` throws
+   */
+  async acknowledge(
+    entity: EntityKey,
+    push: () => Promise<ChangeRow | undefined>,
+    cursor: () => number,
+  ): Promise<ChangeRow | undefined> {
+    this.#awaited ??= new Set()
+    if (this.#awaited.size >= maxAwaited) throw new ServiceError('TooManyRequests')
+    const pushing = { key: entityKey(entity), delivered: undefined as number | undefined }
+    this.#pushing = pushing
+    try {
+      const row = await push()
+      if (!row || pushing.delivered === row.stamp) return undefined
+      if (row.stamp <= cursor()) return row
+      this.#awaited.add(pushing.key)
+      return undefined
+    } finally {
+      this.#pushing = undefined
+    }
+  }
+}
+
+/** A text message as the server sends it (RFC 6455, section 5.2): made once, however many sockets it goes to. */
+export function toFrame(text: string): Buffer {
+  const length = Buffer.byteLength(text)
+  const header = headerOf(length)
+  const frame = Buffer.allocUnsafe(header.length + length)
+  frame.set(header)
+  frame.write(text, header.length)
+  return frame
+}
+
+function headerOf(length: number): Buffer {
+  if (length < twoBytes) return Buffer.of(finalText, length)
+  const isShort = length < 2 ** 16
+  const header = Buffer.alloc(isShort ? 4 : 10)
+  header.set([finalText, isShort ? twoBytes : eightBytes])
+  if (isShort) header.writeUInt16BE(length, 2)
+  else header.writeBigUInt64BE(BigInt(length), 2)
+  return header
 }

@@ -1,18 +1,22 @@
-import { setImmediate as eventLoopTurn } from 'node:timers/promises'
+import { setImmediate as eventLoopTurn, setTimeout as sleep } from 'node:timers/promises'
 import { closeCodes } from '../../../generated/channel.ts'
 import { continueFrom } from '../../protocol/cursor.ts'
 import type { Database } from '../db/engine/database.ts'
 import { type ChangeRow, listChangePage } from '../db/tables/changes.ts'
 import { findAliveLogins } from '../db/tables/logins.ts'
-import { findCounters } from '../db/tables/users.ts'
+import { findCounters, findLastStamps } from '../db/tables/users.ts'
 import type { Following } from '../notices/notices.ts'
 import { toSyncEvent } from '../sync/event.ts'
-import type { Connection } from './connection.ts'
-import { toFrame } from './frame.ts'
+import { type Connection, toFrame } from './connection.ts'
 
 const pageLimits = { rows: 256, bytes: 1024 * 1024 }
 /** Between two turns of the event loop, so many messages are sent, or so many bytes: both take some milliseconds. */
 const maxSent = { messages: 2048, bytes: 8 * 1024 * 1024 }
+
+/** A sweep makes up for lost notices, and finds sessions that have ended. */
+export const sweepEveryMs = 30_000
+/** Users of a query of a sweep: SQLite answers it in some milliseconds, in which it serves nobody else. */
+const usersAtOnce = 1000
 
 export interface DeliveryParts {
   database: Pick<Database, 'db'>
@@ -38,7 +42,7 @@ export function createAudience(following: Following): Audience {
 /**
  * Sends one page of a user's changes to all sockets that are behind and whose cursors lie within it. The following call
  * serves the sockets beyond it, and in the end begins again, so that none waits for another's whole replay. Returns
- * whether any is still behind; a stalled socket continues once it has drained.
+ * true if any is still behind; a stalled socket continues once it has drained.
  */
 export async function deliver(parts: DeliveryParts, userId: string, audience: Audience): Promise<boolean> {
   await greet(parts, userId, audience.connections)
@@ -71,7 +75,7 @@ function listBehind({ connections, news }: Audience): Ready[] {
 
 type Ready = Connection & { cursor: number }
 
-/** What was written since a socket was last sent everything is announced, so `news` tells who is behind. */
+/** All that was written since a socket was last sent everything is announced, so `news` tells who is behind. */
 function isBehind(connection: Connection, news: number): connection is Ready {
   return connection.newsSent < news && connection.open && !connection.stalled && connection.cursor !== undefined
 }
@@ -88,10 +92,7 @@ async function greet(parts: DeliveryParts, userId: string, connections: Readonly
 }
 
 /** Checks the logins after reading what will be sent, so that a login that has just ended receives none of it. */
-export async function keepAlive<T extends Connection>(
-  { database, clock }: DeliveryParts,
-  connections: T[],
-): Promise<T[]> {
+async function keepAlive<T extends Connection>({ database, clock }: DeliveryParts, connections: T[]): Promise<T[]> {
   const logins = connections.map(({ peer }) => peer)
   const alive = await findAliveLogins(database.db, logins, clock())
   return connections.filter((connection) => {
@@ -124,7 +125,7 @@ export function toMessage(row: ChangeRow): Buffer {
   return toFrame(JSON.stringify({ type: 'sync', event: toSyncEvent(row), stamp: row.stamp }))
 }
 
-/** Never waits, so that one slow socket does not delay the others. Returns whether the socket was sent everything. */
+/** Never waits, so that one slow socket does not delay the others. Returns true if the socket was sent everything. */
 function sendPage(connection: Ready, page: Page): boolean {
   for (const { row, message } of page.changes) {
     if (row.stamp <= connection.cursor) continue
@@ -139,4 +140,39 @@ function sendPage(connection: Ready, page: Page): boolean {
 function isFor({ peer, acknowledgements }: Connection, row: ChangeRow): boolean {
   const isOwed = acknowledgements.take(row)
   return isOwed || row.device_id === 'unknown' || row.device_id !== peer.deviceId
+}
+
+/** The regular sweep takes its time; after notices were lost, it does not. */
+export type Pace = 'spaced' | 'at once'
+
+/**
+ * Finds the users who have changes that a socket of theirs was not sent, without reading any, so that the sockets of
+ * users who have none cost two queries for a thousand of them.
+ */
+export async function sweep(
+  parts: DeliveryParts,
+  users: ReadonlyMap<string, Audience>,
+  { pace, stop, announce }: { pace: Pace; stop: AbortSignal; announce: (userId: string) => void },
+): Promise<void> {
+  const userIds = [...users.keys()]
+  const pauseMs = pace === 'spaced' ? sweepEveryMs / Math.ceil(userIds.length / usersAtOnce) : 0
+  for (let start = 0; start < userIds.length; start += usersAtOnce) {
+    if (start > 0) await sleep(pauseMs, undefined, { signal: stop }).catch(() => {})
+    if (stop.aborted) return
+    const batch = userIds.slice(start, start + usersAtOnce)
+    const stamps = await findLastStamps(parts.database.db, batch)
+    const audiences = batch.flatMap((userId) => users.get(userId) ?? [])
+    await keepAlive(
+      parts,
+      audiences.flatMap(({ connections }) => [...connections]),
+    )
+    for (const [userId, stamp] of stamps) if (hasMissed(users.get(userId), stamp)) announce(userId)
+  }
+}
+
+/** A number may have been given to a change that left no record, so each is looked for once. */
+function hasMissed(audience: Audience | undefined, stamp: number): boolean {
+  if (!audience || audience.swept === stamp) return false
+  audience.swept = stamp
+  return [...audience.connections].some(({ open, cursor = stamp }) => open && cursor < stamp)
 }

@@ -4,8 +4,15 @@ import type { WebSocket } from 'ws'
 import { closeCodes, pingSeconds } from '../../../generated/channel.ts'
 import type { Notices } from '../notices/notices.ts'
 import { Connection, type ConnectionEvents, checkEveryMs, type Peer } from './connection.ts'
-import { type Audience, createAudience, type DeliveryParts, deliver } from './delivery.ts'
-import { type Pace, sweep, sweepEveryMs } from './sweep.ts'
+import {
+  type Audience,
+  createAudience,
+  type DeliveryParts,
+  deliver,
+  type Pace,
+  sweep,
+  sweepEveryMs,
+} from './delivery.ts'
 import { createTurns } from './turns.ts'
 
 const pingEveryMs = pingSeconds * 1000

@@ -4,24 +4,29 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { WebSocket } from 'ws'
 import { closeCodes } from '../../../generated/channel.ts'
 import { ServiceError, toServiceError } from '../contract/errors.ts'
-import type { Schemas, ServerMessage } from '../contract/schemas.ts'
+import type { ClientMessage, Schemas, ServerMessage } from '../contract/schemas.ts'
+import { faultFinderOf } from '../contract/validation.ts'
 import type { Database } from '../db/engine/database.ts'
 import { findChange } from '../db/tables/changes.ts'
 import { isLoginAlive } from '../db/tables/logins.ts'
+import { type Limits, requestUnit } from '../load/rates.ts'
 import { type PushParts, push } from '../sync/push.ts'
 import type { Connection, Peer } from './connection.ts'
 import { toMessage } from './delivery.ts'
 import type { Hub } from './hub.ts'
-import { type InflowParts, limitInflow } from './inflow.ts'
-import { readMessage } from './message.ts'
 
 const restMs = 1000
+
+const faultFinders = {
+  sync: faultFinderOf('ChangeMessage', 'asyncapi'),
+  ping: faultFinderOf('PingMessage', 'asyncapi'),
+  pong: faultFinderOf('PongMessage', 'asyncapi'),
+}
 
 export interface SocketParts extends PushParts {
   database: PushParts['database'] & Pick<Database, 'db' | 'isUnavailable'>
   hub: Pick<Hub, 'open'>
-  /** `countUser` throws TooManyRequests if the user has exceeded the rate limit. */
-  limits: InflowParts['limits'] & { countUser(userId: string): void }
+  limits: Pick<Limits, 'chargeUser' | 'countUser'>
   log: FastifyBaseLogger
 }
 
@@ -42,6 +47,31 @@ export function openRealtime(socket: WebSocket, stream: Duplex, peer: Peer, part
   })
 }
 
+/**
+ * Counts the bytes that a socket's client sends, as a request's bytes count: fragments, and pings and pongs of the
+ * protocol, cost time and memory although they are no messages. Beyond the limit, nothing is read until it is over.
+ */
+function limitInflow(stream: Duplex, connection: Connection, { limits }: Pick<SocketParts, 'limits'>): void {
+  let uncounted = 0
+
+  async function hold(ms: number): Promise<void> {
+    connection.hold()
+    await rest(connection, ms)
+    connection.release()
+  }
+
+  // Comes before the library, which may find a whole message in it.
+  stream.prependListener('data', ({ length }: Buffer) => {
+    connection.arrived(length)
+    uncounted += length
+    const units = Math.floor(uncounted / requestUnit)
+    if (units === 0) return
+    uncounted -= units * requestUnit
+    // Without a limit exceeded, it is only until the others have had their turn: the system reads on while there is more.
+    hold(limits.chargeUser(connection.peer.userId, units) ?? 0)
+  })
+}
+
 /** Nothing is read meanwhile, so only messages that arrived in one piece can be waiting here. */
 async function work(connection: Connection, received: Received[], parts: SocketParts): Promise<void> {
   connection.hold()
@@ -54,11 +84,16 @@ async function work(connection: Connection, received: Received[], parts: SocketP
       const isTooMany = report(error, connection, parts)
       if (!isTooMany) continue
       received.length = 0
-      await Promise.race([sleep(restMs, undefined, { ref: false }), connection.ended()])
+      await rest(connection, restMs)
     }
   }
   connection.release()
   connection.work = undefined
+}
+
+/** Ends early if the socket does. */
+async function rest(connection: Connection, ms: number): Promise<void> {
+  await Promise.race([sleep(ms, undefined, { ref: false }), connection.ended()])
 }
 
 async function answer({ data, isBinary }: Received, connection: Connection, parts: SocketParts): Promise<void> {
@@ -72,7 +107,7 @@ async function answer({ data, isBinary }: Received, connection: Connection, part
   await pushChange(connection, message.event, parts)
 }
 
-/** Returns whether the user has exceeded the rate limit. */
+/** Returns true if the user has exceeded the rate limit. */
 function report(error: unknown, connection: Connection, { database, log }: SocketParts): boolean {
   const { code, statusCode, message, cause } = toServiceError(error, database.isUnavailable)
   if (code === 'InvalidSession') {
@@ -119,4 +154,28 @@ function toUnkept(event: Schemas['Change'], userId: string, stamp: number): Serv
   const { id, entity_type, entity_id, operation, timestamp, device_id } = event
   const change = { id, user_id: userId, entity_type, entity_id, operation, timestamp, device_id }
   return { type: 'sync', event: { ...change, conflict_resolved: false, resolution_strategy: null }, stamp }
+}
+
+/** Reads a client's message; throws a BadRequest that names the fault. */
+function readMessage(data: Buffer, isBinary: boolean): ClientMessage {
+  if (isBinary) throw malformed('it is binary')
+  const message = parse(data)
+  const type = String(message?.type)
+  if (!Object.hasOwn(faultFinders, type))
+    throw malformed(`type must be one of: ${Object.keys(faultFinders).join(', ')}`)
+  const fault = faultFinders[type as keyof typeof faultFinders](message)
+  if (fault !== undefined) throw malformed(fault)
+  return message as ClientMessage
+}
+
+function parse(data: Buffer): { type?: unknown } | null {
+  try {
+    return JSON.parse(data.toString())
+  } catch {
+    throw malformed('it is not JSON')
+  }
+}
+
+function malformed(fault: string): ServiceError {
+  return new ServiceError('BadRequest', { message: `Malformed message: ${fault}` })
 }

@@ -1,5 +1,5 @@
 import type { Database } from '../db/engine/database.ts'
-import { describeDrift, isTooFar, readDriftMs } from '../operating/clock-drift.ts'
+import { describeDrift, isTooFar, readDriftMs } from '../operating/health.ts'
 import type { Metrics } from '../operating/metrics.ts'
 import { accountSweeps, type ErasureParts } from './erasure.ts'
 import { type ExportSweepParts, exportSweeps } from './exports.ts'
