@@ -2,32 +2,50 @@ import { randomUUID } from 'node:crypto'
 import { cp, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import puppeteer, { type Browser, type Page, type Target } from 'puppeteer-core'
 import type { Test } from 'tap'
 import type { Platform, Question } from '../../../src/extension/app/platform.ts'
 import type { BookmarksApi, BrowserNode } from '../../../src/extension/index.ts'
 import { folder, type Service } from '../../support/service.ts'
+import { until } from '../../support/until.ts'
 import { passphrase } from '../fixture.ts'
-import { type Command, startFirefox } from './bidi.ts'
-import { FirefoxBrowser, type FirefoxPage } from './page.ts'
-import { countWakes, type Wakes } from './wakes.ts'
 
 interface Calls extends Pick<BookmarksApi, 'create' | 'update' | 'move' | 'remove'> {
   removeTree(id: string): Promise<void>
 }
+/** The actions of the extension's background page since it was started. */
+interface Wakes {
+  timers: number
+  requests: number
+  /** The types of the socket's messages. */
+  messages: string[]
+}
+interface Policy {
+  extension: { backgroundState: string; terminateBackground(): Promise<void> }
+}
 declare const chrome: Platform & { extension: { getBackgroundPage(): { wakes: Wakes } } }
+/** In Firefox's own pages only. */
+declare const WebExtensionPolicy: { getByID(id: string): Policy }
 
 const extensionId = 'encrypted-bookmark-sync@example.org'
 
-/** A Firefox of its own profile with the example extension, whose background page counts what it does. */
-export class Installed {
-  readonly #command: Command
-  readonly #browser: FirefoxBrowser
-  readonly #origin: string
-  page!: FirefoxPage
+/** Puppeteer's selector of an element by its role and name. */
+export function named(role: string, name: string): string {
+  return `::-p-aria([role="${role}"][name="${name}"])`
+}
 
-  constructor(command: Command, origin: string) {
-    this.#command = command
-    this.#browser = new FirefoxBrowser(command)
+/**
+ * A Firefox of its own profile with the example extension, whose background page counts what it does. Puppeteer drives it:
+ * Playwright loses sight of an extension's pages, which Firefox shows in a process of their own.
+ */
+export class Installed {
+  readonly page: Page
+  readonly #browser: Browser
+  readonly #origin: string
+
+  private constructor(browser: Browser, page: Page, origin: string) {
+    this.#browser = browser
+    this.page = page
     this.#origin = origin
   }
 
@@ -37,60 +55,69 @@ export class Installed {
     const background = join(path, 'worker.js')
     await writeFile(background, `(${countWakes})()\n${await readFile(background, 'utf8')}`)
     const uuid = randomUUID()
-    const command = await startFirefox(t, program, {
-      'extensions.webextensions.uuids': JSON.stringify({ [extensionId]: uuid }),
-      // Nobody can click on the browser's question for a permission.
-      'extensions.webextOptionalPermissionPrompts': false,
+    const browser = await puppeteer.launch({
+      browser: 'firefox',
+      executablePath: program,
+      // For Firefox's own pages, which can stop the background page.
+      args: ['--remote-allow-system-access'],
+      extraPrefsFirefox: {
+        'extensions.webextensions.uuids': JSON.stringify({ [extensionId]: uuid }),
+        // Nobody can click on the browser's question for a permission.
+        'extensions.webextOptionalPermissionPrompts': false,
+      },
     })
-    await command('webExtension.install', { extensionData: { type: 'path', path } })
-    const installed = new Installed(command, `moz-extension://${uuid}`)
-    installed.page = await installed.#browser.newPage()
+    t.teardown(() => browser.close())
+    await browser.installExtension(path)
+    const installed = new Installed(browser, await newPage(browser), `moz-extension://${uuid}`)
     await installed.open()
     return installed
   }
 
   open(name = 'start'): Promise<void> {
-    return this.page.goto(`${this.#origin}/${name}.html`)
+    return visit(this.page, `${this.#origin}/${name}.html`)
   }
 
   /** From the first-run page on. */
   async setUp({ origin: server }: Service, name: string): Promise<void> {
     const { page } = this
     await this.open()
-    await page.getByLabel('Address of your server').fill(server)
-    await page.getByRole('button', { name: 'Continue' }).pressEnter()
+    await page.locator(named('textbox', 'Address of your server')).fill(server)
+    await page.locator(named('button', 'Continue')).click()
     await this.#signIn(name)
-    await page.locator('form:is(#unlock, #create):not([hidden])').waitFor()
-    if (await page.getByLabel('Once more').isVisible()) {
-      await page.getByLabel('Passphrase', { exact: true }).fill(passphrase)
-      await page.getByLabel('Once more').fill(passphrase)
-      await page.getByRole('button', { name: 'Create the vault' }).click()
-      await page.getByRole('checkbox').check()
-      await page.getByRole('button', { name: 'Start' }).click()
+    await page.locator('form:is(#unlock, #create):not([hidden])').wait()
+    if (await page.$('#create:not([hidden])')) {
+      await page.locator('#create [name=secret]').fill(passphrase)
+      await page.locator('#create [name=again]').fill(passphrase)
+      await page.locator(named('button', 'Create the vault')).click()
+      await page.locator('#recovery [type=checkbox]').click()
+      await page.locator(named('button', 'Start')).click()
     } else {
-      await page.getByLabel('Passphrase or recovery code').fill(passphrase)
-      await page.getByRole('button', { name: 'Open the vault' }).click()
+      await page.locator('#unlock [name=secret]').fill(passphrase)
+      await page.locator(named('button', 'Open the vault')).click()
     }
-    await page.getByText('In step').waitFor()
+    await page.locator('::-p-text(In step)').wait()
   }
 
   /** Its session has ended, but not its vault. */
   async signInAgain(name: string): Promise<void> {
     await this.open()
     await this.#signIn(name)
-    await this.page.getByText('In step').waitFor()
+    await this.page.locator('::-p-text(In step)').wait()
   }
 
   async #signIn(name: string): Promise<void> {
-    const opened = this.#browser.nextPage()
-    await this.page.getByRole('button', { name: 'Sign in' }).click()
-    const tab = await opened
+    const opened = new Promise<Target>((resolve) => this.#browser.once('targetcreated', resolve))
+    await this.page.locator(named('button', 'Sign in')).click()
+    const tab = (await (await opened).page()) as Page
     // A provider that knows the person does not ask again, and the extension closes the tab.
+    const closed = new AbortController()
+    tab.once('close', () => closed.abort())
     await tab
       .locator('input:not([type=hidden])')
-      .fill(name)
+      .setTimeout(0)
+      .fill(name, { signal: closed.signal })
       .then(
-        () => tab.pressEnter(),
+        () => tab.keyboard.press('Enter'),
         () => {},
       )
   }
@@ -103,9 +130,9 @@ export class Installed {
     )
   }
 
-  async inTab(name: string, work: (page: FirefoxPage) => Promise<unknown>): Promise<void> {
-    const tab = await this.#browser.newPage()
-    await tab.goto(`${this.#origin}/${name}.html`)
+  async inTab(name: string, work: (page: Page) => Promise<unknown>): Promise<void> {
+    const tab = await newPage(this.#browser)
+    await visit(tab, `${this.#origin}/${name}.html`)
     await work(tab)
     await tab.close()
   }
@@ -113,9 +140,8 @@ export class Installed {
   /** Presses a button of the popup. */
   press(name: string): Promise<void> {
     return this.inTab('popup', async (popup) => {
-      const button = popup.getByRole('button', { name, exact: true })
-      await button.click()
-      await button.waitFor({ state: 'hidden' })
+      await popup.locator(named('button', name)).click()
+      await until(async () => (await popup.$(named('button', name))) === null)
     })
   }
 
@@ -128,11 +154,9 @@ export class Installed {
     name: Name,
     ...values: Parameters<Calls[Name]>
   ): Promise<Awaited<ReturnType<Calls[Name]>>> {
-    const evaluate = ([name, values]: [string, unknown[]]) =>
+    const evaluate = (name: string, values: unknown[]) =>
       (chrome.bookmarks as object as Record<string, (...values: unknown[]) => unknown>)[name]?.(...values)
-    return this.page.evaluate(evaluate, [name, values] as [string, unknown[]]) as Promise<
-      Awaited<ReturnType<Calls[Name]>>
-    >
+    return this.page.evaluate(evaluate, name, values) as Promise<Awaited<ReturnType<Calls[Name]>>>
   }
 
   /** Adds a link, or whatever else, and returns its id. */
@@ -159,27 +183,76 @@ export class Installed {
   }
 
   /** As Firefox does with a background page that has had nothing to do. */
-  async stopBackground(): Promise<void> {
-    await this.#inBrowser('terminateBackground()')
+  stopBackground(): Promise<string> {
+    return this.#inFirefox(async (id) => {
+      const { extension } = WebExtensionPolicy.getByID(id)
+      await extension.terminateBackground()
+      return extension.backgroundState
+    })
   }
 
-  backgroundState(): Promise<string | undefined> {
-    return this.#inBrowser('backgroundState')
+  backgroundState(): Promise<string> {
+    return this.#inFirefox((id) => WebExtensionPolicy.getByID(id).extension.backgroundState)
+  }
+
+  async #inFirefox(work: (id: string) => string | Promise<string>): Promise<string> {
+    const tab = await newPage(this.#browser)
+    await visit(tab, 'about:processes')
+    const result = await tab.evaluate(work, extensionId)
+    await tab.close()
+    return result
   }
 
   wakes(): Promise<Wakes> {
     return this.page.evaluate(() => chrome.extension.getBackgroundPage().wakes)
   }
 
-  async #inBrowser(what: string): Promise<string | undefined> {
-    const { contexts } = await this.#command<{ contexts: { context: string }[] }>('browsingContext.getTree', {
-      'moz:scope': 'chrome',
-    })
-    const { result } = await this.#command<{ result: { value?: string } }>('script.evaluate', {
-      target: { context: contexts[0]?.context },
-      expression: `WebExtensionPolicy.getByID('${extensionId}').extension.${what}`,
-      awaitPromise: true,
-    })
-    return result.value
+  /** Leaves the extension's page, so that nothing but the background page is left of it. */
+  leave(): Promise<void> {
+    return visit(this.page, 'about:blank')
   }
+}
+
+async function newPage(browser: Browser): Promise<Page> {
+  const page = await browser.newPage()
+  page.setDefaultTimeout(600_000)
+  return page
+}
+
+/** Puppeteer does not hear that a page of an extension, or of Firefox itself, is loaded. */
+async function visit(page: Page, url: string): Promise<void> {
+  page.goto(url, { timeout: 0 }).catch(() => {})
+  const isLoaded = (url: string) => location.href === url && document.readyState === 'complete'
+  await until(() => page.evaluate(isLoaded, url).catch(() => false))
+}
+
+/** Stands before the background page's own code, and counts what it does. */
+function countWakes(): void {
+  const wakes: Wakes = { timers: 0, requests: 0, messages: [] }
+  const { setTimeout: later, setInterval: often, fetch: send, WebSocket: Socket } = globalThis
+  const counted =
+    (set: (work: () => void, ms?: number) => unknown) =>
+    (work: () => void, ms?: number): unknown => {
+      const counting = () => {
+        wakes.timers++
+        work()
+      }
+      return set(counting, ms)
+    }
+  class CountedSocket extends Socket {
+    constructor(url: string) {
+      super(url)
+      this.addEventListener('message', ({ data }) => wakes.messages.push(JSON.parse(data).type))
+    }
+  }
+  Object.assign(globalThis, {
+    wakes,
+    setTimeout: counted(later),
+    setInterval: counted(often),
+    WebSocket: CountedSocket,
+    fetch: (...values: Parameters<typeof fetch>) => {
+      wakes.requests++
+      return send(...values)
+    },
+  })
 }

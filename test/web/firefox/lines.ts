@@ -9,7 +9,7 @@ const markOf: Record<string, string | undefined> = {
   [mobile]: 'mobile_bookmarks_folder',
 }
 
-/** What Firefox has, as lines: two spaces a level, `title url`; without its queries, which are left alone. */
+/** Firefox's bookmarks as lines: two spaces a level, `title url`; without its queries, which are left alone. */
 export function linesOf(roots: readonly BrowserNode[]): string[] {
   const write = (nodes: BrowserNode[] = [], indent: string): string[] =>
     nodes
@@ -21,7 +21,7 @@ export function linesOf(roots: readonly BrowserNode[]): string[] {
   ])
 }
 
-/** What the service's records say that Firefox is to have. */
+/** The same lines, as the service's records say that Firefox is to have them. */
 export function recordsOf(sync: Pick<Sync, 'tree'>): string[] {
   const write = (nodes: TreeNode[], indent: string): string[] =>
     nodes.flatMap(({ bookmark, children }) => [lineOf(indent, bookmark), ...write(children, `${indent}  `)])
@@ -40,4 +40,34 @@ function lineOf(
 ): string {
   if (type === 'separator') return `${indent}---`
   return `${indent}${url === undefined ? `${title}/` : `${title} ${url}`}`
+}
+
+type Matcher = (lines: string[]) => boolean
+
+export function has(...titles: string[]): Matcher {
+  return (lines) => titles.every((title) => named(lines).includes(title))
+}
+
+export function hasNot(title: string): Matcher {
+  return (lines) => !has(title)(lines)
+}
+
+/** These stand one below the other. */
+export function inRow(...titles: string[]): Matcher {
+  return (lines) => ` ${named(lines).join(' ')} `.includes(` ${titles.join(' ')} `)
+}
+
+export function count(pattern: RegExp): (lines: string[]) => number {
+  return (lines) => lines.filter((line) => pattern.test(line)).length
+}
+
+/** The titles at the top of one of Firefox's own folders. */
+export function inSection(lines: string[], root: string): (string | undefined)[] {
+  const start = lines.indexOf(root)
+  const length = lines.slice(start + 1).findIndex((line) => !line.startsWith(' '))
+  return named(lines.slice(start + 1, length === -1 ? undefined : start + 1 + length))
+}
+
+function named(lines: string[]): (string | undefined)[] {
+  return lines.map((line) => line.trim().split(' ')[0])
 }
