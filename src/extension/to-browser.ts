@@ -7,7 +7,7 @@ import { type BrowserEntry, type BrowserTree, type Content, isLeftAlone, isSameC
 export type Shown = Content & Pick<BrowserNode, 'dateAdded'>
 
 /** Hears what becomes of the changes. */
-export interface BrowserReport {
+interface BrowserReport {
   /** Announces what is about to be created; resolves once that would survive the worker's death. */
   announce(entries: readonly MergedEntry[]): Promise<void>
   /** The browser has the entry in its place. */

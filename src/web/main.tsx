@@ -1,13 +1,14 @@
 import { render } from 'preact'
+import { getSession } from '../../generated/paths.ts'
 import { createClient } from '../client/index.ts'
-import { askOnce } from './app/ask-once.ts'
 import { thisDevice } from './app/device.ts'
-import { lockWithOtherTabs } from './app/lock.ts'
 import { send } from './app/network.ts'
-import { Root } from './app/root.tsx'
-import { comeBack } from './app/session.ts'
-import { StartFailure } from './app/start-failure.tsx'
+import { Root, StartFailure } from './app/root.tsx'
+import { comeBack, lockWithOtherTabs } from './app/session.ts'
 import { keepForOffline } from './offline/register.ts'
+
+/** From the start of the page to its first exchange, on a slow device too. Later, somebody else may be signed in. */
+const freshMs = 15_000
 
 const page = document.querySelector('#page') as HTMLElement
 page.replaceChildren()
@@ -25,4 +26,22 @@ function start(): void {
   render(<Root client={client} device={device} />, page)
   keepForOffline()
   lockWithOtherTabs()
+}
+
+/**
+ * Asks only once who is signed in when the page is loaded: the page needs the answer to know whose bookmarks to open, and
+ * the sync before its first exchange.
+ */
+function askOnce(send: (request: Request) => Promise<Response>): typeof send {
+  let asked: { answer: Response; at: number } | undefined
+  return async (request) => {
+    if (new URL(request.url).pathname !== getSession) return send(request)
+    if (!asked) {
+      const answer = await send(request)
+      if (answer.ok) asked = { answer: answer.clone(), at: performance.now() }
+      return answer
+    }
+    const { answer, at } = asked
+    return answer.bodyUsed || performance.now() - at > freshMs ? send(request) : answer
+  }
 }

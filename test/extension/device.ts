@@ -10,7 +10,7 @@ const ownFolders = ['Bookmarks bar/', 'Other bookmarks/']
 const masterKey = new Uint8Array(32).fill(7)
 
 /** The extension's worker from its start to its death, which may come at any of its calls. */
-export class Life {
+class Life {
   readonly died: Promise<void>
   readonly #die: () => void
   /** It dies at the call after so many. */

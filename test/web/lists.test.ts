@@ -1,8 +1,8 @@
 /** What the page's lists look at when one of many bookmarks has changed: counted, so that the machine does not matter. */
 import t from 'tap'
 import { buildTree, type TreeNode } from '../../src/client/bookmark/tree.ts'
-import { countAllIn, countLinksIn } from '../../src/web/library/count-in.ts'
 import { allLinks } from '../../src/web/library/links.ts'
+import { countAllIn, countLinksIn } from '../../src/web/library/paths.ts'
 import { type Order, sorter } from '../../src/web/library/sorter.ts'
 
 const count = 1000

@@ -1,8 +1,11 @@
-import { useEffect } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
+import { type AccountOptions, openAccount, SignInAgainError } from '../../client/account.ts'
 import { useApp } from '../app/context.ts'
-import { hrefOf } from '../app/route.ts'
+import { go, hrefOf, readRoute } from '../app/route.ts'
+import { signIn } from '../app/session.ts'
 import { Button } from '../ui/button.tsx'
-import { confirmDeletion } from './confirm-deletion.tsx'
+import { Dialog, showDialog } from '../ui/dialogs.tsx'
+import { Field, Form } from '../ui/form.tsx'
 
 /** @param isAsked the person comes back from signing in again, to delete it */
 export function DeleteAccount({ isAsked }: { isAsked: boolean }) {
@@ -24,4 +27,107 @@ export function DeleteAccount({ isAsked }: { isAsked: boolean }) {
       </div>
     </section>
   )
+}
+
+/** Asks before the account goes for good. It takes no keys. */
+export function confirmDeletion(owner: AccountOptions): void {
+  showDialog((close) => {
+    const end = () => {
+      close()
+      if (isDeletionAsked()) go('account', '', { replace: true })
+    }
+    return <Confirmation owner={owner} close={end} />
+  })
+}
+
+const word = 'delete'
+
+function Confirmation({ owner, close }: { owner: AccountOptions; close: () => void }) {
+  const [mustSignIn, setMustSignIn] = useState(false)
+  const [fault, setFault] = useState<string>()
+  const submit = async ({ typed = '' }: Record<string, string>) => {
+    if (typed.trim().toLowerCase() !== word) return setFault(`Type the word “${word}”`)
+    try {
+      await deleteAccount(owner)
+    } catch (error) {
+      if (!(error instanceof SignInAgainError)) throw error
+      setMustSignIn(true)
+    }
+  }
+  const back = () => signIn(owner.client, { again: true, to: deletionAddress })
+  // The sync has stopped: the page begins anew.
+  const cancel = () => (mustSignIn ? location.reload() : close())
+  return (
+    <Dialog title="Delete my account?" close={cancel}>
+      {mustSignIn ? (
+        <div class="form">
+          <p role="status">
+            Nothing was deleted yet. Because this cannot be taken back, the service wants to be sure that it is you:
+            sign in again, and you are led back here.
+          </p>
+          <div class="bar end">
+            <Button onClick={cancel}>Cancel</Button>
+            <Button look="primary" onClick={back} autofocus>
+              Sign in again
+            </Button>
+          </div>
+        </div>
+      ) : (
+        <Form onSubmit={submit}>
+          <p>This goes for good, and nobody can bring it back:</p>
+          <ul class="goes">
+            <li>all bookmarks and folders, their history, the trash, and backups on the service</li>
+            <li>your passphrase and your recovery code</li>
+            <li>all sign-ins; other devices keep the copy that they have, but it is no longer in sync</li>
+            <li>everything of it in this browser, edits that were not sent included</li>
+          </ul>
+          <Field
+            label={`Type “${word}” to confirm`}
+            name="typed"
+            autocomplete="off"
+            autofocus
+            required
+            error={fault}
+            onInput={() => setFault(undefined)}
+          />
+          <div class="bar end">
+            <Button onClick={cancel}>Cancel</Button>
+            <button type="submit" class="button danger">
+              <span>Delete everything</span>
+            </button>
+          </div>
+        </Form>
+      )}
+    </Dialog>
+  )
+}
+
+/** Afterwards the page loads anew, at an address that says that it is done. */
+async function deleteAccount({ client, userId, sync }: AccountOptions): Promise<void> {
+  const account = openAccount({
+    client,
+    userId,
+    sync: {
+      stop: () => sync.stop(),
+      signOut: (options = {}) =>
+        sync.signOut({
+          ...options,
+          async first() {
+            await options.first?.()
+            localStorage.clear()
+            history.replaceState(null, '', hrefOf('deleted'))
+          },
+        }),
+    },
+  })
+  await account.deleteAccount()
+  location.reload()
+}
+
+/** Where the person comes back to who had to sign in again, to delete the account. */
+const deletionAddress = hrefOf('account', 'delete')
+
+export function isDeletionAsked(): boolean {
+  const { view, rest } = readRoute(location.hash)
+  return view === 'account' && rest === 'delete'
 }

@@ -3,7 +3,7 @@ import { useContext } from 'preact/hooks'
 import type { Client, Keys, Sync } from '../../client/index.ts'
 import type { Device } from './device.ts'
 
-/** What every view of an open vault works with. */
+/** Every view of an open vault works with these. */
 export interface App {
   client: Client
   sync: Sync
@@ -21,3 +21,17 @@ export function useApp(): App {
   if (!app) throw new Error('This component is shown only while the vault is open')
   return app
 }
+
+/** A device's name: what its id says of it and, so that two of a kind differ, the end of the id. */
+export function useDeviceName(): (id: string) => string {
+  const { device } = useApp()
+  return (id) => (id === device.id ? 'This browser' : nameOfDevice(id))
+}
+
+function nameOfDevice(id: string): string {
+  const [, kind, code] = /^(.*?)-?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{8}([0-9a-f]{4})$/.exec(id) ?? []
+  if (kind === undefined) return id
+  return `${kinds[kind] ?? kind.replaceAll('-', ' ')} (${code})`
+}
+
+const kinds: Record<string, string> = { '': 'A device', web: 'A browser', demo: 'A second device' }

@@ -1,6 +1,5 @@
 import { v7 as uuidv7 } from 'uuid'
 import { createTabs, indexedDbStore, memoryStore, type Store, type Tabs } from '../../client/index.ts'
-import { browserOf } from './browser.ts'
 
 /** This device: its permanent id, and where it keeps its copy. */
 export interface Device {
@@ -8,7 +7,7 @@ export interface Device {
   /** Shown at the top of the page. */
   name: string
   open(userId: string): { store: Store; tabs?: Tabs }
-  /** Whether the browser may keep the master key for it. */
+  /** True if the browser may keep the master key for it. */
   keepsKey: boolean
 }
 
@@ -33,3 +32,33 @@ function newId(): string {
   const kind = browserOf(navigator.userAgent) || 'web'
   return `${kind.replaceAll(' ', '-')}-${uuidv7()}`
 }
+
+/** The browser and the system that a `User-Agent` names, as people call them; empty if it names none that is known. */
+export function browserOf(userAgent: string): string {
+  const find = (names: Names) => names.find(([sign]) => userAgent.includes(sign))?.[1]
+  return [find(browsers), find(systems)].filter(Boolean).join(' on ')
+}
+
+type Names = readonly (readonly [sign: string, name: string])[]
+
+/** Most browsers claim to be those further down. */
+const browsers: Names = [
+  ['Edg', 'Edge'],
+  ['OPR/', 'Opera'],
+  ['Vivaldi', 'Vivaldi'],
+  ['SamsungBrowser', 'Samsung Internet'],
+  ['Firefox/', 'Firefox'],
+  ['FxiOS', 'Firefox'],
+  ['Chrom', 'Chrome'],
+  ['CriOS', 'Chrome'],
+  ['Safari/', 'Safari'],
+]
+const systems: Names = [
+  ['Android', 'Android'],
+  ['iPhone', 'iPhone'],
+  ['iPad', 'iPad'],
+  ['CrOS', 'ChromeOS'],
+  ['Windows', 'Windows'],
+  ['Mac OS', 'macOS'],
+  ['Linux', 'Linux'],
+]

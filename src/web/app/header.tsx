@@ -1,16 +1,25 @@
-import { useSync } from '../../client/react.ts'
-import { SearchBox } from '../library/search-box.tsx'
+import { useEffect, useRef } from 'preact/hooks'
+import type { SyncProgress, SyncReason, SyncState, SyncStatus } from '../../client/index.ts'
+import { useSync, useSyncStatus } from '../../client/react.ts'
+import { useOutdated } from '../offline/register.ts'
 import { Button, IconButton } from '../ui/button.tsx'
-import { Icon } from '../ui/icon.tsx'
-import { BookmarkIcon, LockIcon, MenuIcon, SignOutIcon, TwoDevicesIcon, UserIcon } from '../ui/icons.ts'
+import {
+  BookmarkIcon,
+  Icon,
+  LockIcon,
+  MenuIcon,
+  SearchIcon,
+  SignOutIcon,
+  TwoDevicesIcon,
+  UserIcon,
+} from '../ui/icons.tsx'
 import { Menu } from '../ui/menu.tsx'
 import { useApp } from './context.ts'
-import { lock } from './lock.ts'
-import { NetworkSwitch } from './network-switch.tsx'
-import { hrefOf } from './route.ts'
+import { takeOffline, unsentOf, useIsCut } from './network.ts'
+import { go, hrefOf, readRoute, useRoute } from './route.ts'
 import type { Beside } from './second-device.tsx'
-import { signOut } from './sign-out.ts'
-import { Status } from './status.tsx'
+import { lock, signOut } from './session.ts'
+import { useSingleKeys } from './shortcuts.ts'
 
 interface HeaderProps {
   beside: Beside
@@ -63,5 +72,108 @@ export function Header({ beside, isMenuOpen, toggleMenu }: HeaderProps) {
         ]}
       />
     </header>
+  )
+}
+
+/** Searches while somebody types. Emptied, it leads back to where they were. */
+function SearchBox() {
+  const { view, rest } = useRoute()
+  const input = useRef<HTMLInputElement>(null)
+  const before = useRef({ view: 'folder', rest: '' })
+  useEffect(() => {
+    if (view !== 'search') before.current = { view, rest }
+    // Also after "back". What is being typed is in the address already, maybe before it was drawn.
+    const { view: now, rest: query } = readRoute(location.hash)
+    const shown = now === 'search' ? query : ''
+    if (input.current && input.current.value !== shown) input.current.value = shown
+  }, [view, rest])
+  const search = (text: string) => {
+    const back = before.current
+    if (text.trim() === '') go(back.view, back.rest, { replace: true })
+    else go('search', text, { replace: view === 'search' })
+  }
+  return (
+    <search class="search">
+      <Icon of={SearchIcon} />
+      <input
+        ref={input}
+        type="search"
+        placeholder="Search"
+        aria-label="Search your bookmarks"
+        defaultValue={view === 'search' ? rest : ''}
+        onInput={(event) => search(event.currentTarget.value)}
+      />
+      {useSingleKeys() && <kbd>/</kbd>}
+    </search>
+  )
+}
+
+const stateNames: Record<SyncState, string> = {
+  connecting: 'Connecting',
+  syncing: 'Syncing',
+  online: 'Live',
+  polling: 'Checking every half a minute',
+  offline: 'Offline',
+  'signed-out': 'Signed out',
+}
+
+const reasonNames: Record<SyncReason, string> = {
+  network: 'no connection',
+  storage: 'this browser’s storage is full',
+  keys: 'the keys were replaced on another device',
+  deletions: 'deletions wait for you',
+  quota: 'no room left on the service',
+  refused: 'the service refused an edit',
+}
+
+/** Says in a word or two if this device is in sync. Numbers change too often to be read out. */
+function Status() {
+  const status = useSyncStatus()
+  const { state, reason, progress, waiting, quarantined = 0 } = status
+  const isOutdated = useOutdated() === 'store'
+  const unsent = unsentOf(status)
+  const words = isOutdated ? 'Reload needed' : wordsOf({ state, reason })
+  const steps = progress ? ` ${stepsText(progress)}` : ''
+  return (
+    <span class="status" id="status" data-state={isOutdated ? 'offline' : state} data-waiting={waiting} title={words}>
+      <span aria-hidden="true">
+        {isOutdated ? words : `${stateNames[state]}${steps}`}
+        {unsent > 0 && <span class="waiting-count">, {count(unsent)} to send</span>}
+        {quarantined > 0 && <span class="waiting-count">, {count(quarantined)} refused</span>}
+      </span>
+      <span class="unseen" role="status">
+        {words}
+      </span>
+    </span>
+  )
+}
+
+function wordsOf({ state, reason }: { state: SyncStatus['state']; reason: SyncReason | undefined }): string {
+  return reason ? `${stateNames[state]}: ${reasonNames[reason]}` : stateNames[state]
+}
+
+/** The service does not say how many changes follow: a total that is reached may rise again. */
+function stepsText({ done, total }: SyncProgress): string {
+  return done < total ? `${count(done)} of ${count(total)}` : `${count(done)} so far`
+}
+
+function count(number: number): string {
+  return number.toLocaleString()
+}
+
+/** Takes this device offline, for anybody who wants to see what happens then. */
+function NetworkSwitch() {
+  const isCut = useIsCut()
+  return (
+    <label class="switch">
+      <input
+        type="checkbox"
+        role="switch"
+        aria-checked={!isCut}
+        checked={!isCut}
+        onChange={() => takeOffline(!isCut)}
+      />
+      <span>Network</span>
+    </label>
   )
 }

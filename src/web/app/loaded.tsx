@@ -6,7 +6,7 @@ import { Button } from '../ui/button.tsx'
 import { messageOf } from '../ui/failure.ts'
 import { Waiting } from '../ui/waiting.tsx'
 
-/** What the service has been asked for: its answer, or why there is none. */
+/** The service's answer to a question, or why there is none. */
 export interface Loaded<T> {
   value: T | undefined
   failure: unknown

@@ -1,6 +1,8 @@
-import { OfflineError } from '../../client/index.ts'
+import { ApiError, OfflineError, StorageFullError, type Sync, type SyncStatus } from '../../client/index.ts'
+import { messageOf } from '../ui/failure.ts'
 import { hearTime } from '../ui/service-time.ts'
 import { sharedValue } from '../ui/shared-value.ts'
+import { dismissText, tell } from '../ui/tell.ts'
 
 /** The page's way to the service, with a switch: to see what happens without a network, nobody has to pull a plug. */
 const isCut = sharedValue(false)
@@ -8,7 +10,7 @@ const sockets = new Set<WebSocket>()
 
 export const useIsCut = isCut.use
 
-/** Whether the service last asked this device to wait. The client package then waits as long as it was told. */
+/** True if the service last asked this device to wait. The client package then waits as long as it was told. */
 const isSlowedDown = sharedValue(false)
 
 export const useIsSlowedDown = isSlowedDown.use
@@ -39,4 +41,37 @@ export function takeOffline(cut: boolean): void {
   isCut.set(cut)
   if (cut) for (const socket of sockets) socket.close()
   dispatchEvent(new Event(cut ? 'offline' : 'online'))
+}
+
+/** Why nothing can be exchanged at present, as the service or this device said it; undefined once it can. */
+const trouble = sharedValue<Error | undefined>(undefined)
+
+export const useTrouble = trouble.use
+
+const still = { noRoom: 'There is still no room', refused: 'The service still refuses', away: 'Still no connection' }
+/** Texts that are no longer true once something can be exchanged. */
+const passing = [messageOf(new OfflineError()), ...Object.values(still)]
+
+/** Says why another attempt has failed, too. */
+export function stillText(error: unknown): string {
+  if (error instanceof StorageFullError) return still.noRoom
+  return error instanceof ApiError ? still.refused : still.away
+}
+
+/** Tells the trouble of one bookmark once. All other trouble is shown for as long as it lasts. */
+export function followTrouble(sync: Sync): void {
+  sync.on('error', ({ error, id }) => {
+    if (id === undefined) trouble.set(error)
+    else if (!sync.quarantined().some((one) => one.id === id)) tell(messageOf(error), { isAlert: true })
+  })
+  sync.on('status', ({ state }) => {
+    if (state !== 'online' && state !== 'polling' && state !== 'syncing') return
+    trouble.set(undefined)
+    passing.forEach(dismissText)
+  })
+}
+
+/** How many edits are still to be sent. Those that the service has refused wait for the person. */
+export function unsentOf({ waiting, quarantined = 0 }: SyncStatus): number {
+  return waiting - quarantined
 }

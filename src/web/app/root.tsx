@@ -7,23 +7,23 @@ import {
   type Keys,
   keepMasterKey,
   loadMasterKey,
+  OfflineError,
+  StorageFullError,
   type Vault,
 } from '../../client/index.ts'
-import { watchStoreVersion } from '../offline/store-version.ts'
-import { SignIn } from '../sign-in/sign-in.tsx'
+import { setOutdated } from '../offline/register.ts'
+import { Front, SignIn } from '../sign-in/sign-in.tsx'
+import { Button } from '../ui/button.tsx'
 import { Dialogs } from '../ui/dialogs.tsx'
-import { keepFocus } from '../ui/keep-focus.ts'
+import { isOutdated, messageOf } from '../ui/failure.ts'
 import { lazily } from '../ui/lazily.tsx'
 import { Toasts } from '../ui/toasts.tsx'
 import { Waiting } from '../ui/waiting.tsx'
 import type { App } from './context.ts'
 import type { Device } from './device.ts'
-import { openWebSocket } from './network.ts'
-import { findUser, type User } from './session.ts'
+import { followTrouble, openWebSocket } from './network.ts'
+import { findUser, leaveWhenSignedOut, type User } from './session.ts'
 import { Shell } from './shell.tsx'
-import { leaveWhenSignedOut } from './signed-out.ts'
-import { StartFailure } from './start-failure.tsx'
-import { followTrouble } from './trouble.ts'
 
 /** How far the page is: nobody signed in, the vault locked, or open. */
 type Stage =
@@ -101,4 +101,82 @@ export function Root({ client, device }: RootProps) {
       <Toasts />
     </>
   )
+}
+
+/** Why the page could not open the bookmarks, and the way on. */
+export function StartFailure({ error, again }: { error: unknown; again: () => void }) {
+  const mustReload = isOutdated(error)
+  return (
+    <Front>
+      <h1>{titleOf(error)}</h1>
+      <p role="alert">{mustReload ? 'Another tab has a newer version of this page.' : messageOf(error)}</p>
+      <Button look="primary" class="large" onClick={mustReload ? () => location.reload() : again}>
+        {mustReload ? 'Reload the page' : 'Try again'}
+      </Button>
+    </Front>
+  )
+}
+
+function titleOf(error: unknown): string {
+  if (isOutdated(error)) return 'This tab is out of date'
+  if (error instanceof OfflineError) return 'No connection to the service'
+  if (error instanceof StorageFullError) return 'There is no room on this device'
+  return 'Your bookmarks could not be opened'
+}
+
+/**
+ * Notices when another tab opens the person's bookmarks with a newer version of the page: from then on, this one can save
+ * nothing. Only what has the database open is told, and what holds it open would keep the other tab out.
+ */
+async function watchStoreVersion(userId: string): Promise<void> {
+  const databases = await indexedDB.databases?.()
+  const name = databases?.find(({ name }) => name?.endsWith(userId))?.name
+  if (name === undefined) return
+  const request = indexedDB.open(name)
+  request.onsuccess = () => {
+    const database = request.result
+    database.onversionchange = ({ newVersion }) => {
+      database.close()
+      // It is null when the bookmarks are deleted, by signing out.
+      if (newVersion !== null) setOutdated('store')
+    }
+  }
+}
+
+const focusable = 'a[href], button:not(:disabled), input:not(:disabled), select, textarea, [tabindex]'
+
+/**
+ * When what has the focus is removed, such as a row that is deleted or a view that is left, gives it to what is next to it:
+ * otherwise a keyboard would begin again at the top of the page, and a screen reader at nowhere.
+ */
+function keepFocus(root: HTMLElement): () => void {
+  /** The element that had the focus last, and everything around it. */
+  let path: Element[] = []
+  const remember = ({ target }: Event) => {
+    path = []
+    for (let one = target as Element | null; one && one !== root; one = one.parentElement) path.push(one)
+  }
+  const restore = () => {
+    const [last] = path
+    if (!last || last.isConnected || document.activeElement !== document.body) return
+    const place = path.find((one) => one.isConnected && one.id !== 'page')
+    path = []
+    nextTo(place)?.focus({ preventScroll: true })
+  }
+  const observer = new MutationObserver(restore)
+  observer.observe(root, { childList: true, subtree: true })
+  root.addEventListener('focusin', remember)
+  return () => {
+    observer.disconnect()
+    root.removeEventListener('focusin', remember)
+  }
+}
+
+/** Something in the place that still is there, or else the main part of the page. */
+function nextTo(place: Element | undefined): HTMLElement | null {
+  const inside = place?.querySelector<HTMLElement>(focusable)
+  if (inside) return inside
+  const main = place?.closest<HTMLElement>('main, dialog') ?? document.querySelector<HTMLElement>('main')
+  if (main && !main.hasAttribute('tabindex')) main.tabIndex = -1
+  return main
 }

@@ -1,9 +1,9 @@
 import { useSyncExternalStore } from 'preact/compat'
 
 /** Where the user is: `#/folder/0199…` is the view `folder` of what `0199…` names. The service never sees this part. */
-export interface Route {
+interface Route {
   view: string
-  /** What follows the view's name, decoded; empty if nothing does. */
+  /** Follows the view's name, decoded; empty if nothing does. */
   rest: string
 }
 

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 
-/** Whether a second device is shown beside this one and, where there is room for one alone, which of them. */
+/** Says if a second device is shown beside this one and, where there is room for one alone, which of them. */
 export interface Beside {
   isOpen: boolean
   shown: 'first' | 'second'

@@ -1,4 +1,18 @@
-import { ApiError, type Client, OfflineError, unwrap } from '../../client/index.ts'
+import {
+  ApiError,
+  type Client,
+  createSync,
+  deriveKeys,
+  forgetMasterKey,
+  OfflineError,
+  type SignOutOptions,
+  type Sync,
+  UnsentChangesError,
+  unwrap,
+} from '../../client/index.ts'
+import { confirmFirst } from '../ui/dialogs.tsx'
+import { tell } from '../ui/tell.ts'
+import type { Device } from './device.ts'
 
 export interface User {
   user_id: string
@@ -20,14 +34,14 @@ const cameFrom = 'came-from'
 /** A time in the person's history, before which nobody had gone back. */
 export const placeBefore = 'before-going-back'
 
-/** What is left in this browser tells neither who was here nor when. */
-export function forgetUser(): void {
+/** Nothing that is left in this browser tells who was here, or when. */
+function forgetUser(): void {
   localStorage.removeItem(remembered)
   localStorage.removeItem(placeBefore)
 }
 
 /** Ends the session as soon as the service can be told, before anything else. */
-export function endSessionLater(): void {
+function endSessionLater(): void {
   forgetUser()
   localStorage.setItem(remembered, leaving)
 }
@@ -85,4 +99,100 @@ export function comeBack(): void {
   const view = sessionStorage.getItem(cameFrom)
   sessionStorage.removeItem(cameFrom)
   if (view && location.hash === '') history.replaceState(null, '', view)
+}
+
+/** Survives the reload, in this tab alone. */
+const signedOutKey = 'signed-out'
+
+let isLeaving = false
+
+/**
+ * Signs out in this tab, which ends at the sign-in.
+ *
+ * @throws UnsentChangesError nothing was done
+ */
+async function leave(sync: Sync, options?: SignOutOptions): Promise<void> {
+  isLeaving = true
+  try {
+    await sync.signOut(options)
+    forgetUser()
+  } catch (error) {
+    isLeaving = !(error instanceof UnsentChangesError)
+    if (!isLeaving) throw error
+    // Everything here is deleted, but the service could not be told.
+    endSessionLater()
+  }
+  location.assign('/')
+}
+
+/**
+ * The session ended elsewhere: shows the sign-in, with the reason. A dialog that is open may have what the person has
+ * typed, so the page waits until it is closed; unless another tab has signed out, and the bookmarks are gone.
+ */
+export function leaveWhenSignedOut(sync: Sync): void {
+  sync.on('status', ({ state }) => {
+    if (state !== 'signed-out' || isLeaving) return
+    isLeaving = true
+    const showSignIn = () => {
+      sessionStorage.setItem(signedOutKey, String(sync.status().waiting))
+      location.reload()
+    }
+    const dialog = document.querySelector<HTMLDialogElement>('dialog[open]')
+    if (!dialog || sync.bookmarks().size === 0) return showSignIn()
+    tell('You are signed out. What you save now is kept in this browser, and sent when you have signed in again.')
+    const watch = new MutationObserver(() => {
+      if (!dialog.isConnected) showSignIn()
+    })
+    watch.observe(document.body, { childList: true, subtree: true })
+  })
+}
+
+/** How many edits wait in this browser since this tab was signed out; undefined if it was not. */
+export function takeSignedOut(): number | undefined {
+  const waiting = sessionStorage.getItem(signedOutKey)
+  sessionStorage.removeItem(signedOutKey)
+  return waiting === null ? undefined : Number(waiting)
+}
+
+/** Signs out in this tab; asks first if edits would be lost. */
+export async function signOut(sync: Sync): Promise<void> {
+  try {
+    await leave(sync)
+  } catch (error) {
+    if (!(error instanceof UnsentChangesError)) throw error
+    confirmFirst({
+      title: 'Sign out and lose edits?',
+      text: `${error.count === 1 ? 'One edit has' : `${error.count} edits have`} not been sent yet. Signing out deletes everything from this browser.`,
+      action: 'Sign out and lose them',
+      run: () => leave(sync, { discardUnsent: true }),
+    })
+  }
+}
+
+/** The same while the vault is locked: the bookmarks that this browser keeps are deleted, too. */
+export async function signOutLocked(client: Client, device: Device, userId: string): Promise<void> {
+  await signOut(lockedSync(client, device, userId))
+}
+
+/** A sync that is never started. It only counts and deletes what is stored, so any keys do. */
+export function lockedSync(client: Client, device: Device, userId: string): Sync {
+  const keys = deriveKeys(new Uint8Array(32))
+  return createSync({ client, keys, userId, deviceId: device.id, ...device.open(userId) })
+}
+
+/** Other tabs of this browser hear of what is stored under it. */
+const lockedKey = 'locked-at'
+
+/** Forgets the keys in this browser, in all tabs; the passphrase opens the bookmarks again. Unsent edits are kept. */
+export async function lock(userId: string): Promise<void> {
+  await forgetMasterKey(userId)
+  localStorage.setItem(lockedKey, String(Date.now()))
+  location.reload()
+}
+
+/** A reload forgets what is in memory. */
+export function lockWithOtherTabs(): void {
+  addEventListener('storage', (event) => {
+    if (event.key === lockedKey) location.reload()
+  })
 }

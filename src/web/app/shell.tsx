@@ -1,15 +1,15 @@
-import type { FunctionComponent } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import type { FunctionComponent, RefObject } from 'preact'
+import { type Inputs, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { v7 as uuidv7 } from 'uuid'
 import type { Sync } from '../../client/index.ts'
 import { SyncProvider } from '../../client/react.ts'
 import { Sidebar } from '../sidebar/sidebar.tsx'
 import { type App, AppContext } from './context.ts'
 import { Header } from './header.tsx'
+import { SyncTrouble } from './notices.tsx'
 import { useRoute } from './route.ts'
-import { useScroll } from './scroll.ts'
 import { SecondDevice, useBeside } from './second-device.tsx'
 import { useShortcuts } from './shortcuts.ts'
-import { SyncTrouble } from './sync-trouble.tsx'
 import { type View, views } from './views.ts'
 
 /** It is typed for React. */
@@ -38,10 +38,10 @@ export function Shell({ app }: { app: App }) {
   const closeMenu = () => {
     if (!isMenuOpen) return
     setMenuOpen(false)
-    // What was chosen is hidden with the menu, and what is hidden cannot keep the focus.
+    // The chosen link is hidden with the menu, and what is hidden cannot keep the focus.
     main.current?.focus({ preventScroll: true })
   }
-  // What is typed into the search is not another place.
+  // Words typed into the search are not another place.
   useScroll(main, [path, path === 'search' || rest])
   useEffect(() => {
     document.title = `${title} · Encrypted Bookmark Sync`
@@ -64,4 +64,41 @@ export function Shell({ app }: { app: App }) {
       </Provider>
     </AppContext.Provider>
   )
+}
+
+const stored = 'scrolled'
+/** How far each entry of the browser's history is scrolled; kept in the tab when the page is left. */
+const scrolled = new Map<string, number>()
+let shown = ''
+
+/** A new place is shown from its top; "back" and "forward" lead to where the person was in it. The inputs name the place. */
+function useScroll(scroller: RefObject<HTMLElement | null>, inputs: Inputs): void {
+  useLayoutEffect(() => {
+    const kept: [string, number][] = JSON.parse(sessionStorage.getItem(stored) ?? '[]')
+    for (const [id, top] of kept) scrolled.set(id, top)
+  }, [])
+  useLayoutEffect(() => {
+    shown = entryId()
+    scroller.current?.scrollTo(0, scrolled.get(shown) ?? 0)
+  }, inputs)
+  useEffect(() => {
+    const element = scroller.current
+    const remember = () => scrolled.set(shown, element?.scrollTop ?? 0)
+    const keep = () => sessionStorage.setItem(stored, JSON.stringify([...scrolled]))
+    element?.addEventListener('scroll', remember, { passive: true })
+    addEventListener('pagehide', keep)
+    return () => {
+      element?.removeEventListener('scroll', remember)
+      removeEventListener('pagehide', keep)
+    }
+  }, [])
+}
+
+/** The browser keeps it with the entry, also over a reload. */
+function entryId(): string {
+  const known: unknown = history.state
+  if (typeof known === 'string') return known
+  const id = uuidv7()
+  history.replaceState(id, '')
+  return id
 }

@@ -1,9 +1,9 @@
 import { useEffect } from 'preact/hooks'
 import type { Sync } from '../../client/index.ts'
 import { openNew } from '../library/editor.tsx'
+import { sharedValue } from '../ui/shared-value.ts'
 import { tell, undo } from '../ui/tell.ts'
 import { go, readRoute } from './route.ts'
-import { areSingleKeysOn } from './single-keys.ts'
 
 /** Keys that work wherever nobody types. */
 export function useShortcuts(sync: Sync): void {
@@ -40,4 +40,30 @@ const commands: Record<string, () => void> = {
 function hereOf(sync: Sync): { parentId?: string } {
   const { view, rest } = readRoute(location.hash)
   return view === 'folder' && sync.get(rest) ? { parentId: rest } : {}
+}
+
+const stored = 'single-keys'
+
+/** The choice since the page was loaded. */
+const chosen = sharedValue<boolean | undefined>(undefined)
+
+/**
+ * True if `/`, `n`, `f` and `?` work wherever nobody types. Who speaks to the computer, or hits keys by accident, turns them
+ * off for this browser (WCAG 2.1.4). The keys of a list work while the focus is in it, and need no switch.
+ */
+function areSingleKeysOn(): boolean {
+  return chosen.get() ?? isStoredOn()
+}
+
+export function useSingleKeys(): boolean {
+  return chosen.use() ?? isStoredOn()
+}
+
+export function setSingleKeys(on: boolean): void {
+  localStorage.setItem(stored, on ? 'on' : 'off')
+  chosen.set(on)
+}
+
+function isStoredOn(): boolean {
+  return localStorage.getItem(stored) !== 'off'
 }

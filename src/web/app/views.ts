@@ -1,9 +1,6 @@
 import type { ComponentType } from 'preact'
-import { ConflictCount } from '../conflicts/count.tsx'
-import { AddPage } from '../library/add-page.tsx'
-import { Folder } from '../library/folder.tsx'
-import { All, Found, Tagged } from '../library/lists.tsx'
-import type { IconShapes } from '../ui/icon.tsx'
+import { AddPage } from '../library/editor.tsx'
+import { All, Folder, Found, Tagged } from '../library/lists.tsx'
 import {
   BookmarkIcon,
   ConflictIcon,
@@ -12,15 +9,17 @@ import {
   GoBackIcon,
   HistoryIcon,
   HomeIcon,
+  type IconShapes,
   KeyboardIcon,
   SearchIcon,
   SettingsIcon,
   TagIcon,
   TrashIcon,
-} from '../ui/icons.ts'
+} from '../ui/icons.tsx'
 import { lazily } from '../ui/lazily.tsx'
+import { ConflictCount } from './notices.tsx'
 
-/** What can be shown beside the sidebar. */
+/** A page beside the sidebar. */
 export interface View {
   /** Its part of the address: `#/folder/…`. */
   path: string

@@ -1,11 +1,21 @@
+import type { ComponentChildren } from 'preact'
+import type { BookmarkVersion } from '../../client/history.ts'
 import type { Conflict, PlaintextBookmark } from '../../client/index.ts'
-import { useConflicts, useSync } from '../../client/react.ts'
+import { useBookmark, useConflicts, useSync, useSyncStatus } from '../../client/react.ts'
 import { withMine } from '../../client/sync/store/conflicts.ts'
-import { ServerConflicts } from '../history/server-conflicts.tsx'
+import { useApp, useDeviceName } from '../app/context.ts'
+import { Answer, useLoaded } from '../app/loaded.tsx'
+import { unsentOf } from '../app/network.ts'
+import { hrefOf } from '../app/route.ts'
+import { Changes } from '../history/changes.tsx'
+import { restore, useHistory } from '../history/use-history.ts'
+import { nameOf } from '../library/kind.ts'
 import { Button } from '../ui/button.tsx'
-import { Empty } from '../ui/empty.tsx'
-import { ConflictIcon } from '../ui/icons.ts'
+import { ConflictIcon } from '../ui/icons.tsx'
+import { serviceNow } from '../ui/service-time.ts'
 import { tell } from '../ui/tell.ts'
+import { Time } from '../ui/time.tsx'
+import { Empty } from '../ui/waiting.tsx'
 
 /** Edits on this device that lost to another edit, until somebody decides about them. */
 export function Conflicts() {
@@ -33,13 +43,13 @@ export function Conflicts() {
 function Item({ id, conflicts }: { id: string; conflicts: readonly Conflict[] }) {
   const sync = useSync()
   const current = sync.get(id) ?? null
-  const name = nameOf(current ?? conflicts.at(-1)?.mine ?? null)
+  const name = quotedName(current ?? conflicts.at(-1)?.mine ?? null)
   const isMineDeleted = withMine(current, conflicts) === null
   const restoreName = isMineDeleted ? 'Delete it' : 'Restore mine'
   const restoreMine = async () => {
     const before = sync.get(id)
     await sync.resolve(id, 'mine')
-    tell(isMineDeleted ? `${name} deleted` : `${nameOf(sync.get(id) ?? null)}: your edit is back`, {
+    tell(isMineDeleted ? `${name} deleted` : `${quotedName(sync.get(id) ?? null)}: your edit is back`, {
       undo: () => (before ? sync.put(before) : sync.remove(id)),
     })
   }
@@ -71,19 +81,19 @@ function Item({ id, conflicts }: { id: string; conflicts: readonly Conflict[] })
 const mineName = 'This device'
 const theirsName = 'Another edit, which was kept'
 
-/** What lost beside what it lost to, field by field. */
+/** The edit that lost beside the one that it lost to, field by field. */
 function Lost({ conflict: { fields, mine, theirs } }: { conflict: Conflict }) {
   const sync = useSync()
   const textOf = (bookmark: PlaintextBookmark | null, field: string): string => {
     if (!bookmark) return 'Deleted'
-    if (field === '') return nameOf(bookmark)
+    if (field === '') return quotedName(bookmark)
     if (field !== 'parentId') return valueText(bookmark[field as keyof PlaintextBookmark])
     const folder = bookmark.parentId === undefined ? undefined : sync.get(bookmark.parentId)
-    return folder ? nameOf(folder) : 'Top level'
+    return folder ? quotedName(folder) : 'Top level'
   }
   return (
     <>
-      <h2>{nameOf(theirs ?? mine)}</h2>
+      <h2>{quotedName(theirs ?? mine)}</h2>
       <table class="lost">
         <thead>
           <tr>
@@ -125,6 +135,101 @@ const fieldNames: Record<string, string> = {
   parentId: 'Folder',
 }
 
-function nameOf(bookmark: PlaintextBookmark | null): string {
+function quotedName(bookmark: PlaintextBookmark | null): string {
   return bookmark ? `“${bookmark.title || bookmark.url || 'untitled'}”` : 'deleted'
+}
+
+/** A device that is there asks its own user in this time, and then the conflict is off the list. */
+const graceMs = 600_000
+
+/**
+ * Edits that lost on any device and that nobody has settled: the device that made them may be gone.
+ *
+ * @param children what stands here if there are none
+ */
+function ServerConflicts({ children }: { children: ComponentChildren }) {
+  const history = useHistory()
+  const { device } = useApp()
+  const here = new Set(useConflicts().map(({ id }) => id))
+  const isSent = unsentOf(useSyncStatus()) === 0
+  const conflicts = useLoaded(() => history.serverConflicts(), [isSent])
+  return (
+    <Answer of={conflicts}>
+      {({ conflicts: open, next }) => {
+        const versions = open.filter(
+          ({ id, deviceId, ended }) => deviceId !== device.id && !here.has(id) && ended < serviceNow() - graceMs,
+        )
+        if (versions.length === 0) return children
+        return (
+          <section class="history-section" aria-labelledby="server-conflicts-title">
+            <h2 id="server-conflicts-title">On other devices</h2>
+            <p>Edits that lost to another one. Their devices have not been back since to ask about them.</p>
+            <ul class="plain history-section">
+              {versions.map((version) => (
+                <LostElsewhere key={version.versionId} version={version} settled={conflicts.load} />
+              ))}
+            </ul>
+            {next !== null && <p class="hint">There are more. Decide about these first.</p>}
+          </section>
+        )
+      }}
+    </Answer>
+  )
+}
+
+function LostElsewhere({ version, settled }: { version: BookmarkVersion; settled: () => Promise<void> }) {
+  const { id, versionId, bookmark, operation, timestamp, deviceId } = version
+  const history = useHistory()
+  const sync = useSync()
+  const current = useBookmark(id)
+  const nameOfDevice = useDeviceName()
+  const shown = bookmark ?? current
+  return (
+    <li class="panel" data-version={versionId}>
+      <h3>{shown ? nameOf(shown) : 'A bookmark'}</h3>
+      <p class="hint">
+        {operation === 'delete' ? 'Deleted' : 'Changed'} <Time at={timestamp} isExact /> on {nameOfDevice(deviceId)}
+      </p>
+      {!current && <p>It is deleted now.</p>}
+      {version.error && <p>This device’s keys cannot read the edit that lost. A device that can should decide.</p>}
+      {current && bookmark && (
+        <>
+          <p>What putting it back would change:</p>
+          <Changes before={current} after={bookmark} />
+        </>
+      )}
+      <div class="bar">
+        {operation === 'delete' ? (
+          <Button
+            onClick={async () => {
+              await sync.remove(id)
+              await history.settleConflict(versionId)
+              await settled()
+            }}
+          >
+            Delete it
+          </Button>
+        ) : (
+          <Button
+            onClick={async () => {
+              await restore(history, sync, id, versionId)
+              await settled()
+            }}
+          >
+            Put it back
+          </Button>
+        )}
+        <Button
+          onClick={async () => {
+            await history.settleConflict(versionId)
+            tell('Settled: the bookmark stays as it is')
+            await settled()
+          }}
+        >
+          Leave it as it is
+        </Button>
+        <a href={hrefOf('history', id)}>History</a>
+      </div>
+    </li>
+  )
 }

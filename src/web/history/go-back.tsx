@@ -1,12 +1,14 @@
-import { useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import type { RewindCounts } from '../../client/history.ts'
 import { useSync } from '../../client/react.ts'
+import { hrefOf } from '../app/route.ts'
+import { placeBefore } from '../app/session.ts'
 import { Button } from '../ui/button.tsx'
 import { messageOf, sentence } from '../ui/failure.ts'
-import { Progress } from '../ui/progress.tsx'
+import { Field, Form } from '../ui/form.tsx'
+import { Counts, Progress } from '../ui/progress.tsx'
+import { serviceNow } from '../ui/service-time.ts'
 import { exactTime } from '../ui/time.tsx'
-import { ChooseTime, rememberPlace } from './choose-time.tsx'
-import { GoneBack, RewoundCounts } from './rewind-counts.tsx'
 import { useHistory } from './use-history.ts'
 
 /** How far going back is: a time is chosen, what would change is counted, then it is done. */
@@ -114,4 +116,120 @@ function Counted({ to, counts, goBack }: CountedProps) {
 
 function sum({ restored, deleted, unchanged, beyondRetention }: RewindCounts): number {
   return restored + deleted + unchanged + beyondRetention
+}
+
+interface ChooseTimeProps {
+  isBusy: boolean
+  choose: (to: number) => unknown
+}
+
+const hour = 3_600_000
+
+const usual: readonly { label: string; ms: number }[] = [
+  { label: 'An hour ago', ms: hour },
+  { label: 'Yesterday, this time', ms: 24 * hour },
+  { label: 'A week ago', ms: 7 * 24 * hour },
+]
+
+/** A usual time with one click, or any date and time. */
+function ChooseTime({ isBusy, choose }: ChooseTimeProps) {
+  const place = Number(localStorage.getItem(placeBefore))
+  const [fault, setFault] = useState<string>()
+  const submit = ({ date = '' }: Record<string, string>) => {
+    const to = new Date(date).getTime()
+    if (Number.isNaN(to)) return setFault('Enter a date and a time')
+    if (to > serviceNow()) return setFault('This is in the future')
+    return choose(to)
+  }
+  return (
+    <div class="panel">
+      <div class="bar">
+        {usual.map(({ label, ms }) => (
+          <Button key={label} disabled={isBusy} onClick={() => choose(serviceNow() - ms)}>
+            {label}
+          </Button>
+        ))}
+        {place > 0 && (
+          <Button disabled={isBusy} title={exactTime(place)} onClick={() => choose(place)}>
+            Before I last went back
+          </Button>
+        )}
+      </div>
+      <Form class="choose-time" onSubmit={submit}>
+        <Field
+          label="Or to this date and time"
+          name="date"
+          type="datetime-local"
+          defaultValue={localTime(serviceNow() - hour)}
+          required
+          error={fault}
+          onInput={() => setFault(undefined)}
+        />
+        <button type="submit" class="button">
+          <span>Count what would change</span>
+        </button>
+      </Form>
+    </div>
+  )
+}
+
+/** It is exact, which a time that somebody enters is not: going back there takes back the last going back, and nothing else. */
+function rememberPlace(before: number): void {
+  localStorage.setItem(placeBefore, String(before))
+}
+
+/** As the input has it: local, to the minute. */
+function localTime(at: number): string {
+  const date = new Date(at)
+  return new Date(at - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
+}
+
+/** Counts what becomes of the bookmarks, or became of them. */
+function RewoundCounts({ counts, isDone }: { counts: RewindCounts; isDone: boolean }) {
+  const { restored, deleted, unchanged, beyondRetention } = counts
+  const lines = [
+    {
+      count: restored,
+      what: 'restored',
+      why: isDone ? 'again as of then' : 'will be again as of then',
+    },
+    {
+      count: deleted,
+      what: 'deleted',
+      why: isDone ? 'in the trash now' : 'added since, or deleted then',
+    },
+    { count: unchanged, what: 'unchanged', why: 'as then' },
+    { count: beyondRetention, what: 'not touched', why: 'nothing is kept any more of what was then' },
+  ]
+  return <Counts lines={lines.filter(({ count, what }) => count > 0 || what === 'restored' || what === 'deleted')} />
+}
+
+interface GoneBackProps {
+  to: number
+  counts: RewindCounts
+  takeBack: () => Promise<void>
+}
+
+/** Tells what happened, and how to take it back. */
+function GoneBack({ to, counts, takeBack }: GoneBackProps) {
+  const heading = useRef<HTMLHeadingElement>(null)
+  useEffect(() => heading.current?.focus(), [])
+  return (
+    <section class="panel" aria-label="What happened">
+      <h2 ref={heading} tabIndex={-1}>
+        Done: your bookmarks are as of {exactTime(to)}
+      </h2>
+      <RewoundCounts counts={counts} isDone />
+      <p class="hint">
+        Other devices may ask before they delete many bookmarks. To take this back later, open “Go back in time” in this
+        browser again and choose “Before I last went back”.
+      </p>
+      <div class="bar">
+        <Button onClick={takeBack}>Take it back</Button>
+        <a class="button" href={hrefOf('folder')}>
+          Show my bookmarks
+        </a>
+      </div>
+    </section>
+  )
 }

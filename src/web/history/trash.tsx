@@ -1,20 +1,26 @@
-import { useState } from 'preact/hooks'
-import { useSyncStatus } from '../../client/react.ts'
-import { Answer } from '../app/loaded.tsx'
-import { unsentOf } from '../app/unsent.ts'
+import { useMemo, useRef, useState } from 'preact/hooks'
+import type { DeletedBookmark, History } from '../../client/history.ts'
+import { useSync, useSyncStatus } from '../../client/react.ts'
+import { Answer, type Loaded, useLoaded } from '../app/loaded.tsx'
+import { unsentOf } from '../app/network.ts'
+import { go } from '../app/route.ts'
+import { type Bookmark, hostOf, isFolder, nameOf } from '../library/kind.ts'
+import { Letter, wordsOf } from '../library/row.tsx'
 import { Button } from '../ui/button.tsx'
-import { Empty } from '../ui/empty.tsx'
-import { Field } from '../ui/field.tsx'
-import { TrashIcon } from '../ui/icons.ts'
-import { askToEmpty } from './empty-trash.tsx'
-import { TrashRow } from './trash-row.tsx'
-import { useHistory } from './use-history.ts'
-import { useTrash } from './use-trash.ts'
+import { confirmFirst, Dialog, showDialog } from '../ui/dialogs.tsx'
+import { Field } from '../ui/form.tsx'
+import { HistoryIcon, MoreIcon, TrashIcon } from '../ui/icons.tsx'
+import { Menu } from '../ui/menu.tsx'
+import { Progress, type Step } from '../ui/progress.tsx'
+import { tell } from '../ui/tell.ts'
+import { Time } from '../ui/time.tsx'
+import { Empty } from '../ui/waiting.tsx'
+import { restore, restoreFolder, useHistory } from './use-history.ts'
 
 /** Deleted bookmarks, the last deleted first, until the service erases them for good. */
 export function Trash() {
   const history = useHistory()
-  // What this device deletes is there once the service knows of it.
+  // A bookmark that this device deletes is there once the service knows of it.
   const isSent = unsentOf(useSyncStatus()) === 0
   const trash = useTrash(isSent)
   const [query, setQuery] = useState('')
@@ -60,4 +66,219 @@ export function Trash() {
       </Answer>
     </section>
   )
+}
+
+function TrashRow({ deleted, trash }: { deleted: DeletedBookmark; trash: TrashList }) {
+  const { id, bookmark, deletedAt, erasedAt } = deleted
+  const history = useHistory()
+  const sync = useSync()
+  const name = bookmark ? nameOf(bookmark) : 'Not readable with this device’s keys'
+  const inside = bookmark && isFolder(bookmark) ? trash.inside(id) : []
+  const putBack = async () => {
+    if (bookmark && inside.length > 0) await restoreFolder(sync, [bookmark, ...inside])
+    else await restore(history, sync, id)
+    await trash.load()
+  }
+  const erase = () =>
+    confirmFirst({
+      title: `Erase “${name}”?`,
+      text: 'It and all its earlier versions go for good, on all devices. This cannot be taken back.',
+      action: 'Erase for good',
+      run: async () => {
+        await history.purge(id)
+        tell(`“${name}” erased for good`)
+        await trash.load()
+      },
+    })
+  return (
+    <li class="trash-row" data-id={id}>
+      {bookmark ? <Letter bookmark={bookmark} /> : <span class="letter own">?</span>}
+      <div class="row-text">
+        <span class="row-title" dir="auto">
+          {name}
+        </span>
+        <span class="row-sub">{bookmark && describe(bookmark, inside.length)}</span>
+        <span class="row-sub">
+          Deleted <Time at={deletedAt} />, erased for good <Time at={erasedAt} />
+        </span>
+      </div>
+      <Button aria-label={`Restore ${name}`} onClick={putBack}>
+        Restore
+      </Button>
+      <Menu
+        label={`More for ${name}`}
+        icon={MoreIcon}
+        items={[
+          { label: 'History', icon: HistoryIcon, action: () => go('history', id) },
+          { label: 'Erase now…', icon: TrashIcon, action: erase },
+        ]}
+      />
+    </li>
+  )
+}
+
+function describe(bookmark: Bookmark, inside: number): string {
+  if (!isFolder(bookmark)) return hostOf(bookmark) || (bookmark.url ?? '')
+  return inside === 0 ? 'Folder' : `Folder, restored with ${inside} that ${inside === 1 ? 'was' : 'were'} in it`
+}
+
+/** So many are erased side by side. */
+const atOnce = 4
+
+/** Asks whether everything in the trash shall go, and shows how far that is. */
+function askToEmpty(history: History, reload: () => Promise<void>): void {
+  showDialog((close) => <EmptyTrash history={history} reload={reload} close={close} />)
+}
+
+interface EmptyTrashProps {
+  history: History
+  reload: () => Promise<void>
+  close: () => void
+}
+
+function EmptyTrash({ history, reload, close }: EmptyTrashProps) {
+  const [step, setStep] = useState<Step>()
+  const [stop] = useState(() => new AbortController())
+  const end = () => {
+    stop.abort()
+    close()
+  }
+  const run = async () => {
+    try {
+      const done = await erase(history, setStep, stop.signal)
+      tell(`${done.toLocaleString()} erased for good`)
+      close()
+    } finally {
+      setStep(undefined)
+      await reload()
+    }
+  }
+  return (
+    <Dialog title="Empty the trash?" close={end}>
+      <div class="form">
+        <p>Everything in it goes for good, with all earlier versions, on all devices. This cannot be taken back.</p>
+        {step && <Progress {...step} />}
+        <div class="bar end">
+          <Button onClick={end} autofocus>
+            {step ? 'Stop' : 'Cancel'}
+          </Button>
+          <Button look="danger" onClick={run}>
+            Erase everything
+          </Button>
+        </div>
+      </div>
+    </Dialog>
+  )
+}
+
+/** Returns how many it has erased. */
+async function erase(history: History, show: (step: Step) => void, signal: AbortSignal): Promise<number> {
+  show({ what: 'Erasing' })
+  const ids: string[] = []
+  for (let after: string | null | undefined; after !== null; ) {
+    const page = await history.trash({ signal, ...(after !== undefined && { after }) })
+    ids.push(...page.bookmarks.map(({ id }) => id))
+    after = page.next
+  }
+  let done = 0
+  const pending = ids.values()
+  const work = async () => {
+    for (const id of pending) {
+      if (signal.aborted) return
+      await history.purge(id)
+      show({ what: 'Erasing', done: ++done, total: ids.length })
+    }
+  }
+  await Promise.all(Array.from({ length: atOnce }, work))
+  return done
+}
+
+/** The part of the trash that has been loaded. */
+interface TrashPart {
+  bookmarks: readonly DeletedBookmark[]
+  /** Null if that is all of it. */
+  next: string | null
+}
+
+interface TrashList extends Loaded<TrashPart> {
+  /** The loaded bookmarks with these words in their titles, addresses, tags and descriptions. */
+  search(query: string): readonly DeletedBookmark[]
+  /** The contents of a deleted folder, which are deleted, too; folders before what is in them. */
+  inside(folderId: string): Bookmark[]
+  mostShown: number
+  showMore(): Promise<void>
+  /** A search must not miss what is further down. */
+  loadAll(): Promise<void>
+}
+
+/** So many rows are drawn at first, and more when they are asked for. */
+const rowsOfPage = 100
+
+/** The first page of the trash, and more of it when it is needed. */
+function useTrash(isSent: boolean): TrashList {
+  const history = useHistory()
+  const [mostShown, setMostShown] = useState(rowsOfPage)
+  const [more, setMore] = useState<TrashPart>()
+  const loading = useRef<Promise<void>>(null)
+  const first = useLoaded<TrashPart>(() => {
+    setMore(undefined)
+    return history.trash()
+  }, [isSent])
+  const value = more ?? first.value
+  const byFolder = useMemo(() => groupByFolder(value?.bookmarks ?? []), [value])
+
+  const loadTo = async (count: number) => {
+    let part = value
+    while (part && part.next !== null && part.bookmarks.length < count) {
+      const page = await history.trash({ after: part.next })
+      part = { bookmarks: [...part.bookmarks, ...page.bookmarks], next: page.next }
+      setMore(part)
+    }
+  }
+
+  return {
+    ...first,
+    value,
+    mostShown,
+    inside(folderId) {
+      const found = new Map<string, Bookmark>()
+      const folders = [folderId]
+      for (const folder of folders) {
+        for (const bookmark of byFolder.get(folder) ?? []) {
+          if (found.has(bookmark.id)) continue
+          found.set(bookmark.id, bookmark)
+          folders.push(bookmark.id)
+        }
+      }
+      return [...found.values()]
+    },
+    search(query) {
+      const words = wordsOf(query)
+      const all = value?.bookmarks ?? []
+      return words.length === 0 ? all : all.filter((deleted) => words.every((word) => textOf(deleted).includes(word)))
+    },
+    async showMore() {
+      const wanted = mostShown + rowsOfPage
+      await loadTo(wanted)
+      setMostShown(wanted)
+    },
+    loadAll() {
+      loading.current ??= loadTo(Number.POSITIVE_INFINITY).finally(() => {
+        loading.current = null
+      })
+      return loading.current
+    },
+  }
+}
+
+function textOf({ bookmark }: DeletedBookmark): string {
+  if (!bookmark) return ''
+  const { title, url, description, tags } = bookmark
+  const texts = [title, url, description, ...(Array.isArray(tags) ? tags : [])]
+  return wordsOf(texts.filter(Boolean).join(' ')).join(' ')
+}
+
+function groupByFolder(deleted: readonly DeletedBookmark[]): Map<string | undefined, Bookmark[]> {
+  const bookmarks = deleted.flatMap(({ bookmark }) => bookmark ?? [])
+  return Map.groupBy(bookmarks, ({ parentId }) => parentId)
 }

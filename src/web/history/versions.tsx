@@ -1,14 +1,17 @@
 import { useState } from 'preact/hooks'
+import type { BookmarkVersion } from '../../client/history.ts'
 import { useBookmark, useSync, useSyncStatus } from '../../client/react.ts'
+import { useDeviceName } from '../app/context.ts'
 import { Answer, useLoaded } from '../app/loaded.tsx'
+import { unsentOf } from '../app/network.ts'
 import { hrefOf } from '../app/route.ts'
-import { unsentOf } from '../app/unsent.ts'
-import { nameOf } from '../library/kind.ts'
-import { Letter } from '../library/letter.tsx'
+import { type Bookmark, nameOf } from '../library/kind.ts'
 import { pathText } from '../library/paths.ts'
-import { Entry } from './entry.tsx'
-import { type Against, timeline } from './timeline.ts'
-import { useHistory } from './use-history.ts'
+import { Letter } from '../library/row.tsx'
+import { Button } from '../ui/button.tsx'
+import { exactTime, Time } from '../ui/time.tsx'
+import { Changes } from './changes.tsx'
+import { restore, useHistory } from './use-history.ts'
 
 /** Everything that a bookmark has been, the newest first, with what changed from one version to the next. */
 export function Versions({ rest }: { rest: string }) {
@@ -20,7 +23,7 @@ function VersionsOf({ id }: { id: string }) {
   const history = useHistory()
   const current = useBookmark(id)
   const [against, setAgainst] = useState<Against>('previous')
-  // What this device has edited is a version once the service has it.
+  // An edit of this device is a version once the service has it.
   const isSent = unsentOf(useSyncStatus()) === 0
   const versions = useLoaded(() => history.history(id), [current, isSent])
   const known = current ?? versions.value?.find(({ bookmark }) => bookmark)?.bookmark
@@ -78,4 +81,132 @@ function VersionsOf({ id }: { id: string }) {
       </Answer>
     </section>
   )
+}
+
+/** One version of a bookmark: what was done, when, by which device, and what became of it. */
+function Entry({ entry, id }: { entry: TimelineEntry; id: string }) {
+  const { bookmark, version, at, change } = entry
+  const history = useHistory()
+  const sync = useSync()
+  const nameOfDevice = useDeviceName()
+  const isReadable = !version?.error
+  return (
+    <li class={version ? 'version' : 'version now'}>
+      <h2>
+        {version ? operations[version.operation] : bookmark ? 'Now' : 'Deleted'}
+        {at !== undefined && (
+          <span class="hint">
+            {' '}
+            {version ? '' : 'since '}
+            <Time at={at} isExact />
+          </span>
+        )}
+      </h2>
+      {version && (
+        <p class="hint">
+          {nameOfDevice(version.deviceId)}. {reasons[version.reason]}
+        </p>
+      )}
+      {!isReadable && (
+        <p>This device’s keys cannot read this version. It can be restored all the same, for a device that can.</p>
+      )}
+      {change ? <Changes {...change} /> : bookmark && <Content bookmark={bookmark} />}
+      {version && version.operation !== 'delete' && (
+        <div class="bar">
+          <Button
+            aria-label={`Restore this version, of ${exactTime(version.timestamp)}`}
+            onClick={() => restore(history, sync, id, version.versionId)}
+          >
+            Restore this version
+          </Button>
+        </div>
+      )}
+    </li>
+  )
+}
+
+function Content({ bookmark }: { bookmark: Bookmark }) {
+  const { url, tags = [] } = bookmark
+  return (
+    <p class="version-content">
+      <strong>{nameOf(bookmark)}</strong>
+      {url && <span>{url}</span>}
+      {tags.length > 0 && <span>{tags.map((tag) => `#${tag}`).join(' ')}</span>}
+    </p>
+  )
+}
+
+const operations = { create: 'Added', update: 'Changed', delete: 'Deleted' } as const
+
+const reasons = {
+  superseded: 'Replaced by a later change.',
+  overwritten: 'Replaced by a device that had not seen it.',
+  rejected: 'It lost: when it arrived, there was a later change already.',
+} as const
+
+/** The side that each version is compared with. */
+type Against = 'previous' | 'now'
+
+/** A bookmark as it is or was at a time. */
+interface TimelineEntry {
+  key: string
+  /** Null if it was deleted, or if it cannot be decrypted. */
+  bookmark: Bookmark | null
+  /** The stored version; undefined is what the bookmark is now. */
+  version: BookmarkVersion | undefined
+  /** When it was made; undefined if nobody knows any more. */
+  at: number | undefined
+  /** The pair whose differences are marked. Undefined: there is nothing to compare it with. */
+  change: { before: Bookmark; after: Bookmark } | undefined
+}
+
+/** The bookmark as it is now and its versions, newest first. */
+function timeline(
+  current: Bookmark | undefined,
+  versions: readonly BookmarkVersion[],
+  against: Against,
+): TimelineEntry[] {
+  const [latest] = versions.filter(wasCurrent)
+  if (!current && !latest) return []
+  const now = {
+    key: 'now',
+    bookmark: current ?? null,
+    version: undefined,
+    at: latest?.ended ?? timeOf(current?.dateAdded),
+    change: against === 'previous' ? changeOf(latest?.bookmark, current) : undefined,
+  }
+  return [
+    now,
+    ...versions.map((version) => ({
+      key: version.versionId,
+      bookmark: version.bookmark,
+      version,
+      at: version.timestamp,
+      change:
+        against === 'now'
+          ? changeOf(version.bookmark, current)
+          : changeOf(comparedWith(version, versions, current), version.bookmark),
+    })),
+  ]
+}
+
+/** The version before it; of one that lost when it arrived, the one that won. */
+function comparedWith(version: BookmarkVersion, versions: readonly BookmarkVersion[], current: Bookmark | undefined) {
+  const others = versions.filter(wasCurrent)
+  if (wasCurrent(version)) return others[others.indexOf(version) + 1]?.bookmark
+  const winner = others.find(({ began, ended }) => (began ?? 0) <= version.ended && version.ended < ended)
+  return winner ? winner.bookmark : current
+}
+
+function wasCurrent({ began }: BookmarkVersion): boolean {
+  return began !== null
+}
+
+function changeOf(before: Bookmark | null | undefined, after: Bookmark | null | undefined) {
+  return before && after ? { before, after } : undefined
+}
+
+function timeOf(date: string | undefined): number | undefined {
+  const time = Date.parse(date ?? '')
+  return Number.isNaN(time) ? undefined : time
 }

@@ -1,22 +1,33 @@
 import type { ComponentChildren } from 'preact'
-import { useCallback, useMemo, useRef } from 'preact/hooks'
+import { useCallback, useMemo, useRef, useState } from 'preact/hooks'
 import { useSync } from '../../client/react.ts'
+import { Button, IconButton } from '../ui/button.tsx'
+import { counted } from '../ui/figures.ts'
+import {
+  BookmarkPlusIcon,
+  CardsIcon,
+  CloseIcon,
+  FolderPlusIcon,
+  ListIcon,
+  MoveIcon,
+  SelectAllIcon,
+  SortIcon,
+  TagIcon,
+  TrashIcon,
+} from '../ui/icons.tsx'
+import { Menu } from '../ui/menu.tsx'
 import { VirtualList } from '../ui/virtual-list.tsx'
 import { remove } from './actions.ts'
-import { CollectionContext } from './collection-context.ts'
 import { useDrag } from './drag.ts'
-import { focusRow, neighbourOf } from './focus.ts'
-import { pressed } from './keys.ts'
-import { orders } from './order.ts'
-import { useRemembered } from './remembered.ts'
-import { Row } from './row.tsx'
-import { useSelected } from './selected.ts'
-import { SelectionBar } from './selection-bar.tsx'
-import type { Order } from './sorter.ts'
-import { Toolbar } from './toolbar.tsx'
+import { openNew } from './editor.tsx'
+import { focusRow, neighbourOf, pressed, type Selected, useSelected } from './keys.ts'
+import { openMove } from './move.tsx'
+import { CollectionContext, Row } from './row.tsx'
+import { type Order, orders } from './sorter.ts'
+import { openTags } from './tags.tsx'
 
 interface CollectionProps {
-  /** What the list is called, for screen readers. */
+  /** The list's name, for screen readers. */
   label: string
   heading: ComponentChildren
   /** In the order in which they are shown. */
@@ -104,4 +115,102 @@ export function useOrder(kind: 'folder' | 'all' | 'found'): [Order, (order: Orde
     `order-${kind}`,
     orders.map(({ order }) => order),
   )
+}
+
+interface ToolbarProps {
+  count: number
+  layout: 'list' | 'cards'
+  setLayout: (layout: 'list' | 'cards') => void
+  order?: Order
+  setOrder?: (order: Order) => void
+  folder: { id: string | undefined } | undefined
+}
+
+function Toolbar({ count, layout, setLayout, order, setOrder, folder }: ToolbarProps) {
+  const sync = useSync()
+  const place = folder?.id === undefined ? {} : { parentId: folder.id }
+  const label = orders.find((one) => one.order === order)?.label ?? ''
+  const isList = layout === 'list'
+  return (
+    <div class="toolbar">
+      {folder && (
+        <>
+          <Button look="primary" icon={BookmarkPlusIcon} onClick={() => openNew(sync, { url: '', ...place })}>
+            Add bookmark
+          </Button>
+          <Button icon={FolderPlusIcon} class="compact" onClick={() => openNew(sync, place)}>
+            Add folder
+          </Button>
+        </>
+      )}
+      <span class="toolbar-count">{count > 0 && counted(count, 'item')}</span>
+      {count > 0 && setOrder && (
+        <Menu
+          label={`Sort: ${label}`}
+          icon={SortIcon}
+          items={orders.map((one) => ({
+            label: one.label,
+            isChecked: one.order === order,
+            action: () => setOrder(one.order),
+          }))}
+        >
+          {label}
+        </Menu>
+      )}
+      {count > 0 && (
+        <IconButton
+          label={isList ? 'Show as cards' : 'Show as a list'}
+          icon={isList ? CardsIcon : ListIcon}
+          onClick={() => setLayout(isList ? 'cards' : 'list')}
+        />
+      )}
+    </div>
+  )
+}
+
+interface SelectionBarProps {
+  selected: Selected
+  count: number
+  remove: (ids: readonly string[]) => Promise<void>
+}
+
+/** The actions for all selected bookmarks at once. */
+function SelectionBar({ selected, count, remove }: SelectionBarProps) {
+  const sync = useSync()
+  const ids = [...selected.ids]
+  return (
+    <div class="toolbar selection-bar" role="toolbar" aria-label="Selected bookmarks">
+      <span class="toolbar-count" role="status">
+        {ids.length} selected
+      </span>
+      <Button icon={MoveIcon} class="compact" onClick={() => openMove(sync, ids)}>
+        Move
+      </Button>
+      <Button icon={TagIcon} class="compact" onClick={() => openTags(sync, ids)}>
+        Tag
+      </Button>
+      <Button look="danger" icon={TrashIcon} class="compact" onClick={() => remove(ids)}>
+        Delete
+      </Button>
+      {ids.length < count && (
+        <Button look="quiet" icon={SelectAllIcon} class="compact" onClick={selected.all}>
+          Select all
+        </Button>
+      )}
+      <Button look="quiet" icon={CloseIcon} class="compact" onClick={selected.clear}>
+        Cancel
+      </Button>
+    </div>
+  )
+}
+
+/** Something that this browser remembers about how the page looks. */
+function useRemembered<T extends string>(name: string, values: readonly T[]): [T, (value: T) => void] {
+  const kept = localStorage.getItem(`look-${name}`)
+  const [value, setValue] = useState<T>(values.find((one) => one === kept) ?? (values[0] as T))
+  const remember = (next: T) => {
+    localStorage.setItem(`look-${name}`, next)
+    setValue(next)
+  }
+  return [value, remember]
 }

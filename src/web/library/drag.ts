@@ -2,8 +2,6 @@ import { type RefObject, useEffect, useRef } from 'preact/compat'
 import type { Sync } from '../../client/index.ts'
 import { tell } from '../ui/tell.ts'
 import { moveBefore, moveInto } from './actions.ts'
-import { createDragPicture, type DragPicture } from './drag-picture.ts'
-import { dropAt, type Place } from './drop-place.ts'
 import { nameOf } from './kind.ts'
 
 interface DragParts {
@@ -102,4 +100,94 @@ function textOf(sync: Sync, ids: readonly string[]): string {
 function swallow(event: Event): void {
   event.preventDefault()
   event.stopPropagation()
+}
+
+/** Where something can be dropped, and what on the screen shows it. */
+type Place = { box: DOMRect } & (
+  | { into: string | undefined }
+  | { folder: string | undefined; before: string | undefined }
+)
+
+/** The outer parts of a folder's row stand for the places above and below it. */
+const outer = 0.25
+
+/**
+ * The place under the pointer: a folder, or a gap between two rows.
+ *
+ * @param moving what is dragged: nothing goes into itself
+ * @param folder the folder that the list shows, if places between rows count
+ */
+function dropAt(
+  x: number,
+  y: number,
+  moving: readonly string[],
+  folder: { id: string | undefined } | undefined,
+): Place | undefined {
+  const under = document.elementFromPoint(x, y)
+  const row = under?.closest<HTMLElement>('.collection li[data-id]') ?? undefined
+  const target = under?.closest<HTMLElement>('[data-drop-folder]') ?? undefined
+  const into = target?.dataset.dropFolder
+  const isCards = row?.querySelector('.cards') !== null
+  if (target && into !== undefined && !moving.includes(into)) {
+    const box = target.getBoundingClientRect()
+    const part = row && isCards ? (x - box.left) / box.width : (y - box.top) / box.height
+    if (!row || !folder || (part > outer && part < 1 - outer)) return { box, into: into === '' ? undefined : into }
+  }
+  if (!row || !folder) return undefined
+  return between(row, x, y, isCards, moving, folder.id)
+}
+
+function between(
+  row: HTMLElement,
+  x: number,
+  y: number,
+  isCards: boolean,
+  moving: readonly string[],
+  folder: string | undefined,
+): Place {
+  const box = row.getBoundingClientRect()
+  const isAfter = isCards ? x > box.left + box.width / 2 : y > box.top + box.height / 2
+  let next: Element | null = isAfter ? row.nextElementSibling : row
+  while (next instanceof HTMLElement && moving.includes(next.dataset.id ?? '')) next = next.nextElementSibling
+  const before = next instanceof HTMLElement ? next.dataset.id : undefined
+  const line = isCards
+    ? new DOMRect(isAfter ? box.right - 8 : box.left - 8, box.top, 0, box.height - 12)
+    : new DOMRect(box.left, isAfter ? box.bottom : box.top, box.width, 0)
+  return { box: line, folder, before }
+}
+
+/** Shows a drag: a label at the pointer, and where it would be dropped. */
+interface DragPicture {
+  show(x: number, y: number, place: Place | undefined): void
+  remove(): void
+}
+
+function createDragPicture(text: string): DragPicture {
+  const label = make('drag-label')
+  const target = make('drag-target')
+  label.textContent = text
+  document.documentElement.classList.add('dragging')
+  return {
+    show(x, y, place) {
+      label.style.translate = `${x + 12}px ${y + 12}px`
+      target.hidden = place === undefined
+      if (!place) return
+      const { left, top, width, height } = place.box
+      target.className = 'into' in place ? 'drag-target into' : 'drag-target'
+      Object.assign(target.style, { translate: `${left}px ${top}px`, width: `${width}px`, height: `${height}px` })
+    },
+    remove() {
+      document.documentElement.classList.remove('dragging')
+      label.remove()
+      target.remove()
+    },
+  }
+}
+
+function make(name: string): HTMLElement {
+  const made = document.createElement('div')
+  made.className = name
+  made.setAttribute('aria-hidden', 'true')
+  document.body.append(made)
+  return made
 }

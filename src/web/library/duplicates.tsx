@@ -2,12 +2,12 @@ import { useMemo } from 'preact/hooks'
 import type { SyncReader } from '../../client/index.ts'
 import { useSelection, useSync } from '../../client/react.ts'
 import { Button } from '../ui/button.tsx'
-import { Empty } from '../ui/empty.tsx'
-import { DuplicatesIcon } from '../ui/icons.ts'
+import { DuplicatesIcon } from '../ui/icons.tsx'
+import { Empty } from '../ui/waiting.tsx'
 import { remove } from './actions.ts'
-import { byTree } from './by-tree.ts'
 import { Collection } from './collection.tsx'
 import type { Bookmark } from './kind.ts'
+import { byTree } from './sorter.ts'
 
 /** Bookmarks with the same address, one after another. */
 export function Duplicates() {

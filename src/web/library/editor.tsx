@@ -1,18 +1,19 @@
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { v7 as uuidv7 } from 'uuid'
 import type { PlaintextBookmark, Sync } from '../../client/index.ts'
+import { useSync } from '../../client/react.ts'
+import { go } from '../app/route.ts'
 import { Dialog, showDialog } from '../ui/dialogs.tsx'
 import { messageOf } from '../ui/failure.ts'
-import { Field } from '../ui/field.tsx'
-import { Form, FormEnd } from '../ui/form.tsx'
+import { Field, Form, FormEnd } from '../ui/form.tsx'
 import { serviceNow } from '../ui/service-time.ts'
 import { save } from './actions.ts'
-import { completeAddress } from './address.ts'
-import { FolderField } from './folder-field.tsx'
 import { type Bookmark, hostOf, isBlank, isFolder, nameOf } from './kind.ts'
-import { readTags, TagsField } from './tags-field.tsx'
+import { completeAddress } from './links.ts'
+import { FolderField } from './move.tsx'
+import { readTags, TagsField } from './tags.tsx'
 
-/** What a new bookmark begins with. */
+/** The first entries of a new bookmark. */
 type Draft = Partial<Pick<PlaintextBookmark, 'title' | 'url' | 'parentId'>>
 
 /** A dialog for an existing bookmark or folder. */
@@ -49,7 +50,7 @@ function Editor({ sync, bookmark, opened, close }: EditorProps) {
 
   const submit = async (fields: Record<string, string>) => {
     const { title = '', url: typed = '', description = '' } = fields
-    // What was imported stays as it is, as long as nobody changes it.
+    // An imported address stays as it is, as long as nobody changes it.
     const url = !isLink || (opened && typed === bookmark.url) ? typed : attempt(() => completeAddress(typed), setFault)
     if (url === undefined) return
     const { tags: _, parentId: from, position, description: __, ...rest } = bookmark
@@ -115,5 +116,26 @@ function attempt<T>(work: () => T, failed: (message: string) => void): T | undef
   } catch (error) {
     failed(messageOf(error))
     return undefined
+  }
+}
+
+/** Where the bookmarklet leads: the form for a new bookmark, with the title and address of the page it was pressed on. */
+export function AddPage({ rest }: { rest: string }) {
+  const sync = useSync()
+  useEffect(() => {
+    const [title, url] = readPage(rest)
+    go('folder', '', { replace: true })
+    openNew(sync, { title, url })
+  }, [])
+  return null
+}
+
+/** Anybody can write a link to this view. */
+function readPage(rest: string): [title: string, url: string] {
+  try {
+    const [title, url] = JSON.parse(rest) as unknown[]
+    return [String(title ?? ''), String(url ?? '')]
+  } catch {
+    return ['', '']
   }
 }

@@ -1,12 +1,11 @@
 import type { TargetedKeyboardEvent } from 'preact'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { Sync } from '../../client/index.ts'
 import { tell } from '../ui/tell.ts'
 import { moveBefore } from './actions.ts'
 import { openEditor } from './editor.tsx'
-import { focusRow } from './focus.ts'
-import { openMove } from './move-dialog.tsx'
-import type { Selected } from './selected.ts'
-import { openTags } from './tags-dialog.tsx'
+import { openMove } from './move.tsx'
+import { openTags } from './tags.tsx'
 
 interface KeyParts {
   sync: Sync
@@ -19,7 +18,7 @@ interface KeyParts {
 
 type KeyEvent = TargetedKeyboardEvent<HTMLElement>
 
-/** What the keys do in a list: see the list of shortcuts. */
+/** The keys of a list: see the list of shortcuts. */
 export function pressed(event: KeyEvent, parts: KeyParts): void {
   const { target } = event
   if (!(target instanceof HTMLElement) || target.closest('dialog, [role=menu], input:not([type=checkbox])')) return
@@ -77,4 +76,66 @@ async function moveBy(list: HTMLElement, { sync, ids, folder }: KeyParts, index:
   const id = ids[index] as string
   await moveBefore(sync, [id], folder.id, ids[before])
   focusRow(list, id)
+}
+
+/** Which bookmarks of a list are selected. */
+export interface Selected {
+  ids: ReadonlySet<string>
+  /** @param isRange everything from the last one that was toggled up to this one */
+  toggle(id: string, isRange?: boolean): void
+  all(): void
+  clear(): void
+}
+
+/** @param ids of the list, in its order */
+export function useSelected(ids: readonly string[]): Selected {
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(none)
+  const latest = useRef(ids)
+  latest.current = ids
+  const anchor = useRef<string>(undefined)
+  const actions = useMemo(
+    () => ({
+      toggle(id: string, isRange = false) {
+        const { current: ids } = latest
+        const [from, to] = [ids.indexOf(anchor.current ?? ''), ids.indexOf(id)].sort((one, other) => one - other)
+        setChosen((before) => {
+          const next = new Set(before)
+          if (isRange && from !== undefined && to !== undefined && from >= 0) {
+            for (const one of ids.slice(from, to + 1)) next.add(one)
+          } else if (!next.delete(id)) next.add(id)
+          return next
+        })
+        anchor.current = id
+      },
+      all: () => setChosen(new Set(latest.current)),
+      clear: () => setChosen(none),
+    }),
+    [],
+  )
+  // A bookmark that has left the list is no longer selected: nobody would see what happens to it.
+  const there = useMemo(() => (chosen.size === 0 ? none : new Set(ids.filter((id) => chosen.has(id)))), [ids, chosen])
+  useEffect(() => {
+    if (there.size < chosen.size) setChosen(there)
+  }, [there, chosen])
+  return { ids: there, ...actions }
+}
+
+const none: ReadonlySet<string> = new Set()
+
+/** Puts the focus on a row's title, which may be drawn only with the next frames. */
+export function focusRow(list: HTMLElement, id: string, frames = 5): void {
+  const title = list.querySelector<HTMLElement>(`li[data-id="${CSS.escape(id)}"] [data-main]`)
+  if (title) {
+    title.focus()
+    title.scrollIntoView({ block: 'nearest' })
+  } else if (frames > 0) requestAnimationFrame(() => focusRow(list, id, frames - 1))
+}
+
+/** The row that is left after a removal and closest to what was removed: the next one, or else the one before. */
+export function neighbourOf(ids: readonly string[], removed: readonly string[]): string | undefined {
+  const gone = new Set(removed)
+  const first = ids.findIndex((id) => gone.has(id))
+  return (
+    ids.slice(first).find((id) => !gone.has(id)) ?? ids.slice(0, Math.max(0, first)).findLast((id) => !gone.has(id))
+  )
 }

@@ -6,19 +6,19 @@ export function isFolder({ url, type }: Bookmark): boolean {
   return url === undefined && type !== 'separator'
 }
 
-/** What a bookmark is called on the page. */
+/** A bookmark's name on the page. */
 export function nameOf({ title, url }: Bookmark): string {
   return isBlank(title) ? url || 'untitled' : title
 }
 
-/** Whether nothing of a title is to be seen. */
+/** True if nothing of the title is to be seen. */
 export function isBlank(title: string): boolean {
   return !/[^\s\p{Cf}]/u.test(title)
 }
 
 const maxQuoted = 80
 
-/** What a bookmark is called in a message, which has no room for the longest titles. */
+/** A bookmark's name in a message, which has no room for the longest titles. */
 export function quoted(bookmark: Bookmark): string {
   const letters = [...nameOf(bookmark)]
   return `“${letters.slice(0, maxQuoted).join('')}${letters.length > maxQuoted ? '…' : ''}”`

@@ -1,13 +1,15 @@
 import { useCallback, useEffect, useMemo, useState } from 'preact/hooks'
 import type { SyncReader } from '../../client/index.ts'
-import { useSync } from '../../client/react.ts'
-import { Empty } from '../ui/empty.tsx'
-import { BookmarkIcon, SearchIcon, TagIcon } from '../ui/icons.ts'
+import { useBookmark, useSync, useSyncStatus } from '../../client/react.ts'
+import { hrefOf } from '../app/route.ts'
+import { BookmarkIcon, FolderOpenIcon, type IconShapes, SearchIcon, TagIcon } from '../ui/icons.tsx'
+import { Empty } from '../ui/waiting.tsx'
 import { Collection, useOrder } from './collection.tsx'
-import { wordsOf } from './highlight.tsx'
+import { nameOf } from './kind.ts'
 import { allLinks } from './links.ts'
-import { NoBookmarks } from './no-bookmarks.tsx'
-import { useSorted } from './order.ts'
+import { foldersAround } from './paths.ts'
+import { wordsOf } from './row.tsx'
+import { useSorted } from './sorter.ts'
 
 /** Every bookmark, as the folders have them one after another, or sorted. */
 export function All() {
@@ -49,10 +51,10 @@ export function Tagged({ rest: tag }: { rest: string }) {
 const maxFound = 500
 const noIds: readonly string[] = []
 
-/** What has all the words that are searched for, best first. */
+/** The bookmarks that have all the words that are searched for, best first. */
 export function Found({ rest: query }: { rest: string }) {
   const sync = useSync()
-  /** What was found last, until the next is. */
+  /** The last result, until the next is there. */
   const [found, setFound] = useState<{ query: string; ids: readonly string[] }>()
   const words = useMemo(() => wordsOf(found?.query ?? ''), [found?.query])
   useEffect(() => {
@@ -95,5 +97,96 @@ export function Found({ rest: query }: { rest: string }) {
         )
       }
     />
+  )
+}
+
+/** The contents of a folder or, without an id, of the top level. */
+export function Folder({ rest }: { rest: string }) {
+  const id = rest === '' ? undefined : rest
+  const [order, setOrder] = useOrder('folder')
+  const ids = useSorted(
+    useCallback((sync: SyncReader) => sync.contents(id), [id]),
+    order,
+  )
+  const folder = useBookmark(rest)
+  const isMissing = id !== undefined && !folder
+  return (
+    <Collection
+      key={rest}
+      label="Bookmarks"
+      heading={<Heading id={rest} />}
+      ids={ids}
+      order={order}
+      setOrder={setOrder}
+      {...(!isMissing && { folder: { id } })}
+      empty={
+        folder ? (
+          <Empty icon={FolderOpenIcon} title="Nothing in this folder yet">
+            <p>Add a bookmark, or drag some here.</p>
+          </Empty>
+        ) : (
+          <NoBookmarks icon={FolderOpenIcon} isFolderMissing={isMissing} />
+        )
+      }
+    />
+  )
+}
+
+function Heading({ id }: { id: string }) {
+  const sync = useSync()
+  const folder = useBookmark(id)
+  const around = foldersAround(sync, folder)
+  return (
+    <div class="heading">
+      {folder && (
+        <nav class="crumbs" aria-label="Folders around this one">
+          <a href={hrefOf('folder')} data-drop-folder="">
+            Bookmarks
+          </a>
+          {around.map((one) => (
+            <a key={one.id} href={hrefOf('folder', one.id)} data-drop-folder={one.id}>
+              {nameOf(one)}
+            </a>
+          ))}
+        </nav>
+      )}
+      <h1>{folder ? nameOf(folder) : 'Bookmarks'}</h1>
+    </div>
+  )
+}
+
+interface NoBookmarksProps {
+  icon: IconShapes
+  /** The address names a folder that is not among the bookmarks. */
+  isFolderMissing?: boolean
+}
+
+/** Stands where bookmarks would be: on a new device that they are on their way, otherwise the two ways to the first ones. */
+function NoBookmarks({ icon, isFolderMissing = false }: NoBookmarksProps) {
+  const { lastSync, state } = useSyncStatus()
+  if (lastSync === 0 && (state === 'connecting' || state === 'syncing')) {
+    return (
+      <Empty icon={icon} title="Getting your bookmarks">
+        <p>They appear as they arrive. You can add some meanwhile.</p>
+      </Empty>
+    )
+  }
+  if (isFolderMissing) {
+    return (
+      <Empty icon={icon} title="This folder is not here">
+        <p>
+          If it was deleted, it is in <a href={hrefOf('trash')}>the trash</a> for a while. Here are{' '}
+          <a href={hrefOf('folder')}>all other bookmarks</a>.
+        </p>
+      </Empty>
+    )
+  }
+  return (
+    <Empty icon={icon} title="No bookmarks yet">
+      <p>
+        <a href={hrefOf('add')}>Add one</a>, or <a href={hrefOf('settings')}>import the bookmark file</a> that your
+        browser exports.
+      </p>
+    </Empty>
   )
 }

@@ -1,4 +1,4 @@
-import type { SyncReader } from '../../client/index.ts'
+import type { SyncReader, TreeNode } from '../../client/index.ts'
 import { type Bookmark, isFolder } from './kind.ts'
 
 /** No tree of folders that people make is deeper; a cycle that another client wrote ends here. */
@@ -19,4 +19,30 @@ export function pathText(sync: Pick<SyncReader, 'get'>, bookmark: Bookmark): str
   return foldersAround(sync, bookmark)
     .map(({ title }) => title || 'untitled')
     .join(' › ')
+}
+
+/** A folder in which nothing has changed is the same object. */
+const known = new WeakMap<TreeNode, number>()
+
+/** The bookmarks in a folder, at any depth, without folders and separators. */
+export function countLinksIn(folder: TreeNode): number {
+  // Folders can be inside each other more deeply than calls can.
+  const unknown = known.has(folder) ? [] : [folder]
+  for (const { children } of unknown) {
+    for (const child of children) if (child.bookmark.url === undefined && !known.has(child)) unknown.push(child)
+  }
+  for (const node of unknown.toReversed()) {
+    known.set(
+      node,
+      node.children.reduce((sum, child) => sum + (child.bookmark.url === undefined ? (known.get(child) ?? 0) : 1), 0),
+    )
+  }
+  return known.get(folder) ?? 0
+}
+
+/** Everything in a folder, at any depth. */
+export function countAllIn(folder: TreeNode): number {
+  const nodes = [folder]
+  for (const { children } of nodes) for (const child of children) nodes.push(child)
+  return nodes.length - 1
 }

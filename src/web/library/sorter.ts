@@ -1,4 +1,6 @@
+import { useMemo } from 'preact/hooks'
 import type { SyncReader } from '../../client/index.ts'
+import { useSelection } from '../../client/react.ts'
 import { type Bookmark, hostOf, isFolder, nameOf } from './kind.ts'
 
 /** How a list is sorted; `own` is the order that the person has given their bookmarks. */
@@ -98,4 +100,30 @@ function folded(text: string): string {
 
 function compare(one: string, other: string): number {
   return one < other ? -1 : one > other ? 1 : 0
+}
+
+export const orders: readonly { order: Order; label: string }[] = [
+  { order: 'own', label: 'My own order' },
+  { order: 'title', label: 'By title' },
+  { order: 'host', label: 'By site' },
+  { order: 'newest', label: 'Newest first' },
+  { order: 'oldest', label: 'Oldest first' },
+]
+
+/** @param idsOf in the person's own order; a function from outside the component, or from `useCallback` */
+export function useSorted(idsOf: (sync: SyncReader) => readonly string[], order: Order): readonly string[] {
+  return useSelection(useMemo(() => byTree(sorter(idsOf, order)), [idsOf, order]))
+}
+
+/**
+ * A selector that computes its value only when a bookmark has changed: selectors also run with each change of the status,
+ * which is several times an edit.
+ */
+export function byTree<T>(select: (sync: SyncReader) => T): (sync: SyncReader) => T {
+  let last: { tree: unknown; value: T } | undefined
+  return (sync) => {
+    const tree = sync.tree()
+    if (last?.tree !== tree) last = { tree, value: select(sync) }
+    return last.value
+  }
 }

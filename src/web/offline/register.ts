@@ -1,6 +1,6 @@
 import { sharedValue } from '../ui/shared-value.ts'
 
-/** What is newer than the page that is shown: the page that the service has, or the store that another tab has opened. */
+/** Names the thing that is newer than the page that is shown: the service's page, or the store that another tab has opened. */
 type Newer = 'page' | 'store'
 
 const outdated = sharedValue<Newer | undefined>(undefined)

@@ -78,7 +78,7 @@ async function file(request: Request): Promise<Response> {
   return kept ?? fromNetwork(request, request)
 }
 
-/** What the service has now; without an answer from it, what was kept. */
+/** The file as the service has it now; without an answer from it, the kept one. */
 async function fromNetwork(request: Request, kept: RequestInfo): Promise<Response> {
   try {
     return await fetch(request)

@@ -1,12 +1,17 @@
 import { useEffect, useState } from 'preact/hooks'
+import { TooManyExports, TooManyExportsKept } from '../../../generated/errors.ts'
+import { ApiError, type Client, type components, type Sync, unwrap } from '../../client/index.ts'
 import { useApp } from '../app/context.ts'
 import { Answer, useLoaded } from '../app/loaded.tsx'
 import { Button } from '../ui/button.tsx'
+import { confirmFirst } from '../ui/dialogs.tsx'
 import { messageOf } from '../ui/failure.ts'
-import { FileButton } from '../ui/files.tsx'
-import { BackupRow } from './backup-row.tsx'
+import { bytes, counted } from '../ui/figures.ts'
+import { FileButton, save } from '../ui/files.tsx'
+import { Progress } from '../ui/progress.tsx'
+import { tell } from '../ui/tell.ts'
+import { exactTime, Time } from '../ui/time.tsx'
 import { showBackup } from './open-backup.tsx'
-import { isUnfinished, listBackups, makeBackup } from './service-backups.ts'
 
 /** How often to ask whether a backup is made. */
 const askAgainMs = 1000
@@ -66,4 +71,113 @@ export function Backups() {
       </Answer>
     </section>
   )
+}
+
+interface BackupRowProps {
+  backup: ServiceBackup
+  changed: () => Promise<void>
+}
+
+/** A backup on the service, with what can be done with it. */
+function BackupRow({ backup, changed }: BackupRowProps) {
+  const app = useApp()
+  const { client } = app
+  const name = `Backup of ${exactTime(backup.created_at)}`
+  const download = async () => {
+    save(
+      await downloadBackup(client, backup),
+      `bookmarks-${new Date(backup.created_at).toISOString().slice(0, 10)}.dat`,
+    )
+  }
+  const remove = () =>
+    confirmFirst({
+      title: 'Delete this backup?',
+      text: `${name} goes from the service for good. Your bookmarks stay, and so do files that you have downloaded.`,
+      action: 'Delete the backup',
+      run: async () => {
+        await deleteBackup(client, backup)
+        await changed()
+        tell('The backup was deleted')
+      },
+    })
+  return (
+    <li class="line backup">
+      <div class="row-text">
+        <span class="line-name">{name}</span>
+        <span class="hint" role="status">
+          <State backup={backup} />
+        </span>
+      </div>
+      <div class="bar">
+        {backup.status === 'completed' && (
+          <>
+            <Button
+              aria-label={`Open: ${name}`}
+              onClick={() => showBackup(app, name, () => downloadBackup(client, backup))}
+            >
+              Open
+            </Button>
+            <Button aria-label={`Download: ${name}`} onClick={download}>
+              Download
+            </Button>
+          </>
+        )}
+        <Button aria-label={`Delete: ${name}`} onClick={remove}>
+          Delete
+        </Button>
+      </div>
+    </li>
+  )
+}
+
+function State({ backup }: { backup: ServiceBackup }) {
+  const { status, bookmark_count: count, size_bytes: size, expires_at: expires } = backup
+  if (isUnfinished(backup)) return <Progress what="The service is making it" />
+  if (status === 'failed') return <>The service could not make it. Your bookmarks are all right: create another one.</>
+  return (
+    <>
+      Ready: {counted(count ?? 0, 'bookmark or folder', 'bookmarks and folders')}, {bytes(size ?? 0)}
+      {expires !== null && (
+        <>
+          , deleted <Time at={expires} />
+        </>
+      )}
+    </>
+  )
+}
+
+/** A backup that the service keeps, or is making. */
+type ServiceBackup = components['schemas']['Export']
+
+async function listBackups(client: Client): Promise<readonly ServiceBackup[]> {
+  return unwrap(await client.GET('/api/v1/exports')).exports
+}
+
+/** True while the service is still making it. */
+function isUnfinished({ status }: ServiceBackup): boolean {
+  return status === 'pending' || status === 'processing'
+}
+
+/** The service makes the backup from the ciphertext that it has, so what waits here is sent first. */
+async function makeBackup(client: Client, sync: Sync): Promise<void> {
+  await sync.syncNow()
+  try {
+    unwrap(await client.POST('/api/v1/exports'))
+  } catch (error) {
+    const text = error instanceof ApiError ? refusals[error.message] : undefined
+    throw text === undefined ? error : new Error(text, { cause: error })
+  }
+}
+
+const refusals: Record<string, string | undefined> = {
+  [TooManyExports[1]]: 'Other backups of yours are still being made. Wait until one of them is done.',
+  [TooManyExportsKept[1]]: 'The service keeps no more backups of yours. Delete one below, then try again.',
+}
+
+async function downloadBackup(client: Client, { id }: ServiceBackup): Promise<Blob> {
+  return unwrap(await client.GET('/api/v1/exports/{id}', { params: { path: { id } }, parseAs: 'blob' })) as Blob
+}
+
+async function deleteBackup(client: Client, { id }: ServiceBackup): Promise<void> {
+  unwrap(await client.DELETE('/api/v1/exports/{id}', { params: { path: { id } } }))
 }

@@ -1,5 +1,5 @@
 import type { ImportReport, PlaintextBookmark, Sync } from '../../client/index.ts'
-import { unsentOf } from '../app/unsent.ts'
+import { unsentOf } from '../app/network.ts'
 import { messageOf } from '../ui/failure.ts'
 import { sharedValue } from '../ui/shared-value.ts'
 
@@ -15,7 +15,7 @@ export interface ImportJob {
   /** The bookmarks that could not be imported. */
   failed?: readonly { bookmark: PlaintextBookmark | undefined; why: string }[]
   failure?: string
-  /** Whether what is not sent yet waits for a network. */
+  /** True if what is not sent yet waits for a network. */
   isOffline?: boolean
 }
 

@@ -1,11 +1,25 @@
-import { useEffect, useState } from 'preact/hooks'
-import { ExportError, type OpenedExport, openBackup, RecordError } from '../../client/index.ts'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { isEqual } from '../../client/bookmark/equal.ts'
+import {
+  buildTree,
+  ExportError,
+  type OpenedExport,
+  openBackup,
+  RecordError,
+  type RestoreOptions,
+  type Sync,
+} from '../../client/index.ts'
 import type { App } from '../app/context.ts'
+import { type Bookmark, isFolder, nameOf } from '../library/kind.ts'
+import { countAllIn } from '../library/paths.ts'
+import { Letter } from '../library/row.tsx'
 import { Button } from '../ui/button.tsx'
 import { Dialog, showDialog } from '../ui/dialogs.tsx'
 import { messageOf } from '../ui/failure.ts'
-import { Progress, type Step } from '../ui/progress.tsx'
-import { BackupContents } from './backup-contents.tsx'
+import { counted } from '../ui/figures.ts'
+import { Counts, Progress, type Step } from '../ui/progress.tsx'
+import { tell } from '../ui/tell.ts'
+import { exactTime } from '../ui/time.tsx'
 
 /** Opens a backup in the browser, and shows what is in it before anything is put back. */
 export function showBackup(app: App, name: string, load: () => Promise<Blob>): void {
@@ -68,4 +82,108 @@ function textOf(error: unknown): string {
     default:
       return 'The backup is damaged or cut off. Nothing was changed. If there is another copy of it, try that one.'
   }
+}
+
+/** Enough to recognise it by. */
+const mostShown = 8
+
+interface BackupContentsProps {
+  sync: Sync
+  opened: OpenedExport
+  close: () => void
+}
+
+/** Shows what is in a backup, how it differs from what is there now, and the ways to put it back. */
+function BackupContents({ sync, opened, close }: BackupContentsProps) {
+  const { bookmarks, exported_at } = opened
+  const [step, setStep] = useState<Step>()
+  const heading = useRef<HTMLHeadingElement>(null)
+  useEffect(() => heading.current?.focus(), [])
+  const tree = useMemo(() => buildTree(bookmarks), [opened])
+  const { missing, changed } = useMemo(() => compare(sync, bookmarks), [opened])
+  const folders = bookmarks.filter(isFolder).length
+  const restore = async (overwrite: boolean) => {
+    const what = 'Encrypting'
+    setStep({ what })
+    try {
+      await restoreBackup(sync, opened, { overwrite, onProgress: (done, total) => setStep({ what, done, total }) })
+    } finally {
+      setStep(undefined)
+    }
+    close()
+  }
+  const addMissing = `Add ${missing.length.toLocaleString()} missing`
+  const same = bookmarks.length - missing.length - changed.length
+  const lines = [
+    { count: missing.length, what: 'missing', why: 'not there now' },
+    { count: changed.length, what: 'different', why: 'changed since' },
+    { count: same, what: 'the same', why: 'as they were' },
+  ]
+  return (
+    <div class="form">
+      <h3 ref={heading} tabIndex={-1}>
+        {counted(bookmarks.length - folders, 'bookmark')} and {counted(folders, 'folder')}
+      </h3>
+      <p class="hint">As they were on {exactTime(Date.parse(exported_at))}</p>
+      <Counts lines={lines} kind="backup-counts" />
+      <ul class="plain backup-list" aria-label="At the top of it">
+        {tree.slice(0, mostShown).map((node) => (
+          <li key={node.bookmark.id}>
+            <Letter bookmark={node.bookmark} />
+            <span class="backup-name" dir="auto">
+              {nameOf(node.bookmark)}
+            </span>
+            {isFolder(node.bookmark) && <span class="hint">{countAllIn(node).toLocaleString()}</span>}
+          </li>
+        ))}
+      </ul>
+      {tree.length > mostShown && (
+        <p class="hint">And {(tree.length - mostShown).toLocaleString()} more beside them.</p>
+      )}
+      {step && <Progress {...step} />}
+      {missing.length + changed.length === 0 && <p>There is nothing to put back.</p>}
+      <div class="bar end" inert={step !== undefined}>
+        <Button onClick={close}>Close</Button>
+        {changed.length > 0 && (
+          <Button onClick={() => restore(true)}>
+            {missing.length > 0 ? `${addMissing}, reset` : 'Reset'} {changed.length.toLocaleString()} different
+          </Button>
+        )}
+        {missing.length > 0 && (
+          <Button look="primary" onClick={() => restore(false)}>
+            {addMissing}
+          </Button>
+        )}
+      </div>
+    </div>
+  )
+}
+
+/** The backup's bookmarks that are not there now, and those of now that the backup has otherwise. */
+function compare(sync: Sync, bookmarks: readonly Bookmark[]): { missing: Bookmark[]; changed: Bookmark[] } {
+  const missing = bookmarks.filter(({ id }) => sync.get(id) === undefined)
+  const changed = bookmarks.flatMap((bookmark) => {
+    const now = sync.get(bookmark.id)
+    return now && !isEqual(now, bookmark) ? now : []
+  })
+  return { missing, changed }
+}
+
+/** Puts back what a backup has. The message that tells of it takes it back. */
+async function restoreBackup(sync: Sync, opened: OpenedExport, options: RestoreOptions): Promise<void> {
+  const { missing, changed } = compare(sync, opened.bookmarks)
+  const { imported, failed } = await sync.restoreExport(opened, options)
+  const added = missing.filter(({ id }) => sync.get(id) !== undefined)
+  const reset = imported - added.length
+  const parts = [
+    `${added.length.toLocaleString()} added`,
+    ...(reset > 0 ? [`${reset.toLocaleString()} reset`] : []),
+    ...(failed.length > 0 ? [`${failed.length.toLocaleString()} could not be restored`] : []),
+  ]
+  tell(`From the backup: ${parts.join(', ')}`, {
+    undo: async () => {
+      await sync.remove(added.map(({ id }) => id))
+      if (reset > 0) await sync.put(changed)
+    },
+  })
 }

@@ -1,9 +1,22 @@
+import { useState } from 'preact/hooks'
+import { changeVaultPassphrase, type RecoveryCodeDraft, replaceRecoveryCode } from '../../client/index.ts'
+import { useSync } from '../../client/react.ts'
+import { useApp } from '../app/context.ts'
+import { nameOf } from '../library/kind.ts'
+import { Button } from '../ui/button.tsx'
+import { Dialog, showDialog } from '../ui/dialogs.tsx'
+import { sentence } from '../ui/failure.ts'
+import { counted } from '../ui/figures.ts'
+import { FileButton, save } from '../ui/files.tsx'
+import { Form, FormEnd } from '../ui/form.tsx'
+import { tell } from '../ui/tell.ts'
+import { CredentialFields, tryCredentials, type VaultOwner } from '../vault/credentials.tsx'
+import { NewPassphraseField } from '../vault/new-passphrase.tsx'
+import { RecoveryCode } from '../vault/recovery-code.tsx'
 import { Backups } from './backups.tsx'
-import { BookmarkFiles } from './bookmark-files.tsx'
-import { Bookmarklet } from './bookmarklet.tsx'
-import { VaultTools } from './vault-tools.tsx'
+import { type ImportJob, importFile, useImportJob } from './import-job.ts'
 
-/** What is needed now and then: files, backups, and what opens the vault. */
+/** Tools for now and then: files, backups, and what opens the vault. */
 export function Settings() {
   return (
     <div class="page">
@@ -13,5 +26,159 @@ export function Settings() {
       <Backups />
       <VaultTools />
     </div>
+  )
+}
+
+/** Files as browsers import and export them. */
+function BookmarkFiles() {
+  const sync = useSync()
+  const job = useImportJob()
+  const write = async () => {
+    const { writeBookmarkFileAsync } = await import('../../client/bookmark-file.ts')
+    const text = await writeBookmarkFileAsync([...sync.bookmarks().values()])
+    save(new Blob([text], { type: 'text/html' }), 'bookmarks.html')
+  }
+  return (
+    <section class="panel">
+      <h2>Bookmark files</h2>
+      <p>The file that every browser can import and export. It is not encrypted.</p>
+      <div class="bar">
+        <FileButton label="Import a bookmark file" accept=".htm,.html" chosen={(file) => importFile(sync, file)} />
+        <Button onClick={write}>Save as a bookmark file</Button>
+      </div>
+      {job && <Import job={job} />}
+    </section>
+  )
+}
+
+/** One bar from the file to the service; then what was added, skipped, failed. */
+function Import({ job: { what, share, done, total, report, failed = [], failure, isOffline } }: { job: ImportJob }) {
+  if (failure !== undefined) return <p role="alert">Nothing was imported. {sentence(failure)}</p>
+  if (!report) {
+    return (
+      <div class="progress">
+        <span>
+          {what}
+          {total !== undefined && ` ${done?.toLocaleString()} of ${total.toLocaleString()}`}
+        </span>
+        <progress aria-label="Import" value={share} max={1} />
+      </div>
+    )
+  }
+  const { imported, existing } = report
+  return (
+    <div class="report" role="status">
+      <p>
+        {counted(imported, 'bookmark or folder', 'bookmarks and folders')} imported
+        {existing.length > 0 && `, ${counted(existing.length, 'was', 'were')} there already`}
+        {failed.length > 0 && `, ${failed.length.toLocaleString()} failed:`}
+      </p>
+      {failed.length > 0 && (
+        <ul>
+          {failed.map(({ bookmark, why }) => (
+            <li key={bookmark?.id}>
+              “{bookmark ? nameOf(bookmark) : 'without a valid id'}”: {why}
+            </li>
+          ))}
+        </ul>
+      )}
+      {isOffline && <p>What is not sent yet is in this browser, and is sent as soon as the service can be reached.</p>}
+    </div>
+  )
+}
+
+/** A new recovery code, and another passphrase. Both ask for the current one or the other. */
+function VaultTools() {
+  const owner = useApp()
+  return (
+    <section class="panel">
+      <h2>Passphrase and recovery code</h2>
+      <p>
+        In this browser your bookmarks are stored unencrypted, so that they are there at once and offline. “Lock”, in
+        the menu at the top, forgets the keys: the page asks for the passphrase again, which needs a connection. Only
+        signing out deletes the bookmarks from this browser.
+      </p>
+      <div class="bar">
+        <Button onClick={() => showDialog((close) => <NewCode owner={owner} close={close} />)}>
+          New recovery code
+        </Button>
+        <Button onClick={() => showDialog((close) => <NewPassphrase owner={owner} close={close} />)}>
+          Change the passphrase
+        </Button>
+      </div>
+    </section>
+  )
+}
+
+interface ToolProps {
+  owner: VaultOwner
+  close: () => void
+}
+
+function NewCode({ owner, close }: ToolProps) {
+  const { client, userId, person } = owner
+  const [draft, setDraft] = useState<RecoveryCodeDraft>()
+  const prepare = async (fields: Record<string, string>) => {
+    setDraft(await tryCredentials(userId, fields, (current) => replaceRecoveryCode(client, current)))
+  }
+  const confirm = async () => {
+    await draft?.confirm()
+    close()
+    tell('The new recovery code counts, the old one no longer does')
+  }
+  return (
+    <Dialog title={draft ? 'Print this recovery code' : 'New recovery code'} close={close}>
+      {draft ? (
+        <RecoveryCode draft={draft} person={person} confirm={confirm}>
+          <Button onClick={close}>Cancel</Button>
+        </RecoveryCode>
+      ) : (
+        <Form onSubmit={prepare}>
+          <CredentialFields owner={owner} />
+          <FormEnd close={close}>Show the new code</FormEnd>
+        </Form>
+      )}
+    </Dialog>
+  )
+}
+
+function NewPassphrase({ owner, close }: ToolProps) {
+  const { client, userId, person } = owner
+  const change = async (fields: Record<string, string>) => {
+    await tryCredentials(userId, fields, (current) => changeVaultPassphrase(client, current, fields.passphrase ?? ''))
+    close()
+    tell('The passphrase was changed')
+  }
+  return (
+    <Dialog title="Change the passphrase" close={close}>
+      <Form onSubmit={change}>
+        <CredentialFields owner={owner} />
+        <NewPassphraseField person={person} />
+        <FormEnd close={close}>Change it</FormEnd>
+      </Form>
+    </Dialog>
+  )
+}
+
+/** A bookmark for the browser's own bar, which saves the page that is shown there. */
+function Bookmarklet() {
+  const code = `open('${location.origin}/#/add/'+encodeURIComponent(JSON.stringify([document.title,location.href])))`
+  return (
+    <section class="panel">
+      <h2>Add from any page</h2>
+      <p>Drag this button to the bookmarks bar of your browser. Pressed on any page, it saves that page here.</p>
+      <div class="bar">
+        <a
+          class="button"
+          href={`javascript:void(${code})`}
+          onClick={(event) => {
+            event.preventDefault()
+            tell('Drag it to the bookmarks bar of your browser, and press it there')
+          }}
+        >
+          Add this page
+        </a>
+      </div>
+    </section>
   )
 }

@@ -1,4 +1,4 @@
-import { setSingleKeys, useSingleKeys } from '../app/single-keys.ts'
+import { setSingleKeys, useSingleKeys } from '../app/shortcuts.ts'
 
 const keys: readonly { keys: readonly string[]; what: string }[] = [
   { keys: ['/'], what: 'Search' },

@@ -1,9 +1,14 @@
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import type { SyncReader, TreeNode } from '../../client/index.ts'
+import { useBookmarks, useSync } from '../../client/react.ts'
 import { hrefOf, useRoute } from '../app/route.ts'
 import { type View, views } from '../app/views.ts'
-import { Icon } from '../ui/icon.tsx'
-import { DocsIcon } from '../ui/icons.ts'
-import { FolderTree } from './folder-tree.tsx'
-import { TagList } from './tag-list.tsx'
+import { isFolder, nameOf } from '../library/kind.ts'
+import { countLinksIn, foldersAround } from '../library/paths.ts'
+import { countTags } from '../library/tags.tsx'
+import { Button, IconButton } from '../ui/button.tsx'
+import { ChevronIcon, DocsIcon, FolderIcon, FolderOpenIcon, Icon } from '../ui/icons.tsx'
+import { VirtualList } from '../ui/virtual-list.tsx'
 
 /** Where one can go: the views, the folders, the tags. On narrow screens it opens above the page. */
 export function Sidebar({ close }: { close: () => void }) {
@@ -57,4 +62,166 @@ function Group({ group }: { group: View['group'] }) {
         ))}
     </ul>
   )
+}
+
+interface Line {
+  node: TreeNode
+  depth: number
+}
+
+/** In rem; higher where a finger has to hit it, as in `tokens.css`. */
+const lineHeight = matchMedia('(pointer: coarse)').matches ? 2.75 : 2.125
+
+/** The folders, each with the number of bookmarks in it and below it. */
+function FolderTree() {
+  const tree = useBookmarks()
+  const { view, rest } = useRoute()
+  const [open, setOpen] = useState<ReadonlySet<string>>(new Set())
+  const shown = view === 'folder' ? rest : ''
+  const sync = useSync()
+  // Whoever comes to a folder by another way sees where it is.
+  useLayoutEffect(() => {
+    const around = foldersAround(sync, sync.get(shown)).map(({ id }) => id)
+    if (around.length > 0) setOpen((open) => new Set([...open, ...around]))
+  }, [shown])
+  const lines = linesOf(tree, open)
+  const section = useRef<HTMLElement>(null)
+  const sought = useRef('')
+  useLayoutEffect(() => {
+    sought.current = shown
+  }, [shown])
+  const at = lines.findIndex(({ node }) => node.bookmark.id === shown)
+  useLayoutEffect(() => {
+    if (at < 0 || sought.current !== shown) return
+    // A folder that the person opens and closes later does not move.
+    sought.current = ''
+    scrollToLine(section.current as HTMLElement, at, lines.length)
+  }, [shown, at])
+  const toggle = (id: string) => {
+    setOpen((open) => {
+      const next = new Set(open)
+      if (!next.delete(id)) next.add(id)
+      return next
+    })
+  }
+  if (lines.length === 0) return null
+  return (
+    <section ref={section} class="folders" aria-label="Folders">
+      <h2>Folders</h2>
+      <VirtualList
+        label="Folders"
+        count={lines.length}
+        rowHeight={lineHeight}
+        keyOf={(index) => (lines[index] as Line).node.bookmark.id}
+        item={(index) => {
+          const line = lines[index] as Line
+          const { id } = line.node.bookmark
+          return <FolderLine {...line} isOpen={open.has(id)} isCurrent={shown === id} toggle={() => toggle(id)} />
+        }}
+      />
+    </section>
+  )
+}
+
+/** A line that is out of sight need not be in the document. */
+function scrollToLine(section: HTMLElement, at: number, count: number): void {
+  const list = (section.querySelector('ul') as HTMLElement).getBoundingClientRect()
+  const scroller = section.closest('[data-scrolls]') as HTMLElement
+  const seen = scroller.getBoundingClientRect()
+  const line = list.top + (at * list.height) / count
+  if (line < seen.top || line > seen.bottom - list.height / count)
+    scroller.scrollBy(0, line - (seen.top + seen.bottom) / 2)
+}
+
+function FolderLine(props: Line & { isOpen: boolean; isCurrent: boolean; toggle: () => void }) {
+  const { node, depth, isOpen, isCurrent, toggle } = props
+  const { bookmark, children } = node
+  const name = nameOf(bookmark)
+  return (
+    <div class="folder-line" style={{ '--depth': String(depth) }} data-drop-folder={bookmark.id}>
+      {children.some((child) => isFolder(child.bookmark)) ? (
+        <IconButton
+          label={`${isOpen ? 'Close' : 'Open'} ${name}`}
+          icon={ChevronIcon}
+          class="opener"
+          aria-expanded={isOpen}
+          onClick={toggle}
+        />
+      ) : (
+        <span class="opener" />
+      )}
+      <a class="link" href={hrefOf('folder', bookmark.id)} aria-current={isCurrent ? 'page' : undefined}>
+        <Icon of={isCurrent ? FolderOpenIcon : FolderIcon} />
+        <span dir="auto">{name}</span>
+        <span class="count">{countLinksIn(node).toLocaleString()}</span>
+      </a>
+    </div>
+  )
+}
+
+function linesOf(nodes: readonly TreeNode[], open: ReadonlySet<string>, depth = 0): Line[] {
+  return nodes
+    .filter(({ bookmark }) => isFolder(bookmark))
+    .flatMap((node) => [
+      { node, depth },
+      ...(open.has(node.bookmark.id) ? linesOf(node.children, open, depth + 1) : []),
+    ])
+}
+
+/** So many are shown before somebody asks for all of them. */
+const maxShown = 20
+const countAfterMs = 200
+
+type Tag = readonly [name: string, count: number]
+
+/** The tags, the most used first. */
+function TagList() {
+  const tags = useTags()
+  const { view, rest } = useRoute()
+  const [showsAll, setShowsAll] = useState(false)
+  if (tags.length === 0) return null
+  return (
+    <section class="tags" aria-label="Tags">
+      <h2>Tags</h2>
+      <ul>
+        {(showsAll ? tags : tags.slice(0, maxShown)).map(([tag, count]) => (
+          <li key={tag}>
+            <a class="tag" href={hrefOf('tag', tag)} aria-current={view === 'tag' && rest === tag ? 'page' : undefined}>
+              <span>{tag}</span> <span class="count">{count}</span>
+            </a>
+          </li>
+        ))}
+      </ul>
+      {tags.length > maxShown && (
+        <Button look="quiet" onClick={() => setShowsAll(!showsAll)}>
+          {showsAll ? 'Fewer' : `All ${tags.length}`}
+        </Button>
+      )}
+    </section>
+  )
+}
+
+/** Counted a moment after the last change: with many bookmarks it takes longer than an edit may. */
+function useTags(): readonly Tag[] {
+  const sync = useSync()
+  const [tags, setTags] = useState(() => readTags(sync))
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const off = sync.on('change', () => {
+      clearTimeout(timer)
+      timer = setTimeout(() => setTags(readTags(sync)), countAfterMs)
+    })
+    return () => {
+      clearTimeout(timer)
+      off()
+    }
+  }, [sync])
+  return tags
+}
+
+/** The second comes before the tenth. */
+const { compare } = new Intl.Collator(undefined, { numeric: true })
+
+function readTags(sync: SyncReader): Tag[] {
+  return [...countTags(sync)].sort(([one, ones], [other, others]) => others - ones || compare(one, other))
 }

@@ -1,7 +1,7 @@
 import type { ButtonHTMLAttributes, ComponentChildren, TargetedMouseEvent } from 'preact'
 import { useContext, useRef, useState } from 'preact/hooks'
 import { ShowFailure } from './failure.ts'
-import { Icon, type IconShapes } from './icon.tsx'
+import { Icon, type IconShapes } from './icons.tsx'
 
 interface ButtonProps extends Omit<ButtonHTMLAttributes<HTMLButtonElement>, 'icon' | 'onClick' | 'label'> {
   /** While a promise that it returns is pending, the button does nothing more. A failure is shown. */

@@ -8,18 +8,18 @@ export interface Option {
 
 interface ComboboxProps {
   label: string
-  /** What is typed. */
+  /** The text that is typed. */
   text: string
   onText: (text: string) => void
-  /** What fits what is typed, best first. */
+  /** Suggestions that fit the text, best first. */
   options: readonly Option[]
   onChoose: (option: Option) => void
-  /** What Enter does if no option is marked; false leaves Enter to the form. */
+  /** Runs on Enter if no option is marked; false leaves Enter to the form. */
   onEnter?: () => boolean
   onKeyDown?: (event: TargetedKeyboardEvent<HTMLInputElement>) => void
   placeholder?: string
   autofocus?: boolean
-  /** What stands before the input, inside its frame. */
+  /** Stands before the input, inside its frame. */
   children?: ComponentChildren
 }
 

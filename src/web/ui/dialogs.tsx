@@ -1,8 +1,8 @@
 import { type ComponentChildren, Fragment, type VNode } from 'preact'
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
-import { IconButton } from './button.tsx'
+import { Button, IconButton } from './button.tsx'
 import { messageOf, ShowFailure } from './failure.ts'
-import { CloseIcon } from './icons.ts'
+import { CloseIcon } from './icons.tsx'
 
 type Content = (close: () => void) => VNode
 
@@ -15,7 +15,7 @@ export function showDialog(next: Content): void {
   listener()
 }
 
-/** What one has sent may take longer than the person, who has closed it and works in the next. */
+/** A dialog's request may take longer than the person, who has closed it and works in the next. */
 function close(shown: Content): void {
   if (content !== shown) return
   content = undefined
@@ -65,4 +65,38 @@ export function Dialog({ title, close, children }: DialogProps) {
       </ShowFailure.Provider>
     </dialog>
   )
+}
+
+interface Question {
+  title: string
+  /** Says what will happen. */
+  text: ComponentChildren
+  /** The name of the button that does it. */
+  action: string
+  run: () => unknown
+}
+
+/** Asks before something that cannot be taken back. What fails is shown in the dialog, which stays. */
+export function confirmFirst({ title, text, action, run }: Question): void {
+  showDialog((close) => (
+    <Dialog title={title} close={close}>
+      <div class="form">
+        <p>{text}</p>
+        <div class="bar end">
+          <Button onClick={close} autofocus>
+            Cancel
+          </Button>
+          <Button
+            look="danger"
+            onClick={async () => {
+              await run()
+              close()
+            }}
+          >
+            {action}
+          </Button>
+        </div>
+      </div>
+    </Dialog>
+  ))
 }

@@ -29,7 +29,7 @@ export function isOutdated(error: unknown): boolean {
   return error instanceof Error && /newer version/.test(error.message)
 }
 
-/** What went wrong in the service itself is for its operator to find by the request's id. */
+/** A fault in the service itself is for its operator to find by the request's id. */
 function adviceOn({ status, requestId }: ApiError): string {
   if (status === 429) return ' Wait a minute, then try again.'
   if (status < 500) return ''

@@ -1,8 +1,14 @@
-import type { ComponentChildren, TargetedSubmitEvent } from 'preact'
-import { useMemo, useRef, useState } from 'preact/hooks'
+import {
+  type ComponentChildren,
+  createContext,
+  type InputHTMLAttributes,
+  type TargetedInputEvent,
+  type TargetedSubmitEvent,
+  type TextareaHTMLAttributes,
+} from 'preact'
+import { useContext, useEffect, useId, useMemo, useRef, useState } from 'preact/hooks'
 import { Button } from './button.tsx'
 import { messageOf, ShowFailure } from './failure.ts'
-import { type Check, FieldFault, FieldFaultsContext } from './field-fault.ts'
 import { useLong } from './waiting.tsx'
 
 interface FormProps {
@@ -79,11 +85,97 @@ export function FormEnd({ close, children }: { close: () => void; children: Comp
   )
 }
 
-/** What sends the form. */
+/** The button that sends the form. */
 export function Submit({ children }: { children: ComponentChildren }) {
   return (
     <button type="submit" class="button primary">
       <span>{children}</span>
     </button>
   )
+}
+
+interface FieldProps {
+  label: string
+  name: string
+  /** `password` hides what is typed. */
+  type?: 'text' | 'password' | 'datetime-local'
+  /** Its text at first. */
+  defaultValue?: string
+  required?: boolean
+  minLength?: number
+  autofocus?: boolean
+  autocomplete?: 'off' | 'current-password' | 'new-password'
+  inputMode?: 'url'
+  /** For text of several lines. */
+  rows?: number
+  onInput?: (event: TargetedInputEvent<HTMLInputElement>) => void
+  onFocus?: () => void
+  /** Says what to enter, if the label does not. */
+  hint?: ComponentChildren
+  /** The fault of the entry. */
+  error?: string | undefined
+}
+
+/** An input with its label above it, its hint and its error below it. */
+export function Field({ label, hint, error: own, rows, onInput, ...input }: FieldProps) {
+  const id = useId()
+  const { faults, forget } = useContext(FieldFaultsContext)
+  const error = own ?? faults[input.name]
+  const change = (event: TargetedInputEvent<HTMLInputElement>) => {
+    if (faults[input.name] !== undefined) forget(input.name)
+    onInput?.(event)
+  }
+  const described = { 'aria-invalid': error !== undefined, 'aria-describedby': `${id}-hint ${id}-error` }
+  // Preact's type of an input knows one type at a time.
+  const common: unknown = { id, ...input, ...described, onInput: change }
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      {rows === undefined ? (
+        <input {...(common as InputHTMLAttributes<HTMLInputElement>)} />
+      ) : (
+        <textarea {...(common as TextareaHTMLAttributes<HTMLTextAreaElement>)} rows={rows} />
+      )}
+      <p class="hint" id={`${id}-hint`}>
+        {hint}
+      </p>
+      <p class="failure" id={`${id}-error`} role={error === undefined ? undefined : 'alert'}>
+        {error}
+      </p>
+    </div>
+  )
+}
+
+/** One field's entry cannot be used. The form shows it there, with the focus. */
+export class FieldFault extends Error {
+  readonly field: string
+
+  constructor(field: string, message: string) {
+    super(message)
+    this.field = field
+  }
+}
+
+/** Resolves with the fault of the entry, or undefined. */
+type Check = (value: string) => Promise<string | undefined>
+
+interface FieldFaults {
+  /** By the names of the fields. */
+  faults: Readonly<Record<string, string>>
+  /** The field is being corrected. */
+  forget(field: string): void
+  /** Run before the form is sent. */
+  checks: Map<string, Check>
+}
+
+/** Of the form around a field. */
+const FieldFaultsContext = createContext<FieldFaults>({ faults: {}, forget() {}, checks: new Map() })
+
+/** Lets the form look at a field before it is sent. */
+export function useCheck(field: string, check: Check): void {
+  const { checks } = useContext(FieldFaultsContext)
+  useEffect(() => {
+    checks.set(field, check)
+    return () => void checks.delete(field)
+  })
 }

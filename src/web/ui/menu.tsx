@@ -1,13 +1,13 @@
 import type { ComponentChildren, TargetedKeyboardEvent } from 'preact'
 import { useContext, useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { ShowFailure } from './failure.ts'
-import { Icon, type IconShapes } from './icon.tsx'
+import { Icon, type IconShapes } from './icons.tsx'
 
 interface MenuProps {
   /** The button's name; shown if there is no icon. */
   label: string
   icon?: IconShapes
-  /** What the button shows beside the icon. */
+  /** Shown in the button beside the icon. */
   children?: ComponentChildren
   items: readonly (MenuItem | false | undefined)[]
 }

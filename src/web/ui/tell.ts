@@ -1,14 +1,14 @@
-/** What a message at the bottom of the page can have. */
-export interface ToastOptions {
+/** Extras of a message at the bottom of the page. */
+interface ToastOptions {
   /** Something went wrong: it stays until it is closed, and is announced at once. */
   isAlert?: boolean
   /** Takes back what the message tells of. */
   undo?: () => unknown
-  /** What the button says instead of Undo, where it does not bring back all that was there before. */
+  /** The button's name instead of Undo, where it does not bring back all that was there before. */
   undoName?: string
 }
 
-export interface Toast extends ToastOptions {
+interface Toast extends ToastOptions {
   id: number
   text: string
 }

@@ -1,4 +1,4 @@
-import { counted } from './counted.ts'
+import { counted } from './figures.ts'
 import { serviceNow } from './service-time.ts'
 
 const exact = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })

@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'preact/compat'
 import { Button, IconButton } from './button.tsx'
-import { CloseIcon } from './icons.ts'
+import { CloseIcon } from './icons.tsx'
 import { dismiss, onToasts, shownToasts, undo } from './tell.ts'
 
 /** Where the messages of `tell` appear: once on the page. */

@@ -1,5 +1,7 @@
+import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { Button } from './button.tsx'
+import { Icon, type IconShapes } from './icons.tsx'
 
 /** After this, a person wonders whether anything happens at all. */
 const longMs = 6000
@@ -23,6 +25,17 @@ export function Waiting({ again }: { again: () => unknown }) {
     <div class="waiting" role="status">
       {isLong ? <p>The service has not answered yet. The page keeps waiting.</p> : <p>Loading…</p>}
       {isLong && <Button onClick={() => void again()}>Try again</Button>}
+    </div>
+  )
+}
+
+/** Stands where nothing is yet, and says what belongs here and what to do. */
+export function Empty({ icon, title, children }: { icon: IconShapes; title: string; children?: ComponentChildren }) {
+  return (
+    <div class="empty">
+      <Icon of={icon} />
+      <h2>{title}</h2>
+      {children}
     </div>
   )
 }

@@ -1,9 +1,6 @@
 import { useId, useState } from 'preact/hooks'
-import { type Credentials, KeyringError } from '../../client/index.ts'
-import { Field } from '../ui/field.tsx'
-import { FieldFault } from '../ui/field-fault.ts'
-import { AccountName } from './account-name.tsx'
-import type { VaultOwner } from './owner.ts'
+import { type Client, type Credentials, KeyringError } from '../../client/index.ts'
+import { Field, FieldFault } from '../ui/form.tsx'
 
 /** A form's fields for a passphrase or a recovery code. */
 export function CredentialFields({ owner }: { owner: VaultOwner }) {
@@ -69,4 +66,21 @@ function textOf({ fault, message }: KeyringError, secret: string): string | unde
     default:
       return undefined
   }
+}
+
+/** For password managers, which tell passphrases apart by the name in a form. People see on the page whose it is. */
+export function AccountName({ owner: { person, userId } }: { owner: VaultOwner }) {
+  return (
+    <span class="unseen" aria-hidden="true">
+      <input autocomplete="username" value={person || userId} readOnly tabIndex={-1} />
+    </span>
+  )
+}
+
+/** Whose vault the page opens, creates or changes. */
+export interface VaultOwner {
+  client: Client
+  userId: string
+  /** The person's name; empty if the provider told none. */
+  person: string
 }

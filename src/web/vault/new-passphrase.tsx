@@ -1,8 +1,6 @@
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
-import { Field } from '../ui/field.tsx'
-import { useCheck } from '../ui/field-fault.ts'
-import { levelOf, useJudge } from './strength.ts'
-import { StrengthMeter } from './strength-meter.tsx'
+import { Field, useCheck } from '../ui/form.tsx'
+import { type Level, levelOf, useJudge } from './strength.ts'
 import type { Estimate, Question } from './strength-worker.ts'
 
 /** Without the dictionaries by then, as on a slow network, the length alone counts. */
@@ -84,4 +82,43 @@ function questionOf(passphrase: string, person: string): Question {
     passphrase: passphrase.normalize('NFKC'),
     known: known.split(/[^\p{L}\p{N}]+/u).filter((word) => word.length > 2),
   }
+}
+
+const levels: readonly Level[] = ['refused', 'weak', 'good', 'strong']
+const words: Record<Level, string> = {
+  refused: 'Too easy to guess',
+  weak: 'Weak',
+  good: 'Good',
+  strong: 'Strong',
+}
+
+/** A screen reader says it once the person has stopped typing. */
+const pauseMs = 1000
+
+/** How hard a passphrase is to guess, in words and as a bar; and what would make it harder. */
+function StrengthMeter({ estimate }: { estimate: Estimate }) {
+  const level = levelOf(estimate)
+  const isWeak = level === 'refused' || level === 'weak'
+  const advice = isWeak ? estimate.advice.join(' ') || 'Add another word or two.' : ''
+  const text = `Passphrase strength: ${words[level]}. ${advice}`
+  const [said, setSaid] = useState('')
+  useEffect(() => {
+    const timer = setTimeout(() => setSaid(text), pauseMs)
+    return () => clearTimeout(timer)
+  }, [text])
+  return (
+    <div class={`strength ${level}`} data-level={level}>
+      <div class="strength-bar" aria-hidden="true">
+        {levels.map((one, at) => (
+          <span key={one} class={at <= levels.indexOf(level) ? 'on' : ''} />
+        ))}
+      </div>
+      <p aria-hidden="true">
+        <strong>{words[level]}.</strong> {advice}
+      </p>
+      <p class="unseen" role="status">
+        {said}
+      </p>
+    </div>
+  )
 }

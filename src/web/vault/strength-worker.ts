@@ -3,7 +3,7 @@ import { ZxcvbnFactory } from '@zxcvbn-ts/core'
 import { adjacencyGraphs, dictionary as common } from '@zxcvbn-ts/language-common'
 import { dictionary as english, translations } from '@zxcvbn-ts/language-en'
 
-/** What is asked of the thread that judges. */
+/** A question to the thread that judges. */
 export interface Question {
   passphrase: string
   /** Words that somebody who knows the person or this service would try first. */
@@ -14,7 +14,7 @@ export interface Question {
 export interface Estimate {
   /** How many passphrases a program would try before it comes to this one. */
   guesses: number
-  /** What makes it weak, and what to do, in sentences. */
+  /** Why it is weak, and what to do, in sentences. */
   advice: readonly string[]
 }
 
@@ -23,7 +23,7 @@ const thread = globalThis as unknown as {
   postMessage(estimate: Estimate): void
 }
 
-/** What comes after so many characters makes no passphrase weaker, and would take seconds. */
+/** Further characters make no passphrase weaker, and would take seconds. */
 const mostCharacters = 100
 
 const estimator = new ZxcvbnFactory({

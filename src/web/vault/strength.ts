@@ -19,7 +19,7 @@ interface Judge {
   judge(question: Question): Promise<Estimate | undefined>
 }
 
-/** What judges passphrases for as long as the component is shown. */
+/** Judges passphrases for as long as the component is shown. */
 export function useJudge(): Judge {
   const judge = useMemo(createJudge, [])
   useEffect(() => judge.end, [judge])
@@ -34,7 +34,7 @@ interface Waiting {
 function createJudge(): Judge & { end(): void } {
   let thread: Worker | undefined
   let asked: Waiting | undefined
-  /** What was typed last, while the thread is busy with what came before. */
+  /** The last text, while the thread is busy with the one before. */
   let next: Waiting | undefined
 
   const ask = (waiting: Waiting | undefined) => {

@@ -1,17 +1,25 @@
 import { useEffect, useState } from 'preact/hooks'
-import { hasVault, openVault, type Vault, VaultExistsError } from '../../client/index.ts'
+import {
+  type Client,
+  createVault,
+  hasVault,
+  openVault,
+  type Vault,
+  type VaultDraft,
+  VaultExistsError,
+} from '../../client/index.ts'
+import { confirmDeletion, isDeletionAsked } from '../account/delete-account.tsx'
 import type { Device } from '../app/device.ts'
-import { Front } from '../sign-in/front.tsx'
+import { lockedSync, signOutLocked } from '../app/session.ts'
+import { Front } from '../sign-in/sign-in.tsx'
 import { Button } from '../ui/button.tsx'
 import { messageOf } from '../ui/failure.ts'
 import { Form, Submit } from '../ui/form.tsx'
 import { tell } from '../ui/tell.ts'
 import { Waiting } from '../ui/waiting.tsx'
-import { CreateVault } from './create-vault.tsx'
-import { CredentialFields, tryCredentials } from './credentials.tsx'
-import { LostBoth } from './lost-both.tsx'
-import type { VaultOwner } from './owner.ts'
-import { SignedInAs } from './signed-in-as.tsx'
+import { AccountName, CredentialFields, tryCredentials, type VaultOwner } from './credentials.tsx'
+import { NewPassphraseField } from './new-passphrase.tsx'
+import { RecoveryCode } from './recovery-code.tsx'
 
 interface DoorProps {
   owner: VaultOwner
@@ -64,5 +72,75 @@ export function VaultDoor({ owner, device, opened }: DoorProps) {
       <SignedInAs {...owner} device={device} />
       {exists === true && <LostBoth owner={owner} device={device} />}
     </Front>
+  )
+}
+
+interface CreateVaultProps {
+  owner: VaultOwner
+  /** Resolves once the bookmarks are shown: until then, nothing here can be sent again. */
+  created: (vault: Vault) => Promise<unknown>
+  /** Throws what it does not handle. */
+  failed: (error: unknown) => void
+}
+
+/** On the person's first device. The vault counts once its recovery code is on paper. */
+function CreateVault({ owner, created, failed }: CreateVaultProps) {
+  const [draft, setDraft] = useState<VaultDraft>()
+  const create = async ({ passphrase = '' }: Record<string, string>) => {
+    setDraft(await createVault(owner.client, { userId: owner.userId, passphrase }))
+  }
+  if (draft) {
+    return (
+      <>
+        <h1>Print this recovery code</h1>
+        <RecoveryCode draft={draft} person={owner.person} confirm={() => draft.confirm().then(created, failed)} />
+      </>
+    )
+  }
+  return (
+    <Form onSubmit={(fields) => create(fields).catch(failed)}>
+      <h1>Choose a passphrase</h1>
+      <p>It encrypts your bookmarks before they leave this device. Nobody can reset it.</p>
+      <AccountName owner={owner} />
+      <NewPassphraseField person={owner.person} autofocus />
+      <Submit>Create my vault</Submit>
+    </Form>
+  )
+}
+
+interface SignedInAsProps {
+  client: Client
+  device: Device
+  userId: string
+  person: string
+}
+
+/** The way out for somebody who is here with the wrong account, or without a passphrase. */
+function SignedInAs({ client, device, userId, person }: SignedInAsProps) {
+  return (
+    <p class="bar signed-in-as">
+      <span>You are signed in{person !== '' && ` as ${person}`}.</span>
+      <Button onClick={() => signOutLocked(client, device, userId)}>Sign out</Button>
+    </p>
+  )
+}
+
+/** The way on for somebody whom nothing opens the vault: to begin anew. */
+function LostBoth({ owner: { client, userId }, device }: { owner: VaultOwner; device: Device }) {
+  const ask = () => confirmDeletion({ client, userId, sync: lockedSync(client, device, userId) })
+  useEffect(() => {
+    if (isDeletionAsked()) ask()
+  }, [])
+  return (
+    <details class="lost-both">
+      <summary>I have lost both</summary>
+      <p>
+        Without the passphrase and the recovery code, nobody can open these bookmarks any more, also not the service. A
+        device where they are open still can: look there first. To begin anew, delete the account, then sign in again.
+      </p>
+      <Button look="danger" onClick={ask}>
+        Delete my account…
+      </Button>
+    </details>
   )
 }

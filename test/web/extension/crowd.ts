@@ -13,7 +13,7 @@ const settledMs = 40_000
 const idleMs = 60_000
 
 /** What a first sync of many bookmarks takes, and a minute in which nothing happens. */
-export interface Figures {
+interface Figures {
   /** From the first-run page on. */
   firstSyncMs: number
   firstSyncCpuMs: number

@@ -7,7 +7,7 @@ const built = new URL('../../../dist/extension/chrome/', import.meta.url)
 const origin = 'http://127.0.0.1:9'
 
 /** What the extension's pages show if the worker answers this. */
-export interface Look extends Answer {
+interface Look extends Answer {
   title: string
 }
 

@@ -11,7 +11,7 @@ import { setUp } from './set-up.ts'
 import { link, User } from './user.ts'
 
 /** Where all scenarios are played: two Chromiums and a service. */
-export interface Stage {
+interface Stage {
   two: Installed
   play(scenario: Scenario): Promise<void>
 }

@@ -13,7 +13,7 @@ import { readSides, type Sides } from './same.ts'
 import { setUp } from './set-up.ts'
 
 /** The walks of one pair of Chromiums, one after the other. */
-export interface Walks {
+interface Walks {
   /** Returns what is wrong in the end. @param note is told each operation */
   walk(seed: number, operations: number, note: (text: string) => void): Promise<string[]>
 }

@@ -1,3 +1,8 @@
+/** "1 bookmark", "2,000 bookmarks". */
+export function counted(count: number, one: string, many = `${one}s`): string {
+  return `${count.toLocaleString()} ${count === 1 ? one : many}`
+}
+
 const units = ['bytes', 'KB', 'MB', 'GB', 'TB'] as const
 
 /** "12 KB": as people say how large something is. */

@@ -1,9 +1,38 @@
 import { useMemo, useState } from 'preact/hooks'
 import type { Sync } from '../../client/index.ts'
 import { Combobox, type Option } from '../ui/combobox.tsx'
-import { withContents } from './actions.ts'
+import { Dialog, showDialog } from '../ui/dialogs.tsx'
+import { Form, FormEnd } from '../ui/form.tsx'
+import { moveInto, withContents } from './actions.ts'
 import { isFolder } from './kind.ts'
 import { foldersAround } from './paths.ts'
+
+interface MoveProps {
+  sync: Sync
+  ids: readonly string[]
+  close: () => void
+}
+
+/** Asks into which folder the bookmarks go. */
+export function openMove(sync: Sync, ids: readonly string[]): void {
+  showDialog((close) => <Move sync={sync} ids={ids} close={close} />)
+}
+
+function Move({ sync, ids, close }: MoveProps) {
+  const [folder, setFolder] = useState(sync.get(ids[0] ?? '')?.parentId)
+  const move = async () => {
+    await moveInto(sync, ids, folder)
+    close()
+  }
+  return (
+    <Dialog title={ids.length === 1 ? 'Move to…' : `Move ${ids.length} items to…`} close={close}>
+      <Form onSubmit={move}>
+        <FolderField sync={sync} label="Folder" value={folder} onChange={setFolder} moving={ids} autofocus />
+        <FormEnd close={close}>Move</FormEnd>
+      </Form>
+    </Dialog>
+  )
+}
 
 interface FolderFieldProps {
   sync: Sync
@@ -11,7 +40,7 @@ interface FolderFieldProps {
   /** Undefined stands for the top level. */
   value: string | undefined
   onChange: (id: string | undefined) => void
-  /** What moves: neither it nor what is in it can be the folder. */
+  /** The ids that move: neither they nor what is in them can be the folder. */
   moving: readonly string[]
   autofocus?: boolean
 }

@@ -1,9 +1,51 @@
 import { useMemo, useState } from 'preact/hooks'
-import type { SyncReader } from '../../client/index.ts'
+import type { Sync, SyncReader } from '../../client/index.ts'
 import { Combobox } from '../ui/combobox.tsx'
-import { Icon } from '../ui/icon.tsx'
-import { CloseIcon } from '../ui/icons.ts'
-import { countTags } from './tags.ts'
+import { Dialog, showDialog } from '../ui/dialogs.tsx'
+import { Form, FormEnd } from '../ui/form.tsx'
+import { CloseIcon, Icon } from '../ui/icons.tsx'
+import { tell } from '../ui/tell.ts'
+import { retag } from './actions.ts'
+
+interface TagsProps {
+  sync: Sync
+  ids: readonly string[]
+  close: () => void
+}
+
+/** Asks for the tags that the bookmarks have in common. Tags that only some of them have stay. */
+export function openTags(sync: Sync, selected: readonly string[]): void {
+  const ids = selected.filter((id) => sync.get(id)?.url !== undefined)
+  if (ids.length === 0) tell('Folders have no tags')
+  else showDialog((close) => <Tags sync={sync} ids={ids} close={close} />)
+}
+
+function Tags({ sync, ids, close }: TagsProps) {
+  const [common] = useState(() => commonTags(sync, ids))
+  const [tags, setTags] = useState<readonly string[]>(common)
+  const submit = async (fields: Record<string, string>) => {
+    const wanted = readTags(fields)
+    const taken = common.filter((tag) => !wanted.includes(tag))
+    await retag(sync, ids, wanted, taken)
+    close()
+  }
+  return (
+    <Dialog title={ids.length === 1 ? 'Tags' : `Tags of ${ids.length} bookmarks`} close={close}>
+      <Form onSubmit={submit}>
+        <TagsField sync={sync} label="Tags" tags={tags} onChange={setTags} autofocus />
+        <FormEnd close={close}>Save</FormEnd>
+      </Form>
+    </Dialog>
+  )
+}
+
+function commonTags(sync: Sync, ids: readonly string[]): string[] {
+  const [first = [], ...others] = ids.flatMap((id) => {
+    const bookmark = sync.get(id)
+    return bookmark?.url === undefined ? [] : [bookmark.tags ?? []]
+  })
+  return first.filter((tag) => others.every((tags) => tags.includes(tag)))
+}
 
 interface TagsFieldProps {
   sync: SyncReader
@@ -60,7 +102,7 @@ export function TagsField({ sync, label, tags, onChange, autofocus = false }: Ta
           </button>
         ))}
       </Combobox>
-      {/* What was typed and not ended counts, too. */}
+      {/* A tag that was typed and not ended counts, too. */}
       <input type="hidden" name="tags" value={JSON.stringify(typed === '' ? tags : [...tags, text.trim()])} />
     </>
   )
@@ -69,4 +111,15 @@ export function TagsField({ sync, label, tags, onChange, autofocus = false }: Ta
 /** The tags of a form with a `TagsField`. */
 export function readTags({ tags = '[]' }: Record<string, string>): string[] {
   return [...new Set(JSON.parse(tags) as string[])]
+}
+
+/** How many bookmarks have each tag. */
+export function countTags(sync: Pick<SyncReader, 'bookmarks'>): Map<string, number> {
+  const counts = new Map<string, number>()
+  for (const { tags } of sync.bookmarks().values()) {
+    // Another client may have written anything.
+    if (!Array.isArray(tags)) continue
+    for (const tag of tags) counts.set(tag, (counts.get(tag) ?? 0) + 1)
+  }
+  return counts
 }
