@@ -7,7 +7,7 @@ import type { Part } from './package/parts.ts'
 const made: Record<Part, string> = {
   client: 'the client package; install it with: npm install --install-links FOLDER',
   web: 'the web page',
-  docs: 'the documentation, for /docs and any static host',
+  docs: 'the documentation, for /docs of the service; a static host that has it elsewhere needs --base',
   extension: 'the browser extension for Chrome and Firefox; examples/extension/README.md tells how to load it',
   service: 'the service, with web and docs as they are; docs/operating/deployment.md tells how to run it',
 }
@@ -16,10 +16,11 @@ const names = Object.keys(made) as Part[]
 await run(
   command('build', 'Writes dist/ from generated/ and src/.')
     .addArgument(new Argument('[part...]', 'builds these parts only').choices(names))
-    .action(async (named: Part[]) => {
+    .option('--base <path>', 'where the documents will be on their host', '/docs/')
+    .action(async (named: Part[], { base }: { base: string }) => {
       const chosen = named.length === 0 ? names : names.filter((name) => named.includes(name))
       const { buildParts } = await import('./package/parts.ts')
-      await withProgress(({ report }) => buildParts(chosen, report))
+      await withProgress(({ report }) => buildParts(chosen, report, base))
       for (const name of chosen) console.log(`dist/${name.padEnd(10)}${made[name]}`)
     }),
 )

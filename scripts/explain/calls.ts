@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { WebSocket } from 'undici'
 import openapi from '../../generated/openapi.json' with { type: 'json' }
 import { type OperationId, operations } from '../../generated/operations.ts'
-import { type Call, callOf } from '../contract/documents/call.ts'
+import { type Call, callOf } from '../contract/call.ts'
 import { type Contract, operationsOf } from '../contract/openapi.ts'
 import { Browser } from '../demo/sign-in.ts'
 

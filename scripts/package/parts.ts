@@ -1,5 +1,5 @@
 import type { Report } from '../../src/service/terminal/progress.ts'
-import { buildDocs } from '../contract/documents.ts'
+import { buildDocs } from '../docs/docs.ts'
 import { buildClient } from './client.ts'
 import { buildExtension } from './extension.ts'
 import { buildService } from './service.ts'
@@ -10,10 +10,10 @@ const parts = { client: buildClient, web: buildWeb, docs: buildDocs, extension: 
 
 export type Part = keyof typeof parts
 
-export async function buildParts(named: Part[], report: Report): Promise<void> {
+export async function buildParts(named: Part[], report: Report, docsBase = '/docs/'): Promise<void> {
   const chosen = Object.entries(parts).filter(([name]) => named.includes(name as Part))
   for (const [index, [name, write]] of chosen.entries()) {
     report(`building dist/${name}`, index, chosen.length)
-    await write()
+    await (name === 'docs' ? buildDocs(docsBase) : write())
   }
 }

@@ -1,10 +1,11 @@
 import t from 'tap'
 import asyncapi from '../../generated/asyncapi.json' with { type: 'json' }
 import { closeCodes } from '../../generated/channel.ts'
-import { realtimePage } from '../../scripts/contract/documents/realtime.ts'
+import { realtimePage } from '../../scripts/docs/realtime.ts'
 
-const html = realtimePage((to) => to)
-const sectionOf = (id: string) => html.split(/(?=<h[23] id=")/).find((section) => section.includes(`id="${id}"`)) ?? ''
+const page = realtimePage('new WebSocket(address)')
+const sectionOf = (name: string) =>
+  page.split(/^(?=##)/m).find((section) => /^.*/.exec(section)?.[0].includes(name)) ?? ''
 
 t.test('The page of the realtime channel has every message, with its fields and an example', async (t) => {
   const { sendEvents, receiveChanges } = asyncapi.operations
@@ -13,13 +14,13 @@ t.test('The page of the realtime channel has every message, with its fields and 
   const ids = [...idsOf('server', sendEvents), ...idsOf('client', receiveChanges)]
   t.ok(ids.length > 7, `${ids.length} messages`)
   t.same(
-    ids.filter((id) => !/<td><code>type<\/code>.*<div class="code">/s.test(sectionOf(id))),
+    ids.filter((id) => !/^\| `type` .*^```json$/ms.test(sectionOf(`{#${id}}`))),
     [],
   )
 })
 
 t.test('It tells what must be there, and the fields of objects in objects', async (t) => {
-  const required = [...html.matchAll(/<td><code>([^<]+)<\/code> <strong class="required">([^<]+)</g)]
+  const required = [...page.matchAll(/^\| `([^`]+)` \*\*([^*]+)\*\*/gm)]
   const named = new Map(required.map(([, name, when]) => [name, when]))
   t.same(
     ['event.entity_id', 'event.encrypted_data', 'event.overwritten[].device_id', 'stamp', 'event.base'].map((name) =>
@@ -27,13 +28,13 @@ t.test('It tells what must be there, and the fields of objects in objects', asyn
     ),
     ['required', 'required to create or update', 'required', 'required', undefined],
   )
-  t.match(html, '<code>event.base</code></td>')
+  t.match(page, '\n| `event.base` | ')
 })
 
 t.test('It shows how to connect, and what to do about every close code', async (t) => {
-  t.match(sectionOf('connect'), /new <\/span>|WebSocket/)
+  t.match(sectionOf('Connect'), 'new WebSocket')
   t.same(
-    Object.values(closeCodes).filter((code) => !sectionOf('close-codes').includes(`<td>${code}</td>`)),
+    Object.values(closeCodes).filter((code) => !sectionOf('Close codes').includes(`\n| ${code} | `)),
     [],
   )
 })

@@ -1,3 +1,4 @@
+import { readdir } from 'node:fs/promises'
 import t from 'tap'
 import { sendRaw } from '../hostile/raw.ts'
 import { buildApp } from '../support/app.ts'
@@ -120,9 +121,12 @@ t.test('The documents come with local assets only', async (t) => {
       path === '/docs/http' ? /style-src 'self' 'unsafe-inline'; .*frame-ancestors 'none'/ : strictPolicy,
     )
     t.equal(page.headers['cache-control'], 'no-cache')
-    const assets = [...page.raw.toString().matchAll(/(?:src|<link[^>]* href)="([^"]+)"/g)].map(([, url = '']) => url)
-    t.ok(assets.includes('page.js') && assets.includes('docs.css'))
-    for (const url of assets) t.equal((await call('GET', `/docs/${url}`)).status, 200, url)
+    t.notMatch(page.raw.toString(), / style="|<style|<script(?![^>]* src=)/, 'which the policy would block')
+    const assets = [...page.raw.toString().matchAll(/(?:src|<link[^>]* href)="([^"]+)"/g)].map(([, url = '']) =>
+      url.replace(/^(?!\/)/, '/docs/'),
+    )
+    t.ok(assets.some((url) => url.endsWith('.js')) && assets.some((url) => url.endsWith('.css')))
+    for (const url of assets) t.equal((await call('GET', url)).status, 200, url)
   }
   t.match((await call('GET', '/docs/redoc.standalone.js')).headers['cache-control'], /max-age=3600/)
   t.match((await call('GET', '/docs/sync.svg')).headers['content-type'], /^image\/svg\+xml/)
@@ -133,13 +137,19 @@ t.test('The documents come with local assets only', async (t) => {
 
 t.test('The documents name the service that serves them, and lead to its web app', async (t) => {
   const { call } = await buildApp(t, { PUBLIC_URL: 'https://localhost:8443', APP_URL: 'https://app.example.com' })
-  const names = ['start', 'web-app', 'realtime', 'openapi.json', 'search.json']
+  const assets = (await readdir(new URL('../../dist/docs/assets/', import.meta.url), { recursive: true })).map(
+    (name) => `assets/${name}`,
+  )
+  // A page loads this when a link leads from another page to it.
+  const [content = ''] = assets.filter((name) => /\/start\.md\.[\w-]+\.js$/.test(name))
+  const names = ['start', 'web-app', 'realtime', 'openapi.json', content]
   const texts = await Promise.all(names.map(async (name) => (await call('GET', `/docs/${name}`)).raw.toString()))
   t.same(
     texts.map((text) => [text.includes('//127.0.0.1:3000'), /(?:https|wss):\/\/localhost:8443/.test(text)]),
     names.map(() => [false, true]),
   )
   t.match(texts[0], '<a class="app" href="https://app.example.com/">Open the app</a>')
+  t.notMatch(texts[0], '<!-- the link to the app -->')
   t.match(texts[2], 'wss://localhost:8443/api/v1/sync/realtime')
 })
 

@@ -1,5 +1,5 @@
 import { readdir, readFile } from 'node:fs/promises'
-import { extname, join } from 'node:path'
+import { extname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import files, { type FastifyStaticOptions } from '@fastify/static'
 import type { FastifyInstance } from 'fastify'
@@ -20,9 +20,12 @@ const contractFolder = isBundle ? beside('./') : beside('../../../')
 const docsFolder = isBundle ? beside('docs/') : beside('../../../dist/docs/')
 const webFolder = isBundle ? beside('web/') : beside('../../../dist/web/')
 const serviceWorker = 'service-worker.js'
+const redoc = 'redoc.standalone.js'
 
-/** Types for which the plugin would send outdated names. */
+/** The types of text files; of some, the plugin would send outdated names. */
 const types: Record<string, string> = {
+  '.html': 'text/html; charset=utf-8',
+  '.json': 'application/json; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
   '.svg': 'image/svg+xml; charset=utf-8',
   '.yaml': 'application/yaml; charset=utf-8',
@@ -116,7 +119,6 @@ async function registerDocuments(app: FastifyInstance, config: PagesConfig): Pro
     app.get(`/${name}`, (_request, reply) => reply.sendFile(name, contractFolder))
   const names = await builtFiles(docsFolder)
   if (names.length === 0) return sayWhatToRun(app)
-  // The documents link to each other by relative paths.
   app.get('/docs', (_request, reply) => reply.redirect('/docs/'))
   for (const name of names) serve(app, name, config)
   leadBack(app, config)
@@ -135,18 +137,20 @@ function sayWhatToRun(app: FastifyInstance): void {
 function serve(app: FastifyInstance, name: string, config: PagesConfig): void {
   const extension = extname(name)
   const isPage = extension === '.html'
+  // The names of assets change with what they contain.
+  const isLasting = name === redoc || name.startsWith('assets/')
   const headers = {
-    'cache-control': name === 'redoc.standalone.js' ? 'public, max-age=3600' : 'no-cache',
+    'cache-control': isLasting ? 'public, max-age=3600' : 'no-cache',
     ...(isPage && { 'content-security-policy': name === 'http.html' ? referencePolicy : documentPolicy }),
   }
   const page = isPage ? [`/docs/${name === 'index.html' ? '' : name.slice(0, -5)}`] : []
-  const namesService = isPage || extension === '.json'
+  const namesService = name !== redoc && ['.html', '.json', '.js'].includes(extension)
   const readOurs = readOnce(() => readAsOurs(join(docsFolder, name), config))
   for (const path of [`/docs/${name}`, ...page])
     app.get(path, async (_request, reply) => {
       reply.headers(headers)
       if (!namesService) return reply.sendFile(name, docsFolder)
-      return reply.type(isPage ? 'text/html; charset=utf-8' : 'application/json; charset=utf-8').send(await readOurs())
+      return reply.type(types[extension] as string).send(await readOurs())
     })
 }
 
@@ -154,7 +158,7 @@ function serve(app: FastifyInstance, name: string, config: PagesConfig): void {
 function leadBack(app: FastifyInstance, config: PagesConfig): void {
   const readPage = readOnce(() => readAsOurs(join(docsFolder, '404.html'), config))
   app.get<{ Params: { '*': string } }>('/docs/*', async (request, reply) => {
-    // Below a further folder, the page would not find its files.
+    // Folders have the files that pages load.
     if (!request.headers.accept?.includes('text/html') || request.params['*'].includes('/')) return reply.callNotFound()
     const page = await readPage()
     reply.headers({ 'cache-control': 'no-store', 'content-security-policy': documentPolicy })
@@ -165,13 +169,11 @@ function leadBack(app: FastifyInstance, config: PagesConfig): void {
 /** The samples name the service that a reader of these documents has, and each page leads to its web app. */
 async function readAsOurs(file: string, { publicUrl, appUrl, serveDemo }: PagesConfig): Promise<string> {
   const app = appUrl ?? (serveDemo ? publicUrl : undefined)
-  return (await readFile(file, 'utf8'))
+  const text = (await readFile(file, 'utf8'))
     .replaceAll('http://127.0.0.1:3000', publicUrl)
     .replaceAll('ws://127.0.0.1:3000', publicUrl.replace('http', 'ws'))
-    .replaceAll(
-      '<!-- the link to the app -->',
-      app === undefined ? '' : `<a class="app" href="${app}/">Open the app</a>`,
-    )
+  if (app === undefined || extname(file) !== '.html') return text
+  return text.replace('<!-- the link to the app -->', `<a class="app" href="${app}/">Open the app</a>`)
 }
 
 /** Reads when it is first asked to, and keeps the answer. After a failure, the next one who asks has it read again. */
@@ -190,8 +192,10 @@ function beside(path: string): string {
   return fileURLToPath(new URL(path, import.meta.url))
 }
 
-/** The names of the built files. Each file gets its own route, so that no other file on the disk can be requested. */
+/** The paths of the built files. Each file gets its own route, so that no other file on the disk can be requested. */
 async function builtFiles(folder: string): Promise<string[]> {
-  const entries = await readdir(folder, { withFileTypes: true }).catch(() => [])
-  return entries.filter((entry) => entry.isFile() && !entry.name.startsWith('.')).map(({ name }) => name)
+  const entries = await readdir(folder, { withFileTypes: true, recursive: true }).catch(() => [])
+  return entries
+    .filter((entry) => entry.isFile() && !entry.name.startsWith('.'))
+    .map(({ parentPath, name }) => relative(folder, join(parentPath, name)))
 }

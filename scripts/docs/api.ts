@@ -1,11 +1,133 @@
+import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
+import { entryPoints } from '../package/client.ts'
 
-export interface ApiSymbol extends ApiMember {
+const root = new URL('../../', import.meta.url)
+/** Types that are generated from the contract, whose reference has them. */
+const generated = ['components', 'operations', 'paths']
+
+/** An entry of the client package, such as `encrypted-bookmark-sync-client/crypto`. */
+export interface ApiEntry {
+  specifier: string
+  /** `/crypto`, for example; empty for the main one. */
+  name: string
+  /** In the repository. */
+  path: string
+  page: string
+  text: string
+  symbols: ApiSymbol[]
+  /** What it exports, too, and which page describes it. */
+  elsewhere: { name: string; page: string }[]
+}
+
+/** Everything that the client package exports, each with its documentation, on the page of one entry. */
+export function readApi(): ApiEntry[] {
+  // What a smaller entry has is described there.
+  const order = ['./crypto', '.', ...Object.keys(entryPoints).filter((name) => !['.', './crypto'].includes(name))]
+  const pathOf = (name: string) => `src/${entryPoints[name as keyof typeof entryPoints]}.ts`
+  const fileOf = (name: string) => fileURLToPath(new URL(pathOf(name), root))
+  const options = {
+    noLib: true,
+    types: [],
+    allowImportingTsExtensions: true,
+    moduleResolution: ts.ModuleResolutionKind.Bundler,
+    module: ts.ModuleKind.ESNext,
+    jsx: ts.JsxEmit.ReactJSX,
+  }
+  const program = ts.createProgram(order.map(fileOf), options)
+  const checker = program.getTypeChecker()
+  const exportsOf = (source: ts.SourceFile) =>
+    checker
+      .getExportsOfModule(checker.getSymbolAtLocation(source) as ts.Symbol)
+      .filter(({ name }) => !generated.includes(name))
+      .map((symbol) => ({ name: symbol.name, symbol: originalOf(symbol, checker) }))
+  const sources = order.map((name) => program.getSourceFile(fileOf(name)) as ts.SourceFile)
+  const known = { checker, exported: new Set(sources.flatMap(exportsOf).map(({ symbol }) => symbol)) }
+  const pages = new Map<ts.Symbol, string>()
+  const entries = order.map((name, index): ApiEntry => {
+    const source = sources[index] as ts.SourceFile
+    const entry = name.slice(1)
+    const page = `api${entry.replace('/', '-')}.html`
+    const symbols: ApiSymbol[] = []
+    const elsewhere: ApiEntry['elsewhere'] = []
+    for (const { name, symbol } of exportsOf(source)) {
+      const home = pages.get(symbol)
+      if (home !== undefined) elsewhere.push({ name, page: home })
+      else symbols.push(describe(name, symbol, known))
+      pages.set(symbol, home ?? page)
+    }
+    return {
+      specifier: `encrypted-bookmark-sync-client${entry}`,
+      name: entry,
+      path: pathOf(name),
+      page,
+      text: introduction(source),
+      symbols,
+      elsewhere,
+    }
+  })
+  return Object.keys(entryPoints).map((name) => entries[order.indexOf(name)] as ApiEntry)
+}
+
+/** The comment at the top of an entry's file, after the entry's name. */
+function introduction(source: ts.SourceFile): string {
+  const [, comment = ''] = /^\/\*\*(.*?)\*\//s.exec(source.text) ?? []
+  const text = comment.replaceAll(/^\s*\*? ?/gm, '').trim()
+  return text.replace(/^`[^`]+`: (.)/, (_, letter: string) => letter.toUpperCase())
+}
+
+const groups = { function: 'Functions', interface: 'Types', type: 'Types', class: 'Errors', value: 'Values' } as const
+
+/** The page of an entry of the client package. Blocks of code marked `api` get links from names to their places. */
+export function apiPage({ specifier, text, symbols, elsewhere }: ApiEntry): string {
+  const grouped = Map.groupBy(symbols, ({ kind }) => groups[kind])
+  const titles = [...new Set(Object.values(groups))].filter((title) => grouped.has(title))
+  const contents = titles.map((title) => {
+    const names = (grouped.get(title) ?? []).map(({ name }) => `[\`${name}\`](#${name})`)
+    return `${title}: ${names.join(', ')}\n\n`
+  })
+  const others = elsewhere.map(({ name, page }) => `[\`${name}\`](${page}#${name})`)
+  return [
+    `# \`${specifier}\`\n\n${text}\n\n`,
+    ...contents,
+    others.length === 0 ? '' : `It also exports ${others.join(', ')}.\n\n`,
+    ...titles.flatMap((title) => (grouped.get(title) ?? []).map(symbolSection)),
+  ].join('')
+}
+
+function symbolSection(symbol: ApiSymbol): string {
+  const { name, code, members } = symbol
+  return [
+    `## \`${name}\` {#${name}}\n\n`,
+    code === `interface ${name}` ? '' : codeBlock(code),
+    documentation(symbol),
+    ...members.map((member) => {
+      const id = `${name}.${member.name}`
+      return `### \`${id}\` {#${id}}\n\n${codeBlock(member.code.replaceAll('\n  ', '\n'))}${documentation(member)}`
+    }),
+  ].join('')
+}
+
+function codeBlock(code: string): string {
+  return `\`\`\`ts api\n${code}\n\`\`\`\n\n`
+}
+
+function documentation({ text, tags }: Pick<ApiMember, 'text' | 'tags'>): string {
+  const items = tags.map(({ kind, name, text }) => {
+    const [, error, rest = text] = kind === 'throws' ? (/^(\w+) (.*)$/s.exec(text) ?? []) : []
+    const subject = name || error ? `\`${name || error}\`: ` : ''
+    const verb = { throws: 'Throws ', returns: 'Returns ' }[kind] ?? ''
+    return `- ${verb}${subject}${subject ? rest : text}\n`
+  })
+  return `${text}\n\n${items.join('')}\n`
+}
+
+interface ApiSymbol extends ApiMember {
   kind: 'function' | 'class' | 'interface' | 'type' | 'value'
   members: ApiMember[]
 }
 
-export interface ApiMember {
+interface ApiMember {
   name: string
   code: string
   text: string
@@ -20,7 +142,7 @@ interface Known {
 }
 
 /** What the reference says of an exported name. */
-export function describe(name: string, symbol: ts.Symbol, known: Known): ApiSymbol {
+function describe(name: string, symbol: ts.Symbol, known: Known): ApiSymbol {
   const { checker } = known
   const [declaration] = symbol.declarations ?? []
   if (!declaration) throw new Error(`${name} has no declaration`)
@@ -106,7 +228,7 @@ function filledIn(code: string, { typeParameters }: Shaped, { typeArguments }: t
   }, code)
 }
 
-export function originalOf(symbol: ts.Symbol, checker: ts.TypeChecker): ts.Symbol {
+function originalOf(symbol: ts.Symbol, checker: ts.TypeChecker): ts.Symbol {
   return symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol
 }
 

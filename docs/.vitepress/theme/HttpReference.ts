@@ -1,40 +1,63 @@
-/** Shows the contract. Redoc computes shades from its colours and so cannot use CSS variables. */
+import { useData, withBase } from 'vitepress'
+import { defineComponent, h, onMounted, ref, watch } from 'vue'
+
 declare const Redoc: { init(url: string, options: object, element: Element): void }
 
-const reference = document.getElementById('reference') as HTMLElement
-const scheme = matchMedia('(prefers-color-scheme: dark)')
-scheme.addEventListener('change', () => location.reload())
-const dark = scheme.matches
+/** Shows the contract by Redoc. */
+export default defineComponent(() => {
+  const element = ref<HTMLElement>()
+  const { isDark } = useData()
+  onMounted(async () => {
+    await loadRedoc()
+    if (!element.value) return
+    Redoc.init(withBase('/openapi.json'), optionsFor(isDark.value), element.value)
+    makeAccessible(element.value)
+  })
+  // Redoc cannot change its colours once it is there.
+  watch(isDark, () => location.reload())
+  return () => h('div', { ref: element, id: 'reference' })
+})
+
+function loadRedoc(): Promise<unknown> {
+  const script = document.createElement('script')
+  script.src = withBase('/redoc.standalone.js')
+  document.head.append(script)
+  return new Promise((resolve, reject) => {
+    script.onload = resolve
+    script.onerror = reject
+  })
+}
+
 const font = 'system-ui, -apple-system, "Segoe UI", Roboto, sans-serif'
 const mono = 'ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace'
 
-const paper = dark
-  ? { page: '#14161a', shade: '#1b1e24', text: '#dfe2e8', quiet: '#a6adb9', line: '#323843', link: '#93b4ff' }
-  : { page: '#ffffff', shade: '#f5f6f9', text: '#1f242c', quiet: '#545c69', line: '#dce0e7', link: '#2746a6' }
-const signal = dark
-  ? { success: '#8fd6a2', error: '#ff9a92', info: '#93b4ff', warning: '#f2b675' }
-  : { success: '#1c6b32', error: '#a4262c', info: '#2746a6', warning: '#8a4b00' }
+/** Redoc computes shades from its colours, and so cannot use CSS variables. */
+function optionsFor(dark: boolean): object {
+  const paper = dark
+    ? { page: '#14161a', shade: '#1b1e24', text: '#dfe2e8', quiet: '#a6adb9', line: '#323843', link: '#93b4ff' }
+    : { page: '#ffffff', shade: '#f5f6f9', text: '#1f242c', quiet: '#545c69', line: '#dce0e7', link: '#2746a6' }
+  const signal = dark
+    ? { success: '#8fd6a2', error: '#ff9a92', info: '#93b4ff', warning: '#f2b675' }
+    : { success: '#1c6b32', error: '#a4262c', info: '#2746a6', warning: '#8a4b00' }
 
-const colors = {
-  primary: { main: paper.link },
-  success: { main: signal.success },
-  warning: { main: signal.warning },
-  error: { main: signal.error },
-  gray: { 50: paper.shade, 100: paper.shade },
-  text: { primary: paper.text, secondary: paper.quiet },
-  border: { dark: paper.line, light: paper.line },
-  responses: {
-    success: { color: signal.success, tabTextColor: signal.success },
-    error: { color: signal.error, tabTextColor: signal.error },
-    redirect: { color: signal.warning, tabTextColor: signal.warning },
-    info: { color: signal.info, tabTextColor: signal.info },
-  },
-}
+  const colors = {
+    primary: { main: paper.link },
+    success: { main: signal.success },
+    warning: { main: signal.warning },
+    error: { main: signal.error },
+    gray: { 50: paper.shade, 100: paper.shade },
+    text: { primary: paper.text, secondary: paper.quiet },
+    border: { dark: paper.line, light: paper.line },
+    responses: {
+      success: { color: signal.success, tabTextColor: signal.success },
+      error: { color: signal.error, tabTextColor: signal.error },
+      redirect: { color: signal.warning, tabTextColor: signal.warning },
+      info: { color: signal.info, tabTextColor: signal.info },
+    },
+  }
 
-Redoc.init(
-  'openapi.json',
-  {
-    downloadUrls: [{ title: 'openapi.yaml', url: 'openapi.yaml' }],
+  return {
+    downloadUrls: [{ title: 'openapi.yaml', url: withBase('/openapi.yaml') }],
     disableGoogleFont: true,
     hideHostname: true,
     expandResponses: '200,201,302',
@@ -64,14 +87,12 @@ Redoc.init(
       codeBlock: { backgroundColor: paper.shade },
       fab: { backgroundColor: paper.shade, color: paper.link },
     },
-  },
-  reference,
-)
-makeAccessible(reference)
+  }
+}
 
 /** Below the bar; where the samples stand beside the text, with the room that the text has above it on a narrow screen. */
 function scrollYOffset(): number {
-  const { height } = (document.querySelector('.bar') as HTMLElement).getBoundingClientRect()
+  const { height } = (document.querySelector('.VPNavBar') as HTMLElement).getBoundingClientRect()
   return innerWidth < 1200 ? height : height + 24
 }
 

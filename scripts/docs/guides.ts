@@ -1,11 +1,10 @@
 import { existsSync } from 'node:fs'
 import { glob, readFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path/posix'
-import { type Contract, operationsOf } from '../openapi.ts'
-import { errorRows, loginFailureLines } from './errors.ts'
-import { headingsOf } from './markdown.ts'
+import { type Contract, operationsOf } from '../contract/openapi.ts'
+import { listedErrors, loginFailuresOf } from '../contract/texts.ts'
 
-const root = new URL('../../../', import.meta.url)
+const root = new URL('../../', import.meta.url)
 
 /** The guides in reading order, by their paths in the repository. A new guide needs its file and its place here. */
 const order = {
@@ -40,6 +39,11 @@ const names: Record<string, { page: string; title: string }> = {
 }
 const first = 'docs/index.md'
 
+/** Where a sample names the service: in `/docs` of a running service, this is replaced by its own address. */
+export const sampleOrigin = 'http://127.0.0.1:3000'
+/** Samples of the guides call a service in production by this address. */
+const exampleOrigin = 'https://sync.example.org'
+
 export interface Guide {
   /** In the repository. */
   path: string
@@ -58,23 +62,55 @@ export async function readGuides(root: URL, contract: Contract): Promise<Guide[]
   const files = await Array.fromAsync(glob('docs/**/*.md', { cwd: root }))
   const unlisted = files.find((file) => !listed.some(([path]) => path === file))
   if (unlisted) throw new Error(`${unlisted} is not in the order of the guides`)
-  return Promise.all(
+  const guides = await Promise.all(
     listed.map(async ([path = '', group = '']) => {
-      const text = fillIn(await readFile(new URL(path, root), 'utf8'), contract).replace(
-        '<!-- the ten lines of README.md -->\n',
-        program,
-      )
+      const text = (await readFile(new URL(path, root), 'utf8'))
+        .replace('<!-- the ten lines of README.md -->\n', program)
+        .replace('<!-- the errors of openapi.yaml -->\n', errorRows(contract))
+        .replace('<!-- the sign-in failures of openapi.yaml -->\n', loginFailureLines(contract))
       const [, heading = path] = /^# (.*)/.exec(text) ?? []
       const { page, title } = names[path] ?? { page: `${basename(path, '.md')}.html`, title: heading }
       return { path, page, title, group, text: text.replace(/^# .*/, `# ${title}`) }
     }),
   )
+  const list = listOf(guides)
+  return guides.map((guide) => ({ ...guide, text: guide.text.replace('<!-- all guides -->\n', list) }))
 }
 
-function fillIn(text: string, contract: Contract): string {
-  return text
-    .replace('<!-- the errors of openapi.yaml -->\n', errorRows(contract))
-    .replace('<!-- the sign-in failures of openapi.yaml -->\n', loginFailureLines(contract))
+/** The contract's errors as rows of a table: those with the same status and the same remedy share one. */
+function errorRows(contract: Contract): string {
+  const rows = Map.groupBy(listedErrors(contract), ({ status, remedy }) => `${status} ${remedy}`)
+  return [...rows.values()]
+    .map((errors) => {
+      const texts = errors.map(({ text }) => `\`${text}\``).join(', ')
+      return `| ${errors[0]?.status} | ${texts} | ${errors[0]?.remedy} |\n`
+    })
+    .join('')
+}
+
+function loginFailureLines(contract: Contract): string {
+  return Object.values(loginFailuresOf(contract))
+    .map((message) => `- \`${message}\`\n`)
+    .join('')
+}
+
+/** The list of the first page: each guide with the first sentence of its first paragraph. */
+function listOf(guides: Guide[]): string {
+  const groups = Map.groupBy(
+    guides.filter(({ group }) => group !== ''),
+    ({ group }) => group,
+  )
+  return [...groups]
+    .map(([group, members]) => {
+      const items = members.map(({ path, title, text }) => {
+        const [, paragraph = ''] = /^# .*\n\n((?:[^\n|#<`-].*\n)+)/.exec(text) ?? []
+        const plain = paragraph.replaceAll('\n', ' ').replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+        const sentence = /^.*?[.:](?= |$)/.exec(plain)?.[0].replace(/:$/, '.') ?? plain
+        return `- [${title}](../${path}). ${sentence}\n`
+      })
+      return `### ${group}\n\n${items.join('')}\n`
+    })
+    .join('')
 }
 
 /** Where a link leads; undefined for a file of the repository that is none of the pages. */
@@ -91,13 +127,13 @@ export function linksBetween(
 ): (path: string) => Resolve {
   const targets = new Map([
     ...guides.flatMap(placesIn),
-    ...contracts(contract),
+    ...contractPages(contract),
     ...entries.map(({ path, page }): [string, string] => [path, page]),
     ['CHANGELOG.md', 'changelog.html'],
   ])
   return (from) => (to) => {
-    // In the built folder all files are side by side.
-    if (to.startsWith('assets/')) return to.slice('assets/'.length)
+    // The assets are files of the built folder, which the site has at its root.
+    if (to.startsWith('assets/')) return to.slice('assets'.length)
     if (/^https?:/.test(to)) return to
     const path = fullPath(from, to)
     const target = targets.get(path)
@@ -107,7 +143,7 @@ export function linksBetween(
 }
 
 function isOtherFile(path: string): boolean {
-  return /^(src|test|scripts|deploy)\//.test(path) && existsSync(new URL(path, root))
+  return /^(src|test|scripts|bench|deploy)\//.test(path) && existsSync(new URL(path, root))
 }
 
 function fullPath(from: string, to: string): string {
@@ -116,15 +152,42 @@ function fullPath(from: string, to: string): string {
   return to.startsWith('#') ? from + to : join(dirname(from), to)
 }
 
-/** What a link can lead to, by its path in the repository. */
+/** All that a link can lead to in a guide, by its path in the repository. */
 function placesIn({ path, page, text }: Guide): [string, string][] {
-  return [[path, page], ...headingsOf(text).map(({ id }): [string, string] => [`${path}#${id}`, `${page}#${id}`])]
+  const prose = text.replaceAll(/^ *```.*?^ *```$/gms, '')
+  const seen = new Map<string, number>()
+  const headings = [...prose.matchAll(/^##+ (.*)$/gm)].map(([, heading = '']): [string, string] => {
+    const slug = slugOf(heading)
+    const count = seen.get(slug) ?? 0
+    seen.set(slug, count + 1)
+    const id = count === 0 ? slug : `${slug}-${count}`
+    return [`${path}#${id}`, `${page}#${id}`]
+  })
+  return [[path, page], ...headings]
 }
 
-function contracts(contract: Contract): [string, string][] {
+/** The anchor that GitHub gives a heading. */
+export function slugOf(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replaceAll(/[^\w\s-]/g, '')
+    .replaceAll(' ', '-')
+}
+
+function contractPages(contract: Contract): [string, string][] {
   const operations = operationsOf(contract).map(({ operationId }): [string, string] => [
     `openapi.yaml#operation/${operationId}`,
     `http.html#operation/${operationId}`,
   ])
   return [...operations, ['openapi.yaml', 'http.html'], ['asyncapi.yaml', 'realtime.html']]
+}
+
+/** Markdown with its links as the site has them. A link to a file that is no page is only its text. */
+export function withLinks(markdown: string, resolve: Resolve): string {
+  const codeOrLink = /^ *```.*?^ *```$|`[^`\n]+`|(!?)\[((?:`[^`]*`|[^\]`])*)\]\(([^)\s]+)\)/gms
+  return markdown.replaceAll(codeOrLink, (all: string, mark?: string, text?: string, to?: string) => {
+    if (to === undefined) return all.replaceAll(exampleOrigin, sampleOrigin)
+    const target = resolve(to)
+    return target === undefined ? `${text}` : `${mark}[${text}](${target})`
+  })
 }

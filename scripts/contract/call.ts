@@ -1,12 +1,12 @@
-import { type Contract, type Located, type Parameter, type Referable, resolve, type Schema } from '../openapi.ts'
+import { type Contract, type Located, type Parameter, type Referable, resolve, type Schema } from './openapi.ts'
 
-/** What a sample sends, made of the contract's examples. */
+/** The request of a sample, made of the contract's examples. */
 export type Call = Located & {
   pathParameters: Record<string, unknown>
   query: Record<string, unknown>
   headers: Record<string, unknown>
   body?: unknown
-  /** Whether the response sets cookies. */
+  /** True if the response sets cookies. */
   setsCookies: boolean
 }
 
@@ -17,9 +17,9 @@ export function callOf(contract: Contract, operation: Located): Call {
     Object.fromEntries(
       parameters
         .filter((parameter) => parameter.in === place && isShown(parameter))
-        .map(({ name, schema }) => [name, exampleOf(contract, name === 'x-device-id' ? device : schema)]),
+        .map(({ name, schema }) => [name, exampleOf(contract, name === 'x-device-id' ? deviceId : schema)]),
     )
-  const device = resolve<Parameter>(contract, { $ref: '#/components/parameters/DeviceId' }).schema
+  const deviceId = resolve<Parameter>(contract, { $ref: '#/components/parameters/DeviceId' }).schema
   const hasDefault = ({ schema = {} }: Parameter) => resolve<Schema>(contract, schema).default !== undefined
   const always = alwaysShown[operation.operationId] ?? []
   const [success] = Object.entries(operation.responses ?? {}).flatMap(([status, response]) =>

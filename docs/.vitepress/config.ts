@@ -1,0 +1,116 @@
+/** The site that `npm run build -- docs` makes with VitePress. Its pages are written anew before, from guides and contracts. */
+import { createHash } from 'node:crypto'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type ShikiTransformer, transformerStyleToClass } from '@shikijs/transformers'
+import { defineConfig, type MarkdownRenderer } from 'vitepress'
+import { slugOf } from '../../scripts/docs/guides.ts'
+import { writePages } from '../../scripts/docs/pages.ts'
+
+const { source, sidebar, names, operations } = await writePages()
+/** The policy of the pages allows no styles and scripts within them. */
+const styles = transformerStyleToClass()
+const policy =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'"
+/** Redoc adds styles by script and searches in a worker. */
+const referencePolicy = `${policy.replace("style-src 'self'", "style-src 'self' 'unsafe-inline'")}; font-src 'self' data:; worker-src blob:`
+
+type ShikiElement = Parameters<NonNullable<ShikiTransformer['span']>>[0]
+
+export default defineConfig({
+  srcDir: source,
+  title: 'Encrypted Bookmark Sync',
+  titleTemplate: ':title · Encrypted Bookmark Sync',
+  description:
+    "Keeps a person's bookmarks in sync across all their devices, while its operator cannot read any of them.",
+  lang: 'en',
+  metaChunk: true,
+  // It would put a style into the page.
+  appearance: { disableTransition: false },
+  head: [['link', { rel: 'icon', href: 'icon.svg' }]],
+  markdown: {
+    anchor: { slugify: slugOf },
+    headers: { slugify: slugOf },
+    config: adjustMarkdown,
+    theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },
+    codeTransformers: [styles, { span: linkNames }],
+  },
+  themeConfig: {
+    logo: { src: '/icon.svg', width: 22, height: 22 },
+    siteTitle: '<span class="first">Encrypted </span>Bookmark Sync',
+    nav: [
+      { text: 'Guides', link: '/' },
+      { text: 'HTTP', link: '/http.html' },
+      { text: 'Realtime', link: '/realtime.html' },
+      { text: 'Client', link: '/client.html' },
+      { text: 'Changelog', link: '/changelog.html' },
+    ],
+    sidebar,
+    search: {
+      provider: 'local',
+      options: {
+        _render: renderForSearch,
+        translations: { button: { buttonText: 'Search /', buttonAriaLabel: 'Search /' } },
+      },
+    },
+  },
+  async transformHtml(html, page, { siteConfig }) {
+    const withFiles = await withScriptsInFiles(html, siteConfig.outDir, siteConfig.site.base)
+    const own = page.endsWith('/http.html') ? referencePolicy : policy
+    const meta = `<meta http-equiv="Content-Security-Policy" content="${own}">\n`
+    const sheet = `<link rel="stylesheet" href="${siteConfig.site.base}code.css">\n`
+    return withFiles
+      .replaceAll(/(<[^<>]*) style="[^"]*"/g, '$1')
+      .replace(/(<meta charset="utf-8">\n)/, `$1${meta}`)
+      .replace('</head>', `${sheet}</head>`)
+  },
+  async buildEnd({ outDir }) {
+    await writeFile(join(outDir, 'code.css'), styles.getCSS())
+  },
+})
+
+/** In blocks of code of the reference of the client package, a name that it exports is a link to its description. */
+function linkNames(this: { options: { meta?: { __raw?: string } } }, node: ShikiElement): void {
+  if (!this.options.meta?.__raw?.includes('api')) return
+  node.children = node.children.flatMap((child) => {
+    if (child.type !== 'text') return [child]
+    return child.value.split(/\b/).map((value): typeof child | ShikiElement => {
+      const href = names.get(value)
+      const text = { type: 'text' as const, value }
+      return href ? { type: 'element', tagName: 'a', properties: { href }, children: [text] } : text
+    })
+  })
+}
+
+function adjustMarkdown(md: MarkdownRenderer): void {
+  // Vue would take `{{…}}` in a text's code for an expression.
+  const render = md.renderer.rules.code_inline
+  md.renderer.rules.code_inline = (...call) => render?.(...call).replace('<code', '<code v-pre') ?? ''
+  // Columns are aligned by a class, because the policy of the pages allows no styles within them.
+  md.core.ruler.push('columns', ({ tokens }) => {
+    for (const token of tokens) {
+      const [, side] = /^text-align:(\w+)$/.exec(token.attrGet('style') ?? '') ?? []
+      if (side) token.attrs = [['class', side]]
+    }
+  })
+}
+
+async function renderForSearch(
+  text: string,
+  env: { relativePath: string },
+  md: { render(text: string, env: object): string },
+): Promise<string> {
+  return md.render(env.relativePath === 'http.md' ? operations : text, env)
+}
+
+async function withScriptsInFiles(html: string, folder: string, base: string): Promise<string> {
+  const scripts = [...html.matchAll(/<script id="[^"]*">(.*?)<\/script>/gs)]
+  await mkdir(join(folder, 'assets'), { recursive: true })
+  let result = html
+  for (const [element, code = ''] of scripts) {
+    const name = `assets/early-${createHash('sha256').update(code).digest('hex').slice(0, 8)}.js`
+    await writeFile(join(folder, name), code)
+    result = result.replace(element, `<script src="${base}${name}"></script>`)
+  }
+  return result
+}

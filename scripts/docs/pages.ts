@@ -1,0 +1,104 @@
+import { copyFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { fileURLToPath } from 'node:url'
+import openapi from '../../generated/openapi.json' with { type: 'json' }
+import { type Contract, operationsOf, resolve } from '../contract/openapi.ts'
+import { apiPage, readApi } from './api.ts'
+import { linksBetween, readGuides, withLinks } from './guides.ts'
+import { realtimePage } from './realtime.ts'
+import { samplesOf, withSamples } from './samples.ts'
+
+const root = new URL('../../', import.meta.url)
+const contract = openapi as unknown as Contract
+/** The pages as Markdown, all side by side, from which VitePress makes the site. */
+const folder = new URL('dist/docs-pages/', root)
+
+interface Link {
+  text: string
+  link: string
+}
+
+interface Site {
+  /** The folder of the pages. */
+  source: string
+  sidebar: { text: string; items: Link[] }[]
+  /** Where each exported name of the client package is described. */
+  names: Map<string, string>
+  /** The operations of the contract, as the search indexes them. */
+  operations: string
+}
+
+/** Writes the pages of the documents, each made of a file of the repository or of a contract. */
+export async function writePages(): Promise<Site> {
+  const guides = await readGuides(root, contract)
+  const entries = readApi()
+  const resolveIn = linksBetween(guides, contract, entries)
+  const guidesToHttp = guides.filter(({ path }) =>
+    /^docs\/(start|sync|sessions|errors|limits|versioning)\.md$/.test(path),
+  )
+  const description = `${contract.info.description}\n**Guides.** ${guidesToHttp.map(({ title, page }) => `[${title}](${page})`).join(', ')}.`
+  const http = { ...withBodyErrors(withSamples(contract)), info: { ...contract.info, description } }
+  const connect = operationsOf(contract).find(({ operationId }) => operationId === 'openRealtime')
+  if (!connect) throw new Error('The contract has no openRealtime')
+  const changelog = await readFile(new URL('CHANGELOG.md', root), 'utf8')
+  const files = {
+    ...Object.fromEntries(guides.map(({ path, page, text }) => [page, withLinks(text, resolveIn(path))])),
+    ...Object.fromEntries(entries.map((entry) => [entry.page, apiPage(entry)])),
+    'realtime.html': withLinks(realtimePage(samplesOf(contract, connect).typescript), resolveIn('asyncapi.yaml')),
+    'changelog.html': withLinks(changelog, resolveIn('CHANGELOG.md')),
+    'http.html': '---\nlayout: page\ntitle: HTTP\nsidebar: false\n---\n\n<HttpReference />\n',
+    'public/openapi.json': JSON.stringify(http),
+    'public/redoc.standalone.js': await readRedoc(),
+  }
+  await rm(folder, { recursive: true, force: true })
+  await mkdir(new URL('public/', folder), { recursive: true })
+  for (const [name, content] of Object.entries(files))
+    await writeFile(new URL(name.replace('.html', '.md'), folder), content)
+  for (const name of [
+    'openapi.yaml',
+    'asyncapi.yaml',
+    ...(await readdir(new URL('docs/assets/', root))).map((name) => `docs/assets/${name}`),
+  ])
+    await copyFile(new URL(name, root), new URL(`public/${name.replace('docs/assets/', '')}`, folder))
+  const linkOf = ({ page, title }: { page: string; title: string }) => ({ text: title, link: `/${page}` })
+  const groups = Map.groupBy(guides, ({ group }) => group)
+  groups.delete('')
+  const sidebar = [...groups].map(([text, members]) => ({ text, items: members.map(linkOf) }))
+  // The reference of the client package comes after the guides to it.
+  const reference = entries.map(({ name, page }) => linkOf({ page, title: name || 'The main entry' }))
+  sidebar.splice(2, 0, { text: 'The client package by name', items: reference })
+  const names = new Map(
+    entries.flatMap(({ page, symbols }) => symbols.map(({ name }): [string, string] => [name, `${page}#${name}`])),
+  )
+  return { source: fileURLToPath(folder), sidebar, names, operations: operationsText() }
+}
+
+/** The operations as the search finds them, which does not run Redoc. */
+function operationsText(): string {
+  const sections = operationsOf(contract).map(
+    ({ operationId, summary = '', method, path, description = '' }) =>
+      `## ${operationId}: ${summary} {#operation/${operationId}}\n\n${method.toUpperCase()} ${path} ${description}\n`,
+  )
+  return `# HTTP\n\n${sections.join('\n')}`
+}
+
+/** The contract with the error of a malformed body among each operation's examples, which `x-invalid` only names. */
+function withBodyErrors(contract: Contract): Contract {
+  const copy = structuredClone(contract)
+  for (const { path, method, 'x-invalid': code } of operationsOf(copy)) {
+    const { responses = {} } = copy.paths?.[path]?.[method] ?? {}
+    const response = responses['400'] && structuredClone(resolve(copy, responses['400']))
+    const media = response?.content?.['application/json']
+    if (!code || !response || !media) continue
+    media.examples = { [code]: { $ref: `#/components/examples/${code}` }, ...media.examples }
+    responses['400'] = response
+  }
+  return copy
+}
+
+/** Redoc loads a logo from another host, which the page's policy blocks, and has a colour too faint on a dark page. */
+async function readRedoc(): Promise<string> {
+  const bundle = await readFile(createRequire(import.meta.url).resolve('redoc/bundles/redoc.standalone.js'), 'utf8')
+  const empty = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg'/%3E"
+  return bundle.replaceAll('https://cdn.redoc.ly/redoc/logo-mini.svg', empty).replaceAll('#0e7c86', 'currentColor')
+}
