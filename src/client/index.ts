@@ -23,12 +23,10 @@ export {
   type OpenBackupOptions,
   openBackup,
 } from './export-file/backup.ts'
-export type { ImportOptions, ImportReport, RestoreOptions } from './sync/edits/import.ts'
-export type { ImportRules } from './sync/edits/import-plan.ts'
+export type { ImportOptions, ImportReport, ImportRules, RestoreOptions } from './sync/edits/import.ts'
 export type { Place } from './sync/edits/move.ts'
-export type { PutOptions } from './sync/edits/put.ts'
+export type { Patch, PutOptions, Update } from './sync/edits/put.ts'
 export type { Quarantined } from './sync/edits/quarantine.ts'
-export type { Patch, Update } from './sync/edits/update.ts'
 export type { OpenWebSocket, RealtimeSocket } from './sync/exchange/transport.ts'
 export type { SignOutOptions } from './sync/life/sign-out.ts'
 export type { SearchOptions } from './sync/search/search.ts'

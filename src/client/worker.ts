@@ -4,13 +4,9 @@
  */
 import * as deferred from './sync/deferred.ts'
 import { clientTransport } from './sync/exchange/transport.ts'
-import { Rotation } from './sync/rotation/rotation.ts'
 import { createSyncOver, type Sync, type SyncOptions } from './sync/sync.ts'
 
 /** As `createSync` of the package's main entry point. */
 export function createSync({ client, webSocket, ...options }: SyncOptions): Sync {
-  const rotation = new Rotation(deferred.rotationTools)
-  const adoptKeys = rotation.adoptKeys.bind(rotation)
-  const all = { ...deferred, loadRotation: async () => rotation, adoptKeys }
-  return createSyncOver(clientTransport(client, webSocket), { ...options, loadDeferred: async () => all })
+  return createSyncOver(clientTransport(client, webSocket), { ...options, loadDeferred: async () => deferred })
 }

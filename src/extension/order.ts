@@ -1,5 +1,5 @@
 import { generateNKeysBetween } from 'fractional-indexing'
-import { isPosition } from '../client/sync/edits/positions.ts'
+import { isPosition } from '../client/sync/edits/move.ts'
 
 /** The positions of a longest rising subsequence: what can stay where it is while the rest moves. */
 function longestRising(values: readonly number[]): Set<number> {

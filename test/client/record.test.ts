@@ -3,14 +3,8 @@ import fc from 'fast-check'
 import t from 'tap'
 import type { EntityType, PlaintextBookmark } from '../../src/client/bookmark.ts'
 import { deriveKeys } from '../../src/client/crypto/keys.ts'
-import {
-  decryptBookmark,
-  decryptBookmarkAside,
-  encryptBookmark,
-  recordSealer,
-  type SealedRecord,
-  toJson,
-} from '../../src/client/crypto/record.ts'
+import { decryptBookmarkAside, recordSealer } from '../../src/client/crypto/many-records.ts'
+import { decryptBookmark, encryptBookmark, type SealedRecord, toJson } from '../../src/client/crypto/record.ts'
 import { fromHex, openRecord, seal, sealRecord, subKeys } from './second-implementation.ts'
 import { readVectors } from './vectors.ts'
 

@@ -3,7 +3,7 @@ import { generateKeyBetween } from 'fractional-indexing'
 import t from 'tap'
 import { buildTree, type TreeNode } from '../../src/client/bookmark/tree.ts'
 import type { PlaintextBookmark } from '../../src/client/bookmark.ts'
-import { placeBetween } from '../../src/client/sync/edits/positions.ts'
+import { placeBetween } from '../../src/client/sync/edits/move.ts'
 import { depth } from '../support/depth.ts'
 
 type Fields = Partial<PlaintextBookmark>

@@ -6,14 +6,8 @@ import type { Browser, Page } from 'playwright-core'
 import t from 'tap'
 import type { base64ToBytes, bytesToBase64 } from '../../src/client/crypto/base64.ts'
 import { deriveKeys } from '../../src/client/crypto/keys.ts'
-import {
-  decryptBookmark,
-  type decryptBookmarkAside,
-  encryptBookmark,
-  type recordSealer,
-  type SealedRecord,
-  toJson,
-} from '../../src/client/crypto/record.ts'
+import type { decryptBookmarkAside, recordSealer } from '../../src/client/crypto/many-records.ts'
+import { decryptBookmark, encryptBookmark, type SealedRecord, toJson } from '../../src/client/crypto/record.ts'
 import { openChromium } from './fixture.ts'
 
 declare const base64: { base64ToBytes: typeof base64ToBytes; bytesToBase64: typeof bytesToBase64 }
@@ -24,7 +18,7 @@ const browser = await openChromium()
 if (typeof browser === 'string') t.plan(0, browser)
 else {
   t.test("the browser's own decoder, where there is one, takes what Node writes and nothing else", async (t) => {
-    const page = await open(browser, 'https://app.example/', 'base64')
+    const page = await open(browser, 'https://app.example/', 'base64', 'crypto/base64')
     t.ok(await page.evaluate(() => 'fromBase64' in Uint8Array), 'this one has it')
 
     const texts = fc
@@ -51,7 +45,7 @@ else {
     ['http://app.example/', false],
   ] as const) {
     t.test(`a record's hash is checked on ${url}, by the browser where it can`, async (t) => {
-      const page = await open(browser, url, 'record', 'record/open')
+      const page = await open(browser, url, 'record', 'crypto/many-records')
       t.equal(await page.evaluate(() => crypto.subtle !== undefined), isSecure)
       const keys = deriveKeys(randomBytes(32))
       const bookmark = { id: 'a', title: 'Example', source: 'bookmarks' as const }
@@ -70,7 +64,7 @@ else {
     })
 
     t.test(`a record is sealed on ${url} as in Node`, async (t) => {
-      const page = await open(browser, url, 'sealer', 'record/seal-aside')
+      const page = await open(browser, url, 'sealer', 'crypto/many-records')
       const keys = deriveKeys(randomBytes(32))
       const bookmark = { id: 'a', title: 'Example', source: 'bookmarks' as const }
       const [sealed] = await page.evaluate(
@@ -89,12 +83,7 @@ else {
 }
 
 /** A page at this URL, with a module of the client under this name. */
-async function open(
-  browser: Browser,
-  url: string,
-  name: 'base64' | 'record' | 'sealer',
-  file = name as string,
-): Promise<Page> {
+async function open(browser: Browser, url: string, name: 'base64' | 'record' | 'sealer', file: string): Promise<Page> {
   const page = await browser.newPage()
   await page.route(url, (route) => route.fulfill({ contentType: 'text/html', body: '<!doctype html>' }))
   await page.goto(url)

@@ -6,7 +6,7 @@ import { RecordError } from '../errors.ts'
 import { idForm, isId } from '../ids.ts'
 import { NONCE_BYTES, open, seal, TAG_BYTES } from './aead.ts'
 import { base64ToBytes, binaryToBytes, bytesToBase64 } from './base64.ts'
-import { hmacAside, hmacSha256, sha256Aside } from './hashes.ts'
+import { hmacSha256 } from './hashes.ts'
 import { areErased, type Keys } from './keys.ts'
 
 /** The two fields that the service stores for a bookmark. */
@@ -28,7 +28,7 @@ export interface StoredRecord extends SealedRecord {
   id: string
 }
 
-const SALT_BYTES = 32
+export const SALT_BYTES = 32
 const PADDING = 256
 /** The longest padded JSON whose record still fits: 196,352 bytes. */
 const MAX_JSON =
@@ -63,41 +63,6 @@ export function sealJson(keys: Keys, id: string, json: string, entityType: Entit
   return { encrypted_data: encrypt(keys, associatedData, plaintext), data_hash: bytesToHex(sha256(plaintext)) }
 }
 
-/**
- * Like `sealJson`, but faster for many records (at most 2,000), each given as its id and its JSON: the platform computes
- * the hashes, and is asked once for all nonces. All are sealed under the same keys, even if these are replaced meanwhile.
- * What cannot be sealed yields its error.
- */
-export async function recordSealer({ ...keys }: Keys, entityType: EntityType = 'bookmark') {
-  const saltOf = await hmacAside(keys.hashKey)
-  return async (list: readonly (readonly [id: string, json: string])[]): Promise<(SealedRecord | RecordError)[]> => {
-    const results: (SealedRecord | RecordError)[] = []
-    const records = list.flatMap(([id, json], index) => {
-      try {
-        return { index, associatedData: bindTo(entityType, id), plaintext: unsalted(id, json) }
-      } catch (error) {
-        if (!(error instanceof RecordError)) throw error
-        results[index] = error
-        return []
-      }
-    })
-    const salts = await Promise.all(records.map(({ plaintext }) => saltOf(plaintext.subarray(SALT_BYTES))))
-    const nonces = crypto.getRandomValues(new Uint8Array(NONCE_BYTES * records.length))
-    const hashes = records.map(({ index, associatedData, plaintext }, place) => {
-      plaintext.set(new Uint8Array(salts[place] as ArrayBuffer))
-      const hash = sha256Aside(plaintext)
-      const nonce = nonces.subarray(NONCE_BYTES * place, NONCE_BYTES * (place + 1))
-      results[index] = { encrypted_data: encrypt(keys, associatedData, plaintext, nonce), data_hash: '' }
-      return hash
-    })
-    for (const [place, hash] of (await Promise.all(hashes)).entries()) {
-      const record = results[records[place]?.index as number] as SealedRecord
-      record.data_hash = bytesToHex(new Uint8Array(hash))
-    }
-    return results
-  }
-}
-
 /** The length of `encrypted_data` once the bookmark is sealed under the vault's first key; 12 more under later ones. */
 export function sealedLength(bookmark: PlaintextBookmark): number {
   const { length } = new TextEncoder().encode(JSON.stringify(bookmark))
@@ -116,7 +81,7 @@ function sortKeys(_key: string, value: unknown): unknown {
 }
 
 /** The associated data. @throws RecordError `invalid-id` */
-function bindTo(entityType: EntityType, id: string): Uint8Array {
+export function bindTo(entityType: EntityType, id: string): Uint8Array {
   if (!isId(id)) {
     throw new RecordError('invalid-id', `Id ${JSON.stringify(id)} is not ${idForm}`)
   }
@@ -125,7 +90,7 @@ function bindTo(entityType: EntityType, id: string): Uint8Array {
 }
 
 /** The plaintext, whose first bytes are still to become the salt. @throws RecordError `too-large` */
-function unsalted(id: string, json: string): Uint8Array<ArrayBuffer> {
+export function unsalted(id: string, json: string): Uint8Array<ArrayBuffer> {
   const encoder = new TextEncoder()
   // Most JSON is ASCII, and fits where it has a byte for each character.
   const plaintext = roomFor(Math.min(json.length, MAX_JSON))
@@ -152,7 +117,7 @@ function roomFor(length: number): Uint8Array<ArrayBuffer> {
  * @param nonce random, and never used before
  * @throws TypeError `signOut` has erased the keys
  */
-function encrypt(
+export function encrypt(
   keys: Keys,
   associatedData: Uint8Array,
   plaintext: Uint8Array,
@@ -178,14 +143,8 @@ export function decryptBookmark(
   return readBookmark(record, plaintext, sha256(plaintext))
 }
 
-/** Like `decryptBookmark`, but faster for many records: the platform computes the hash, in browsers in parallel. */
-export async function decryptBookmarkAside(keys: Keys, record: StoredRecord): Promise<PlaintextBookmark> {
-  const plaintext = openRecord(keys, record, 'bookmark')
-  return readBookmark(record, plaintext, new Uint8Array(await sha256Aside(plaintext)))
-}
-
 /** The plaintext: salt and padded JSON. */
-function openRecord(keys: Keys, record: StoredRecord, entityType: EntityType): Uint8Array<ArrayBuffer> {
+export function openRecord(keys: Keys, record: StoredRecord, entityType: EntityType): Uint8Array<ArrayBuffer> {
   const associatedData = bindTo(entityType, record.id)
   const { key, nonce, sealed } = parseEnvelope(keys, record)
   const plaintext = open(key.recordKey, nonce, associatedData, sealed)
@@ -218,7 +177,11 @@ export function keyOf(keys: Keys | undefined, bytes: Uint8Array): Keys | undefin
 }
 
 /** @param hash of the plaintext */
-function readBookmark({ id, data_hash }: StoredRecord, plaintext: Uint8Array, hash: Uint8Array): PlaintextBookmark {
+export function readBookmark(
+  { id, data_hash }: StoredRecord,
+  plaintext: Uint8Array,
+  hash: Uint8Array,
+): PlaintextBookmark {
   if (bytesToHex(hash) !== data_hash) {
     throw new RecordError('altered-hash', `Record ${id} has a data_hash that is not the hash of its content`)
   }

@@ -1,6 +1,7 @@
 import type { ExportSummary, OpenedExport, PlaintextBookmark } from '../bookmark.ts'
 import type { Keys } from '../crypto/keys.ts'
-import { decryptBookmarkAside, type StoredRecord } from '../crypto/record.ts'
+import { decryptBookmarkAside } from '../crypto/many-records.ts'
+import type { StoredRecord } from '../crypto/record.ts'
 import { ExportError } from '../errors.ts'
 import type { ExportFile } from './chunks.ts'
 import { openChunks } from './chunks.ts'

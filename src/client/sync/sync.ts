@@ -4,20 +4,20 @@ import type { OpenedExport, PlaintextBookmark } from '../bookmark.ts'
 import type { Keys } from '../crypto/keys.ts'
 import { assertId } from '../ids.ts'
 import { type Clock, systemClock } from '../timing/clock.ts'
-import { listHeld } from './edits/held-deletions.ts'
+import { onDemand } from '../timing/on-demand.ts'
+import { removeBookmarks } from './edits/edit.ts'
 import type { ImportOptions, ImportReport, RestoreOptions } from './edits/import.ts'
 import { moveBookmark, type Place } from './edits/move.ts'
-import { type PutOptions, putBookmarks } from './edits/put.ts'
+import { type PutOptions, putBookmarks, resolveConflicts, type Update, updateBookmark } from './edits/put.ts'
 import { dropRefused, listRefused, type Quarantined, retryRefused } from './edits/quarantine.ts'
-import { removeBookmarks } from './edits/queue.ts'
-import { resolveConflicts, type Update, updateBookmark } from './edits/update.ts'
 import { clientTransport, type OpenWebSocket, type Transport } from './exchange/transport.ts'
 import { createEngine } from './life/engine.ts'
-import { Run } from './life/run.ts'
+import { type LoadDeferred, Run } from './life/run.ts'
 import { type SignOutOptions, signOut } from './life/sign-out.ts'
-import { type LoadDeferred, loadDeferred as loadDeferredFile } from './load-deferred.ts'
 import type { SearchOptions } from './search/search.ts'
 import type { Conflict, SyncEvents, SyncStatus } from './store/emitter.ts'
+import type { Replica } from './store/replica.ts'
+import { viewOf } from './store/row.ts'
 import type { Store } from './store/store.ts'
 import { aloneInStore, createTabs, type Tabs } from './store/tabs.ts'
 import type { Selection } from './view/selections.ts'
@@ -270,7 +270,7 @@ export function createSyncOver(
     clock,
     random,
     signal,
-    loadDeferred = loadDeferredFile,
+    loadDeferred = () => onDemand(import('./deferred.ts')),
   }: Omit<SyncOptions, 'client' | 'webSocket'> & { loadDeferred?: LoadDeferred },
 ): Sync {
   assertId(userId, 'userId')
@@ -284,10 +284,9 @@ export function createSyncOver(
     tabs: tabs ?? (store.shared ? createTabs(userId) : aloneInStore()),
     clock: clock ?? systemClock,
     random: random ?? Math.random,
-    loadSearch: loadDeferred,
   })
   const run = new Run(engine, loadDeferred)
-  const { replica, status, emitter, selections, tree, search } = engine
+  const { replica, status, emitter, selections, tree } = engine
   if (signal) run.stopAt(signal)
   const reader: SyncReader = {
     get: (id) => replica.live.get(id),
@@ -303,7 +302,7 @@ export function createSyncOver(
     stop: () => run.stop(),
     syncNow: (options) => run.syncNow(options?.signal),
     select: (selector) => selections.select(() => selector(reader)),
-    search: async (text, options = {}) => run.load().then(() => search.find(text, options)),
+    search: (text, options = {}) => run.search(text, options),
     seen: () => replica.meta.cursor,
     // The app may go on changing its own objects meanwhile.
     put(bookmarks, options) {
@@ -334,4 +333,11 @@ export function createSyncOver(
     on: (event, listener) => emitter.on(event, listener),
     signOut: (options = {}) => signOut(engine, run, options),
   }
+}
+
+/** The bookmarks that the held deletes would remove, those first whose deletes came first. */
+function listHeld({ meta, held, rows }: Replica): PlaintextBookmark[] {
+  const base = (id: string) => rows.get(id)?.held?.base ?? 0
+  const inOrder = meta.guarding ? [...held].sort((one, other) => base(one) - base(other)) : []
+  return inOrder.flatMap((id) => viewOf(rows.get(id)).bookmark ?? [])
 }

@@ -1,7 +1,7 @@
 import type { PlaintextBookmark } from '../../../src/client/bookmark.ts'
 import type { Keys } from '../../../src/client/crypto/keys.ts'
 import * as deferred from '../../../src/client/sync/deferred.ts'
-import type { LoadDeferred } from '../../../src/client/sync/load-deferred.ts'
+import type { LoadDeferred } from '../../../src/client/sync/life/run.ts'
 import type { SyncEvents, SyncState } from '../../../src/client/sync/store/emitter.ts'
 import { memoryStore } from '../../../src/client/sync/store/memory.ts'
 import type { Store } from '../../../src/client/sync/store/store.ts'

@@ -4,7 +4,7 @@ import t from 'tap'
 import { buildTree, type TreeNode } from '../../../src/client/bookmark/tree.ts'
 import type { PlaintextBookmark } from '../../../src/client/bookmark.ts'
 import { arrange } from '../../../src/client/bookmark-file/arrange.ts'
-import { type ImportRules, planImport } from '../../../src/client/sync/edits/import-plan.ts'
+import { type ImportRules, planImport } from '../../../src/client/sync/edits/import.ts'
 import { depth } from '../../support/depth.ts'
 
 const existingIds = [...'abcdef']

@@ -4,9 +4,8 @@ import type { Replica } from '../store/replica.ts'
 import { releaseHeld, viewOf } from '../store/row.ts'
 import { correctedNow } from '../store/service-clock.ts'
 import type { Row } from '../store/store.ts'
-import { applyEdit } from './edit.ts'
-import type { EditParts } from './queue.ts'
-import { sealAll } from './seal.ts'
+import type { EditParts } from './edit.ts'
+import { applyEdit, sealAll } from './edit.ts'
 
 /** If the deletes of one pull or one minute exceed both of these, the user must approve them. */
 const fewDeletes = 5

@@ -1,8 +1,11 @@
+import { differingFields } from '../../bookmark/merge.ts'
 import type { PlaintextBookmark } from '../../bookmark.ts'
-import type { SealedRecord } from '../../crypto/record.ts'
+import type { Keys } from '../../crypto/keys.ts'
+import { type SealedRecord, sealJson, toJson } from '../../crypto/record.ts'
 import { uuidv7 } from '../../ids.ts'
 import type { Clock } from '../../timing/clock.ts'
-import type { Draft } from '../store/draft.ts'
+import { paced } from '../../timing/paced.ts'
+import type { Draft, Replica } from '../store/replica.ts'
 import { latestTimestamp, releaseHeld, viewOf } from '../store/row.ts'
 import { nextTick } from '../store/service-clock.ts'
 import type { Row, Waiting } from '../store/store.ts'
@@ -21,7 +24,7 @@ export interface Author {
 }
 
 /** What was known when an edit was made. */
-export interface Basis {
+interface Basis {
   /** The cursor when the edit was made: later changes had not been seen. */
   cursor: number
   /** Whether it overwrites a version that had not been seen. */
@@ -87,4 +90,64 @@ function toWaiting(row: Row, edit: Edit, context: EditContext): Waiting {
 /** The cursor up to which the user had seen the bookmark: nothing after a pending change, held delete or unreadable version. */
 function baseOf({ waiting, held, unreadable }: Row, cursor: number): number {
   return Math.min(cursor, waiting.at(-1)?.change.base ?? cursor, held?.base ?? cursor, unreadable?.base ?? cursor)
+}
+
+export interface EditParts extends Author {
+  replica: Replica
+  keys: Keys
+}
+
+export async function removeBookmarks(parts: EditParts, ids: readonly string[]): Promise<void> {
+  const edits = ids.map((id) => ({ id, bookmark: null, sealed: null }))
+  await queueEdits(parts, edits, parts.replica.meta.cursor)
+}
+
+/**
+ * Queues edits, all or none; resolves once they would survive a reload. `accepts` may leave some out, judging by the
+ * existing row.
+ *
+ * @param cursor the cursor when the edits were made: later changes had not been seen
+ * @throws StorageFullError none were queued
+ */
+export async function queueEdits(
+  parts: EditParts,
+  edits: readonly Edit[],
+  cursor: number,
+  accepts: (row: Row, edit: Edit) => boolean = () => true,
+): Promise<void> {
+  if (edits.length === 0) return
+  const ids = edits.map(({ id }) => id)
+  await parts.replica.commit(ids, 'local', (draft) =>
+    paced(edits, (edit) => {
+      const row = draft.get(edit.id)
+      if (accepts(row, edit)) applyEdit(draft, row, edit, parts, { cursor })
+    }),
+  )
+}
+
+export type SealedEdit = Extract<Edit, { bookmark: PlaintextBookmark }>
+
+/** Encrypts bookmarks without blocking the page. */
+export async function sealAll(keys: Keys, bookmarks: readonly PlaintextBookmark[]): Promise<SealedEdit[]> {
+  const edits: SealedEdit[] = []
+  await paced(bookmarks, (bookmark) => edits.push(sealOne(keys, bookmark)))
+  return edits
+}
+
+/**
+ * The edit has a copy of the bookmark as the other devices will read it, which later changes to the app's own object do not
+ * affect.
+ *
+ * @throws RecordError `invalid-id`, `too-large`
+ */
+export function sealOne(keys: Keys, bookmark: PlaintextBookmark): SealedEdit {
+  const json = toJson(bookmark)
+  const copy = JSON.parse(json) as PlaintextBookmark
+  return { id: copy.id, bookmark: copy, sealed: sealJson(keys, copy.id, json) }
+}
+
+/** Like `sealOne`, but uses an earlier result if that is the same bookmark. */
+export function sealAgain(keys: Keys, bookmark: PlaintextBookmark, earlier: SealedEdit | undefined): SealedEdit {
+  const isSame = earlier && differingFields(earlier.bookmark, bookmark).length === 0
+  return isSame ? earlier : sealOne(keys, bookmark)
 }

@@ -1,15 +1,18 @@
+import { generateNKeysBetween } from 'fractional-indexing'
+import { kindOf, type TreeNode } from '../../bookmark/tree.ts'
 import type { OpenedExport, PlaintextBookmark } from '../../bookmark.ts'
+import { arrange, type Contents } from '../../bookmark-file/arrange.ts'
+import { isMarked, noteMarked, type Role, roleOf } from '../../bookmark-file/marks.ts'
 import type { Keys } from '../../crypto/keys.ts'
 import { RecordError } from '../../errors.ts'
-import { paced } from '../../timing/paced.ts'
+import { nextTurn, paced } from '../../timing/paced.ts'
 import { viewOf } from '../store/row.ts'
 import type { Row } from '../store/store.ts'
 import type { Tabs } from '../store/tabs.ts'
 import type { Edit } from './edit.ts'
-import { type ImportPlan, type ImportRules, planImport } from './import-plan.ts'
+import { type EditParts, queueEdits, type SealedEdit, sealOne } from './edit.ts'
 import type { MoveParts } from './move.ts'
-import { type EditParts, queueEdits } from './queue.ts'
-import { type SealedEdit, sealOne } from './seal.ts'
+import { isPosition } from './move.ts'
 import { sealList } from './seal-list.ts'
 
 /** How `importBookmarks` proceeds. */
@@ -136,4 +139,204 @@ function withoutExtras(bookmark: PlaintextBookmark): PlaintextBookmark {
   const kept = { url, parentId, position, dateAdded, dateModified, folder, path, tags, domain, description, type }
   const present = Object.entries(kept).filter(([, value]) => value !== undefined)
   return { id, title, source, ...Object.fromEntries(present) }
+}
+
+/** Where imported bookmarks go, and which of them. */
+export interface ImportRules {
+  /** The id of the folder for the list's top level. Default: the top level. */
+  into?: string | undefined
+  /**
+   * What happens to a bookmark whose `url` is there already, in a folder with the same title and the same titles above it:
+   * `skip` leaves it out, `keep` adds it all the same. Separators are left out if they would be all that comes into a
+   * folder that has some. Default: `skip`.
+   */
+  duplicates?: 'skip' | 'keep' | undefined
+}
+
+/** What an import changes. */
+interface ImportPlan {
+  /** The bookmarks to add, in their places, by the listed ones. Those that are missing here exist already. */
+  added: Map<PlaintextBookmark, PlaintextBookmark>
+  /** Existing bookmarks without a position, which get one so that the added ones come after them. */
+  placed: PlaintextBookmark[]
+}
+
+/**
+ * Finds the place of each listed bookmark that does not exist yet: after what is there, in the order of the list. Existing
+ * folders with the same titles are used again. What is listed twice is added twice, so the list loses nothing. Folders at
+ * the top level that are marked as a browser's own go into the existing ones with the same mark, whatever their titles.
+ *
+ * @param list of bookmarks with the same id, the first is the one to add
+ * @param tree what exists, as sorted by `buildTree`
+ * @throws RangeError `into` is not a folder
+ */
+export async function planImport(
+  list: readonly PlaintextBookmark[],
+  tree: readonly TreeNode[],
+  { into, duplicates = 'skip' }: ImportRules = {},
+  signal?: AbortSignal | undefined,
+): Promise<ImportPlan> {
+  const existing = await indexPaths(tree, signal)
+  if (!existing.places.has(into)) throw new RangeError(`There is no folder ${into}`)
+  const contents = arrange(list)
+  await nextTurn()
+  const byFolder = new Map<string | undefined, PlaintextBookmark[]>()
+  const plan: ImportPlan = { added: new Map(), placed: [] }
+  const pending = findTopLevel(list, contents, existing, into)
+  const planGroup = ({ items, place, folder, parentId }: Group) => {
+    const comers = byFolder.get(folder) ?? []
+    byFolder.set(folder, comers)
+    for (const item of findComers(items, place, existing, duplicates)) {
+      const comer = withParent(item, parentId)
+      plan.added.set(item, comer)
+      comers.push(comer)
+    }
+    for (const item of items) {
+      const inside = contents.get(item)
+      if (inside) pending.push({ items: inside, ...findFolder(item, place, existing) })
+    }
+  }
+  await paced(pending, planGroup, signal)
+  const placeComers = ([folder, comers]: [string | undefined, PlaintextBookmark[]]) => {
+    const siblings = (folder === undefined ? tree : existing.nodes.get(folder)?.children) ?? []
+    if (comers.length > 0) plan.placed = plan.placed.concat(placeAfter(siblings, comers))
+  }
+  await paced(byFolder, placeComers, signal)
+  return plan
+}
+
+interface Group extends Target {
+  items: readonly PlaintextBookmark[]
+}
+
+/** What is in no listed folder goes into the one given, or else stays in the folder that it names. */
+function findTopLevel(
+  list: readonly PlaintextBookmark[],
+  contents: Contents,
+  existing: PathIndex,
+  into: string | undefined,
+): Group[] {
+  const listed = new Set<string | undefined>(list.filter((item) => kindOf(item) === 'folder').map(({ id }) => id))
+  const top = contents.get(undefined) ?? []
+  // Only Firefox's files mark its Other Bookmarks, and what is at their top level is its menu.
+  const isFirefox = top.some((item) => roleOf(item) === 'other') && !list.some((item) => isMarked(item, 'menu'))
+  const menu = isFirefox ? existing.marked.get('menu') : undefined
+  const folderOf = (item: PlaintextBookmark) => item.parentId ?? (roleOf(item) ? undefined : menu)
+  // What is not in its listed folder was taken out of a cycle.
+  const parentOf = (item: PlaintextBookmark) => into ?? (listed.has(item.parentId) ? undefined : folderOf(item))
+  const groups = Map.groupBy(top, parentOf)
+  return [...groups].map(([parentId, items]) => ({ items, ...targetAt(parentId, existing) }))
+}
+
+function findComers(
+  items: readonly PlaintextBookmark[],
+  place: Place,
+  existing: PathIndex,
+  duplicates: ImportRules['duplicates'],
+): PlaintextBookmark[] {
+  const { urls, hasSeparator } = place
+  const isThere = {
+    link: ({ url = '' }: PlaintextBookmark) => duplicates === 'skip' && urls.has(url),
+    folder: (item: PlaintextBookmark) => findFolder(item, place, existing).parentId !== item.id,
+    separator: () => false,
+  }
+  const coming = items.filter((item) => !existing.nodes.has(item.id) && !isThere[kindOf(item)](item))
+  const leavesSeparators = duplicates === 'skip' && hasSeparator
+  return leavesSeparators && coming.every((item) => kindOf(item) === 'separator') ? [] : coming
+}
+
+function withParent({ parentId: _, ...bookmark }: PlaintextBookmark, parentId: string | undefined): PlaintextBookmark {
+  return { ...bookmark, ...(parentId !== undefined && { parentId }) }
+}
+
+/** Gives positions to what comes. Returns the siblings that had no usable one, which would come last, with positions. */
+function placeAfter(siblings: readonly TreeNode[], comers: readonly PlaintextBookmark[]): PlaintextBookmark[] {
+  const last = siblings.findLastIndex(({ bookmark }) => isPosition(bookmark.position))
+  const unplaced = siblings.slice(last + 1).map(({ bookmark }) => ({ ...bookmark }))
+  const all = [...unplaced, ...comers]
+  const positions = generateNKeysBetween(siblings[last]?.bookmark.position ?? null, null, all.length)
+  for (const [index, bookmark] of all.entries()) bookmark.position = positions[index] as string
+  return unplaced
+}
+
+/** Where the contents of a listed folder go. */
+interface Target {
+  place: Place
+  /** The id of the folder that shows them; undefined at the top level. */
+  folder: string | undefined
+  /** May be the id of a folder that does not exist: then the top level shows them. */
+  parentId: string | undefined
+}
+
+function targetAt(parentId: string | undefined, { places }: PathIndex): Target {
+  const folder = places.has(parentId) ? parentId : undefined
+  return { place: places.get(folder) as Place, folder, parentId }
+}
+
+/**
+ * An existing folder with the same id or title, or a new one. A browser's own folder, which the list has at its top level, is
+ * the existing one with the same mark, whatever its title.
+ */
+function findFolder(item: PlaintextBookmark, around: Place, existing: PathIndex): Target {
+  const { id, title } = item
+  const { nodes, places, marked } = existing
+  if (nodes.has(id)) return targetAt(id, existing)
+  const same = around.folders.get(title)
+  const role = around === places.get(undefined) ? roleOf(item) : undefined
+  const isSame = same && roleOf(nodes.get(same.id)?.bookmark) === role
+  if (role && !isSame && marked.has(role)) return targetAt(marked.get(role), existing)
+  return same
+    ? { place: same.place, folder: same.id, parentId: same.id }
+    : { place: emptyPlace(), folder: id, parentId: id }
+}
+
+/** What is in the folders of one path, that is, with the same titles from the top level on. */
+interface Place {
+  urls: Set<string>
+  hasSeparator: boolean
+  /** The folders there by title: the id of the first one, and what is in all of them. */
+  folders: Map<string, { id: string; place: Place }>
+}
+
+/** The existing bookmarks, to look up by id and by path. */
+interface PathIndex {
+  nodes: Map<string, TreeNode>
+  /** By the folder's id; the key `undefined` stands for the top level. */
+  places: Map<string | undefined, Place>
+  /** The folders that hold what is in the browsers' own ones. `other` is the top level. */
+  marked: Map<Role, string | undefined>
+}
+
+async function indexPaths(tree: readonly TreeNode[], signal: AbortSignal | undefined): Promise<PathIndex> {
+  const nodes = new Map<string, TreeNode>()
+  const top = emptyPlace()
+  const places = new Map<string | undefined, Place>([[undefined, top]])
+  const marked: PathIndex['marked'] = new Map([['other', undefined]])
+  const pending = tree.map((node) => ({ node, place: top }))
+  const enterNode = ({ node, place }: (typeof pending)[number]) => {
+    const { id } = node.bookmark
+    nodes.set(id, node)
+    noteMarked(marked, node.bookmark)
+    const inside = enter(place, node.bookmark)
+    if (!inside) return
+    places.set(id, inside)
+    for (const child of node.children) pending.push({ node: child, place: inside })
+  }
+  await paced(pending, enterNode, signal)
+  return { nodes, places, marked }
+}
+
+function emptyPlace(): Place {
+  return { urls: new Set(), hasSeparator: false, folders: new Map() }
+}
+
+/** Adds a bookmark to what is there; returns the place inside if it is a folder. */
+function enter(place: Place, bookmark: Readonly<PlaintextBookmark>): Place | undefined {
+  const kind = kindOf(bookmark)
+  if (kind === 'link') place.urls.add(bookmark.url as string)
+  if (kind === 'separator') place.hasSeparator = true
+  if (kind !== 'folder') return undefined
+  const same = place.folders.get(bookmark.title) ?? { id: bookmark.id, place: emptyPlace() }
+  place.folders.set(bookmark.title, same)
+  return same.place
 }

@@ -1,13 +1,13 @@
+import { generateKeyBetween } from 'fractional-indexing'
 import { differingFields, mergeBookmarks } from '../../bookmark/merge.ts'
 import type { PlaintextBookmark } from '../../bookmark.ts'
 import { paced } from '../../timing/paced.ts'
-import type { Draft } from '../store/draft.ts'
+import { withMine } from '../store/conflicts.ts'
+import type { Draft, Replica } from '../store/replica.ts'
 import { viewOf } from '../store/row.ts'
 import type { Row } from '../store/store.ts'
-import { applyEdit } from './edit.ts'
-import { withPlaces } from './place.ts'
-import type { EditParts } from './queue.ts'
-import { type SealedEdit, sealAgain, sealAll } from './seal.ts'
+import { applyEdit, type EditParts, type SealedEdit, sealAgain, sealAll, sealOne } from './edit.ts'
+import { isPosition } from './move.ts'
 
 /** What an edit was made on. */
 export interface PutOptions {
@@ -20,7 +20,7 @@ export interface PutOptions {
 }
 
 /** What the maker of an edit had before them. */
-export interface Sight {
+interface Sight {
   bookmark: PlaintextBookmark | null
   /** Later versions had not been seen. Undefined: not known, so versions that lose are kept here as conflicts. */
   cursor: number | undefined
@@ -28,7 +28,7 @@ export interface Sight {
   isEarlier: boolean
 }
 
-export function sightOf({ replica }: EditParts, id: string, seen: PutOptions['seen']): Sight {
+function sightOf({ replica }: EditParts, id: string, seen: PutOptions['seen']): Sight {
   if (typeof seen === 'object' && seen.id === id) return { bookmark: seen, cursor: undefined, isEarlier: false }
   const isEarlier = typeof seen === 'number'
   if (isEarlier && !(Number.isSafeInteger(seen) && seen >= 0)) {
@@ -70,7 +70,7 @@ function putOne(parts: EditParts, draft: Draft, edit: SealedEdit, sight: Sight):
  * Applies an edit that replaces what its maker had not seen in the fields `lost`, and tells whoever made that: another
  * device by way of the service, another tab by a conflict that is kept here. What this tab has asked for, its user knows.
  */
-export function applyOver(
+function applyOver(
   parts: EditParts,
   draft: Draft,
   row: Row,
@@ -87,4 +87,99 @@ export function applyOver(
   const fields = others.filter((name) => lost.includes(name))
   const isToldThere = overwrites && row.waiting.length === 0 && row.version?.device_id !== parts.deviceId
   if (fields.length > 0 && !isToldThere) draft.lose(draft.get(row.id), { fields, mine, theirs: edit.bookmark })
+}
+
+/** The fields to change. A field that is undefined is removed, unless every bookmark has it. */
+export type Patch = Partial<Pick<PlaintextBookmark, 'id' | 'title' | 'source'>> & {
+  [Name in Exclude<keyof PlaintextBookmark, 'id' | 'title' | 'source'>]?: PlaintextBookmark[Name] | undefined
+}
+
+/** A patch, or a function that makes one of the bookmark as it is then; null changes nothing. */
+export type Update = Patch | ((current: Readonly<PlaintextBookmark>) => Patch | null)
+
+/** @throws RangeError there is no such bookmark */
+export async function updateBookmark(
+  parts: EditParts,
+  id: string,
+  update: Update,
+  { seen }: PutOptions = {},
+): Promise<void> {
+  const { replica, keys } = parts
+  const sight = sightOf(parts, id, seen)
+  await replica.commit([id], 'local', (draft) => {
+    const row = draft.get(id)
+    const current = viewOf(row).bookmark
+    if (!current) throw new RangeError(`There is no bookmark ${id}`)
+    // A copy: if the app changes what it is given, `current` must still be what the others have.
+    const asks = typeof update === 'function' ? update(structuredClone(current)) : update
+    if (!asks) return
+    // The types cannot keep undefined out where an app's compiler takes it for a value of any optional field.
+    const patch = { ...asks }
+    if (patch.title === undefined) delete patch.title
+    if (patch.source === undefined) delete patch.source
+    const position = 'parentId' in patch ? undefined : current.position
+    const [patched] = withPlaces(replica, [{ ...current, position, ...patch, id } as PlaintextBookmark])
+    const edit = sealOne(keys, patched as PlaintextBookmark)
+    const base = typeof update === 'function' ? current : sight.bookmark
+    const asked = { ...(base ?? current), ...patch } as PlaintextBookmark
+    const { lost } = mergeBookmarks(base, current, asked)
+    applyOver(parts, draft, row, edit, sight, lost)
+    replica.asked.set(id, asked)
+  })
+}
+
+/** Ends all conflicts of a bookmark. */
+export async function resolveConflicts(parts: EditParts, id: string, choice: 'mine' | 'theirs'): Promise<void> {
+  await parts.replica.commit([id], 'local', (draft) => {
+    const { conflicts, ...row } = draft.get(id)
+    if (conflicts.length === 0) return
+    const settled = { ...row, conflicts: [] }
+    draft.set(settled)
+    if (choice === 'theirs') return
+    const bookmark = withMine(viewOf(settled).bookmark, conflicts)
+    const edit = bookmark ? sealOne(parts.keys, bookmark) : { id, bookmark: null, sealed: null }
+    applyEdit(draft, settled, edit, parts, { cursor: draft.meta.cursor })
+  })
+}
+
+/** The last position in each folder; null if it has bookmarks without one. The key `undefined` stands for the top level. */
+type Ends = Map<string | undefined, string | null>
+
+/** The last positions given to bookmarks that may not be stored yet, so that no two of them get the same. */
+const given = new WeakMap<Replica, Ends>()
+
+/**
+ * Gives each bookmark without a position its own one if it stays in its folder, or else one at the folder's end. In a
+ * folder with bookmarks that have none, which come last, a new one gets none either.
+ */
+function withPlaces(replica: Replica, bookmarks: readonly PlaintextBookmark[]): PlaintextBookmark[] {
+  let ends: Ends | undefined
+  return bookmarks.map((bookmark) => {
+    if (bookmark.position !== undefined) return bookmark
+    const before = replica.live.get(bookmark.id)
+    if (before && before.parentId === bookmark.parentId) return withPosition(bookmark, before.position)
+    ends ??= findEnds(replica)
+    const end = ends.get(bookmark.parentId)
+    if (end === null || (end !== undefined && !isPosition(end))) return bookmark
+    const position = generateKeyBetween(end ?? null, null)
+    ends.set(bookmark.parentId, position)
+    given.set(replica, ends)
+    return withPosition(bookmark, position)
+  })
+}
+
+function withPosition(bookmark: PlaintextBookmark, position: string | undefined): PlaintextBookmark {
+  const { position: _, ...rest } = bookmark
+  return position === undefined ? rest : { ...rest, position }
+}
+
+function findEnds(replica: Replica): Ends {
+  const ends: Ends = new Map()
+  const extend = (folder: string | undefined, position: string | null) => {
+    const end = ends.get(folder)
+    if (end === undefined || position === null || (end !== null && position > end)) ends.set(folder, position)
+  }
+  for (const bookmark of replica.live.values()) extend(bookmark.parentId, bookmark.position ?? null)
+  for (const [folder, position] of given.get(replica) ?? []) if (position !== null) extend(folder, position)
+  return ends
 }

@@ -1,9 +1,10 @@
 import type { PlaintextBookmark } from '../../bookmark.ts'
 import type { Keys } from '../../crypto/keys.ts'
-import { recordSealer, type SealedRecord, toJson } from '../../crypto/record.ts'
+import { recordSealer } from '../../crypto/many-records.ts'
+import { type SealedRecord, toJson } from '../../crypto/record.ts'
 import { RecordError } from '../../errors.ts'
 import { nextTurn } from '../../timing/paced.ts'
-import type { SealedEdit } from './seal.ts'
+import type { SealedEdit } from './edit.ts'
 
 /** As many keep the platform's threads busy, and take the page a few milliseconds. */
 const atOnce = 100

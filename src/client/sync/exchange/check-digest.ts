@@ -7,8 +7,7 @@ import { newestOf } from '../store/row.ts'
 import type { Meta } from '../store/store.ts'
 import { nextBatch } from './batch.ts'
 import type { ExchangeParts } from './exchange.ts'
-import { mend } from './mend.ts'
-import { pullAll } from './pull.ts'
+import { mend, pullAll } from './pull.ts'
 import { pushAll } from './push.ts'
 
 /** Stores rarely lose anything, so a few times a day are enough. */

@@ -1,7 +1,7 @@
+import { ApiError } from '../../errors.ts'
 import type { Clock } from '../../timing/clock.ts'
-import type { Draft } from '../store/draft.ts'
+import type { Draft } from '../store/replica.ts'
 import type { Meta } from '../store/store.ts'
-import { isTime } from './times.ts'
 
 /** A measured offset this close to the known one is due to network delay, not to a wrong clock. */
 const toleranceMs = 1000
@@ -17,7 +17,7 @@ export interface TimeAnswer {
   heardAt: number
 }
 
-/** Whether this device's clock was compared with the service's recently, and was not changed much since. */
+/** True if this device's clock was compared with the service's recently, and was not changed much since. */
 export function isClockTrusted(clock: Clock, { clockCheckedAt = 0 }: Readonly<Meta>): boolean {
   const since = clock.now() - clockCheckedAt
   return since >= 0 && since < trustMs
@@ -37,4 +37,16 @@ export function correctClock(draft: Draft, { serverTime, sentAt, heardAt }: Time
   }
   // Not after each answer: it would have to be stored.
   if (Math.abs(heardAt - clockCheckedAt) > trustMs / 4) draft.setMeta({ clockCheckedAt: heardAt })
+}
+
+/** The last that a Date can hold (Unix ms), far from where numbers cannot be counted on. */
+const latest = 8.64e15
+
+export function isTime(value: number): boolean {
+  return Number.isSafeInteger(value) && value >= 0 && value <= latest
+}
+
+/** One that was stored would be sent back, and refused, for ever. @throws ApiError */
+export function demandTimes(...times: number[]): void {
+  if (!times.every(isTime)) throw new ApiError(200, 'The service sent an impossible time')
 }

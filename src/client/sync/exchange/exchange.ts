@@ -1,7 +1,6 @@
 import type { Tabs } from '../store/tabs.ts'
-import { demandUser } from './demand-user.ts'
 import { takeKeys } from './key-marks.ts'
-import { pullAll } from './pull.ts'
+import { demandUser, pullAll } from './pull.ts'
 import { type PushParts, pushAll } from './push.ts'
 
 export interface ExchangeParts extends PushParts {

@@ -1,7 +1,15 @@
+import { ApiError, SignedOutError } from '../../errors.ts'
+import { uuidv7 } from '../../ids.ts'
 import { type DeletionParts, settleDeletions } from '../edits/deletions.ts'
+import { type SealedEdit, sealAll } from '../edits/edit.ts'
+import type { Emitter } from '../store/emitter.ts'
+import { newestOf } from '../store/row.ts'
 import { correctedNow } from '../store/service-clock.ts'
-import { demandProgress, type RestoreParts, restore } from './restore.ts'
-import { takePage } from './take.ts'
+import type { Row, Version, Waiting } from '../store/store.ts'
+import { demandTimes } from './correct-clock.ts'
+import { mergeUnreadable, unreadableAfter } from './merge.ts'
+import { certainlyDescends, type TakeParts, takePage } from './take.ts'
+import type { PullResponse } from './transport.ts'
 
 export type PullParts = RestoreParts & DeletionParts
 
@@ -42,4 +50,229 @@ async function pullNew(parts: PullParts, signal: AbortSignal): Promise<boolean> 
 function early<T>(page: Promise<T>): Promise<T> {
   page.catch(() => {})
   return page
+}
+
+/** The session must be this user's. If it is another's, an event says so: the status would not tell it from no session. */
+export async function demandUser(
+  { transport, userId, emitter }: Pick<PullParts, 'transport' | 'userId' | 'emitter'>,
+  signal: AbortSignal,
+): Promise<void> {
+  if ((await transport.getUserId({ signal })) === userId) return
+  const error = new SignedOutError('Another user is signed in')
+  emitter.emit('error', { error })
+  throw error
+}
+
+interface RestoreParts extends TakeParts {
+  emitter: Pick<Emitter, 'emit'>
+}
+
+/**
+ * Pulls everything from a service that was restored from a backup. What it has lost or has in an older version becomes a
+ * pending change again, as the event that it was, so that devices which know it already see nothing new.
+ */
+async function restore(parts: RestoreParts, signal: AbortSignal): Promise<void> {
+  const { found, pushed } = await pullAgain(parts, signal)
+  const kept = pushed.filter(({ id, version }) => version?.bookmark && !found.older.has(id)).length
+  if (pushed.length > 0) parts.emitter.emit('restored', { kept, pushed: pushed.length })
+}
+
+/** Pulls everything. Returns what the service has, and the rows as they were of which something is sent again. */
+async function pullAgain(
+  parts: RestoreParts,
+  signal: AbortSignal,
+): Promise<{ found: Pick<Found, 'ids' | 'older' | 'unseen'>; pushed: Row[] }> {
+  const { replica, keys, clock } = parts
+  const before = replica.meta.cursor
+  const found = await pullFromStart(parts, before, signal)
+  const { older, cursor, epoch } = found
+  // Up to here, everything that the service has is known; later changes come from devices that may not know ours.
+  const base = Math.min(before, cursor)
+  const isLost = ({ id, version }: Row) => version !== null && (!found.ids.has(id) || older.has(id))
+  const lost = [...replica.rows.values()].filter(isLost)
+  const contents = lost.flatMap(({ version, waiting }) => (waiting.length > 0 ? [] : (version?.bookmark ?? [])))
+  const sealed = new Map((await sealAll(keys, contents)).map((edit) => [edit.id, edit]))
+  signal.throwIfAborted()
+  const ids = [...new Set([...lost.map(({ id }) => id), ...replica.waiting])]
+  const pushed = await replica.commit(ids, 'remote', (draft) => {
+    const again: Row[] = []
+    for (const row of ids.map((id) => draft.get(id))) {
+      if (!isLost(row)) {
+        draft.set(onTopOfAll(row, base, cursor))
+      } else if (row.waiting.length > 0) {
+        draft.set(withEdits(row, found, base))
+      } else if (sealed.has(row.id) || !row.version?.bookmark) {
+        draft.set(withLostVersion(parts, row, sealed.get(row.id), found, base))
+        again.push(row)
+      }
+    }
+    draft.setMeta({ cursor, epoch, isIncomplete: false, lastSync: correctedNow(clock, draft.meta) })
+    return again
+  })
+  return { found, pushed }
+}
+
+/** What a restored service has. */
+interface Found {
+  ids: ReadonlySet<string>
+  /** By id, what it has in an older version than this device. */
+  older: ReadonlyMap<string, Version>
+  /** What it has taken since the last change that this device had seen of it. */
+  unseen: ReadonlySet<string>
+  cursor: number
+  epoch: string
+}
+
+/** As often as the service may be restored while everything is pulled: one at fault would be asked without end. */
+const mostAttempts = 5
+
+async function pullFromStart(parts: RestoreParts, before: number, signal: AbortSignal): Promise<Found> {
+  for (let attempt = 0; attempt < mostAttempts; attempt++) {
+    const found = await pullOneEpoch(parts, before, signal)
+    if (found) return found
+  }
+  throw new ApiError(200, "The service's epoch does not last")
+}
+
+/** Undefined if the service was restored once more meanwhile. */
+async function pullOneEpoch(parts: RestoreParts, before: number, signal: AbortSignal): Promise<Found | undefined> {
+  const ids = new Set<string>()
+  const older = new Map<string, Version>()
+  const unseen = new Set<string>()
+  const found: Found = { ids, older, unseen, cursor: 0, epoch: '' }
+  // The old cursor and epoch stay until all is there, so that after an interruption the restore is noticed again.
+  const take = ({ changes }: PullResponse) =>
+    takePage({ ...parts, older }, changes, 0, { cursor: parts.replica.meta.cursor }, signal)
+  for await (const page of pagesSince(parts, 0, signal)) {
+    if (page.epoch !== (found.epoch || page.epoch)) return undefined
+    await take(page)
+    for (const id of idsOf(page)) ids.add(id)
+    found.cursor = page.last_sync_timestamp
+    found.epoch = page.epoch
+  }
+  if (before >= found.cursor) return found
+  for await (const page of pagesSince(parts, before, signal)) {
+    if (page.epoch !== found.epoch) return undefined
+    for (const id of idsOf(page)) unseen.add(id)
+  }
+  return found
+}
+
+async function* pagesSince(
+  { transport }: RestoreParts,
+  from: number,
+  signal: AbortSignal,
+): AsyncGenerator<PullResponse> {
+  for (let since = from, hasMore = true; hasMore; ) {
+    const page = await transport.pull({ since }, { signal })
+    signal.throwIfAborted()
+    demandProgress(page, since)
+    yield page
+    since = page.last_sync_timestamp
+    hasMore = page.has_more
+  }
+}
+
+/** Otherwise a service at fault would be asked without end. */
+function demandProgress({ has_more, last_sync_timestamp: cursor }: PullResponse, since: number): void {
+  demandTimes(cursor)
+  if (has_more && cursor <= since) throw new ApiError(200, "The service's cursor stands still")
+}
+
+function idsOf({ changes }: PullResponse): string[] {
+  return changes.flatMap(({ entity_type, entity_id }) => (entity_type === 'bookmark' ? entity_id : []))
+}
+
+/** The service still has the version: whoever made what waits had seen all that there is. */
+function onTopOfAll(row: Row, base: number, cursor: number): Row {
+  const seen = ({ overwrites, change }: Waiting) => (overwrites ? Math.min(change.base, base) : cursor)
+  return { ...row, waiting: row.waiting.map((one) => rebased(one, seen(one))) }
+}
+
+/** The service has lost the version, but edits wait that were made on top of it. Other devices may know it. */
+function withEdits(row: Row, found: Found, base: number): Row {
+  const { seen, state } = sightOf(row, found, base)
+  const waiting = row.waiting.map((one) => ({ ...rebased(one, Math.min(one.change.base, seen)), ...state }))
+  const lost = mergeUnreadable(row, row.version as Version, seen).unreadable
+  return { ...bare(row, found), waiting, unreadable: unreadableAfter(row, row.version as Version) ?? lost }
+}
+
+/** The service has lost the version: it is sent again. */
+function withLostVersion(parts: TakeParts, row: Row, edit: SealedEdit | undefined, found: Found, base: number): Row {
+  const { seen, state } = sightOf(row, found, base)
+  const again = toWaiting(parts, row.id, row.version as Version, edit, seen)
+  return { ...bare(row, found), waiting: [{ ...again, ...state }] }
+}
+
+/**
+ * Up to where the maker of a version that the service has lost had seen its changes, judging by what it has instead: what
+ * was replaced unseen, its device is to be told of.
+ */
+function sightOf({ id, version }: Row, { older, unseen }: Found, base: number) {
+  const instead = older.get(id)
+  const isMadeOnIt = !instead || unseen.has(id) || certainlyDescends(version as Version, instead)
+  const seen = Math.min(base, version?.base ?? (isMadeOnIt ? base : 0))
+  return { seen, state: seen < base || unseen.has(id) ? { overwrites: true } : {} }
+}
+
+function rebased(waiting: Waiting, base: number): Waiting {
+  return { ...waiting, change: { ...waiting.change, base } }
+}
+
+/** The row as the service has it. A delete that it has lost comes again from the device that made it. */
+function bare(row: Row, { older }: Found): Row {
+  const version = older.get(row.id)
+  return {
+    ...row,
+    version: version?.bookmark || version?.operation === 'delete' ? version : null,
+    held: null,
+    unreadable: null,
+  }
+}
+
+/** Other devices may know it: so it counts as sent, and is not taken back or given another timestamp. */
+function toWaiting(
+  { userId, deviceId }: TakeParts,
+  id: string,
+  { event_id, timestamp, device_id, operation, data_hash, bookmark }: Version,
+  edit: SealedEdit | undefined,
+  base: number,
+): Waiting {
+  const change = {
+    id: event_id,
+    user_id: userId,
+    entity_type: 'bookmark' as const,
+    entity_id: id,
+    timestamp,
+    device_id,
+    operation,
+    base,
+  }
+  if (!edit) return { change, bookmark: null, sent: true }
+  // Another client may write the same bookmark in other bytes: then it cannot be the same event.
+  const own = edit.sealed.data_hash === data_hash ? {} : { id: uuidv7(), timestamp: timestamp + 1, device_id: deviceId }
+  return { change: { ...change, ...edit.sealed, ...own }, bookmark, sent: true }
+}
+
+/** Pulls everything again, and tells what the store had lost or kept wrongly. What the service lacks is sent to it. */
+export async function mend(parts: PullParts, signal: AbortSignal): Promise<void> {
+  const { replica, emitter } = parts
+  const before = new Map(replica.rows)
+  const { found, pushed } = await pullAgain({ ...parts, isSameHistory: true }, signal)
+  const sent = new Set(pushed.map(({ id }) => id))
+  const mended = { missing: [] as string[], outdated: [] as string[], deleted: [] as string[], sent: [...sent] }
+  for (const id of found.ids) {
+    const [was, is] = [hashOf(before.get(id)), hashOf(replica.rows.get(id))]
+    // What was changed meanwhile is not wrong.
+    if (was === is || found.unseen.has(id) || sent.has(id)) continue
+    mended[was === undefined ? 'missing' : is === undefined ? 'deleted' : 'outdated'].push(id)
+  }
+  await settleDeletions(parts)
+  if (Object.values(mended).some(({ length }) => length > 0)) emitter.emit('mended', mended)
+}
+
+/** Of what the service has; undefined if it has deleted it. */
+function hashOf(row: Row | undefined): string | undefined {
+  const version = row && newestOf(row)
+  return version?.bookmark ? (version.data_hash ?? undefined) : undefined
 }

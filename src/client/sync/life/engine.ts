@@ -1,13 +1,12 @@
 import type { Keys } from '../../crypto/keys.ts'
 import type { Clock } from '../../timing/clock.ts'
 import { Alarm } from '../../timing/clock.ts'
-import type { EditParts } from '../edits/queue.ts'
-import { withDeadlines } from '../exchange/deadlines.ts'
+import type { EditParts } from '../edits/edit.ts'
 import type { ExchangeParts } from '../exchange/exchange.ts'
 import { Outbox } from '../exchange/outbox.ts'
 import { Progress } from '../exchange/progress.ts'
 import type { Transport } from '../exchange/transport.ts'
-import { type LoadSearch, SearchOnDemand } from '../search/on-demand.ts'
+import { withDeadlines } from '../exchange/transport.ts'
 import { Emitter } from '../store/emitter.ts'
 import { Replica } from '../store/replica.ts'
 import type { Store } from '../store/store.ts'
@@ -26,7 +25,6 @@ interface EngineOptions {
   clock: Clock
   /** Returns a number from 0 up to, but not including, 1. */
   random: () => number
-  loadSearch: LoadSearch
 }
 
 /** All parts of a sync. Functions that use only some of them say so in their parameter's type. */
@@ -35,7 +33,6 @@ export interface Engine extends EditParts, ExchangeParts {
   readonly status: StatusBoard
   readonly selections: Selections
   readonly tree: TreeCache
-  readonly search: SearchOnDemand
   readonly random: () => number
   /** Rings when trying the network again is worthwhile. */
   readonly network: Alarm
@@ -43,7 +40,7 @@ export interface Engine extends EditParts, ExchangeParts {
   readonly disconnected: Alarm
 }
 
-export function createEngine({ store, loadSearch, ...options }: EngineOptions): Engine {
+export function createEngine({ store, ...options }: EngineOptions): Engine {
   const { userId, tabs, clock } = options
   const emitter = new Emitter()
   const outbox = new Outbox()
@@ -66,7 +63,6 @@ export function createEngine({ store, loadSearch, ...options }: EngineOptions): 
     status,
     selections,
     tree,
-    search: new SearchOnDemand(replica, emitter, loadSearch),
     network: new Alarm(),
     disconnected: new Alarm(),
   }

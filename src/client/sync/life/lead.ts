@@ -1,9 +1,14 @@
 import { pause } from '../../timing/clock.ts'
-import { checkDigest } from '../exchange/check-digest.ts'
+import { settleDeletions } from '../edits/deletions.ts'
+import { checkDigest, untilCheck } from '../exchange/check-digest.ts'
+import { correctClock } from '../exchange/correct-clock.ts'
 import { exchange } from '../exchange/exchange.ts'
-import type { Rotation } from '../rotation/rotation.ts'
+import { pullAll } from '../exchange/pull.ts'
+import { pushAll } from '../exchange/push.ts'
+import { type StampedEvent, takeMessages } from '../exchange/take.ts'
+import { reseal } from '../rotation/rotation.ts'
+import { Channel } from './channel.ts'
 import type { Engine } from './engine.ts'
-import { stayLive } from './live.ts'
 
 const pollMs = 30_000
 /** After this many refused handshakes in a row, the client polls for changes and tries a handshake only now and then. */
@@ -19,7 +24,7 @@ const longestMs = 30_000
  * Keeps this device in sync with the service until the signal aborts, the session ends, or the keys are replaced. Whatever
  * a rotation, on any device, has left under older keys is encrypted anew.
  */
-export async function lead(engine: Engine, loadRotation: () => Promise<Rotation>, signal: AbortSignal): Promise<void> {
+export async function lead(engine: Engine, signal: AbortSignal): Promise<void> {
   const { clock, random, status, progress, network, outbox, keys } = engine
   let attempts = 0
   /** The wait before the next attempt: random, up to a ceiling that doubles from 1 s to 30 s (full jitter). */
@@ -37,11 +42,7 @@ export async function lead(engine: Engine, loadRotation: () => Promise<Rotation>
       await exchange(engine, signal)
       if (status.state !== 'online') status.set('polling')
       progress.end()
-      if (keys.older) {
-        await loadRotation()
-          .then((rotation) => rotation.reseal(engine, { signal }))
-          .catch(nextTime)
-      }
+      if (keys.older) await reseal(engine, { signal }).catch(nextTime)
       const startedAt = clock.now()
       // Also if the clock was put back.
       const isDue = Math.abs(startedAt - refusedAt) >= handshakeAgainMs
@@ -72,3 +73,76 @@ export async function lead(engine: Engine, loadRotation: () => Promise<Rotation>
 
 /** It can wait, unlike what the user does. */
 function nextTime(): void {}
+
+/** Follows the realtime channel until it closes; false if it was refused. */
+async function stayLive(engine: Engine, signal: AbortSignal): Promise<boolean> {
+  const { transport, replica, userId, deviceId, clock, status, disconnected } = engine
+  signal.throwIfAborted()
+  const since = replica.meta.cursor
+  const socket = transport.openSocket({ userId, deviceId, since })
+  const channel = new Channel(socket, clock, signal)
+  disconnected.reset()
+  disconnected.rung.then(() => channel.close())
+  try {
+    const greeting = await channel.greeted
+    if (greeting === undefined) return false
+    await replica.commit([], 'remote', (draft) => correctClock(draft, greeting.time))
+    status.set('online')
+    await follow(engine, channel, greeting.epoch, since, signal)
+    return true
+  } finally {
+    channel.close()
+  }
+}
+
+async function follow(
+  engine: Engine,
+  channel: Channel,
+  epoch: string,
+  since: number,
+  signal: AbortSignal,
+): Promise<void> {
+  const { tabs, outbox, replica, clock } = engine
+  let cursor = since
+  while (channel.isOpen) {
+    channel.activity.reset()
+    outbox.reset()
+    const position = { epoch, since: cursor }
+    await tabs.exclusively('exchange', () => catchUp(engine, channel, position, signal), signal)
+    // It falls when the browser has emptied the store, but the channel goes on from where it was.
+    cursor = Math.max(cursor, replica.meta.cursor)
+    const checkAt = clock.now() + untilCheck(engine)
+    await pause(clock, checkAt - clock.now(), [channel.activity.rung, outbox.rung], signal)
+    if (clock.now() >= checkAt && channel.isOpen) await checkDigest(engine, signal)
+  }
+}
+
+/** The cursor from which the channel's next messages continue, and the history of the service that it belongs to. */
+interface Position {
+  epoch: string
+  since: number
+}
+
+async function catchUp(engine: Engine, channel: Channel, position: Position, signal: AbortSignal): Promise<void> {
+  try {
+    await takeAndPush(engine, channel.drain(), position, signal)
+  } finally {
+    engine.progress.end()
+  }
+}
+
+async function takeAndPush(
+  engine: Engine,
+  messages: readonly StampedEvent[],
+  { epoch, since }: Position,
+  signal: AbortSignal,
+): Promise<void> {
+  const { meta } = engine.replica
+  const isRestored = epoch !== meta.epoch
+  if (isRestored || messages.length > 0 || meta.cursor < since || meta.isIncomplete) {
+    const outcome = isRestored ? 'doubt' : await takeMessages(engine, messages, since, signal)
+    if (outcome === 'doubt') await pullAll(engine, signal)
+    else await settleDeletions(engine)
+  }
+  await pushAll(engine, signal)
+}

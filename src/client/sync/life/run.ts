@@ -1,11 +1,17 @@
-import type { Keys } from '../../crypto/keys.ts'
+import type { PlaintextBookmark } from '../../bookmark.ts'
+import { eraseKeys } from '../../crypto/keys.ts'
 import { abortable, pause } from '../../timing/clock.ts'
-import type { Deferred, LoadDeferred } from '../load-deferred.ts'
+import type { Search, SearchOptions } from '../search/search.ts'
 import type { TabMessage } from '../store/tabs.ts'
 import type { Engine } from './engine.ts'
 
 /** After this, the sync's second file is asked for again. */
 const fileAgainMs = 10_000
+
+type Deferred = typeof import('../deferred.ts')
+
+/** @throws OfflineError the file did not arrive; the next call tries again */
+export type LoadDeferred = () => Promise<Deferred>
 
 /** Starts and stops the engine in this tab. */
 export class Run {
@@ -18,6 +24,7 @@ export class Run {
   /** What `syncNow` has begun: its callers do not wait for the end of what they have aborted. */
   #exchanges: Promise<unknown> = Promise.resolve()
   #admitsEdits = true
+  #search: Search | undefined
   #loaded: Promise<void> | undefined
   #leading: Promise<void> | undefined
   /** Null: this tab is not started; false: it is waiting while another tab leads. */
@@ -95,6 +102,14 @@ export class Run {
     network.ring()
   }
 
+  /** The first search makes the texts that it looks at. */
+  async search(text: string, options: SearchOptions): Promise<Readonly<PlaintextBookmark>[]> {
+    await this.load()
+    const { Search } = await abortable(this.#loadDeferred(), options.signal)
+    this.#search ??= new Search(this.#engine.replica, this.#engine.emitter)
+    return this.#search.find(text, options)
+  }
+
   #signalFor(caller: AbortSignal | undefined): AbortSignal {
     return caller ? AbortSignal.any([this.#ended.signal, caller]) : this.#ended.signal
   }
@@ -143,8 +158,8 @@ export class Run {
       this.#isLeader = true
       // A sleeping tab may have missed messages of other tabs.
       await this.#engine.replica.load()
-      const { lead, loadRotation } = await this.#untilDeferredLoaded()
-      await lead(this.#engine, loadRotation, signal)
+      const { lead } = await this.#untilDeferredLoaded()
+      await lead(this.#engine, signal)
     }
     await this.#engine.tabs
       .exclusively('sync', task, signal)
@@ -209,11 +224,9 @@ export class Run {
 
   /** Clears the bookmarks and keys from memory. */
   forget(): void {
-    const { replica, tree, search, keys } = this.#engine
-    for (const part of [replica, tree, search]) part.forget()
-    for (let all: Keys | undefined = keys; all; all = all.older) {
-      for (const key of [all.recordKey, all.hashKey, all.exportKey]) key.fill(0)
-    }
+    const { replica, tree, keys } = this.#engine
+    for (const part of [replica, tree, this.#search]) part?.forget()
+    eraseKeys(keys)
   }
 }
 

@@ -1,122 +1,162 @@
+import { editOf } from '../../../protocol/sealed-anew.ts'
+import { bytesToBase64 } from '../../crypto/base64.ts'
 import type { Keys } from '../../crypto/keys.ts'
-import type { ExchangeParts } from '../exchange/exchange.ts'
-import type { Row } from '../store/store.ts'
-import { needsHerald, type Resealed, toChange } from './resealed.ts'
-import type { RotationTools } from './tools.ts'
+import { type SealedRecord, sealedLength } from '../../crypto/record.ts'
+import { uuidv7 } from '../../ids.ts'
+import type { EditParts } from '../edits/edit.ts'
+import { sealList } from '../edits/seal-list.ts'
+import { type ExchangeParts, exchange } from '../exchange/exchange.ts'
+import { markOf, takeKeys } from '../exchange/key-marks.ts'
+import { pullAll } from '../exchange/pull.ts'
+import type { Change } from '../exchange/transport.ts'
+import type { Row, Version } from '../store/store.ts'
 
-export interface ResealOptions {
+interface ResealOptions {
   onProgress?: ((done: number, total: number) => void) | undefined
   signal: AbortSignal
 }
 
 const mostRows = 500
 const mostCharacters = 4 * 1024 * 1024
+/** The service's limit. */
+const longestId = 128
 
-/** Encrypts under the newest key what is under older ones, once keys were rotated. A file of its own: few ever need it. */
-export class Rotation {
-  readonly #tools: RotationTools
+/**
+ * From here on, this device encrypts under these keys alone. Tabs that do not have them send nothing any more.
+ *
+ * @throws RecordError `unknown-key`: they were replaced, and nothing was changed
+ */
+export async function adoptKeys(parts: ExchangeParts, opened: Keys, options: ResealOptions): Promise<void> {
+  await takeKeys(parts.replica, opened, parts.keys)
+  await exchange(parts, options.signal)
+  await reseal(parts, options)
+}
 
-  constructor(tools: RotationTools) {
-    this.#tools = tools
+/**
+ * Sends every bookmark that is under an older key again, under the newest. If it is cut off, any device can go on: the keys
+ * that records name tell what is left.
+ *
+ * @throws ApiError the service refuses a batch, for example for the quota; what was sent before is done
+ */
+export async function reseal(parts: ExchangeParts, { onProgress, signal }: ResealOptions): Promise<void> {
+  const { keys, tabs, replica } = parts
+  if (!keys.older) return
+  const newest = bytesToBase64(keys.prefix)
+  /** Event ids of versions that stayed as they were: trying again would change nothing. */
+  const given = new Set<string>()
+  const listStale = () => [...replica.rows.values()].filter((row) => isStale(row, newest, given))
+  const total = listStale().length
+  for (let left = total; left > 0; left = listStale().length) {
+    onProgress?.(Math.max(0, total - left), total)
+    await tabs.exclusively('exchange', () => resealBatch(parts, listStale(), given, signal), signal)
   }
-
-  /**
-   * From here on, this device encrypts under these keys alone. Tabs that do not have them send nothing any more.
-   *
-   * @throws RecordError `unknown-key`: they were replaced, and nothing was changed
-   */
-  async adoptKeys(parts: ExchangeParts, opened: Keys, options: ResealOptions): Promise<void> {
-    await this.#tools.takeKeys(parts.replica, opened, parts.keys)
-    await this.#tools.exchange(parts, options.signal)
-    await this.reseal(parts, options)
-  }
-
-  /**
-   * Sends every bookmark that is under an older key again, under the newest. If it is cut off, any device can go on: the keys
-   * that records name tell what is left.
-   *
-   * @throws ApiError the service refuses a batch, for example for the quota; what was sent before is done
-   */
-  async reseal(parts: ExchangeParts, { onProgress, signal }: ResealOptions): Promise<void> {
-    const { keys, tabs, replica } = parts
-    if (!keys.older) return
-    const newest = this.#tools.bytesToBase64(keys.prefix)
-    /** Event ids of versions that stayed as they were: trying again would change nothing. */
-    const given = new Set<string>()
-    const listStale = () => [...replica.rows.values()].filter((row) => isStale(row, newest, given))
-    const total = listStale().length
-    for (let left = total; left > 0; left = listStale().length) {
-      onProgress?.(Math.max(0, total - left), total)
-      await tabs.exclusively('exchange', () => this.#resealBatch(parts, listStale(), given, signal), signal)
-    }
-    onProgress?.(total, total)
-  }
-
-  async #resealBatch(
-    parts: ExchangeParts,
-    stale: readonly Row[],
-    given: Set<string>,
-    signal: AbortSignal,
-  ): Promise<void> {
-    const { replica, keys } = parts
-    // Another tab may have newer keys by now.
-    await this.#tools.takeKeys(replica, keys)
-    const rows = this.#firstOf(stale)
-    const herald = needsHerald(parts, stale) ? rows.find(({ waiting }) => waiting.length === 0)?.id : undefined
-    const changes = await this.#seal(parts, rows, herald, signal)
-    if (changes.length > 0) await this.#push(parts, changes, signal)
-    for (const { id, version } of rows) {
-      if (version && replica.rows.get(id)?.version?.event_id === version.event_id) given.add(version.event_id)
-    }
-  }
-
-  #firstOf(stale: readonly Row[]): Row[] {
-    let characters = 0
-    const fits = ({ version }: Row, index: number) => {
-      characters += version?.bookmark ? this.#tools.sealedLength(version.bookmark) : 0
-      return index === 0 || characters <= mostCharacters
-    }
-    return stale.slice(0, mostRows).filter(fits)
-  }
-
-  /** What cannot be sealed is left out. */
-  async #seal(
-    parts: ExchangeParts,
-    rows: readonly Row[],
-    herald: string | undefined,
-    signal: AbortSignal,
-  ): Promise<Resealed[]> {
-    const { sealList, uuidv7 } = this.#tools
-    const bookmarks = rows.flatMap(({ version }) => version?.bookmark ?? [])
-    const edits = await sealList(parts.keys, bookmarks, signal, () => {})
-    const sealed = new Map(edits.flatMap((edit) => ('sealed' in edit ? [[edit.id, edit.sealed] as const] : [])))
-    return rows.flatMap(({ id, version }) => {
-      const content = sealed.get(id)
-      return version && content ? toChange(parts, { id, version, content, isHerald: id === herald }, uuidv7) : []
-    })
-  }
-
-  async #push(parts: ExchangeParts, changes: Resealed[], signal: AbortSignal): Promise<void> {
-    const { transport, replica, keys } = parts
-    const { accepted_ids, epoch } = await transport.push({ changes }, { signal })
-    const accepted = new Set(accepted_ids)
-    const ids = changes.map(({ entity_id }) => entity_id)
-    await replica.commit(ids, 'remote', (draft) => {
-      for (const change of changes) {
-        const row = draft.get(change.entity_id)
-        if (!row.version || !accepted.has(change.id)) continue
-        const { id: event_id, operation, timestamp, device_id, data_hash = null, base } = change
-        const sent = { event_id, operation, timestamp, device_id, data_hash, base, confirmed: false }
-        draft.set({ ...row, version: { ...row.version, ...sent, ...this.#tools.markOf(keys, change) } })
-      }
-    })
-    // What was not accepted has been edited meanwhile.
-    if (accepted.size < changes.length || epoch !== replica.meta.epoch) await this.#tools.pullAll(parts, signal)
-  }
+  onProgress?.(total, total)
 }
 
 /** A delete has no ciphertext of its own, and edits that wait are sent under the newest key anyway. */
 function isStale({ version, held, unreadable, waiting }: Row, newest: string, given: ReadonlySet<string>): boolean {
   if (!version?.bookmark || held || unreadable || given.has(version.event_id)) return false
   return version.key !== newest && waiting.every(({ refusal }) => refusal)
+}
+
+async function resealBatch(
+  parts: ExchangeParts,
+  stale: readonly Row[],
+  given: Set<string>,
+  signal: AbortSignal,
+): Promise<void> {
+  const { replica, keys } = parts
+  // Another tab may have newer keys by now.
+  await takeKeys(replica, keys)
+  const rows = firstOf(stale)
+  const herald = needsHerald(parts, stale) ? rows.find(({ waiting }) => waiting.length === 0)?.id : undefined
+  const changes = await sealAnew(parts, rows, herald, signal)
+  if (changes.length > 0) await push(parts, changes, signal)
+  for (const { id, version } of rows) {
+    if (version && replica.rows.get(id)?.version?.event_id === version.event_id) given.add(version.event_id)
+  }
+}
+
+function firstOf(stale: readonly Row[]): Row[] {
+  let characters = 0
+  const fits = ({ version }: Row, index: number) => {
+    characters += version?.bookmark ? sealedLength(version.bookmark) : 0
+    return index === 0 || characters <= mostCharacters
+  }
+  return stale.slice(0, mostRows).filter(fits)
+}
+
+/**
+ * The realtime channel does not bring a device its own changes. If all bookmarks are another device's, it would hear nothing
+ * of the rotation, so one of them is sent as a change of this device.
+ */
+function needsHerald({ deviceId }: EditParts, stale: readonly Row[]): boolean {
+  const makers = new Set(stale.map(({ version }) => version?.device_id))
+  return makers.size === 1 && !makers.has(deviceId)
+}
+
+type Resealed = Change & { base: number }
+
+/** Leaves out what cannot be sealed. */
+async function sealAnew(
+  parts: ExchangeParts,
+  rows: readonly Row[],
+  herald: string | undefined,
+  signal: AbortSignal,
+): Promise<Resealed[]> {
+  const bookmarks = rows.flatMap(({ version }) => version?.bookmark ?? [])
+  const edits = await sealList(parts.keys, bookmarks, signal, () => {})
+  const sealed = new Map(edits.flatMap((edit) => ('sealed' in edit ? [[edit.id, edit.sealed] as const] : [])))
+  return rows.flatMap(({ id, version }) => {
+    const content = sealed.get(id)
+    return version && content ? toChange(parts, version, { id, content, isHerald: id === herald }) : []
+  })
+}
+
+/**
+ * The version under the newest key. To the service, it is the same version by the same device with a greater event id:
+ * whoever edits the bookmark meanwhile has a later timestamp and wins, a device that is told of a version that was overwritten
+ * unseen recognizes its own, and devices that do this at once send the same event.
+ */
+function toChange(
+  { keys, userId, deviceId, replica }: EditParts,
+  version: Version,
+  { id, content, isHerald }: { id: string; content: SealedRecord; isHerald: boolean },
+): Resealed {
+  const ownEdit = { timestamp: version.timestamp + 1, device_id: deviceId }
+  return {
+    ...(sealedAnew(keys, version) ?? { ...ownEdit, id: uuidv7() }),
+    ...(isHerald && ownEdit),
+    ...{ user_id: userId, entity_type: 'bookmark', entity_id: id, operation: 'update', base: replica.meta.cursor },
+    ...content,
+  }
+}
+
+/** Undefined if no event id can say it. */
+function sealedAnew(
+  keys: Keys,
+  { event_id, timestamp, device_id }: Version,
+): Pick<Change, 'id' | 'timestamp' | 'device_id'> | undefined {
+  let rotations = 0
+  for (let { older } = keys; older; { older } = older) rotations++
+  const id = `${editOf(event_id)}~${String(rotations).padStart(3, '0')}`
+  return id > event_id && id.length <= longestId ? { id, timestamp, device_id } : undefined
+}
+
+async function push(parts: ExchangeParts, changes: Resealed[], signal: AbortSignal): Promise<void> {
+  const { transport, replica, keys } = parts
+  const { accepted_ids, epoch } = await transport.push({ changes }, { signal })
+  const accepted = new Set(accepted_ids)
+  const ids = changes.map(({ entity_id }) => entity_id)
+  await replica.commit(ids, 'remote', (draft) => {
+    for (const change of changes) {
+      const row = draft.get(change.entity_id)
+      if (!row.version || !accepted.has(change.id)) continue
+      const { id: event_id, operation, timestamp, device_id, data_hash = null, base } = change
+      const sent = { event_id, operation, timestamp, device_id, data_hash, base, confirmed: false }
+      draft.set({ ...row, version: { ...row.version, ...sent, ...markOf(keys, change) } })
+    }
+  })
+  // What was not accepted has been edited meanwhile.
+  if (accepted.size < changes.length || epoch !== replica.meta.epoch) await pullAll(parts, signal)
 }

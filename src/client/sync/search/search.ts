@@ -3,9 +3,6 @@ import type { PlaintextBookmark } from '../../bookmark.ts'
 import { paced } from '../../timing/paced.ts'
 import type { Emitter } from '../store/emitter.ts'
 import type { Replica } from '../store/replica.ts'
-import { Best } from './best.ts'
-import { inFolder, rankOf } from './rank.ts'
-import { type SearchText, searchText, wordsOf } from './text.ts'
 
 interface Entry extends SearchText {
   bookmark: Readonly<PlaintextBookmark>
@@ -90,5 +87,141 @@ export class Search {
       for (const id of way) known.set(id, answer === true)
       return answer === true
     }
+  }
+}
+
+interface Found {
+  bookmark: Readonly<PlaintextBookmark>
+  rank: number
+}
+
+/** Keeps the best of what is found, without sorting all of it. */
+class Best {
+  readonly #limit: number
+  #found: Found[] = []
+  /** The last one that is still good enough. */
+  #last: Found | undefined
+
+  constructor(limit: number) {
+    this.#limit = limit
+  }
+
+  add(one: Found): void {
+    if (this.#last && byRank(one, this.#last) > 0) return
+    this.#found.push(one)
+    if (this.#found.length >= 2 * this.#limit) this.#cut()
+  }
+
+  bookmarks(): Found['bookmark'][] {
+    this.#cut()
+    return this.#found.map(({ bookmark }) => bookmark)
+  }
+
+  #cut(): void {
+    this.#found = this.#found.sort(byRank).slice(0, this.#limit)
+    if (this.#found.length === this.#limit) this.#last = this.#found.at(-1)
+  }
+}
+
+/** The highest rank first, then the newest bookmark; the same on every device. */
+function byRank(one: Found, other: Found): number {
+  return other.rank - one.rank || compareDates(other, one) || (one.bookmark.id < other.bookmark.id ? -1 : 1)
+}
+
+function compareDates({ bookmark: one }: Found, { bookmark: other }: Found): number {
+  const [first, second] = [dateOf(one), dateOf(other)]
+  return first < second ? -1 : first > second ? 1 : 0
+}
+
+/** Another client may have written anything. */
+function dateOf({ dateAdded }: { dateAdded?: unknown }): string {
+  return typeof dateAdded === 'string' ? dateAdded : ''
+}
+
+/** What a word counts at the start of a word and inside one, by field: title, tags, address, description. */
+const ranks: readonly Rank[] = [
+  { start: 7, inside: 4 },
+  { start: 6, inside: 3 },
+  { start: 5, inside: 2 },
+  { start: 3, inside: 1 },
+]
+
+interface Rank {
+  start: number
+  inside: number
+}
+
+/** What a word counts more if the title begins with it. */
+const firstWord = 1
+
+/** What a word counts in the name of a folder around the bookmark. */
+const inFolder = 1
+
+/** How well the word fits; 0 if the text does not contain it. `#word` fits the beginning of a tag, too. */
+function rankOf({ text, starts }: SearchText, word: string): number {
+  const tags = text.slice(starts[0], starts[1])
+  if (word[0] === '#' && ` ${tags}`.includes(` ${word.slice(1)}`)) return (ranks[1] as Rank).start
+  const at = text.indexOf(word)
+  if (at === -1) return 0
+  let field = 0
+  while (at >= (starts[field] ?? text.length)) field++
+  const { start, inside } = ranks[field] as Rank
+  if (at === 0) return start + firstWord
+  const end = starts[field] ?? text.length
+  for (let next = at; next !== -1 && next < end; next = text.indexOf(word, next + 1)) {
+    if (!/[\p{L}\p{N}]/u.test(text.charAt(next - 1))) return start
+  }
+  return inside
+}
+
+/** The combining accents of Latin, Greek and Cyrillic. Other scripts' marks, such as vowels, make another word. */
+const accents = /[\u0300-\u036f]/g
+
+/** Separates the fields of a text. No word contains it. */
+const separator = '\0'
+
+/** What a search looks at: the fields in one text, those that count most first. */
+interface SearchText {
+  text: string
+  /** Where the fields after the title begin: tags, address, description. */
+  starts: readonly number[]
+}
+
+/** The text without differences of case and accents. */
+function fold(text: string): string {
+  // In capitals first, because ß then becomes SS and ς becomes Σ, like σ.
+  return text.normalize('NFKD').replace(accents, '').toUpperCase().toLowerCase().replaceAll('ς', 'σ')
+}
+
+/** The words of a query; an address is looked for as it is shown. */
+function wordsOf(query: string): string[] {
+  const words = fold(readable(query)).split(/[\s\0]+/)
+  return [...new Set(words)].filter((word) => word !== '')
+}
+
+function searchText(bookmark: Readonly<PlaintextBookmark>): SearchText {
+  // Another client may have written anything.
+  const { title, tags, url, description, parentId, path }: Record<string, unknown> = bookmark
+  // Without a folder of their own, bookmarks have the name of one.
+  const folder = parentId === undefined ? path : ''
+  const tagged = Array.isArray(tags) ? tags.map(clean).join(' ') : ''
+  const fields = [clean(title), tagged, readable(clean(url)), `${clean(description)} ${clean(folder)}`]
+  const text = fold(fields.join(separator))
+  const starts: number[] = []
+  for (let at = text.indexOf(separator); at !== -1; at = text.indexOf(separator, at + 1)) starts.push(at + 1)
+  return { text, starts }
+}
+
+function clean(value: unknown): string {
+  return typeof value === 'string' ? value.replaceAll(separator, ' ') : ''
+}
+
+/** An address with its percent signs decoded. */
+function readable(url: string): string {
+  if (!url.includes('%')) return url
+  try {
+    return decodeURI(url)
+  } catch {
+    return url
   }
 }

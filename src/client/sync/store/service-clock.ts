@@ -15,7 +15,7 @@ export function nextTick(clock: Clock, meta: Readonly<Meta>): number {
   return isAhead(meta.lastTick, now) ? now : Math.max(now, meta.lastTick + 1)
 }
 
-/** Whether the timestamp was read from a clock that was wrong, as seen at the corrected time `now` (both in Unix ms). */
+/** True if the timestamp was read from a clock that was wrong, as seen at the corrected time `now` (both in Unix ms). */
 export function isAhead(timestamp: number, now: number): boolean {
   return timestamp > now + aheadMs
 }

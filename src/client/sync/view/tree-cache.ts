@@ -1,8 +1,7 @@
-import type { Parents, TreeNode } from '../../bookmark/tree.ts'
+import { findParents, inOrder, isFolder, type Parents, parentOf, type TreeNode } from '../../bookmark/tree.ts'
 import { paced } from '../../timing/paced.ts'
 import type { Replica } from '../store/replica.ts'
 import { viewOf } from '../store/row.ts'
-import { TreeUpdate } from './tree-update.ts'
 
 /** The tree, brought up to date with each change of the replica. Folders in which nothing has changed remain the same objects. */
 export class TreeCache {
@@ -46,4 +45,119 @@ export class TreeCache {
     this.#nodes.clear()
     this.#parents.clear()
   }
+}
+
+interface Tree {
+  readonly top: readonly TreeNode[]
+  readonly nodes: ReadonlyMap<string, TreeNode>
+  readonly parents: Parents
+}
+
+/** The key `undefined` stands for the top level. */
+type IdsByFolder = Map<string | undefined, Set<string>>
+
+/** What differs from the tree before, which stays as it is. The steps follow one another as the methods do here. */
+class TreeUpdate {
+  /** New nodes by id; undefined for what is gone. */
+  readonly changed = new Map<string, TreeNode | undefined>()
+  parents: Parents
+  readonly #before: Tree
+  readonly #wasThere = (id: string) => this.#before.nodes.get(id)
+  readonly #isThere = (id: string) => (this.changed.has(id) ? this.changed.get(id) : this.#before.nodes.get(id))
+  /** Folders that were or are among the bookmarks taken. */
+  readonly #folders = new Set<string>()
+  readonly #leaving: IdsByFolder = new Map()
+  readonly #coming: IdsByFolder = new Map()
+
+  constructor(before: Tree) {
+    this.#before = before
+    this.parents = before.parents
+  }
+
+  take(id: string, bookmark: TreeNode['bookmark'] | undefined): void {
+    const before = this.#wasThere(id)
+    const node = bookmark && { bookmark, children: [] }
+    if (isFolder(before) || isFolder(node)) this.#folders.add(id)
+    if (before?.bookmark !== bookmark) this.changed.set(id, node)
+  }
+
+  /** A folder that comes, goes or moves changes where others are, and a version of it may decide which cycle is cut where. */
+  findParents(changedAt: (id: string) => number): void {
+    if (this.#folders.size === 0) return
+    const { top, nodes, parents: before } = this.#before
+    const ids = new Set([...before.keys(), ...this.#folders])
+    const folders = [...ids].flatMap((id) => this.#isThere(id) ?? []).filter(isFolder)
+    this.parents = findParents(folders, this.#isThere, changedAt)
+    for (const [id, parent] of this.parents) {
+      if (!this.changed.has(id) && parent !== before.get(id)) this.move(id)
+    }
+    const moveBookmark = (node: TreeNode) => {
+      if (!isFolder(node) && !this.changed.has(node.bookmark.id)) this.move(node.bookmark.id)
+    }
+    const came = new Set([...this.#folders].filter((id) => this.parents.has(id) && !before.has(id)))
+    for (const node of came.size > 0 ? top : []) if (came.has(node.bookmark.parentId ?? '')) moveBookmark(node)
+    for (const id of this.#folders) if (!this.parents.has(id)) nodes.get(id)?.children.forEach(moveBookmark)
+  }
+
+  /** From its place before to its place now, which may be the same. */
+  move(id: string): void {
+    const [before, now] = [this.#wasThere(id), this.#isThere(id)]
+    if (before) idsOf(this.#leaving, parentOf(before, this.#before.parents, this.#wasThere)).add(id)
+    if (now) idsOf(this.#coming, parentOf(now, this.parents, this.#isThere)).add(id)
+  }
+
+  /** Copies of the folders whose contents change, and of those around them, each in its place. */
+  renewFolders(): void {
+    const renewed = new Set<string>()
+    for (const folder of [...this.#leaving.keys(), ...this.#coming.keys()]) {
+      for (let id = folder; id !== undefined && !renewed.has(id); id = this.parents.get(id)) {
+        renewed.add(id)
+        const node = this.#isThere(id)
+        if (!node || this.changed.has(id)) continue
+        this.changed.set(id, { bookmark: node.bookmark, children: [] })
+        this.move(id)
+      }
+    }
+  }
+
+  fill(node: TreeNode | undefined): void {
+    if (!node || !isFolder(node)) return
+    const before = this.#wasThere(node.bookmark.id)
+    node.children = this.contents(node.bookmark.id, before?.children ?? [])
+  }
+
+  /** What is in the folder now, in order. Compares only with few of those that were there, because most of them stay. */
+  contents(folder: string | undefined, before: readonly TreeNode[]): TreeNode[] {
+    const placeBefore = (id: string) => placeOf(before, this.#wasThere(id) as TreeNode)
+    const leaving = new Set([...idsOf(this.#leaving, folder)].map(placeBefore))
+    const coming = [...idsOf(this.#coming, folder)].map((id) => this.#isThere(id) as TreeNode)
+    const now: TreeNode[] = []
+    let next = 0
+    const copyTo = (end: number) => {
+      for (; next < end; next++) if (!leaving.has(next)) now.push(before[next] as TreeNode)
+    }
+    for (const node of coming.sort(inOrder)) {
+      copyTo(placeOf(before, node))
+      now.push(node)
+    }
+    copyTo(before.length)
+    return now
+  }
+}
+
+function idsOf(ids: IdsByFolder, folder: string | undefined): Set<string> {
+  const found = ids.get(folder) ?? new Set()
+  ids.set(folder, found)
+  return found
+}
+
+/** Where the node is among them, or where it belongs. */
+function placeOf(nodes: readonly TreeNode[], node: TreeNode): number {
+  let [start, end] = [0, nodes.length]
+  while (start < end) {
+    const middle = (start + end) >> 1
+    if (inOrder(nodes[middle] as TreeNode, node) < 0) start = middle + 1
+    else end = middle
+  }
+  return start
 }
