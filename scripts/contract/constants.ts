@@ -31,6 +31,14 @@ export function limitList({ components, 'x-limits': limits = {} }: Contract): st
   return `${lines.join('\n')}\n\n/** Of a user. */\nexport const quotas = ${JSON.stringify(limits)} as const\n`
 }
 
+/** The required properties of each named schema: a constant each, so that a bundle contains only what it uses. */
+export function requiredList({ components }: Contract): string {
+  const lines = Object.entries(components?.schemas ?? {}).flatMap(([name, { required = [] }]) =>
+    required.length > 0 ? `export const ${name} = ${JSON.stringify(required)} as const\n` : [],
+  )
+  return lines.join('')
+}
+
 function limitsOf(schema: Referable<Schema>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(schema).filter(([keyword]) => limits.includes(keyword)))
 }

@@ -2,7 +2,15 @@ import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { bundle, createConfig } from '@redocly/openapi-core'
 import openapiTS, { astToString, type OpenAPI3, type OpenAPITSOptions } from 'openapi-typescript'
-import { channelList, errorList, limitList, loginFailureList, operationList, pathList } from './constants.ts'
+import {
+  channelList,
+  errorList,
+  limitList,
+  loginFailureList,
+  operationList,
+  pathList,
+  requiredList,
+} from './constants.ts'
 import { type Contract, operationsOf } from './openapi.ts'
 import { routeList } from './routes.ts'
 import { withTexts } from './texts.ts'
@@ -25,6 +33,7 @@ export async function generatedFiles(root: URL): Promise<Record<string, string>>
     'generated/login-failures.ts': banner + loginFailureList(openapi),
     'generated/routes.json': await routeList(openapi),
     'generated/limits.ts': banner + limitList(openapi),
+    'generated/required.ts': banner + requiredList(openapi),
     'generated/paths.ts': banner + pathList(openapi),
   }
 }

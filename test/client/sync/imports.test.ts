@@ -21,7 +21,7 @@ for (const [where, makeDisk] of Object.entries(disks)) {
       const progress: [number, number][] = []
       const onProgress = (done: number, total: number) => progress.push([done, total])
       const report = await a.sync.importBookmarks(list, { onProgress })
-      t.same(report, { imported: list.length, existing: [], failed: [] })
+      t.same(report, { imported: list.length, existing: [], failed: [], reduced: [] })
       t.same(progress.at(-1), [list.length, list.length])
       t.equal(progress.length, list.length)
       await a.sync.syncNow()
@@ -64,6 +64,7 @@ t.test('what is there already stays, and what cannot be kept is left out', async
       { id: 'large', error: { fault: 'too-large' } },
       { id: 'no id: ü', error: { fault: 'invalid-id' } },
     ],
+    reduced: ['icon'],
   })
   t.same(shown(a), { icon: 'large icon', x: 'mine', y: 'first' })
   const { position, ...icon } = a.sync.get('icon') as PlaintextBookmark
@@ -90,6 +91,39 @@ t.test('importing a file again, read anew, adds nothing: here, at the same time,
   t.same([a.sync.bookmarks().size, b.sync.status().waiting], [count, 0])
   t.equal(outline(b.sync.tree()), outline(buildTree(readBookmarkFile(html))))
 })
+
+t.test(
+  'of a bookmark that is too large, an import and a restore leave out the icon alone, or else the attributes too, and tell it',
+  async (t) => {
+    const a = (await people.person(t)).device('a')
+    const long = 'A'.repeat(250_000)
+    const star = bookmark('star', 'repository', {
+      ...{ name: 'kysely', full_name: 'kysely-org/kysely', stargazers_count: 12_000, owner: { login: 'kysely-org' } },
+      ...{ attributes: { last_visit: '1' }, extra: { app: [1, null] }, 'a field of tomorrow': { deep: true } },
+    })
+    const noted = bookmark('noted', 'attributes', { extra: { kept: true } })
+    const list = [
+      { ...star, favicon: long },
+      { ...noted, favicon: 'small', attributes: { note: long } },
+      bookmark('small', 'fits', { favicon: 'small', attributes: { note: 'n' } }),
+      bookmark('large', 'all the same', { favicon: long, description: long }),
+    ]
+    const outcome = { imported: 3, existing: [], failed: [{ id: 'large', error: { fault: 'too-large' } }] }
+    t.match(await a.sync.importBookmarks(list), { ...outcome, reduced: ['star', 'noted'] })
+    const kept = (id: string) => {
+      const { position, ...rest } = a.sync.get(id) as PlaintextBookmark
+      return rest
+    }
+    t.same([kept('star'), kept('noted'), kept('small')], [star, noted, list[2]])
+
+    await a.sync.remove(['star', 'noted'])
+    const restored = await a.sync.restoreExport({ bookmarks: list })
+    t.match(restored, { imported: 2, existing: ['small'], failed: outcome.failed, reduced: ['star', 'noted'] })
+    t.same([kept('star'), kept('noted')], [star, noted])
+    const again = await a.sync.restoreExport({ bookmarks: list }, { overwrite: true })
+    t.match(again, { imported: 1, existing: ['star', 'noted'], reduced: [] }, 'only what is changed is told')
+  },
+)
 
 t.test('a second file goes below what is there, into the same folders and in its own order', async (t) => {
   const a = (await people.person(t)).device('a')
@@ -155,10 +189,10 @@ t.test('a backup brings back what is gone, and with overwrite what has changed',
   await b.sync.put([bookmark('z', 'changed'), bookmark('new', 'new')])
   await b.sync.syncNow()
   await a.sync.syncNow()
-  t.same(await a.sync.restoreExport(backup), { imported: 2, existing: ['z', 'v'], failed: [] })
+  t.same(await a.sync.restoreExport(backup), { imported: 2, existing: ['z', 'v'], failed: [], reduced: [] })
   t.same(shown(a), { new: 'new', v: 'backed up', x: 'backed up', y: 'backed up', z: 'changed' })
   const overwritten = await a.sync.restoreExport(backup, { overwrite: true })
-  t.same(overwritten, { imported: 1, existing: ['x', 'y', 'v'], failed: [] }, 'only what differs')
+  t.same(overwritten, { imported: 1, existing: ['x', 'y', 'v'], failed: [], reduced: [] }, 'only what differs')
   await a.sync.syncNow()
   await b.sync.syncNow()
   const all = { new: 'new', v: 'backed up', x: 'backed up', y: 'backed up', z: 'backed up' }

@@ -9,11 +9,21 @@ import { nextTurn, paced } from '../../timing/paced.ts'
 import { viewOf } from '../store/row.ts'
 import type { Row } from '../store/store.ts'
 import type { Tabs } from '../store/tabs.ts'
-import type { Edit } from './edit.ts'
-import { type EditParts, queueEdits, type SealedEdit, sealOne } from './edit.ts'
-import type { MoveParts } from './move.ts'
-import { isPosition } from './move.ts'
+import { type Edit, type EditParts, queueEdits, type SealedEdit, sealOne } from './edit.ts'
+import { isPosition, type MoveParts } from './move.ts'
 import { sealList } from './seal-list.ts'
+
+/** Where imported bookmarks go, and which of them. */
+export interface ImportRules {
+  /** The id of the folder for the list's top level. Default: the top level. */
+  into?: string | undefined
+  /**
+   * What happens to a bookmark whose `url` is there already, in a folder with the same title and the same titles above it:
+   * `skip` leaves it out, `keep` adds it all the same. Separators are left out if they would be all that comes into a
+   * folder that has some. Default: `skip`.
+   */
+  duplicates?: 'skip' | 'keep' | undefined
+}
 
 /** How `importBookmarks` proceeds. */
 export interface ImportOptions extends ImportRules {
@@ -34,8 +44,10 @@ export interface ImportReport {
   imported: number
   /** Ids of listed bookmarks that exist already, under this id or as a duplicate, and of which nothing was changed. */
   existing: string[]
-  /** Bookmarks left out: too large even without their icon, or without a valid id. */
+  /** Bookmarks left out: too large even without their icon and `attributes`, or without a valid id. */
   failed: { id: string; error: RecordError }[]
+  /** Ids of imported bookmarks that were too large, and lack their icon (`favicon`) or, if need be, their `attributes` too. */
+  reduced: string[]
 }
 
 interface ImportParts extends MoveParts {
@@ -95,12 +107,17 @@ async function queueAccepted(
   const sealed = await sealList(parts.keys, comers, signal, advance)
   const edits = new Map<string, SealedEdit>()
   const failed: ImportReport['failed'] = []
+  const reduced = new Set<string>()
   const sort = ([index, comer]: [number, PlaintextBookmark]) => {
     const { id } = comer
-    const edit = orWithoutExtras(parts.keys, comer, sealed[index] as SealedEdit | RecordError)
+    const whole = sealed[index] as SealedEdit | RecordError
+    const edit = orReduced(parts.keys, comer, whole)
     if (edits.has(id)) existing.push(id)
     else if (edit instanceof RecordError) failed.push({ id, error: edit })
-    else edits.set(id, edit)
+    else {
+      edits.set(id, edit)
+      if (edit !== whole) reduced.add(id)
+    }
   }
   await paced(comers.entries(), sort, signal)
   const positioned = await sealList(parts.keys, placed, signal, () => {})
@@ -110,47 +127,34 @@ async function queueAccepted(
     // Only where the bookmark is still as it was when its position was found.
     if (hashes.has(row.id)) return hashes.get(row.id) === viewOf(row).data_hash
     const isAccepted = accepts(row, edit)
-    if (!isAccepted) existing.push(row.id)
-    return isAccepted
+    if (isAccepted) return true
+    existing.push(row.id)
+    reduced.delete(row.id)
+    return false
   }
   await queueEdits(parts, [...moves, ...edits.values()], cursor, accepted)
-  return { imported: bookmarks.length - existing.length - failed.length, existing, failed }
+  return { imported: bookmarks.length - existing.length - failed.length, existing, failed, reduced: [...reduced] }
 }
 
-/** A bookmark must not be lost because its icon is too large. */
-function orWithoutExtras(
+/** A bookmark must not be lost because its icon is too large, or what a browser says of it besides. */
+function orReduced(
   keys: Keys,
   bookmark: PlaintextBookmark,
   sealed: SealedEdit | RecordError,
 ): SealedEdit | RecordError {
   if (!(sealed instanceof RecordError) || sealed.fault !== 'too-large') return sealed
-  try {
-    return sealOne(keys, withoutExtras(bookmark))
-  } catch (error) {
-    if (error instanceof RecordError) return error
-    throw error
+  const { favicon, ...withoutIcon } = bookmark
+  const { attributes, ...withoutEither } = withoutIcon
+  let fault: unknown = sealed
+  for (const reduced of [withoutIcon, withoutEither]) {
+    try {
+      return sealOne(keys, reduced)
+    } catch (error) {
+      fault = error
+    }
   }
-}
-
-/** The bookmark without its icon and the browser's extra attributes. */
-function withoutExtras(bookmark: PlaintextBookmark): PlaintextBookmark {
-  const { id, title, source, url, parentId, position, dateAdded, dateModified, folder, path, tags, domain } = bookmark
-  const { description, type } = bookmark
-  const kept = { url, parentId, position, dateAdded, dateModified, folder, path, tags, domain, description, type }
-  const present = Object.entries(kept).filter(([, value]) => value !== undefined)
-  return { id, title, source, ...Object.fromEntries(present) }
-}
-
-/** Where imported bookmarks go, and which of them. */
-export interface ImportRules {
-  /** The id of the folder for the list's top level. Default: the top level. */
-  into?: string | undefined
-  /**
-   * What happens to a bookmark whose `url` is there already, in a folder with the same title and the same titles above it:
-   * `skip` leaves it out, `keep` adds it all the same. Separators are left out if they would be all that comes into a
-   * folder that has some. Default: `skip`.
-   */
-  duplicates?: 'skip' | 'keep' | undefined
+  if (fault instanceof RecordError) return fault
+  throw fault
 }
 
 /** What an import changes. */

@@ -1,4 +1,5 @@
 import { generateKeyBetween } from 'fractional-indexing'
+import { PlaintextBookmark as required } from '../../../../generated/required.ts'
 import { differingFields, mergeBookmarks } from '../../bookmark/merge.ts'
 import type { PlaintextBookmark } from '../../bookmark.ts'
 import { paced } from '../../timing/paced.ts'
@@ -90,9 +91,11 @@ function applyOver(
 }
 
 /** The fields to change. A field that is undefined is removed, unless every bookmark has it. */
-export type Patch = Partial<Pick<PlaintextBookmark, 'id' | 'title' | 'source'>> & {
-  [Name in Exclude<keyof PlaintextBookmark, 'id' | 'title' | 'source'>]?: PlaintextBookmark[Name] | undefined
+export type Patch = Partial<Pick<PlaintextBookmark, RequiredName>> & {
+  [Name in Exclude<keyof PlaintextBookmark, RequiredName>]?: PlaintextBookmark[Name] | undefined
 }
+
+type RequiredName = (typeof required)[number]
 
 /** A patch, or a function that makes one of the bookmark as it is then; null changes nothing. */
 export type Update = Patch | ((current: Readonly<PlaintextBookmark>) => Patch | null)
@@ -115,8 +118,7 @@ export async function updateBookmark(
     if (!asks) return
     // The types cannot keep undefined out where an app's compiler takes it for a value of any optional field.
     const patch = { ...asks }
-    if (patch.title === undefined) delete patch.title
-    if (patch.source === undefined) delete patch.source
+    for (const name of required) if (patch[name] === undefined) delete patch[name]
     const position = 'parentId' in patch ? undefined : current.position
     const [patched] = withPlaces(replica, [{ ...current, position, ...patch, id } as PlaintextBookmark])
     const edit = sealOne(keys, patched as PlaintextBookmark)
