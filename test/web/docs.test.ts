@@ -11,8 +11,6 @@ import { isDeep } from '../support/depth.ts'
 import { accessibilityFaults, brokenLinks, operationsWithSamples, overflow } from './docs-page.ts'
 import { demoOrigin, openChromium, openContext, screenshot } from './fixture.ts'
 
-/** Far beyond what a page takes, also on a busy machine. */
-const limit = 60_000
 const wide = { width: 1440, height: 900 }
 const narrow = { width: 390, height: 844 }
 const backgrounds = { light: 'rgb(255, 255, 255)', dark: 'rgb(20, 22, 26)' }
@@ -120,7 +118,6 @@ else {
 async function openDocs(t: Test, start: (t: Test) => Promise<string>, colorScheme: 'light' | 'dark', options = {}) {
   if (typeof browser === 'string') throw new Error(browser)
   const context = await openContext(t, browser, { colorScheme, viewport: wide, ...options })
-  context.setDefaultTimeout(limit)
   return { page: await context.newPage(), address: await start(t) }
 }
 

@@ -44,10 +44,13 @@ export async function developmentProvider() {
   return { OIDC_ISSUER: '', OIDC_CLIENT_ID: '', OIDC_CLIENT_SECRET: '', DEV_IDP_PORT: `${await freePort()}` }
 }
 
+/** A busy machine is not a fault: no step takes as long as this unless it never ends. */
+const patienceMs = 300_000
+
 /** A browser of its own, whose pages must stay on this machine and must not complain, except of what is expected. */
 export async function openContext(t: Test, browser: Browser, options = {}, expected?: RegExp): Promise<BrowserContext> {
   const context = await browser.newContext({ viewport: { width: 1200, height: 800 }, ...options })
-  context.setDefaultTimeout(60_000)
+  context.setDefaultTimeout(patienceMs)
   t.teardown(() => context.close())
   describeFailure(t, context)
   context.on('request', (request) => {
