@@ -30,11 +30,30 @@ const order = {
     'docs/operating/sizing.md',
     'docs/operating/scaling.md',
   ],
-  'The project': ['docs/promises.md', 'docs/threat-model.md', 'docs/contributing.md', 'src/web/README.md'],
+  'The project': [
+    'docs/promises.md',
+    'docs/threat-model.md',
+    'docs/contributing.md',
+    'docs/commands.md',
+    'src/web/README.md',
+  ],
+  Decisions: [
+    'docs/decisions/index.md',
+    'docs/decisions/no-entities.md',
+    'docs/decisions/one-writer.md',
+    'docs/decisions/two-clocks.md',
+    'docs/decisions/no-session-cache.md',
+    'docs/decisions/typescript-as-it-is.md',
+    'docs/decisions/two-databases.md',
+    'docs/decisions/opaque-records.md',
+    'docs/decisions/outside-parts.md',
+    'docs/decisions/development-provider.md',
+  ],
 }
 /** Where the name of a page, or its title, is not that of the file. */
 const names: Record<string, { page: string; title: string }> = {
   'src/client/README.md': { page: 'web-app.html', title: 'A web app, from sign-in to sign-out' },
+  'docs/decisions/index.md': { page: 'decisions.html', title: 'Decisions' },
   'src/web/README.md': { page: 'web-page.html', title: 'How the web page is made' },
 }
 const first = 'docs/index.md'

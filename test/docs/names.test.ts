@@ -6,7 +6,13 @@ import packageJson from '../../package.json' with { type: 'json' }
 
 const root = new URL('../../', import.meta.url)
 const exists = (path: string) => globSync(path, { cwd: root }).length > 0
-const files = ['README.md', 'CHANGELOG.md', 'src/client/README.md', ...globSync('docs/**/*.md', { cwd: root })]
+const files = [
+  'README.md',
+  'CHANGELOG.md',
+  'SECURITY.md',
+  'src/client/README.md',
+  ...globSync('docs/**/*.md', { cwd: root }),
+]
 const documents = files.map((file) => {
   const text = readFileSync(new URL(file, root), 'utf8')
   return { file, text, prose: text.replaceAll(/^ *```.*?^ *```$/gms, '') }
@@ -48,13 +54,28 @@ t.test('Every file, folder and command that the documents name exists', async (t
   )
 })
 
-t.test('Every command of package.json is in the guide to contributing', async (t) => {
-  const guide = documents.find(({ file }) => file === 'docs/contributing.md')?.text ?? ''
+t.test('Every command of package.json is in the list of commands', async (t) => {
+  const guide = documents.find(({ file }) => file === 'docs/commands.md')?.text ?? ''
   const named = new Set([...guide.matchAll(/`npm (?:run )?([a-z]+)/g)].map(([, name]) => name))
   t.same(
     Object.keys(packageJson.scripts).filter((name) => !name.startsWith('pre') && !named.has(name)),
     [],
   )
+})
+
+t.test('Every file that the way of a push goes through is there, and the glossary has at most 40 words', async (t) => {
+  const guide = documents.find(({ file }) => file === 'docs/contributing.md')?.text ?? ''
+  const [, way = '', words = ''] = /^## The way of a push$(.*?)^## Words$(.*?)^## /ms.exec(guide) ?? []
+  const named = [...way.matchAll(/(?:src\/[\w./-]+|`[a-z]+\/[\w./-]+)\.ts/g)].map(([path]) =>
+    path.startsWith('`') ? path.slice(1) : path,
+  )
+  t.ok(named.length > 40, `${named.length} files`)
+  t.same(
+    named.filter((path) => !['', 'src/', 'src/service/'].some((folder) => exists(folder + path))),
+    [],
+  )
+  const rows = words.match(/^\| [a-z].*$/gm) ?? []
+  t.ok(rows.length > 20 && rows.length <= 40, `${rows.length} words`)
 })
 
 t.test('Every promise names a test that proves it', async (t) => {
