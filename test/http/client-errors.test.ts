@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import t, { type Test } from 'tap'
-import { answerClientErrors, followResponses } from '../../src/service/http/errors.ts'
+import { answerClientErrors, unfinishedResponses } from '../../src/service/http/errors.ts'
 import { until } from '../support/until.ts'
 
 const good = 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n'
@@ -43,8 +43,10 @@ t.test('In place of a response that has not begun, there is the refusal', async 
 
 async function start(t: Test) {
   const asked = Promise.withResolvers<ServerResponse>()
-  const server = createServer((_request, response) => asked.resolve(response))
-  followResponses(server)
+  const server = createServer(({ socket }, response) => {
+    unfinishedResponses.set(socket, response)
+    asked.resolve(response)
+  })
   server.on('clientError', answerClientErrors({}))
   const isRefused = once(server, 'clientError')
   await once(server.listen(0, '127.0.0.1'), 'listening')

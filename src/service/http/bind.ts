@@ -93,9 +93,10 @@ function handle<Op extends HttpOperationId, Parts>(handler: Handler<Op, Parts>, 
 }
 
 function toOperationRequest<Op extends HttpOperationId>(request: FastifyRequest): OperationRequest<Op> {
-  const { id, log, ip, session, params, query, headers, body, validationError } = request
+  const { log, ip, session, params, query, headers, body, validationError } = request
+  const { cookie, 'user-agent': userAgent = '', 'x-device-id': deviceId } = headers
+  const caller = session && { userId: session.userId, loginId: session.loginId, deviceId }
   const isMalformed = validationError !== undefined
-  const { cookie, 'user-agent': userAgent = '' } = headers
-  const parts = { id, log, address: ip, session, cookie, userAgent, params, query, headers, body, isMalformed }
+  const parts = { log, address: ip, session, caller, cookie, userAgent, params, query, headers, body, isMalformed }
   return parts as unknown as OperationRequest<Op>
 }

@@ -23,8 +23,12 @@ export function watchConnections(app: FastifyInstance): void {
   app.addHook('preClose', async () => {
     const timer = setInterval(() => server.closeIdleConnections(), 50).unref()
     server.once('close', () => clearInterval(timer))
+    endConnections(server)
   })
-  // So that no proxy keeps a connection that is about to be closed.
+}
+
+/** Once nobody can connect any more, a connection ends with its next response, so that no proxy keeps it. */
+function endConnections(server: Server): void {
   server.on('request', (_request, response) => {
     if (!server.listening) response.shouldKeepAlive = false
   })
@@ -92,6 +96,7 @@ function check(socket: Socket, progress: Progress): void {
  * their next response. Closing them while they are idle, as the server of HTTP does, would meet a request on its way.
  */
 export async function refuseConnections(server: Server): Promise<void> {
+  endConnections(server)
   await quietTurn()
   Server.prototype.close.call(server)
 }

@@ -1,4 +1,4 @@
-import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import { finished } from 'node:stream/promises'
@@ -22,7 +22,6 @@ interface ErrorParts {
 /** Every error becomes the contract's `{error}`. It names the caller's faults; ours are logged instead. */
 export function registerErrors(app: FastifyInstance, parts: ErrorParts): void {
   const methodsOf = collectMethods(app)
-  followResponses(app.server)
   const unmatched = ({ url, raw }: FastifyRequest) => {
     if (malformed.has(raw)) return new ServiceError('BadRequest', { message: 'Malformed URL' })
     const allow = methodsOf(url).join(', ')
@@ -129,21 +128,11 @@ export function answerClientErrors(headers: Record<string, string>) {
 }
 
 /** The response that a connection is to send last, until it is over. */
-const unfinished = new WeakMap<Socket, ServerResponse>()
-
-/** Tells `answerClientErrors` of the server's responses. */
-export function followResponses(server: Server): void {
-  server.on('request', ({ socket }, response) => {
-    unfinished.set(socket, response)
-    response.once('close', () => {
-      if (unfinished.get(socket) === response) unfinished.delete(socket)
-    })
-  })
-}
+export const unfinishedResponses = new WeakMap<Socket, ServerResponse>()
 
 /** The client would take whatever is written now for a part of that response, or of one before, which has the socket. */
 function isAnswering(socket: Socket): boolean {
-  const response = unfinished.get(socket)
+  const response = unfinishedResponses.get(socket)
   return (
     response !== undefined &&
     !response.writableFinished &&

@@ -5,6 +5,7 @@ import ipaddr from 'ipaddr.js'
 import type { OperationId } from '../contract/schemas.ts'
 import { type Limits, requestUnit } from '../load/rates.ts'
 import type { Trace, Tracing } from '../tracing/trace.ts'
+import { unfinishedResponses } from './errors.ts'
 
 declare module 'fastify' {
   interface FastifySchema {
@@ -42,6 +43,7 @@ export function registerRequests(app: FastifyInstance, { config, limits, tracing
     if (tracing.isExporting || request.headers.traceparent !== undefined) beginTrace(request, reply)
     const { socket } = request.raw
     const before = trafficOf(socket)
+    if (!request.ws) unfinishedResponses.set(socket, reply.raw)
     let isAnswered = false
     reply.raw.once('finish', () => {
       isAnswered = true
@@ -51,6 +53,7 @@ export function registerRequests(app: FastifyInstance, { config, limits, tracing
       request.trace?.end(!isAnswered || reply.statusCode >= 500)
       // A socket's messages are counted one by one.
       if (request.ws) return
+      if (unfinishedResponses.get(socket) === reply.raw) unfinishedResponses.delete(socket)
       if (!isAnswered) metrics.countAbandoned(operationOf(request.routeOptions))
       if (request.session) charge(request.session.userId, before, trafficOf(socket), reply)
     })

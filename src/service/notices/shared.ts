@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
-import { createLocalNotices, type Notices, type Subscriber } from './notices.ts'
+import { createListeners, type Notices } from './notices.ts'
 
 /** A notice that is repeated within this is sent once. */
 const coalesceMs = 20
@@ -48,25 +48,22 @@ export interface Carrier {
 
 /** Reaches subscribers in this process at once, and those of other instances over a line that is opened again when lost. */
 export function createSharedNotices({ open, atOnce, remedy }: Carrier, log: FastifyBaseLogger): Notices {
-  const local = createLocalNotices()
-  const subscribers = new Set<Subscriber>()
-  /** How often each user is followed. */
-  const followed = new Map<string, number>()
+  const listeners = createListeners()
   const stopping = new AbortController()
   let line: Line | undefined
   let isUp = true
-  let received = 0
+  const counts = { sent: 0, received: 0 }
   let heard = (_nonce: string) => {}
   const outbox = createOutbox(() => line, atOnce, log)
 
   const ears: Ears = {
     changed(userId) {
-      received++
-      for (const subscriber of subscribers) subscriber.changed?.(userId)
+      counts.received++
+      listeners.changed(userId)
     },
     ended(loginId) {
-      received++
-      for (const subscriber of subscribers) subscriber.ended(loginId)
+      counts.received++
+      listeners.ended(loginId)
     },
     echoed: (nonce) => heard(nonce),
   }
@@ -79,10 +76,10 @@ export function createSharedNotices({ open, atOnce, remedy }: Carrier, log: Fast
         opened = await open(ears)
         await hearItself(opened)
         line = opened
-        await opened.follow([...followed.keys()])
+        await opened.follow(listeners.followed())
         if (!isUp) log.info('notices arrive again')
         isUp = true
-        for (const subscriber of subscribers) subscriber.missed()
+        listeners.missed()
         outbox.flush()
         pauseMs = 50
         await Promise.race([opened.lost, stayAlive(opened)])
@@ -121,44 +118,38 @@ export function createSharedNotices({ open, atOnce, remedy }: Carrier, log: Fast
   const listening = listen()
   return {
     publishChange(userId) {
-      local.publishChange(userId)
+      counts.sent++
+      listeners.changed(userId)
       outbox.add({ userId, loginId: undefined })
     },
     publishEnd(login) {
-      local.publishEnd(login)
+      counts.sent++
+      listeners.ended(login.loginId)
       outbox.add(login)
     },
-    subscribe(subscriber) {
-      local.subscribe(subscriber)
-      subscribers.add(subscriber)
-    },
-    follow(userId) {
-      const count = followed.get(userId) ?? 0
-      followed.set(userId, count + 1)
+    subscribe: listeners.subscribe,
+    follow(userId, changed) {
+      const stop = listeners.follow(userId, changed)
       // Without a line, the next one follows all, and what was missed until then is made up for.
       const ready = line?.follow([userId]).then(
         () => {},
         () => {},
       )
-      return { ready: ready ?? Promise.resolve(), stop: () => unfollow(userId) }
+      return {
+        ready: ready ?? Promise.resolve(),
+        stop() {
+          stop()
+          if (!listeners.isFollowed(userId)) line?.unfollow(userId)
+        },
+      }
     },
     isUp: () => isUp,
-    counts: () => ({ ...local.counts(), received }),
+    counts: () => counts,
     async close() {
       await outbox.flushed()
       stopping.abort()
       await listening
-      await local.close()
     },
-  }
-
-  function unfollow(userId: string): void {
-    const count = (followed.get(userId) ?? 1) - 1
-    if (count > 0) followed.set(userId, count)
-    else {
-      followed.delete(userId)
-      line?.unfollow(userId)
-    }
   }
 }
 

@@ -6,7 +6,6 @@ import { type BookmarkRow, findBookmark, type ListStart, listNewest } from '../d
 import { partLimits } from '../db/tables/changes.ts'
 import { bytesOf } from '../db/tables/ciphertexts.ts'
 import { findCounters } from '../db/tables/users.ts'
-import { deviceOf } from '../sync/device.ts'
 import { createRecord, deleteRecord, type RestParts, updateRecord } from '../sync/rest.ts'
 import type { Operations } from './operation.ts'
 
@@ -22,10 +21,8 @@ export const bookmarkOperations: Operations<
     return { status: 200, parts: listInParts(database, session.userId, page, limit) }
   },
 
-  async createBookmark({ session, headers, body }, parts) {
-    const device = deviceOf(session, headers)
-    const row = await createRecord(parts, device, body.id ?? uuidv7(), body)
-    return { status: 201, body: toBookmark(row) }
+  async createBookmark({ caller, body }, parts) {
+    return { status: 201, body: toBookmark(await createRecord(parts, caller, body.id ?? uuidv7(), body)) }
   },
 
   async getBookmark({ session, params }, { database: { db } }) {
@@ -34,13 +31,12 @@ export const bookmarkOperations: Operations<
     return { status: 200, body: toBookmark(row) }
   },
 
-  async updateBookmark({ session, headers, params, body }, parts) {
-    const device = deviceOf(session, headers)
-    return { status: 200, body: toBookmark(await updateRecord(parts, device, params.id, body)) }
+  async updateBookmark({ caller, params, body }, parts) {
+    return { status: 200, body: toBookmark(await updateRecord(parts, caller, params.id, body)) }
   },
 
-  async deleteBookmark({ session, headers, params }, parts) {
-    await deleteRecord(parts, deviceOf(session, headers), params.id)
+  async deleteBookmark({ caller, params }, parts) {
+    await deleteRecord(parts, caller, params.id)
     return { status: 200, body: { success: true } }
   },
 }

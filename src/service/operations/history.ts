@@ -9,7 +9,6 @@ import { settleVersion } from '../db/tables/conflicts.ts'
 import { listTrash, type TrashRow } from '../db/tables/trash.ts'
 import { lockUser } from '../db/tables/users.ts'
 import { listOpen, listVersions, type VersionWithData } from '../db/tables/versions.ts'
-import { deviceOf } from '../sync/device.ts'
 import { purgeRecord } from '../sync/purge.ts'
 import { type RestoreParts, restoreRecord } from '../sync/restore.ts'
 import { type RewindParts, rewind } from '../sync/rewind.ts'
@@ -44,8 +43,8 @@ export const historyOperations: Operations<
     return { status: 200, body: { versions: rows.map((row) => toVersion(row, config)), next } }
   },
 
-  async restoreBookmark({ session, headers, params, body }, parts) {
-    const row = await restoreRecord(parts, deviceOf(session, headers), params.id, body?.version_id)
+  async restoreBookmark({ caller, params, body }, parts) {
+    const row = await restoreRecord(parts, caller, params.id, body?.version_id)
     return { status: 200, body: toBookmark(row) }
   },
 
@@ -74,8 +73,8 @@ export const historyOperations: Operations<
     return { status: 200, body: { success: true } }
   },
 
-  async rewindBookmarks({ session, headers, body }, parts) {
-    return { status: 200, body: await rewind(parts, deviceOf(session, headers), body) }
+  async rewindBookmarks({ caller, body }, parts) {
+    return { status: 200, body: await rewind(parts, caller, body) }
   },
 }
 

@@ -4,6 +4,7 @@ import type { operations as contract } from '../../../generated/openapi.ts'
 import type { OperationId, operations } from '../../../generated/operations.ts'
 import type { Cookie } from '../auth/cookies.ts'
 import type { Session } from '../db/tables/tokens.ts'
+import type { Device } from '../sync/device.ts'
 
 /** The session that the operation's security scheme requires, looked up before the handler is called. */
 type SessionOf<Op extends OperationId> = {
@@ -21,11 +22,12 @@ type JsonBody<T> = T extends { requestBody?: infer Body }
 
 /** A request as the contract describes it: validated, and with defaults filled in. */
 export interface OperationRequest<Op extends OperationId> {
-  id: string
   log: FastifyBaseLogger
   /** The caller's IP address. */
   address: string
   session: SessionOf<Op>
+  /** The signed-in user's device, of an operation that always knows it. */
+  caller: contract[Op]['parameters']['header'] extends { 'x-device-id': string } ? Device : undefined
   /** The Cookie header. */
   cookie: string | undefined
   /** The User-Agent header; empty if there is none. */

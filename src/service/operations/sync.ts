@@ -1,7 +1,6 @@
 import { ServiceError } from '../contract/errors.ts'
 import type { Database } from '../db/engine/database.ts'
 import { onceAnswered } from '../db/engine/query.ts'
-import { deviceOf } from '../sync/device.ts'
 import { type ImportParts, importBookmarks } from '../sync/import.ts'
 import { type PullParts, pull } from '../sync/pull.ts'
 import { type PushParts, push } from '../sync/push.ts'
@@ -22,18 +21,16 @@ export const syncOperations: Operations<'getSyncStatus' | 'pullChanges' | 'pushC
     }
   },
 
-  pullChanges({ session, headers, body: { since, limit } }, parts) {
-    const pulled = pull(parts, deviceOf(session, headers), since, limit)
+  pullChanges({ caller, body: { since, limit } }, parts) {
+    const pulled = pull(parts, caller, since, limit)
     return onceAnswered(pulled, (answer) => ({ status: 200, ...answer }))
   },
 
-  async pushChanges({ session, headers, body }, parts) {
-    const device = deviceOf(session, headers)
-    return { status: 200, body: await push(parts, device, body.changes) }
+  async pushChanges({ caller, body }, parts) {
+    return { status: 200, body: await push(parts, caller, body.changes) }
   },
 
-  async importBookmarks({ session, headers, body }, parts) {
-    const device = deviceOf(session, headers)
-    return { status: 200, body: await importBookmarks(parts, device, body.bookmarks) }
+  async importBookmarks({ caller, body }, parts) {
+    return { status: 200, body: await importBookmarks(parts, caller, body.bookmarks) }
   },
 }

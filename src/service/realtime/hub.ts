@@ -103,7 +103,6 @@ export function createHub({ log, clock, database, notices }: HubParts): Hub {
     every(sweepEveryMs, () => sweeps.add('spaced')),
   ]
   notices.subscribe({
-    changed: announce,
     ended(loginId) {
       for (const connection of connections()) {
         if (connection.peer.loginId === loginId) connection.close(closeCodes.signedOut)
@@ -137,7 +136,7 @@ export function createHub({ log, clock, database, notices }: HubParts): Hub {
     open(socket, stream, peer) {
       const connection = new Connection(socket, stream, peer, events)
       const { userId } = peer
-      const audience = users.get(userId) ?? createAudience(notices.follow(userId))
+      const audience = users.get(userId) ?? createAudience(notices.follow(userId, () => announce(userId)))
       audience.connections.add(connection)
       users.set(userId, audience)
       if (stop.signal.aborted) connection.close(closeCodes.stopping)

@@ -6,12 +6,5 @@ export interface Device {
   deviceId: string
 }
 
-export function deviceOf(
-  { userId, loginId }: Pick<Device, 'userId' | 'loginId'>,
-  headers: { 'x-device-id': string },
-): Device {
-  return { userId, loginId, deviceId: headers['x-device-id'] }
-}
-
 /** Stands for every device that does not send its id, so nothing is stored about it. */
 export const unknownDevice = 'unknown'
