@@ -1,5 +1,5 @@
 import { relative } from 'node:path'
-import { type Progress, withProgress } from '../src/service/terminal/progress.ts'
+import { type ProgressBar, withProgress } from '../src/service/terminal/progress.ts'
 import { type Bench, type Options, openBench } from './open.ts'
 import { aboutRun, describeResult, writeReport } from './report.ts'
 import { playRow, type Result } from './rounds.ts'
@@ -29,7 +29,7 @@ async function measureEach(
   chosen: [name: string, row: Row][],
   bench: Bench,
   { postgres, rounds, out }: RowOptions,
-  progress: Progress,
+  progress: ProgressBar,
 ) {
   const measured: Result[] = []
   const failed: string[] = []

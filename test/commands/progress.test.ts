@@ -1,6 +1,6 @@
 import { mock } from 'node:test'
 import t from 'tap'
-import { Progress } from '../../src/service/terminal/progress.ts'
+import { ProgressBar } from '../../src/service/terminal/progress.ts'
 
 mock.timers.enable({ apis: ['setInterval', 'Date'] })
 t.teardown(() => mock.timers.reset())
@@ -19,7 +19,7 @@ t.test('On a terminal, a bar as long as the work is far, with a clock that goes 
   const { written, output } = outputOf({ isTTY: true, columns: 60 })
   const log = t.capture(console, 'log')
   {
-    using progress = new Progress(output)
+    using progress = new ProgressBar(output)
     progress.report('copying', 0, 4)
     progress.report('copying', 1, 4)
     progress.report('copying', 1, 4)
@@ -47,7 +47,7 @@ t.test('On a terminal, a bar as long as the work is far, with a clock that goes 
 
 t.test('Elsewhere, a line every 30 s, none for short work', (t) => {
   const { written, output } = outputOf({})
-  using progress = new Progress(output)
+  using progress = new ProgressBar(output)
   progress.report('copying', 1, 4)
   mock.timers.tick(29_999)
   t.same(written, [])

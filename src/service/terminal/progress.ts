@@ -17,8 +17,8 @@ const lineEveryMs = 30_000
 const barLength = 24
 
 /** Shows how far the work is, until it is done. */
-export async function withProgress<Result>(work: (progress: Progress) => Promise<Result>): Promise<Result> {
-  using progress = new Progress()
+export async function withProgress<Result>(work: (progress: ProgressBar) => Promise<Result>): Promise<Result> {
+  using progress = new ProgressBar()
   return await work(progress)
 }
 
@@ -26,7 +26,7 @@ export async function withProgress<Result>(work: (progress: Progress) => Promise
  * Shows how far long work is: a bar on a terminal, and elsewhere a line now and then, none for short work. It is on stderr,
  * because stdout is for what the work makes.
  */
-export class Progress implements Disposable {
+export class ProgressBar implements Disposable {
   readonly #output: Output
   readonly #start = Date.now()
   readonly #timer: NodeJS.Timeout

@@ -71,7 +71,7 @@ export class Ledger {
     }
   }
 
-  /** A device, or another one after a restore, sends a version. */
+  /** A device, or another one after a recovery, sends a version. */
   send(id: string, made: Made, open: () => PlaintextBookmark | null): void {
     const key = versionKey(id, made)
     if (!this.#sent.has(key)) this.#sent.set(key, { open, signOuts: this.#signOutsOf(made) })

@@ -12,7 +12,7 @@ import { type Place, runDrill } from './drill/drill.ts'
 
 if (isPostgres) t.plan(0, 'test/postgres/restore-drill.test.ts')
 else {
-  t.test('After a restore, the devices bring back what was lost, once, with its history', async (t) => {
+  t.test('After a recovery, the devices bring back what was lost, once, with its history', async (t) => {
     t.same(await runDrill(await onSqlite(t, true)), [])
   })
 

@@ -1,4 +1,4 @@
-/** The service is restored from a backup while three devices know more than the backup has. */
+/** The service is recovered from a backup while three devices know more than the backup has. */
 import { randomBytes } from 'node:crypto'
 import { copyFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -183,7 +183,7 @@ export function settleFirst(row: Row, version: Version): Row {
   }
 }
 
-/** Whoever made the pending edits had seen this version, even if it has a new sequence number (after a restore). */
+/** Whoever made the pending edits had seen this version, even if it has a new sequence number (after a recovery). */
 function withSeen(row: Row, cursor: number): Row {
   const isBehind = ({ overwrites, change }: Waiting) => !overwrites && change.base < cursor
   if (!row.waiting.some(isBehind)) return row

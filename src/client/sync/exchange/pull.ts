@@ -13,7 +13,7 @@ import type { PullResponse } from './transport.ts'
 
 export type PullParts = RestoreParts & DeletionParts
 
-/** Pulls everything new, or all there is if the service was restored from a backup. */
+/** Pulls everything new, or all there is if the service was recovered from a backup. */
 export async function pullAll(parts: PullParts, signal: AbortSignal): Promise<void> {
   const isWhole = await pullNew(parts, signal)
   if (!isWhole) await restore(parts, signal)
@@ -23,7 +23,7 @@ export async function pullAll(parts: PullParts, signal: AbortSignal): Promise<vo
 /**
  * Pulls in pages of the service's size; each page is stored together with the cursor after it.
  *
- * @returns false if the service was restored from a backup
+ * @returns false if the service was recovered from a backup
  */
 async function pullNew(parts: PullParts, signal: AbortSignal): Promise<boolean> {
   const { transport, replica, clock } = parts
@@ -68,7 +68,7 @@ interface RestoreParts extends TakeParts {
 }
 
 /**
- * Pulls everything from a service that was restored from a backup. What it has lost or has in an older version becomes a
+ * Pulls everything from a service that was recovered from a backup. What it has lost or has in an older version becomes a
  * pending change again, as the event that it was, so that devices which know it already see nothing new.
  */
 async function restore(parts: RestoreParts, signal: AbortSignal): Promise<void> {

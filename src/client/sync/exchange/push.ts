@@ -52,7 +52,7 @@ async function compareClocks({ replica, transport, clock }: PushParts, signal: A
   const { meta, rows, waiting } = replica
   const isFirst = meta.cursor === 0 && !meta.isIncomplete && meta.clockCheckedAt === undefined
   if (isFirst || isClockTrusted(clock, meta)) return
-  // The service's time was once at least that; but after a restore, its cursors are ahead of its clock for a while.
+  // The service's time was once at least that; but after a recovery, its cursors are ahead of its clock for a while.
   const past = meta.cursor > correctedNow(clock, meta) ? 0 : meta.cursor
   const isLate = (id: string) => rows.get(id)?.waiting.some(({ change }) => change.timestamp > past + longMs)
   if (![...waiting].some(isLate)) return

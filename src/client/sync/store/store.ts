@@ -88,7 +88,7 @@ export interface Meta {
   readonly withdrawn?: Readonly<Record<string, string>>
   /** The sequence number (Unix ms) up to which the service's changes have been applied. */
   cursor: number
-  /** The history of the service that the cursor belongs to: it is another one after a restore. Undefined: not known yet. */
+  /** The history of the service that the cursor belongs to: it is another one after a recovery. Undefined: not known yet. */
   epoch?: string
   /** Whether the browser has emptied the store, and not everything was pulled again. What is known is then newer than the cursor. */
   isIncomplete?: boolean

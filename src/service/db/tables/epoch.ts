@@ -21,7 +21,7 @@ export async function beginEpochOfCopy(database: Pick<Database, 'db' | 'write'>)
  *
  * The new epoch comes last: if this is interrupted, it is done again as a whole. Returns the epoch.
  *
- * @param now the time of the service (Unix ms): of two restores of one backup, the second must not give the numbers of the
+ * @param now the time of the service (Unix ms): of two recoveries of one backup, the second must not give the numbers of the
  *   first again
  */
 export async function beginEpoch({ db, write }: Pick<Database, 'db' | 'write'>, now = Date.now()): Promise<string> {
