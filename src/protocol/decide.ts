@@ -1,5 +1,6 @@
+import { SyncEvent } from '../../generated/limits.ts'
 import type { components } from '../../generated/openapi.ts'
-import { compareVersions, isRetry, isSameChange, type Version } from './versions.ts'
+import { compareVersions, isRetry, isSameChange, type Version } from './order.ts'
 
 type Change = components['schemas']['Change']
 
@@ -13,26 +14,22 @@ export interface MadeBy {
 export type SeenUpTo = (change: MadeBy) => number
 
 /** The current version of an entity, with its sequence number. */
-interface Stored extends Version {
+interface Current extends Version {
   stamp: number
 }
 
-interface Winner extends Required<Version> {
-  createdAt: number
-  resolution: 'device_id' | 'last_write_wins' | undefined
-  /** Whether it replaces another device's version that its own device had not seen. */
-  unseen: boolean
-}
-
-export interface Decision {
+/** The fate of an entity of which changes have come. */
+export interface Verdict<Stored> {
+  stored: Stored | undefined
   /** Replaces what is stored. */
-  winner: Winner | undefined
-  /** The device whose change was rejected. */
-  loser: string | undefined
+  winner: Change | undefined
+  resolution: 'device_id' | 'last_write_wins' | undefined
+  /** True if the winner replaces another device's version that its own device had not seen. */
+  unseen: boolean
   /** The changes that lost, each with the reason. */
   lost: ReadonlyMap<Change, string>
-  /** The changes that would overwrite what their device had not seen, and are not to; each with the reason. */
-  unseen: ReadonlyMap<Change, string>
+  /** The changes that would win, and are not to: they overwrite what their device had not seen. Each with the reason. */
+  heldBack: ReadonlyMap<Change, string>
 }
 
 const nothing: ReadonlyMap<Change, string> = new Map()
@@ -41,7 +38,11 @@ const nothing: ReadonlyMap<Change, string> = new Map()
  * Decides between the stored version of an entity and all its changes in one push: the greatest of them wins. Those that
  * are not to overwrite what their device had not seen, but would, take no part.
  */
-export function decide(changes: Change[], stored: Stored | undefined, seenUpTo: SeenUpTo): Decision {
+export function decide<Stored extends Current>(
+  changes: Change[],
+  stored: Stored | undefined,
+  seenUpTo: SeenUpTo,
+): Verdict<Stored> {
   const isHeldBack = (change: Change) => {
     if (change.if_unseen !== 'reject' || !stored || !isUnseen(change, stored, seenUpTo)) return false
     const version = toVersion(change)
@@ -50,48 +51,59 @@ export function decide(changes: Change[], stored: Stored | undefined, seenUpTo: 
   const heldBack = stored ? changes.filter(isHeldBack) : []
   if (!stored || heldBack.length === 0) return decideAmong(changes, stored, seenUpTo)
   const why = `It was made without having seen the version of ${stored.timestamp} by ${stored.device_id}`
-  const unseen = new Map(heldBack.map((change) => [change, why]))
-  const others = changes.filter((change) => !unseen.has(change))
-  if (others.length === 0) return { winner: undefined, loser: undefined, lost: nothing, unseen }
-  return { ...decideAmong(others, stored, seenUpTo), unseen }
+  const reasons = new Map(heldBack.map((change) => [change, why]))
+  const others = changes.filter((change) => !reasons.has(change))
+  const among = others.length === 0 ? unchanged(stored) : decideAmong(others, stored, seenUpTo)
+  return { ...among, heldBack: reasons }
 }
 
-function decideAmong(changes: Change[], stored: Stored | undefined, seenUpTo: SeenUpTo): Decision {
+/** Leaves what is stored as it is. */
+function unchanged<Stored>(stored: Stored | undefined): Verdict<Stored> {
+  return { stored, winner: undefined, resolution: undefined, unseen: false, lost: nothing, heldBack: nothing }
+}
+
+/** For a change that counts as having seen what it replaces, and is later. */
+export function replace<Stored>(stored: Stored | undefined, winner: Change): Verdict<Stored> {
+  return { ...unchanged(stored), winner }
+}
+
+/** Leaves what is stored as it is, and the change out. */
+export function keep<Stored>(stored: Stored, change: Change, reason: string): Verdict<Stored> {
+  return { ...unchanged(stored), heldBack: new Map([[change, reason]]) }
+}
+
+function decideAmong<Stored extends Current>(
+  changes: Change[],
+  stored: Stored | undefined,
+  seenUpTo: SeenUpTo,
+): Verdict<Stored> {
   const greatest = changes.reduce((best, other) =>
     compareVersions(toVersion(other), toVersion(best)) > 0 ? other : best,
   )
   const challenger = toVersion(greatest)
-  // What differs in its ciphertext alone is a retry, so the stored one is never loaded.
+  // A change that differs in its ciphertext alone is a retry, so the stored one is never loaded.
   const isStored = stored !== undefined && isRetry(challenger, stored)
   const isWritten = !stored || (!isStored && compareVersions(challenger, stored) > 0)
-  const winner: Version = isWritten ? challenger : stored
+  const current: Version = isWritten ? challenger : stored
   const losers = changes.filter((change) => {
-    const isKept = change.id === winner.event_id
-    const supersededByItsDevice = (isWritten || isStored) && change.device_id === winner.device_id
-    return !isKept && !supersededByItsDevice && !isSameChange(toVersion(change), winner)
+    const isKept = change.id === current.event_id
+    const supersededByItsDevice = (isWritten || isStored) && change.device_id === current.device_id
+    return !isKept && !supersededByItsDevice && !isSameChange(toVersion(change), current)
   })
+  const lost = losers.length === 0 ? nothing : new Map(losers.map((change) => [change, reason(change, current)]))
+  if (!isWritten) return { ...unchanged(stored), lost }
   const overwritesUnseen = stored !== undefined && isUnseen(greatest, stored, seenUpTo)
-  return {
-    winner: isWritten
-      ? {
-          ...challenger,
-          createdAt: challenger.timestamp,
-          resolution: resolve(greatest, changes, stored, overwritesUnseen),
-          unseen: overwritesUnseen && !isSameChange(challenger, stored),
-        }
-      : undefined,
-    lost: losers.length === 0 ? nothing : new Map(losers.map((change) => [change, reason(change, winner)])),
-    loser: losers.at(-1)?.device_id,
-    unseen: nothing,
-  }
+  const resolution = resolve(greatest, changes, stored, overwritesUnseen)
+  const unseen = overwritesUnseen && !isSameChange(challenger, stored)
+  return { stored, winner: greatest, resolution, unseen, lost, heldBack: nothing }
 }
 
 function resolve(
   winner: Change,
   changes: Change[],
-  stored: Stored | undefined,
+  stored: Current | undefined,
   overwritesUnseen: boolean,
-): Winner['resolution'] {
+): Verdict<Current>['resolution'] {
   const isTied = (other: Pick<Version, 'timestamp' | 'device_id'>) =>
     other.timestamp === winner.timestamp && other.device_id !== winner.device_id
   if (changes.some(isTied) || (stored && isTied(stored))) return 'device_id'
@@ -99,7 +111,7 @@ function resolve(
 }
 
 /** An edit gets a greater timestamp than the version that it edits: if they are equal, neither had seen the other. */
-function isUnseen(winner: Change, stored: Stored, seenUpTo: SeenUpTo): boolean {
+function isUnseen(winner: Change, stored: Current, seenUpTo: SeenUpTo): boolean {
   if (stored.device_id === winner.device_id) return false
   return stored.timestamp === winner.timestamp || stored.stamp > seenUpTo(winner)
 }
@@ -120,4 +132,14 @@ function toVersion({ id, timestamp, device_id, operation, data_hash, encrypted_d
     data_hash: data_hash ?? null,
     encrypted_data: encrypted_data ?? null,
   }
+}
+
+export type Overwritten = NonNullable<components['schemas']['SyncEvent']['overwritten']>
+
+const { maxItems } = SyncEvent.overwritten
+
+/** The versions of a record that were replaced unseen: the last of each device, newest last. */
+export function addOverwritten(before: Overwritten, { device_id, timestamp }: Overwritten[number]): Overwritten {
+  const others = before.filter((version) => version.device_id !== device_id)
+  return [...others, { device_id, timestamp }].slice(-maxItems)
 }

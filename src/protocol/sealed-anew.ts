@@ -5,7 +5,7 @@ export function editOf(eventId: string): string {
   return eventId.replace(mark, '')
 }
 
-/** Whether one event is the other encrypted anew after a rotation of the keys: nobody has edited anything. */
+/** True if one event is the other encrypted anew after a rotation of the keys: nobody has edited anything. */
 export function isSealedAnew(later: string, earlier: string): boolean {
   return later !== earlier && mark.test(later) && editOf(later) === editOf(earlier)
 }

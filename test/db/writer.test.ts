@@ -8,7 +8,11 @@ interface Named extends Share {
   name: string
 }
 
-const share = (name: string, fields: Partial<Share> = {}): Named => ({ name, keys: [name], bytes: 0, ...fields })
+const share = (name: string, { keys = [name], bytes = 0 }: { keys?: string[]; bytes?: number } = {}): Named => ({
+  name,
+  entities: new Map(keys.map((key) => [key, name])),
+  bytes,
+})
 
 /** Transactions of one batch, each without a database. */
 function open(slots: Ground['slots'] = { all: 1, ofOwner: 1, serviceWaits: true }) {

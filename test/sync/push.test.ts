@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { compareVersions, type Version } from '../../src/protocol/versions.ts'
+import { compareVersions, type Version } from '../../src/protocol/order.ts'
 import type { Schemas } from '../../src/service/contract/schemas.ts'
 import type { TestUser } from '../support/app.ts'
 import { change, pullAll } from '../support/changes.ts'

@@ -1,11 +1,11 @@
 import { quotas } from '../../../generated/limits.ts'
 import type { components } from '../../../generated/openapi.ts'
+import { isSameContent } from '../../protocol/order.ts'
 import { isSealedAnew } from '../../protocol/sealed-anew.ts'
-import { isSameContent } from '../../protocol/versions.ts'
 import { uuidv7 } from '../ids.ts'
 import { FakeDevices } from './fake-devices.ts'
 import type { FakeRecords } from './fake-records.ts'
-import { isOpen, type Kept, type Replacement, type Stored } from './fake-versions.ts'
+import { isOpen, type Kept, type Replacement, type Stored, toReplacement } from './fake-versions.ts'
 
 type Schemas = components['schemas']
 type Fate = Exclude<keyof Schemas['RewindResponse'], 'next'>
@@ -69,8 +69,9 @@ export class FakeHistory {
     const content = { encrypted_data: source.data.text, data_hash: source.data_hash ?? '' }
     // A request without a device id counts as having seen what it replaces.
     const base = deviceId === FakeDevices.unknown ? { base: stored.stamp } : {}
-    const { winner } = this.#records.decide([{ ...bookmark(id), id: uuidv7(), ...made, ...content, ...base }])
-    if (winner) this.#records.write([{ ...winner, ...bookmark(id), data: source.data }], [], now)
+    const change = { ...bookmark(id), id: uuidv7(), ...made, ...content, ...base }
+    const replacement = toReplacement(this.#records.decide([change]))
+    if (replacement) this.#records.write([{ ...replacement, data: source.data }], [], now)
     const { created_at, timestamp: updated_at } = this.#records.find(bookmark(id)) as Stored
     return { id, ...content, created_at, updated_at, deleted_at: null }
   }

@@ -1,10 +1,9 @@
 import type { components } from '../../../generated/openapi.ts'
-import { continueFrom } from '../../protocol/cursor.ts'
-import { type Decision, decide, type MadeBy } from '../../protocol/decide.ts'
-import { isFarAhead } from '../../protocol/far-ahead.ts'
+import { decide, type MadeBy, type Verdict } from '../../protocol/decide.ts'
+import { isFarAhead } from '../../protocol/order.ts'
+import { continueFrom } from '../../protocol/sequence.ts'
 import { FakeDevices } from './fake-devices.ts'
 import {
-  dataOf,
   isOpen,
   isSameVersion,
   type Kept,
@@ -12,6 +11,7 @@ import {
   type Stored,
   toRejected,
   toReplaced,
+  toReplacement,
   toStored,
 } from './fake-versions.ts'
 
@@ -86,17 +86,15 @@ export class FakeRecords {
   push(changes: Change[], deviceId: string, now: number): Schemas['PushResponse'] {
     const refused = new Map(changes.flatMap((change) => this.#refusal(change, now)))
     const considered = changes.filter((change) => !refused.has(change))
-    const entities = [...Map.groupBy(considered, keyOf).values()] as [Change, ...Change[]][]
+    const entities = [...Map.groupBy(considered, keyOf).values()]
     // All see what was there before the push.
-    const decided = entities.map(([first, ...more]) => ({ ...this.decide([first, ...more]), first }))
-    const replacements = decided.flatMap(({ winner, first: { entity_type, entity_id } }) =>
-      winner ? { ...winner, entity_type, entity_id, data: dataOf(winner) } : [],
-    )
+    const decided = entities.map((changes) => this.decide(changes))
+    const replacements = decided.flatMap((verdict) => toReplacement(verdict) ?? [])
     const lost = decided.flatMap(({ lost }) => [...lost.keys()])
     const before = this.lastStamp
     const written = this.write(replacements, lost, now)
     this.devices.pushed(deviceId === FakeDevices.unknown ? changes[0]?.device_id : deviceId, now)
-    const reasons = new Map([...refused, ...decided.flatMap(({ lost, unseen }) => [...lost, ...unseen])])
+    const reasons = new Map([...refused, ...decided.flatMap(({ lost, heldBack }) => [...lost, ...heldBack])])
     const accepted_ids = changes.filter((change) => !reasons.has(change)).map(({ id }) => id)
     const conflicts = changes.flatMap((change) => {
       const reason = reasons.get(change)
@@ -112,7 +110,7 @@ export class FakeRecords {
   }
 
   /** Between the stored version of an entity and changes of it. */
-  decide(changes: Change[]): Decision {
+  decide(changes: Change[]): Verdict<Stored> {
     const stored = this.find(changes[0] as Change)
     return decide(changes, stored, (change) => this.#seen(change))
   }

@@ -1,5 +1,5 @@
 import type { components } from '../../../generated/asyncapi.ts'
-import { continueFrom } from '../../protocol/cursor.ts'
+import { continueFrom } from '../../protocol/sequence.ts'
 import type { RealtimeSocket } from '../sync/exchange/transport.ts'
 import type { FakeRecords } from './fake-records.ts'
 

@@ -1,5 +1,5 @@
 import type { components } from '../../../generated/openapi.ts'
-import { addOverwritten, type Overwritten } from '../../protocol/overwritten.ts'
+import { addOverwritten, type Overwritten, type Verdict } from '../../protocol/decide.ts'
 import { editOf, isSealedAnew } from '../../protocol/sealed-anew.ts'
 
 type Schemas = components['schemas']
@@ -55,6 +55,14 @@ export function dataOf({
   encrypted_data?: string | null
 }): Data | null {
   return operation === 'delete' || encrypted_data == null ? null : { text: encrypted_data }
+}
+
+/** Undefined if nothing has won. */
+export function toReplacement({ winner, resolution, unseen }: Verdict<Stored>): Replacement | undefined {
+  if (!winner) return undefined
+  const { id: event_id, entity_type, entity_id, operation, timestamp, device_id, data_hash = null } = winner
+  const made = { event_id, entity_type, entity_id, operation, timestamp, device_id, data_hash }
+  return { ...made, data: dataOf(winner), resolution, unseen }
 }
 
 export function toStored(replacement: Replacement, before: Stored | undefined, stamp: number): Stored {

@@ -4,7 +4,7 @@ import type { operations as contract } from '../../../generated/openapi.ts'
 import type { OperationId, operations } from '../../../generated/operations.ts'
 import type { Cookie } from '../auth/cookies.ts'
 import type { Session } from '../db/tables/tokens.ts'
-import type { Device } from '../sync/device.ts'
+import type { Caller } from '../sync/change.ts'
 
 /** The session that the operation's security scheme requires, looked up before the handler is called. */
 type SessionOf<Op extends OperationId> = {
@@ -27,7 +27,7 @@ export interface OperationRequest<Op extends OperationId> {
   address: string
   session: SessionOf<Op>
   /** The signed-in user's device, of an operation that always knows it. */
-  caller: contract[Op]['parameters']['header'] extends { 'x-device-id': string } ? Device : undefined
+  caller: contract[Op]['parameters']['header'] extends { 'x-device-id': string } ? Caller : undefined
   /** The Cookie header. */
   cookie: string | undefined
   /** The User-Agent header; empty if there is none. */

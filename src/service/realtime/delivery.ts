@@ -1,6 +1,6 @@
 import { setImmediate as eventLoopTurn, setTimeout as sleep } from 'node:timers/promises'
 import { closeCodes } from '../../../generated/channel.ts'
-import { continueFrom } from '../../protocol/cursor.ts'
+import { continueFrom } from '../../protocol/sequence.ts'
 import type { Database } from '../db/engine/database.ts'
 import { type ChangeRow, listChangePage } from '../db/tables/changes.ts'
 import { findAliveLogins } from '../db/tables/logins.ts'

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import { fromDigest, hexValue, toDigest } from '../../protocol/digest.ts'
 import type { Database, Db } from '../db/engine/database.ts'
-import { listHashes, type RecordRow } from '../db/tables/records.ts'
+import { listHashes } from '../db/tables/records.ts'
 import { type Counters, saveDigest } from '../db/tables/users.ts'
-import { isLive, type Replacement } from './replacement.ts'
+import { isLive, type Won } from './rows.ts'
 
 /** The contract's `digest`, of all records up to the sequence number `digest_stamp`. */
 export type StoredDigest = Pick<Counters, 'digest' | 'digest_stamp'>
@@ -21,13 +21,15 @@ export function toStoredDigest(sum: bigint | undefined, last_stamp: number): Sto
   return sum === undefined ? { digest: null, digest_stamp: null } : { digest: toDigest(sum), digest_stamp: last_stamp }
 }
 
-/** How much it changes the sum over the user's live records. */
-export function digestDelta({ winner, stored }: Replacement): bigint {
-  return (winner.operation === 'delete' ? 0n : digestValue(winner)) - (isLive(stored) ? digestValue(stored) : 0n)
+/** The sum after what has won. */
+export function addToSum(sum: bigint, { winner, stored }: Won): bigint {
+  const before = isLive(stored) ? digestValue(stored) : 0n
+  // A delete leaves no live record.
+  return sum - before + (winner.operation === 'delete' ? 0n : digestValue(winner))
 }
 
-/** What a live record adds to the sum. */
-function digestValue({ data_hash }: Pick<RecordRow, 'data_hash'>): bigint {
+/** A live record adds this to the sum. */
+function digestValue({ data_hash }: { data_hash?: string | null }): bigint {
   const hash = data_hash ?? ''
   return hexValue(hash) ?? (hexValue(createHash('sha256').update(hash).digest('hex')) as bigint)
 }

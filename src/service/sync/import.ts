@@ -1,17 +1,17 @@
 import { v7 as uuidv7 } from 'uuid'
 import { BookmarkExists } from '../../../generated/errors.ts'
-import { decide } from '../../protocol/decide.ts'
-import { isFarAhead } from '../../protocol/far-ahead.ts'
+import { decide, keep } from '../../protocol/decide.ts'
+import { isFarAhead } from '../../protocol/order.ts'
 import type { Schemas } from '../contract/schemas.ts'
 import { faultFinderOf } from '../contract/validation.ts'
-import type { Stored } from '../db/tables/records.ts'
+import { entityKey, type Stored } from '../db/tables/records.ts'
 import { pause } from '../thread/loop.ts'
-import type { Device } from './device.ts'
-import { baseOf } from './seen.ts'
-import { type WriteParts, writeRecords } from './write.ts'
+import type { Caller, Change, Decided } from './change.ts'
+import { isLive } from './rows.ts'
+import { baseOf, type WriteParts, writeRecords } from './write.ts'
 
 type ImportBookmark = Schemas['ImportBookmark']
-/** What a client sent as one: so far, only its id was checked. */
+/** Sent as one: so far, only its id was checked. */
 type Candidate = Pick<ImportBookmark, 'id'>
 
 export interface ImportParts extends WriteParts {
@@ -25,22 +25,30 @@ const [, inUse] = BookmarkExists
 /** Imports what it can in one transaction, and reports the elements that fail, each with the reason. */
 export async function importBookmarks(
   parts: ImportParts,
-  { userId, loginId, deviceId }: Device,
+  caller: Caller,
   candidates: Candidate[],
 ): Promise<Schemas['ImportResponse']> {
+  const { deviceId } = caller
   const now = parts.clock()
   const faults = await findFaults(candidates, now)
   const valid = candidates.filter((candidate) => !faults.has(candidate)) as ImportBookmark[]
-  const entities = valid.map((bookmark) => ({ ...keyOf(bookmark), device_id: deviceId, bookmark }))
-  const bytes = valid.reduce((sum, { encrypted_data }) => sum + encrypted_data.length, 0)
-  const write = { userId, loginId, now, bytes, syncedBy: deviceId }
-  const { verdicts, epoch } = await writeRecords(parts, write, entities, ([entity], stored, seenUpTo) => {
-    const { bookmark } = entity as (typeof entities)[number]
-    if (stored?.deleted_at === null) return { existing: bookmark }
-    const { winner } = decide([toChange(bookmark, stored, deviceId, now)], stored, seenUpTo)
-    return { winner: winner && { ...winner, createdAt: addedAt(bookmark, now) } }
+  const wanted = valid.map((bookmark) => ({ ...keyOf(bookmark), device_id: deviceId, bookmark }))
+  const { verdicts, epoch } = await writeRecords(parts, {
+    caller,
+    now,
+    entities: Map.groupBy(wanted, entityKey),
+    bytes: valid.reduce((sum, { encrypted_data }) => sum + encrypted_data.length, 0),
+    syncedBy: deviceId,
+    decide([entity], stored, seenUpTo): Decided {
+      const { bookmark } = entity as (typeof wanted)[number]
+      const change = toChange(bookmark, stored, deviceId, now)
+      if (isLive(stored)) return keep(stored, change, inUse)
+      return { ...decide([change], stored, seenUpTo), createdAt: addedAt(bookmark, now) }
+    },
   })
-  for (const { existing } of verdicts) if (existing) faults.set(existing, inUse)
+  // Each is an entity of its own, because a second element with the same id is a fault.
+  for (const [index, { heldBack }] of verdicts.entries())
+    if (heldBack.size > 0) faults.set(valid[index] as ImportBookmark, inUse)
 
   const imported_ids = candidates.filter((candidate) => !faults.has(candidate)).map(({ id }) => id)
   const errors = candidates.flatMap((candidate) => {
@@ -75,13 +83,8 @@ function findFault(candidate: Candidate & Partial<ImportBookmark>, now: number):
   return faultOfBookmark(candidate)
 }
 
-/** Restores a deleted bookmark, which is what backups are for: the import is made newer than the deletion. */
-function toChange(
-  bookmark: ImportBookmark,
-  stored: Stored | undefined,
-  deviceId: string,
-  now: number,
-): Schemas['Change'] {
+/** Brings a deleted bookmark back, which is what backups are for: the import is made newer than the deletion. */
+function toChange(bookmark: ImportBookmark, stored: Stored | undefined, deviceId: string, now: number): Change {
   const modifiedAt = bookmark.date_modified === undefined ? addedAt(bookmark, now) : bookmark.date_modified * 1000
   return {
     ...keyOf(bookmark),

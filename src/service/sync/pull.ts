@@ -1,4 +1,4 @@
-import { continueFrom } from '../../protocol/cursor.ts'
+import { continueFrom } from '../../protocol/sequence.ts'
 import { demandLogin } from '../auth/sessions.ts'
 import type { Schemas } from '../contract/schemas.ts'
 import type { Database, Db } from '../db/engine/database.ts'
@@ -8,7 +8,7 @@ import { bytesOf } from '../db/tables/ciphertexts.ts'
 import { settleConflictsOf } from '../db/tables/conflicts.ts'
 import { type End, type Progress, readEnd, readProgress, saveCursor } from '../db/tables/devices.ts'
 import { lockUser } from '../db/tables/users.ts'
-import { type Device, unknownDevice } from './device.ts'
+import { type Caller, unknownDevice } from './change.ts'
 import { toSyncEvent } from './event.ts'
 
 const maxBytes = 8 * 1024 * 1024
@@ -27,14 +27,14 @@ export interface PullParts {
  * a response of its own up to there; the last one is returned, once the device's cursor is stored. If there are none, which
  * is what most pulls find, the response needs no parts.
  */
-export function pull(parts: PullParts, device: Device, since: number, limit: number): Answer<Pulled> {
+export function pull(parts: PullParts, caller: Caller, since: number, limit: number): Answer<Pulled> {
   const { db } = parts.database
-  const { userId, deviceId } = device
-  // What is written from now on is left to the next pull: a change of an entity that was sent would come twice.
+  const { userId, deviceId } = caller
+  // Whatever is written from now on is left to the next pull: a change of an entity that was sent would come twice.
   if (deviceId === unknownDevice)
-    return onceAnswered(readEnd(db, userId), (end) => pullUpTo(parts, device, { since, limit }, end))
+    return onceAnswered(readEnd(db, userId), (end) => pullUpTo(parts, caller, { since, limit }, end))
   return onceAnswered(readProgress(db, userId, deviceId), (progress) =>
-    pullUpTo(parts, device, { since, limit }, progress, progress),
+    pullUpTo(parts, caller, { since, limit }, progress, progress),
   )
 }
 
@@ -42,16 +42,16 @@ type Pulled = { body: PullResponse } | { parts: AsyncGenerator<PullResponse, Pul
 
 function pullUpTo(
   parts: PullParts,
-  device: Device,
+  caller: Caller,
   { since, limit }: { since: number; limit: number },
   end: End,
   progress?: Progress,
 ): Answer<Pulled> {
   const { db } = parts.database
-  const { userId } = device
+  const { userId } = caller
   const finish = (sent: number, cursor: number) => {
     const count = () => parts.metrics.countPull(sent)
-    const kept = progress && keepCursor(parts, device, progress, cursor)
+    const kept = progress && keepCursor(parts, caller, progress, cursor)
     return kept ? kept.then(count) : count()
   }
   const from = continueFrom(since, end.last_stamp)
@@ -97,7 +97,7 @@ async function* readParts(
 /** Writes only if the cursor has moved or `last_sync` is stale: most pulls find nothing new, and should not write. */
 function keepCursor(
   { database, clock }: PullParts,
-  { userId, loginId, deviceId }: Device,
+  { userId, loginId, deviceId }: Caller,
   before: Progress,
   cursor: number,
 ): Promise<void> | undefined {

@@ -4,13 +4,13 @@ import type { Database } from '../db/engine/database.ts'
 import { findStored } from '../db/tables/records.ts'
 import { lockUser, saveCounters } from '../db/tables/users.ts'
 import { purge, subtract } from '../db/tables/versions.ts'
-import type { Device } from './device.ts'
-import { isLive } from './replacement.ts'
+import type { Caller } from './change.ts'
+import { isLive } from './rows.ts'
 
 /** Erases all that is kept of a deleted record. Nobody is told, because its tombstone stays as it is. */
 export async function purgeRecord(
   { database }: { database: Pick<Database, 'write'> },
-  { userId, loginId }: Omit<Device, 'deviceId'>,
+  { userId, loginId }: Omit<Caller, 'deviceId'>,
   id: string,
 ): Promise<void> {
   const bookmark = { entity_type: 'bookmark', entity_id: id } as const
@@ -20,6 +20,6 @@ export async function purgeRecord(
     const [stored] = await findStored(trx, userId, [bookmark])
     if (!stored || isLive(stored)) throw new ServiceError('BookmarkNotFound')
     const erased = await purge(trx, userId, bookmark, stored.data_stamp)
-    await saveCounters(trx, { ...user, ...subtract(user, erased) })
+    await saveCounters(trx, subtract(user, erased))
   }, userId)
 }

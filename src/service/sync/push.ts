@@ -1,12 +1,9 @@
 import { decide } from '../../protocol/decide.ts'
-import { isFarAhead } from '../../protocol/far-ahead.ts'
+import { isFarAhead } from '../../protocol/order.ts'
 import type { Schemas } from '../contract/schemas.ts'
-import type { RecordRow } from '../db/tables/records.ts'
-import { type Device, unknownDevice } from './device.ts'
+import { entityKey } from '../db/tables/records.ts'
+import { type Caller, type Change, unknownDevice, type Written } from './change.ts'
 import { type WriteParts, writeRecords } from './write.ts'
-
-type Change = Schemas['Change']
-type Conflict = Schemas['ConflictInfo']
 
 export interface PushParts extends WriteParts {
   clock: () => number
@@ -14,32 +11,35 @@ export interface PushParts extends WriteParts {
 }
 
 /** Applies all changes in one transaction. For each entity, the greatest of the stored and pushed versions is kept. */
-export async function push(parts: PushParts, device: Device, changes: Change[]): Promise<Schemas['PushResponse']> {
-  const { userId, loginId } = device
+export async function push(parts: PushParts, caller: Caller, changes: Change[]): Promise<Schemas['PushResponse']> {
   const now = parts.clock()
   const reasons = new Map<Change, string>()
   for (const change of changes) {
-    const reason = refusal(change, userId, now)
+    const reason = refusal(change, caller.userId, now)
     if (reason !== undefined) reasons.set(change, reason)
   }
   const considered = changes.filter((change) => !reasons.has(change))
-  const syncedBy = device.deviceId === unknownDevice ? changes[0]?.device_id : device.deviceId
-  const bytes = considered.reduce((sum, { encrypted_data = '' }) => sum + encrypted_data.length, 0)
-  const write = { userId, loginId, now, bytes, syncedBy }
-  const written = await writeRecords(parts, write, considered, decide)
+  const written = await writeRecords(parts, {
+    caller,
+    now,
+    entities: Map.groupBy(considered, entityKey),
+    bytes: considered.reduce((sum, { encrypted_data = '' }) => sum + encrypted_data.length, 0),
+    syncedBy: caller.deviceId === unknownDevice ? changes[0]?.device_id : caller.deviceId,
+    decide,
+  })
   const { verdicts, epoch } = written
 
-  for (const { lost, unseen } of verdicts) {
+  for (const { lost, heldBack } of verdicts) {
     if (lost.size > 0) for (const [change, reason] of lost) reasons.set(change, reason)
-    if (unseen.size > 0) for (const [change, reason] of unseen) reasons.set(change, reason)
+    if (heldBack.size > 0) for (const [change, reason] of heldBack) reasons.set(change, reason)
   }
   const accepted_ids = changes.filter((change) => !reasons.has(change)).map(({ id }) => id)
   const conflicts = changes
     .filter((change) => reasons.has(change))
     .map((change) => toConflict(change, reasons.get(change) ?? ''))
-  const overwritten = verdicts.filter(({ winner }) => winner?.resolution).length
+  const overwritten = verdicts.filter(({ resolution }) => resolution).length
   parts.metrics.countPush(changes.length, { rejected: conflicts.length, overwritten })
-  const hasCursor = device.deviceId !== unknownDevice
+  const hasCursor = caller.deviceId !== unknownDevice
   const cursors = hasCursor && conflicts.length === 0 ? cursorsAround(written) : {}
   return { accepted: accepted_ids.length, accepted_ids, conflicts, timestamp: now, ...cursors, epoch }
 }
@@ -47,14 +47,11 @@ export async function push(parts: PushParts, device: Device, changes: Change[]):
 /** Between these there is nothing but the push. None if its device has yet to hear what it has overwritten. */
 function cursorsAround({
   rows,
-  lastBefore,
-}: {
-  rows: RecordRow[]
-  lastBefore: number
-}): Pick<Schemas['PushResponse'], 'previous_sync_timestamp' | 'last_sync_timestamp'> {
+  before,
+}: Written): Pick<Schemas['PushResponse'], 'previous_sync_timestamp' | 'last_sync_timestamp'> {
   const last = rows.at(-1)
   if (!last || rows.some(({ overwritten }) => overwritten !== null)) return {}
-  return { previous_sync_timestamp: lastBefore, last_sync_timestamp: last.stamp }
+  return { previous_sync_timestamp: before, last_sync_timestamp: last.stamp }
 }
 
 function refusal({ user_id, timestamp }: Change, userId: string, now: number): string | undefined {
@@ -63,6 +60,6 @@ function refusal({ user_id, timestamp }: Change, userId: string, now: number): s
   return `The timestamp is more than 24 hours ahead of the server's time ${now}`
 }
 
-function toConflict({ id, entity_id }: Change, reason: string): Conflict {
+function toConflict({ id, entity_id }: Change, reason: string): Schemas['ConflictInfo'] {
   return { entity_id, reason, resolution: 'rejected', event_id: id }
 }

@@ -2,10 +2,9 @@ import { v7 as uuidv7 } from 'uuid'
 import { decide } from '../../protocol/decide.ts'
 import { ServiceError } from '../contract/errors.ts'
 import type { Schemas } from '../contract/schemas.ts'
-import type { RecordRow, Stored } from '../db/tables/records.ts'
-import type { Device } from './device.ts'
-import { baseOf } from './seen.ts'
-import { type WriteParts, writeRecords } from './write.ts'
+import { entityKey, type RecordRow, type Stored } from '../db/tables/records.ts'
+import type { Caller } from './change.ts'
+import { baseOf, type WriteParts, writeRecords } from './write.ts'
 
 type Content = Schemas['BookmarkContent']
 
@@ -14,18 +13,18 @@ export interface RestParts extends WriteParts {
 }
 
 /** A write over REST is a change that always wins: its timestamp is above the stored one, whatever the clocks say. */
-export async function createRecord(parts: RestParts, device: Device, id: string, content: Content): Promise<RecordRow> {
-  return writeRecord(parts, device, id, 'create', content, (stored) => {
+export async function createRecord(parts: RestParts, caller: Caller, id: string, content: Content): Promise<RecordRow> {
+  return writeRecord(parts, caller, id, 'create', content, (stored) => {
     if (stored) throw new ServiceError('BookmarkExists')
   })
 }
 
-export async function updateRecord(parts: RestParts, device: Device, id: string, content: Content): Promise<RecordRow> {
-  return writeRecord(parts, device, id, 'update', content, assertLive)
+export async function updateRecord(parts: RestParts, caller: Caller, id: string, content: Content): Promise<RecordRow> {
+  return writeRecord(parts, caller, id, 'update', content, assertLive)
 }
 
-export async function deleteRecord(parts: RestParts, device: Device, id: string): Promise<void> {
-  await writeRecord(parts, device, id, 'delete', undefined, assertLive)
+export async function deleteRecord(parts: RestParts, caller: Caller, id: string): Promise<void> {
+  await writeRecord(parts, caller, id, 'delete', undefined, assertLive)
 }
 
 function assertLive(stored: Stored | undefined): void {
@@ -34,22 +33,29 @@ function assertLive(stored: Stored | undefined): void {
 
 async function writeRecord(
   parts: RestParts,
-  { userId, loginId, deviceId }: Device,
+  caller: Caller,
   id: string,
   operation: Schemas['Operation'],
   content: Content | undefined,
   check: (stored: Stored | undefined) => void,
 ): Promise<RecordRow> {
+  const { deviceId } = caller
   const now = parts.clock()
   const bookmark = { entity_type: 'bookmark', entity_id: id, device_id: deviceId } as const
-  const write = { userId, loginId, now, bytes: content?.encrypted_data.length ?? 0 }
-  const { rows } = await writeRecords(parts, write, [bookmark], (_, stored, seenUpTo) => {
-    check(stored)
-    const timestamp = Math.max(now, stored ? stored.timestamp + 1 : 0)
-    // Only these two of the body's fields: it may hold others, with the names of a change's.
-    const data = content && { encrypted_data: content.encrypted_data, data_hash: content.data_hash }
-    const change = { ...bookmark, id: uuidv7(), operation, timestamp, ...data, ...baseOf(deviceId, stored) }
-    return decide([change], stored, seenUpTo)
+  const { rows } = await writeRecords(parts, {
+    caller,
+    now,
+    entities: new Map([[entityKey(bookmark), [bookmark]]]),
+    bytes: content?.encrypted_data.length ?? 0,
+    syncedBy: undefined,
+    decide(_, stored, seenUpTo) {
+      check(stored)
+      const timestamp = Math.max(now, stored ? stored.timestamp + 1 : 0)
+      // Only these two of the body's fields: it may hold others, with the names of a change's.
+      const data = content && { encrypted_data: content.encrypted_data, data_hash: content.data_hash }
+      const change = { ...bookmark, id: uuidv7(), operation, timestamp, ...data, ...baseOf(deviceId, stored) }
+      return decide([change], stored, seenUpTo)
+    },
   })
   return rows[0] as RecordRow
 }

@@ -6,10 +6,9 @@ import { findCiphertext } from '../db/tables/ciphertexts.ts'
 import { settleVersion } from '../db/tables/conflicts.ts'
 import { findStored, type RecordRow, type Stored } from '../db/tables/records.ts'
 import { findKept, type VersionRow } from '../db/tables/versions.ts'
-import type { Device } from './device.ts'
-import { isLive, type RestoredData } from './replacement.ts'
-import { baseOf, readSeen } from './seen.ts'
-import { changeRecords, type WriteParts } from './write.ts'
+import type { Caller, SharedData } from './change.ts'
+import { isLive } from './rows.ts'
+import { baseOf, changeRecords, readSeen, type WriteParts } from './write.ts'
 
 export interface RestoreParts extends WriteParts {
   clock: () => number
@@ -18,13 +17,14 @@ export interface RestoreParts extends WriteParts {
 /** The content of a kept version becomes current, as a change that always wins. Both share the stored ciphertext. */
 export async function restoreRecord(
   parts: RestoreParts,
-  { userId, loginId, deviceId }: Device,
+  caller: Caller,
   id: string,
   versionId: string | undefined,
 ): Promise<RecordRow> {
+  const { userId, deviceId } = caller
   const now = parts.clock()
   const bookmark = { entity_type: 'bookmark', entity_id: id } as const
-  const { rows, result } = await changeRecords(parts, { userId, loginId, now }, async (trx, user) => {
+  const { rows, result } = await changeRecords(parts, caller, now, async (trx, user) => {
     const [stored] = await findStored(trx, userId, [bookmark])
     if (!stored) throw new ServiceError('BookmarkNotFound')
     const kept = (await findKept(trx, userId, [id])).filter(({ entity_type }) => entity_type === 'bookmark')
@@ -37,16 +37,13 @@ export async function restoreRecord(
     const made = { device_id: deviceId, operation: 'update', ...baseOf(deviceId, stored) } as const
     const content = { encrypted_data, data_hash: source.data_hash }
     const change = { ...bookmark, id: uuidv7(), timestamp, ...made, ...content }
-    const { winner } = decide([change], stored, await readSeen(trx, user, [[change]], [stored]))
-    const replacements = winner
-      ? [{ entity: bookmark, stored, winner: { ...winner, encrypted_data: null, restored: source } }]
-      : []
-    return { replacements, result: encrypted_data }
+    const verdict = decide([change], stored, await readSeen(trx, user, [[change]], [stored]))
+    return { verdicts: [{ ...verdict, shared: source }], result: encrypted_data }
   })
   return { ...(rows[0] as RecordRow), encrypted_data: result }
 }
 
-type Source = RestoredData & { data_hash: string }
+type Source = SharedData & { data_hash: string }
 
 /** By default, what a deleted record was before, or what a live one was last before it became what it is. */
 function choose(kept: VersionRow[], stored: Stored, versionId: string | undefined): Source | undefined {

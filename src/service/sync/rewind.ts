@@ -1,14 +1,15 @@
 import { v7 as uuidv7 } from 'uuid'
+import { replace } from '../../protocol/decide.ts'
+import { isSameContent } from '../../protocol/order.ts'
 import { isSealedAnew } from '../../protocol/sealed-anew.ts'
-import { isSameContent } from '../../protocol/versions.ts'
 import type { Schemas } from '../contract/schemas.ts'
 import type { Trx } from '../db/engine/database.ts'
 import { settleRestored } from '../db/tables/conflicts.ts'
 import { type EntityKey, entityKey, listStored, type Stored } from '../db/tables/records.ts'
 import { findCurrentAt, type VersionRow } from '../db/tables/versions.ts'
 import { pause } from '../thread/loop.ts'
-import type { Device } from './device.ts'
-import { isLive, type Replacement, type Winner } from './replacement.ts'
+import type { Caller, Change, Decided } from './change.ts'
+import { isLive } from './rows.ts'
 import { changeRecords, type WriteParts } from './write.ts'
 
 export interface RewindParts extends WriteParts {
@@ -28,13 +29,14 @@ type Fate = Exclude<keyof Schemas['RewindResponse'], 'next'>
  */
 export async function rewind(
   parts: RewindParts,
-  { userId, loginId, deviceId }: Device,
+  caller: Caller,
   { to, dry_run, cursor }: Schemas['RewindRequest'],
 ): Promise<Schemas['RewindResponse']> {
+  const { userId, deviceId } = caller
   const now = parts.clock()
-  const { result } = await changeRecords(parts, { userId, loginId, now }, async (trx) => {
+  const { result } = await changeRecords(parts, caller, now, async (trx) => {
     const counts: Record<Fate, number> = { restored: 0, deleted: 0, unchanged: 0, beyond_retention: 0 }
-    const replacements: Replacement[] = []
+    const verdicts: Decided[] = []
     let last = toKey(cursor)
     let isMore = true
     for (let looked = 0; isMore && looked < maxEntities; looked += entitiesAtOnce) {
@@ -45,9 +47,7 @@ export async function rewind(
       for (const { stored, version, fate } of await findFates(trx, userId, entities, to)) {
         counts[fate] += 1
         if (fate !== 'restored' && fate !== 'deleted') continue
-        const made = { event_id: uuidv7(), timestamp: Math.max(now, stored.timestamp + 1), device_id: deviceId }
-        const content = fate === 'deleted' ? deletion : contentOf(version as VersionRow)
-        replacements.push({ entity: stored, stored, winner: { ...made, ...content, createdAt: now } })
+        verdicts.push(rewound(stored, fate === 'restored' ? version : undefined, deviceId, now))
         if (version && fate === 'restored') restored.push(version.seq)
       }
       if (!dry_run) await settleRestored(trx, userId, restored, now)
@@ -55,7 +55,7 @@ export async function rewind(
       isMore = page.length > entities.length
     }
     const next = isMore ? `${last.entity_type}/${last.entity_id}` : null
-    return { replacements: dry_run ? [] : replacements, result: { ...counts, next } }
+    return { verdicts: dry_run ? [] : verdicts, result: { ...counts, next } }
   })
   return result
 }
@@ -70,7 +70,7 @@ async function findFates(trx: Trx, userId: string, entities: Stored[], to: numbe
   })
 }
 
-/** What becomes of an entity, of which `version` was current then, if it is kept. */
+/** The fate of an entity, of which `version` was current then, if it is kept. */
 function fateOf(stored: Stored, version: VersionRow | undefined, to: number): Fate {
   if (stored.stamp <= to) return 'unchanged'
   const isLater = stored.first_stamp !== null && stored.first_stamp > to
@@ -80,13 +80,15 @@ function fateOf(stored: Stored, version: VersionRow | undefined, to: number): Fa
   return isLive(stored) && isSame ? 'unchanged' : 'restored'
 }
 
-type Content = Pick<Winner, 'operation' | 'encrypted_data' | 'data_hash' | 'restored'>
-
-const deletion = { operation: 'delete', encrypted_data: null, data_hash: null } as const satisfies Content
-
-function contentOf({ data_hash, data_stamp, bytes }: VersionRow): Content {
-  const restored = { data_stamp: data_stamp as number, bytes, isKept: true }
-  return { operation: 'update', encrypted_data: null, data_hash, restored }
+/** Back to the version, whose ciphertext it shares; without one, it is deleted. */
+function rewound(stored: Stored, version: VersionRow | undefined, device_id: string, now: number): Decided {
+  const { entity_type, entity_id } = stored
+  const timestamp = Math.max(now, stored.timestamp + 1)
+  const made = { entity_type, entity_id, id: uuidv7(), timestamp, device_id }
+  if (!version) return replace(stored, { ...made, operation: 'delete' })
+  const { data_hash, data_stamp, bytes } = version
+  const change: Change = { ...made, operation: 'update', ...(data_hash !== null && { data_hash }) }
+  return { ...replace(stored, change), shared: { data_stamp: data_stamp as number, bytes, isKept: true } }
 }
 
 /** Types have no slash, ids may. */

@@ -1,34 +1,30 @@
 import { quotas } from '../../../generated/limits.ts'
 import type { Trx } from '../db/engine/database.ts'
-import { type Erased, eraseVersions, oldestVersions, subtract, versionsBeyond } from '../db/tables/versions.ts'
-import type { QuotaLimits } from './quota.ts'
+import type { Counters } from '../db/tables/users.ts'
+import { eraseVersions, oldestVersions, subtract, versionsBeyond } from '../db/tables/versions.ts'
+import type { QuotaLimits } from './usage.ts'
 
-/** How many versions are looked at, or erased, at once. */
+/** So many versions are looked at, or erased, at once. */
 const batchRows = 500
-
-interface Usage extends Erased {
-  /** How much ciphertext the write has added. */
-  added: number
-}
 
 /**
  * Erases versions beyond those that are kept of an entity; then, if the write has added ciphertext, the user's oldest
  * ones, until the quota holds or none is left. Resolves to the user's counters.
  */
 export async function makeRoom(
-  { maxUserBytes }: QuotaLimits,
+  { maxUserBytes }: Pick<QuotaLimits, 'maxUserBytes'>,
   trx: Trx,
-  userId: string,
+  user: Counters,
   fullIds: string[],
-  { added, ...usage }: Usage,
-): Promise<Erased> {
-  const tooMany = await versionsBeyond(trx, userId, fullIds, quotas.versionsOfRecord)
-  let left = subtract(usage, await eraseVersions(trx, userId, tooMany))
+  added: number,
+): Promise<Counters> {
+  const tooMany = fullIds.length > 0 ? await versionsBeyond(trx, user.id, fullIds, quotas.versionsOfRecord) : []
+  let left = tooMany.length > 0 ? subtract(user, await eraseVersions(trx, user.id, tooMany)) : user
   while (added > 0 && left.stored_bytes > maxUserBytes) {
-    const oldest = await oldestVersions(trx, userId, Number.MAX_SAFE_INTEGER, batchRows)
+    const oldest = await oldestVersions(trx, user.id, Number.MAX_SAFE_INTEGER, batchRows)
     if (oldest.length === 0) break
     const seqs = until(oldest, left.stored_bytes - maxUserBytes)
-    left = subtract(left, await eraseVersions(trx, userId, seqs))
+    left = subtract(left, await eraseVersions(trx, user.id, seqs))
   }
   return left
 }

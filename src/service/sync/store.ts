@@ -4,48 +4,42 @@ import { inOrder } from '../db/engine/query.ts'
 import { insert } from '../db/engine/table.ts'
 import { ciphertexts, removeCiphertexts } from '../db/tables/ciphertexts.ts'
 import { removeRejections } from '../db/tables/conflicts.ts'
-import { type RecordRow, saveRecords } from '../db/tables/records.ts'
-import { type Counters, saveCounters } from '../db/tables/users.ts'
-import type { Erased } from '../db/tables/versions.ts'
-import { markFull, type VersionRow, versions } from '../db/tables/versions.ts'
-import type { Plan, PlanParts } from './plan.ts'
+import { saveRecords } from '../db/tables/records.ts'
+import { saveCounters } from '../db/tables/users.ts'
+import { markFull, versions } from '../db/tables/versions.ts'
+import type { Effects } from './change.ts'
 import { makeRoom } from './room.ts'
+import type { QuotaLimits } from './usage.ts'
 
-/** Stores plans, each of which begins where the one before ends. No two may concern the same entity. */
-export async function store({ config }: PlanParts, trx: Trx, plans: Plan[]): Promise<void> {
-  const user = plans.at(-1)?.user
+/** Stores the effects of writes, each of which begins where the one before ends. No two may concern the same entity. */
+export async function store(limits: QuotaLimits, trx: Trx, effects: Effects[]): Promise<void> {
+  const user = effects.at(-1)?.user
   if (!user) return
-  const all = <Part>(of: (plan: Plan) => Part[]) => plans.flatMap(of)
-  const rows = all((plan) => plan.rows)
-  const lost = all((plan) => plan.lost)
-  if (rows.length + lost.length === 0) return
+  const all = <Part>(of: (effect: Effects) => Part[]) => effects.flatMap(of)
+  const records = all((effect) => effect.records)
+  const kept = all((effect) => effect.versions)
+  if (records.length + kept.length === 0) return
 
-  const [edits, lostData] = [new Set(all((plan) => plan.edits)), all((plan) => plan.lostData)]
-  const [kept, removedData] = [all((plan) => plan.kept), all((plan) => plan.removedData)]
-  // Only what is stored can have beaten a change.
-  const settled = config.keepVersionsDays === 0 ? all((plan) => plan.replaced) : []
-  const added = plans.reduce((sum, plan) => sum + plan.added, 0)
+  const edits = new Set(all((effect) => effect.edits))
+  const texts = all((effect) => effect.ciphertexts)
+  const [removed, settled] = [all((effect) => effect.removed), all((effect) => effect.settled)]
+  const lost = kept.filter(({ reason }) => reason === 'rejected').map(({ entity_id }) => entity_id)
+  const mayBeFull = records.filter((row) => row.versions === quotas.versionsOfRecord).map(({ entity_id }) => entity_id)
+  const full = new Set([...mayBeFull, ...lost])
+  const added = effects.reduce((sum, effect) => sum + effect.added, 0)
+  const isOver = added > 0 && user.stored_bytes > limits.maxUserBytes
   await inOrder(trx, [
-    () => saveRecords(trx, rows, edits),
-    () => insert(trx, ciphertexts, lostData),
+    () => saveRecords(trx, records, edits),
+    () => insert(trx, ciphertexts, texts),
     () => insert(trx, versions, kept),
-    () => (removedData.length > 0 ? removeCiphertexts(trx, user.id, removedData) : undefined),
+    () => (removed.length > 0 ? removeCiphertexts(trx, user.id, removed) : undefined),
+    // Only what is stored can have beaten a change.
     () => (settled.length > 0 ? removeRejections(trx, user.id, settled) : undefined),
     async () => {
-      const full = await fullEntities(trx, user.id, rows, lost)
-      await saveCounters(trx, { ...user, ...(await makeRoom(config, trx, user.id, full, { added, ...usageOf(user) })) })
+      if (lost.length > 0) await markFull(trx, user.id, lost, quotas.versionsOfRecord)
+      const needsRoom = full.size > 0 || isOver
+      const left = needsRoom ? await makeRoom(limits, trx, user, [...full], added) : user
+      await saveCounters(trx, left)
     },
   ])
-}
-
-function usageOf({ stored_bytes, version_bytes }: Counters): Erased {
-  return { stored_bytes, version_bytes }
-}
-
-/** The ids of those that may have too many versions. */
-async function fullEntities(trx: Trx, userId: string, rows: RecordRow[], rejected: VersionRow[]): Promise<string[]> {
-  const lost = rejected.map(({ entity_id }) => entity_id)
-  if (lost.length > 0) await markFull(trx, userId, lost, quotas.versionsOfRecord)
-  const full = rows.filter((row) => row.versions === quotas.versionsOfRecord)
-  return [...new Set([...full.map(({ entity_id }) => entity_id), ...lost])]
 }

@@ -1,77 +1,241 @@
+import { quotas } from '../../../generated/limits.ts'
 import type { MadeBy, SeenUpTo } from '../../protocol/decide.ts'
+import { continueFrom } from '../../protocol/sequence.ts'
 import { demandLogin } from '../auth/sessions.ts'
+import { ServiceError } from '../contract/errors.ts'
 import type { Database, Trx } from '../db/engine/database.ts'
-import { type EntityKey, entityKey, type RecordRow, type Stored } from '../db/tables/records.ts'
+import { inOrder } from '../db/engine/query.ts'
+import { upsert } from '../db/engine/table.ts'
+import { type Rejection, rejections } from '../db/tables/conflicts.ts'
+import { findCursors, saveLastSync } from '../db/tables/devices.ts'
+import { holdLogins } from '../db/tables/logins.ts'
+import { type EntityKey, entityKey, findStored, type RecordRow, type Stored } from '../db/tables/records.ts'
 import { type LockedUser, lockUser } from '../db/tables/users.ts'
 import type { Notices } from '../notices/notices.ts'
 import { mapInTurns, pause } from '../thread/loop.ts'
-import { unknownDevice } from './device.ts'
-import { type Outcome, type PlanParts, plan } from './plan.ts'
-import { readSeen } from './seen.ts'
-import { type RecordShare, type Verdict, type Written, writeShares } from './shares.ts'
+import {
+  type Caller,
+  type Decided,
+  type DecideHere,
+  type Effects,
+  type Intent,
+  unknownDevice,
+  type Written,
+} from './change.ts'
+import { addToSum, knownSum, toStoredDigest } from './digest.ts'
+import { keepLosers, withoutVersion } from './losers.ts'
+import { isLive, isWon, toRecord, toReplaced, type Won } from './rows.ts'
 import { store } from './store.ts'
+import { addedBytes, countRecords, type QuotaLimits, withinQuota } from './usage.ts'
 
-export interface WriteParts extends PlanParts {
+export interface WriteParts {
+  config: WriteConfig
   database: Pick<Database, 'write' | 'writeJointly'>
   notices: Pick<Notices, 'publishChange'>
 }
 
-type Write = Pick<RecordShare, 'userId' | 'loginId' | 'now'>
-
-/** What a write has decided, and what else it wants to return. */
-type Result<T> = Outcome & { result: T }
+type WriteConfig = QuotaLimits & { keepVersionsDays: number }
 
 /**
- * This and `writeRecords` are the only ways to change a user's records: lock, decide, store, and publish after the commit.
- * `decide` may read and settle, but must leave everything else to `store`, which gets what it decides; it runs again if the
- * transaction is retried. If it throws, nothing is written. So it is if the user's quota is exceeded, and if the login has
- * ended.
+ * This and `changeRecords` are the only ways to change a user's records: lock, decide, store, and publish after the commit.
+ * Applies an intent together with others of the user that wait for the lock. If it throws, nothing of it is written: so it is
+ * if the user's quota is exceeded, and if the login has ended. Tombstones beyond the quota are left out.
  */
-export async function changeRecords<T>(
-  parts: WriteParts,
-  { userId, loginId, now }: Write,
-  decide: (trx: Trx, user: LockedUser) => Promise<Result<T>>,
-): Promise<{ result: T; rows: RecordRow[] }> {
-  const written = await parts.database.write(async (trx) => {
-    const user = await lockUser(trx, userId)
-    await demandLogin(trx, { userId, loginId })
-    const { result, ...outcome } = await decide(trx, user)
-    const planned = await plan(parts, trx, user, now, outcome)
-    await store(parts, trx, [planned])
-    return { result, rows: planned.rows }
-  }, userId)
-  if (written.rows.length > 0) parts.notices.publishChange(userId)
+export async function writeRecords<Wanted extends EntityKey & MadeBy>(
+  { config, database, notices }: WriteParts,
+  intent: Intent<Wanted>,
+): Promise<Written> {
+  await pause()
+  const { userId } = intent.caller
+  const configured = { ...intent, config } as unknown as Configured
+  const written = await database.writeJointly(userId, configured, writeTogether)
+  if (written.rows.length > 0) notices.publishChange(userId)
   return written
 }
 
+type Configured = Intent<EntityKey & MadeBy> & { config: WriteConfig }
+
+/** Decides one after the other, each with the counters that the one before leaves, and stores all at once. */
+async function writeTogether(
+  trx: Trx,
+  userId: string,
+  take: () => [Configured, ...Configured[]],
+): Promise<PromiseSettledResult<Written>[]> {
+  let user = await lockUser(trx, userId)
+  const intents = take()
+  const [{ config }] = intents
+  const logins = new Set(intents.map(({ caller }) => caller.loginId))
+  const keys = intents.flatMap(({ entities }) => [...entities.values()].map(([first]) => first as EntityKey))
+  const [held, stored] = await inOrder(trx, [
+    () => holdLogins(trx, userId, logins),
+    () => findStored(trx, userId, keys),
+  ])
+  const effects: Effects[] = []
+  const synced = new Map<string, number>()
+  const outcomes: PromiseSettledResult<Written>[] = []
+  for (const { caller, now, entities, syncedBy, decide } of intents) {
+    const own = stored.splice(0, entities.size)
+    try {
+      if (!held.has(caller.loginId)) throw new ServiceError('InvalidSession')
+      const wanted = [...entities.values()]
+      const seenUpTo = await readSeen(trx, user, wanted, own)
+      const verdicts = await mapInTurns(wanted, (ofOne, index) => decide(ofOne, own[index], seenUpTo))
+      const effect = await effectsOf(config, trx, user, now, verdicts)
+      const value = { rows: effect.records, before: user.last_stamp, epoch: user.epoch, verdicts }
+      outcomes.push({ status: 'fulfilled', value })
+      effects.push(effect)
+      if (syncedBy !== undefined && syncedBy !== unknownDevice) synced.set(syncedBy, now)
+      user = effect.user
+    } catch (reason) {
+      if (!(reason instanceof ServiceError)) throw reason
+      outcomes.push({ status: 'rejected', reason })
+    }
+  }
+  const rejected = effects.flatMap(({ rejections }) => rejections)
+  await inOrder(trx, [
+    () => store(config, trx, effects),
+    () => upsert(trx, rejections, rejected),
+    ...[...synced].map(
+      ([deviceId, now]) =>
+        () =>
+          saveLastSync(trx, userId, deviceId, now),
+    ),
+  ])
+  return outcomes
+}
+
+/** Does so with whatever `decide` finds out in the transaction, which runs again if that is retried. */
+export async function changeRecords<T>(
+  { config, database, notices }: WriteParts,
+  { userId, loginId }: Caller,
+  now: number,
+  decide: DecideHere<T>,
+): Promise<{ result: T; rows: RecordRow[] }> {
+  const written = await database.write(async (trx) => {
+    const user = await lockUser(trx, userId)
+    await demandLogin(trx, { userId, loginId })
+    const { verdicts, result } = await decide(trx, user)
+    const effects = await effectsOf(config, trx, user, now, verdicts)
+    await store(config, trx, [effects])
+    return { result, rows: effects.records }
+  }, userId)
+  if (written.rows.length > 0) notices.publishChange(userId)
+  return written
+}
+
+/** Reads the cursors of the devices that replace another device's version without saying what they had seen. */
+export async function readSeen(
+  trx: Trx,
+  user: LockedUser,
+  wanted: MadeBy[][],
+  stored: (Stored | undefined)[],
+): Promise<SeenUpTo> {
+  const others = wanted.flatMap((ofOne, index) => {
+    const maker = stored[index]?.device_id
+    return maker === undefined ? [] : ofOne.filter(({ device_id, base }) => base === undefined && device_id !== maker)
+  })
+  const deviceIds = new Set(others.map(({ device_id }) => device_id).filter((id) => id !== unknownDevice))
+  const cursors = deviceIds.size > 0 ? await findCursors(trx, user.id, deviceIds) : undefined
+  return ({ device_id, base }) => continueFrom(base ?? cursors?.get(device_id) ?? 0, user.last_stamp)
+}
+
+/** A request without a device id counts as having seen what it replaces. */
+export function baseOf(deviceId: string, stored: Stored | undefined): Pick<MadeBy, 'base'> {
+  return deviceId === unknownDevice && stored ? { base: stored.stamp } : {}
+}
+
 /**
- * Applies changes of known entities, together with other requests of the user that wait for the lock. `decide` gets all
- * changes of one entity, its stored version and what their devices had seen. Tombstones beyond the user's quota are left
- * out. `bytes` is the ciphertext of all changes, and `syncedBy` the device that syncs with this write.
+ * What the verdicts lead to: records, the versions that they replace, those that have lost, and the user's counters. Writes
+ * nothing; throws QuotaExceeded.
  */
-export async function writeRecords<Change extends EntityKey & MadeBy, Decided extends Verdict>(
-  parts: WriteParts,
-  { syncedBy = unknownDevice, ...write }: Write & { bytes: number; syncedBy?: string | undefined },
-  changes: Change[],
-  decide: (changes: Change[], stored: Stored | undefined, seenUpTo: SeenUpTo) => Decided,
-): Promise<Written & { verdicts: Decided[] }> {
-  await pause()
-  const changesOf = Map.groupBy(changes, entityKey)
-  const entities = [...changesOf.values()] as [Change, ...Change[]][]
-  let verdicts: Decided[] = []
-  const share: RecordShare = {
-    ...write,
-    parts,
-    syncedBy,
-    keys: [...changesOf.keys()],
-    entities: entities.map(([first]) => first),
-    async decide(trx, user, stored) {
-      const seenUpTo = await readSeen(trx, user, entities, stored)
-      verdicts = await mapInTurns(entities, (changesOfOne, index) => decide(changesOfOne, stored[index], seenUpTo))
-      return verdicts
+async function effectsOf(
+  config: WriteConfig,
+  trx: Trx,
+  user: LockedUser,
+  now: number,
+  verdicts: Decided[],
+): Promise<Effects> {
+  const isKept = config.keepVersionsDays > 0
+  const won = verdicts.filter(isWon)
+  const removed = isKept ? await unkeptData(trx, user.id, won) : won.flatMap(unusedData)
+  const freed = removed.reduce((sum, { bytes }) => sum + bytes, 0)
+  const added = addedBytes(won, freed, isKept)
+  const numbers = countingFrom(user.last_stamp, now)
+  const maxVersions = isKept ? quotas.versionsOfRecord : 0
+  const written = withinQuota(config, user, won, added)
+  const records = await mapInTurns(written, (one) => toRecord(user.id, numbers.next(), one, maxVersions))
+  const recordOf = (index: number) => records[index] as RecordRow
+  const replaced = isKept
+    ? written.flatMap(({ stored, unseen }, index) => (stored ? [toReplaced(recordOf(index), stored, unseen)] : []))
+    : []
+  const hasLosers = verdicts.some(({ lost }) => lost.size > 0)
+  const lost =
+    isKept && hasLosers
+      ? await keepLosers(trx, user.id, verdicts, { records, replaced }, numbers.next)
+      : { versions: [], ciphertexts: [] }
+  const lostBytes = lost.versions.reduce((sum, { bytes }) => sum + bytes, 0)
+  const sum = knownSum(user)
+  return {
+    records,
+    edits: written.flatMap(({ stored }, index) => {
+      const record = recordOf(index)
+      return isLive(stored) && record.deleted_at === null ? [record] : []
+    }),
+    versions: [...replaced, ...lost.versions],
+    ciphertexts: lost.ciphertexts,
+    removed: removed.map(({ data_stamp }) => data_stamp),
+    settled: isKept ? [] : written.flatMap(({ stored, winner }) => (stored ? [winner] : [])),
+    rejections: isKept || !hasLosers ? [] : toRejections(user.id, now, verdicts, records),
+    added: added.stored_bytes + freed + lostBytes,
+    user: {
+      ...user,
+      ...countRecords(user, written),
+      last_stamp: numbers.last(),
+      stored_bytes: user.stored_bytes + added.stored_bytes + lostBytes,
+      version_bytes: user.version_bytes + added.version_bytes + lostBytes,
+      ...toStoredDigest(sum === undefined ? undefined : written.reduce(addToSum, sum), numbers.last()),
     },
   }
-  const written = await parts.database.writeJointly(write.userId, share, writeShares)
-  if (written.rows.length > 0) parts.notices.publishChange(write.userId)
-  return { verdicts, ...written }
+}
+
+/** Each change gets a sequence number, which grows even if the clock goes back. */
+function countingFrom(last: number, now: number) {
+  let number = last
+  const next = () => {
+    number = Math.max(now, number + 1)
+    return number
+  }
+  return { next, last: () => number }
+}
+
+interface StoredData {
+  data_stamp: number
+  bytes: number
+}
+
+/** The stored ciphertext that a winner does not go on using. */
+function unusedData({ stored, shared }: Won): StoredData[] {
+  if (!stored || stored.data_stamp === null || shared?.data_stamp === stored.data_stamp) return []
+  return [{ data_stamp: stored.data_stamp, bytes: stored.bytes }]
+}
+
+/** Ciphertext that deleted records have from a time when no versions were kept: it goes when they are replaced. */
+async function unkeptData(trx: Trx, userId: string, won: Won[]): Promise<StoredData[]> {
+  const revived = won.filter(({ winner, stored }) => stored?.deleted_at && winner.operation !== 'delete')
+  const data = revived.flatMap(unusedData)
+  if (data.length === 0) return []
+  const ids = revived.map(({ winner }) => winner.entity_id)
+  return withoutVersion(trx, userId, ids, data)
+}
+
+/** Of each entity the last change that has lost. Without a record, it has none: its tombstone was beyond the quota. */
+function toRejections(user_id: string, created_at: number, verdicts: Decided[], records: RecordRow[]): Rejection[] {
+  const stamps = new Map(records.map((row) => [entityKey(row), row.stamp]))
+  return verdicts.flatMap(({ lost, stored }) => {
+    const last = [...lost.keys()].at(-1)
+    if (!last) return []
+    const { entity_type, entity_id, device_id } = last
+    const winner_stamp = stamps.get(entityKey(last)) ?? stored?.stamp
+    return winner_stamp === undefined ? [] : [{ user_id, entity_type, entity_id, device_id, winner_stamp, created_at }]
+  })
 }

@@ -49,7 +49,7 @@ async function sweepVersions(parts: VersionSweepParts, stop: AbortSignal): Promi
 async function sweepUser(trx: Trx, id: string, end: number): Promise<number> {
   const user = await lockUser(trx, id)
   const seqs = (await oldestVersions(trx, id, end, batchRows)).map(({ seq }) => seq)
-  if (seqs.length > 0) await saveCounters(trx, { ...user, ...subtract(user, await eraseVersions(trx, id, seqs)) })
+  if (seqs.length > 0) await saveCounters(trx, subtract(user, await eraseVersions(trx, id, seqs)))
   return seqs.length
 }
 

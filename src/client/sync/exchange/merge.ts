@@ -1,5 +1,5 @@
+import { compareVersions, isSameContent } from '../../../protocol/order.ts'
 import { editOf } from '../../../protocol/sealed-anew.ts'
-import { compareVersions, isSameContent } from '../../../protocol/versions.ts'
 import { differingFields, mergeBookmarks } from '../../bookmark/merge.ts'
 import type { PlaintextBookmark } from '../../bookmark.ts'
 import { fieldsLost } from '../store/conflicts.ts'

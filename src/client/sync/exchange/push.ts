@@ -1,4 +1,4 @@
-import { isFarAhead } from '../../../protocol/far-ahead.ts'
+import { isFarAhead } from '../../../protocol/order.ts'
 import { isEqual } from '../../bookmark/equal.ts'
 import type { ApiError } from '../../errors.ts'
 import { uuidv7 } from '../../ids.ts'

@@ -1,4 +1,4 @@
-import { compareVersions } from '../../../protocol/versions.ts'
+import { compareVersions } from '../../../protocol/order.ts'
 import type { Keys } from '../../crypto/keys.ts'
 import { decryptBookmarkAside } from '../../crypto/many-records.ts'
 import { RecordError, RollbackError, SignedOutError } from '../../errors.ts'

@@ -1,4 +1,4 @@
-import { compareVersions } from '../../../protocol/versions.ts'
+import { compareVersions } from '../../../protocol/order.ts'
 import { isEqual } from '../../bookmark/equal.ts'
 import { differingFields, mergeBookmarks, withFieldsOf } from '../../bookmark/merge.ts'
 import type { PlaintextBookmark } from '../../bookmark.ts'

@@ -46,10 +46,10 @@ export interface QueryTimes {
   ms: number
 }
 
-/** What a request writes of its owner's. */
+/** A request's part in a transaction of its owner. */
 export interface Share {
-  /** What it concerns. No two shares of a transaction concern the same. */
-  keys: string[]
+  /** By what it concerns: no two shares of a transaction have the same key. */
+  entities: ReadonlyMap<string, unknown>
   /** Of ciphertext. */
   bytes: number
 }

@@ -155,15 +155,15 @@ export function createWriter(ground: Ground): Writer {
       waitingHere -= count
     }
 
-    function mayJoin({ keys: own, bytes: more }: Share, sameWork: JointWork<Share, unknown>): boolean {
+    function mayJoin({ entities, bytes: more }: Share, sameWork: JointWork<Share, unknown>): boolean {
       const isTooMuch =
-        batch.length >= limits.shares || keys.size + own.length > limits.keys || bytes + more > limits.bytes
-      return work === sameWork && !isTooMuch && !own.some((key) => keys.has(key))
+        batch.length >= limits.shares || keys.size + entities.size > limits.keys || bytes + more > limits.bytes
+      return work === sameWork && !isTooMuch && ![...entities.keys()].some((key) => keys.has(key))
     }
 
     function join(joined: Joined): void {
       batch.push(joined)
-      for (const key of joined.share.keys) keys.add(key)
+      for (const key of joined.share.entities.keys()) keys.add(key)
       bytes += joined.share.bytes
       waiting.add(owner, 1)
       waitingHere++

@@ -186,12 +186,13 @@ export type Erased = Pick<Counters, 'stored_bytes' | 'version_bytes'>
 
 const nothing: Erased = { stored_bytes: 0, version_bytes: 0 }
 
-/** The counters after something was erased. */
-export function subtract({ stored_bytes, version_bytes }: Erased, erased: Erased): Erased {
+/** The user's counters after something was erased. */
+export function subtract<User extends Erased>(user: User, { stored_bytes, version_bytes }: Erased): User {
   return {
-    stored_bytes: stored_bytes - erased.stored_bytes,
+    ...user,
+    stored_bytes: user.stored_bytes - stored_bytes,
     // An instance of an earlier release may have removed ciphertext that counts here.
-    version_bytes: Math.max(0, version_bytes - erased.version_bytes),
+    version_bytes: Math.max(0, user.version_bytes - version_bytes),
   }
 }
 

@@ -1,6 +1,6 @@
 import type { components } from '../../generated/openapi.ts'
 
-/** What decides which version of an entity wins. A delete has neither data nor hash. */
+/** Decides which version of an entity wins. A delete has neither data nor hash. */
 export interface Version {
   timestamp: number
   device_id: string
@@ -21,18 +21,18 @@ export function compareVersions(a: Version, b: Version): number {
   return compareWithoutData(a, b) || compare(a.encrypted_data ?? '', b.encrypted_data ?? '')
 }
 
-/** Whether it is the same event again. Ciphertexts are not compared, because each encryption gives another one. */
+/** True if it is the same event again. Ciphertexts are not compared, because each encryption gives another one. */
 export function isRetry(a: Version, b: Version): boolean {
   return compareWithoutData(a, b) === 0
 }
 
-/** Whether both leave the entity in the same state, so that neither device loses anything. */
+/** True if both leave the entity in the same state, so that neither device loses anything. */
 export function isSameContent(a: Content, b: Content): boolean {
   return (a.operation === 'delete') === (b.operation === 'delete') && hashOf(a) === hashOf(b)
 }
 
 /**
- * Whether both say the same about the entity: the same content through the same operation. The service accepts such a
+ * True if both say the same about the entity: the same content through the same operation. The service accepts such a
  * loser. It rejects one with the same content through another operation, whose device then finds that it lost nothing.
  */
 export function isSameChange(a: Content, b: Content): boolean {
@@ -57,4 +57,11 @@ function hashOf({ operation, data_hash }: Content): string {
 
 function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0
+}
+
+const dayMs = 86_400_000
+
+/** A device's clock may be wrong; a time more than 24 h ahead of the service's would win for too long. Both in Unix ms. */
+export function isFarAhead(timestamp: number, serverTime: number): boolean {
+  return timestamp > serverTime + dayMs
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { compareVersions, isRetry, isSameChange, isSameContent, type Version } from '../../src/protocol/versions.ts'
+import { compareVersions, isRetry, isSameChange, isSameContent, type Version } from '../../src/protocol/order.ts'
 import { depth } from '../support/depth.ts'
 
 const version: fc.Arbitrary<Version> = fc.record({

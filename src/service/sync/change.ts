@@ -1,0 +1,83 @@
+import type { MadeBy, SeenUpTo, Verdict } from '../../protocol/decide.ts'
+import type { Schemas } from '../contract/schemas.ts'
+import type { Share, Trx } from '../db/engine/database.ts'
+import type { Ciphertext } from '../db/tables/ciphertexts.ts'
+import type { Rejection } from '../db/tables/conflicts.ts'
+import type { EntityKey, RecordRow, Stored } from '../db/tables/records.ts'
+import type { LockedUser } from '../db/tables/users.ts'
+import type { VersionRow } from '../db/tables/versions.ts'
+
+/** The only form in which a change comes in: REST, imports, restores and rewinds make one, too. */
+export type Change = Schemas['Change']
+
+/** Makes a request: the signed-in user's device. */
+export interface Caller {
+  userId: string
+  loginId: string
+  /** As in `X-Device-ID`. */
+  deviceId: string
+}
+
+/** Stands for every device that does not send its id, so nothing is stored about it. */
+export const unknownDevice = 'unknown'
+
+/** What somebody wants to change: of one user, in one transaction, wholly or not at all. */
+export interface Intent<Wanted extends EntityKey & MadeBy = Change> extends Share {
+  caller: Omit<Caller, 'deviceId'>
+  /** The server's time, Unix ms. */
+  now: number
+  /** By `entityKey`. Two intents that share one never share a transaction. */
+  entities: ReadonlyMap<string, Wanted[]>
+  /** The device that syncs with this write; undefined if none does, or none that is known. */
+  syncedBy: string | undefined
+  /** Gets what is wanted of one entity. It reads and writes nothing, and may run again. Throws if the intent is refused. */
+  decide(wanted: Wanted[], stored: Stored | undefined, seenUpTo: SeenUpTo): Decided
+}
+
+/** The verdict about an entity, with what no device may say of a change. */
+export interface Decided extends Verdict<Stored> {
+  /** If the entity is new: when it was created, instead of the change's time. */
+  createdAt?: number
+  /** The stored ciphertext that the winner shares with the version that it restores. It has no other then. */
+  shared?: SharedData
+}
+
+export interface SharedData {
+  data_stamp: number
+  bytes: number
+  /** True if a kept version has it, and not just a deleted record. */
+  isKept: boolean
+}
+
+/** What a write leaves: nothing else is stored. */
+export interface Effects {
+  records: RecordRow[]
+  /** Those of them that replace a live record by a live one. */
+  edits: RecordRow[]
+  /** Versions that are replaced, and changes that have lost. */
+  versions: VersionRow[]
+  /** Of changes that have lost. */
+  ciphertexts: Ciphertext[]
+  /** The sequence numbers of ciphertexts that go. */
+  removed: number[]
+  /** If no versions are kept: the entities whose conflict is over, and the conflicts that are new. */
+  settled: EntityKey[]
+  rejections: Rejection[]
+  /** How much ciphertext it adds. */
+  added: number
+  /** The user's counters after it. */
+  user: LockedUser
+}
+
+/** What has been written of an intent. */
+export interface Written {
+  rows: RecordRow[]
+  /** The user's last sequence number before it. */
+  before: number
+  epoch: string
+  /** Of each entity, in their order. */
+  verdicts: Decided[]
+}
+
+/** Decides in a transaction that holds the user's row. May read and settle, and must leave everything else to the effects. */
+export type DecideHere<T> = (trx: Trx, user: LockedUser) => Promise<{ verdicts: Decided[]; result: T }>

@@ -1,0 +1,102 @@
+import { editOf, isSealedAnew } from '../../protocol/sealed-anew.ts'
+import type { Trx } from '../db/engine/database.ts'
+import type { Ciphertext } from '../db/tables/ciphertexts.ts'
+import { type EntityKey, entityKey, type RecordRow } from '../db/tables/records.ts'
+import { findKept, type VersionRow } from '../db/tables/versions.ts'
+import type { Change, Decided, SharedData } from './change.ts'
+
+interface Loser {
+  change: Change
+  /** The version that it lost to. */
+  current: Pick<RecordRow, 'stamp' | 'event_id'>
+}
+
+/**
+ * The changes of a write that have lost, as versions to keep, each with a sequence number of its own; not those that are kept
+ * already. An entity without a record has no version: its tombstone was beyond the quota.
+ */
+export async function keepLosers(
+  trx: Trx,
+  userId: string,
+  verdicts: Decided[],
+  { records, replaced }: { records: RecordRow[]; replaced: VersionRow[] },
+  nextNumber: () => number,
+): Promise<{ versions: VersionRow[]; ciphertexts: Ciphertext[] }> {
+  const written = new Map(records.map((row) => [entityKey(row), row]))
+  const losers = verdicts.flatMap(({ lost, stored }) =>
+    [...lost.keys()].flatMap((change): Loser[] => {
+      const current = written.get(entityKey(change)) ?? stored
+      return current ? [{ change, current }] : []
+    }),
+  )
+  const kept = await findKept(trx, userId, [...new Set(losers.map(({ change }) => change.entity_id))])
+  const left = withoutKept(losers, [...kept, ...replaced])
+  const versions = left.map((loser) => toRejected(userId, nextNumber(), loser))
+  const ciphertexts = left.flatMap(({ change: { encrypted_data } }, index) => {
+    const { data_stamp } = versions[index] as VersionRow
+    return data_stamp === null || encrypted_data === undefined
+      ? []
+      : [{ user_id: userId, stamp: data_stamp, encrypted_data }]
+  })
+  return { versions, ciphertexts }
+}
+
+/** Its ciphertext gets the version's own sequence number. */
+function toRejected(user_id: string, seq: number, { change, current }: Loser): VersionRow {
+  const data = change.operation === 'delete' ? undefined : change.encrypted_data
+  return {
+    user_id,
+    seq,
+    entity_type: change.entity_type,
+    entity_id: change.entity_id,
+    version_id: change.id,
+    operation: change.operation,
+    timestamp: change.timestamp,
+    device_id: change.device_id,
+    data_hash: (change.operation === 'delete' ? undefined : change.data_hash) ?? null,
+    began: null,
+    ended: current.stamp,
+    reason: 'rejected',
+    replaced_by: current.event_id,
+    settled_at: null,
+    was_deleted: 0,
+    bytes: data?.length ?? 0,
+    data_stamp: data === undefined ? null : seq,
+  }
+}
+
+/** Without those that are kept already, perhaps under an older key of the user: a retried push changes nothing. */
+function withoutKept(losers: Loser[], kept: VersionRow[]): Loser[] {
+  const known = new Set(kept.map(versionKey))
+  const edits = new Set(kept.map(({ version_id, ...entity }) => editKey(entity, version_id)))
+  return losers.filter((loser) => {
+    const { change } = loser
+    if (isSealedAnew(change.id, editOf(change.id)) && edits.has(editKey(change, change.id))) return false
+    const key = versionKey(toRejected('', 0, loser))
+    if (known.has(key)) return false
+    known.add(key)
+    return true
+  })
+}
+
+/** The same event may be kept as a version that was replaced. A deleted record's hash is that of its last content. */
+function versionKey(version: VersionRow): string {
+  const { version_id, operation, timestamp, device_id, data_hash } = version
+  const hash = operation === 'delete' ? null : data_hash
+  return JSON.stringify([entityKey(version), version_id, operation, timestamp, device_id, hash])
+}
+
+function editKey(entity: EntityKey, eventId: string): string {
+  return JSON.stringify([entityKey(entity), editOf(eventId)])
+}
+
+/** Of the ciphertexts of deleted records that come back: those of a time when no versions were kept, which no version has. */
+export async function withoutVersion<Data extends Pick<SharedData, 'data_stamp'>>(
+  trx: Trx,
+  userId: string,
+  ids: string[],
+  data: Data[],
+): Promise<Data[]> {
+  const kept = new Set((await findKept(trx, userId, ids)).map(({ data_stamp }) => data_stamp))
+  return data.filter(({ data_stamp }) => !kept.has(data_stamp))
+}
