@@ -168,7 +168,7 @@ const maxNoted = 100_000
 const writesAtOnce = 4
 
 /** The hour in which each login was last used. */
-export type SessionUses = ReturnType<typeof followUses>
+type SessionUses = ReturnType<typeof followUses>
 
 interface UseParts {
   database: Pick<Database, 'write'>
