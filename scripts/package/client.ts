@@ -19,9 +19,9 @@ export const entryPoints = {
   './node': 'client/node',
   './testing': 'extension/testing',
 }
-/** What runs in browsers compiles without Node's types. */
+/** The part for browsers compiles without Node's types. */
 const projects = ['tsconfig.client.json', 'tsconfig.client-node.json']
-/** What the app brings itself, if it uses the entry point that needs it. */
+/** The app brings these itself, if it uses the entry point that needs them. */
 const peerDependencies = { react: '>=18' }
 
 interface Package {
@@ -41,7 +41,7 @@ export async function buildClient(): Promise<void> {
   await copyFile(new URL('LICENSE', root), new URL('LICENSE', folder))
 }
 
-/** What the projects have in common is parsed, checked and written once, by the first. */
+/** Files that both projects have are parsed, checked and written once, by the first. */
 function compileProjects(): void {
   const parsed = new Map<string, ts.SourceFile | undefined>()
   const written = new Set<string>()
@@ -94,7 +94,7 @@ async function describe(service: Package): Promise<object> {
   }
 }
 
-/** What the compiled modules import, in the versions that this repository is tested with. */
+/** The packages that the compiled modules import, in the versions that this repository is tested with. */
 async function dependenciesOf({ dependencies, devDependencies }: Package): Promise<Record<string, string>> {
   const versions = { ...dependencies, ...devDependencies }
   const names = new Set<string>()

@@ -20,7 +20,7 @@ export function limitOf({ kilobytes, most = Number.POSITIVE_INFINITY }: Budget):
   return Math.round(1000 * Math.min(1.05 * kilobytes, most))
 }
 
-/** What an app with this code loads of the package, in bytes. */
+/** The bytes that an app with this code loads of the package. */
 export async function sizeOf({ code, file }: Budget): Promise<number> {
   const { outputFiles, metafile } = await build({
     stdin: { contents: code.replaceAll(/'(client|extension)\//g, "'./src/$1/"), resolveDir: root, loader: 'ts' },
@@ -54,7 +54,7 @@ function loadedWith(path: string, { outputs }: Metafile): string[] {
   return [...loaded]
 }
 
-/** What the built package says of its modules in `package.json`. */
+/** As the built package says of its modules in `package.json`. */
 function withoutSideEffects(): Plugin {
   return {
     name: 'without side effects',

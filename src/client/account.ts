@@ -7,7 +7,7 @@ import type { Sync } from './sync/sync.ts'
 
 type Schemas = components['schemas']
 
-/** What `openAccount` needs: the parts of a sync. */
+/** The parts of a sync that `openAccount` needs. */
 export interface AccountOptions {
   /** The sync's client. */
   client: Client
@@ -36,14 +36,14 @@ export interface AccountDevice {
   current: boolean
 }
 
-/** What one sign-in has begun. */
+/** A session, from one sign-in on. */
 export interface AccountSession {
   id: string
   /** When the user signed in (Unix ms). */
   createdAt: number
   /** The hour of its last request (Unix ms). */
   lastUsedAt: number
-  /** What the browser or program called itself at the sign-in; empty if it is not known. */
+  /** The name that the browser or program gave itself at the sign-in; empty if it is not known. */
   userAgent: string
   /** True of this one. */
   current: boolean
@@ -99,7 +99,7 @@ export type CamelCase<Name> = Name extends `${infer Head}_${infer Tail}`
 /** An object of the contract with the names of its fields as this package writes them. */
 export type CamelCased<T> = { [Name in keyof T as CamelCase<Name & string>]: T[Name] }
 
-/** What was asked for takes a sign-in that is younger than 10 minutes. Nothing was done. */
+/** The call takes a sign-in that is younger than 10 minutes. Nothing was done. */
 export class SignInAgainError extends Error {
   override readonly name = 'SignInAgainError'
 

@@ -14,7 +14,7 @@ export type PlaintextBookmark = {
 } & {
   /** A line between bookmarks. A bookmark without `url` and `type` is a folder. */
   type?: 'separator'
-  /** What a bookmark file says that has no field of its own, by lower-case name: `personal_toolbar_folder`, `last_visit`, … */
+  /** The attributes of a bookmark file that have no field of their own, by lower-case name: `personal_toolbar_folder`, `last_visit`, … */
   attributes?: Record<string, string>
   /** An app's own fields, with what JSON can hold. */
   extra?: Record<string, unknown>
@@ -29,5 +29,5 @@ export interface OpenedExport extends Omit<components['schemas']['OpenedExport']
   bookmarks: PlaintextBookmark[]
 }
 
-/** What an export contains besides its bookmarks. */
+/** An export without its bookmarks. */
 export type ExportSummary = Omit<OpenedExport, 'bookmarks'>

@@ -1,7 +1,7 @@
 // Apart from the others, so that what decrypts records alone does not load those.
 
 /**
- * What can be wrong with a keyring, a passphrase or a recovery code.
+ * The faults of a keyring, a passphrase or a recovery code.
  * - `malformed`: not a keyring, or longer than 16,384 characters
  * - `unknown-version`: a format that this client does not know
  * - `weak-kdf`, `excessive-kdf`: Argon2id parameters below or above the accepted range
@@ -21,7 +21,7 @@ export type KeyringFault =
   | 'mistyped-recovery-code'
 
 /**
- * What can be wrong with a record.
+ * The faults of a record.
  * - `invalid-id`: the id is not 1 to 128 printable ASCII characters, or is `.` or `..`
  * - `too-large`: `encrypted_data` would exceed 262,144 characters
  * - `malformed`: not base64, too short, or does not contain a bookmark
@@ -42,7 +42,7 @@ export type RecordFault =
   | 'other-id'
 
 /**
- * What can be wrong with an export file.
+ * The faults of an export file.
  * - `not-an-export`: does not begin like an export file
  * - `unknown-version`: the file or the JSON inside has a version that this client does not know
  * - `other-key`: was encrypted under another export key
@@ -61,7 +61,7 @@ export type ExportFault =
   | 'malformed'
 
 class Faulty<Fault extends string> extends Error {
-  /** What is wrong, for programs; `message` is for people. */
+  /** Says what is wrong to programs; `message` says it to people. */
   readonly fault: Fault
 
   constructor(fault: Fault, message: string) {

@@ -12,7 +12,7 @@ import type { Sync } from './sync/sync.ts'
 
 type Schemas = components['schemas']
 
-/** What `createHistory` needs: the parts of a sync. */
+/** The parts of a sync that `createHistory` needs. */
 export interface HistoryOptions {
   /** The sync's client. */
   client: Client
@@ -32,7 +32,7 @@ export interface PageOptions {
 }
 
 /**
- * What the service keeps of a user's bookmarks besides their current state. It keeps it for a while (30 days, unless its
+ * The service keeps more of a user's bookmarks than their current state. It keeps it for a while (30 days, unless its
  * operator has set another number) and decrypts nothing: a version that these keys cannot open is listed with its `error`.
  *
  * Everything needs the network. All methods reject with OfflineError, SignedOutError (also if another user is signed in;
@@ -87,7 +87,7 @@ export interface History {
   settleConflict(versionId: string): Promise<void>
 }
 
-/** What became of a version's content. */
+/** A version's content, or why it cannot be read. */
 interface Opened {
   /** Null if the version is a delete, or if it cannot be decrypted. */
   bookmark: PlaintextBookmark | null
@@ -140,7 +140,7 @@ export interface RewindOptions {
   signal?: AbortSignal | undefined
 }
 
-/** What became, or would become, of the bookmarks, live and deleted. */
+/** How many bookmarks, live and deleted, met or would meet which fate. */
 export interface RewindCounts {
   /** Have their content of then again. */
   restored: number
@@ -307,7 +307,7 @@ const byNoDevice = {
   },
 }
 
-/** What the service has done is done, so a failure to pull it is not the call's: the sync reports it and tries again. */
+/** The service has done its part, so a failure to pull the result is not the call's: the sync reports it and tries again. */
 async function pullResult(pull: () => Promise<void>): Promise<void> {
   await pull().catch(() => {})
 }

@@ -5,7 +5,7 @@ export const idForm = `${Id.minLength} to ${Id.maxLength} printable ASCII charac
 
 const characters = new RegExp(Id.pattern)
 
-/** Whether the service accepts this as an id. Ids contain no NUL, so NUL can separate them in associated data. */
+/** True if the service accepts this as an id. Ids contain no NUL, so NUL can separate them in associated data. */
 export function isId(value: unknown): value is string {
   return (
     typeof value === 'string' && value.length >= Id.minLength && value.length <= Id.maxLength && characters.test(value)

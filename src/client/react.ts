@@ -60,7 +60,7 @@ export function useConflicts(): readonly Conflict[] {
 }
 
 /**
- * What the selector returns, as `Sync.select` explains.
+ * The selector's result, as `Sync.select` explains.
  *
  * @param selector a function from outside the component, or from `useCallback`
  */

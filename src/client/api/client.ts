@@ -7,7 +7,7 @@ import { withRefresh } from './refresh.ts'
 import type { SendRequest } from './retry.ts'
 import { withRetries } from './retry.ts'
 
-/** What `createClient` needs to know. */
+/** The service, and this device. */
 export interface ClientOptions {
   /** The service's PUBLIC_URL, an origin without a path, such as `https://sync.example.org`. */
   baseUrl: string

@@ -1,7 +1,7 @@
 import { ApiError, OfflineError, SignedOutError } from '../errors.ts'
 import type { Client } from './client.ts'
 
-/** What a call with openapi-fetch resolves to. */
+/** A call with openapi-fetch resolves to this. */
 export interface CallResult<Data> {
   data?: Data
   error?: unknown

@@ -1,7 +1,7 @@
 import { kindOf } from '../bookmark/tree.ts'
 import type { PlaintextBookmark } from '../bookmark.ts'
 
-/** What a browser's own folders are for. */
+/** The roles of a browser's own folders. */
 export type Role = 'toolbar' | 'other' | 'mobile' | 'menu'
 
 export type MarkedRole = Exclude<Role, 'other'>

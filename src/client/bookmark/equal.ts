@@ -1,4 +1,4 @@
-/** Whether two values hold the same data: arrays and plain objects by content, everything else by identity. */
+/** True if two values hold the same data: arrays and plain objects by content, everything else by identity. */
 export function isEqual(one: unknown, other: unknown): boolean {
   // Folders can be inside each other more deeply than calls can.
   const pending: [unknown, unknown][] = []

@@ -9,7 +9,7 @@ import { hkdfSha256 } from './hashes.ts'
 import { keyIdOf } from './keys.ts'
 import { formatRecoveryCode, parseRecoveryCode } from './recovery-code.ts'
 
-/** What opens a user's keyring. `userId` is the service's `user_id`; the keyring is bound to it. */
+/** A passphrase or a recovery code opens the keyring of its user. `userId` is the service's `user_id`; the keyring is bound to it. */
 export type Credentials = { userId: string } & ({ passphrase: string } | { recoveryCode: string })
 
 /** A new user's keyring. */

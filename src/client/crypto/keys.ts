@@ -9,7 +9,7 @@ export interface Keys {
   readonly hashKey: Uint8Array
   /** Decrypts export files; register it with the service as the user's export key. */
   readonly exportKey: Uint8Array
-  /** What records under these keys begin with: 1 under the vault's first master key, else 2 and the key's id (8 bytes). */
+  /** The first bytes of records under these keys: 1 under the vault's first master key, else 2 and the key's id (8 bytes). */
   readonly prefix: Uint8Array
   /** The keys before the last rotation. They open what was encrypted until then; nothing is encrypted under them any more. */
   readonly older?: Keys

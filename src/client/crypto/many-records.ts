@@ -23,7 +23,7 @@ type Bytes = Uint8Array<ArrayBuffer>
 /**
  * Like `sealJson`, but for at most 2,000 records, each given as its id and its JSON. The platform is asked once for all
  * nonces. All are sealed under the same keys, even if these are replaced meanwhile.
- * What cannot be sealed yields its error.
+ * A bookmark that cannot be sealed yields its error.
  */
 export async function recordSealer({ ...keys }: Keys, entityType: EntityType = 'bookmark') {
   const saltOf = await hmacAside(keys.hashKey)

@@ -80,7 +80,7 @@ function diagnose(key: Uint8Array, header: Uint8Array, counter: number, bytes: U
 }
 
 /**
- * What an export file can be read from: bytes, a Blob or File, the body of a fetch response, or anything that yields
+ * A source of an export file: bytes, a Blob or File, the body of a fetch response, or anything that yields
  * bytes.
  */
 export type ExportFile = Uint8Array | Blob | ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>
@@ -89,7 +89,7 @@ export type ExportFile = Uint8Array | Blob | ReadableStream<Uint8Array> | AsyncI
 interface Piece {
   /** Valid until the next piece is requested. */
   bytes: Uint8Array
-  /** Whether the file ends after this piece. */
+  /** True if the file ends after this piece. */
   last: boolean
 }
 

@@ -7,7 +7,7 @@ import type { ExportFile } from './chunks.ts'
 import { openChunks } from './chunks.ts'
 import { ExportJson } from './json.ts'
 
-/** What opens an export file. */
+/** The keys that open an export file. */
 export interface ExportKeys {
   /**
    * The export key, 32 bytes, from the time when the export was made: usually `keys.exportKey`, otherwise from `GET

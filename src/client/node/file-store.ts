@@ -63,7 +63,7 @@ function parseRow({ row }: Record<string, unknown>): Row {
 
 type Name = 'meta' | 'device-id' | 'user-id' | 'master-key' | 'cookies' | 'given-cookie'
 
-/** What the file keeps besides the bookmarks. */
+/** The file keeps these texts besides the bookmarks. */
 export class Settings {
   readonly #file: DatabaseFile
 

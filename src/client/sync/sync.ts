@@ -22,7 +22,7 @@ import type { Store } from './store/store.ts'
 import { aloneInStore, createTabs, type Tabs } from './store/tabs.ts'
 import type { Selection } from './view/selections.ts'
 
-/** What `createSync` needs. */
+/** The parts of a sync. */
 export interface SyncOptions {
   /** From `createClient`. */
   client: Client
@@ -244,7 +244,7 @@ export interface Sync {
   signOut(options?: SignOutOptions): Promise<void>
 }
 
-/** What a selector can read. */
+/** The part of a sync that a selector can read. */
 export type SyncReader = Pick<Sync, 'get' | 'bookmarks' | 'tree' | 'contents' | 'status' | 'conflicts'>
 
 /**
@@ -321,7 +321,7 @@ export function createSyncOver(
       run.editWith(({ restoreList }, signal) => restoreList(engine, opened, { ...options, signal }), options.signal),
     resolve: (id, choice) => run.edit(() => resolveConflicts(engine, id, choice)),
     heldDeletions: () => listHeld(replica),
-    // What is held at the call: by the time that the edit runs, it may be something else.
+    // Those held at the call: by the time that the edit runs, there may be others.
     approveDeletions: (shown, held = listHeld(replica)) =>
       run.editWith((deferred) => deferred.approveDeletions(engine, shown, held)),
     rejectDeletions: () => run.editWith((deferred) => deferred.rejectDeletions(engine)),

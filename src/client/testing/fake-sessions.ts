@@ -6,7 +6,7 @@ type Schemas = components['schemas']
 
 const hourMs = 3_600_000
 
-/** What one sign-in has begun. */
+/** A session, from one sign-in on. */
 export interface FakeSession {
   readonly id: string
   readonly createdAt: number

@@ -17,7 +17,7 @@ export interface StoreCase {
 /** More than a store is likely to handle in one step. */
 const manyRows = 600
 
-/** What every `Store` promises. Give each case to the test runner: `test(title, () => run(open))`. */
+/** The promises of every `Store`. Give each case to the test runner: `test(title, () => run(open))`. */
 export const storeCases: readonly StoreCase[] = [
   {
     title: 'A new store is empty.',

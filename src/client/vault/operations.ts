@@ -1,4 +1,4 @@
-/** What `vault.ts` describes, in a file that loads once a vault is opened or changed. */
+/** The work of `vault.ts`, in a file that loads once a vault is opened or changed. */
 import type { Client } from '../api/client.ts'
 import { unwrap } from '../api/unwrap.ts'
 import { bytesToBase64 } from '../crypto/base64.ts'

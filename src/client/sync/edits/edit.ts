@@ -23,11 +23,11 @@ export interface Author {
   clock: Clock
 }
 
-/** What was known when an edit was made. */
+/** The knowledge that an edit was made with. */
 interface Basis {
   /** The cursor when the edit was made: later changes had not been seen. */
   cursor: number
-  /** Whether it overwrites a version that had not been seen. */
+  /** True if it overwrites a version that had not been seen. */
   overwrites?: boolean | undefined
   /** A timestamp that the edit must exceed, besides those in the row. */
   above?: number | undefined

@@ -18,7 +18,7 @@ export interface ImportRules {
   /** The id of the folder for the list's top level. Default: the top level. */
   into?: string | undefined
   /**
-   * What happens to a bookmark whose `url` is there already, in a folder with the same title and the same titles above it:
+   * The fate of a bookmark whose `url` is there already, in a folder with the same title and the same titles above it:
    * `skip` leaves it out, `keep` adds it all the same. Separators are left out if they would be all that comes into a
    * folder that has some. Default: `skip`.
    */
@@ -34,11 +34,11 @@ export interface ImportOptions extends ImportRules {
 
 /** How `restoreExport` proceeds. */
 export interface RestoreOptions extends Pick<ImportOptions, 'signal' | 'onProgress'> {
-  /** Whether existing bookmarks are reset to the backup's version. Default: they stay as they are. */
+  /** True: existing bookmarks are reset to the backup's version. Default: they stay as they are. */
   overwrite?: boolean | undefined
 }
 
-/** What became of the bookmarks of an import. */
+/** The outcome of an import or restore, by bookmark. */
 export interface ImportReport {
   /** Number of bookmarks queued; they are sent in batches (`status().waiting`). */
   imported: number
@@ -157,7 +157,7 @@ function orReduced(
   throw fault
 }
 
-/** What an import changes. */
+/** The bookmarks that an import adds and changes. */
 interface ImportPlan {
   /** The bookmarks to add, in their places, by the listed ones. Those that are missing here exist already. */
   added: Map<PlaintextBookmark, PlaintextBookmark>
@@ -213,7 +213,7 @@ interface Group extends Target {
   items: readonly PlaintextBookmark[]
 }
 
-/** What is in no listed folder goes into the one given, or else stays in the folder that it names. */
+/** Bookmarks in no listed folder go into the one given, or else stay in the folder that they name. */
 function findTopLevel(
   list: readonly PlaintextBookmark[],
   contents: Contents,
@@ -226,7 +226,7 @@ function findTopLevel(
   const isFirefox = top.some((item) => roleOf(item) === 'other') && !list.some((item) => isMarked(item, 'menu'))
   const menu = isFirefox ? existing.marked.get('menu') : undefined
   const folderOf = (item: PlaintextBookmark) => item.parentId ?? (roleOf(item) ? undefined : menu)
-  // What is not in its listed folder was taken out of a cycle.
+  // A bookmark that is not in its listed folder was taken out of a cycle.
   const parentOf = (item: PlaintextBookmark) => into ?? (listed.has(item.parentId) ? undefined : folderOf(item))
   const groups = Map.groupBy(top, parentOf)
   return [...groups].map(([parentId, items]) => ({ items, ...targetAt(parentId, existing) }))
@@ -294,7 +294,7 @@ function findFolder(item: PlaintextBookmark, around: Place, existing: PathIndex)
     : { place: emptyPlace(), folder: id, parentId: id }
 }
 
-/** What is in the folders of one path, that is, with the same titles from the top level on. */
+/** The contents of the folders of one path, that is, with the same titles from the top level on. */
 interface Place {
   urls: Set<string>
   hasSeparator: boolean

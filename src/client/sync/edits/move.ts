@@ -100,7 +100,7 @@ export function placeBetween(
   return new Map(ids.map((id, place) => [id, keys[place] as string]))
 }
 
-/** Whether it is a fractional index: others cannot bound one. */
+/** True of a fractional index: others cannot bound one. */
 export function isPosition(position: unknown): position is string {
   if (typeof position !== 'string' || !/^[A-Za-z][0-9A-Za-z]+$/.test(position)) return false
   try {
@@ -111,7 +111,7 @@ export function isPosition(position: unknown): position is string {
   }
 }
 
-/** Whether the sibling can keep its position and come after a new one that is above `lower`. */
+/** True if the sibling can keep its position and come after a new one that is above `lower`. */
 function comesAfter(sibling: Readonly<PlaintextBookmark> | undefined, lower: string | null): boolean {
   const position = positionOf(sibling)
   return typeof sibling?.position !== 'string' || (position !== null && (lower === null || position > lower))

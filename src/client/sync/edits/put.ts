@@ -10,22 +10,22 @@ import type { Row } from '../store/store.ts'
 import { applyEdit, type EditParts, type SealedEdit, sealAgain, sealAll, sealOne } from './edit.ts'
 import { isPosition } from './move.ts'
 
-/** What an edit was made on. */
+/** The state that an edit was made on. */
 export interface PutOptions {
   /**
-   * What the edit was made on. If it takes a while, as in a form, pass what was there when the form opened: either the
+   * The state that the edit was made on. If it takes a while, as in a form, pass what was there when the form opened: the
    * bookmark, so that only the fields that differ from it are changed, or the result of `seen`. Default: the bookmark as
    * it is when the method is called.
    */
   seen?: number | Readonly<PlaintextBookmark> | undefined
 }
 
-/** What the maker of an edit had before them. */
+/** The maker of an edit had this before them. */
 interface Sight {
   bookmark: PlaintextBookmark | null
   /** Later versions had not been seen. Undefined: not known, so versions that lose are kept here as conflicts. */
   cursor: number | undefined
-  /** Whether that was earlier than the call, so that the bookmark itself may be later. */
+  /** True if that was earlier than the call, so that the bookmark itself may be later. */
   isEarlier: boolean
 }
 

@@ -119,7 +119,7 @@ const mostInARow = 100
 const quotaText = 'Storage quota exceeded'
 export const overQuota: Refusal = { reason: 'quota', status: 413, message: quotaText }
 
-/** What the service refused during one push of the queue. */
+/** The service's refusals during one push of the queue. */
 export class Refusals {
   /** By operation, by how many bytes the smallest change grew that exceeded the quota. */
   readonly #overQuota = new Map<string, number>()
@@ -153,7 +153,7 @@ export class Refusals {
   }
 }
 
-/** Whether the service refused the content of a push. It then stored nothing of it. */
+/** True if the service refused the content of a push. It then stored nothing of it. */
 export function isRefusal(error: unknown): error is ApiError {
   return error instanceof ApiError && (error.status === 400 || error.status === 413)
 }

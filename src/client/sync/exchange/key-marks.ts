@@ -19,7 +19,7 @@ export function keysOf(keys: Keys | undefined, mark: string | undefined): Keys |
   return mark ? keyOf(keys, base64ToBytes(mark) as Uint8Array) : undefined
 }
 
-/** Whether the service's keyring has a newer key than this device. Nobody else makes records that users can read. */
+/** True if the service's keyring has a newer key than this device. Nobody else makes records that users can read. */
 export async function missesKeys(keys: Keys, transport: Transport, signal: AbortSignal): Promise<boolean> {
   const { key_id } = JSON.parse(await transport.getKeyring({ signal })) as { key_id?: string }
   // The prefix is a 2 before the id.

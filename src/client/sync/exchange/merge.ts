@@ -7,21 +7,21 @@ import type { Conflict } from '../store/emitter.ts'
 import { newestOf, versionOf, viewOf } from '../store/row.ts'
 import type { Row, Version, Waiting } from '../store/store.ts'
 
-/** What is known about an event besides its version. */
+/** The circumstances of an event, besides its version. */
 export interface Circumstances {
   deviceId: string
   /** The cursor before the event arrived. */
   base: number
   /** The cursor after it. */
   cursor: number
-  /** Whether nothing was pulled or pushed before: versions of this device are from before it was signed out or emptied. */
+  /** True if nothing was pulled or pushed before: versions of this device are from before it was signed out or emptied. */
   isFirstPull: boolean
   /**
-   * Whether the device that made the event had not seen this version of ours. `perhaps`: a restored service does not know
+   * True if the device that made the event had not seen this version of ours. `perhaps`: a restored service does not know
    * whom a newer version has overwritten.
    */
   overwrites(mine: Version): boolean | 'perhaps'
-  /** Whether the event was certainly made on top of this version. */
+  /** True if the event was certainly made on top of this version. */
   descendsFrom(version: Version): boolean
 }
 
@@ -100,7 +100,7 @@ function mergeWaiting(row: Row, last: Waiting, version: Version, circumstances: 
   }
 }
 
-/** What both have seen: of an edit whose answer was lost, another device may have sent on the same content under newer keys. */
+/** The version that both have seen. Of an edit whose answer was lost, another device may have sent on the same content under newer keys. */
 function baseOf({ version: known, waiting: [first] }: Row, version: Version, circumstances: Circumstances) {
   if (first?.change.id === editOf(version.event_id)) return first.bookmark
   return known && circumstances.descendsFrom(known) ? known.bookmark : null
@@ -119,7 +119,7 @@ export function overwriting(row: Row): Row {
 }
 
 /**
- * What an edit of this device, which the service had accepted, lost to a device that had not seen it. That may not have
+ * An edit of this device, which the service had accepted, may lose to a device that had not seen it. That may not have
  * seen what the edit was made on either, so all fields that differ may be lost; those that the edit changed are the ones
  * to name. If they are there, it had perhaps seen the edit.
  */
@@ -139,13 +139,13 @@ function isSame(one: PlaintextBookmark, other: PlaintextBookmark): boolean {
   return differingFields(one, other).length === 0
 }
 
-/** Whether it is the same version under other keys: nobody has edited anything. */
+/** True of the same version under other keys: nobody has edited anything. */
 function isSealedAnew(known: Version | null, version: Version): boolean {
   const isSameEdit = known?.timestamp === version.timestamp && known.device_id === version.device_id
   return isSameEdit && !!known.bookmark && !!version.bookmark && isSame(known.bookmark, version.bookmark)
 }
 
-/** What this device's own version, which it has forgotten, lost to a pending edit: the service tells a device nothing of itself. */
+/** The loss of this device's own version, which it has forgotten, to a pending edit: the service tells a device nothing of itself. */
 function forgottenTo({ bookmark: theirs }: Version, { bookmark: mine }: Version): Lost | undefined {
   const fields = fieldsLost(mine, theirs)
   return mine && fields.length > 0 ? { fields, mine, theirs } : undefined
@@ -162,7 +162,7 @@ export function mergeUnreadable(row: Row, event: Pick<Version, 'event_id' | 'tim
   return { ...row, unreadable: { event_id: event.event_id, timestamp: event.timestamp, base } }
 }
 
-/** What remains of it once the version is known. */
+/** The rest of it, once the version is known. */
 export function unreadableAfter({ unreadable }: Row, { timestamp }: Version): Row['unreadable'] {
   return unreadable && unreadable.timestamp > timestamp ? unreadable : null
 }

@@ -20,7 +20,7 @@ export class Outbox extends Alarm {
     this.#triesQuota = true
   }
 
-  /** Whether what exceeded the quota is to be sent again; once only. */
+  /** True, once only, if edits that exceeded the quota are to be sent again. */
   takeQuotaTry(): boolean {
     const tries = this.#triesQuota
     this.#triesQuota = false

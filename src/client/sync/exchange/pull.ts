@@ -112,12 +112,12 @@ async function pullAgain(
   return { found, pushed }
 }
 
-/** What a restored service has. */
+/** The contents of a restored service. */
 interface Found {
   ids: ReadonlySet<string>
   /** By id, what it has in an older version than this device. */
   older: ReadonlyMap<string, Version>
-  /** What it has taken since the last change that this device had seen of it. */
+  /** Ids that it has changed since the last change that this device had seen of it. */
   unseen: ReadonlySet<string>
   cursor: number
   epoch: string
@@ -263,7 +263,7 @@ export async function mend(parts: PullParts, signal: AbortSignal): Promise<void>
   const mended = { missing: [] as string[], outdated: [] as string[], deleted: [] as string[], sent: [...sent] }
   for (const id of found.ids) {
     const [was, is] = [hashOf(before.get(id)), hashOf(replica.rows.get(id))]
-    // What was changed meanwhile is not wrong.
+    // A change that came meanwhile is no fault.
     if (was === is || found.unseen.has(id) || sent.has(id)) continue
     mended[was === undefined ? 'missing' : is === undefined ? 'deleted' : 'outdated'].push(id)
   }

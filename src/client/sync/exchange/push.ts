@@ -90,7 +90,7 @@ async function pushBatch(
   return true
 }
 
-/** What another device has changed since the edit is to be merged with it first, unless it is to lose to the edit. */
+/** A change that another device has made since is to be merged with the edit first, unless it is to lose to it. */
 async function send(
   parts: PushParts,
   batch: readonly Waiting[],

@@ -154,13 +154,13 @@ function reportRollback(draft: Draft, { event, version }: OpenedEvent, known: Ve
   draft.errors.push({ error, id: event.entity_id })
 }
 
-/** Whether the event, or one before it, replaced this version by a device that had not seen it. */
+/** True if the event, or one before it, replaced this version by a device that had not seen it. */
 function namesOverwritten({ overwritten = [] }: SyncEvent, { device_id, timestamp }: Version): boolean {
   return overwritten.some((one) => one.device_id === device_id && one.timestamp === timestamp)
 }
 
 /**
- * Whether it, or one before it, replaced unseen what this version was made on: a restored service had an earlier version of
+ * True if it, or one before it, replaced unseen what this version was made on: a restored service had an earlier version of
  * the same device instead of this one.
  */
 function namesEarlier(event: SyncEvent, { device_id, timestamp, overwritten: known = [] }: Version): boolean {
@@ -170,7 +170,7 @@ function namesEarlier(event: SyncEvent, { device_id, timestamp, overwritten: kno
 }
 
 /**
- * Whether each version since this one was made on top of the one before. Every later version that was replaced unseen is
+ * True if each version since this one was made on top of the one before. Every later version that was replaced unseen is
  * greater than this one, and is named.
  */
 export function certainlyDescends(

@@ -12,7 +12,7 @@ const handshakeMs = 20_000
 /** The service pings every 20 s: a channel silent for this long is dead, whatever the platform reports. */
 const silenceMs = 45_000
 
-/** What the service says when the channel opens. */
+/** The service greets when the channel opens. */
 interface Greeting {
   time: TimeAnswer
   epoch: string

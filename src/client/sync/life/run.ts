@@ -21,7 +21,7 @@ export class Run {
   readonly #stopped = new AbortController()
   /** The edits under way. */
   readonly #edits = new Set<Promise<unknown>>()
-  /** What `syncNow` has begun: its callers do not wait for the end of what they have aborted. */
+  /** The exchanges that `syncNow` has begun: its callers do not wait for the end of what they have aborted. */
   #exchanges: Promise<unknown> = Promise.resolve()
   #admitsEdits = true
   #search: Search | undefined

@@ -2,9 +2,9 @@ import { forgetMasterKey } from '../../vault/master-key.ts'
 import type { Engine } from './engine.ts'
 import type { Run } from './run.ts'
 
-/** What signing out may discard, and when it stops. */
+/** How far signing out goes, and when it stops. */
 export interface SignOutOptions {
-  /** Whether unsent edits may be discarded. Default: no. */
+  /** True: unsent edits may be discarded. Default: they may not. */
   discardUnsent?: boolean | undefined
   /**
    * With `discardUnsent`: what must succeed once the sync has stopped, and before anything is deleted from this device. If it

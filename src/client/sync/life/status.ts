@@ -3,7 +3,7 @@ import type { Emitter, SyncProgress, SyncReason, SyncState, SyncStatus } from '.
 import type { Replica } from '../store/replica.ts'
 import type { Tabs } from '../store/tabs.ts'
 
-/** What a tab knows about its exchange with the service, and tells the others. */
+/** A tab's state of its exchange with the service, which it tells the others. */
 type Report = Pick<SyncStatus, 'state' | 'reason' | 'progress'>
 
 /** The sync's status. Emits `status` only when it differs from the one emitted last. */

@@ -157,6 +157,6 @@ async function push(parts: ExchangeParts, changes: Resealed[], signal: AbortSign
       draft.set({ ...row, version: { ...row.version, ...sent, ...markOf(keys, change) } })
     }
   })
-  // What was not accepted has been edited meanwhile.
+  // A bookmark that was not accepted has been edited meanwhile.
   if (accepted.size < changes.length || epoch !== replica.meta.epoch) await pullAll(parts, signal)
 }

@@ -138,7 +138,7 @@ function dateOf({ dateAdded }: { dateAdded?: unknown }): string {
   return typeof dateAdded === 'string' ? dateAdded : ''
 }
 
-/** What a word counts at the start of a word and inside one, by field: title, tags, address, description. */
+/** The weight of a word at the start of a word and inside one, by field: title, tags, address, description. */
 const ranks: readonly Rank[] = [
   { start: 7, inside: 4 },
   { start: 6, inside: 3 },
@@ -151,10 +151,10 @@ interface Rank {
   inside: number
 }
 
-/** What a word counts more if the title begins with it. */
+/** The weight that it has more if the title begins with it. */
 const firstWord = 1
 
-/** What a word counts in the name of a folder around the bookmark. */
+/** Its weight in the name of a folder around the bookmark. */
 const inFolder = 1
 
 /** How well the word fits; 0 if the text does not contain it. `#word` fits the beginning of a tag, too. */
@@ -180,7 +180,7 @@ const accents = /[\u0300-\u036f]/g
 /** Separates the fields of a text. No word contains it. */
 const separator = '\0'
 
-/** What a search looks at: the fields in one text, those that count most first. */
+/** The text that a search looks at: the fields in one, those that count most first. */
 interface SearchText {
   text: string
   /** Where the fields after the title begin: tags, address, description. */

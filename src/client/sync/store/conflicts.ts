@@ -65,7 +65,7 @@ export function rejoinRow(copy: Row, stored: Row | undefined, meta: Meta | undef
   return isOwnNewer || kept.length > 0 || missing.length > 0 ? [{ row }] : []
 }
 
-/** What the last edit of this copy lost, if it is not part of the row. */
+/** The conflict of this copy's last edit, if the edit is not part of the row. */
 function conflictOf({ id, waiting }: Row, row: Row): Conflict | undefined {
   const last = waiting.at(-1)
   const { bookmark: theirs, data_hash } = viewOf(row)

@@ -42,7 +42,7 @@ export interface SyncProgress {
   total: number
 }
 
-/** Whether this device is in sync, and what waits. */
+/** How this device stands with the service, and how much waits. */
 export interface SyncStatus {
   state: SyncState
   /** The most important one, if there are several. */
@@ -61,7 +61,7 @@ export interface SyncStatus {
   conflicts?: number
 }
 
-/** What listeners receive, by event. */
+/** The events that listeners receive, by name. */
 export interface SyncEvents {
   /** Ids of bookmarks that were added, changed or deleted. */
   change: { ids: string[]; origin: 'local' | 'remote' }

@@ -20,7 +20,7 @@ export function indexedDbStore(userId: string): Store {
   /** The database that was read last, and its rows. */
   let known: IDBDatabase | undefined
   const log = new RowLog()
-  /** Whether it held something when it was last read or written. */
+  /** True if it held something when it was last read or written. */
   let wasStored = false
   const open = async () => {
     // Opening it would create it again.

@@ -29,7 +29,7 @@ export class Replica {
   readonly rows = new Map<string, Row>()
   /** The bookmarks that the user sees. */
   readonly live = new Map<string, PlaintextBookmark>()
-  /** What this tab has asked for last, by bookmark. */
+  /** The last content that this tab has asked for, by bookmark. */
   readonly asked = new Map<string, PlaintextBookmark>()
   /** Ids with pending changes, oldest first. */
   readonly waiting = new Set<string>()
@@ -41,7 +41,7 @@ export class Replica {
   meta: Readonly<Meta>
   readonly #parts: Parts
   readonly #closed = new AbortController()
-  /** Whether the store has held anything. If it then holds nothing, or is of another generation, the browser has emptied it. */
+  /** True once the store has held anything. If it then holds nothing, or is of another generation, the browser has emptied it. */
   #wasStored = false
 
   constructor(parts: Parts) {
@@ -249,7 +249,7 @@ export class Replica {
       keep(this.quarantined, row.id, isQuarantined(row))
       keep(this.held, row.id, row.held !== null)
       keep(this.conflicted, row.id, row.conflicts.length > 0)
-      // What is only encrypted anew has another hash.
+      // A version that is only encrypted anew has another hash.
       const isSame = before.data_hash === after.data_hash || isEqual(before.bookmark, after.bookmark)
       if (!isSame || before.timestamp !== after.timestamp) touched.push(row.id)
       if (isSame) return
@@ -291,7 +291,7 @@ function fromStart(meta: Readonly<Meta>): Meta {
   return { withdrawn: {}, ...meta, generation: uuidv7(), cursor: 0, isIncomplete: true }
 }
 
-/** What one commit changes, and what it reports. */
+/** The changes of one commit, and its reports. */
 export class Draft {
   readonly conflicts: Conflict[] = []
   readonly errors: SyncEvents['error'][] = []

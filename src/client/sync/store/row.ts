@@ -2,7 +2,7 @@ import type { PlaintextBookmark } from '../../bookmark.ts'
 import { paced } from '../../timing/paced.ts'
 import type { Meta, Row, Stored, Version, Waiting } from './store.ts'
 
-/** What the user sees of a row. */
+/** A row as the user sees it. */
 export interface View {
   bookmark: PlaintextBookmark | null
   data_hash: string | null
@@ -23,12 +23,12 @@ export function blankRow(id: string): Row {
   return { id, version: null, waiting: [], held: null, unreadable: null, conflicts: [] }
 }
 
-/** Whether the row holds nothing and need not be stored. */
+/** True of a row that holds nothing and need not be stored. */
 export function isBlank({ version, waiting, held, unreadable, conflicts }: Row): boolean {
   return !version && waiting.length === 0 && !held && !unreadable && conflicts.length === 0
 }
 
-/** What was stored, with defaults for what earlier versions of this package did not store. */
+/** The stored rows, with defaults for what earlier versions of this package did not store. */
 export async function completed({ meta, rows: stored }: Stored): Promise<Stored> {
   const rows: Row[] = []
   await paced(stored, (row) => rows.push({ ...blankRow(row.id), ...row }))
@@ -39,7 +39,7 @@ export function blankMeta(userId: string): Meta {
   return { userId, cursor: 0, clockOffset: 0, lastTick: 0, lastSync: 0, guarding: false }
 }
 
-/** Whether the row's last edit was refused, so that nothing of it is sent. */
+/** True if the row's last edit was refused, so that nothing of it is sent. */
 export function isQuarantined({ waiting }: Row): boolean {
   return waiting.at(-1)?.refusal !== undefined
 }

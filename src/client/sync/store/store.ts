@@ -21,7 +21,7 @@ export interface Version {
   base?: number | undefined
   /** Once keys were rotated: what its ciphertext begins with, which names its key. */
   key?: string | undefined
-  /** What it, or a version before it, has replaced unseen, as the service told. */
+  /** The versions that it, or a version before it, has replaced unseen, as the service told. */
   overwritten?: components['schemas']['SyncEvent']['overwritten'] | undefined
 }
 
@@ -41,7 +41,7 @@ export interface Waiting {
   change: components['schemas']['Change'] & { user_id: string; base: number }
   /** Null for a delete. */
   bookmark: PlaintextBookmark | null
-  /** Whether it was sent at least once, so that the service may have it. */
+  /** True once it was sent, so that the service may have it. */
   sent: boolean
   /** It is not sent again until the user edits or retries it. */
   refusal?: Refusal
@@ -76,7 +76,7 @@ export interface Row {
   readonly conflicts: readonly Conflict[]
 }
 
-/** What is known besides the bookmarks. */
+/** The device's knowledge besides the bookmarks. */
 export interface Meta {
   readonly userId: string
   /** Another one after each time that the store was found empty, so that a tab finds out what others did then. */
@@ -90,9 +90,9 @@ export interface Meta {
   cursor: number
   /** The history of the service that the cursor belongs to: it is another one after a recovery. Undefined: not known yet. */
   epoch?: string
-  /** Whether the browser has emptied the store, and not everything was pulled again. What is known is then newer than the cursor. */
+  /** True if the browser has emptied the store, and not everything was pulled again. The rows are then newer than the cursor. */
   isIncomplete?: boolean
-  /** What to add to this device's time to get the service's (ms). */
+  /** The service's time minus this device's (ms). */
   clockOffset: number
   /** This device's time when it was last compared with the service's (Unix ms). Stores of version 1.1 lack it. */
   clockCheckedAt?: number
@@ -109,7 +109,7 @@ export interface Meta {
   replaced?: readonly string[]
   /** When the last pull ended (Unix ms); 0 if there was none. */
   lastSync: number
-  /** Whether deletes are held until the user approves them. */
+  /** True while deletes are held until the user approves them. */
   guarding: boolean
 }
 
@@ -129,7 +129,7 @@ export class StoreEmptiedError extends Error {
  * All methods throw StorageFullError if there is no room.
  */
 export interface Store {
-  /** Whether other tabs may use the same store: the engine then takes turns with them. */
+  /** True if other tabs may use the same store: the engine then takes turns with them. */
   readonly shared: boolean
   load(): Promise<Stored>
   /** Reads those of the rows that exist, and the meta. */

@@ -1,7 +1,7 @@
 import { abortable } from '../../timing/clock.ts'
 import type { Conflict, SyncStatus } from './emitter.ts'
 
-/** What tabs tell each other. */
+/** Tabs tell each other these. */
 export type TabMessage =
   | { type: 'rows'; ids: string[]; origin: 'local' | 'remote'; conflicts: Conflict[] }
   | ({ type: 'state' } & Pick<SyncStatus, 'state' | 'reason' | 'progress'>)
@@ -29,7 +29,7 @@ export interface Tabs {
   close(): void
 }
 
-/** What `createTabs` uses of the platform: its Web Locks and a BroadcastChannel. Tests pass their own. */
+/** The part of the platform that `createTabs` uses: Web Locks and a BroadcastChannel. Tests pass their own. */
 export interface TabsPlatform {
   locks?: {
     request<T>(name: string, options: { signal?: AbortSignal }, task: () => Promise<T>): Promise<Awaited<T>>

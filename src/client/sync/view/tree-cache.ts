@@ -14,7 +14,7 @@ export class TreeCache {
     return this.#top
   }
 
-  /** What is in the folder, in order; without an id, at the top level. */
+  /** The folder's contents in order; without an id, those of the top level. */
   contents(folderId: string | undefined): readonly TreeNode[] {
     return folderId === undefined ? this.#top : (this.#nodes.get(folderId)?.children ?? [])
   }
@@ -56,7 +56,7 @@ interface Tree {
 /** The key `undefined` stands for the top level. */
 type IdsByFolder = Map<string | undefined, Set<string>>
 
-/** What differs from the tree before, which stays as it is. The steps follow one another as the methods do here. */
+/** The difference from the tree before, which stays as it is. The steps follow one another as the methods do here. */
 class TreeUpdate {
   /** New nodes by id; undefined for what is gone. */
   readonly changed = new Map<string, TreeNode | undefined>()
@@ -126,7 +126,7 @@ class TreeUpdate {
     node.children = this.contents(node.bookmark.id, before?.children ?? [])
   }
 
-  /** What is in the folder now, in order. Compares only with few of those that were there, because most of them stay. */
+  /** The folder's contents now, in order. Compares only with few of those that were there, because most of them stay. */
   contents(folder: string | undefined, before: readonly TreeNode[]): TreeNode[] {
     const placeBefore = (id: string) => placeOf(before, this.#wasThere(id) as TreeNode)
     const leaving = new Set([...idsOf(this.#leaving, folder)].map(placeBefore))
