@@ -3,9 +3,16 @@ import type { components } from '../../../generated/openapi.ts'
 import { isSameContent } from '../../protocol/order.ts'
 import { isSealedAnew } from '../../protocol/sealed-anew.ts'
 import { uuidv7 } from '../ids.ts'
-import { FakeDevices } from './fake-devices.ts'
-import type { FakeRecords } from './fake-records.ts'
-import { isOpen, type Kept, type Replacement, type Stored, toReplacement } from './fake-versions.ts'
+import {
+  type Current,
+  type FakeRecords,
+  isLive,
+  isOpen,
+  type Kept,
+  type Replacement,
+  replacementOf,
+  unknownDevice,
+} from './fake-records.ts'
 
 type Schemas = components['schemas']
 type Fate = Exclude<keyof Schemas['RewindResponse'], 'next'>
@@ -30,26 +37,28 @@ export class FakeHistory {
   }
 
   trash(): Schemas['DeletedBookmark'][] {
-    const deleted = this.#records.entities.flatMap((stored) => {
-      const last = this.#records.keptOf(stored).findLast(({ data }) => data !== null && data === stored.data)
-      const isThere = stored.entity_type === 'bookmark' && stored.operation === 'delete' && last?.was_deleted
-      return isThere ? [{ stored, seq: last.seq }] : []
+    const deleted = this.#records.entities.flatMap((current) => {
+      const last = this.#records.keptOf(current).findLast(({ data }) => data !== null && data === current.data)
+      const isThere = current.entity_type === 'bookmark' && !isLive(current) && last?.was_deleted
+      return isThere ? [{ current, seq: last.seq }] : []
     })
-    return deleted.sort((one, other) => other.seq - one.seq).map(({ stored, seq }) => toDeleted(stored, seq))
+    return deleted.sort((one, other) => other.seq - one.seq).map(({ current, seq }) => toDeleted(current, seq))
   }
 
+  /** False if there is no such conflict. */
   settle(versionId: string, now: number): boolean {
-    const open = this.#records.kept.filter((version) => isOpen(version) && version.version_id === versionId)
+    const open = this.#records.kept.filter((version) => isOpen(version) && version.event_id === versionId)
     for (const version of open) version.settled_at = now
     return open.length > 0
   }
 
+  /** False if the bookmark is not deleted. */
   purge(id: string): boolean {
-    const stored = this.#records.find(bookmark(id))
-    if (stored?.operation !== 'delete') return false
-    const erased = new Set(this.#records.keptOf(bookmark(id)))
+    const current = this.#records.find(bookmark(id))
+    if (!current || isLive(current)) return false
+    const erased = new Set(this.#records.keptOf(current))
     this.#records.kept = this.#records.kept.filter((version) => !erased.has(version))
-    stored.data = null
+    current.data = null
     return true
   }
 
@@ -57,23 +66,26 @@ export class FakeHistory {
   restore(
     id: string,
     versionId: string | undefined,
-    deviceId: string,
+    device_id: string,
     now: number,
   ): Schemas['Bookmark'] | 'no version' | undefined {
-    const stored = this.#records.find(bookmark(id))
-    if (!stored) return undefined
-    const source = choose(this.#records.keptOf(bookmark(id)), stored, versionId)
+    const before = this.#records.find(bookmark(id))
+    if (!before) return undefined
+    const source = choose(this.#records.keptOf(before), before, versionId)
     if (!source?.data) return 'no version'
+    const { data } = source
     if (versionId !== undefined) this.settle(versionId, now)
-    const made = { operation: 'update', device_id: deviceId, timestamp: Math.max(now, stored.timestamp + 1) } as const
-    const content = { encrypted_data: source.data.text, data_hash: source.data_hash ?? '' }
+    const content = { encrypted_data: data.ciphertext, data_hash: source.data_hash ?? '' }
+    const change = { ...bookmark(id), ...replacing(before, device_id, now), operation: 'update', ...content } as const
     // A request without a device id counts as having seen what it replaces.
-    const base = deviceId === FakeDevices.unknown ? { base: stored.stamp } : {}
-    const change = { ...bookmark(id), id: uuidv7(), ...made, ...content, ...base }
-    const replacement = toReplacement(this.#records.decide([change]))
-    if (replacement) this.#records.write([{ ...replacement, data: source.data }], [], now)
-    const { created_at, timestamp: updated_at } = this.#records.find(bookmark(id)) as Stored
-    return { id, ...content, created_at, updated_at, deleted_at: null }
+    const base = device_id === unknownDevice ? { base: before.stamp } : {}
+    const verdict = this.#records.decide([{ ...change, ...base, id: change.event_id }])
+    const [current = before] = this.#records.write(
+      replacementOf(verdict).map((one) => ({ ...one, data })),
+      [],
+      now,
+    )
+    return { id, ...content, created_at: current.created_at, updated_at: current.timestamp, deleted_at: null }
   }
 
   rewind(
@@ -84,24 +96,18 @@ export class FakeHistory {
     const counts: Record<Fate, number> = { restored: 0, deleted: 0, unchanged: 0, beyond_retention: 0 }
     const replacements: Replacement[] = []
     const restored: Kept[] = []
-    for (const stored of this.#records.entities) {
-      if (`${stored.entity_type}/${stored.entity_id}` <= cursor) continue
-      const { entity_type, entity_id } = stored
-      const version = this.#records
-        .keptOf(stored)
-        .find(({ began, ended }) => began !== null && began <= to && to < ended)
-      const fate = fateOf(stored, version, to)
+    for (const current of this.#records.entities) {
+      const { entity_type, entity_id } = current
+      if (`${entity_type}/${entity_id}` <= cursor) continue
+      const kept = this.#records.keptOf(current)
+      const version = kept.find(({ began, ended }) => began !== null && began <= to && to < ended)
+      const fate = fateOf(current, version, to)
       counts[fate] += 1
-      if (fate !== 'restored' && fate !== 'deleted') continue
-      const made = { event_id: uuidv7(), timestamp: Math.max(now, stored.timestamp + 1), device_id: deviceId }
-      const deletion = { operation: 'delete', data: null, data_hash: null } as const
-      const content = {
-        operation: 'update',
-        data: version?.data ?? null,
-        data_hash: version?.data_hash ?? null,
-      } as const
-      replacements.push({ entity_type, entity_id, ...made, ...(fate === 'deleted' ? deletion : content) })
-      if (version && fate === 'restored') restored.push(version)
+      const made = { entity_type, entity_id, ...replacing(current, deviceId, now) }
+      if (fate === 'deleted') replacements.push({ ...made, operation: 'delete', data: null, data_hash: null })
+      if (fate !== 'restored' || !version) continue
+      replacements.push({ ...made, operation: 'update', data: version.data, data_hash: version.data_hash })
+      restored.push(version)
     }
     if (dry_run) return { ...counts, next: null }
     for (const version of restored.filter(isOpen)) version.settled_at = now
@@ -114,41 +120,38 @@ function bookmark(entity_id: string) {
   return { entity_type: 'bookmark', entity_id } as const
 }
 
+/** A new version is later than the current one. */
+function replacing({ timestamp }: Current, device_id: string, now: number) {
+  return { event_id: uuidv7(), timestamp: Math.max(now, timestamp + 1), device_id }
+}
+
 /** By default, what a deleted record was before, or what a live one was last before it became what it is. */
-function choose(
-  kept: Kept[],
-  stored: Stored,
-  versionId: string | undefined,
-): Pick<Kept, 'data' | 'data_hash'> | undefined {
+function choose(kept: Kept[], current: Current, versionId: string | undefined): Kept | Current | undefined {
   const sources = kept.toReversed().filter(({ data }) => data !== null)
-  if (versionId !== undefined) return sources.find(({ version_id }) => version_id === versionId)
-  if (stored.operation === 'delete') return stored
-  return sources.find(({ began, version_id }) => began !== null && !isSealedAnew(stored.event_id, version_id))
+  if (versionId !== undefined) return sources.find(({ event_id }) => event_id === versionId)
+  if (!isLive(current)) return current
+  return sources.find(({ began, event_id }) => began !== null && !isSealedAnew(current.event_id, event_id))
 }
 
-/** What becomes of an entity, of which `version` was current then, if it is kept. */
-function fateOf(stored: Stored, version: Kept | undefined, to: number): Fate {
-  const isLive = stored.operation !== 'delete'
-  if (stored.stamp <= to) return 'unchanged'
-  if (!version && stored.first_stamp <= to) return 'beyond_retention'
-  if (!version || version.operation === 'delete') return isLive ? 'deleted' : 'unchanged'
-  const isSame = isSameContent(stored, version) || isSealedAnew(stored.event_id, version.version_id)
-  return isLive && isSame ? 'unchanged' : 'restored'
+/** The fate of an entity of which `version` was current then, if it is kept. */
+function fateOf(current: Current, version: Kept | undefined, to: number): Fate {
+  if (current.stamp <= to) return 'unchanged'
+  if (!version && current.first_stamp <= to) return 'beyond_retention'
+  if (!version || !isLive(version)) return isLive(current) ? 'deleted' : 'unchanged'
+  const isSame = isSameContent(current, version) || isSealedAnew(current.event_id, version.event_id)
+  return isLive(current) && isSame ? 'unchanged' : 'restored'
 }
 
-function toVersion({ seq, data, data_hash, was_deleted: _, ...version }: Kept): Schemas['Version'] {
+function toVersion({ event_id: version_id, seq, data, data_hash, was_deleted: _, ...rest }: Kept): Schemas['Version'] {
   return {
-    ...version,
-    ...(data !== null && { encrypted_data: data.text }),
+    ...{ ...rest, version_id, erased_at: seq + keptMs },
+    ...(data !== null && { encrypted_data: data.ciphertext }),
     ...(data_hash !== null && { data_hash }),
-    erased_at: seq + keptMs,
   }
 }
 
-function toDeleted(
-  { entity_id, data, data_hash, created_at, timestamp }: Stored,
-  seq: number,
-): Schemas['DeletedBookmark'] {
+function toDeleted(current: Current, seq: number): Schemas['DeletedBookmark'] {
+  const { entity_id: id, data, data_hash, created_at, timestamp } = current
   const times = { created_at, updated_at: timestamp, deleted_at: timestamp, erased_at: seq + keptMs }
-  return { id: entity_id, encrypted_data: data?.text ?? '', data_hash: data_hash ?? '', ...times }
+  return { id, encrypted_data: data?.ciphertext ?? '', data_hash: data_hash ?? '', ...times }
 }

@@ -1,108 +1,128 @@
+import { sha256 } from '@noble/hashes/sha2.js'
+import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js'
 import type { components } from '../../../generated/openapi.ts'
-import { decide, type MadeBy, type Verdict } from '../../protocol/decide.ts'
+import { addOverwritten, decide, type MadeBy, type Overwritten, type Verdict } from '../../protocol/decide.ts'
+import { hexValue, toDigest } from '../../protocol/digest.ts'
 import { isFarAhead } from '../../protocol/order.ts'
+import { editOf, isSealedAnew } from '../../protocol/sealed-anew.ts'
 import { continueFrom } from '../../protocol/sequence.ts'
-import { FakeDevices } from './fake-devices.ts'
-import {
-  isOpen,
-  isSameVersion,
-  type Kept,
-  type Replacement,
-  type Stored,
-  toRejected,
-  toReplaced,
-  toReplacement,
-  toStored,
-} from './fake-versions.ts'
 
 type Schemas = components['schemas']
 type Change = Schemas['Change']
+type Entity = Pick<Change, 'entity_type' | 'entity_id'>
+
+/** A version of an entity. One that was restored shares its data with the one that it was restored from. */
+interface FakeVersion extends Entity, Pick<Change, 'operation' | 'timestamp' | 'device_id'> {
+  event_id: string
+  /** Null for a delete. */
+  data: { ciphertext: string } | null
+  data_hash: string | null
+}
+
+/** A version that becomes current. */
+export type Replacement = FakeVersion & Partial<Pick<Verdict<never>, 'resolution' | 'unseen'>>
+
+/** The current version of an entity. A deleted one keeps the data of the version before. */
+export interface Current extends Replacement {
+  overwritten: Overwritten
+  stamp: number
+  first_stamp: number
+  created_at: number
+}
+
+/** A version that was replaced, or that lost when it arrived. */
+export interface Kept extends FakeVersion, Pick<Schemas['Version'], 'began' | 'ended' | 'replaced_by' | 'reason'> {
+  seq: number
+  settled_at: number | null
+  /** True if a delete has replaced it. */
+  was_deleted: boolean
+}
 
 export interface StampedEvent {
   event: Schemas['SyncEvent']
   stamp: number
 }
 
-const defaultLimit = 1000
+/** Stands for every device that does not send its id. */
+export const unknownDevice = 'unknown'
+const pullLimit = 1000
+const cursorAgeMs = 60_000
 
 /** One user's records, under the service's rules: who wins, sequence numbers, pages, what is kept of what was replaced. */
 export class FakeRecords {
   lastStamp = 0
   readonly epoch = crypto.randomUUID()
-  readonly devices = new FakeDevices()
   /** In the order of their sequence numbers. */
   kept: Kept[] = []
   readonly #userId: string
-  readonly #entities = new Map<string, Stored>()
+  readonly #entities = new Map<string, Current>()
+  /** The devices that have synced, and how far. */
+  readonly #devices = new Map<string, { cursor: number; lastSync: number }>()
 
   constructor(userId: string) {
     this.#userId = userId
   }
 
   /** In the order of their keys. */
-  get entities(): Stored[] {
-    return [...this.#entities].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, stored]) => stored)
+  get entities(): Current[] {
+    return inOrder(this.#entities).map(([, current]) => current)
   }
 
-  find(entity: Pick<Change, 'entity_type' | 'entity_id'>): Stored | undefined {
+  find(entity: Entity): Current | undefined {
     return this.#entities.get(keyOf(entity))
   }
 
-  keptOf({ entity_type, entity_id }: Pick<Change, 'entity_type' | 'entity_id'>): Kept[] {
-    return this.kept.filter((version) => version.entity_type === entity_type && version.entity_id === entity_id)
+  keptOf(entity: Entity): Kept[] {
+    return this.kept.filter((version) => keyOf(version) === keyOf(entity))
   }
 
-  pull(
-    { since = 0, limit = defaultLimit }: Partial<Schemas['PullRequest']>,
-    deviceId: string,
-    now: number,
-  ): Schemas['PullResponse'] {
+  pull({ since = 0, limit = pullLimit }: Partial<Schemas['PullRequest']>, deviceId: string, now: number) {
     const changes = this.changesAfter(since)
     const sent = changes.slice(0, limit)
-    const last_sync_timestamp = sent.at(-1)?.stamp ?? this.lastStamp
-    const lost = this.kept.filter(
-      (version) => isOpen(version) && version.device_id === deviceId && version.ended <= last_sync_timestamp,
-    )
-    this.devices.pulled(deviceId, last_sync_timestamp, now, lost.length > 0)
-    // A device that has pulled what its version lost to knows of it.
-    for (const version of deviceId === FakeDevices.unknown ? [] : lost) version.settled_at = now
-    return {
-      changes: sent.map(({ event }) => event),
-      last_sync_timestamp,
-      has_more: changes.length > sent.length,
-      epoch: this.epoch,
+    const cursor = sent.at(-1)?.stamp ?? this.lastStamp
+    const lost = this.kept.filter((one) => isOpen(one) && one.device_id === deviceId && one.ended <= cursor)
+    if (deviceId !== unknownDevice) {
+      const before = this.#devices.get(deviceId)
+      // A pull that changes nothing is written once a minute.
+      const isFresh = before?.cursor === cursor && Math.abs(now - before.lastSync) < cursorAgeMs
+      if (!isFresh || lost.length > 0) this.#devices.set(deviceId, { cursor, lastSync: now })
+      // A device that has pulled what its version lost to knows of it.
+      for (const version of lost) version.settled_at = now
     }
+    const has_more = changes.length > sent.length
+    const page = { last_sync_timestamp: cursor, has_more, epoch: this.epoch }
+    return { changes: sent.map(({ event }) => event), ...page } satisfies Schemas['PullResponse']
   }
 
   /** In order of their sequence numbers. */
   changesAfter(since: number): StampedEvent[] {
     const cursor = continueFrom(since, this.lastStamp)
     const changed = [...this.#entities.values()].filter(({ stamp }) => stamp > cursor)
-    return changed
-      .sort((one, other) => one.stamp - other.stamp)
-      .map((stored) => ({ event: toEvent(this.#userId, stored), stamp: stored.stamp }))
+    const sorted = changed.sort((one, other) => one.stamp - other.stamp)
+    return sorted.map((current) => ({ event: toEvent(this.#userId, current), stamp: current.stamp }))
   }
 
   push(changes: Change[], deviceId: string, now: number): Schemas['PushResponse'] {
     const refused = new Map(changes.flatMap((change) => this.#refusal(change, now)))
     const considered = changes.filter((change) => !refused.has(change))
-    const entities = [...Map.groupBy(considered, keyOf).values()]
     // All see what was there before the push.
-    const decided = entities.map((changes) => this.decide(changes))
-    const replacements = decided.flatMap((verdict) => toReplacement(verdict) ?? [])
-    const lost = decided.flatMap(({ lost }) => [...lost.keys()])
+    const verdicts = [...Map.groupBy(considered, keyOf).values()].map((group) => this.decide(group))
     const before = this.lastStamp
-    const written = this.write(replacements, lost, now)
-    this.devices.pushed(deviceId === FakeDevices.unknown ? changes[0]?.device_id : deviceId, now)
-    const reasons = new Map([...refused, ...decided.flatMap(({ lost, heldBack }) => [...lost, ...heldBack])])
+    const lost = verdicts.flatMap((verdict) => [...verdict.lost.keys()])
+    const written = this.write(verdicts.flatMap(replacementOf), lost, now)
+    const device = deviceId === unknownDevice ? changes[0]?.device_id : deviceId
+    // The cursor stays: the device has not seen what others wrote.
+    if (device !== undefined && device !== unknownDevice)
+      this.#devices.set(device, { cursor: this.#cursorOf(device), lastSync: now })
+    const reasons = new Map([...refused, ...verdicts.flatMap(({ lost, heldBack }) => [...lost, ...heldBack])])
     const accepted_ids = changes.filter((change) => !reasons.has(change)).map(({ id }) => id)
     const conflicts = changes.flatMap((change) => {
       const reason = reasons.get(change)
       if (reason === undefined) return []
       return { entity_id: change.entity_id, reason, resolution: 'rejected' as const, event_id: change.id }
     })
-    const hasMore = conflicts.length > 0 || written.some(({ overwritten }) => overwritten !== null)
-    const isTold = deviceId !== FakeDevices.unknown && written.length > 0 && !hasMore
+    const hasMore = conflicts.length > 0 || written.some(({ overwritten }) => overwritten.length > 0)
+    const isTold = deviceId !== unknownDevice && written.length > 0 && !hasMore
     return {
       ...{ accepted: accepted_ids.length, accepted_ids, conflicts, timestamp: now, epoch: this.epoch },
       ...(isTold && { previous_sync_timestamp: before, last_sync_timestamp: this.lastStamp }),
@@ -110,35 +130,75 @@ export class FakeRecords {
   }
 
   /** Between the stored version of an entity and changes of it. */
-  decide(changes: Change[]): Verdict<Stored> {
-    const stored = this.find(changes[0] as Change)
-    return decide(changes, stored, (change) => this.#seen(change))
+  decide(changes: Change[]): Verdict<Current> {
+    const seenUpTo = ({ device_id, base }: MadeBy) => continueFrom(base ?? this.#cursorOf(device_id), this.lastStamp)
+    return decide(changes, this.find(changes[0] as Change), seenUpTo)
   }
 
   /** Stores what has won, and keeps what it replaces and what has lost. Returns what it has stored. */
-  write(replacements: Replacement[], lost: Change[], now: number): Stored[] {
+  write(replacements: Replacement[], lost: Change[], now: number): Current[] {
     const next = () => {
       this.lastStamp = Math.max(now, this.lastStamp + 1)
       return this.lastStamp
     }
     const written = replacements.map((replacement) => {
       const before = this.find(replacement)
-      const stored = toStored(replacement, before, next())
-      this.#entities.set(keyOf(stored), stored)
-      if (before) this.kept.push(toReplaced(before, stored, replacement.unseen))
-      return stored
+      const current = toCurrent(replacement, before, next())
+      this.#entities.set(keyOf(current), current)
+      if (before) this.kept.push(toReplaced(before, current))
+      return current
     })
     for (const change of lost) {
-      const current = this.find(change) as Stored
-      const version = toRejected(change, current)
+      const version = toRejected(change, this.find(change) as Current)
       // A change that is sent again is kept once.
       if (!this.keptOf(change).some((kept) => isSameVersion(kept, version))) this.kept.push({ ...version, seq: next() })
     }
     return written
   }
 
-  #seen({ device_id, base }: MadeBy): number {
-    return continueFrom(base ?? this.devices.cursorOf(device_id), this.lastStamp)
+  /** The status of a device or, without one, of all devices together. */
+  status(deviceId: string | undefined): Schemas['SyncStatus'] {
+    const those = [...this.#devices].flatMap(([id, device]) => ((deviceId ?? id) === id ? device : []))
+    const cursor = Math.max(0, ...those.map((device) => device.cursor))
+    const live = this.entities.filter(isLive)
+    return {
+      user_id: this.#userId,
+      last_sync: Math.max(0, ...those.map(({ lastSync }) => lastSync)),
+      pending_changes: this.#pendingOf(deviceId, cursor),
+      conflict_count: this.kept.filter(isOpen).length,
+      total_bookmarks: live.filter(({ entity_type }) => entity_type === 'bookmark').length,
+      epoch: this.epoch,
+      digest: toDigest(live.reduce((sum, { data_hash }) => sum + digestValue(data_hash ?? ''), 0n)),
+    }
+  }
+
+  devices(current: string | undefined): Schemas['Device'][] {
+    return inOrder(this.#devices).map(([id, { cursor, lastSync: last_seen }]) => {
+      return { id, last_seen, pending_changes: this.#pendingOf(id, cursor), current: id === current }
+    })
+  }
+
+  /** False if it is not known. */
+  forgetDevice(id: string): boolean {
+    return this.#devices.delete(id)
+  }
+
+  /** Ciphertexts that versions share count once. */
+  usage(): Schemas['AccountUsage'] {
+    const bytesOf = (versions: FakeVersion[]) =>
+      [...new Set(versions.map(({ data }) => data))].reduce((sum, data) => sum + (data?.ciphertext.length ?? 0), 0)
+    const bytes = bytesOf([...this.entities, ...this.kept])
+    const version_bytes = bytes - bytesOf(this.entities.filter(isLive))
+    return { bytes, version_bytes, records: this.#entities.size, devices: this.#devices.size, export_bytes: 0 }
+  }
+
+  #cursorOf(deviceId: string): number {
+    return this.#devices.get(deviceId)?.cursor ?? 0
+  }
+
+  /** Changes of other devices after the cursor. */
+  #pendingOf(deviceId: string | undefined, cursor: number): number {
+    return this.entities.filter(({ stamp, device_id }) => stamp > cursor && device_id !== deviceId).length
   }
 
   #refusal(change: Change, now: number): [Change, string][] {
@@ -149,19 +209,89 @@ export class FakeRecords {
   }
 }
 
-function keyOf({ entity_type, entity_id }: Pick<Change, 'entity_type' | 'entity_id'>): string {
+/** True of a conflict that nobody has settled. */
+export function isOpen({ settled_at, reason }: Kept): boolean {
+  return settled_at === null && reason !== 'superseded'
+}
+
+export function isLive({ operation }: FakeVersion): boolean {
+  return operation !== 'delete'
+}
+
+export function replacementOf({ winner, resolution, unseen }: Verdict<Current>): Replacement[] {
+  return winner ? [{ ...versionOf(winner), resolution, unseen }] : []
+}
+
+function keyOf({ entity_type, entity_id }: Entity): string {
   return `${entity_type}/${entity_id}`
 }
 
-function toEvent(user_id: string, stored: Stored): Schemas['SyncEvent'] {
-  const { event_id: id, entity_type, entity_id, operation, timestamp, device_id, ...more } = stored
-  const { data, data_hash, conflict_resolved, resolution_strategy, overwritten } = more
+function inOrder<Value>(map: ReadonlyMap<string, Value>): [string, Value][] {
+  return [...map].sort(([one], [other]) => (one < other ? -1 : 1))
+}
+
+function versionOf(change: Change): FakeVersion {
+  const { id: event_id, entity_type, entity_id, operation, timestamp, device_id, encrypted_data, data_hash } = change
+  const data = operation === 'delete' || encrypted_data === undefined ? null : { ciphertext: encrypted_data }
+  return { event_id, entity_type, entity_id, operation, timestamp, device_id, data, data_hash: data_hash ?? null }
+}
+
+function toCurrent(replacement: Replacement, before: Current | undefined, stamp: number): Current {
+  const { operation, timestamp, data, data_hash, unseen } = replacement
+  const overwritten = before?.overwritten ?? []
+  const { first_stamp, created_at } = before ?? { first_stamp: stamp, created_at: timestamp }
+  return {
+    ...{ ...replacement, stamp, first_stamp, created_at },
+    data: operation === 'delete' ? (before?.data ?? null) : data,
+    data_hash: (operation === 'delete' ? before?.data_hash : undefined) ?? data_hash,
+    overwritten: before && unseen ? addOverwritten(overwritten, before) : overwritten,
+  }
+}
+
+function toReplaced(before: Current, { stamp, event_id, operation, unseen }: Current): Kept {
+  const { entity_type, entity_id, event_id: id, timestamp, device_id, data_hash, stamp: began } = before
+  return {
+    ...{ entity_type, entity_id, event_id: id, operation: before.operation, timestamp, device_id, data_hash },
+    ...{ began, ended: stamp, seq: stamp, replaced_by: event_id, settled_at: null },
+    reason: unseen ? 'overwritten' : 'superseded',
+    was_deleted: isLive(before) && operation === 'delete',
+    data: isLive(before) ? before.data : null,
+  }
+}
+
+function toRejected(change: Change, { stamp, event_id }: Current): Kept {
+  const version = versionOf(change)
+  return {
+    ...{ ...version, data_hash: isLive(version) ? version.data_hash : null, began: null, ended: stamp, seq: 0 },
+    ...{ reason: 'rejected', replaced_by: event_id, settled_at: null, was_deleted: false },
+  }
+}
+
+/**
+ * The same event may be kept as a version that was replaced, perhaps under an older key of the user. A deleted record's
+ * hash is that of its last content.
+ */
+function isSameVersion(one: Kept, other: Kept): boolean {
+  if (isSealedAnew(other.event_id, editOf(one.event_id))) return true
+  const identify = (version: Kept) => {
+    const { event_id, operation, timestamp, device_id, data_hash } = version
+    return JSON.stringify([event_id, operation, timestamp, device_id, isLive(version) ? data_hash : null])
+  }
+  return identify(one) === identify(other)
+}
+
+function toEvent(user_id: string, current: Current): Schemas['SyncEvent'] {
+  const { event_id: id, entity_type, entity_id, operation, timestamp, device_id } = current
+  const { data, data_hash, resolution, overwritten } = current
   return {
     ...{ id, user_id, entity_type, entity_id, operation, timestamp, device_id },
-    ...(data !== null && operation !== 'delete' && { encrypted_data: data.text }),
+    ...(data !== null && isLive(current) && { encrypted_data: data.ciphertext }),
     ...(data_hash !== null && { data_hash }),
-    conflict_resolved,
-    resolution_strategy,
-    ...(overwritten !== null && { overwritten }),
+    ...{ conflict_resolved: resolution !== undefined, resolution_strategy: resolution ?? null },
+    ...(overwritten.length > 0 && { overwritten }),
   }
+}
+
+function digestValue(hash: string): bigint {
+  return hexValue(hash) ?? hexValue(bytesToHex(sha256(utf8ToBytes(hash)))) ?? 0n
 }

@@ -1,9 +1,9 @@
+import { quotas } from '../../../generated/limits.ts'
+import type { components } from '../../../generated/openapi.ts'
 import * as paths from '../../../generated/paths.ts'
-import type { FakeAccount } from './fake-account.ts'
-import { FakeDevices } from './fake-devices.ts'
-import { fakeLimits } from './fake-limits.ts'
-import type { FakeSession } from './fake-sessions.ts'
-import { devicesOf, statusOf, usageOf } from './fake-status.ts'
+import { fixedLimits } from '../../protocol/fixed-limits.ts'
+import type { FakeAccount, FakeSession } from './fake-account.ts'
+import { unknownDevice } from './fake-records.ts'
 
 export interface FakeAnswer {
   status: number
@@ -28,6 +28,17 @@ interface Call {
 /** Deleting the account takes a younger sign-in. */
 const youngMs = 600_000
 
+/** The limits of a service whose operator has set none. The fake one refuses nothing because of them. */
+const limits: components['schemas']['AccountLimits'] = {
+  stored_bytes: quotas.storedBytes,
+  stored_records: quotas.storedRecords,
+  version_days: quotas.versionDays,
+  versions_of_record: quotas.versionsOfRecord,
+  export_bytes: quotas.exportBytes,
+  requests_per_minute: quotas.requestsPerMinute,
+  ...fixedLimits,
+}
+
 const routes: [method: string, path: string, answer: (call: Call) => FakeAnswer][] = [
   ['GET', paths.getSession, ({ account }) => ok({ authenticated: true, user: account.user })],
   ['POST', paths.refreshSession, () => done],
@@ -40,34 +51,30 @@ const routes: [method: string, path: string, answer: (call: Call) => FakeAnswer]
 
   ['POST', paths.pullChanges, ({ account, body, by, now }) => ok(account.records.pull(body, by, now))],
   ['POST', paths.pushChanges, push],
-  ['GET', paths.getSyncStatus, ({ account, device }) => ok(statusOf(account.userId, account.records, device))],
+  ['GET', paths.getSyncStatus, ({ account, device }) => ok(account.records.status(device))],
 
   ['GET', paths.listVersions, listVersions],
   ['POST', paths.restoreBookmark, restoreBookmark],
   ['GET', paths.listTrash, ({ account }) => ok({ bookmarks: account.history.trash(), next: null })],
-  ['DELETE', paths.purgeBookmark, ({ account, id }) => (account.history.purge(id) ? done : missing('Bookmark'))],
+  ['DELETE', paths.purgeBookmark, ({ account, id }) => doneIf(account.history.purge(id), 'Bookmark')],
   ['GET', paths.listConflicts, ({ account }) => ok({ conflicts: account.history.conflicts(), next: null })],
-  [
-    'DELETE',
-    paths.settleConflict,
-    ({ account, id, now }) => (account.history.settle(id, now) ? done : missing('Conflict')),
-  ],
+  ['DELETE', paths.settleConflict, ({ account, id, now }) => doneIf(account.history.settle(id, now), 'Conflict')],
   ['POST', paths.rewindBookmarks, ({ account, body, by, now }) => ok(account.history.rewind(body, by, now))],
 
   ['GET', paths.getAccount, getAccount],
   ['DELETE', paths.deleteAccount, deleteAccount],
-  [
-    'GET',
-    paths.listDevices,
-    ({ account, device }) => ok({ devices: devicesOf(account.records, device ?? ''), next: null }),
-  ],
-  ['DELETE', paths.forgetDevice, ({ account, id }) => (account.records.devices.forget(id) ? done : missing('Device'))],
-  ['GET', paths.listSessions, ({ account, session }) => ok({ sessions: account.sessions.list(session), next: null })],
+  ['GET', paths.listDevices, ({ account, device }) => ok({ devices: account.records.devices(device), next: null })],
+  ['DELETE', paths.forgetDevice, ({ account, id }) => doneIf(account.records.forgetDevice(id), 'Device')],
+  ['GET', paths.listSessions, ({ account, session }) => ok({ sessions: account.sessions(session), next: null })],
   ['DELETE', paths.endOtherSessions, endOtherSessions],
   [
     'DELETE',
     paths.endSession,
-    ({ account, id }) => (account.sessions.end((other) => other.id === id) ? done : missing('Session')),
+    ({ account, id }) =>
+      doneIf(
+        account.endSessions((one) => one.id === id),
+        'Session',
+      ),
   ],
 ]
 
@@ -81,7 +88,7 @@ export async function answerCall(request: Request, account: FakeAccount, session
   for (const [method, path, answer] of routes) {
     const id = method === request.method ? idIn(path, url.pathname) : undefined
     if (id === undefined) continue
-    return answer({ account, session, url, id, device, by: device ?? FakeDevices.unknown, now, body })
+    return answer({ account, session, url, id, device, by: device ?? unknownDevice, now, body })
   }
   return failed(501, `The fake service has no ${request.method} ${url.pathname}`)
 }
@@ -130,18 +137,18 @@ function restoreBookmark({ account, id, body, by, now }: Call): FakeAnswer {
 }
 
 function getAccount({ account: { user, records } }: Call): FakeAnswer {
-  return ok({ user, usage: usageOf(records), limits: fakeLimits })
+  return ok({ user, usage: records.usage(), limits })
 }
 
 function deleteAccount({ account, session, now }: Call): FakeAnswer {
   if (session.createdAt <= now - youngMs) return failed(403, 'Sign in again')
   account.leave()
-  account.sessions.end(() => true)
+  account.endSessions(() => true)
   return done
 }
 
 function endOtherSessions({ account, session }: Call): FakeAnswer {
-  account.sessions.end((other) => other !== session)
+  account.endSessions((other) => other !== session)
   return done
 }
 
@@ -150,6 +157,10 @@ function ok(body: unknown): FakeAnswer {
 }
 
 const done = ok({ success: true })
+
+function doneIf(isDone: boolean, what: string): FakeAnswer {
+  return isDone ? done : missing(what)
+}
 
 function missing(what: string): FakeAnswer {
   return failed(404, `${what} not found`)

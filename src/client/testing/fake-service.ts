@@ -1,9 +1,8 @@
 import { getSession, logout, refreshSession, startLogin } from '../../../generated/paths.ts'
 import type { SendRequest } from '../api/retry.ts'
 import type { OpenWebSocket } from '../sync/exchange/transport.ts'
-import { FakeAccount } from './fake-account.ts'
+import { FakeAccount, FakeSocket } from './fake-account.ts'
 import { answerCall, type FakeAnswer, failed } from './fake-routes.ts'
-import { FakeSocket } from './fake-socket.ts'
 
 /** A device's way to the fake service, signed in as one user. */
 export interface FakeConnection {
@@ -50,14 +49,14 @@ function connectTo(findAccount: () => FakeAccount): FakeConnection {
   const sockets = new Set<FakeSocket>()
   let isOnline = true
   let account = findAccount()
-  let session = account.sessions.begin(account.now())
+  let session = account.signIn()
 
   const signIn = () => {
     account = findAccount()
-    session = account.sessions.begin(account.now())
+    session = account.signIn()
   }
   const endSession = () => {
-    account.sessions.end((open) => open === session)
+    account.endSessions((open) => open === session)
   }
 
   return {
@@ -65,25 +64,24 @@ function connectTo(findAccount: () => FakeAccount): FakeConnection {
       const { pathname } = new URL(request.url)
       request.signal.throwIfAborted()
       if (!isOnline) throw new TypeError('The fake network is down')
-      const isSignedIn = account.sessions.isOpen(session)
       const { status, body } =
-        isSignedIn || pathname === startLogin || pathname === logout
+        account.isOpen(session) || pathname === startLogin || pathname === logout
           ? await answerCall(request, account, session)
           : signedOut(pathname)
       if (!isOnline) throw new TypeError('The fake network is down')
-      for (const socket of account.sessions.sockets) queueMicrotask(() => socket.deliver())
+      account.deliver()
       if (pathname === logout) endSession()
       return Response.json(body, { status })
     },
     webSocket(url) {
       const { searchParams } = new URL(url)
       const since = searchParams.get('since')
-      const { records, sessions, userId, now } = account
+      const { records, userId, now } = account
       const open = [sockets, session.sockets]
       const socket = new FakeSocket(searchParams.get('device_id') ?? '', records, (closed) => {
         for (const list of open) list.delete(closed)
       })
-      const isRefused = !isOnline || !sessions.isOpen(session) || searchParams.get('user_id') !== userId
+      const isRefused = !isOnline || !account.isOpen(session) || searchParams.get('user_id') !== userId
       for (const list of open) list.add(socket)
       if (isRefused) socket.close(1006)
       else queueMicrotask(() => socket.open(since === null ? undefined : Number(since), now()))

@@ -1,7 +1,6 @@
+import type { PlaintextBookmark } from '../bookmark.ts'
 import { blankRow } from '../sync/store/row.ts'
-import type { Store } from '../sync/store/store.ts'
-import { assertEqual } from './assert.ts'
-import { bookmarkOf, metaOf, newUser, rowOf, sorted, versionOf, waitingRow } from './sample-rows.ts'
+import type { Meta, Row, Store } from '../sync/store/store.ts'
 
 /** Opens a user's store anew, as after a restart, with what was written to it before. */
 export type OpenStore = (userId: string) => Store | Promise<Store>
@@ -150,3 +149,60 @@ export const storeCases: readonly StoreCase[] = [
     },
   },
 ]
+
+function newUser(): string {
+  return `user-${crypto.randomUUID()}`
+}
+
+export function metaOf(userId: string): Meta {
+  return { userId, cursor: 7, clockOffset: -3, lastTick: 1, lastSync: 2, guarding: false }
+}
+
+function bookmarkOf(id: string, title: string): PlaintextBookmark {
+  return { id, title, source: 'bookmarks', url: `https://example.org/${id}` }
+}
+
+function versionOf(id: string, title: string) {
+  return {
+    event_id: `event-${id}`,
+    timestamp: 5,
+    device_id: 'phone',
+    operation: 'create' as const,
+    data_hash: 'ab12',
+    bookmark: bookmarkOf(id, title),
+    confirmed: true,
+  }
+}
+
+function rowOf(id: string, title = 'title'): Row {
+  return { ...blankRow(id), version: versionOf(id, title) }
+}
+
+/** An edit that was sent, a held delete, and an edit that lost. */
+function waitingRow(id: string, user_id: string): Row {
+  const change = {
+    ...{ id: `edit-${id}`, user_id, entity_type: 'bookmark' as const, entity_id: id, operation: 'update' as const },
+    ...{ timestamp: 6, device_id: 'laptop', encrypted_data: 'AQID', data_hash: 'cd34', base: 7 },
+  }
+  const held = { ...versionOf(id, ''), operation: 'delete' as const, data_hash: null, bookmark: null, base: 3 }
+  const conflict = { id, fields: ['title'], mine: bookmarkOf(id, 'lost'), theirs: bookmarkOf(id, 'title') }
+  const waiting = [{ change, bookmark: bookmarkOf(id, 'edited'), sent: true }]
+  return { ...rowOf(id), waiting, held, conflicts: [conflict] }
+}
+
+function sorted<Stored extends { rows: Row[] }>(stored: Stored): Stored {
+  return { ...stored, rows: [...stored.rows].sort((one, other) => (one.id < other.id ? -1 : 1)) }
+}
+
+/** Compares two values of JSON, in which fields may be in any order. Needs no test runner. */
+function assertEqual(found: unknown, wanted: unknown): void {
+  const [one, other] = [canonical(found), canonical(wanted)]
+  if (one !== other) throw new Error(`Found ${one}\nbut wanted ${other}`)
+}
+
+function canonical(value: unknown): string {
+  return JSON.stringify(value, (_, part: unknown) => {
+    if (typeof part !== 'object' || part === null || Array.isArray(part)) return part
+    return Object.fromEntries(Object.entries(part).sort(([one], [other]) => (one < other ? -1 : 1)))
+  })
+}

@@ -8,7 +8,7 @@ import { StorageFullError } from '../../../src/client/errors.ts'
 import { fileStore } from '../../../src/client/node/file-store.ts'
 import { blankRow } from '../../../src/client/sync/store/row.ts'
 import type { Row } from '../../../src/client/sync/store/store.ts'
-import { metaOf } from '../../../src/client/testing/sample-rows.ts'
+import { metaOf } from '../../../src/client/testing/store-cases.ts'
 
 const module = new URL('../../../src/client/node/file-store.ts', import.meta.url).href
 const meta = metaOf('ann')
