@@ -20,7 +20,7 @@ export function parseReturnTo(value: string, origins: Iterable<string>): string 
   return parsed.length > maxLength ? null : parsed
 }
 
-/** Whether a program on the user's machine waits there, and no web app: the origin is not listed. */
+/** True if a program on the user's machine waits there, and no web app: the origin is not listed. */
 export function isProgram(returnTo: string, origins: Iterable<string>): boolean {
   return !returnTo.startsWith('/') && listedOrigin(returnTo, origins) === null && loopbackOrigin(returnTo) !== null
 }

@@ -23,7 +23,7 @@ const youngMs = 600_000
 /**
  * Ends every login that a valid cookie belongs to, closes its sockets, and revokes the provider's token. A browser sends
  * several cookies of one name if they have different domains or paths, and afterwards none of them may be of use.
- * Returns whether there was any.
+ * Returns true if there was any.
  */
 export async function signOut(
   parts: SignOutParts,

@@ -35,7 +35,7 @@ export type Respond = (
 
 /** A response in parts counts as this until its end: as JSON, few parts of `partLimits` are longer. */
 const partBytes = 1.5 * 1024 * 1024
-/** What is read for a response counts only afterwards, so a user has no more of these reads under way. */
+/** The bytes that are read for a response count only afterwards, so a user has no more of these reads under way. */
 const readsOfOne = 4
 /** A connection waits for its client after each slice of this many bytes or more. */
 const sliceBytes = 64 * 1024

@@ -2,38 +2,22 @@ import type { FastifyBaseLogger } from 'fastify'
 import { ServiceError } from '../contract/errors.ts'
 
 const mebibyte = 1024 * 1024
+const quietMs = 10_000
 
-export interface Budgets {
-  /** The bytes of request bodies that this process holds. */
-  bodies: Budget
-  /** The bytes of responses that are on their way. */
-  responses: Budget
-  /** The downloads under way: each keeps a file, or a connection to the object store, open. */
-  downloads: Budget
-}
-
-/** What this process holds for its callers, by owner. Callers without a session are one owner. */
-export interface Budget {
-  held(): number
-  hasRoom(owner: string, amount: number): boolean
-  hold(owner: string): Hold
-}
-
-/** What one request holds. */
-export interface Hold {
-  /** Returns false, and adds nothing, if there is no room for that many more. */
-  add(amount: number): boolean
-  /** Adds what cannot be refused any more. */
-  insist(amount: number): void
-  /** From now on it holds nothing, whatever is still added. */
-  release(): void
-}
+export type Budgets = ReturnType<typeof createBudgets>
+/** Of this process, by owner. Callers without a session are one owner. */
+export type Budget = ReturnType<typeof createBudget>
+/** The share of a budget that one request holds. */
+export type Hold = ReturnType<Budget['hold']>
 
 /** A user's share keeps one user from shutting out all others. */
-export function createBudgets(): Budgets {
+export function createBudgets() {
   return {
+    /** The bytes of request bodies that this process holds. */
     bodies: createBudget({ most: 128 * mebibyte, ofOne: 64 * mebibyte }),
+    /** The bytes of responses that are on their way. */
     responses: createBudget({ most: 128 * mebibyte, ofOne: 32 * mebibyte }),
+    /** The downloads under way: each keeps a file, or a connection to the object store, open. */
     downloads: createBudget({ most: 64, ofOne: 8 }),
   }
 }
@@ -42,7 +26,7 @@ export function createBudgets(): Budgets {
  * Counts what is there, not what was announced: otherwise four requests that announce 32 MiB and send nothing would
  * shut everybody out. What is announced only has to fit into the rest, so that no body is begun in vain.
  */
-function createBudget({ most, ofOne }: { most: number; ofOne: number }): Budget {
+function createBudget({ most, ofOne }: { most: number; ofOne: number }) {
   const owners = new Map<string, number>()
   let total = 0
 
@@ -60,9 +44,10 @@ function createBudget({ most, ofOne }: { most: number; ofOne: number }): Budget 
   return {
     held: () => total,
     hasRoom,
-    hold(owner) {
+    hold(owner: string) {
       let held = 0
       let isOver = false
+      /** Adds what cannot be refused any more. */
       function insist(amount: number): void {
         if (isOver) return
         held += amount
@@ -70,12 +55,14 @@ function createBudget({ most, ofOne }: { most: number; ofOne: number }): Budget 
       }
       return {
         insist,
-        add(amount) {
+        /** Returns false, and adds nothing, if there is no room for that many more. */
+        add(amount: number): boolean {
           const fits = isOver || hasRoom(owner, amount)
           if (fits) insist(amount)
           return fits
         },
-        release() {
+        /** From now on it holds nothing, whatever is still added. */
+        release(): void {
           if (!isOver) count(owner, -held)
           isOver = true
         },
@@ -83,8 +70,6 @@ function createBudget({ most, ofOne }: { most: number; ofOne: number }): Budget 
     },
   }
 }
-
-const quietMs = 10_000
 
 /** Makes the 503 of an overloaded process. There may be many at once, so they are logged every 10 s at most. */
 export function createRefusal(log: FastifyBaseLogger, reason: string): () => ServiceError {

@@ -11,28 +11,10 @@ export const requestUnit = 64 * 1024
 const startsShare = 4
 const failuresShare = 20
 
-/** Requests per minute: of each user, and what is counted for each address. They apply to one process. */
-export interface Limits {
-  /** Counts a wrong cookie of an address. This one and the next three throw TooManyRequests if there are too many. */
-  countWrongCookie(address: string): void
-  /** Counts a sign-in that an address starts. */
-  countStart(address: string): void
-  /** Counts a sign-in of an address that failed. */
-  countFailedSignIn(address: string): void
-  /** Counts a user's request or socket message. */
-  countUser(userId: string): void
-  /**
-   * Counts what a user's request cost beyond one request, or what a socket of theirs sent. It throws nothing, and what the
-   * user does next is refused: returns for how many ms, if there were too many.
-   */
-  chargeUser(userId: string, requests: number): number | undefined
-  /** Throws TooManyRequests if too many of the address's sign-ins have failed. */
-  checkFailedSignIns(address: string): void
-  /** How many have been refused since the start, by limit. */
-  refusals(): Record<'address' | 'user', number>
-}
+export type Limits = ReturnType<typeof createLimits>
 
-export function createLimits({ rateLimitPerMinute }: { rateLimitPerMinute: number }): Limits {
+/** Requests per minute: of each user, and those that count for an address. They apply to one process. */
+export function createLimits({ rateLimitPerMinute }: { rateLimitPerMinute: number }) {
   const perMinute = (share: number) => createWindows(Math.max(1, Math.floor(rateLimitPerMinute / share)))
   const [users, starts] = [perMinute(1), perMinute(startsShare)]
   // Apart, so that wrong cookies from an address keep nobody there from signing in.
@@ -46,15 +28,25 @@ export function createLimits({ rateLimitPerMinute }: { rateLimitPerMinute: numbe
     throw new ServiceError('TooManyRequests', { headers: { 'retry-after': String(seconds) } })
   }
 
-  const countAddress = (windows: Windows) => (address: string) =>
+  const countAddress = (windows: ReturnType<typeof createWindows>) => (address: string) =>
     demandRest('address', windows.count(networkOf(address)))
   return {
+    /** Counts a wrong cookie of an address. This one and the next three throw TooManyRequests if there are too many. */
     countWrongCookie: countAddress(wrongCookies),
+    /** Counts a sign-in that an address starts. */
     countStart: countAddress(starts),
+    /** Counts a sign-in of an address that failed. */
     countFailedSignIn: countAddress(failedSignIns),
-    countUser: (userId) => demandRest('user', users.count(userId)),
-    chargeUser: (userId, requests) => users.count(userId, requests),
-    checkFailedSignIns: (address) => demandRest('address', failedSignIns.usedUp(networkOf(address))),
+    /** Counts a user's request or socket message. */
+    countUser: (userId: string) => demandRest('user', users.count(userId)),
+    /**
+     * Counts what a user's request cost beyond one request, or what a socket of theirs sent. It throws nothing, and what
+     * the user does next is refused: returns for how many ms, if there were too many.
+     */
+    chargeUser: (userId: string, requests: number) => users.count(userId, requests),
+    /** Throws TooManyRequests if too many of the address's sign-ins have failed. */
+    checkFailedSignIns: (address: string) => demandRest('address', failedSignIns.usedUp(networkOf(address))),
+    /** How many have been refused since the start, by limit. */
     refusals: () => refusals,
   }
 }
@@ -67,8 +59,6 @@ export function networkOf(address: string): string {
 }
 
 const windowMs = 60_000
-
-type Windows = ReturnType<typeof createWindows>
 
 /** Counts by key in windows of a minute, each of which begins with its key's first count. */
 function createWindows(most: number) {

@@ -4,50 +4,34 @@ import { ServiceError } from '../contract/errors.ts'
 export const maxWaiting = 512
 
 /** Items that wait, by owner. Those of one owner leave in their order, and each owner has a turn before any has two. */
-interface FairQueue<T> {
-  /** Throws Overloaded if the owner has too many waiting. */
-  add(owner: string, item: T): void
-  /** The next item of an owner that may have a turn. */
-  take(mayHaveTurn?: (owner: string) => boolean): { owner: string; item: T } | undefined
-  length(): number
-}
-
-export function createFairQueue<T>(): FairQueue<T> {
+export function createFairQueue<T>() {
   /** The owner whose turn was longest ago comes first. */
   const waiting = new Map<string, T[]>()
-  let length = 0
-
   return {
-    add(owner, item) {
+    /** Throws Overloaded if the owner has too many waiting. */
+    add(owner: string, item: T): void {
       const items = waiting.get(owner)
       if (items && items.length >= maxWaiting) throw new ServiceError('Overloaded')
       if (items) items.push(item)
       else waiting.set(owner, [item])
-      length++
     },
-    take(mayHaveTurn = () => true) {
+    /** The next item of an owner that may have a turn. */
+    take(mayHaveTurn: (owner: string) => boolean = () => true): { owner: string; item: T } | undefined {
       for (const [owner, items] of waiting) {
         if (!mayHaveTurn(owner)) continue
         const item = items.shift() as T
-        length--
         waiting.delete(owner)
         if (items.length > 0) waiting.set(owner, items)
         return { owner, item }
       }
       return undefined
     },
-    length: () => length,
   }
-}
-
-interface Turns {
-  running: number
-  waiting: (() => void)[]
 }
 
 /** At most `most` works of an owner are under way in a turn of the event loop; the others wait, and delay nobody else. */
 export function limitPerOwner(most: number) {
-  const owners = new Map<string, Turns>()
+  const owners = new Map<string, { running: number; waiting: (() => void)[] }>()
   const ended: string[] = []
 
   /** SQLite's queries need no turn of the event loop, so without this all works would be done in one. */
@@ -57,7 +41,8 @@ export function limitPerOwner(most: number) {
 
   function giveTurns(): void {
     for (const owner of ended.splice(0)) {
-      const turns = owners.get(owner) as Turns
+      const turns = owners.get(owner)
+      if (!turns) continue
       const next = turns.waiting.shift()
       if (next) next()
       else if (--turns.running === 0) owners.delete(owner)

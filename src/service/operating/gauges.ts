@@ -8,7 +8,7 @@ import { createExportCount, type ExportWorker } from '../exports/worker.ts'
 import type { Notices } from '../notices/notices.ts'
 import type { Hub } from '../realtime/hub.ts'
 import type { Health } from './health.ts'
-import { byLabel, type Family, type Metrics, writeFamilies } from './metrics.ts'
+import { byLabel, counter, type Family, gauge, type Metrics, writeFamilies } from './metrics.ts'
 
 export interface GaugeParts {
   metrics: Pick<Metrics, 'families'>
@@ -43,99 +43,64 @@ function gaugesOf(parts: GaugeParts): Family[] {
   const countExports = createExportCount(parts)
   const build = { version: packageJson.version, node: process.version, schema: newestMigration }
   return [
-    [
-      'ebs_rate_limit_refusals_total',
-      'counter',
-      'Requests and socket messages that got 429, by limit',
-      () => byLabel('limit', limits.refusals()),
-    ],
-    ['ebs_http_request_body_bytes', 'gauge', 'Bytes of request bodies in memory', () => bodies.held()],
-    [
-      'ebs_http_response_bytes',
-      'gauge',
-      'Bytes of responses that their callers have not read yet',
-      () => responses.held(),
-    ],
-    ['ebs_http_downloads', 'gauge', 'Downloads of exports under way', () => downloads.held()],
-    ['ebs_realtime_sockets', 'gauge', 'Open sockets', () => hub.sockets()],
-    [
-      'ebs_realtime_unsent_bytes',
-      'gauge',
-      'Unsent bytes in sockets that wait for slow readers',
-      () => hub.unsentBytes(),
-    ],
-    [
-      'ebs_export_attempts_total',
-      'counter',
-      'Attempts by this process to make an export, by outcome',
-      () => byLabel('outcome', exportWorker.outcomes()),
-    ],
-    [
+    counter('ebs_rate_limit_refusals_total', 'Requests and socket messages that got 429, by limit', () =>
+      byLabel('limit', limits.refusals()),
+    ),
+    gauge('ebs_http_request_body_bytes', 'Bytes of request bodies in memory', () => bodies.held()),
+    gauge('ebs_http_response_bytes', 'Bytes of responses that their callers have not read yet', () => responses.held()),
+    gauge('ebs_http_downloads', 'Downloads of exports under way', () => downloads.held()),
+    gauge('ebs_realtime_sockets', 'Open sockets', () => hub.sockets()),
+    gauge('ebs_realtime_unsent_bytes', 'Unsent bytes in sockets that wait for slow readers', () => hub.unsentBytes()),
+    counter('ebs_export_attempts_total', 'Attempts by this process to make an export, by outcome', () =>
+      byLabel('outcome', exportWorker.outcomes()),
+    ),
+    gauge(
       'ebs_exports',
-      'gauge',
       'Exports that are not completed, by status; read from the database, so the same on all instances',
       async () => byLabel('status', await countExports()),
-    ],
-    [
-      'ebs_database_connections',
-      'gauge',
-      'Connections to the database, by state',
-      () => {
-        const { busy, idle } = database.load()
-        return byLabel('state', { busy, idle })
-      },
-    ],
-    [
+    ),
+    gauge('ebs_database_connections', 'Connections to the database, by state', () => {
+      const { busy, idle } = database.load()
+      return byLabel('state', { busy, idle })
+    }),
+    gauge(
       'ebs_database_queue_length',
-      'gauge',
       'Queries and writes that wait for a connection (Postgres), or writes that wait for a commit (SQLite)',
       () => database.load().waiting,
-    ],
-    [
-      'ebs_component_up',
-      'gauge',
-      'Whether the last health probe reached the component',
-      () => byLabel('component', health.components()),
-    ],
-    [
-      'ebs_pulse_up',
-      'gauge',
-      'Whether notices of other instances arrive, by which sockets learn of changes',
-      () => Number(notices.isUp()),
-    ],
-    [
+    ),
+    gauge('ebs_component_up', 'Whether the last health probe reached the component', () =>
+      byLabel('component', health.components()),
+    ),
+    gauge('ebs_pulse_up', 'Whether notices of other instances arrive, by which sockets learn of changes', () =>
+      Number(notices.isUp()),
+    ),
+    gauge(
       'ebs_clock_drift_seconds',
-      'gauge',
       "How far this machine's clock is ahead of the database's",
       () => health.clockDriftMs() / 1000,
-    ],
+    ),
     ...(backups ? gaugesOfBackups(backups) : []),
-    ['ebs_database_queries_total', 'counter', 'Queries that the database has answered', () => database.queries().count],
-    [
+    counter('ebs_database_queries_total', 'Queries that the database has answered', () => database.queries().count),
+    counter(
       'ebs_database_query_seconds_total',
-      'counter',
       'How long the database took for them, without the wait for a connection',
       () => database.queries().ms / 1000,
-    ],
-    [
-      'ebs_pulses_total',
-      'counter',
-      'Notices between instances, by direction',
-      () => byLabel('direction', notices.counts()),
-    ],
-    ['ebs_build_info', 'gauge', 'The version of the service, of Node and of the schema', () => [[build, 1]]],
+    ),
+    counter('ebs_pulses_total', 'Notices between instances, by direction', () =>
+      byLabel('direction', notices.counts()),
+    ),
+    gauge('ebs_build_info', 'The version of the service, of Node and of the schema', () => [[build, 1]]),
   ]
 }
 
 /** Only where backups are scheduled, so that an alert on their age means something. */
 function gaugesOfBackups({ lastSuccess, failures }: NonNullable<GaugeParts['backups']>): Family[] {
   return [
-    [
+    gauge(
       'ebs_backup_last_success_seconds',
-      'gauge',
       'The moment of the newest complete backup (Unix time); 0 if there is none',
       () => lastSuccess() / 1000,
-    ],
-    ['ebs_backup_failures_total', 'counter', 'Scheduled backups that failed in this process', () => failures()],
+    ),
+    counter('ebs_backup_failures_total', 'Scheduled backups that failed in this process', () => failures()),
   ]
 }

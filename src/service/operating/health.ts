@@ -11,19 +11,7 @@ import type { Provider } from '../provider/provider.ts'
 type Status = Schemas['Health']['status']
 type Component = 'database' | 'objects' | 'provider'
 
-export interface Health {
-  status(): Status
-  /** Whether the last probe reached each component. */
-  components(): Record<Component, boolean>
-  /** What keeps the status from being healthy. */
-  down(): (Component | 'pulse')[]
-  /** How far this machine's clock was ahead of the database's at the last probe. */
-  clockDriftMs(): number
-  /** From now on, no new requests are wanted. */
-  drain(): void
-  isDraining(): boolean
-  close(): Promise<void>
-}
+export type Health = ReturnType<typeof startHealth>
 
 interface Parts {
   database: Pick<Database, 'probe'>
@@ -43,13 +31,13 @@ const names: Record<Component, string> = {
 }
 
 /** Probes in the background, so that a report costs nothing. Healthy until the first result. */
-export function startHealth({ database, objects, provider, notices, log }: Parts): Health {
+export function startHealth({ database, objects, provider, notices, log }: Parts) {
   const answers = { database: true, objects: true, provider: true }
   const stopping = new AbortController()
   let draining = false
   let driftMs = 0
 
-  function down() {
+  function down(): (Component | 'pulse')[] {
     const { database, objects, provider } = answers
     const up = { database, pulse: notices.isUp(), objects, provider }
     return (Object.keys(up) as (keyof typeof up)[]).filter((name) => !up[name])
@@ -85,14 +73,18 @@ export function startHealth({ database, objects, provider, notices, log }: Parts
   ])
   return {
     status: () => toStatus(down()),
+    /** The components that the last probe reached. */
     components: () => ({ ...answers }),
+    /** All that keeps the status from being healthy. */
     down,
+    /** How far this machine's clock was ahead of the database's at the last probe. */
     clockDriftMs: () => driftMs,
-    drain() {
+    /** From now on, no new requests are wanted. */
+    drain(): void {
       draining = true
     },
     isDraining: () => draining,
-    async close() {
+    async close(): Promise<void> {
       stopping.abort()
       await watching
     },

@@ -1,29 +1,16 @@
 import { loginFailures } from '../../../generated/login-failures.ts'
 import type { OperationId } from '../contract/schemas.ts'
 
-/** Counts what happens, as it happens. Labels come from bounded sets, never from a caller. */
-export interface Metrics {
-  /** `none` stands for requests that are not in the contract: pages, probes, unknown paths. */
-  countRequest(operation: OperationId | 'none', status: number, seconds: number): void
-  countAbandoned(operation: OperationId | 'none'): void
-  countUpgrade(): void
-  countPush(changes: number, conflicts: { rejected: number; overwritten: number }): void
-  countPull(changes: number): void
-  countImport(bookmarks: number): void
-  /** A sign-in that ended: with a session, or by one of the contract's failures. */
-  countSignIn(outcome: keyof typeof loginFailures | 'completed'): void
-  countSweep(name: string, removed: number): void
-  countFailedSweep(name: string): void
-  families: readonly Family[]
-}
+/** Counts events as they happen. Labels come from bounded sets, never from a caller. */
+export type Metrics = ReturnType<typeof createMetrics>
 
 /** The values of a metric are read when they are asked for. One without a label is a number. */
-export type Family = readonly [
-  name: string,
-  type: 'counter' | 'gauge' | 'histogram',
-  help: string,
-  read: () => number | Sample[] | Promise<Sample[]>,
-]
+export interface Family {
+  name: string
+  type: 'counter' | 'gauge' | 'histogram'
+  help: string
+  read: () => number | Sample[] | Promise<Sample[]>
+}
 
 type Sample = readonly [labels: Record<string, string | number>, value: number, suffix?: string]
 
@@ -38,7 +25,7 @@ const classes = ['none', '1xx', '2xx', '3xx', '4xx', '5xx']
 const secondsBounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 const changesBounds = [0, 1, 10, 100, 1000, 10_000]
 
-export function createMetrics(): Metrics {
+export function createMetrics() {
   const operations = new Map<OperationId | 'none', Map<number, Answers>>()
   const times = new Map<string, Histogram>()
   const changes = {
@@ -67,80 +54,81 @@ export function createMetrics(): Metrics {
   }
 
   return {
-    countRequest(operation, status, seconds) {
+    /** `none` stands for requests that are not in the contract: pages, probes, unknown paths. */
+    countRequest(operation: OperationId | 'none', status: number, seconds: number): void {
       const answers = answersOf(operation, status)
       answers.count++
       answers.times.observe(seconds)
     },
-    countAbandoned: (operation) => abandoned.add(operation),
+    countAbandoned: (operation: OperationId | 'none') => abandoned.add(operation),
     countUpgrade: () => void answersOf('openRealtime', 101).count++,
-    countPush(count, { rejected, overwritten }) {
+    countPush(count: number, { rejected, overwritten }: { rejected: number; overwritten: number }): void {
       changes.pushChanges.observe(count)
       conflicts.add('rejected', rejected)
       conflicts.add('overwritten', overwritten)
     },
-    countPull: (count) => changes.pullChanges.observe(count),
-    countImport: (count) => changes.importBookmarks.observe(count),
-    countSignIn: (outcome) => signIns.add(outcome),
-    countSweep(sweep, removed) {
+    countPull: (count: number) => changes.pullChanges.observe(count),
+    countImport: (count: number) => changes.importBookmarks.observe(count),
+    /** A sign-in that ended: with a session, or by one of the contract's failures. */
+    countSignIn: (outcome: keyof typeof loginFailures | 'completed') => signIns.add(outcome),
+    countSweep(sweep: string, removed: number): void {
       swept.add(sweep, removed)
       failedSweeps.add(sweep, 0)
     },
-    countFailedSweep: (sweep) => failedSweeps.add(sweep),
+    countFailedSweep: (sweep: string) => failedSweeps.add(sweep),
     families: [
-      [
+      counter(
         'ebs_http_requests_total',
-        'counter',
         'Requests that got a response, by operation of openapi.yaml (none: not in it) and status',
-        () =>
-          [...operations].flatMap(([operation, statuses]) =>
-            [...statuses].map(([status, { count }]) => [{ operation, status }, count] as const),
-          ),
-      ],
-      [
+        () => [...operations].flatMap(([operation, statuses]) => samplesOf(operation, statuses)),
+      ),
+      histogram(
         'ebs_http_request_duration_seconds',
-        'histogram',
         'Time from the head of a request to the end of its response, by operation and class of its status',
-        () => [...times.values()].flatMap((histogram) => histogram.samples()),
-      ],
-      [
+        () => times.values(),
+      ),
+      counter(
         'ebs_http_requests_abandoned_total',
-        'counter',
         'Requests whose caller disconnected before the response was sent',
         () => byLabel('operation', abandoned),
-      ],
-      [
+      ),
+      histogram(
         'ebs_sync_changes',
-        'histogram',
         'Changes in a push (over HTTP or a socket) or a pulled page, or bookmarks in an import',
-        () => Object.values(changes).flatMap((histogram) => histogram.samples()),
-      ],
-      [
+        () => Object.values(changes),
+      ),
+      counter(
         'ebs_sync_conflicts_total',
-        'counter',
         'Pushed changes that were rejected, and those that overwrote a version their device had not seen',
         () => byLabel('outcome', conflicts),
-      ],
-      [
+      ),
+      counter(
         'ebs_sign_ins_total',
-        'counter',
         'Sign-ins that came back from the identity provider, by outcome: completed, or why not',
         () => byLabel('outcome', signIns),
-      ],
-      [
-        'ebs_swept_total',
-        'counter',
-        'Rows and objects that sweeps of this process have removed, by sweep',
-        () => byLabel('sweep', swept),
-      ],
-      [
-        'ebs_sweep_failures_total',
-        'counter',
-        'Sweeps of this process that failed',
-        () => byLabel('sweep', failedSweeps),
-      ],
+      ),
+      counter('ebs_swept_total', 'Rows and objects that sweeps of this process have removed, by sweep', () =>
+        byLabel('sweep', swept),
+      ),
+      counter('ebs_sweep_failures_total', 'Sweeps of this process that failed', () => byLabel('sweep', failedSweeps)),
     ],
   }
+}
+
+function samplesOf(operation: string, statuses: ReadonlyMap<number, Answers>): Sample[] {
+  return [...statuses].map(([status, { count }]) => [{ operation, status }, count])
+}
+
+export function counter(name: string, help: string, read: Family['read']): Family {
+  return { name, type: 'counter', help, read }
+}
+
+export function gauge(name: string, help: string, read: Family['read']): Family {
+  return { name, type: 'gauge', help, read }
+}
+
+function histogram(name: string, help: string, list: () => Iterable<Histogram>): Family {
+  return { name, type: 'histogram', help, read: () => [...list()].flatMap((histogram) => histogram.samples()) }
 }
 
 class Counts extends Map<string, number> {
@@ -200,7 +188,7 @@ export function byLabel(label: string, values: Counts | Record<string, number | 
 /** In Prometheus' text format, version 0.0.4. */
 export async function writeFamilies(families: readonly Family[]): Promise<string> {
   let text = ''
-  for (const [name, type, help, read] of families) {
+  for (const { name, type, help, read } of families) {
     const values = await read()
     const samples: Sample[] = typeof values === 'number' ? [[{}, values]] : values
     text += `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`

@@ -52,7 +52,7 @@ type AnswerBody<Response> = Response extends { content: { 'application/json': in
     ? { body: Readable }
     : { body?: undefined }
 
-/** What the contract allows an operation to return: one of its statuses with the body of that status. */
+/** An operation may return one of the contract's statuses, with the body of that status. */
 type Answer<Op extends OperationId> = {
   [Status in keyof contract[Op]['responses']]: {
     status: Status

@@ -19,18 +19,7 @@ const pingEveryMs = pingSeconds * 1000
 /** Each holds one page of changes in memory. */
 const readers = 4
 
-export interface Hub {
-  /** Greets the socket, replays the changes that it missed, and sends it all later ones. */
-  open(socket: WebSocket, stream: Writable, peer: Peer): Connection
-  sockets(): number
-  socketsOf(userId: string): number
-  /** The login of each open socket of the user. */
-  loginsOf(userId: string): string[]
-  /** Bytes in all sockets that wait for slow readers. */
-  unsentBytes(): number
-  /** Closes every socket, and waits until the messages of their clients are processed. */
-  close(): Promise<void>
-}
+export type Hub = ReturnType<typeof createHub>
 
 interface HubParts extends DeliveryParts {
   notices: Pick<Notices, 'subscribe' | 'follow'>
@@ -41,7 +30,7 @@ interface HubParts extends DeliveryParts {
  * All sockets of this process. A notice has a user's new changes read; each socket continues from its own cursor. A turn
  * is one page of one user's changes, so that no replay delays others, however long it is and however many run.
  */
-export function createHub({ log, clock, database, notices }: HubParts): Hub {
+export function createHub({ log, clock, database, notices }: HubParts) {
   const users = new Map<string, Audience>()
   const failed = new Set<string>()
   const unfinished = new Set<Promise<void>>()
@@ -133,7 +122,8 @@ export function createHub({ log, clock, database, notices }: HubParts): Hub {
   }
 
   return {
-    open(socket, stream, peer) {
+    /** Greets the socket, replays the changes that it missed, and sends it all later ones. */
+    open(socket: WebSocket, stream: Writable, peer: Peer): Connection {
       const connection = new Connection(socket, stream, peer, events)
       const { userId } = peer
       const audience = users.get(userId) ?? createAudience(notices.follow(userId, () => announce(userId)))
@@ -145,11 +135,14 @@ export function createHub({ log, clock, database, notices }: HubParts): Hub {
       return connection
     },
     sockets: () => [...connections()].length,
-    socketsOf: (userId) => users.get(userId)?.connections.size ?? 0,
-    loginsOf: (userId) =>
+    socketsOf: (userId: string) => users.get(userId)?.connections.size ?? 0,
+    /** The login of each open socket of the user. */
+    loginsOf: (userId: string) =>
       [...(users.get(userId)?.connections ?? [])].flatMap(({ open, peer }) => (open ? [peer.loginId] : [])),
+    /** Bytes in all sockets that wait for slow readers. */
     unsentBytes: () => [...connections()].reduce((sum, { unsentBytes }) => sum + unsentBytes, 0),
-    async close() {
+    /** Closes every socket, and waits until the messages of their clients are processed. */
+    async close(): Promise<void> {
       stop.abort()
       for (const timer of timers) clearInterval(timer)
       const open = [...connections()]
