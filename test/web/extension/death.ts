@@ -1,6 +1,7 @@
 /**
  * Loaded into the worker before anything else. It counts what the worker asks of the browser, of its database and of the
- * service, and lets it die at the call that the test has named: what it asks from then on has no effect and no answer.
+ * service, and lets it die at the call that the test has named: what it asks from then on has no effect and no answer. It
+ * also notes what the worker's sockets hear.
  */
 interface Named {
   storage: {
@@ -12,6 +13,20 @@ interface Named {
   bookmarks: object
 }
 declare const chrome: Named
+
+const sockets: string[][] = []
+Object.assign(globalThis, {
+  life: crypto.randomUUID(),
+  sockets,
+  WebSocket: class extends WebSocket {
+    constructor(url: string) {
+      super(url)
+      const heard: string[] = []
+      sockets.push(heard)
+      this.addEventListener('message', ({ data }) => heard.push(JSON.parse(data).type))
+    }
+  },
+})
 
 let calls = 0
 let last = Number.POSITIVE_INFINITY

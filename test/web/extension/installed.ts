@@ -2,7 +2,7 @@ import { cp, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
-import type { Browser, Page } from 'playwright-core'
+import type { Browser, Page, Worker } from 'playwright-core'
 import type { Test } from 'tap'
 import type { Answer, Platform, Question } from '../../../src/extension/app/platform.ts'
 import type { BookmarksApi, BrowserNode } from '../../../src/extension/index.ts'
@@ -19,6 +19,14 @@ interface More {
   storage: { session: { remove(names: string[]): Promise<void> } }
 }
 declare const chrome: Platform & More
+
+/** The worker as death.ts sees it. */
+interface WorkerLife {
+  /** Another one once the browser has started the worker anew. */
+  life: string
+  /** The WebSockets of this life, by the types of the messages that came over them. */
+  sockets: string[][]
+}
 
 /** By the key in the manifest of the example. */
 export const origin = 'chrome-extension://pcbjnhkdokakkkiifmcaohcbjmochang'
@@ -198,16 +206,34 @@ export class Installed {
     await this.#watch()
   }
 
+  /** Nobody watches meanwhile: a debugger keeps the worker running, and so does a page that asks it. */
+  async unwatched(work: () => Promise<unknown>): Promise<void> {
+    await this.page.close()
+    await this.#browser?.close()
+    await work()
+    await this.#watch()
+  }
+
+  worker(): Promise<WorkerLife> {
+    return this.#inWorker(() => {
+      const { life, sockets } = globalThis as unknown as WorkerLife
+      return { life, sockets }
+    })
+  }
+
   /** No test can let Chromium import, so the worker hears of it without one. */
   async tellImport(event: 'onImportBegan' | 'onImportEnded'): Promise<void> {
-    const worker = this.page
-      .context()
-      .serviceWorkers()
-      .find((worker) => worker.url().startsWith(origin))
-    await worker?.evaluate((event) => {
+    await this.#inWorker((event) => {
       const told = chrome.bookmarks[event] as unknown as { dispatch(): void }
       told.dispatch()
     }, event)
+  }
+
+  async #inWorker<Result, Value>(work: (value: Value) => Result, value?: Value): Promise<Result> {
+    const isOurs = (worker: Worker) => worker.url().startsWith(origin)
+    const context = this.page.context()
+    const worker = context.serviceWorkers().find(isOurs) ?? (await context.waitForEvent('serviceworker', isOurs))
+    return worker.evaluate(work as (value: unknown) => Result, value)
   }
 
   /** Calls `chrome.bookmarks` in a page of the extension. */
