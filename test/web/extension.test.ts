@@ -6,9 +6,8 @@ import type { Sync } from '../../src/client/index.ts'
 import { isDeep } from '../support/depth.ts'
 import { folder, type Service, startService } from '../support/service.ts'
 import { until } from '../support/until.ts'
-import { openDevice } from './extension/elsewhere.ts'
 import { bar, Installed, origin } from './extension/installed.ts'
-import { setUp } from './extension/set-up.ts'
+import { openDevice, setUp } from './extension/set-up.ts'
 import { developmentProvider, openChromium } from './fixture.ts'
 
 /** Chromium stops an extension's worker that has had nothing to do for 30 s; the service pings every 20 s. */
@@ -35,9 +34,8 @@ else {
       await installed.stopWorker()
       await installed.chromium.workerStopped(origin)
       await put(elsewhere, 'meanwhile')
-      await installed.ask({ ask: 'state' })
-      await shows(installed, 'meanwhile')
       t.not((await installed.worker()).life, life, 'the browser started a worker anew')
+      await shows(installed, 'meanwhile')
       await put(elsewhere, 'live')
       await shows(installed, 'live', 'meanwhile', 'pushed', 'pushed after a refresh')
       const { sockets } = await installed.worker()

@@ -1,4 +1,4 @@
-import { cp, readFile, writeFile } from 'node:fs/promises'
+import { cp, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
@@ -8,7 +8,7 @@ import type { Answer, Platform, Question } from '../../../src/extension/app/plat
 import type { BookmarksApi, BrowserNode } from '../../../src/extension/index.ts'
 import { folder } from '../../support/service.ts'
 import { until } from '../../support/until.ts'
-import { contextOf, type ExtensionBrowser, startWithExtensions } from './chromium.ts'
+import { contextOf, type ExtensionBrowser, startChromium, startWithExtensions } from './chromium.ts'
 
 interface Calls extends Pick<BookmarksApi, 'create' | 'update' | 'move' | 'remove'> {
   removeTree(id: string): Promise<void>
@@ -214,7 +214,8 @@ export class Installed {
     await this.#watch()
   }
 
-  worker(): Promise<WorkerLife> {
+  async worker(): Promise<WorkerLife> {
+    await this.ask({ ask: 'state' })
     return this.#inWorker(() => {
       const { life, sockets } = globalThis as unknown as WorkerLife
       return { life, sockets }
@@ -251,5 +252,54 @@ export class Installed {
   async roots(): Promise<BrowserNode[]> {
     const [top] = await this.page.evaluate(() => chrome.bookmarks.getTree())
     return top?.children ?? []
+  }
+}
+
+/** Where Chromium keeps an extension that its user has loaded unpacked (location 4) and enabled (state 1). */
+const kept = {
+  path: built,
+  location: 4,
+  state: 1,
+  active_permissions: permissions(),
+  granted_permissions: permissions(),
+}
+
+/** A Chromium with the extension in its profile: only then does it start as for its users, who installed it once. */
+export async function startKept(t: Test): Promise<ExtensionBrowser> {
+  const profile = await folder(t)
+  const settings = { [new URL(origin).hostname]: kept }
+  const preferences = { extensions: { ui: { developer_mode: true }, settings } }
+  await mkdir(join(profile, 'Default'))
+  await writeFile(join(profile, 'Default', 'Preferences'), JSON.stringify(preferences))
+  const chromium = await startChromium(t, profile)
+  // A page of it starts the worker, which says from then on what it is to be started for.
+  await chromium.watch(async (context) => {
+    const page = await context.newPage()
+    await until(() =>
+      page.goto(`${origin}/options.html`).then(
+        () => true,
+        () => false,
+      ),
+    )
+    await page.getByText('Not set up yet').waitFor()
+  })
+  return chromium
+}
+
+/** As its user closes the browser, and opens it again. */
+export async function closeAndOpen(chromium: ExtensionBrowser): Promise<void> {
+  await chromium.watch(async (context) => {
+    const debugging = await context.browser()?.newBrowserCDPSession()
+    await debugging?.send('Browser.close').catch(() => {})
+  })
+  await chromium.startAgain()
+}
+
+function permissions() {
+  return {
+    api: ['alarms', 'bookmarks', 'cookies', 'storage'],
+    explicit_host: [],
+    manifest_permissions: [],
+    scriptable_host: [],
   }
 }

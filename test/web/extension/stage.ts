@@ -3,12 +3,26 @@ import type { Test } from 'tap'
 import { runCommand } from '../../support/command.ts'
 import { folder, type Service, startService } from '../../support/service.ts'
 import { developmentProvider } from '../fixture.ts'
-import { type Account, openAccount } from './elsewhere.ts'
 import { bar, Installed, other } from './installed.ts'
-import { exactly, inAnyOrder, readOutside, type Sides, untilSame } from './same.ts'
-import type { Scenario, World } from './scenario.ts'
-import { setUp } from './set-up.ts'
-import { link, User } from './user.ts'
+import {
+  exactly,
+  inAnyOrder,
+  link,
+  readOutside,
+  type Scenario,
+  type Sides,
+  User,
+  untilSame,
+  type World,
+} from './scenario.ts'
+import { account } from './scenarios/account.ts'
+import { asked } from './scenarios/asked.ts'
+import { atOnce } from './scenarios/at-once.ts'
+import { folders } from './scenarios/folders.ts'
+import { interrupted } from './scenarios/interrupted.ts'
+import { large } from './scenarios/large.ts'
+import { links } from './scenarios/links.ts'
+import { type Account, openAccount, setUp } from './set-up.ts'
 
 /** Where all scenarios are played: two Chromiums and a service. */
 interface Stage {
@@ -97,3 +111,10 @@ async function command(t: Test, name: string, folder: string, data: string): Pro
   const { code, stderr } = await runCommand(t, name, [folder], { PATH, DATA_DIR: data })
   if (code !== 0) throw new Error(stderr)
 }
+
+/** By subject, in this order: only of few bookmarks, some are many; and what is large makes the others slower. */
+const subjects = { links, folders, 'at once': atOnce, asked, account, interrupted, large }
+
+export const scenarios = Object.entries(subjects).flatMap(([subject, scenarios]) =>
+  scenarios.map(({ title, run }) => ({ title: `${subject}: ${title}`, run })),
+)

@@ -108,10 +108,11 @@ export class Installed {
   async #signIn(name: string): Promise<void> {
     const opened = new Promise<Target>((resolve) => this.#browser.once('targetcreated', resolve))
     await this.page.locator(named('button', 'Sign in')).click()
-    const tab = (await (await opened).page()) as Page
+    const tab = await (await opened).page()
     // A provider that knows the person does not ask again, and the extension closes the tab.
     const closed = new AbortController()
-    tab.once('close', () => closed.abort())
+    tab?.once('close', () => closed.abort())
+    if (!tab || tab.isClosed()) return
     await tab
       .locator('input:not([type=hidden])')
       .setTimeout(0)

@@ -1,7 +1,6 @@
 import { until } from '../../../support/until.ts'
 import { passphrase } from '../../fixture.ts'
-import { exactly, inAnyOrder } from '../same.ts'
-import { scenario } from '../scenario.ts'
+import { exactly, inAnyOrder, link, scenario } from '../scenario.ts'
 import {
   endSession,
   forget,
@@ -13,7 +12,6 @@ import {
   unlock,
   unlockAgain,
 } from '../set-up.ts'
-import { link } from '../user.ts'
 
 export const account = [
   scenario('paused, nothing happens; then all at once', async ({ one, two }) => {

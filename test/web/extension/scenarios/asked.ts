@@ -1,7 +1,5 @@
 import { until } from '../../../support/until.ts'
-import { exactly } from '../same.ts'
-import { scenario } from '../scenario.ts'
-import { link } from '../user.ts'
+import { exactly, link, scenario } from '../scenario.ts'
 
 const few = ['s1', 's2', 's3']
 const many = Array.from({ length: 300 }, (_, index) => `n${index}`)

@@ -1,7 +1,5 @@
 import { other } from '../installed.ts'
-import { exactly, inAnyOrder, oneOf } from '../same.ts'
-import { scenario } from '../scenario.ts'
-import { link } from '../user.ts'
+import { exactly, inAnyOrder, link, oneOf, scenario } from '../scenario.ts'
 
 /** Two people, or one person with two browsers, of which neither has what the other one does. */
 export const atOnce = [

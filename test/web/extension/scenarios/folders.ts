@@ -1,7 +1,5 @@
 import { other } from '../installed.ts'
-import { exactly } from '../same.ts'
-import { scenario } from '../scenario.ts'
-import { link } from '../user.ts'
+import { exactly, link, scenario } from '../scenario.ts'
 
 export const folders = [
   scenario('the last is moved to the start, and the first to the end', async ({ one, two, same }) => {

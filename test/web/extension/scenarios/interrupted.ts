@@ -1,7 +1,5 @@
 import { until } from '../../../support/until.ts'
-import { exactly, inAnyOrder } from '../same.ts'
-import { scenario, type World } from '../scenario.ts'
-import { link } from '../user.ts'
+import { exactly, inAnyOrder, link, scenario, type World } from '../scenario.ts'
 
 const crowd = Array.from({ length: 300 }, (_, index) => `c${index}`)
 

@@ -1,5 +1,4 @@
-import { exactly, oneOf } from '../same.ts'
-import { scenario } from '../scenario.ts'
+import { exactly, oneOf, scenario } from '../scenario.ts'
 
 const numbered = (count: number) => Array.from({ length: count }, (_, index) => `n${index}`)
 

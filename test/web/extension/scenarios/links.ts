@@ -1,6 +1,4 @@
-import { exactly, inAnyOrder } from '../same.ts'
-import { scenario } from '../scenario.ts'
-import { link } from '../user.ts'
+import { exactly, inAnyOrder, link, scenario } from '../scenario.ts'
 
 const long = 'long '.repeat(1000).trim()
 
