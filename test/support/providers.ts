@@ -61,7 +61,8 @@ export interface MockProvider {
 
 /** oauth2-mock-server, which signs anyone in at once, behind a server that can alter any of its responses. */
 export async function startMockProvider(): Promise<MockProvider> {
-  const server = createServer((request, response) => {
+  // On a busy machine, more than Node's five seconds may pass between two requests over a connection.
+  const server = createServer({ keepAliveTimeout: 0 }, (request, response) => {
     answer(mock, service, request, response).catch((error: Error) => response.destroy(error))
   })
   await once(server.listen(0, '127.0.0.1'), 'listening')

@@ -10,7 +10,9 @@ import type { S3Environment } from '../../scripts/servers/minio.ts'
 /** Starts an https server; returns the environment variables that make the service use it as its store. */
 export async function startTlsServer(t: Test, listener: RequestListener): Promise<S3Environment> {
   const { caFile, keyFile } = await makeCertificate(t.testdir())
-  const server = https.createServer({ cert: await readFile(caFile), key: await readFile(keyFile) }, listener)
+  const pair = { cert: await readFile(caFile), key: await readFile(keyFile) }
+  // On a busy machine, more than Node's five seconds may pass between two requests over a connection.
+  const server = https.createServer({ ...pair, keepAliveTimeout: 0 }, listener)
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   t.teardown(() => {

@@ -14,7 +14,10 @@ export interface Tampering {
 
 /** Passes HTTP and WebSockets on to the service, and alters some responses. Returns its own origin. */
 export async function startProxy(t: Test, service: URL, tampering: Tampering): Promise<string> {
-  const server = createServer((request, response) => void pass(service, tampering, request, response))
+  // On a busy machine, more than Node's five seconds may pass between two requests over a connection.
+  const server = createServer({ keepAliveTimeout: 0 }, (request, response) => {
+    void pass(service, tampering, request, response)
+  })
   server.on('upgrade', (request: IncomingMessage, client, head: Buffer) => {
     const upstream = connect(Number(service.port), service.hostname)
     const headers = Object.entries(request.headers).map(([name, value]) => `${name}: ${value}\r\n`)

@@ -91,11 +91,9 @@ function applyOver(
 }
 
 /** The fields to change. A field that is undefined is removed, unless every bookmark has it. */
-export type Patch = Partial<Pick<PlaintextBookmark, RequiredName>> & {
-  [Name in Exclude<keyof PlaintextBookmark, RequiredName>]?: PlaintextBookmark[Name] | undefined
+export type Patch = Partial<Pick<PlaintextBookmark, (typeof required)[number]>> & {
+  [Name in Exclude<keyof PlaintextBookmark, (typeof required)[number]>]?: PlaintextBookmark[Name] | undefined
 }
-
-type RequiredName = (typeof required)[number]
 
 /** A patch, or a function that makes one of the bookmark as it is then; null changes nothing. */
 export type Update = Patch | ((current: Readonly<PlaintextBookmark>) => Patch | null)
