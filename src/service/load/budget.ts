@@ -4,7 +4,6 @@ import { ServiceError } from '../contract/errors.ts'
 const mebibyte = 1024 * 1024
 const quietMs = 10_000
 
-export type Budgets = ReturnType<typeof createBudgets>
 /** Of this process, by owner. Callers without a session are one owner. */
 export type Budget = ReturnType<typeof createBudget>
 /** The share of a budget that one request holds. */
