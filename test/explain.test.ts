@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import t from 'tap'
 import { operations } from '../generated/operations.ts'
+import { isDeep } from './support/depth.ts'
 
 async function explain(...args: string[]): Promise<string> {
   const { stdout } = await promisify(execFile)(process.execPath, ['scripts/explain.ts', ...args])
@@ -34,13 +35,14 @@ t.test('The way of a push: its figures, its functions in order, its statements',
 })
 
 t.test('Every operation can be explained', async (t) => {
-  const [, ...rows] = (await explain('--all')).trimEnd().split('\n')
-  t.same(
-    rows.map((row) => row.split(' ')[0]),
-    Object.keys(operations),
-  )
-  t.same(
-    rows.filter((row) => !/^\w+ +\d+ +\d+ +\d+ +\d+ +[\d.]+$/.test(row)),
-    [],
-  )
+  if (isDeep) {
+    const [, ...rows] = (await explain('--all')).trimEnd().split('\n')
+    const shown = rows.map((row) => /^(\w+)( +\d+){4} +[\d.]+$/.exec(row)?.[1])
+    t.same(shown, Object.keys(operations))
+  } else {
+    // Those that need most before they can be called.
+    const some = ['completeLogin', 'settleConflict', 'downloadExport', 'openRealtime', 'deleteAccount']
+    const said = await explain(...some)
+    for (const id of some) t.match(said, new RegExp(`^${id} on SQLite: \\d+ files, `, 'm'))
+  }
 })

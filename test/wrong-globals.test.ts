@@ -2,6 +2,7 @@
 import { resolve } from 'node:path'
 import t from 'tap'
 import ts from 'typescript'
+import { isDeep } from './support/depth.ts'
 
 interface Globals {
   has: string[]
@@ -19,7 +20,7 @@ const programs: Record<string, Globals> = {
   'src/web/tsconfig.workers.json': { has: ['importScripts'], lacks: ['process', 'document', 'localStorage'] },
 }
 
-/** Of packages. The compiler keeps in a module's own source what the options of its program make it import. */
+/** The compiler keeps in a source what it imports, and that of JSX is imported by every module of its program. */
 const sources = new Map<string, ts.SourceFile | undefined>()
 
 /** Which of the globals a file of the program cannot use, the whole program being loaded with it. */
@@ -41,16 +42,19 @@ function unknownIn(project: string, names: string[]): string[] {
   host.readFile = (name) => (name === added ? text : readFile(name))
   host.getSourceFile = (name, language, ...how) => {
     if (name === added) return ts.createSourceFile(name, text, language)
-    if (!name.includes('/node_modules/')) return getSourceFile(name, language, ...how)
-    if (!sources.has(name)) sources.set(name, getSourceFile(name, language, ...how))
-    return sources.get(name)
+    const key = `${name} ${options.jsx}`
+    if (!sources.has(key)) sources.set(key, getSourceFile(name, language, ...how))
+    return sources.get(key)
   }
   const program = ts.createProgram([...fileNames, added], options, host)
   const faults = program.getSemanticDiagnostics(program.getSourceFile(added))
   return faults.map(({ start = 0, length = 0 }) => text.slice(start, start + length))
 }
 
-for (const [project, { has, lacks }] of Object.entries(programs))
+/** Each takes a second or two: in the quick depth, one of each kind. */
+const quick = ['src/protocol', 'src/service', 'src/client', 'src/web/tsconfig.workers.json']
+
+for (const [project, { has, lacks }] of Object.entries(programs).filter(([name]) => isDeep || quick.includes(name)))
   t.test(`A wrong global does not compile in ${project}`, async (t) => {
     t.same(unknownIn(project, [...has, ...lacks]), lacks)
   })
