@@ -21,7 +21,7 @@ export interface Caller {
 /** Stands for every device that does not send its id, so nothing is stored about it. */
 export const unknownDevice = 'unknown'
 
-/** What somebody wants to change: of one user, in one transaction, wholly or not at all. */
+/** The changes that somebody wants: of one user, in one transaction, wholly or not at all. */
 export interface Intent<Wanted extends EntityKey & MadeBy = Change> extends Share {
   caller: Omit<Caller, 'deviceId'>
   /** The server's time, Unix ms. */
@@ -49,7 +49,7 @@ export interface SharedData {
   isKept: boolean
 }
 
-/** What a write leaves: nothing else is stored. */
+/** All that a write leaves: nothing else is stored. */
 export interface Effects {
   records: RecordRow[]
   /** Those of them that replace a live record by a live one. */
@@ -69,7 +69,7 @@ export interface Effects {
   user: LockedUser
 }
 
-/** What has been written of an intent. */
+/** Stored for an intent. */
 export interface Written {
   rows: RecordRow[]
   /** The user's last sequence number before it. */

@@ -145,8 +145,8 @@ export function baseOf(deviceId: string, stored: Stored | undefined): Pick<MadeB
 }
 
 /**
- * What the verdicts lead to: records, the versions that they replace, those that have lost, and the user's counters. Writes
- * nothing; throws QuotaExceeded.
+ * From verdicts to the records and versions that they leave, and to the user's counters. Writes nothing; throws
+ * QuotaExceeded.
  */
 async function effectsOf(
   config: WriteConfig,

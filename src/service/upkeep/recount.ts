@@ -52,7 +52,7 @@ export async function recountUser(trx: Trx, userId: string): Promise<Mended | un
   return { userId, was: { ...was, digest }, is: { ...is, digest: mended.digest } }
 }
 
-/** What the user's row says, and what is there. */
+/** The counters in the user's row, and those of what is there. */
 interface Comparison {
   was: Counters
   is: Counters

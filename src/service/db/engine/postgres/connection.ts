@@ -6,7 +6,7 @@ import type { Db, QueryTimes, Trx } from '../database.ts'
 import { type Compiled, countQuery, preparedName, type Result, type Runner } from '../query.ts'
 import type { RowWriter } from '../table.ts'
 import { createGather } from './gather.ts'
-import { writeRows } from './rows.ts'
+import { writeAtOnce } from './rows.ts'
 
 /** Runs the queries of engine/query.ts over a pool. */
 export class PoolDialect extends PostgresDialect {
@@ -25,7 +25,7 @@ export class PoolDialect extends PostgresDialect {
 class PipelineAdapter extends PostgresAdapter implements Runner, RowWriter {
   readonly pipelines: boolean
   readonly gather = createGather()
-  readonly writeRows = writeRows
+  readonly writeRows = writeAtOnce
 
   constructor(pipelines: boolean) {
     super()

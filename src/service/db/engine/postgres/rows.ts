@@ -2,7 +2,7 @@ import type { Trx } from '../database.ts'
 import { batchFor, type ColumnType, type Statements } from '../table.ts'
 
 /** Writes all rows at once: one way there and back for a whole push. */
-export async function writeRows<Row>(trx: Trx, { columns, all }: Statements<Row>, rows: Row[]): Promise<void> {
+export async function writeAtOnce<Row>(trx: Trx, { columns, all }: Statements<Row>, rows: Row[]): Promise<void> {
   const { shared, own, query } = batchFor(all, rows)
   const arrays = own.map((column) => toBinaryArray(rows, column, columns[column]))
   await query.run(trx, [...shared.map((column) => rows[0]?.[column]), ...arrays])

@@ -3,10 +3,10 @@ import { SqliteAdapter, type SqliteDatabase, SqliteDialect, SqliteQueryCompiler 
 import type { Db, QueryTimes } from '../database.ts'
 import { type Compiled, countQuery, type Method, type Result, type Runner } from '../query.ts'
 import type { RowWriter } from '../table.ts'
-import { writeRows } from './rows.ts'
+import { writeInParts } from './rows.ts'
 
 /** Keeps what it has prepared. */
-export interface Connection {
+interface Connection {
   readonly inTransaction: boolean
   prepare(sql: string): Sqlite.Statement
   close(): void
@@ -47,7 +47,7 @@ export class ServiceQueryCompiler extends SqliteQueryCompiler {
 /** The driver is synchronous: whoever runs a statement at once has its connection to itself. */
 class SynchronousAdapter extends SqliteAdapter implements Runner, RowWriter {
   readonly pipelines = false
-  readonly writeRows = writeRows
+  readonly writeRows = writeInParts
   readonly #connection: Connection
   readonly #reader: Connection
   readonly #times: QueryTimes

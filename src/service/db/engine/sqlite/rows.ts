@@ -3,7 +3,7 @@ import type { Trx } from '../database.ts'
 import { type Batch, batchFor, rowsAtOnce, type Statements } from '../table.ts'
 
 /** Writes some rows at a time, and the event loop turns in between. */
-export async function writeRows<Row>(trx: Trx, { one, some }: Statements<Row>, rows: Row[]): Promise<void> {
+export async function writeInParts<Row>(trx: Trx, { one, some }: Statements<Row>, rows: Row[]): Promise<void> {
   let written = 0
   for (; written + rowsAtOnce <= rows.length; written += rowsAtOnce) {
     await pause()
@@ -14,6 +14,7 @@ export async function writeRows<Row>(trx: Trx, { one, some }: Statements<Row>, r
   for (; written < rows.length; written++) {
     const turn = pause()
     if (turn) await turn
+    // It has run when it returns: nothing is to be awaited.
     one.run(trx, rows[written] as Row)
   }
 }
