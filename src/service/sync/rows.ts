@@ -24,6 +24,7 @@ export function toRecord(user_id: string, stamp: number, won: Won, maxVersions: 
   const { winner, stored, createdAt, resolution, shared } = won
   const { entity_type, entity_id, id: event_id, operation, timestamp, device_id } = winner
   const isDelete = operation === 'delete'
+  const { bytes, data_stamp } = dataOf(stamp, won, maxVersions > 0)
   return {
     user_id,
     entity_type,
@@ -41,7 +42,8 @@ export function toRecord(user_id: string, stamp: number, won: Won, maxVersions: 
     conflict_resolved: resolution ? 1 : 0,
     resolution_strategy: resolution ?? null,
     overwritten: overwrittenBy(won),
-    ...dataOf(stamp, won, maxVersions > 0),
+    bytes,
+    data_stamp,
     first_stamp: stored ? stored.first_stamp : stamp,
     versions: stored ? Math.min(stored.versions + 1, maxVersions) : 0,
   }

@@ -177,10 +177,7 @@ async function effectsOf(
   const sum = knownSum(user)
   return {
     records,
-    edits: written.flatMap(({ stored }, index) => {
-      const record = recordOf(index)
-      return isLive(stored) && record.deleted_at === null ? [record] : []
-    }),
+    edits: records.filter(({ deleted_at }, index) => deleted_at === null && isLive(written[index]?.stored)),
     versions: [...replaced, ...lost.versions],
     ciphertexts: lost.ciphertexts,
     removed: removed.map(({ data_stamp }) => data_stamp),
