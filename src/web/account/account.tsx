@@ -37,13 +37,14 @@ export function AccountView({ rest }: { rest: string }) {
   )
 }
 
-interface SessionsProps {
+/** Each part is asked for again at a new turn, and tells of its own changes. */
+interface PartProps {
   turn: number
   changed: () => void
 }
 
 /** Where the person is signed in. A session ends at once, wherever it is. */
-function Sessions({ turn, changed }: SessionsProps) {
+function Sessions({ turn, changed }: PartProps) {
   const account = useAccount()
   const sessions = useLoaded(() => account.sessions(), [turn])
   const meaning = 'Every other browser and program has to sign in again. What they have stored stays there.'
@@ -114,13 +115,8 @@ function programOf(userAgent: string): string {
   return name === '' ? 'A browser or program that did not say its name' : `The program ${name}`
 }
 
-interface DevicesProps {
-  turn: number
-  changed: () => void
-}
-
 /** The devices that keep a copy of the bookmarks, the last seen first. */
-function Devices({ turn, changed }: DevicesProps) {
+function Devices({ turn, changed }: PartProps) {
   const account = useAccount()
   const nameOfDevice = useDeviceName()
   const devices = useLoaded(() => account.devices(), [turn])
@@ -266,7 +262,9 @@ function LostDevice({ changed }: { changed: () => void }) {
             <strong>Change the keys.</strong> What you save from then on is encrypted under keys that the lost device
             never had. You choose a passphrase, and get a new recovery code.
           </p>
-          <Button onClick={() => askToChangeKeys(app)}>Change the keys…</Button>
+          <Button onClick={() => showDialog((close) => <ChangeKeys app={app} close={close} />)}>
+            Change the keys…
+          </Button>
         </li>
       </ol>
     </section>
@@ -274,10 +272,6 @@ function LostDevice({ changed }: { changed: () => void }) {
 }
 
 /** The keys of a lost device open nothing that is written from then on. */
-function askToChangeKeys(app: App): void {
-  showDialog((close) => <ChangeKeys app={app} close={close} />)
-}
-
 function ChangeKeys({ app, close }: { app: App; close: () => void }) {
   const { client, sync, userId, device } = app
   const [draft, setDraft] = useState<VaultDraft>()

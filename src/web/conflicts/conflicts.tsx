@@ -7,7 +7,7 @@ import { useApp, useDeviceName } from '../app/context.ts'
 import { Answer, useLoaded } from '../app/loaded.tsx'
 import { unsentOf } from '../app/network.ts'
 import { hrefOf } from '../app/route.ts'
-import { Changes } from '../history/changes.tsx'
+import { Changes, fieldName } from '../history/changes.tsx'
 import { restore, useHistory } from '../history/use-history.ts'
 import { nameOf } from '../library/kind.ts'
 import { Button } from '../ui/button.tsx'
@@ -105,7 +105,7 @@ function Lost({ conflict: { fields, mine, theirs } }: { conflict: Conflict }) {
         <tbody>
           {(fields.length > 0 ? fields : ['']).map((field) => (
             <tr key={field}>
-              <th scope="row">{fieldNames[field] ?? field}</th>
+              <th scope="row">{field === '' ? 'Bookmark' : fieldName(field)}</th>
               <td data-whose={mineName}>{textOf(mine, field)}</td>
               <td data-whose={theirsName}>{textOf(theirs, field)}</td>
             </tr>
@@ -124,15 +124,6 @@ function valueText(value: unknown): string {
   if (value === undefined || value === '') return 'Empty'
   if (Array.isArray(value)) return value.join(', ')
   return typeof value === 'string' ? value : JSON.stringify(value)
-}
-
-const fieldNames: Record<string, string> = {
-  '': 'Bookmark',
-  title: 'Title',
-  url: 'Address',
-  tags: 'Tags',
-  description: 'Description',
-  parentId: 'Folder',
 }
 
 function quotedName(bookmark: PlaintextBookmark | null): string {

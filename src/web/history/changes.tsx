@@ -20,7 +20,7 @@ export function Changes({ before, after }: ChangesProps) {
     <dl class="changes">
       {fields.map((field) => (
         <div key={field}>
-          <dt>{labels[field] ?? field}</dt>
+          <dt>{fieldName(field)}</dt>
           <dd>
             <Difference pieces={piecesOf(field, before[field], after[field], nameOfFolder)} />
           </dd>
@@ -55,6 +55,11 @@ const labels: Record<string, string> = {
   dateAdded: 'Added',
 }
 const known = Object.keys(labels)
+
+export function fieldName(field: string): string {
+  return labels[field] ?? field
+}
+
 /** It differs in every version. */
 const untold = ['id', 'dateModified']
 

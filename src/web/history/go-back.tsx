@@ -40,9 +40,9 @@ export function GoBack() {
     setStage({ name: 'working', to, total })
     try {
       await sync.syncNow()
-      // An exact place between two changes: going back there takes this back.
       const before = sync.seen()
-      rememberPlace(before)
+      // It is exact, which a time that somebody enters is not: going back there takes back this going back, and nothing else.
+      localStorage.setItem(placeBefore, String(before))
       const onProgress = (counts: RewindCounts) => setStage({ name: 'working', to, counts, total })
       setStage({ name: 'done', to, counts: await history.rewind({ to, dryRun: false, onProgress }), before })
     } catch (error) {
@@ -171,11 +171,6 @@ function ChooseTime({ isBusy, choose }: ChooseTimeProps) {
       </Form>
     </div>
   )
-}
-
-/** It is exact, which a time that somebody enters is not: going back there takes back the last going back, and nothing else. */
-function rememberPlace(before: number): void {
-  localStorage.setItem(placeBefore, String(before))
 }
 
 /** As the input has it: local, to the minute. */

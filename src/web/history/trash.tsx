@@ -24,6 +24,7 @@ export function Trash() {
   const isSent = unsentOf(useSyncStatus()) === 0
   const trash = useTrash(isSent)
   const [query, setQuery] = useState('')
+  const emptyTrash = () => showDialog((close) => <EmptyTrash history={history} reload={trash.load} close={close} />)
   return (
     <section class="page" aria-labelledby="trash-title">
       <div class="heading">
@@ -46,7 +47,7 @@ export function Trash() {
                     void trash.loadAll()
                   }}
                 />
-                <Button look="danger" onClick={() => askToEmpty(history, trash.load)}>
+                <Button look="danger" onClick={emptyTrash}>
                   Empty the trash…
                 </Button>
               </div>
@@ -125,17 +126,13 @@ function describe(bookmark: Bookmark, inside: number): string {
 /** So many are erased side by side. */
 const atOnce = 4
 
-/** Asks whether everything in the trash shall go, and shows how far that is. */
-function askToEmpty(history: History, reload: () => Promise<void>): void {
-  showDialog((close) => <EmptyTrash history={history} reload={reload} close={close} />)
-}
-
 interface EmptyTrashProps {
   history: History
   reload: () => Promise<void>
   close: () => void
 }
 
+/** Asks if everything in the trash shall go, and shows how far that is. */
 function EmptyTrash({ history, reload, close }: EmptyTrashProps) {
   const [step, setStep] = useState<Step>()
   const [stop] = useState(() => new AbortController())

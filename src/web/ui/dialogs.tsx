@@ -1,36 +1,25 @@
 import { type ComponentChildren, Fragment, type VNode } from 'preact'
-import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { Button, IconButton } from './button.tsx'
 import { messageOf, ShowFailure } from './failure.ts'
 import { CloseIcon } from './icons.tsx'
+import { sharedValue } from './shared-value.ts'
 
 type Content = (close: () => void) => VNode
 
-let content: Content | undefined
-let listener = () => {}
+const shown = sharedValue<{ content: Content | undefined; turn: number }>({ content: undefined, turn: 0 })
 
 /** Shows a `<Dialog>` above the page until it is closed; one at a time. */
-export function showDialog(next: Content): void {
-  content = next
-  listener()
-}
-
-/** A dialog's request may take longer than the person, who has closed it and works in the next. */
-function close(shown: Content): void {
-  if (content !== shown) return
-  content = undefined
-  listener()
+export function showDialog(content: Content): void {
+  shown.set({ content, turn: shown.get().turn + 1 })
 }
 
 /** Where the dialog appears: once on the page. */
 export function Dialogs() {
-  const [shown, setShown] = useState({ content, turn: 0 })
-  useEffect(() => {
-    listener = () => setShown(({ turn }) => ({ content, turn: turn + 1 }))
-    return listener()
-  }, [])
-  const { content: current, turn } = shown
-  return current ? <Fragment key={turn}>{current(() => close(current))}</Fragment> : null
+  const { content, turn } = shown.use()
+  // A dialog's request may take longer than the person, who has closed it and works in the next.
+  const close = () => shown.get().turn === turn && shown.set({ content: undefined, turn })
+  return content ? <Fragment key={turn}>{content(close)}</Fragment> : null
 }
 
 interface DialogProps {

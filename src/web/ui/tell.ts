@@ -1,3 +1,5 @@
+import { sharedValue } from './shared-value.ts'
+
 /** Extras of a message at the bottom of the page. */
 interface ToastOptions {
   /** Something went wrong: it stays until it is closed, and is announced at once. */
@@ -20,17 +22,18 @@ const maxShown = 3
 /** So many actions can be taken back one after another. */
 const maxUndos = 50
 
-let toasts: readonly Toast[] = []
+const toasts = sharedValue<readonly Toast[]>([])
 let lastId = 0
 const undos: { id: number; undo: () => unknown }[] = []
-const listeners = new Set<() => void>()
+
+export const useToasts = toasts.use
 
 /** Shows a message at the bottom of the page and announces it to screen readers. */
 export function tell(text: string, options: ToastOptions = {}): void {
   const toast = { id: ++lastId, text, ...options }
   // The key for Undo takes back what was done before.
   const isReplaced = (other: Toast) => other.text === text || (other.undo !== undefined && options.undo !== undefined)
-  show([...toasts.filter((other) => !isReplaced(other)), toast].slice(-maxShown))
+  toasts.set([...toasts.get().filter((other) => !isReplaced(other)), toast].slice(-maxShown))
   if (!options.isAlert) setTimeout(() => dismiss(toast.id), options.undo ? undoShownMs : shownMs)
   if (options.undo) undos.push({ id: toast.id, undo: options.undo })
   if (undos.length > maxUndos) undos.shift()
@@ -46,24 +49,10 @@ export async function undo(id = undos.at(-1)?.id): Promise<void> {
 }
 
 export function dismiss(id: number): void {
-  show(toasts.filter((toast) => toast.id !== id))
+  toasts.set(toasts.get().filter((toast) => toast.id !== id))
 }
 
 /** For a message that is no longer true. */
 export function dismissText(text: string): void {
-  for (const toast of toasts) if (toast.text === text) dismiss(toast.id)
-}
-
-export function shownToasts(): readonly Toast[] {
-  return toasts
-}
-
-export function onToasts(listener: () => void): () => void {
-  listeners.add(listener)
-  return () => listeners.delete(listener)
-}
-
-function show(next: readonly Toast[]): void {
-  toasts = next
-  for (const listener of listeners) listener()
+  for (const toast of toasts.get()) if (toast.text === text) dismiss(toast.id)
 }

@@ -1,14 +1,12 @@
-import { useSyncExternalStore } from 'preact/compat'
 import { Button, IconButton } from './button.tsx'
 import { CloseIcon } from './icons.tsx'
-import { dismiss, onToasts, shownToasts, undo } from './tell.ts'
+import { dismiss, undo, useToasts } from './tell.ts'
 
 /** Where the messages of `tell` appear: once on the page. */
 export function Toasts() {
-  const shown = useSyncExternalStore(onToasts, shownToasts)
   return (
     <div class="toasts" aria-live="polite">
-      {shown.map(({ id, text, isAlert, undo: canUndo, undoName = 'Undo' }) => (
+      {useToasts().map(({ id, text, isAlert, undo: canUndo, undoName = 'Undo' }) => (
         <div key={id} class={isAlert ? 'toast alert' : 'toast'} role={isAlert ? 'alert' : 'status'}>
           <span>{text}</span>
           {canUndo && (
