@@ -1,5 +1,8 @@
 import axe from 'axe-core'
 import type { Page } from 'playwright-core'
+import { screenshot } from './fixture.ts'
+
+export type Look = readonly [colorScheme: 'light' | 'dark', width: number]
 
 /** How much wider the page is than its screen (px). */
 export async function overflow(page: Page): Promise<number> {
@@ -15,6 +18,31 @@ export async function accessibilityFaults(page: Page, part: string): Promise<str
     const { violations } = await axe.run(part, { resultTypes: ['violations'] })
     return violations.map(({ id, nodes }) => [id, ...nodes.slice(0, 3).map(({ html }) => html.slice(0, 120))].join(' '))
   }, part)
+}
+
+/** What axe finds in a page in these looks, and what sticks out; with a picture of each. Afterwards the page is wide. */
+export async function faultsIn(
+  page: Page,
+  name: string,
+  looks: readonly Look[] = [
+    ['light', 1440],
+    ['dark', 390],
+  ],
+): Promise<string[]> {
+  const found: string[] = []
+  for (const [colorScheme, width] of looks) {
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+    await page.setViewportSize({ width, height: 900 })
+    found.push(...(await accessibilityFaults(page, 'html')))
+    const inMain = await page.evaluate(() => {
+      const main = document.querySelector('main')
+      return main ? main.scrollWidth - main.clientWidth : 0
+    })
+    if (inMain + (await overflow(page)) > 0) found.push(`something sticks out of ${width} px`)
+    await screenshot(page, `${name}-${width}-${colorScheme}`)
+  }
+  await page.setViewportSize({ width: 1440, height: 900 })
+  return found
 }
 
 /** The links of a part to pages beside this one that do not answer, and those to anchors that are not there. */

@@ -5,6 +5,7 @@ import { isDeep } from '../support/depth.ts'
 import { overflow } from './docs-page.ts'
 import { launchFirefox } from './firefox/launch.ts'
 import {
+  addBookmark,
   demoOrigin,
   live,
   makeVault,
@@ -44,8 +45,8 @@ else {
       const other = await second.newPage()
 
       t.test('a bookmark is added, and there after a reload; an edit is undone', async (t) => {
-        await add(page, 'Argon2', 'rfc-editor.org/rfc/rfc9106')
-        await add(page, 'Write-ahead logging', 'sqlite.org/wal.html')
+        await addBookmark(page, 'Argon2', 'rfc-editor.org/rfc/rfc9106')
+        await addBookmark(page, 'Write-ahead logging', 'sqlite.org/wal.html')
         await live(page)
         await page.reload()
         await live(page)
@@ -108,7 +109,7 @@ else {
           await page.reload()
           await page.locator('#status[data-state=offline]').waitFor()
           await link(page, 'Write-ahead logging').waitFor()
-          await add(page, 'Made without a network', 'example.org')
+          await addBookmark(page, 'Made without a network', 'example.org')
           await page.locator('#status[data-waiting="1"]').waitFor()
           await screenshot(page, `firefox-offline-${width}`)
         })
@@ -120,15 +121,6 @@ else {
 
 function link(device: Page | FrameLocator, title: string) {
   return device.getByRole('main').getByRole('link', { name: title, exact: true })
-}
-
-async function add(page: Page, title: string, address: string): Promise<void> {
-  await page.getByRole('button', { name: 'Add bookmark' }).click()
-  const dialog = page.getByRole('dialog', { name: 'New bookmark' })
-  await dialog.getByLabel('Address').fill(address)
-  await dialog.getByLabel('Title').fill(title)
-  await dialog.getByRole('button', { name: 'Save' }).click()
-  await link(page, title).waitFor()
 }
 
 async function rename(page: Page, from: string, to: string): Promise<void> {

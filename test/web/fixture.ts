@@ -122,6 +122,14 @@ export async function makeVault(page: Page): Promise<string> {
   return code
 }
 
+/** A browser of its own, whose person has signed in at the demo and has made a vault. */
+export async function openPage(t: Test, browser: Browser, name: string, options = {}): Promise<Page> {
+  const page = await (await openContext(t, browser, options)).newPage()
+  await signIn(page, await demoOrigin(), name)
+  await makeVault(page)
+  return page
+}
+
 export async function openVault(page: Page): Promise<void> {
   await page.getByLabel('Passphrase or code').fill(passphrase)
   await page.getByRole('button', { name: 'Open', exact: true }).click()
@@ -226,10 +234,10 @@ export async function screenshot(page: Page, name: string): Promise<void> {
 }
 
 /** As a person would, in the view that is shown. */
-export async function addBookmark(page: Page, title: string): Promise<void> {
+export async function addBookmark(page: Page, title: string, address = 'https://example.org/'): Promise<void> {
   await page.getByRole('button', { name: 'Add bookmark' }).click()
   await page.getByRole('textbox', { name: 'Title' }).fill(title)
-  await page.getByRole('textbox', { name: 'Address' }).fill('https://example.org/')
+  await page.getByRole('textbox', { name: 'Address' }).fill(address)
   // Some people do, everywhere.
   await page.getByRole('button', { name: 'Save', exact: true }).dblclick()
   await page.getByRole('link', { name: title }).waitFor()

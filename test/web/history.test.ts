@@ -1,32 +1,37 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import { isDeep } from '../support/depth.ts'
-import { accessibilityFaults, overflow } from './docs-page.ts'
+import { faultsIn, type Look } from './docs-page.ts'
 import {
+  addBookmark,
   demoOrigin,
   live,
-  makeVault,
   openChromium,
   openContext,
+  openPage,
   openVault,
   passphrase,
-  screenshot,
   show,
   signIn,
   withoutNetwork,
 } from './fixture.ts'
+
+const looks: Look[] = isDeep
+  ? [
+      ['light', 1440],
+      ['dark', 390],
+    ]
+  : [['light', 390]]
 
 const browser = await openChromium()
 if (typeof browser === 'string') t.plan(0, browser)
 else {
   t.test('earlier versions, the trash, going back in time, devices, and the end of an account', async (t) => {
     const origin = await demoOrigin()
-    const context = await openContext(t, browser, { viewport: { width: 1440, height: 900 }, reducedMotion: 'reduce' })
-    const page = await context.newPage()
-    await signIn(page, origin, 'Hedy')
-    await makeVault(page)
-    await add(page, 'Frequency hopping', 'https://example.org/patents/2292387')
-    await add(page, 'Torpedoes', 'https://example.org/torpedoes')
+    const look = { viewport: { width: 1440, height: 900 }, reducedMotion: 'reduce' }
+    const page = await openPage(t, browser, 'Hedy', look)
+    await addBookmark(page, 'Frequency hopping', 'https://example.org/patents/2292387')
+    await addBookmark(page, 'Torpedoes', 'https://example.org/torpedoes')
     await live(page)
 
     await t.test('the history of a bookmark marks what changed, and a version can be restored', async (t) => {
@@ -43,7 +48,7 @@ else {
       t.same(await marked(page), { removed: ['org'], added: ['com', ' for torpedoes'] })
       t.match(await entries.first().textContent(), /^Now since a moment ago, /)
       t.match(await entries.last().textContent(), /^Added a moment ago, .*This browser\. Replaced by a later change\./)
-      t.same(await faults(page, 'history'), [])
+      t.same(await faultsIn(page, 'history', looks), [])
 
       await entries
         .last()
@@ -74,7 +79,7 @@ else {
       const rows = page.getByRole('list', { name: 'Deleted bookmarks' }).getByRole('listitem')
       await rows.nth(1).waitFor()
       t.match(await rows.first().textContent(), /Frequency hopping.*Deleted a moment ago, erased for good in 30 days/)
-      t.same(await faults(page, 'trash'), [])
+      t.same(await faultsIn(page, 'trash', looks), [])
 
       await page.getByLabel('Search in the trash').fill('HOPPING example.com')
       await page.getByText('1 found').waitFor()
@@ -89,7 +94,7 @@ else {
 
     await t.test('a look at what going back changes comes before it, and it can be taken back', async (t) => {
       await show(page, 'folder')
-      await add(page, 'Spread spectrum', 'https://example.org/spread')
+      await addBookmark(page, 'Spread spectrum', 'https://example.org/spread')
       await live(page)
       await show(page, 'go-back')
       await page.route('**/api/v1/sync/rewind', (route) => route.abort(), { times: 1 })
@@ -99,12 +104,12 @@ else {
       const shown = page.getByRole('region', { name: 'What would change' })
       await shown.waitFor()
       t.match(await shown.textContent(), /0 restored.*2 deleted/)
-      t.same(await faults(page, 'go-back'), [])
+      t.same(await faultsIn(page, 'go-back', looks), [])
       await shown.getByRole('button', { name: /^Go back to / }).click()
       const done = page.getByRole('region', { name: 'What happened' })
       await done.waitFor()
       t.match(await done.textContent(), /0 restored.*2 deleted/)
-      t.same(await faults(page, 'gone-back'), [])
+      t.same(await faultsIn(page, 'gone-back', looks), [])
       await done.getByRole('button', { name: 'Take it back' }).click()
       await done.getByText('2 restored').waitFor()
       await show(page, 'folder')
@@ -123,7 +128,7 @@ else {
       await show(page, 'conflicts')
       const lost = page.getByRole('region', { name: 'On other devices' })
       await lost.getByText('on old-laptop').waitFor()
-      t.same(await faults(page, 'server-conflicts'), [])
+      t.same(await faultsIn(page, 'server-conflicts', looks), [])
       await lost.getByRole('button', { name: 'Put it back' }).click()
       await lost.waitFor({ state: 'detached' })
     })
@@ -137,7 +142,7 @@ else {
       await sessions.getByRole('listitem').nth(1).waitFor()
       t.match(await sessions.textContent(), /Chrome on Linux/)
       await page.getByRole('meter', { name: 'Bookmarks and their history' }).waitFor()
-      t.same(await faults(page, 'account'), [])
+      t.same(await faultsIn(page, 'account', looks), [])
       await sessions.getByRole('button', { name: 'Sign out Chrome on Linux' }).click()
       await other.getByRole('button', { name: 'Sign in' }).waitFor()
     })
@@ -148,7 +153,7 @@ else {
       await dialog.getByLabel('Passphrase or code').fill(passphrase)
       await dialog.getByLabel('New passphrase').fill('another correct horse')
       await dialog.getByLabel('The same once more').fill('another correct horse')
-      t.same(await faults(page, 'change-keys'), [])
+      t.same(await faultsIn(page, 'change-keys', looks), [])
       await dialog.getByRole('button', { name: 'Show the new code' }).click()
       await dialog.getByRole('button', { name: 'I have it on paper' }).click()
       await page.getByText('The keys are changed.').waitFor()
@@ -165,7 +170,7 @@ else {
         )
         await page.getByRole('button', { name: 'Delete my account…' }).click()
         const dialog = page.getByRole('dialog')
-        t.same(await faults(page, 'delete-account'), [])
+        t.same(await faultsIn(page, 'delete-account', looks), [])
         await dialog.getByLabel('Type “delete” to confirm').fill('delete')
         await dialog.getByRole('button', { name: 'Delete everything' }).click()
         await dialog.getByRole('button', { name: 'Sign in again' }).click()
@@ -176,7 +181,7 @@ else {
         await dialog.getByLabel('Type “delete” to confirm').fill('delete')
         await dialog.getByRole('button', { name: 'Delete everything' }).click()
         await page.getByText('Your account is deleted.').waitFor()
-        t.same(await faults(page, 'deleted'), [])
+        t.same(await faultsIn(page, 'deleted', looks), [])
         const left = await page.evaluate(async () => [
           ...(await indexedDB.databases()).map(({ name = '' }) => name).filter((name) => name.includes('sync:')),
           ...Object.keys(localStorage).filter((name) => name !== 'device-id'),
@@ -226,34 +231,4 @@ async function loseOnAnotherDevice(page: Page): Promise<void> {
       return
     }
   })
-}
-
-/** Together they have every piece that the others are made of. */
-const alwaysChecked = ['history', 'trash', 'gone-back', 'account']
-
-/** What axe finds, and what sticks out at the width of a telephone; with pictures at both widths, light and dark. */
-async function faults(page: Page, name: string): Promise<string[]> {
-  const found: string[] = []
-  for (const width of [1440, 390]) {
-    await page.setViewportSize({ width, height: 900 })
-    if (process.env.SCREENSHOTS !== undefined) {
-      await screenshot(page, `${name}-${width}`)
-      await page.emulateMedia({ colorScheme: 'dark' })
-      await screenshot(page, `${name}-${width}-dark`)
-      await page.emulateMedia({ colorScheme: 'light' })
-    }
-  }
-  if (isDeep || alwaysChecked.includes(name)) found.push(...(await accessibilityFaults(page, 'html')))
-  const wide = await page.locator('main').evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)
-  if (wide + (await overflow(page)) > 0) found.push('something sticks out')
-  await page.setViewportSize({ width: 1440, height: 900 })
-  return found
-}
-
-async function add(page: Page, title: string, address: string): Promise<void> {
-  await page.getByRole('button', { name: 'Add bookmark' }).click()
-  await page.getByRole('textbox', { name: 'Title' }).fill(title)
-  await page.getByRole('textbox', { name: 'Address' }).fill(address)
-  await page.getByRole('button', { name: 'Save', exact: true }).click()
-  await page.getByRole('link', { name: title }).waitFor()
 }

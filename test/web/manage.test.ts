@@ -2,19 +2,7 @@ import type { Locator, Page } from 'playwright-core'
 import t from 'tap'
 import { depth, isDeep } from '../support/depth.ts'
 import { accessibilityFaults, overflow } from './docs-page.ts'
-import {
-  demoOrigin,
-  importFile,
-  live,
-  makeVault,
-  openChromium,
-  openContext,
-  passphrase,
-  screenshot,
-  show,
-  signIn,
-  withoutNetwork,
-} from './fixture.ts'
+import { importFile, live, openChromium, openPage, passphrase, screenshot, show, withoutNetwork } from './fixture.ts'
 
 const file = `<!DOCTYPE NETSCAPE-Bookmark-file-1>
 <DL><p>
@@ -49,11 +37,7 @@ else {
   for (const look of looks) {
     const { width } = look.viewport
     t.test(`managing bookmarks, ${width} pixels wide`, async (t) => {
-      const origin = await demoOrigin()
-      const context = await openContext(t, browser, look)
-      const page = await context.newPage()
-      await signIn(page, origin, `Manager ${width}`)
-      await makeVault(page)
+      const page = await openPage(t, browser, `Manager ${width}`, look)
       await importFile(page, { name: 'bookmarks.html', mimeType: 'text/html', buffer: Buffer.from(file) })
       await show(page, 'folder')
       await titles(page, ['Reading', 'Kitchen', 'Wikipedia', 'Internet Archive', 'Wikipedia again', 'Relative'])
@@ -266,7 +250,7 @@ else {
       })
 
       t.test('what a finger has to hit is 44 pixels high', async (t) => {
-        const devtools = await context.newCDPSession(page)
+        const devtools = await page.context().newCDPSession(page)
         await devtools.send('Emulation.setTouchEmulationEnabled', { enabled: true, maxTouchPoints: 1 })
         await page.setViewportSize({ width: 390, height: 844 })
         await show(page, 'folder')

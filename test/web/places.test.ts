@@ -1,16 +1,6 @@
 import type { Locator, Page } from 'playwright-core'
 import t from 'tap'
-import {
-  demoOrigin,
-  importFile,
-  live,
-  makeVault,
-  openChromium,
-  openContext,
-  screenshot,
-  show,
-  signIn,
-} from './fixture.ts'
+import { importFile, live, openChromium, openPage, screenshot, show } from './fixture.ts'
 
 const links = Array.from({ length: 100 }, (_, at) => `<DT><A HREF="https://example.org/${at}">Number ${at}</A>`)
 const folders = Array.from({ length: 60 }, (_, at) => `<DT><H3>Folder ${at}</H3><DL></DL>`)
@@ -25,10 +15,7 @@ const browser = await openChromium()
 if (typeof browser === 'string') t.plan(0, browser)
 else {
   t.test('one stays where one is: with back and reload, by keyboard alone, and with larger text', async (t) => {
-    const context = await openContext(t, browser)
-    const page = await context.newPage()
-    await signIn(page, await demoOrigin(), 'Places')
-    await makeVault(page)
+    const page = await openPage(t, browser, 'Places')
     await importFile(page, { name: 'bookmarks.html', mimeType: 'text/html', buffer: Buffer.from(file) })
     await live(page)
 
@@ -163,7 +150,7 @@ else {
     })
 
     await t.test('with text of twice the size, nothing overlaps or sticks out', async (t) => {
-      const session = await context.newCDPSession(page)
+      const session = await page.context().newCDPSession(page)
       await session.send('Page.setFontSizes', { fontSizes: { standard: 32, fixed: 26 } })
       for (const [width, layout] of [
         [390, 'Show as cards'],

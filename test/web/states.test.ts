@@ -1,8 +1,7 @@
-import type { Page } from 'playwright-core'
 import t from 'tap'
 import { folder, startService } from '../support/service.ts'
 import { until } from '../support/until.ts'
-import { accessibilityFaults, overflow } from './docs-page.ts'
+import { faultsIn } from './docs-page.ts'
 import {
   addBookmark,
   developmentProvider,
@@ -12,7 +11,6 @@ import {
   openContext,
   openVault,
   passphrase,
-  screenshot,
   show,
   signIn,
   startVault,
@@ -49,7 +47,7 @@ else {
       page.getByRole('button', { name: 'Save as a file' }).click(),
     ])
     t.equal(file.suggestedFilename(), 'recovery-code.txt')
-    t.same(await faults(page, 'recovery-code'), [])
+    t.same(await faultsIn(page, 'recovery-code'), [])
     await page.getByRole('button', { name: 'I have it on paper' }).click()
     await live(page)
     await keptForOffline(page)
@@ -141,7 +139,7 @@ else {
       await tab.getByRole('heading', { name: 'Open your bookmarks' }).waitFor()
       await tab.close()
       await page.getByRole('heading', { name: 'Open your bookmarks' }).waitFor()
-      t.same(await faults(page, 'locked'), [])
+      t.same(await faultsIn(page, 'locked'), [])
       await openVault(page)
     })
 
@@ -153,7 +151,7 @@ else {
         await page.getByText('One edit waits in this browser').waitFor()
         await page.getByRole('button', { name: 'Try again' }).click()
         await page.getByText('Still no connection').waitFor()
-        t.same(await faults(page, 'offline'), [])
+        t.same(await faultsIn(page, 'offline'), [])
       })
       await live(page)
       await page.locator('#connection').waitFor({ state: 'detached' })
@@ -222,7 +220,7 @@ else {
           await context.route('**/api/v1/sync/**', (route) => route.fulfill({ status, json: { error } }))
           await page.reload()
           await page.locator('#connection').getByText(says).waitFor()
-          t.same(await faults(page, `refused-${status}`), [])
+          t.same(await faultsIn(page, `refused-${status}`), [])
           await context.unroute('**/api/v1/sync/**')
           await page.evaluate(() => dispatchEvent(new Event('online')))
           await live(page)
@@ -248,7 +246,7 @@ else {
       await page.getByRole('textbox', { name: 'Address' }).fill('https://example.org/full')
       await page.getByRole('button', { name: 'Save', exact: true }).click()
       await page.getByRole('dialog').getByText('so nothing was saved').waitFor()
-      t.same(await faults(page, 'full'), [])
+      t.same(await faultsIn(page, 'full'), [])
       await page.keyboard.press('Escape')
       await page.evaluate(() => localStorage.removeItem('is-full'))
       await page.evaluate(() => dispatchEvent(new Event('online')))
@@ -271,7 +269,7 @@ else {
       await live(tab)
       await show(tab, 'trash')
       await tab.getByText(/Deleted a moment ago, erased for good in 30 days/).waitFor()
-      t.same(await faults(tab, 'clock'), [])
+      t.same(await faultsIn(tab, 'clock'), [])
       await tab.getByRole('button', { name: 'Restore Made offline' }).click()
       await tab.getByRole('heading', { name: 'The trash is empty' }).waitFor()
       await tab.evaluate(() => {
@@ -287,7 +285,7 @@ else {
       for (const title of ['Two', 'Three', 'Four']) await addBookmark(page, title)
       const notice = page.getByRole('region', { name: 'No room left on the service' })
       await notice.getByText('“Four”: Storage quota exceeded.').waitFor()
-      t.same(await faults(page, 'quota'), [])
+      t.same(await faultsIn(page, 'quota'), [])
       await notice.getByRole('button', { name: 'Drop the edit' }).click()
       await notice.waitFor({ state: 'detached' })
       t.not(await page.evaluate(() => document.activeElement?.tagName), 'BODY', 'the focus has a place')
@@ -305,7 +303,7 @@ else {
       await page.getByRole('button', { name: 'Save', exact: true }).click()
       await page.getByText('Your sign-in has ended').waitFor()
       await page.getByText('2 edits that were not sent yet are kept in this browser.').waitFor()
-      t.same(await faults(page, 'signed-out'), [])
+      t.same(await faultsIn(page, 'signed-out'), [])
       await show(page, `add/${encodeURIComponent(JSON.stringify(['Not to be lost', 'https://example.org/found']))}`)
       await page.reload()
       const asked: (string | null)[] = []
@@ -339,28 +337,11 @@ else {
         await page.getByRole('textbox', { name: 'Title' }).fill('Too late')
         await page.getByRole('button', { name: 'Save', exact: true }).click()
         await page.getByText('This tab is out of date, so nothing was saved.').waitFor()
-        t.same(await faults(page, 'outdated'), [])
+        t.same(await faultsIn(page, 'outdated'), [])
         await page.getByRole('button', { name: 'Cancel' }).click()
         await page.getByRole('button', { name: 'Reload the page' }).click()
         await page.getByRole('heading', { name: 'This tab is out of date' }).waitFor()
       },
     )
   })
-}
-
-/** What axe finds in light and dark, and how far something sticks out of a narrow page (px). */
-async function faults(page: Page, name: string): Promise<unknown[]> {
-  const found: unknown[] = []
-  for (const [colorScheme, width] of [
-    ['light', 1440],
-    ['dark', 390],
-  ] as const) {
-    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
-    await page.setViewportSize({ width, height: 900 })
-    found.push(...(await accessibilityFaults(page, 'html')))
-    if ((await overflow(page)) > 0) found.push(`it sticks out of ${width} px`)
-    await screenshot(page, `${name}-${width}`)
-  }
-  await page.setViewportSize({ width: 1440, height: 900 })
-  return found
 }

@@ -11,6 +11,7 @@ import {
   makeVault,
   openChromium,
   openContext,
+  openPage,
   openVault,
   placesOf,
   screenshot,
@@ -141,10 +142,8 @@ else {
 
   t.test('a reload keeps queue and state; signing out in one tab stops the other and wipes the browser', async (t) => {
     const origin = await demoOrigin()
-    const context = await openContext(t, browser)
-    const page = await context.newPage()
-    await signIn(page, origin, 'Bob')
-    await makeVault(page)
+    const page = await openPage(t, browser, 'Bob')
+    const context = page.context()
     await addBookmark(page, 'Kept')
     await live(page)
 

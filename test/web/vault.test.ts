@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { isDeep } from '../support/depth.ts'
-import { accessibilityFaults, overflow } from './docs-page.ts'
+import { accessibilityFaults, faultsIn, type Look } from './docs-page.ts'
 import {
   addBookmark,
   demoOrigin,
@@ -19,12 +19,13 @@ import {
   withoutNetwork,
 } from './fixture.ts'
 
-const looks = [
+const allLooks: Look[] = [
   ['light', 390],
   ['dark', 390],
   ['light', 1440],
   ['dark', 1440],
-] as const
+]
+const looks = isDeep ? allLooks : allLooks.slice(1, 2)
 
 const browser = await openChromium()
 if (typeof browser === 'string') t.plan(0, browser)
@@ -80,14 +81,14 @@ else {
       await page.getByRole('alert').getByText('This is too easy to guess').waitFor()
       await page.locator('[name=passphrase]:focus[aria-invalid=true]').waitFor()
       t.equal(await field.inputValue(), 'password1', 'it can be corrected')
-      t.same(await faults(page, 'passphrase-refused'), [])
+      t.same(await faultsIn(page, 'passphrase-refused', looks), [])
       await judged('grace-2026', /personal or page related/)
       t.equal(await field.getAttribute('aria-invalid'), 'false')
       await judged('Kj#9fLqz', /^Weak\. Add /)
-      if (isDeep) t.same(await faults(page, 'passphrase-weak'), [])
+      if (isDeep) t.same(await faultsIn(page, 'passphrase-weak', looks), [])
       await judged(passphrase, /^Good\.\s*$/)
       await judged(`${passphrase} staple`, /^Strong\.\s*$/)
-      if (isDeep) t.same(await faults(page, 'passphrase-strong'), [])
+      if (isDeep) t.same(await faultsIn(page, 'passphrase-strong', looks), [])
       t.same(await kept(page), [], 'the dictionaries are not kept for offline')
     })
 
@@ -126,7 +127,7 @@ else {
       const backups = page.getByRole('list', { name: 'Backups on the service' }).getByRole('listitem')
       await backups.getByText('Ready: 2 bookmarks and folders').waitFor()
       t.equal(calls.filter((call) => call === 'POST /api/v1/exports').length, 1, 'one, by a double click')
-      if (isDeep) t.same(await faults(page, 'backups'), [])
+      if (isDeep) t.same(await faultsIn(page, 'backups', looks), [])
 
       await show(page, 'folder')
       await page.getByRole('button', { name: 'Delete Flow-Matic' }).click()
@@ -140,7 +141,7 @@ else {
       await dialog.locator('h3:focus', { hasText: '2 bookmarks and 0 folders' }).waitFor()
       t.same(await dialog.locator('dt').allTextContents(), ['1 missing', '1 different', '0 the same'])
       t.same(await dialog.locator('.backup-name').allTextContents(), ['Nanoseconds', 'Flow-Matic'])
-      t.same(await faults(page, 'backup-open'), [])
+      t.same(await faultsIn(page, 'backup-open', looks), [])
       await dialog.getByRole('button', { name: 'Add 1 missing, reset 1 different' }).click()
       await page.getByText('From the backup: 1 added, 1 reset').waitFor()
       await show(page, 'folder')
@@ -168,7 +169,7 @@ else {
         )
         await backups.getByRole('button', { name: 'Create a backup' }).click()
         await backups.getByRole('alert').getByText('Delete one below, then try again.').waitFor()
-        if (isDeep) t.same(await faults(page, 'backups-full'), [])
+        if (isDeep) t.same(await faultsIn(page, 'backups-full', looks), [])
         await backups.getByRole('button', { name: 'Delete: Backup of' }).click()
         await page.getByRole('dialog').getByRole('button', { name: 'Delete the backup' }).click()
         await page.getByText('There are no backups on the service.').waitFor()
@@ -190,7 +191,7 @@ else {
       await send(passphrase, 'qwertyuiop')
       await dialog.locator('[name=passphrase]:focus[aria-invalid=true]').waitFor()
       t.equal(await dialog.locator('[name=secret]').getAttribute('aria-invalid'), 'false')
-      t.same(await faults(page, 'passphrase-change'), [])
+      t.same(await faultsIn(page, 'passphrase-change', looks), [])
       await send(passphrase, changed)
       await page.getByText('The passphrase was changed').waitFor()
     })
@@ -212,7 +213,7 @@ else {
         return [await secret.getAttribute('aria-invalid'), await page.locator(`[id="${error}"]`).textContent()]
       }
       t.match(await refused('correct horse bat', 'Wrong passphrase.'), ['true', /^Wrong passphrase\. .*Caps Lock/])
-      if (isDeep) t.same(await faults(page, 'passphrase-wrong'), [])
+      if (isDeep) t.same(await faultsIn(page, 'passphrase-wrong', looks), [])
       t.match(await refused('00N-5GQ-00N-5GQ-00N-5GQ-00N-5GQ-00N', 'looks like a recovery code'), ['true', /choose/])
       await page.getByLabel('I have the').selectOption('recovery code')
       t.match(await refused('00N-5GQ', 'typing mistake'), ['true', /it has 6 characters/])
@@ -239,7 +240,7 @@ else {
       await page.getByRole('button', { name: 'Sign out' }).click()
       const dialog = page.getByRole('dialog', { name: 'Sign out and lose edits?' })
       await dialog.getByText('One edit has not been sent yet.').waitFor()
-      if (isDeep) t.same(await faults(page, 'locked-sign-out'), [])
+      if (isDeep) t.same(await faultsIn(page, 'locked-sign-out', looks), [])
       await dialog.getByRole('button', { name: 'Sign out and lose them' }).click()
       await page.getByRole('button', { name: 'Sign in' }).waitFor()
       const left = await page.evaluate(async () => (await indexedDB.databases()).map(({ name }) => name))
@@ -251,7 +252,7 @@ else {
       await signIn(page, origin, 'Grace')
       await page.getByText('I have lost both').click()
       const grace = await identityOf(page)
-      t.same(await faults(page, 'lost-both'), [])
+      t.same(await faultsIn(page, 'lost-both', looks), [])
       await page.getByRole('button', { name: 'Delete my account…' }).click()
       await page.getByLabel('Type “delete” to confirm').fill('delete')
       const isDeleted = () => page.getByText('Your account is deleted.').waitFor()
@@ -286,18 +287,4 @@ async function kept(page: Page): Promise<string[]> {
     const requests = await Promise.all((await caches.keys()).map(async (name) => (await caches.open(name)).keys()))
     return requests.flat().flatMap(({ url }) => (url.includes('strength') ? url : []))
   })
-}
-
-/** What axe finds in light and dark, and how far something sticks out of a narrow page (px); without --deep, in one look. */
-async function faults(page: Page, name: string): Promise<unknown[]> {
-  const found: unknown[] = []
-  for (const [colorScheme, width] of isDeep ? looks : looks.slice(1, 2)) {
-    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
-    await page.setViewportSize({ width, height: 900 })
-    found.push(...(await accessibilityFaults(page, 'html')))
-    if ((await overflow(page)) > 0) found.push(`it sticks out of ${width} px`)
-    await screenshot(page, `${name}-${width}-${colorScheme}`)
-  }
-  await page.setViewportSize({ width: 1440, height: 900 })
-  return found
 }
