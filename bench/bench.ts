@@ -38,7 +38,7 @@ bench
 bench
   .command('first-sync')
   .description("a second device's first sync of 20,000 bookmarks, in Node and in Chromium")
-  .action(async () => (await import('./second-device.ts')).measureFirstSync())
+  .action(async () => (await import('./first-sync.ts')).measureFirstSync())
 bench
   .command('pulses')
   .description('what notices of 60 instances cost, over LISTEN and NOTIFY and over NATS')

@@ -1,14 +1,15 @@
-import { relative } from 'node:path'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { cpus } from 'node:os'
+import { join, relative } from 'node:path'
 import { type ProgressBar, withProgress } from '../src/service/terminal/progress.ts'
+import type { Figures, Line, Row, Target } from './open.ts'
 import { type Bench, type Options, openBench } from './open.ts'
-import { aboutRun, describeResult, writeReport } from './report.ts'
-import { playRow, type Result } from './rounds.ts'
-import type { Row } from './row.ts'
-import { rows } from './rows.ts'
+import { linesOf, rows } from './rows.ts'
+import { percentile } from './worker/http.ts'
 
 export interface RowOptions extends Options {
   rounds: number
-  /** Whether a missed target is a failure. */
+  /** A missed target is a failure. */
   strict: boolean
   /** The folder for the report. */
   out: string
@@ -48,7 +49,122 @@ async function measureEach(
       console.error(`${name} could not be measured:`, error)
       failed.push(name)
     }
-    await writeReport(out, aboutRun(postgres, rounds), measured)
+    const about = { date: new Date().toISOString(), database: postgres ? 'Postgres' : 'SQLite', rounds }
+    await writeReport(out, { ...about, node: process.version, cores: cpus().length }, measured)
   }
   return { measured, failed }
+}
+
+interface About {
+  /** ISO 8601. */
+  date: string
+  database: string
+  node: string
+  cores: number
+  rounds: number
+}
+
+interface Result extends Omit<Line, 'target'> {
+  row: string
+  line: string
+  /** The rounds of each contender. */
+  rounds: Record<string, number[]>
+  medians: Record<string, number>
+  /** The medians of the rounds' figures, each divided by the limit's. */
+  ratios: Record<string, number>
+  target: string | null
+  met: boolean | null
+}
+
+/** Plays all contenders of a row in turn, `rounds` times, after one time that does not count. */
+async function playRow(name: string, row: Row, bench: Bench, rounds: number): Promise<Result[]> {
+  await using opened = new AsyncDisposableStack()
+  const { service, limit, ...others } = await row.open(bench, opened)
+  const contenders = { service, ...(limit && { limit }), ...others }
+  const played: Record<string, Figures[]> = {}
+  for (let round = bench.isQuick ? 1 : 0; round <= rounds; round++) {
+    for (const [contender, measure] of Object.entries(contenders)) {
+      const measured = await measure()
+      const figures = typeof measured === 'number' ? { [name]: measured } : measured
+      if (round > 0) played[contender] = [...(played[contender] ?? []), figures]
+    }
+  }
+  return Object.entries(linesOf(name, row)).map(([line, about]) => resultOf(name, line, about, played))
+}
+
+function resultOf(row: string, line: string, about: Line, played: Record<string, Figures[]>): Result {
+  const { target, ...rest } = about
+  const rounds: Record<string, number[]> = {}
+  for (const [contender, figures] of Object.entries(played)) {
+    const own = figures.flatMap((figure) => figure[line] ?? [])
+    if (own.length > 0) rounds[contender] = own
+  }
+  const medians = Object.fromEntries(Object.entries(rounds).map(([contender, own]) => [contender, median(own)]))
+  const ratios: Record<string, number> = {}
+  const { limit, ...compared } = rounds
+  for (const [contender, own] of limit ? Object.entries(compared) : [])
+    ratios[contender] = median(own.map((figure, round) => figure / (limit?.[round] as number)))
+  const met = isMet(target, ratios.service, medians.service)
+  return { row, line, ...rest, rounds, medians, ratios, target: textOf(target), met }
+}
+
+function median(figures: number[]): number {
+  return percentile(figures, 50)
+}
+
+function isMet(target: Target | undefined, ratio: number | undefined, figure: number | undefined): boolean | null {
+  if (!target || figure === undefined) return null
+  if ('figureAtMost' in target) return figure <= target.figureAtMost
+  if (ratio === undefined) return null
+  return 'atLeast' in target ? ratio >= target.atLeast : ratio <= target.atMost
+}
+
+function textOf(target: Target | undefined): string | null {
+  if (!target) return null
+  if ('figureAtMost' in target) return `at most ${target.figureAtMost}`
+  return 'atLeast' in target ? `≥ ${target.atLeast.toFixed(2)} of the limit` : `≤ ${target.atMost} × the limit`
+}
+
+/** The median of each contender's rounds, their range, and what the median is of the limit's. */
+function describeResult({ work, unit, target, met, rounds, medians, ratios }: Result): string {
+  const verdict = target === null ? '' : `   ${target}: ${met === null ? 'not known' : met ? 'met' : 'MISSED'}`
+  const lines = Object.entries(rounds).map(([contender, own]) => {
+    const range = `${figure(Math.min(...own))} to ${figure(Math.max(...own))}`
+    const cells = [contender.padEnd(16), figure(medians[contender]).padStart(10), `   ${range}`.padEnd(28)]
+    return `  ${cells.join('')}${ratioOf(ratios[contender])}`.trimEnd()
+  })
+  return [`${work}, ${unit}${verdict}`, ...lines].join('\n')
+}
+
+/** `bench.json`, with every round, and `bench.md`, the table for docs/operating/sizing.md. */
+async function writeReport(folder: string, about: About, results: Result[]): Promise<void> {
+  await mkdir(folder, { recursive: true })
+  await writeFile(join(folder, 'bench.json'), `${JSON.stringify({ ...about, results }, null, 2)}\n`)
+  await writeFile(join(folder, 'bench.md'), markdown(about, results))
+}
+
+function markdown({ date, database, node, cores, rounds }: About, results: Result[]): string {
+  const contenders = new Set(results.flatMap(({ medians }) => Object.keys(medians)))
+  const others = [...contenders].filter((name) => name !== 'service' && name !== 'limit')
+  const header = ['work', 'limit', 'this service', ...others, 'target']
+  const lines = results.map(({ work, unit, target, met, medians, ratios }) => [
+    `${work}, ${unit}`,
+    figure(medians.limit),
+    ...['service', ...others].map((name) => {
+      const ratio = ratioOf(ratios[name])
+      return ratio === '' ? figure(medians[name]) : `${figure(medians[name])} (${ratio})`
+    }),
+    target === null ? '' : `${target}${met === false ? ' (missed)' : ''}`,
+  ])
+  const table = [header, header.map(() => '---'), ...lines].map((cells) => `| ${cells.join(' | ')} |`).join('\n')
+  return `${date.slice(0, 10)}, ${database}, Node ${node}, ${cores} cores, medians of ${rounds} rounds, in brackets what they are of the limit:\n\n${table}\n`
+}
+
+function ratioOf(ratio: number | undefined): string {
+  return ratio === undefined ? '' : ratio.toFixed(2)
+}
+
+function figure(value: number | undefined): string {
+  if (value === undefined) return '–'
+  return value < 10 ? value.toPrecision(2) : Math.round(value).toLocaleString('en')
 }

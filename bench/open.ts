@@ -5,11 +5,9 @@ import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { buildService, serviceFolder } from '../scripts/package/service.ts'
 import { startPostgres } from '../scripts/servers/postgres.ts'
-import type { Contenders, Measure } from './contenders.ts'
-import { createDatabase } from './data/database.ts'
+import { createDatabase } from './data.ts'
 import { findPeers } from './peers/peers.ts'
-import { type Contender, type Server, startOn } from './servers/server.ts'
-import { openServices, type Services } from './servers/service.ts'
+import { type Contender, openServices, type Server, type Services, startOn } from './servers/service.ts'
 import { startWorker, type Worker } from './worker/worker.ts'
 
 export interface Options {
@@ -105,3 +103,30 @@ function once<Result>(work: () => Promise<Result>): () => Promise<Result> {
     return result
   }
 }
+
+/** All that `npm run bench` measures under one name. */
+export interface Row {
+  /** Its only figure, or its figures by name. */
+  line?: Line
+  lines?: Record<string, Line>
+  needsPostgres?: true
+  /** Prepares what all rounds need. What has to be closed afterwards goes on the stack. */
+  open(bench: Bench, opened: AsyncDisposableStack): Promise<Contenders>
+}
+
+export interface Line {
+  work: string
+  /** The work of `limit`: the same without the service. */
+  limit: string
+  unit: string
+  target?: Target
+}
+
+/** Bounds of the figure divided by the limit's, or of the figure itself. */
+export type Target = { atLeast: number } | { atMost: number } | { figureAtMost: number }
+
+/** One round of each. Others than these two are shown beside them. */
+type Contenders = { service: Measure; limit?: Measure } & Record<string, Measure>
+export type Measure = () => Promise<number | Figures>
+/** By name of the line. A contender may leave some out. */
+export type Figures = Record<string, number>

@@ -1,11 +1,10 @@
-/** What the bench runs in a page of the service: what a device does with many bookmarks in IndexedDB. */
+/** Runs in a page of the service: the steps of a device that has many bookmarks in IndexedDB. */
 import { type Client, createClient } from '../src/client/api/client.ts'
 import type { PlaintextBookmark } from '../src/client/bookmark.ts'
 import { deriveKeys, type Keys } from '../src/client/crypto/keys.ts'
 import { indexedDbStore } from '../src/client/sync/store/indexed-db.ts'
 import { createSync, type Sync } from '../src/client/sync/sync.ts'
-import { type Alone, pullAlone, sealAlone } from './alone.ts'
-import { makeBookmarks } from './make-bookmarks.ts'
+import { type Alone, firstSync, makeBookmarks, pullAlone, sealAlone } from './device.ts'
 
 export interface Step {
   name: string
@@ -96,4 +95,12 @@ async function measure(name: string, work: () => Promise<unknown>): Promise<Step
   return { name, total: last - start, stall }
 }
 
-Object.assign(globalThis, { visit })
+Object.assign(globalThis, {
+  visit,
+  firstSync: ({ masterKey, userId }: { masterKey: number[]; userId: string }) =>
+    firstSync(createClient({ baseUrl: location.origin, deviceId: 'second' }), {
+      keys: deriveKeys(Uint8Array.from(masterKey)),
+      userId,
+      store: indexedDbStore(userId),
+    }),
+})

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
-import type { Page } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { launchChromium } from '../scripts/servers/chromium.ts'
 import { createClient } from '../src/client/api/client.ts'
 import { unwrap } from '../src/client/api/unwrap.ts'
-import type { Alone } from './alone.ts'
+import type { Alone } from './device.ts'
 import type { Step, Visit } from './page-steps.ts'
 import { startBenchService } from './service.ts'
 
@@ -15,28 +15,20 @@ const script = fileURLToPath(new URL('page-steps.ts', import.meta.url))
 /** How long a person with many bookmarks waits in Chromium, and the longest time in which the page does not respond. */
 export async function measurePage(): Promise<void> {
   await using service = await startBenchService()
-  const { outputFiles } = await build({ entryPoints: [script], bundle: true, format: 'iife', write: false })
   const browser = await launchChromium()
   try {
     for (const count of counts) {
       const session = await service.newSession()
       const user = { count, userId: await userIdOf(service.origin, session), masterKey: [...randomBytes(32)] }
-      /** A device of this person; the page's policy, which allows no requests, is turned off. */
-      const openDevice = async () => {
-        const context = await browser.newContext({ bypassCSP: true })
-        await context.addCookies([{ name: 'service_session', value: session, url: service.origin }])
-        return context.newPage()
-      }
       const visit = async (page: Page, kind: Visit['kind']) => {
-        await page.goto(`${service.origin}/api/v1/health`)
-        await page.evaluate(outputFiles[0]?.text ?? '')
+        await loadSteps(page, service.origin)
         const steps = await page.evaluate<Step[]>(`visit(${JSON.stringify({ ...user, kind } satisfies Visit)})`)
         for (const step of steps) print(count, step)
       }
-      const first = await openDevice()
+      const first = await openDevice(browser, service.origin, session)
       await visit(first, 'import')
       await first.context().close()
-      const second = await openDevice()
+      const second = await openDevice(browser, service.origin, session)
       await visit(second, 'first sync')
       await visit(second, 'reload')
       await second.context().close()
@@ -44,6 +36,20 @@ export async function measurePage(): Promise<void> {
   } finally {
     await browser.close()
   }
+}
+
+/** A page of a device of this person; the service's policy, which allows no requests, is turned off. */
+export async function openDevice(browser: Browser, origin: string, session: string): Promise<Page> {
+  const context = await browser.newContext({ bypassCSP: true })
+  await context.addCookies([{ name: 'service_session', value: session, url: origin }])
+  return context.newPage()
+}
+
+/** Loads a page of the service, whose origin the steps need, and the steps. */
+export async function loadSteps(page: Page, origin: string): Promise<void> {
+  const { outputFiles } = await build({ entryPoints: [script], bundle: true, format: 'iife', write: false })
+  await page.goto(`${origin}/api/v1/health`)
+  await page.evaluate(outputFiles[0]?.text ?? '')
 }
 
 async function userIdOf(baseUrl: string, session: string): Promise<string> {

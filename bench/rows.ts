@@ -1,29 +1,26 @@
-import type { Line, Row } from './row.ts'
+import type { Line, Row } from './open.ts'
 import { cluster } from './rows/cluster.ts'
-import { create } from './rows/create.ts'
-import { exports } from './rows/export.ts'
 import { growth } from './rows/growth.ts'
 import { memory, start } from './rows/process.ts'
-import { emptyPull, emptyPullDevice, pull } from './rows/pull.ts'
-import { beside, history, imports, push, update } from './rows/push.ts'
+import * as records from './rows/records.ts'
 import { fanOut, idleSockets } from './rows/sockets.ts'
 
 /** All rows by name, in the order in which they are measured. */
 export const rows: Record<string, Row> = {
-  push,
-  update,
-  history,
-  beside,
-  pull,
-  'empty-pull': emptyPull,
-  'empty-pull-device': emptyPullDevice,
-  create,
+  push: records.push,
+  update: records.update,
+  history: records.history,
+  beside: records.beside,
+  pull: records.pull,
+  'empty-pull': records.emptyPull,
+  'empty-pull-device': records.emptyPullDevice,
+  create: records.create,
   'fan-out': fanOut,
-  import: imports,
+  import: records.imports,
   memory,
   start,
   'idle-sockets': idleSockets,
-  export: exports,
+  export: records.exports,
   growth,
   cluster,
 }
@@ -33,8 +30,12 @@ export function describeRows(): string {
   return Object.entries(rows).map(describe).join('\n')
 }
 
-function describe([name, { lines }]: [string, Row]): string {
-  const [first, ...others] = Object.values(lines) as [Line, ...Line[]]
+export function linesOf(name: string, { line, lines }: Row): Record<string, Line> {
+  return lines ?? (line ? { [name]: line } : {})
+}
+
+function describe([name, row]: [string, Row]): string {
+  const [first, ...others] = Object.values(linesOf(name, row)) as [Line, ...Line[]]
   const more = others.length === 0 ? '' : `, and ${others.length} more`
   return `  ${name.padEnd(19)}${first.work}${more}\n${' '.repeat(21)}(${first.limit})`
 }

@@ -1,35 +1,177 @@
-import type { Attack } from './attack.ts'
-import { bursts } from './attacks/bursts.ts'
-import { deletes } from './attacks/deletes.ts'
-import { downloads } from './attacks/downloads.ts'
-import { images } from './attacks/images.ts'
-import { lists } from './attacks/lists.ts'
-import { nesting } from './attacks/nesting.ts'
-import { objects } from './attacks/objects.ts'
-import { pulls } from './attacks/pulls.ts'
-import { returnTo } from './attacks/return-to.ts'
-import { rowLock } from './attacks/row-lock.ts'
-import { sockets } from './attacks/sockets.ts'
-import { status } from './attacks/status.ts'
-import { sweep } from './attacks/sweep.ts'
-import { unfinishedLogins } from './attacks/unfinished-logins.ts'
-import { unfinishedPushes } from './attacks/unfinished-pushes.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { request } from 'undici'
+import { operations } from '../../generated/operations.ts'
+import type { Schemas } from '../../src/service/contract/schemas.ts'
+import type { Attack, Target } from './attack.ts'
+import { openSocket, repeat, send, sendAtOnce, sendUnfinished, sendUnread } from './connections.ts'
+import { newChange, storeRecords } from './seed.ts'
+import { sweep } from './sweep.ts'
+
+const kibibyte = 1024
+const mebibyte = 1024 * kibibyte
 
 /** By the names of their rows. */
 export const attacks: Record<string, Attack> = {
-  lists,
-  pulls,
-  downloads,
-  objects,
-  nesting,
-  status,
-  deletes,
-  sockets,
-  'row-lock': rowLock,
-  'unfinished-logins': unfinishedLogins,
-  'unfinished-pushes': unfinishedPushes,
-  'return-to': returnTo,
+  /** Ten lists of 262 MB each, none of which is read. */
+  lists: {
+    seed: stored(1_000, 256 * kibibyte),
+    run: (target) =>
+      times(10, () => sendUnread(target, { operation: 'listBookmarks', path: '/api/v1/bookmarks?limit=1000' })),
+  },
+
+  /** A hundred pulls of 8 MiB each, none of which is read. */
+  pulls: {
+    seed: stored(64, 256 * kibibyte),
+    run: (target) => times(100, () => sendUnread(target, { operation: 'pullChanges', body: '{}' })),
+  },
+
+  /** Four hundred downloads of an export, none of which is read. Each may hold a connection and a file. */
+  downloads: {
+    files: 512,
+    seed: stored(64, 256 * kibibyte),
+    async run(target) {
+      const path = `/api/v1/exports/${await makeExport(target)}`
+      times(400, () => sendUnread(target, { operation: 'downloadExport', path }))
+    },
+  },
+
+  /** Pushes of 32 MiB of empty objects, one after the other. */
+  objects: {
+    run(target) {
+      const [before, after] = ['{"changes":[', '{}]}']
+      const count = (32 * mebibyte - before.length - after.length) / 3
+      const body = Buffer.from(`${before}${'{},'.repeat(count)}${after}`)
+      repeat(1, () => send(target, { operation: 'pushChanges', body }))
+    },
+  },
+
+  /** Pushes of 32 MiB of arrays, each in the one before. */
+  nesting: {
+    run(target) {
+      const depth = 16 * mebibyte - 32
+      const body = Buffer.from(`{"changes":${'['.repeat(depth)}${']'.repeat(depth)}}`)
+      repeat(1, () => send(target, { operation: 'pushChanges', body }))
+    },
+  },
+
+  /** Twenty callers ask for the status, with half a GiB stored. */
+  status: {
+    seed: stored(2_048, 256 * kibibyte),
+    run: (target) => repeat(20, () => send(target, { operation: 'getSyncStatus', headers: { 'x-device-id': 'new' } })),
+  },
+
+  /** Pushes of deletes of all records, with half a GiB stored. Every push is newer than the one before. */
+  deletes: {
+    seed: stored(2_048, 256 * kibibyte),
+    run: (target) =>
+      repeat(1, () =>
+        pushOf(target, 2_048, ({ encrypted_data, data_hash, ...change }) => ({ ...change, operation: 'delete' })),
+      ),
+  },
+
+  /**
+   * As many sockets as a user may have, each of which continues from somewhere else: apart by as many records of 64 KiB as
+   * the hub reads at a time, so that no two sockets share a page.
+   */
+  sockets: {
+    seed: stored(256 * 16, 64 * kibibyte),
+    async run(target) {
+      const { text } = await send(target, { operation: 'pullChanges', body: '{"since":0,"limit":1}' })
+      const { last_sync_timestamp: first }: Schemas['PullResponse'] = JSON.parse(text)
+      times(256, (socket) => {
+        const headers = { 'x-user-id': target.attacker.userId, 'x-device-id': `device-${socket}` }
+        openSocket(target, `/api/v1/sync/realtime?since=${first + socket * 16}`, headers)
+      })
+    },
+  },
+
+  /** Sixty writes of one user at a time, which wait for one row's lock behind four large pushes. */
+  'row-lock': {
+    needsPostgres: true,
+    run(target) {
+      repeat(4, () => pushOf(target, 2_000, (change) => change))
+      const body = JSON.stringify({ encrypted_data: 'x', data_hash: 'h' })
+      repeat(60, () => send(target, { operation: 'createBookmark', body }))
+    },
+  },
+
+  /** 64 bodies of 1 MiB without a session, none of which ever ends. */
+  'unfinished-logins': { run: leaveLoginsUnfinished },
+
+  /** Two pushes of 32 MiB that never end, beside the unfinished logins. */
+  'unfinished-pushes': {
+    run(target) {
+      const body = Buffer.alloc(32 * mebibyte, ' ')
+      times(2, () => sendUnfinished(target, { operation: 'pushChanges', body }))
+      leaveLoginsUnfinished(target)
+    },
+  },
+
+  /** 250 sign-ins a second that return to a URL which was encoded a thousand times. */
+  'return-to': {
+    run(target) {
+      const body = JSON.stringify({ returnTo: `/%${'25'.repeat(1_023)}` })
+      let underWay = 0
+      setInterval(() => {
+        if (underWay >= 256) return
+        underWay++
+        const end = () => underWay--
+        send(target, { operation: 'startLogin', body }).then(end, end)
+      }, 4)
+    },
+  },
+
   sweep,
-  images,
-  bursts,
+
+  /** What a foreign page's `<img>` elements ask for: without credentials, from the victim's own address. */
+  images: {
+    run({ port }) {
+      const url = `http://127.0.0.1:${port}${operations.listBookmarks.path}`
+      setInterval(() => {
+        request(url).then(
+          ({ body }) => body.dump(),
+          () => {},
+        )
+      }, 20)
+    },
+  },
+
+  /** Every second, five hundred requests that arrive at one instant, each for a bookmark of 64 KiB. */
+  bursts: {
+    seed: stored(1, 64 * kibibyte),
+    run(target) {
+      const path = `/api/v1/bookmarks/${newChange(0, 0).entity_id}`
+      setInterval(() => sendAtOnce(target, { operation: 'getBookmark', path }, 500), 1_000)
+    },
+  },
+}
+
+function stored(count: number, bytes: number): NonNullable<Attack['seed']> {
+  return (context, attacker) => storeRecords(context, attacker, { count, bytes })
+}
+
+function times(count: number, act: (index: number) => void): void {
+  for (let index = 0; index < count; index++) act(index)
+}
+
+function pushOf(target: Target, count: number, change: (one: Schemas['Change']) => object) {
+  const now = Date.now()
+  const changes = Array.from({ length: count }, (_, number) => change(newChange(number, now)))
+  return send(target, { operation: 'pushChanges', body: JSON.stringify({ changes }) })
+}
+
+function leaveLoginsUnfinished(target: Target): void {
+  const body = Buffer.alloc(mebibyte, ' ')
+  times(64, () => sendUnfinished(target, { operation: 'startLogin', body }))
+}
+
+async function makeExport(target: Target): Promise<string> {
+  const { text } = await send(target, { operation: 'createExport' })
+  const { id }: Schemas['Export'] = JSON.parse(text)
+  for (;;) {
+    const list = await send(target, { operation: 'listExports' })
+    const { exports }: { exports: Schemas['Export'][] } = JSON.parse(list.text)
+    if (exports.some((made) => made.id === id && made.status === 'completed')) return id
+    await sleep(100)
+  }
 }

@@ -1,4 +1,4 @@
-import type { Contender } from '../servers/server.ts'
+import type { Contender } from '../servers/service.ts'
 import { preparePocketbase } from './pocketbase.ts'
 import { preparePouchdb } from './pouchdb.ts'
 

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { freePort } from '../../scripts/servers/free-port.ts'
 import { cacheFolder } from '../../scripts/servers/program.ts'
-import type { Prepared, Server } from '../servers/server.ts'
+import type { Prepared, Server } from '../servers/service.ts'
 import { runProgram } from './program.ts'
 
 const packages = ['express-pouchdb@4.2.0', 'pouchdb@9.0.0', 'express@4']

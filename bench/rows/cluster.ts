@@ -1,9 +1,7 @@
 import { startInstances } from '../../scripts/cluster/instances.ts'
 import { startProxy } from '../../scripts/cluster/proxy.ts'
 import { freePort } from '../../scripts/servers/free-port.ts'
-import type { Figures, Measure } from '../contenders.ts'
-import type { Bench } from '../open.ts'
-import type { Row } from '../row.ts'
+import type { Bench, Figures, Measure, Row } from '../open.ts'
 
 const limit = 'one instance behind the same proxy'
 

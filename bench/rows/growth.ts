@@ -1,10 +1,8 @@
-import type { Figures } from '../contenders.ts'
-import { addBookmarks } from '../data/bookmarks.ts'
-import type { Data } from '../data/database.ts'
-import type { Bench } from '../open.ts'
-import type { Line, Row } from '../row.ts'
-import { startOn } from '../servers/server.ts'
-import type { Account } from '../worker/apis/api.ts'
+import type { Data } from '../data.ts'
+import { addBookmarks } from '../data.ts'
+import type { Bench, Figures, Line, Row } from '../open.ts'
+import { startOn } from '../servers/service.ts'
+import type { Account } from '../worker/apis.ts'
 
 const small = 1_000
 const asked = ['push', 'pull', 'list page 1', 'status']

@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Row } from '../row.ts'
-import { startBareSockets } from '../servers/bare.ts'
-import { memoryOf } from '../servers/memory.ts'
-import { type Server, startOn } from '../servers/server.ts'
+import type { Row } from '../open.ts'
+import { startBareApp } from '../servers/bare.ts'
+import { memoryOf, type Server, startOn } from '../servers/service.ts'
 
 const fanOutLimit =
   '`ws`, and a Fastify route that commits what it gets with the driver alone, synced to disk, and sends it to each socket'
@@ -18,7 +17,7 @@ export const fanOut: Row = {
     p99: { work: 'change to 200 sockets, p99', limit: fanOutLimit, unit: 'ms', target: { atMost: 1.5 } },
   },
   async open(bench, opened) {
-    const bare = opened.adopt(await startBareSockets(bench.rawDatabase), (it) => it.close())
+    const bare = opened.adopt(await startBareApp(bench.rawDatabase, 1), (it) => it.close())
     const times = { devices: bench.size(200, 20), changes: bench.size(50, 5) }
     const measure = async (server: Server) => bench.load.run('fanOut', await server.newUser(), times)
     return { ...(await bench.onServers(measure)), limit: () => measure(bare) }
@@ -26,13 +25,11 @@ export const fanOut: Row = {
 }
 
 export const idleSockets: Row = {
-  lines: {
-    'idle-sockets': {
-      work: 'memory of an idle socket, 3,000 beside 2,000',
-      limit: '`ws` on Fastify',
-      unit: 'KiB',
-      target: { atMost: 1.5 },
-    },
+  line: {
+    work: 'memory of an idle socket, 3,000 beside 2,000',
+    limit: '`ws` on Fastify',
+    unit: 'KiB',
+    target: { atMost: 1.5 },
   },
   async open(bench) {
     const users = bench.size(25, 1)
@@ -47,13 +44,13 @@ export const idleSockets: Row = {
       const taken = memoryOf(server.pid).now - before
       await bench.load.run('closeSockets')
       await server.close()
-      return { 'idle-sockets': taken / (accounts.length * socketsEach) / kibibyte }
+      return taken / (accounts.length * socketsEach) / kibibyte
     }
     return {
       ...(await bench.withServices(
         async (services) => async () => measure(await startOn(await services.prepare({ people: users }))),
       )),
-      limit: async () => measure(await startBareSockets(bench.rawDatabase)),
+      limit: async () => measure(await startBareApp(bench.rawDatabase, 1)),
     }
   },
 }

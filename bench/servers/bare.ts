@@ -2,22 +2,15 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { freePort } from '../../scripts/servers/free-port.ts'
-import type { Server } from './server.ts'
+import type { Server } from './service.ts'
 
-/** Fastify with the raw driver on a file or a `postgres:` URL. */
-export function startBareApp(place: string): Promise<Server> {
-  return start('bare-app.ts', [place])
-}
+const program = fileURLToPath(new URL('bare-process.ts', import.meta.url))
 
-/** `ws` on Fastify, with the raw driver. */
-export function startBareSockets(place: string): Promise<Server> {
-  return start('bare-sockets.ts', [place])
-}
-
-async function start(file: string, args: string[]): Promise<Server> {
+/** Fastify and `ws` with the raw driver on a file or a `postgres:` URL. */
+export async function startBareApp(place: string, connections = 10): Promise<Server> {
   const port = await freePort()
-  const path = fileURLToPath(new URL(file, import.meta.url))
-  const child = fork(path, [...args, `${port}`], { env: {}, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+  const args = [place, `${connections}`, `${port}`]
+  const child = fork(program, args, { env: {}, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
   const exited = once(child, 'exit')
   await once(child, 'message')
   const origin = `http://127.0.0.1:${port}`

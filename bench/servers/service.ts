@@ -1,12 +1,50 @@
 import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { freePort } from '../../scripts/servers/free-port.ts'
 import { runService } from '../../scripts/servers/service.ts'
-import { createDatabase, type Data, openData } from '../data/database.ts'
-import { addPeople } from '../data/people.ts'
-import type { Account } from '../worker/apis/api.ts'
-import type { Contender, Prepared } from './server.ts'
+import { addPeople, createDatabase, type Data, openData } from '../data.ts'
+import type { Account } from '../worker/apis.ts'
+
+/** A server in a process of its own. */
+export interface Server {
+  pid: number
+  origin: string
+  /** Somebody who has nothing yet. */
+  newUser(): Promise<Account>
+  close(): Promise<void>
+}
+
+export interface Prepared {
+  /** Starts a server that leaves the data for the next one. */
+  restart(): Promise<Server>
+  remove(): Promise<void>
+}
+
+/** What starts servers of a kind, each on data of its own. */
+export interface Contender {
+  prepare(): Promise<Prepared>
+}
+
+/** A server whose data goes with it. */
+export async function startOn({ restart, remove }: Prepared): Promise<Server> {
+  const server = await restart()
+  return {
+    ...server,
+    async close() {
+      await server.close()
+      await remove()
+    },
+  }
+}
+
+/** What a process holds (RSS), in bytes: now, and at its highest. */
+export function memoryOf(pid: number): { now: number; peak: number } {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+  const read = (field: string) => 1024 * Number(new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(status)?.[1])
+  return { now: read('VmRSS'), peak: read('VmHWM') }
+}
 
 interface ServiceOptions {
   people?: number

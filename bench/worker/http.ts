@@ -1,10 +1,10 @@
 import { Pool } from 'undici'
-import type { Request } from './apis/api.ts'
+import type { Request } from './apis.ts'
 
 /** Where a page says what comes next. */
 const endLength = 300
 
-export interface Connections {
+interface Connections {
   /** Resolves with the whole response. */
   text(request: Request): Promise<string>
   /** Resolves with the end of the response, which it leaves unparsed. */
@@ -86,4 +86,9 @@ export async function secondsOf(work: () => Promise<unknown>): Promise<number> {
 
 function textOf(chunks: Buffer[]): string {
   return Buffer.concat(chunks).toString()
+}
+
+export function percentile(figures: number[], percent: number): number {
+  const sorted = figures.toSorted((one, other) => one - other)
+  return sorted[Math.ceil((percent / 100) * sorted.length) - 1] ?? Number.NaN
 }

@@ -1,5 +1,12 @@
 /** The process of a worker. It does one work after another, as it is told. */
-import { type Works, works } from './works.ts'
+import * as load from './load.ts'
+import * as raw from './raw.ts'
+import * as sockets from './sockets.ts'
+
+/** All that a worker can be told to do, by name. */
+const works = { ...load, ...sockets, ...raw }
+
+export type Works = typeof works
 
 export interface Order {
   work: keyof Works

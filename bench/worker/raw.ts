@@ -1,10 +1,9 @@
 import { createCipheriv, randomBytes, randomUUID } from 'node:crypto'
 import { open, rm } from 'node:fs/promises'
-import { openRaw } from '../raw/open.ts'
-import { type RawStore, toRow } from '../raw/store.ts'
-import { pageLength } from './apis/api.ts'
+import { openRaw, type RawStore, toRow } from '../raw.ts'
+import { pageLength } from './apis.ts'
 import { secondsOf, together } from './http.ts'
-import type { Batches } from './http-works.ts'
+import type { Batches } from './load.ts'
 import { edited, newRecords } from './records.ts'
 
 const chunkBytes = 64 * 1024

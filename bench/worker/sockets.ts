@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Account, Listener } from './apis/api.ts'
-import { apis } from './apis/apis.ts'
-import { connect, together } from './http.ts'
-import { percentile } from './percentile.ts'
+import type { Account, Listener } from './apis.ts'
+import { apis } from './apis.ts'
+import { connect, percentile, together } from './http.ts'
 import { newRecords } from './records.ts'
 
 const patienceMs = 20_000

@@ -1,8 +1,7 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import type { Answer, Order } from './process.ts'
-import type { Works } from './works.ts'
+import type { Answer, Order, Works } from './process.ts'
 
 const file = fileURLToPath(new URL('process.ts', import.meta.url))
 

@@ -1,9 +1,10 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { v7 as uuidv7 } from 'uuid'
 import { operations } from '../../generated/operations.ts'
-import { type Account, json, pageLength } from './apis/api.ts'
-import { apis } from './apis/apis.ts'
-import { connect, rateOf, secondsOf, together } from './http.ts'
-import { percentile } from './percentile.ts'
+import type { Schemas } from '../../src/service/contract/schemas.ts'
+import { bookmarkId, firstStamp } from '../data.ts'
+import { type Account, apis, get, json, pageLength, type Request, service } from './apis.ts'
+import { connect, percentile, rateOf, secondsOf, together } from './http.ts'
 import { ciphertextLength, edited, newContent, newRecords } from './records.ts'
 
 export interface Batches {
@@ -101,4 +102,78 @@ async function nothingNew(account: Account, server: ReturnType<typeof connect>) 
   await server.end(api.push(account, newRecords(100)))
   const last = await server.end(api.pull(account, 1, ''))
   return api.pullNothing(account, last)
+}
+
+const everyMs = 20
+
+/** Bookmarks a second, from the request to the complete file, which is then removed. */
+export async function exportAll(account: Account, bookmarks: number): Promise<number> {
+  const server = connect(account.origin, 1)
+  const { createExport, listExports } = operations
+  const seconds = await secondsOf(async () => {
+    const created: Schemas['Export'] = JSON.parse(
+      await server.text({ ...get(account, createExport.path), method: 'POST' }),
+    )
+    for (; ; await sleep(everyMs)) {
+      const { exports }: Schemas['ExportList'] = JSON.parse(await server.text(get(account, listExports.path)))
+      const { status, bookmark_count } = exports.find(({ id }) => id === created.id) ?? created
+      if (status === 'completed' && bookmark_count === bookmarks) return
+      if (status === 'completed' || status === 'failed') throw new Error(`${status}, with ${bookmark_count} bookmarks`)
+    }
+  })
+  const { exports }: Schemas['ExportList'] = JSON.parse(await server.text(get(account, listExports.path)))
+  for (const { id } of exports) await server.end({ ...get(account, `${listExports.path}/${id}`), method: 'DELETE' })
+  await server.close()
+  return bookmarks / seconds
+}
+
+/** Half of them are new, half are edits of what lies anywhere in the table. */
+const pushed = 50
+/** A prime, so that edits come by every bookmark. */
+const stride = 7_919
+
+/** The median of each request, in ms, one after another, of a user who has that many bookmarks of data/bookmarks.ts. */
+export async function askAll(
+  account: Account,
+  { bookmarks, times }: { bookmarks: number; times: number },
+): Promise<Record<string, number>> {
+  const own = { ...account, headers: { ...account.headers, 'x-device-id': 'phone' } }
+  const server = connect(account.origin, 1)
+  // Elsewhere in each round, so that what is edited is not what has just been read.
+  let edits = Math.floor(Math.random() * bookmarks)
+  const nextEdited = () => newContent(bookmarkId(1 + ((stride * edits++) % bookmarks)))
+  const pull = (since: number) => json(own, operations.pullChanges.path, { since, limit: 100 })
+  const list = (page: number) => get(own, `${operations.listBookmarks.path}?page=${page}`)
+  const requests: Record<string, () => Request> = {
+    push() {
+      const edited = Array.from({ length: pushed / 2 }, nextEdited)
+      return service.push(account, [...newRecords(pushed / 2), ...edited])
+    },
+    pull: () => pull(firstStamp + bookmarks / 2),
+    'list page 1': () => list(1),
+    'list page 100': () => list(100),
+    status: () => get(own, operations.getSyncStatus.path),
+  }
+  const medians: Record<string, number> = {}
+  for (const [name, request] of Object.entries(requests)) {
+    // The device has pulled to the end, so that its status has nothing to count.
+    if (name === 'status') await pullToEnd()
+    const measured: number[] = []
+    for (let round = 0; round < times; round++) {
+      const next = request()
+      measured.push(1000 * (await secondsOf(() => server.end(next))))
+    }
+    medians[name] = percentile(measured, 50)
+  }
+  await server.close()
+  return medians
+
+  async function pullToEnd(): Promise<void> {
+    let since = firstStamp + bookmarks - 1
+    for (let more = true; more; ) {
+      const page: Schemas['PullResponse'] = JSON.parse(await server.text(pull(since)))
+      since = page.last_sync_timestamp
+      more = page.has_more
+    }
+  }
 }

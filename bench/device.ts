@@ -6,6 +6,31 @@ import { base64ToBytes } from '../src/client/crypto/base64.ts'
 import type { Keys } from '../src/client/crypto/keys.ts'
 import { encryptBookmark } from '../src/client/crypto/record.ts'
 import type { SyncEvent } from '../src/client/sync/exchange/transport.ts'
+import type { Store } from '../src/client/sync/store/store.ts'
+import { createSync } from '../src/client/sync/sync.ts'
+
+/** A device's first sync, and what it cannot do without; times in ms. */
+export interface FirstSync extends Alone {
+  bookmarks: number
+  total: number
+}
+
+/** Pulls everything into an empty store, in Node and in browsers; the parts are measured before and after it. */
+export async function firstSync(
+  client: Client,
+  { keys, userId, store }: { keys: Keys; userId: string; store: Store },
+): Promise<FirstSync> {
+  const before = await pullAlone(client, keys)
+  const sync = createSync({ client, keys, userId, deviceId: 'second', store })
+  const start = performance.now()
+  await sync.syncNow()
+  const total = performance.now() - start
+  const bookmarks = sync.bookmarks().size
+  await sync.stop()
+  const after = await pullAlone(client, keys)
+  const [network, cipher] = [(before.network + after.network) / 2, (before.cipher + after.cipher) / 2]
+  return { bookmarks, total, network, cipher }
+}
 
 /** Times of the parts without which no sync can do, each measured by itself, in ms. */
 export interface Alone {
@@ -52,4 +77,22 @@ function timeCipher(
   const start = performance.now()
   for (const { nonce, associatedData, text } of inputs) xchacha20poly1305(recordKey, nonce, associatedData)[how](text)
   return performance.now() - start
+}
+
+/** Bookmarks of a realistic length, in folders of fifty. */
+export function makeBookmarks(count: number): PlaintextBookmark[] {
+  const folders = Array.from({ length: count / 50 }, () => crypto.randomUUID())
+  return Array.from({ length: count }, (_, index) => {
+    const id = folders[index / 50] ?? crypto.randomUUID()
+    const dateAdded = new Date(1_600_000_000_000 + index * 3_600_000).toISOString()
+    const common = { id, source: 'bookmarks' as const, dateAdded, position: `a${index}` }
+    if (folders[index / 50]) return { ...common, title: `Folder ${index / 50}` }
+    const path = `articles/${index}/how-to-keep-bookmarks-in-step`.slice(0, 20 + (index % 30))
+    return {
+      ...common,
+      title: `How to keep bookmarks in step, part ${index}`,
+      url: `https://www.example.org/${path}`,
+      parentId: folders[Math.floor(index / 50)] as string,
+    }
+  })
 }

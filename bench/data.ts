@@ -1,0 +1,112 @@
+import { createHash, randomBytes } from 'node:crypto'
+import Sqlite from 'better-sqlite3'
+import pg from 'pg'
+import { parse, v7 as uuidv7 } from 'uuid'
+import { createSeal } from '../src/service/seal/seal.ts'
+import { ciphertextLength } from './worker/records.ts'
+
+/** The database of a service that is not running, to put data into by statements that both databases understand. */
+export interface Data {
+  run(statement: string): Promise<void>
+  close(): Promise<void>
+}
+
+/** Of a `postgres:` URL, or of a file. */
+export async function openData(place: string): Promise<Data> {
+  if (place.startsWith('postgres:')) {
+    const client = new pg.Client({ connectionString: place })
+    await client.connect()
+    return {
+      run: async (statement) => void (await client.query(statement)),
+      async close() {
+        // A server that has run for some time knows how much its tables hold.
+        await client.query('ANALYZE')
+        await client.end()
+      },
+    }
+  }
+  const db = new Sqlite(place)
+  db.pragma('journal_mode = WAL')
+  return { run: async (statement) => void db.exec(statement), close: async () => void db.close() }
+}
+
+/** A new database of the server; its URL. A template must have no connections. */
+export async function createDatabase(postgresUrl: string, name: string, template = 'template1'): Promise<string> {
+  const client = new pg.Client({ connectionString: `${postgresUrl}/postgres` })
+  await client.connect()
+  await client.query(`CREATE DATABASE "${name}" TEMPLATE "${template}"`)
+  await client.end()
+  return `${postgresUrl}/${name}`
+}
+
+const ciphertext = 'x'.repeat(ciphertextLength)
+const hash = 'h'.repeat(64)
+const bookmarksPerStatement = 100_000
+/** Before the first one's sequence number, which is the time when it was made. */
+export const firstStamp = 1_700_000_000_000
+
+/** Gives each of the users that many bookmarks, as if they had been pushed. */
+export async function addBookmarks(data: Data, users: string[], count: number): Promise<void> {
+  const owners = users.map((user) => `SELECT '${user}' AS id`).join(' UNION ALL ')
+  for (let from = 1; from <= count; from += bookmarksPerStatement) {
+    const to = Math.min(count, from + bookmarksPerStatement - 1)
+    const series = `WITH RECURSIVE series(n) AS (SELECT ${from} UNION ALL SELECT n + 1 FROM series WHERE n < ${to}),
+      owners AS (${owners})`
+    await data.run(`INSERT INTO records (user_id, entity_type, entity_id, data_hash, created_at, updated_at, stamp,
+      event_id, operation, timestamp, device_id, conflict_resolved, bytes, data_stamp)
+      ${series} SELECT id, 'bookmark', ${idOf('n')}, '${hash}', ${firstStamp} + n, ${firstStamp} + n, ${firstStamp} + n,
+      ${idOf('n')}, 'create', ${firstStamp} + n, 'laptop', 0, ${ciphertext.length}, ${firstStamp} + n FROM owners, series`)
+    await data.run(`INSERT INTO ciphertexts (user_id, stamp, encrypted_data)
+      ${series} SELECT id, ${firstStamp} + n, '${ciphertext}' FROM owners, series`)
+  }
+  const quoted = users.map((user) => `'${user}'`)
+  await data.run(`UPDATE users SET last_stamp = ${firstStamp} + ${count}, live_bookmarks = ${count}, stored_records = ${count},
+    stored_bytes = ${count * ciphertext.length} WHERE id IN (${quoted})`)
+}
+
+/** The id of the user's nth bookmark, counted from 1. */
+export function bookmarkId(n: number): string {
+  return `01900000-0000-7000-8000-${String(n).padStart(12, '0')}`
+}
+
+function idOf(n: string): string {
+  return `'01900000-0000-7000-8000-' || substr(CAST(1000000000000 + ${n} AS text), 2)`
+}
+
+interface Person {
+  userId: string
+  session: string
+}
+
+const dayMs = 86_400_000
+const peoplePerStatement = 500
+
+/** Users who are signed in, without anything stored. */
+export async function addPeople(data: Data, count: number, secretKey: string): Promise<Person[]> {
+  const seal = createSeal([Buffer.from(secretKey, 'base64')])
+  const people = Array.from({ length: count }, () => newPerson())
+  const now = Date.now()
+  for (let from = 0; from < count; from += peoplePerStatement) {
+    const part = people.slice(from, from + peoplePerStatement)
+    const users = part.map(({ userId }) => {
+      const sealed = seal.seal(randomBytes(32), { purpose: 'export-key', userId, rowId: userId })
+      return `('${userId}', 'https://issuer.example', '${userId}', '', '', '', 0, '${sealed}', ${now})`
+    })
+    await data.run(`INSERT INTO users (id, issuer, subject, email, name, avatar_url, email_verified, export_key_sealed,
+      created_at) VALUES ${users}`)
+    const logins = part.map(({ userId }) => `('${userId}', '${userId}', ${now}, ${now})`)
+    await data.run(`INSERT INTO logins (id, user_id, checked_at, created_at) VALUES ${logins}`)
+    const tokens = part.map(({ userId, session }) => {
+      const hash = createHash('sha256').update(session).digest('base64url')
+      return `('${hash}', 'session', '${userId}', ${now}, ${now + dayMs})`
+    })
+    await data.run(`INSERT INTO tokens (hash, kind, login_id, issued_at, expires_at) VALUES ${tokens}`)
+  }
+  return people
+}
+
+/** The session names its user, as the service's own do (src/service/auth/sessions.ts). */
+function newPerson(): Person {
+  const userId = uuidv7()
+  return { userId, session: Buffer.concat([parse(userId), randomBytes(16)]).toString('base64url') }
+}

@@ -1,0 +1,44 @@
+/**
+ * The process of what the service is measured against: Fastify and a database, which do what they cannot do without. Its
+ * sockets are `ws`; what is pushed is committed with the driver alone, and then sent to all of them.
+ */
+import Fastify from 'fastify'
+import { WebSocketServer } from 'ws'
+import { operations } from '../../generated/operations.ts'
+import type { Schemas } from '../../src/service/contract/schemas.ts'
+import { openRaw, toRow } from '../raw.ts'
+import type { BenchRecord } from '../worker/records.ts'
+
+const [place = '', connections = '', port = ''] = process.argv.slice(2)
+const store = await openRaw(place, Number(connections))
+const app = Fastify({ bodyLimit: 32 * 1024 * 1024 })
+let stamp = 0
+
+app.get(operations.getHealth.path, async () => {
+  await store.page('', 0, 1)
+  return { status: 'healthy' }
+})
+app.post(operations.pullChanges.path, async () => ({ changes: [], last_sync_timestamp: 1, has_more: false }))
+app.post(operations.createBookmark.path, async ({ body }) => {
+  const bookmark = body as { id: string; encrypted_data: string; data_hash: string }
+  const now = Date.now()
+  await store.write([toRow('bench', { ...bookmark, timestamp: now }, ++stamp)])
+  return { ...bookmark, created_at: now, updated_at: now, deleted_at: null }
+})
+
+const sockets = new WebSocketServer({ server: app.server, perMessageDeflate: false })
+sockets.on('connection', (socket) => socket.send('{"type":"connected"}'))
+app.post(operations.pushChanges.path, async ({ body }) => {
+  const { changes } = body as Schemas['PushRequest']
+  for (const event of sockets.clients.size > 0 ? changes : []) {
+    // A device may rely on a change that it has seen, so none is sent before it is on disk.
+    await store.write([toRow('fan-out', { ...event, id: event.entity_id } as BenchRecord, ++stamp)])
+    const message = JSON.stringify({ type: 'sync', event, stamp })
+    for (const socket of sockets.clients) socket.send(message)
+  }
+  return { accepted: changes.length }
+})
+
+process.once('disconnect', () => process.exit())
+await app.listen({ host: '127.0.0.1', port: Number(port) })
+process.send?.('ready')
