@@ -1,3 +1,4 @@
+/** The agreed tree: its form, its store, what of it could still be lost, and what a restart of the browser makes of that. */
 import { StorageFullError } from '../client/errors.ts'
 import { deleteDatabase, endOf, openDatabase, resultOf } from '../client/sync/store/database.ts'
 import { type BrowserEntry, type BrowserTree, type Content, isSameContent, type Kind, rootKey } from './trees.ts'

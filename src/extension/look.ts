@@ -5,7 +5,6 @@ import type { Clock } from '../client/timing/clock.ts'
 import type { AgreedDraft, AgreedRow, AgreedStore } from './agreed.ts'
 import type { BrowserNode } from './browser-api.ts'
 import type { BookmarkWatch, BrowserMirror } from './browser-mirror.ts'
-
 import { type Merged, type MergedEntry, mergeTrees } from './merge.ts'
 import { isOf } from './pair.ts'
 import { changeBrowser, type Shown } from './to-browser.ts'

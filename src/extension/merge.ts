@@ -1,7 +1,6 @@
 import { paced } from '../client/timing/paced.ts'
 import type { AgreedDraft, AgreedRow } from './agreed.ts'
 import type { BookmarkWatch } from './browser-mirror.ts'
-
 import { mergeOrder } from './order.ts'
 import { type Pairing, pairTrees } from './pair.ts'
 import {

@@ -1,3 +1,4 @@
+/** The order of a folder's entries: merged, and as positions. */
 import { generateNKeysBetween } from 'fractional-indexing'
 import { isPosition } from '../client/sync/edits/move.ts'
 

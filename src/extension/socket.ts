@@ -1,3 +1,4 @@
+/** Makes a WebSocket work in an extension's worker, which needs the session's cookie, and to stay awake. */
 import { openRealtime } from '../../generated/paths.ts'
 import type { OpenWebSocket } from '../client/sync/exchange/transport.ts'
 import type { BrowserCookie, CookiesApi } from './browser-api.ts'

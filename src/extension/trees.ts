@@ -1,3 +1,4 @@
+/** Both sides as trees of entries: their common form, and how each of them is read. */
 import { kindOf, type TreeNode } from '../client/bookmark/tree.ts'
 import type { PlaintextBookmark } from '../client/bookmark.ts'
 import { markedRoles, noteMarked, type Role } from '../client/bookmark-file/marks.ts'

@@ -86,12 +86,11 @@ async function syncNow({ sync, browserSync }: Device): Promise<void> {
 async function answer(question: Question): Promise<Answer> {
   await act(question)
   const device = await opened
-  const held = { browser: device?.browserSync.heldRemovals() ?? [], devices: device?.sync.heldDeletions() ?? [] }
-  const shown = {
-    browser: held.browser,
-    devices: held.devices.map(({ id, title }) => ({ id, title })),
+  const held = {
+    browser: device?.browserSync.heldRemovals() ?? [],
+    devices: (device?.sync.heldDeletions() ?? []).map(({ id, title }) => ({ id, title })),
   }
-  return { state: await readState(device), ...(question.ask === 'held' && { held: shown }) }
+  return { state: await readState(device), ...(question.ask === 'held' && { held }) }
 }
 
 async function act(question: Question): Promise<unknown> {
