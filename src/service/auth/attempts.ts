@@ -36,10 +36,8 @@ export async function startAttempt(
 ): Promise<{ attempt: Attempt; cookie: Cookie }> {
   const now = parts.clock()
   const attempts = readAttempts(parts, cookieHeader)
-  const tabs = await unused(
-    parts,
-    attempts.filter((attempt) => attempt.returnTo === returnTo && now - attempt.verifierAt < tabsMs),
-  )
+  const young = attempts.filter(({ verifierAt }) => now - verifierAt < tabsMs)
+  const tabs = await unused(parts, young, returnTo)
   const { codeVerifier, verifierAt } = tabs[0] ?? { verifierAt: now }
   const fresh = parts.provider.newAttempt(returnTo)
   const attempt = {
@@ -67,20 +65,15 @@ export async function findAttempts(
   cookieHeader: string | undefined,
   returnTo: string,
 ): Promise<Attempt[]> {
-  const attempts = readAttempts(parts, cookieHeader)
-  return unused(
-    parts,
-    attempts.filter((attempt) => attempt.returnTo === returnTo),
-  )
+  return unused(parts, readAttempts(parts, cookieHeader), returnTo)
 }
 
-async function unused({ database }: AttemptParts, attempts: Attempt[]): Promise<Attempt[]> {
-  if (attempts.length === 0) return attempts
-  const used = await findUsedNonces(
-    database.db,
-    attempts.map(({ nonce }) => nonce),
-  )
-  return attempts.filter(({ nonce }) => !used.has(nonce))
+async function unused({ database }: AttemptParts, attempts: Attempt[], returnTo: string): Promise<Attempt[]> {
+  const ofUrl = attempts.filter((attempt) => attempt.returnTo === returnTo)
+  if (ofUrl.length === 0) return []
+  const nonces = ofUrl.map(({ nonce }) => nonce)
+  const used = await findUsedNonces(database.db, nonces)
+  return ofUrl.filter(({ nonce }) => !used.has(nonce))
 }
 
 /** Of two cookies with the name, one may have been set by another host of the same domain: then none is taken. */

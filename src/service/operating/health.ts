@@ -24,6 +24,8 @@ interface Parts {
 /** Load balancers depend on the database's state, so it is probed often; the others are probed over the network. */
 const everyMs: Record<Component, number> = { database: 2_000, objects: 30_000, provider: 30_000 }
 const whileFailingMs = 2_000
+/** Machines that synchronize their clocks differ by far less. Beyond this, rows that expire would be removed too early. */
+const maxDriftMs = 60_000
 const names: Record<Component, string> = {
   database: 'the database',
   objects: 'the object store',
@@ -44,11 +46,11 @@ export function startHealth({ database, objects, provider, notices, log }: Parts
   }
 
   async function probeDatabase(): Promise<void> {
-    const was = isTooFar(driftMs)
+    const before = describeFault(driftMs)
     driftMs = await measureDriftMs(() => database.probe())
-    const is = isTooFar(driftMs)
-    if (is && !was) log.error(`${describeDrift(driftMs)}: synchronize both clocks; until then nothing is swept`)
-    if (was && !is) log.info('the clocks of this machine and the database agree again')
+    const fault = describeFault(driftMs)
+    if (fault && !before) log.error(`${fault}: synchronize both clocks; until then nothing is swept`)
+    if (before && !fault) log.info('the clocks of this machine and the database agree again')
   }
 
   async function watch(component: Component, probe: () => Promise<unknown>): Promise<void> {
@@ -96,37 +98,34 @@ function toStatus(down: (Component | 'pulse')[]): Status {
   return down.includes('database') || down.includes('pulse') ? 'unhealthy' : 'degraded'
 }
 
-/** Machines that synchronize their clocks differ by far less. Beyond this, what expires would be removed too early. */
-const maxDriftMs = 60_000
-
-export function isTooFar(driftMs: number): boolean {
-  return Math.abs(driftMs) > maxDriftMs
+/** A wrong clock at the start would end everybody's sessions, or remove them. */
+export async function demandSameTime(database: Pick<Database, 'db' | 'now'>): Promise<void> {
+  const fault = await findClockFault(database)
+  if (fault !== undefined) throw new ConfigError(`DATABASE_URL: ${fault}; synchronize both clocks`)
 }
 
-/** How far this machine's clock is ahead of the database's, which all instances share. */
-export async function readDriftMs({ db, now }: Pick<Database, 'db' | 'now'>): Promise<number> {
-  return measureDriftMs(async () => {
+/** Undefined if this machine's clock agrees with the database's, which all instances share. */
+export async function findClockFault({ db, now }: Pick<Database, 'db' | 'now'>): Promise<string | undefined> {
+  const driftMs = await measureDriftMs(async () => {
     const { rows } = await sql<{ at: number }>`select ${now} as at`.execute(db)
     return Number(rows[0]?.at)
   })
+  return describeFault(driftMs)
 }
 
-/** @param readTime resolves to the database's time (Unix ms) */
+/**
+ * How far this machine's clock is ahead.
+ *
+ * @param readTime resolves to the database's time (Unix ms)
+ */
 async function measureDriftMs(readTime: () => Promise<number>): Promise<number> {
   const askedAt = Date.now()
   const there = await readTime()
   return Math.round((askedAt + Date.now()) / 2 - there)
 }
 
-/** A wrong clock at the start would end everybody's sessions, or remove them. */
-export async function demandSameTime(database: Pick<Database, 'db' | 'now'>): Promise<void> {
-  const driftMs = await readDriftMs(database)
-  if (isTooFar(driftMs)) {
-    throw new ConfigError(`DATABASE_URL: ${describeDrift(driftMs)}; synchronize both clocks`)
-  }
-}
-
-export function describeDrift(driftMs: number): string {
+function describeFault(driftMs: number): string | undefined {
+  if (Math.abs(driftMs) <= maxDriftMs) return undefined
   const seconds = Math.abs(Math.round(driftMs / 1000))
   return `this machine's clock is ${seconds} s ${driftMs > 0 ? 'ahead of' : 'behind'} the database's`
 }

@@ -42,20 +42,16 @@ async function countPending(db: Db, userId: string, devices: Device[]): Promise<
   const { last_stamp } = await findCounters(db, userId)
   const since = Math.min(last_stamp, ...devices.map(({ cursor }) => cursor))
   const changes = since < last_stamp ? await listNewestChanges(db, userId, since, newestChanges) : []
-  const all = changes.map(({ stamp }) => stamp)
   const own = Map.groupBy(changes, ({ device_id }) => device_id)
-  return ({ device_id, cursor }) => {
-    const ownStamps = (own.get(device_id) ?? []).map(({ stamp }) => stamp)
-    return countAbove(all, cursor) - countAbove(ownStamps, cursor)
-  }
+  return ({ device_id, cursor }) => countAbove(changes, cursor) - countAbove(own.get(device_id) ?? [], cursor)
 }
 
-/** `stamps` are in descending order. */
-function countAbove(stamps: number[], cursor: number): number {
-  let [low, high] = [0, stamps.length]
+/** The changes are in descending order. */
+function countAbove(changes: { stamp: number }[], cursor: number): number {
+  let [low, high] = [0, changes.length]
   while (low < high) {
     const middle = (low + high) >> 1
-    if ((stamps[middle] ?? 0) > cursor) low = middle + 1
+    if ((changes[middle]?.stamp ?? 0) > cursor) low = middle + 1
     else high = middle
   }
   return low

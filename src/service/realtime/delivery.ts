@@ -160,19 +160,19 @@ export async function sweep(
     if (start > 0) await sleep(pauseMs, undefined, { signal: stop }).catch(() => {})
     if (stop.aborted) return
     const batch = userIds.slice(start, start + usersAtOnce)
-    const stamps = await findLastStamps(parts.database.db, batch)
+    const lastNumbers = await findLastStamps(parts.database.db, batch)
     const audiences = batch.flatMap((userId) => users.get(userId) ?? [])
     await keepAlive(
       parts,
       audiences.flatMap(({ connections }) => [...connections]),
     )
-    for (const [userId, stamp] of stamps) if (hasMissed(users.get(userId), stamp)) announce(userId)
+    for (const [userId, last] of lastNumbers) if (hasMissed(users.get(userId), last)) announce(userId)
   }
 }
 
 /** A number may have been given to a change that left no record, so each is looked for once. */
-function hasMissed(audience: Audience | undefined, stamp: number): boolean {
-  if (!audience || audience.swept === stamp) return false
-  audience.swept = stamp
-  return [...audience.connections].some(({ open, cursor = stamp }) => open && cursor < stamp)
+function hasMissed(audience: Audience | undefined, last: number): boolean {
+  if (!audience || audience.swept === last) return false
+  audience.swept = last
+  return [...audience.connections].some(({ open, cursor = last }) => open && cursor < last)
 }

@@ -1,5 +1,5 @@
 import type { Database } from '../db/engine/database.ts'
-import { describeDrift, isTooFar, readDriftMs } from '../operating/health.ts'
+import { findClockFault } from '../operating/health.ts'
 import type { Metrics } from '../operating/metrics.ts'
 import { accountSweeps, type ErasureParts } from './erasure.ts'
 import { type ExportSweepParts, exportSweeps } from './exports.ts'
@@ -27,8 +27,8 @@ export function startSweeps(parts: SweepParts): Sweeps {
   const stop = new AbortController()
 
   async function sweepAll(): Promise<void> {
-    const driftMs = await readDriftMs(parts.database)
-    if (isTooFar(driftMs)) throw new Error(describeDrift(driftMs))
+    const fault = await findClockFault(parts.database)
+    if (fault !== undefined) throw new Error(fault)
     // One that fails leaves the others to do their work.
     for (const [name, sweep] of Object.entries(sweeps)) {
       await count(name, sweep(parts, stop.signal))
