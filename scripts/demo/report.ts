@@ -1,7 +1,7 @@
 /** Runs one step of the story and prints it, with how long it took and what `note` was told. */
-export type Step = <T>(title: string, work: (note: (result: string) => void) => Promise<T>) => Promise<T>
+export type StoryStep = <T>(title: string, work: (note: (result: string) => void) => Promise<T>) => Promise<T>
 
-export function createReport(print: (line: string) => void): Step {
+export function createReport(print: (line: string) => void): StoryStep {
   let number = 0
   return async (title, work) => {
     const heading = `${++number}. ${title}`

@@ -4,7 +4,7 @@ import { createBackup, createVault, openBackup, openVault, type PlaintextBookmar
 import { compareBookmarks, compareSequences, expectEqual } from './compare.ts'
 import { editOffline, expectConflict, overtakePush } from './conflicts.ts'
 import { Device } from './device.ts'
-import type { Step } from './report.ts'
+import type { StoryStep } from './report.ts'
 import { signIn } from './sign-in.ts'
 
 export interface Story {
@@ -18,7 +18,7 @@ export interface Story {
 const passphrase = 'known to its owner alone'
 
 /** A person with two devices, from the first sign-in to the backup. Throws at the first difference. */
-export async function playStory({ baseUrl, file, copy }: Story, step: Step): Promise<void> {
+export async function playStory({ baseUrl, file, copy }: Story, step: StoryStep): Promise<void> {
   const name = `Demo ${crypto.randomUUID()}`
   await using laptop = new Device('laptop', baseUrl)
   await using phone = new Device('phone', baseUrl)

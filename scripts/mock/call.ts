@@ -1,52 +1,57 @@
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http'
 import { operations } from '../../generated/operations.ts'
 
-export interface Call {
+export interface MockCall {
   method: string
   url: string
   headers: IncomingHttpHeaders
   payload: Buffer
 }
 
-export interface Answer {
+export interface MockAnswer {
   status: number
   headers: OutgoingHttpHeaders
   body: Buffer | string
 }
 
 /** The real service. */
-export type Forward = (call: Call) => Promise<Answer>
+export type Forward = (call: MockCall) => Promise<MockAnswer>
 
-export function isCallOf(operationId: keyof typeof operations, { method, url }: Call): boolean {
+export function isCallOf(operationId: keyof typeof operations, { method, url }: MockCall): boolean {
   const { path, method: wanted } = operations[operationId]
   const pattern = new RegExp(`^${path.replace('{id}', '[^/?]+')}(\\?|$)`)
   return (method === 'HEAD' ? 'GET' : method) === wanted && pattern.test(url)
 }
 
 /** Replaces an answer, but keeps its request id and its CORS headers. */
-export function replaced(answer: Answer, status: number, body: object, headers: OutgoingHttpHeaders = {}): Answer {
+export function replaced(
+  answer: MockAnswer,
+  status: number,
+  body: object,
+  headers: OutgoingHttpHeaders = {},
+): MockAnswer {
   const type = { 'content-type': 'application/json; charset=utf-8' }
   const { 'content-length': _, 'content-disposition': __, ...kept } = answer.headers
   return { status, headers: { ...kept, ...type, ...headers }, body: JSON.stringify(body) }
 }
 
 /** The fields of the body, none if there is no body; undefined if it is malformed. */
-export function fieldsOf({ payload }: Call): Record<string, unknown> | undefined {
+export function fieldsOf({ payload }: MockCall): Record<string, unknown> | undefined {
   if (payload.length === 0) return {}
   try {
     const body: unknown = JSON.parse(payload.toString())
-    return isObject(body) ? body : undefined
+    return isRecord(body) ? body : undefined
   } catch {
     return undefined
   }
 }
 
-export function isObject(value: unknown): value is Record<string, unknown> {
+export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** The same call with another body. */
-export function withBody(call: Call, body: object): Call {
+export function withBody(call: MockCall, body: object): MockCall {
   const payload = Buffer.from(JSON.stringify(body))
   const headers = { ...call.headers, 'content-type': 'application/json', 'content-length': `${payload.length}` }
   return { ...call, headers, payload }

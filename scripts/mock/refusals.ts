@@ -1,11 +1,11 @@
 import { BookmarkExists, KeyringChanged, QuotaExceeded, Unavailable } from '../../generated/errors.ts'
 import { operations } from '../../generated/operations.ts'
-import { type Answer, type Call, type Forward, fieldsOf, isCallOf, isObject, replaced } from './call.ts'
+import { type Forward, fieldsOf, isCallOf, isRecord, type MockAnswer, type MockCall, replaced } from './call.ts'
 
 type Refusal = readonly [status: number, text: string]
 
 /** The call does not reach its operation. The health report's answer provides the other headers. */
-export async function refuse([status, error]: Refusal, { headers }: Call, forward: Forward): Promise<Answer> {
+export async function refuse([status, error]: Refusal, { headers }: MockCall, forward: Forward): Promise<MockAnswer> {
   const { origin } = headers
   const { path: url, method } = operations.getHealth
   const own = origin === undefined ? {} : { origin }
@@ -14,7 +14,7 @@ export async function refuse([status, error]: Refusal, { headers }: Call, forwar
   return replaced(health, status, { error }, retry)
 }
 
-export async function refuseDuplicates(call: Call, forward: Forward): Promise<Answer> {
+export async function refuseDuplicates(call: MockCall, forward: Forward): Promise<MockAnswer> {
   if (isCallOf('createBookmark', call)) return refuse(BookmarkExists, call, forward)
   if (isCallOf('setKeyring', call)) return refuse(KeyringChanged, call, forward)
   return forward(call)
@@ -22,16 +22,16 @@ export async function refuseDuplicates(call: Call, forward: Forward): Promise<An
 
 const storing = ['createBookmark', 'updateBookmark', 'pushChanges', 'importBookmarks'] as const
 
-export async function refuseStoring(call: Call, forward: Forward): Promise<Answer> {
+export async function refuseStoring(call: MockCall, forward: Forward): Promise<MockAnswer> {
   const stores = storing.some((operation) => isCallOf(operation, call)) && !pushesOnlyDeletes(call)
   return stores ? refuse(QuotaExceeded, call, forward) : forward(call)
 }
 
-function pushesOnlyDeletes(call: Call): boolean {
+function pushesOnlyDeletes(call: MockCall): boolean {
   const changes = isCallOf('pushChanges', call) ? fieldsOf(call)?.changes : undefined
-  return Array.isArray(changes) && changes.every((change) => isObject(change) && change.operation === 'delete')
+  return Array.isArray(changes) && changes.every((change) => isRecord(change) && change.operation === 'delete')
 }
 
-export async function refuseSockets(call: Call, forward: Forward): Promise<Answer> {
+export async function refuseSockets(call: MockCall, forward: Forward): Promise<MockAnswer> {
   return isCallOf('openRealtime', call) ? refuse(Unavailable, call, forward) : forward(call)
 }

@@ -1,7 +1,7 @@
 import { v7 as uuidv7 } from 'uuid'
 import type { components } from '../../generated/client.ts'
 import { operations } from '../../generated/operations.ts'
-import { type Answer, type Call, type Forward, fieldsOf, isCallOf, isObject, withBody } from './call.ts'
+import { type Forward, fieldsOf, isCallOf, isRecord, type MockAnswer, type MockCall, withBody } from './call.ts'
 
 type Change = components['schemas']['Change']
 
@@ -10,7 +10,7 @@ type Change = components['schemas']['Change']
  * the push writes, and edits those that it deletes. Only the person's devices can make a ciphertext, so it sends the stored
  * one.
  */
-export async function withRival(call: Call, forward: Forward): Promise<Answer> {
+export async function withRival(call: MockCall, forward: Forward): Promise<MockAnswer> {
   if (!isCallOf('pushChanges', call)) return forward(call)
   const changes = fieldsOf(call)?.changes
   if (!isChanges(changes)) return forward(call)
@@ -22,12 +22,12 @@ export async function withRival(call: Call, forward: Forward): Promise<Answer> {
 
 /** Whether a rival can be made of each; the service finds all other faults. */
 function isChanges(changes: unknown): changes is Change[] {
-  return Array.isArray(changes) && changes.every((change) => isObject(change) && typeof change.entity_id === 'string')
+  return Array.isArray(changes) && changes.every((change) => isRecord(change) && typeof change.entity_id === 'string')
 }
 
 const rivalDevice = 'mock-rival'
 
-async function rivalOf(change: Change, call: Call, forward: Forward): Promise<Change | undefined> {
+async function rivalOf(change: Change, call: MockCall, forward: Forward): Promise<Change | undefined> {
   const { entity_type, entity_id, timestamp } = change
   const rival = { id: uuidv7(), entity_type, entity_id, timestamp: timestamp + 1, device_id: rivalDevice }
   if (change.operation !== 'delete') return { ...rival, operation: 'delete' }

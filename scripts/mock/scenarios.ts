@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { closeCodes } from '../../generated/channel.ts'
 import { ExportNotReady, TooManyRequests, Unavailable } from '../../generated/errors.ts'
-import { type Answer, type Call, type Forward, fieldsOf, isCallOf, replaced, withBody } from './call.ts'
+import { type Forward, fieldsOf, isCallOf, type MockAnswer, type MockCall, replaced, withBody } from './call.ts'
 import { refuse, refuseDuplicates, refuseSockets, refuseStoring } from './refusals.ts'
 import { withRival } from './rival.ts'
 import { type Connect, closeWith, drop, silence } from './sockets.ts'
 
 export interface Scenario {
   does: string
-  answer?: (call: Call, forward: Forward) => Promise<Answer>
+  answer?: (call: MockCall, forward: Forward) => Promise<MockAnswer>
   /** Called for a WebSocket before its handshake. */
   connect?: Connect
 }
@@ -50,7 +50,7 @@ export const scenarios: Record<string, Scenario> = {
   },
 }
 
-async function oneChangeAPage(call: Call, forward: Forward): Promise<Answer> {
+async function oneChangeAPage(call: MockCall, forward: Forward): Promise<MockAnswer> {
   const fields = isCallOf('pullChanges', call) ? fieldsOf(call) : undefined
   return forward(fields ? withBody(call, { ...fields, limit: 1 }) : call)
 }
@@ -59,7 +59,7 @@ async function oneChangeAPage(call: Call, forward: Forward): Promise<Answer> {
 const refreshed = new Set<string>()
 
 /** A session has expired unless it was refreshed in this scenario. */
-async function expireOnce(call: Call, forward: Forward): Promise<Answer> {
+async function expireOnce(call: MockCall, forward: Forward): Promise<MockAnswer> {
   if (isCallOf('refreshSession', call)) {
     const answer = await forward(call)
     for (const token of tokensIn([answer.headers['set-cookie'] ?? []].flat().join(';'))) refreshed.add(token)
@@ -72,7 +72,7 @@ async function expireOnce(call: Call, forward: Forward): Promise<Answer> {
   )
 }
 
-function withCookie(call: Call, cookie: string): Call {
+function withCookie(call: MockCall, cookie: string): MockCall {
   return { ...call, headers: { ...call.headers, cookie } }
 }
 
@@ -80,16 +80,16 @@ function tokensIn(cookies: string): string[] {
   return [...cookies.matchAll(/service_session=([^;,\s]+)/g)].map(([, token = '']) => token)
 }
 
-async function slowRefresh(call: Call, forward: Forward): Promise<Answer> {
+async function slowRefresh(call: MockCall, forward: Forward): Promise<MockAnswer> {
   if (isCallOf('refreshSession', call)) await sleep(slowRefreshMs)
   return expireOnce(call, forward)
 }
 
-async function signedOut(call: Call, forward: Forward): Promise<Answer> {
+async function signedOut(call: MockCall, forward: Forward): Promise<MockAnswer> {
   return forward(withCookie(call, 'service_session=expired; service_refresh=expired'))
 }
 
-async function exportsAre(status: 'processing' | 'failed', call: Call, forward: Forward): Promise<Answer> {
+async function exportsAre(status: 'processing' | 'failed', call: MockCall, forward: Forward): Promise<MockAnswer> {
   const answer = await forward(call)
   if (answer.status >= 300) return answer
   if (isCallOf('downloadExport', call)) return refuse(ExportNotReady, call, forward)

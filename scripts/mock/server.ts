@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import type { FastifyInstance } from 'fastify'
 import { isRealtimeUpgrade } from '../../src/service/http/realtime.ts'
-import { type Answer, type Call, type Forward, isCallOf } from './call.ts'
+import { type Forward, isCallOf, type MockAnswer, type MockCall } from './call.ts'
 import { refuse } from './refusals.ts'
 import { type Scenario, scenarios } from './scenarios.ts'
 
@@ -35,7 +35,7 @@ export function createMockServer(app: FastifyInstance): Server {
 /** What the scenario forwards is upgraded; any other answer refuses the upgrade. */
 async function upgrade(app: FastifyInstance, request: IncomingMessage, socket: Socket, head: Buffer): Promise<void> {
   const { call, scenario } = readCall(request, Buffer.alloc(0))
-  let forwarded: Call | undefined
+  let forwarded: MockCall | undefined
   const answer = await play(scenario, call, async (changed) => {
     if (!isCallOf('openRealtime', changed)) return inject(app, changed)
     forwarded = changed
@@ -56,7 +56,7 @@ async function upgrade(app: FastifyInstance, request: IncomingMessage, socket: S
 }
 
 /** The scenario comes from the header, or from the query: browsers cannot set headers on a WebSocket. */
-function readCall(request: IncomingMessage, payload: Buffer): { call: Call; scenario: Scenario | undefined } {
+function readCall(request: IncomingMessage, payload: Buffer): { call: MockCall; scenario: Scenario | undefined } {
   const { method = 'GET', headers, url: sent = '/' } = request
   const [path = '/'] = sent.split('?', 1)
   const query = sent.slice(path.length + 1).split('&')
@@ -69,7 +69,7 @@ function readCall(request: IncomingMessage, payload: Buffer): { call: Call; scen
 }
 
 /** Preflights, health, probes and documents. */
-function isLeftAlone(call: Call): boolean {
+function isLeftAlone(call: MockCall): boolean {
   return call.method === 'OPTIONS' || !call.url.startsWith('/api/') || isCallOf('getHealth', call)
 }
 
@@ -79,11 +79,11 @@ function scenarioCalled(wanted: string): Scenario {
   return known ?? { does: error, answer: (call, forward) => refuse([400, error], call, forward) }
 }
 
-async function play(scenario: Scenario | undefined, call: Call, forward: Forward): Promise<Answer> {
+async function play(scenario: Scenario | undefined, call: MockCall, forward: Forward): Promise<MockAnswer> {
   return scenario?.answer ? scenario.answer(call, forward) : forward(call)
 }
 
-async function inject(app: FastifyInstance, { method, url, headers, payload }: Call): Promise<Answer> {
+async function inject(app: FastifyInstance, { method, url, headers, payload }: MockCall): Promise<MockAnswer> {
   const response = await app.inject({
     method: method as 'GET',
     url,
@@ -93,12 +93,12 @@ async function inject(app: FastifyInstance, { method, url, headers, payload }: C
   return { status: response.statusCode, headers: response.headers, body: response.rawPayload }
 }
 
-function send(response: ServerResponse, { status, headers, body }: Answer): void {
+function send(response: ServerResponse, { status, headers, body }: MockAnswer): void {
   response.writeHead(status, allowScenario(headers)).end(body)
 }
 
 /** Allows pages of other origins to ask for a scenario by header. */
-function allowScenario(headers: Answer['headers']): Answer['headers'] {
+function allowScenario(headers: MockAnswer['headers']): MockAnswer['headers'] {
   const allowed = headers['access-control-allow-headers']
   return allowed === undefined ? headers : { ...headers, 'access-control-allow-headers': `${allowed}, X-Scenario` }
 }

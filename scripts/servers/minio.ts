@@ -7,10 +7,10 @@ import { Client } from 'minio'
 import { makeCertificate } from './certificate.ts'
 import { freePort } from './free-port.ts'
 import { findMinio } from './minio-binary.ts'
-import { type Server, tethered } from './tethered.ts'
+import { type TetheredServer, tethered } from './tethered.ts'
 
 /** A start after a stop uses the same port and data. */
-export interface MinioServer extends Server {
+export interface MinioServer extends TetheredServer {
   /** https://localhost:PORT */
   endpoint: string
   accessKey: string

@@ -1,9 +1,9 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { freePort } from './free-port.ts'
-import { type Server, tethered } from './tethered.ts'
+import { type TetheredServer, tethered } from './tethered.ts'
 
-export interface Nats extends Server {
+export interface Nats extends TetheredServer {
   /** With the password that it demands. */
   url: string
 }

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import pg from 'pg'
 import { freePort } from './free-port.ts'
-import { type Server, tethered } from './tethered.ts'
+import { type TetheredServer, tethered } from './tethered.ts'
 
 /** Text is ordered by a locale, as in most databases, so that a query which needs the order of bytes has to ask for it. */
 const locale = ['--encoding=UTF8', '--no-locale', '--locale-provider=icu', '--icu-locale=und']
@@ -15,7 +15,7 @@ const settings = ['listen_addresses=127.0.0.1', 'unix_socket_directories=', 'max
 const run = promisify(execFile)
 
 /** A stop is like a crash (`-m immediate`): it cuts connections at once, and keeps what was committed. */
-export interface PostgresServer extends Server {
+export interface PostgresServer extends TetheredServer {
   /** Without the name of a database. */
   url: string
   /** Stops it and removes its data. */

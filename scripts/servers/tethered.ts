@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 /** A busy machine is not a fault: nothing takes as long unless it never becomes ready. */
 const readyWithinMs = 300_000
 
-export interface Server {
+export interface TetheredServer {
   /** Resolves when it is ready. It can be started again after a stop. */
   start(): Promise<void>
   /** Sends the last signal and waits for the process to end. */
@@ -21,7 +21,7 @@ interface Options extends Pick<SpawnOptions, 'env' | 'uid' | 'gid'> {
  * A program that never outlives this process, however this process ends: it gets its last signal when its input ends. It has
  * its own process group, so that Ctrl-C in a terminal reaches only us, and we stop it when nothing uses it any more.
  */
-export function tethered(command: [string, ...string[]], { lastSignal, isReady, ...options }: Options): Server {
+export function tethered(command: [string, ...string[]], { lastSignal, isReady, ...options }: Options): TetheredServer {
   const untilInputEnds = `"$0" "$@" & read line; kill -${lastSignal} $!; wait`
   let running: ChildProcess | undefined
   return {

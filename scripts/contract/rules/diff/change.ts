@@ -23,13 +23,13 @@ export interface Entry {
   resolved?: Entry
 }
 
-export interface Context {
+export interface DiffContext {
   report(problem: { message: string }): void
   /** `request` is what clients send, `response` what they read. Empty if no operation uses it. */
   getDirections(): ('request' | 'response')[]
 }
 
-type Visit = (change: Change, context: Context) => void
+type Visit = (change: Change, context: DiffContext) => void
 
 export type DiffRule = () => { [type: string]: Visit | Record<string, Visit> }
 

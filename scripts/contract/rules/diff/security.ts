@@ -1,7 +1,7 @@
 import {
   ancestors,
   type Change,
-  type Context,
+  type DiffContext,
   type DiffRule,
   field,
   isObject,
@@ -21,7 +21,7 @@ export const securityTightened: DiffRule = () => ({
   SecurityRequirement: judge,
 })
 
-function judge({ node }: Change, { report }: Context): void {
+function judge({ node }: Change, { report }: DiffContext): void {
   const owner = ancestors(node).find((ancestor) => ['Operation', 'Root'].includes(typeOf(ancestor) ?? ''))
   if (!owner) return
   const after = alternatives(owner, 'revision')
