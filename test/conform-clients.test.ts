@@ -1,4 +1,4 @@
-/** What `npm run conform -- --clients` says; with --deep, the stories of those generators that need nothing but npm. */
+/** `npm run conform -- --clients`; with --deep, the stories of those generators that need nothing but npm. */
 import t, { type Test } from 'tap'
 import { chooseTools, conformClients } from '../scripts/conform/clients/clients.ts'
 import type { Tool } from '../scripts/conform/clients/tool.ts'

@@ -46,7 +46,6 @@ not ok 4 - test/d.test.ts # time=368.597ms
   ...
 
 `
-/** What a test prints itself. */
 const forged = `# Subtest: test/e.test.ts
     ok 1 - should be equal
     # { total: 500, pass: 500 }

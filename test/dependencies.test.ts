@@ -1,4 +1,4 @@
-/** What `npm ci --omit=dev` installs: all that the service imports, and nothing else. */
+/** `npm ci --omit=dev` installs all that the service imports, nothing else. */
 import { spawnSync } from 'node:child_process'
 import { copyFile, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -34,7 +34,6 @@ t.test('A start loads no client of a provider, bucket or database before it is n
   t.ok(packages.has('fastify'))
 })
 
-/** What each module imports that these load at once or later. */
 async function importsFrom(entryPoints: string[]): Promise<Metafile['inputs']> {
   const { metafile } = await build({
     entryPoints,

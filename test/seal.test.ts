@@ -6,21 +6,18 @@ const [old, now] = [randomBytes(32), randomBytes(32)]
 const binding: Binding = { purpose: 'provider-token', userId: 'ada', rowId: 'login' }
 const value = Buffer.from('a secret')
 
-t.test(
-  'A sealed value opens where it belongs: not in another row, for another user or for another purpose',
-  async (t) => {
-    const seal = createSeal([now])
-    const sealed = seal.seal(value, binding)
-    t.strictSame(Buffer.from(seal.open(sealed, binding) ?? []), value)
-    const elsewhere: Partial<Binding>[] = [
-      { rowId: 'another login' },
-      { userId: 'bob' },
-      { purpose: 'export-key' },
-      { userId: '', rowId: 'ada' },
-    ]
-    for (const other of elsewhere) t.equal(seal.open(sealed, { ...binding, ...other }), null, JSON.stringify(other))
-  },
-)
+t.test('A sealed value opens where it belongs: not in another row, for another user or purpose', async (t) => {
+  const seal = createSeal([now])
+  const sealed = seal.seal(value, binding)
+  t.strictSame(Buffer.from(seal.open(sealed, binding) ?? []), value)
+  const elsewhere: Partial<Binding>[] = [
+    { rowId: 'another login' },
+    { userId: 'bob' },
+    { purpose: 'export-key' },
+    { userId: '', rowId: 'ada' },
+  ]
+  for (const other of elsewhere) t.equal(seal.open(sealed, { ...binding, ...other }), null, JSON.stringify(other))
+})
 
 t.test('The first key seals, every listed one opens', async (t) => {
   const sealed = createSeal([old]).seal(value, binding)

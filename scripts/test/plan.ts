@@ -24,9 +24,9 @@ export interface Plan {
 const onPostgres = [
   'test/postgres/*',
   'test/sync/{concurrency,device*,history*,paging,push,quota,retry,status,unseen}.test.ts',
-  'test/realtime/{broadcast,closing,since}.test.ts',
+  'test/realtime/{broadcast,closing}.test.ts',
   'test/commands/{admin-accounts,restored}.test.ts',
-  'test/auth/{attempts,login-limits,lease,refresh,sessions,sign-out}.test.ts',
+  'test/auth/{attempts,login-limits,refresh,sessions,sign-out}.test.ts',
   'test/db/{*-migration,statements,upgrade}.test.ts',
   'test/operations/whole-account.test.ts',
   'test/hostile/ids.test.ts',
@@ -35,7 +35,7 @@ const onPostgres = [
 const onPostgresInDepth = [
   ...onPostgres,
   'test/{hostile,http,interface,operations,realtime,sync}/*',
-  'test/client/sync/{lost-laptop,rotated-history,rotation}.test.ts',
+  'test/client/sync/{lost-laptop,rotation}.test.ts',
   'test/commands/{admin,reseal}*',
   'test/log.test.ts',
 ]
@@ -51,7 +51,6 @@ const onMinio = [
 /** Tests with a process of their own, because they are long, measure it or alter it. The others share one per folder. */
 const alone = [
   'test/client/chaos/chaos.test.ts',
-  'test/client/sync/walk.test.ts',
   'test/extension/walk.test.ts',
   'test/exports/large.test.ts',
   'test/http/work-per-request.test.ts',

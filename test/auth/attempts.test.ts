@@ -1,6 +1,9 @@
 import t, { type Test } from 'tap'
+import openapi from '../../generated/openapi.json' with { type: 'json' }
+import { refreshCookie, sessionCookie } from '../../src/service/auth/cookies.ts'
 import { openProvider } from '../../src/service/provider/openid.ts'
 import { type Browser, openBrowser } from '../support/browser.ts'
+import { countRows } from '../support/database.ts'
 import { buildWithMock } from '../support/mock-service.ts'
 import { relyingParty } from '../support/relying-party.ts'
 import { signInAt } from '../support/sign-in.ts'
@@ -30,6 +33,8 @@ function bindingOf(authorizationUrl: string): (string | null)[] {
 async function comeBack(browser: Browser, authorizationUrl: string): Promise<unknown> {
   return (await browser.comeBack(await signInAt(authorizationUrl, ''))).headers.location
 }
+const webApp = 'http://127.0.0.1:5173'
+const appOfPrograms = await buildWithMock(t, { CORS_ORIGIN: webApp })
 
 t.test('An attempt signs in once: another code for the same authorization URL is refused', async (t) => {
   const browser = openBrowser(call)
@@ -85,26 +90,23 @@ t.test('Each attempt has a nonce and a verifier of its own', async (t) => {
   t.equal(new Set(urls.flatMap(bindingOf)).size, 6)
 })
 
-t.test(
-  'Tabs with the same return URL have nonces of their own, and all sign in if they start within a minute',
-  async (t) => {
-    t.teardown(() => service.setClock(undefined))
-    const browser = openBrowser(call)
-    const now = Date.now()
-    const urls: string[] = []
-    for (const wait of [0, 30_000, minute - 1]) {
-      service.setClock(now + wait)
-      urls.push(await browser.startLogin('/here'))
-    }
-    t.equal(new Set(urls.map((url) => bindingOf(url)[0])).size, 3, 'nonces')
-    for (const [tab, url] of urls.entries()) {
-      become(`Ada ${tab}`)
-      t.equal(await comeBack(browser, url), '/here')
-      t.equal(await nameOf(browser), `Ada ${tab}`)
-    }
-    t.equal(await comeBack(browser, urls[1] ?? ''), expired, 'each of them once')
-  },
-)
+t.test('Tabs with the same return URL have their own nonces, and all sign in if started within a minute', async (t) => {
+  t.teardown(() => service.setClock(undefined))
+  const browser = openBrowser(call)
+  const now = Date.now()
+  const urls: string[] = []
+  for (const wait of [0, 30_000, minute - 1]) {
+    service.setClock(now + wait)
+    urls.push(await browser.startLogin('/here'))
+  }
+  t.equal(new Set(urls.map((url) => bindingOf(url)[0])).size, 3, 'nonces')
+  for (const [tab, url] of urls.entries()) {
+    become(`Ada ${tab}`)
+    t.equal(await comeBack(browser, url), '/here')
+    t.equal(await nameOf(browser), `Ada ${tab}`)
+  }
+  t.equal(await comeBack(browser, urls[1] ?? ''), expired, 'each of them once')
+})
 
 t.test('A tab that starts later replaces those with the same return URL', async (t) => {
   t.teardown(() => service.setClock(undefined))
@@ -158,4 +160,101 @@ t.test('Of two cookies of attempts over http, none is taken', async (t) => {
   const cookie = [eve, victim].map((browser) => `service_login=${browser.cookies().service_login}`).join('; ')
   const { headers } = await call('GET', callback.pathname + callback.search, { headers: { cookie } })
   t.same([headers.location, headers['set-cookie']], [expired, undefined])
+})
+
+const listener = 'http://127.0.0.1:49152/here'
+const lateLocation = '/login?error=Login%20expired%20or%20was%20started%20in%20another%20browser'
+
+t.test("A program signs in through the user's browser, which is sent on to its listener", async (t) => {
+  const [program, browser] = [openBrowser(appOfPrograms.call), openBrowser(appOfPrograms.call)]
+  const callback = await signInAt(await program.startLogin(listener), 'Ada')
+  const sentOn = await browser.comeBack(callback)
+  t.equal(sentOn.headers.location, `${listener}${new URL(callback).search}`)
+  t.same(browser.cookies(), {}, 'the browser is not signed in')
+  t.same(await countRows(appOfPrograms.context), {}, 'nobody is yet')
+  const redeemed = await program.comeBack(callback)
+  t.equal(redeemed.headers.location, listener)
+  t.equal((await program.call('GET', '/api/v1/auth/session')).status, 200)
+})
+
+t.test("Another program cannot redeem the code that was sent on, nor one of another attempt's", async (t) => {
+  const [program, other] = [openBrowser(appOfPrograms.call), openBrowser(appOfPrograms.call)]
+  const before = await countRows(appOfPrograms.context)
+  const callback = await signInAt(await program.startLogin(listener), 'Ada')
+  t.equal(
+    (await other.comeBack(callback)).headers.location,
+    `${listener}${new URL(callback).search}`,
+    'without a cookie',
+  )
+  await other.startLogin(listener)
+  t.match((await other.comeBack(callback)).headers.location, /^\/login\?error=/, 'with its own')
+  t.same(other.cookies('/'), {})
+  t.same(await countRows(appOfPrograms.context), before)
+})
+
+t.test('The provider asks the user, unless the program says otherwise', async (t) => {
+  const promptFor = async (body: object) => {
+    const started = await appOfPrograms.call('POST', '/api/v1/auth/login', { body })
+    return new URL(started.body.authorizationUrl).searchParams.get('prompt')
+  }
+  t.same(
+    await Promise.all([
+      promptFor({ returnTo: listener }),
+      promptFor({ returnTo: listener, prompt: 'select_account' }),
+      promptFor({ returnTo: `${webApp}/` }),
+      promptFor({ returnTo: '/' }),
+    ]),
+    ['login', 'select_account', null, null],
+  )
+})
+
+t.test('A web app on the loopback interface is listed, and gets no code', async (t) => {
+  const [one, another] = [openBrowser(appOfPrograms.call), openBrowser(appOfPrograms.call)]
+  const callback = await signInAt(await one.startLogin(`${webApp}/home`), 'Ada')
+  t.equal((await another.comeBack(callback)).headers.location, lateLocation)
+  t.equal((await one.comeBack(callback)).headers.location, `${webApp}/home`)
+})
+
+t.test('A query of the listener stays, and a refusal of the provider is sent on, too', async (t) => {
+  const state = encodeURIComponent(`${listener}?a=b#c`)
+  const { headers } = await appOfPrograms.call('GET', `/api/v1/auth/callback?error=access_denied&state=${state}`)
+  t.equal(headers.location, `${listener}?a=b&error=access_denied&state=${state}#c`)
+})
+
+t.test('Only the literal addresses of the loopback interface, with a port, are taken', async (t) => {
+  const status = async (returnTo: string) =>
+    [returnTo, (await appOfPrograms.call('POST', '/api/v1/auth/login', { body: { returnTo } })).status] as const
+  const accepted = [listener, 'http://127.0.0.1:1', 'http://[::1]:65535/x?y']
+  const refused = [
+    'http://localhost:49152/',
+    'http://127.0.0.2:49152/',
+    'http://127.0.0.1/',
+    'http://127.0.0.1:0/',
+    'http://127.0.0.1:65536/',
+    'http://127.0.0.1:080/',
+    'https://127.0.0.1:49152/',
+    'http://user@127.0.0.1:49152/',
+    'http://127.0.0.1:49152@evil.example/',
+    'http://127.0.0.1:49152.evil.example/',
+    'http://127.0.0.1:49152//evil.example',
+    'http://127.0.0.1:49152\\@evil.example',
+    'http://2130706433:49152/',
+    'http://[::ffff:127.0.0.1]:49152/',
+  ]
+  t.same(await Promise.all([...accepted, ...refused].map(status)), [
+    ...accepted.map((returnTo) => [returnTo, 200]),
+    ...refused.map((returnTo) => [returnTo, 400]),
+  ])
+})
+
+t.test('The cookies have the attributes that the contract lists as data', async (t) => {
+  const { sessionCookie: session, refreshCookie: refresh } = openapi.components.securitySchemes
+  const over = (secureCookies: boolean) =>
+    [sessionCookie, refreshCookie].map((make) => make({ cookieDomain: undefined, secureCookies }, 'token'))
+  const listed = [session, refresh].map(({ name, 'x-cookie': { secure: _, sameSite, ...attributes } }) => {
+    return { name, options: { ...attributes, sameSite: sameSite.toLowerCase() } }
+  })
+  const withSecure = (secure: boolean) =>
+    listed.map(({ name, options }) => ({ name, value: 'token', options: { ...options, secure } }))
+  t.same([over(true), over(false)], [withSecure(true), withSecure(false)])
 })

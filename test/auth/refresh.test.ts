@@ -1,10 +1,11 @@
 import t, { type Test } from 'tap'
-import { InvalidGrantError } from '../../src/service/provider/provider.ts'
+import { InvalidGrantError, ProviderUnavailableError } from '../../src/service/provider/provider.ts'
 import { openDevice } from '../realtime/device.ts'
 import { openBrowser } from '../support/browser.ts'
 import { setCookies } from '../support/cookies.ts'
 import { holdIntervals } from '../support/intervals.ts'
 import { buildWithMock } from '../support/mock-service.ts'
+import { pick } from '../support/pick.ts'
 import type { MockProvider } from '../support/providers.ts'
 import { open } from '../support/relying-party.ts'
 
@@ -61,10 +62,7 @@ t.test('The refresh cookie stays as it is; older session tokens live 60 s more',
   await elsewhere.signIn('Ada')
   const before = browser.cookies()
   const answer = await browser.call('POST', refresh)
-  t.same(
-    setCookies(answer).map(({ name }) => name),
-    ['service_session'],
-  )
+  t.same(pick(setCookies(answer), 'name'), ['service_session'])
   t.equal(browser.cookies().service_refresh, before.service_refresh)
   const old = before.service_session ?? ''
   t.equal((await withSession(old)).status, 200, 'at once')
@@ -209,24 +207,20 @@ t.test('A login that ends while the provider is asked gets no token', async (t) 
   t.same([answer.status, answer.body], [401, { error: 'Failed to refresh token' }])
 })
 
-t.test(
-  'After logout the session and the refresh cookie are refused at once, and the provider revokes its token',
-  async (t) => {
-    const { browser, call, mock } = await signedInLongAgo(t, await buildWithMock(t))
-    const cookie = Object.entries(browser.cookies())
-      .map((pair) => pair.join('='))
-      .join('; ')
-    await browser.call('POST', '/api/v1/auth/logout')
-    t.equal((await call('GET', session, { headers: { cookie } })).status, 401)
-    t.same((await call('POST', refresh, { headers: { cookie } })).body, { error: 'Failed to refresh token' })
-    t.same((await call('GET', '/api/v1/bookmarks', { headers: { cookie } })).body, {
-      error: 'Invalid or expired session',
-    })
-    while (!mock.requests.some(({ endpoint }) => endpoint === 'revoke'))
-      await new Promise((done) => setTimeout(done, 5))
-    t.pass('revoked')
-  },
-)
+t.test('After logout session and refresh cookie are refused at once; the provider revokes its token', async (t) => {
+  const { browser, call, mock } = await signedInLongAgo(t, await buildWithMock(t))
+  const cookie = Object.entries(browser.cookies())
+    .map((pair) => pair.join('='))
+    .join('; ')
+  await browser.call('POST', '/api/v1/auth/logout')
+  t.equal((await call('GET', session, { headers: { cookie } })).status, 401)
+  t.same((await call('POST', refresh, { headers: { cookie } })).body, { error: 'Failed to refresh token' })
+  t.same((await call('GET', '/api/v1/bookmarks', { headers: { cookie } })).body, {
+    error: 'Invalid or expired session',
+  })
+  while (!mock.requests.some(({ endpoint }) => endpoint === 'revoke')) await new Promise((done) => setTimeout(done, 5))
+  t.pass('revoked')
+})
 
 t.test('Logout ends the login of the refresh cookie when the session is over', async (t) => {
   const { browser, call } = await signedInLongAgo(t)
@@ -261,4 +255,59 @@ t.test('Without a refresh token from the provider, the provider is not asked', a
   }
   service.setClock(Date.now() + 2 * minute)
   t.equal((await browser.call('POST', refresh)).status, 200)
+})
+
+const [minuteMs, hour] = [60_000, 3_600_000]
+
+/** A person's request, made at that time, that asks the provider and gets no response until it is released. */
+async function askingAt(t: Test, time: number) {
+  const service = await buildWithMock(t)
+  const browser = openBrowser(service.call)
+  await browser.signIn('Ada')
+  const { provider } = service.context
+  const { refresh: ask } = provider
+  const [reached, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  let asked = 0
+  provider.refresh = async (...args) => {
+    asked += 1
+    if (asked > 1) return ask(...args)
+    reached.resolve()
+    await released.promise
+    throw new ProviderUnavailableError('it never answered')
+  }
+  service.setClock(time)
+  const first = browser.call('POST', refresh)
+  await reached.promise
+  return {
+    ...service,
+    browser,
+    asked: () => asked,
+    async release() {
+      released.resolve()
+      await first
+    },
+  }
+}
+
+t.test('An instance whose clock is an hour ahead does not ask while another one asks', async (t) => {
+  const { browser, setClock, asked, release } = await askingAt(t, Date.now() + 2 * minuteMs)
+  setClock(Date.now() + hour)
+  t.equal((await browser.call('POST', refresh)).status, 200, 'it issues a session token without asking')
+  t.equal(asked(), 1)
+  await release()
+})
+
+t.test('The lease of an instance that died with its clock an hour ahead holds off the others for 30 s', async (t) => {
+  const before = Date.now()
+  const { browser, context, setClock, asked, release } = await askingAt(t, before + hour)
+  setClock(Date.now() + 2 * minuteMs)
+  const { db, now } = context.database
+  const { asking_until } = await db.selectFrom('logins').select('asking_until').executeTakeFirstOrThrow()
+  t.ok(asking_until >= before + 30_000 && asking_until <= Date.now() + 30_000, 'by the clock of the database')
+  await browser.call('POST', refresh)
+  t.equal(asked(), 1, 'not before')
+  await db.updateTable('logins').set({ asking_until: now }).execute()
+  t.equal((await browser.call('POST', refresh)).status, 200)
+  t.equal(asked(), 2, 'then another asks')
+  await release()
 })

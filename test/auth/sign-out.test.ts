@@ -157,31 +157,28 @@ t.test('A logout that fails ends no login, and can be repeated', async (t) => {
   t.same(await statuses(), [401, 401])
 })
 
-t.test(
-  'Of requests at the same moment, each has its own answer, and that of a login that has just ended is 401',
-  async (t) => {
-    const users = await Promise.all(['kim', 'lou', 'max', 'ned'].map((name) => app.user(name)))
-    for (const [index, user] of users.entries()) {
-      for (let made = 0; made < index; made++)
-        await user.call('POST', '/api/v1/bookmarks', { body: { encrypted_data: 'x', data_hash: 'h' } })
-    }
-    const requests = users.flatMap(({ call }) => [
-      () => call('GET', '/api/v1/auth/session'),
-      () => call('POST', '/api/v1/sync/pull'),
-      () => call('POST', '/api/v1/sync/pull', { headers: { 'x-device-id': 'phone' } }),
-    ])
-    const answersOf = async (answers: Promise<Answered>[]) =>
-      (await Promise.all(answers)).map(({ status, body }) => [status, body])
-    const one = []
-    for (const send of requests) one.push(...(await answersOf([send()])))
-    t.same(await answersOf(requests.map((send) => send())), one)
+t.test('Of requests at the same moment, each has its answer; that of a login that has just ended is 401', async (t) => {
+  const users = await Promise.all(['kim', 'lou', 'max', 'ned'].map((name) => app.user(name)))
+  for (const [index, user] of users.entries()) {
+    for (let made = 0; made < index; made++)
+      await user.call('POST', '/api/v1/bookmarks', { body: { encrypted_data: 'x', data_hash: 'h' } })
+  }
+  const requests = users.flatMap(({ call }) => [
+    () => call('GET', '/api/v1/auth/session'),
+    () => call('POST', '/api/v1/sync/pull'),
+    () => call('POST', '/api/v1/sync/pull', { headers: { 'x-device-id': 'phone' } }),
+  ])
+  const answersOf = async (answers: Promise<Answered>[]) =>
+    (await Promise.all(answers)).map(({ status, body }) => [status, body])
+  const one = []
+  for (const send of requests) one.push(...(await answersOf([send()])))
+  t.same(await answersOf(requests.map((send) => send())), one)
 
-    // As on another instance.
-    await context.database.write((trx) => endLogin(trx, users[1] as TestUser))
-    const statuses = (await answersOf(requests.map((send) => send()))).map(([status]) => status)
-    t.same(
-      statuses,
-      one.map((_, index) => (Math.floor(index / 3) === 1 ? 401 : 200)),
-    )
-  },
-)
+  // As on another instance.
+  await context.database.write((trx) => endLogin(trx, users[1] as TestUser))
+  const statuses = (await answersOf(requests.map((send) => send()))).map(([status]) => status)
+  t.same(
+    statuses,
+    one.map((_, index) => (Math.floor(index / 3) === 1 ? 401 : 200)),
+  )
+})

@@ -1,11 +1,17 @@
+import { existsSync, readdirSync, readlinkSync } from 'node:fs'
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
+import Sqlite from 'better-sqlite3'
 import t, { type Test } from 'tap'
+import { openCopy } from '../../src/service/backup/database.ts'
+import { type Backups, scheduleBackups } from '../../src/service/backup/schedule.ts'
+import { nameOf, type Shelf } from '../../src/service/backup/shelf.ts'
 import { openAdmin } from '../support/admin.ts'
 import { buildApp } from '../support/app.ts'
 import { change, pullAll } from '../support/changes.ts'
 import { runCommand } from '../support/command.ts'
 import { isDeep } from '../support/depth.ts'
+import { silent } from '../support/log.ts'
 import { sharedMinio } from '../support/minio.ts'
 import { openClient } from '../support/s3-store.ts'
 import { folder } from '../support/service.ts'
@@ -25,52 +31,49 @@ function find(log: string[], msg: string): object | undefined {
   return log.map((line) => JSON.parse(line)).find((line) => line.msg === msg)
 }
 
-t.test(
-  'BACKUP_EVERY makes backups in a folder; an unfinished one is none, and a failure is counted and logged',
-  async (t) => {
-    const { dataDir, ada } = await seed(t)
-    const dir = join(await folder(t), 'backups')
-    const unfinished = join(dir, '2026-01-01T00-00-00-000Z.unfinished-abc')
-    await mkdir(join(dir, 'of somebody else'), { recursive: true })
-    await mkdir(unfinished)
-    await mkdir(join(dir, '2025-01-01T00-00-00-000Z'))
-    await writeFile(join(unfinished, 'bookmarks.db'), 'half')
-    const started = Date.now() / 1000
-    const app = await buildApp(t, { BACKUP_EVERY: '1h', BACKUP_KEEP: '1', BACKUP_TO: dir }, { dataDir })
-    const { scrapeUntil } = openAdmin(t, app)
-    const metrics = await scrapeUntil((metrics) => Number(metrics.value('ebs_backup_last_success_seconds')) >= started)
-    t.equal(metrics.value('ebs_backup_failures_total'), 0)
-    await until(async () => (await readdir(dir)).length === 2)
-    const [name = '', ...others] = (await readdir(dir)).sort()
-    t.match(name, /^\d{4}-\d\d-\d\dT[\d-]+Z$/)
-    t.same(others, ['of somebody else'], 'what a killed process left is removed, and what is beyond BACKUP_KEEP')
-    t.match(find(app.log, 'made a backup'), { level: 30, backup: name })
-    await app.close()
+t.test('BACKUP_EVERY makes backups in a folder; an unfinished one is none; failures are counted, logged', async (t) => {
+  const { dataDir, ada } = await seed(t)
+  const dir = join(await folder(t), 'backups')
+  const unfinished = join(dir, '2026-01-01T00-00-00-000Z.unfinished-abc')
+  await mkdir(join(dir, 'of somebody else'), { recursive: true })
+  await mkdir(unfinished)
+  await mkdir(join(dir, '2025-01-01T00-00-00-000Z'))
+  await writeFile(join(unfinished, 'bookmarks.db'), 'half')
+  const started = Date.now() / 1000
+  const app = await buildApp(t, { BACKUP_EVERY: '1h', BACKUP_KEEP: '1', BACKUP_TO: dir }, { dataDir })
+  const { scrapeUntil } = openAdmin(t, app)
+  const metrics = await scrapeUntil((metrics) => Number(metrics.value('ebs_backup_last_success_seconds')) >= started)
+  t.equal(metrics.value('ebs_backup_failures_total'), 0)
+  await until(async () => (await readdir(dir)).length === 2)
+  const [name = '', ...others] = (await readdir(dir)).sort()
+  t.match(name, /^\d{4}-\d\d-\d\dT[\d-]+Z$/)
+  t.same(others, ['of somebody else'], 'what a killed process left is removed, and what is beyond BACKUP_KEEP')
+  t.match(find(app.log, 'made a backup'), { level: 30, backup: name })
+  await app.close()
 
-    const restored = await buildApp(t, {}, { dataDir: join(dir, name) })
-    t.match((await pullAll(restored.as(ada))).changes, [{ entity_id: 'saved' }])
-    await restored.close()
+  const restored = await buildApp(t, {}, { dataDir: join(dir, name) })
+  t.match((await pullAll(restored.as(ada))).changes, [{ entity_id: 'saved' }])
+  await restored.close()
 
-    const stopped = await buildApp(t, { BACKUP_EVERY: '1h', BACKUP_TO: `${dir}-2` }, { dataDir })
-    const entries = async () => readdir(`${dir}-2`).catch(() => [])
-    await until(async () => (await entries()).length > 0)
-    await stopped.close()
-    t.same(
-      (await entries()).filter((name) => name.includes('unfinished')),
-      [],
-      'a stop ends one, and leaves nothing',
-    )
+  const stopped = await buildApp(t, { BACKUP_EVERY: '1h', BACKUP_TO: `${dir}-2` }, { dataDir })
+  const entries = async () => readdir(`${dir}-2`).catch(() => [])
+  await until(async () => (await entries()).length > 0)
+  await stopped.close()
+  t.same(
+    (await entries()).filter((name) => name.includes('unfinished')),
+    [],
+    'a stop ends one, and leaves nothing',
+  )
 
-    await rm(dir, { recursive: true })
-    await writeFile(dir, 'a file is in the way')
-    const failing = await buildApp(t, { BACKUP_EVERY: '1h', BACKUP_TO: dir }, { dataDir })
-    const { scrapeUntil: scrapeFailing } = openAdmin(t, failing)
-    const failed = await scrapeFailing((metrics) => Number(metrics.value('ebs_backup_failures_total')) === 1)
-    t.equal(failed.value('ebs_backup_last_success_seconds'), 0)
-    t.match(find(failing.log, 'a backup failed'), { level: 50, err: { message: /^BACKUP_TO: / } })
-    t.equal((await failing.call('GET', '/api/v1/health')).status, 200)
-  },
-)
+  await rm(dir, { recursive: true })
+  await writeFile(dir, 'a file is in the way')
+  const failing = await buildApp(t, { BACKUP_EVERY: '1h', BACKUP_TO: dir }, { dataDir })
+  const { scrapeUntil: scrapeFailing } = openAdmin(t, failing)
+  const failed = await scrapeFailing((metrics) => Number(metrics.value('ebs_backup_failures_total')) === 1)
+  t.equal(failed.value('ebs_backup_last_success_seconds'), 0)
+  t.match(find(failing.log, 'a backup failed'), { level: 50, err: { message: /^BACKUP_TO: / } })
+  t.equal((await failing.call('GET', '/api/v1/health')).status, 200)
+})
 
 t.test('BACKUP_TO=s3 sends them to the bucket, which cannot read them; npm run restore fetches one', async (t) => {
   const minio = await sharedMinio(t)
@@ -106,3 +109,88 @@ t.test('BACKUP_TO=s3 sends them to the bucket, which cannot read them; npm run r
   const restored = await buildApp(t, { SECRET_KEY: own }, { dataDir: empty })
   t.match((await pullAll(restored.as(ada))).changes, [{ entity_id: 'saved' }])
 })
+
+const hourMs = 3_600_000
+
+/** Backups by name alone. `make` decides how each attempt ends. */
+function fakeShelf(names: string[], make: () => Promise<void> = async () => {}) {
+  const seen = { attempts: 0, atOnce: 0 }
+  let open = 0
+  const shelf: Shelf = {
+    list: async () => [...names],
+    async add(name) {
+      seen.attempts += 1
+      open += 1
+      seen.atOnce = Math.max(seen.atOnce, open)
+      await make().finally(() => {
+        open -= 1
+      })
+      names.push(name)
+      return { leftOut: 0 }
+    },
+    async remove(name) {
+      names.splice(names.indexOf(name), 1)
+    },
+  }
+  return { shelf, seen, names }
+}
+
+function schedule(t: Test, shelf: Shelf, options: { everyMs?: number; keep?: number } = {}): Backups {
+  const backups = scheduleBackups({ everyMs: hourMs, keep: 2, shelf, log: silent, pauseMs: 5, ...options })
+  t.teardown(() => backups.close())
+  return backups
+}
+
+t.test('One is due when the newest is older than BACKUP_EVERY; those beyond BACKUP_KEEP go afterwards', async (t) => {
+  const old = [5, 4, 3, 2].map((hours) => nameOf(Date.now() - hours * hourMs))
+  const { shelf, seen, names } = fakeShelf([...old])
+  const backups = schedule(t, shelf)
+  await until(() => names.length === 2)
+  t.same([names[0], seen.attempts], [old.at(-1), 1])
+  t.equal(nameOf(backups.lastSuccess()), names[1])
+
+  const recent = nameOf(Date.now() - hourMs / 2)
+  const early = fakeShelf([recent])
+  const waiting = schedule(t, early.shelf)
+  await until(() => waiting.lastSuccess() > 0)
+  t.same([nameOf(waiting.lastSuccess()), early.seen.attempts], [recent, 0], 'none is made too early')
+
+  const future = fakeShelf([nameOf(Date.now() + 24 * hourMs)])
+  schedule(t, future.shelf)
+  await until(() => future.seen.attempts === 1)
+})
+
+t.test('A failed one is tried again, removes none, and is counted', async (t) => {
+  const old = [3, 2, 1].map((hours) => nameOf(Date.now() - hours * hourMs))
+  const { shelf, seen, names } = fakeShelf([...old], async () => {
+    if (seen.attempts <= 2) throw new Error('no space left on device')
+    await waiting.promise
+  })
+  const waiting = Promise.withResolvers<void>()
+  const backups = schedule(t, shelf)
+  await until(() => seen.attempts === 3)
+  t.same([names, backups.failures()], [old, 2])
+  waiting.resolve()
+  await until(() => names.length === 2)
+  t.equal(backups.failures(), 2)
+})
+
+t.test('However short BACKUP_EVERY is, there are never two at once', async (t) => {
+  const { shelf, seen } = fakeShelf([], () => new Promise((resolve) => setTimeout(resolve, 10)))
+  schedule(t, shelf, { everyMs: 1 })
+  await until(() => seen.attempts === 4)
+  t.equal(seen.atOnce, 1)
+})
+
+t.test('A copy that is refused is closed', async (t) => {
+  const path = join(await folder(t), 'other.db')
+  new Sqlite(path).exec('create table other (id text)').close()
+  t.throws(() => openCopy(path, 'other.db'), { message: 'other.db is no database of this service' })
+  t.notOk(isOpen(path), 'at once, not when its memory is collected')
+})
+
+function isOpen(path: string): boolean {
+  const descriptors = readdirSync('/proc/self/fd').map((number) => `/proc/self/fd/${number}`)
+  // The one of the folder itself is gone by now.
+  return descriptors.some((descriptor) => existsSync(descriptor) && readlinkSync(descriptor) === path)
+}

@@ -3,7 +3,7 @@ import type { Test } from 'tap'
 import { createCookieJar } from '../../src/client/node/cookie-jar.ts'
 import { signInAt } from '../support/sign-in.ts'
 
-/** What this process has of a browser for one test: cookies, storage, an address bar, a network that can be cut. */
+/** This process has this much of a browser for one test: cookies, storage, an address bar, a network that can be cut. */
 export interface Browser {
   /** Where the page has gone to; undefined: nowhere. */
   address: string | undefined

@@ -1,10 +1,16 @@
+import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
+import fc from 'fast-check'
 import t from 'tap'
 import type { OpenedExport, PlaintextBookmark } from '../../src/client/bookmark.ts'
 import { deriveKeys } from '../../src/client/crypto/keys.ts'
+import { chunkNonce } from '../../src/client/export-file/chunks.ts'
 import { openExport, streamExport } from '../../src/client/export-file/export-file.ts'
+import { ExportJson } from '../../src/client/export-file/json.ts'
+import { encryptFile } from '../../src/service/exports/file.ts'
+import { depth } from '../support/depth.ts'
 import { CHUNK, exportJson, exportKeys, exportOfSize, HEADER, keys, makeBookmarks, prefix } from './export-samples.ts'
-import { fromHex, writeExport } from './second-implementation.ts'
+import { exportHeader, fromHex, seal, writeExport } from './second-implementation.ts'
 import { readVectors } from './vectors.ts'
 
 const vector = readVectors<{
@@ -141,3 +147,207 @@ t.test('a bookmark that lacks a field is refused', async (t) => {
 t.test('an export key of another length is refused by name', async (t) => {
   await t.rejects(openExport(exportOfSize(), { exportKey: new Uint8Array(16), keys }), /exportKey/)
 })
+
+const fault = (fault: string, message = /./) => ({ name: 'ExportError', fault, message })
+
+/** A file of three chunks, the last of which is short. */
+const file = exportOfSize(2 * 65_536 + 100)
+
+function flip(file: Buffer, index: number, bit: number): Buffer {
+  const flipped = Buffer.from(file)
+  flipped.writeUInt8(file.readUInt8(index) ^ (1 << bit), index)
+  return flipped
+}
+
+function chunk(index: number): Buffer {
+  return file.subarray(HEADER + index * CHUNK, HEADER + (index + 1) * CHUNK)
+}
+
+function faultAt(index: number): string {
+  if (index < 4) return 'not-an-export'
+  if (index < 5) return 'unknown-version'
+  return index < 13 ? 'other-key' : 'damaged'
+}
+
+t.test('a flipped bit: each byte of a file of one chunk', async () => {
+  const small = exportOfSize()
+  for (let index = 0; index < small.length; index++) {
+    await assert.rejects(openExport(flip(small, index, index % 8), exportKeys), fault(faultAt(index)))
+  }
+})
+
+t.test('a flipped bit: each byte of the header and around the borders of chunks, elsewhere by chance', async () => {
+  const borders = [HEADER + CHUNK, HEADER + 2 * CHUNK, file.length]
+  const near = borders.flatMap((border) => Array.from({ length: 40 }, (_, index) => border - 20 + index))
+  const exact = [...Array.from({ length: HEADER }, (_, index) => index), ...near].filter((index) => index < file.length)
+  for (const index of exact) await assert.rejects(openExport(flip(file, index, 7), exportKeys), fault(faultAt(index)))
+  await fc.assert(
+    fc.asyncProperty(fc.nat(file.length - 1), fc.nat(7), async (index, bit) => {
+      await assert.rejects(openExport(flip(file, index, bit), exportKeys), fault(faultAt(index)))
+    }),
+    { numRuns: depth(60, 2000) },
+  )
+})
+
+t.test('a cut tail, wherever the cut is', async (t) => {
+  const at = (length: number) => openExport(file.subarray(0, length), exportKeys)
+  await t.rejects(at(0), fault('not-an-export'))
+  await t.rejects(at(3), fault('not-an-export'))
+  for (const length of [4, 5, 12, 31]) await t.rejects(at(length), fault('damaged', /within its header/))
+  await t.rejects(at(HEADER), fault('damaged', /after its header/))
+  for (let chunks = 0; chunks < 3; chunks++) {
+    const start = HEADER + chunks * CHUNK
+    for (const rest of [1, 15, 16, 17, 100, 115]) await t.rejects(at(start + rest), fault('damaged', /truncated/))
+  }
+  await t.rejects(at(HEADER + CHUNK), fault('damaged'), 'exactly after the first chunk')
+  await t.rejects(at(HEADER + 2 * CHUNK), fault('damaged'), 'exactly after the second chunk')
+  await t.resolves(at(file.length))
+})
+
+t.test('swapped, missing, repeated and foreign chunks', async (t) => {
+  const header = file.subarray(0, HEADER)
+  const built = (...chunks: Buffer[]) => openExport(Buffer.concat([header, ...chunks]), exportKeys)
+  const [a, b, c] = [chunk(0), chunk(1), chunk(2)]
+  await t.resolves(built(a, b, c))
+  await t.rejects(built(b, a, c), fault('damaged', /Chunk 0/))
+  await t.rejects(built(a, c, b), fault('damaged', /Chunk 1/))
+  await t.rejects(built(a, c), fault('damaged', /Chunk 1/))
+  await t.rejects(built(b, c), fault('damaged', /Chunk 0/))
+  await t.rejects(built(a, a, b, c), fault('damaged', /Chunk 1/))
+  const other = writeExport(keys.exportKey, new Uint8Array(19), Buffer.alloc(2 * 65_536 + 100, 0x20))
+  await t.rejects(built(a, other.subarray(HEADER + CHUNK, HEADER + 2 * CHUNK), c), fault('damaged', /Chunk 1/))
+})
+
+t.test('trailing bytes', async (t) => {
+  const full = exportOfSize(2 * 65_536)
+  for (const length of [1, 16, 17, CHUNK, CHUNK + 1]) {
+    const rest = Buffer.alloc(length)
+    await t.rejects(openExport(Buffer.concat([full, rest]), exportKeys), fault('trailing-bytes'), `full, ${length}`)
+    await t.rejects(openExport(Buffer.concat([file, rest]), exportKeys), fault('damaged', /bytes after its end/))
+  }
+  await t.rejects(openExport(Buffer.concat([full, full]), exportKeys), fault('trailing-bytes'), 'the file twice')
+})
+
+t.test('a last chunk without content is refused', async (t) => {
+  const header = exportHeader(keys.exportKey, prefix)
+  const empty = seal(keys.exportKey, chunkNonce(header, 0, true), header, new Uint8Array())
+  await t.rejects(openExport(Buffer.concat([header, empty]), exportKeys), fault('damaged'))
+  const spaces = new Uint8Array(65_536).fill(0x20)
+  const first = seal(keys.exportKey, chunkNonce(header, 0, false), header, spaces)
+  const last = seal(keys.exportKey, chunkNonce(header, 1, true), header, new Uint8Array())
+  await t.rejects(openExport(Buffer.concat([header, first, last]), exportKeys), fault('damaged', /Chunk 1/))
+})
+
+t.test('another key is told from damage', async (t) => {
+  const other = { ...exportKeys, exportKey: new Uint8Array(32) }
+  await t.rejects(openExport(file, other), fault('other-key', /another export key/))
+})
+
+t.test('what is no export file, or one of a later version', async (t) => {
+  await t.rejects(openExport(Buffer.from('<!DOCTYPE NETSCAPE-Bookmark-file-1>'), exportKeys), fault('not-an-export'))
+  await t.rejects(openExport(flip(file, 4, 1), exportKeys), fault('unknown-version', /version 3/))
+})
+
+t.test('the nonce: prefix, big-endian counter, flag; more than 2^32 chunks are an error', async (t) => {
+  const header = new Uint8Array(exportHeader(keys.exportKey, prefix))
+  const tail = (counter: number, last: boolean) => [...chunkNonce(header, counter, last).subarray(19)]
+  t.same(chunkNonce(header, 0, false).subarray(0, 19), prefix)
+  t.same(tail(0, false), [0, 0, 0, 0, 0])
+  t.same(tail(0x01020304, true), [1, 2, 3, 4, 1])
+  t.same(tail(0xffff_ffff, true), [255, 255, 255, 255, 1])
+  t.throws(() => chunkNonce(header, 0x1_0000_0000, false), fault('counter-overflow'))
+})
+
+const encoder = new TextEncoder()
+
+/** Reads a text in pieces of some size. */
+function read(text: string | Uint8Array, size = 7) {
+  const bytes = typeof text === 'string' ? encoder.encode(text) : text
+  const json = new ExportJson()
+  const elements: object[] = []
+  for (let start = 0; start < bytes.length; start += size)
+    elements.push(...json.push(bytes.subarray(start, start + size)))
+  return { elements, summary: json.end() }
+}
+
+const around = (bookmarks: string, count: number) =>
+  `{"version":"1","exported_at":"2026-01-02T03:04:05.678Z","bookmarks":[${bookmarks}],"bookmark_count":${count}}`
+
+t.test('any elements, in pieces of any size, with any white space', async () => {
+  const element = fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue())
+  const layout = fc.constantFrom(undefined, 1, '\t', '\r\n ')
+  fc.assert(
+    fc.property(fc.array(element), fc.integer({ min: 1, max: 50 }), layout, (bookmarks, size, indent) => {
+      const summary = { version: '1', exported_at: 'then', bookmark_count: bookmarks.length }
+      const text = JSON.stringify(
+        { version: '1', exported_at: 'then', bookmarks, bookmark_count: bookmarks.length },
+        null,
+        indent,
+      )
+      assert.deepEqual(read(text, size), { elements: JSON.parse(JSON.stringify(bookmarks)), summary })
+    }),
+  )
+})
+
+t.test('unknown fields before and after, and a count before the bookmarks, are fine', async (t) => {
+  const text =
+    '{"bookmark_count":1,"x":{"bookmarks":[1]},"y":["bookmarks",{}],"z\\",\\"bookmarks":[2],"version":"1","exported_at":"then",' +
+    '"bookmarks" : [ {"id":"a"} ] ,"more":[[]]}'
+  t.same(read(text).elements, [{ id: 'a' }])
+})
+
+t.test('what is not the JSON of an export is refused, naming the fault', async (t) => {
+  const refused = (text: string | Uint8Array, message: RegExp, fault = 'malformed') =>
+    t.throws(() => read(text), { name: 'ExportError', fault, message }, String(text).slice(0, 60))
+  refused('', /bookmarks are missing/)
+  refused('null', /bookmarks are missing/)
+  refused('[{"bookmarks":[]}]', /bookmarks are missing/)
+  refused('{"bookmarks":{}}', /bookmarks are missing/)
+  refused('{"bookmarks":[]', /not JSON/)
+  refused('{"bookmarks":[{}', /missing or incomplete/)
+  refused('{"bookmarks":["', /missing or incomplete/)
+  refused(`${around('', 0)}}`, /not JSON/)
+  refused(`${around('', 0)}{}`, /not JSON/)
+  refused(around('', 0).replace('}', ',"bookmarks":[]}'), /twice/)
+  refused(around('{}{}', 2), /comma/)
+  refused(around(',{}', 1), /not JSON/)
+  refused(around('{},', 1), /ends with something else/)
+  refused(around('{},,{}', 2), /not JSON/)
+  refused(around('1', 1), /ends with something else/)
+  refused(around('1,{}', 1), /not JSON/)
+  refused(around('"{}"', 1), /ends with something else/)
+  refused(around('{]', 1), /not JSON/)
+  refused(around('{"a":"\u0001"}', 1), /not JSON/)
+  refused(around('{}', 2), /bookmark_count is 2, but it contains 1 bookmarks/)
+  refused(around('', 1), /bookmark_count is 1, but it contains 0 bookmarks/)
+  refused(around('{}', 1).replace('"bookmark_count":1', '"bookmark_count":"1"'), /bookmark_count/)
+  refused(around('', 0).replace('"exported_at":', '"exported":'), /exported_at/)
+  refused(around('', 0).replace('"version":"1"', '"version":"2"'), /has version 2/, 'unknown-version')
+  refused(Uint8Array.of(...encoder.encode('{"bookmarks":[{"a":"'), 0xff), /UTF-8/)
+  refused(Uint8Array.of(...encoder.encode(around('', 0)), 0xe2, 0x82), /UTF-8/)
+})
+
+t.test('what a hostile file may make the reader hold is bounded', async (t) => {
+  const json = new ExportJson()
+  const mebibyte = encoder.encode(' '.repeat(600_000))
+  t.throws(() => json.push(mebibyte), { fault: 'malformed', message: /around/ })
+  const longElement = new ExportJson()
+  longElement.push(encoder.encode('{"bookmarks":[{"a":"'))
+  longElement.push(mebibyte)
+  t.throws(() => longElement.push(mebibyte), { fault: 'malformed', message: /bookmark 0 is too long/ })
+})
+
+t.test('the client opens what the service writes, at every border of a chunk', async (t) => {
+  const bookmarks = makeBookmarks(2)
+  const json = exportJson(bookmarks)
+  for (const size of [Buffer.byteLength(json), 65_535, 65_536, 65_537, 131_072, 131_073]) {
+    const spaces = ' '.repeat(size - Buffer.byteLength(json))
+    const text = json.replace('"bookmarks":[', `$&${spaces}`)
+    const file = encryptFile(keys.exportKey, pieces(text))
+    t.same((await openExport(file, exportKeys)).bookmarks, bookmarks, `${size} bytes`)
+  }
+})
+
+async function* pieces(text: string): AsyncGenerator<string> {
+  for (let start = 0; start < text.length; start += 50_000) yield text.slice(start, start + 50_000)
+}

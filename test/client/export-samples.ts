@@ -18,7 +18,6 @@ export function makeBookmarks(count: number): PlaintextBookmark[] {
   }))
 }
 
-/** What the service would put into an export of these bookmarks. */
 export function exportJson(bookmarks: PlaintextBookmark[]): string {
   const records = bookmarks.map((bookmark, index) => {
     const times = { created_at: 1_700_000_000_000 + index, updated_at: 1_700_000_000_000 + index }

@@ -152,50 +152,47 @@ t.test('A conflict is listed on a device that had no part in it, which settles i
   await t.rejects(tablet.history.settleConflict(x?.versionId ?? ''), { name: 'ApiError', status: 404 })
 })
 
-t.test(
-  'The worst day: all is deleted through the API; a dry run counts, and a rewind brings it back on all devices',
-  async (t) => {
-    const count = depth(60, 20_000)
-    const { ann, device } = await open('fay')
-    const [laptop, phone, tablet] = [device('laptop'), device('phone'), device('tablet')]
-    const list = Array.from({ length: count }, (_, index) =>
-      bookmark(`b${index}`, `Bookmark ${index}`, { tags: ['good'] }),
-    )
-    await put(laptop, ...list)
-    for (const { sync } of [phone, tablet]) await sync.syncNow()
-    await put(phone, bookmark('b0', 'Edited before'))
-    const good = await timeOf(laptop)
-    const before = laptop.sync.tree()
+t.test('The worst day: all is deleted by the API; a dry run counts, a rewind brings it back everywhere', async (t) => {
+  const count = depth(60, 20_000)
+  const { ann, device } = await open('fay')
+  const [laptop, phone, tablet] = [device('laptop'), device('phone'), device('tablet')]
+  const list = Array.from({ length: count }, (_, index) =>
+    bookmark(`b${index}`, `Bookmark ${index}`, { tags: ['good'] }),
+  )
+  await put(laptop, ...list)
+  for (const { sync } of [phone, tablet]) await sync.syncNow()
+  await put(phone, bookmark('b0', 'Edited before'))
+  const good = await timeOf(laptop)
+  const before = laptop.sync.tree()
 
-    await deleteAll(ann, list)
-    await put(tablet, bookmark('later', 'Made since'))
-    await Promise.all([laptop, phone].map(({ sync }) => sync.syncNow()))
-    t.equal(
-      phone.sync.status().heldDeletions?.count,
-      count,
-      'the guard holds the deletes, and the service has no bookmark left',
-    )
-    await phone.sync.approveDeletions(count)
-    t.equal(phone.sync.bookmarks().size, 1)
+  await deleteAll(ann, list)
+  await put(tablet, bookmark('later', 'Made since'))
+  await Promise.all([laptop, phone].map(({ sync }) => sync.syncNow()))
+  t.equal(
+    phone.sync.status().heldDeletions?.count,
+    count,
+    'the guard holds the deletes, and the service has no bookmark left',
+  )
+  await phone.sync.approveDeletions(count)
+  t.equal(phone.sync.bookmarks().size, 1)
 
-    const dryRun = await laptop.history.rewind({ to: good, dryRun: true })
-    t.same(dryRun, { restored: count, deleted: 1, unchanged: 0, beyondRetention: 0 })
-    t.equal((await ann.call('GET', '/api/v1/bookmarks?limit=1')).body.meta.total, 1, 'a dry run changes nothing')
+  const dryRun = await laptop.history.rewind({ to: good, dryRun: true })
+  t.same(dryRun, { restored: count, deleted: 1, unchanged: 0, beyondRetention: 0 })
+  t.equal((await ann.call('GET', '/api/v1/bookmarks?limit=1')).body.meta.total, 1, 'a dry run changes nothing')
 
-    const progress: RewindCounts[] = []
-    const done = await laptop.history.rewind({ to: good, dryRun: false, onProgress: (counts) => progress.push(counts) })
-    t.same(done, dryRun)
-    t.same([progress.at(-1), progress.length], [dryRun, Math.ceil((count + 1) / 10_000)])
-    await Promise.all([phone, tablet].map(({ sync }) => sync.syncNow()))
-    t.same(laptop.sync.tree(), before)
-    t.same(phone.sync.tree(), before)
-    t.same(tablet.sync.tree(), before)
-    const told = [laptop, phone, tablet].map(({ sync }) => [sync.status().heldDeletions, sync.conflicts()])
-    t.same(told, Array(3).fill([undefined, []]))
-  },
-)
+  const progress: RewindCounts[] = []
+  const done = await laptop.history.rewind({ to: good, dryRun: false, onProgress: (counts) => progress.push(counts) })
+  t.same(done, dryRun)
+  t.same([progress.at(-1), progress.length], [dryRun, Math.ceil((count + 1) / 10_000)])
+  await Promise.all([phone, tablet].map(({ sync }) => sync.syncNow()))
+  t.same(laptop.sync.tree(), before)
+  t.same(phone.sync.tree(), before)
+  t.same(tablet.sync.tree(), before)
+  const told = [laptop, phone, tablet].map(({ sync }) => [sync.status().heldDeletions, sync.conflicts()])
+  t.same(told, Array(3).fill([undefined, []]))
+})
 
-/** What a faulty client does, which knows the ids alone. */
+/** A faulty client knows the ids alone. */
 async function deleteAll(ann: TestUser, list: readonly PlaintextBookmark[]): Promise<void> {
   for (let from = 0; from < list.length; from += 10_000) {
     const ids = list.slice(from, from + 10_000).map(({ id }) => id)
@@ -206,26 +203,23 @@ async function deleteAll(ann: TestUser, list: readonly PlaintextBookmark[]): Pro
   }
 }
 
-t.test(
-  'A rewind that deletes what was made since asks nobody on its own device; the others hold the deletes',
-  async (t) => {
-    const { device } = await open('gus')
-    const [laptop, phone] = [device('laptop'), device('phone')]
-    await put(laptop, bookmark('old', 'old'))
-    const good = await timeOf(laptop)
-    await put(laptop, ...Array.from({ length: 20 }, () => bookmark(randomUUID(), 'imported twice')))
-    await phone.sync.syncNow()
-    const imported = await timeOf(laptop)
-    t.match(await laptop.history.rewind({ to: good, dryRun: false }), { restored: 0, deleted: 20, unchanged: 1 })
-    t.same([laptop.sync.bookmarks().size, laptop.sync.status().heldDeletions], [1, undefined])
-    await phone.sync.syncNow()
-    t.equal(phone.sync.status().heldDeletions?.count, 20)
+t.test('A rewind that deletes what was made since asks nobody on its device; others hold the deletes', async (t) => {
+  const { device } = await open('gus')
+  const [laptop, phone] = [device('laptop'), device('phone')]
+  await put(laptop, bookmark('old', 'old'))
+  const good = await timeOf(laptop)
+  await put(laptop, ...Array.from({ length: 20 }, () => bookmark(randomUUID(), 'imported twice')))
+  await phone.sync.syncNow()
+  const imported = await timeOf(laptop)
+  t.match(await laptop.history.rewind({ to: good, dryRun: false }), { restored: 0, deleted: 20, unchanged: 1 })
+  t.same([laptop.sync.bookmarks().size, laptop.sync.status().heldDeletions], [1, undefined])
+  await phone.sync.syncNow()
+  t.equal(phone.sync.status().heldDeletions?.count, 20)
 
-    await laptop.history.rewind({ to: imported, dryRun: false })
-    await phone.sync.syncNow()
-    t.same([phone.sync.bookmarks().size, phone.sync.status().heldDeletions], [21, undefined], 'a rewind of the rewind')
-  },
-)
+  await laptop.history.rewind({ to: imported, dryRun: false })
+  await phone.sync.syncNow()
+  t.same([phone.sync.bookmarks().size, phone.sync.status().heldDeletions], [21, undefined], 'a rewind of the rewind')
+})
 
 t.test('A rewind approves only what it has deleted, not what was held before or is deleted meanwhile', async (t) => {
   const { ann, device } = await open('kim')

@@ -123,22 +123,19 @@ const version = fields.map((fields) => ({ ...fields, id: 'x', source: 'bookmarks
 const three = fc.tuple(fc.option(version), version, version)
 const runs = { numRuns: depth(500, 100_000) }
 
-t.test(
-  'two devices that merge the same versions make the same record, and merging it again changes nothing',
-  async () => {
-    const property = fc.property(three, ([base, earlier, later]) => {
-      const here = mergeBookmarks(base, earlier, later).bookmark
-      const there = mergeBookmarks(base && shuffled(base), shuffled(earlier), shuffled(later)).bookmark
-      return (
-        hashOf(here) === hashOf(there) &&
-        hashOf(mergeBookmarks(base, earlier, here).bookmark) === hashOf(here) &&
-        hashOf(mergeBookmarks(base, here, there).bookmark) === hashOf(here) &&
-        hashOf(mergeBookmarks(later, here, later).bookmark) === hashOf(here)
-      )
-    })
-    fc.assert(property, runs)
-  },
-)
+t.test('two devices that merge the same versions make the same record; merging it again changes nothing', async () => {
+  const property = fc.property(three, ([base, earlier, later]) => {
+    const here = mergeBookmarks(base, earlier, later).bookmark
+    const there = mergeBookmarks(base && shuffled(base), shuffled(earlier), shuffled(later)).bookmark
+    return (
+      hashOf(here) === hashOf(there) &&
+      hashOf(mergeBookmarks(base, earlier, here).bookmark) === hashOf(here) &&
+      hashOf(mergeBookmarks(base, here, there).bookmark) === hashOf(here) &&
+      hashOf(mergeBookmarks(later, here, later).bookmark) === hashOf(here)
+    )
+  })
+  fc.assert(property, runs)
+})
 
 t.test('no field is changed by nobody, and none is lost untold', async () => {
   const property = fc.property(three, ([base, earlier, later]) => {

@@ -2,7 +2,6 @@ import type { Test } from 'tap'
 import { type Client, encryptBookmark, type Keys, openVault, type Sync, unwrap } from '../../src/client/index.ts'
 import { until } from '../support/until.ts'
 
-/** What a user of the README's program has at hand. */
 export interface RunningApp {
   client: Client
   userId: string

@@ -21,7 +21,6 @@ import { until } from '../support/until.ts'
 import { openBrowser } from './browser.ts'
 import { runAccount, runGuide } from './package-guide.ts'
 
-/** What the README's program exports. */
 interface Start {
   client: Client
   signIn(): Promise<string | undefined>

@@ -103,7 +103,7 @@ t.test("The guide's test runs on the fake service", async (t) => {
 })
 
 t.test(
-  "The guide's Node script keeps a copy of the bookmarks, live and then offline; the README's adds one",
+  "The guide's Node script keeps a copy of the bookmarks, live, then offline; the README's adds one",
   async (t) => {
     const app = await buildWithEmbedded(t)
     const baseUrl = await app.listen()
@@ -256,7 +256,7 @@ const known: client.PlaintextBookmark = { id: 'one', title: 'A title', source: '
 export const misspelt: client.PlaintextBookmark = { ...known, dateadded: '2026-11-22' }
 // @ts-expect-error: nor can it be read
 export const { dateadded } = known
-// What an app may have or not have can be passed on, under exactOptionalPropertyTypes, too.
+// Optional values can be passed on, under exactOptionalPropertyTypes, too.
 export async function passOn(sync: client.Sync, options: { signal: AbortSignal | undefined; fetch: client.SendRequest | undefined; now: (() => number) | undefined }) {
   await sync.syncNow(options)
   return [client.createClient({ baseUrl: 'https://sync.example.org', deviceId: 'd', ...options }), testing.fakeService(options)]

@@ -1,10 +1,16 @@
 import assert from 'node:assert/strict'
+import * as nodeCrypto from 'node:crypto'
+import { xchacha20poly1305 } from '@noble/ciphers/chacha.js'
 import fc from 'fast-check'
 import t from 'tap'
 import type { EntityType, PlaintextBookmark } from '../../src/client/bookmark.ts'
+import { openByLibrary, openWith, seal as sealBytes } from '../../src/client/crypto/aead.ts'
+import { base64ToBytes, bytesToBase64 } from '../../src/client/crypto/base64.ts'
 import { deriveKeys } from '../../src/client/crypto/keys.ts'
 import { decryptBookmarkAside, recordSealer } from '../../src/client/crypto/many-records.ts'
+import type { NodeCrypto } from '../../src/client/crypto/node-crypto.ts'
 import { decryptBookmark, encryptBookmark, type SealedRecord, toJson } from '../../src/client/crypto/record.ts'
+import { depth } from '../support/depth.ts'
 import { fromHex, openRecord, seal, sealRecord, subKeys } from './second-implementation.ts'
 import { readVectors } from './vectors.ts'
 
@@ -57,21 +63,18 @@ t.test('any bookmark comes back as it was, unknown fields included', async () =>
   )
 })
 
-t.test(
-  'data_hash is equal on all devices, whatever the order of the fields, and tells nothing to others',
-  async (t) => {
-    const reordered = Object.fromEntries(
-      Object.entries({ ...bookmark, extra: { b: 1, a: 2 } }).reverse(),
-    ) as PlaintextBookmark
-    const a = encryptBookmark(keys, { ...bookmark, extra: { a: 2, b: 1 } })
-    const b = encryptBookmark(keys, reordered)
-    t.equal(a.data_hash, b.data_hash)
-    t.match(a.data_hash, /^[0-9a-f]{64}$/)
-    t.not(a.encrypted_data, b.encrypted_data)
-    const otherUser = deriveKeys(new Uint8Array(32))
-    t.not(encryptBookmark(otherUser, bookmark).data_hash, encryptBookmark(keys, bookmark).data_hash)
-  },
-)
+t.test('data_hash is equal on all devices, whatever the order of fields, and tells nothing to others', async (t) => {
+  const reordered = Object.fromEntries(
+    Object.entries({ ...bookmark, extra: { b: 1, a: 2 } }).reverse(),
+  ) as PlaintextBookmark
+  const a = encryptBookmark(keys, { ...bookmark, extra: { a: 2, b: 1 } })
+  const b = encryptBookmark(keys, reordered)
+  t.equal(a.data_hash, b.data_hash)
+  t.match(a.data_hash, /^[0-9a-f]{64}$/)
+  t.not(a.encrypted_data, b.encrypted_data)
+  const otherUser = deriveKeys(new Uint8Array(32))
+  t.not(encryptBookmark(otherUser, bookmark).data_hash, encryptBookmark(keys, bookmark).data_hash)
+})
 
 t.test('the length of a record tells the length of a bookmark to 256 bytes only', async (t) => {
   const lengthOf = (title: string) => encryptBookmark(keys, { ...bookmark, title }).encrypted_data.length
@@ -206,4 +209,103 @@ t.test('nothing is sealed once the keys were erased, not even what was begun bef
   for (const key of Object.values(erased)) key.fill(0)
   await t.rejects(sealing, TypeError)
   t.throws(() => encryptBookmark(erased, bookmark), TypeError)
+})
+
+const bytes = (maxLength: number) => fc.uint8Array({ maxLength })
+const ofLength = (length: number) => fc.uint8Array({ minLength: length, maxLength: length })
+
+const ways = {
+  'the client alone': openByLibrary,
+  "with Node's cipher": openWith(nodeCrypto as NodeCrypto),
+}
+
+t.test("opens also where Node's own module lacks the cipher, as in Bun and Electron", async (t) => {
+  const node = process.getBuiltinModule('node:crypto')
+  t.intercept(node, 'getCiphers', { value: () => ['aes-256-gcm'] })
+  const createDecipheriv = () => {
+    throw new Error('Unknown cipher')
+  }
+  t.intercept(node, 'createDecipheriv', { value: createDecipheriv })
+  const { open } = (await import(`${new URL('../../src/client/crypto/aead.ts', import.meta.url)}?as-in-bun`)) as {
+    open: typeof openByLibrary
+  }
+  const [key, nonce, text] = [new Uint8Array(32), new Uint8Array(24), Uint8Array.of(1, 2, 3)]
+  t.same(open(key, nonce, new Uint8Array(0), sealBytes(key, nonce, new Uint8Array(0), text)), text)
+})
+
+for (const [name, open] of Object.entries(ways)) {
+  t.test(`${name}: opens what the library seals, of any length`, async () => {
+    fc.assert(
+      fc.property(ofLength(32), ofLength(24), bytes(80), bytes(400), (key, nonce, associatedData, plaintext) => {
+        const sealed = xchacha20poly1305(key, nonce, associatedData).encrypt(plaintext)
+        assert.deepEqual(open(key, nonce, associatedData, sealed), plaintext)
+        assert.deepEqual(sealBytes(key, nonce, associatedData, plaintext), sealed)
+      }),
+    )
+  })
+
+  t.test(`${name}: opens nothing else: no other key, nonce, associated data, ciphertext or tag, none cut`, async () => {
+    const part = fc.constantFrom('key' as const, 'nonce' as const, 'associatedData' as const, 'sealed' as const)
+    fc.assert(
+      fc.property(
+        ofLength(32),
+        ofLength(24),
+        bytes(80),
+        bytes(80),
+        part,
+        fc.nat(),
+        (key, nonce, ad, text, part, bit) => {
+          const associatedData = Uint8Array.of(0, ...ad)
+          const parts = { key, nonce, associatedData, sealed: sealBytes(key, nonce, associatedData, text) }
+          const opened = () => open(parts.key, parts.nonce, parts.associatedData, parts.sealed)
+          const altered = parts[part]
+          const index = (bit >> 3) % altered.length
+          altered[index] = (altered[index] ?? 0) ^ (1 << (bit & 7))
+          assert.equal(opened(), undefined)
+          altered[index] = (altered[index] ?? 0) ^ (1 << (bit & 7))
+          assert.deepEqual(opened(), text)
+          for (const length of [0, 15, parts.sealed.length - 1]) {
+            assert.equal(open(key, nonce, associatedData, parts.sealed.subarray(0, length)), undefined)
+          }
+          // A byte that moves from one part to the other keeps the concatenation as it was.
+          const [moved, rest] = [
+            associatedData.subarray(0, -1),
+            Uint8Array.of(associatedData.at(-1) ?? 0, ...parts.sealed),
+          ]
+          assert.equal(open(key, nonce, moved, rest), undefined)
+        },
+      ),
+    )
+  })
+}
+
+t.test('writes what Node writes, and reads it back', async (t) => {
+  fc.assert(
+    fc.property(fc.uint8Array(), (bytes) => {
+      const text = bytesToBase64(bytes)
+      assert.equal(text, Buffer.from(bytes).toString('base64'))
+      assert.deepEqual(base64ToBytes(text), bytes)
+    }),
+  )
+  const large = new Uint8Array(300_000).map((_, index) => index % 251)
+  t.equal(bytesToBase64(large), Buffer.from(large).toString('base64'))
+  t.same(base64ToBytes(bytesToBase64(large)), large)
+})
+
+t.test('takes one spelling only: no spaces, no other padding, no unused bits, no other alphabet', async (t) => {
+  for (const text of ['A', 'AA', 'AAA', 'AA=', 'AA== ', 'A A=', 'AB==', 'AAB=', 'AAAA====', '-_==', 'Ä===', '====']) {
+    t.equal(base64ToBytes(text), undefined, text)
+  }
+})
+
+t.test('takes exactly what Node writes for what Node reads', async () => {
+  const character = fc.constantFrom(...'AQgwB/+=- \n')
+  fc.assert(
+    fc.property(fc.array(character, { maxLength: 9 }), (characters) => {
+      const text = characters.join('')
+      const bytes = Buffer.from(text, 'base64')
+      assert.deepEqual(base64ToBytes(text), bytes.toString('base64') === text ? new Uint8Array(bytes) : undefined)
+    }),
+    { numRuns: depth(1000, 5000) },
+  )
 })

@@ -1,4 +1,3 @@
-// Each use of a passphrase costs half a second of Argon2: the tests share a vault, and change it one after the other.
 import t from 'tap'
 import type { SendRequest } from '../../src/client/api/retry.ts'
 import { unwrap } from '../../src/client/api/unwrap.ts'
@@ -12,7 +11,12 @@ import {
   replaceRecoveryCode,
   rotateKeys,
 } from '../../src/client/vault/vault.ts'
-import { anotherTab, openTab } from './api/fixture.ts'
+import { anotherTab, openTab } from './api/retry.test.ts'
+import 'fake-indexeddb/auto'
+import { openDB } from 'idb'
+import { forgetMasterKey, keepMasterKey, loadMasterKey } from '../../src/client/vault/master-key.ts'
+
+// Each use of a passphrase costs half a second of Argon2: the tests share a vault, and change it one after the other.
 
 const passphrase = 'correct horse'
 /** A valid recovery code, of nobody's vault. */
@@ -31,14 +35,11 @@ let vault: Vault
 /** The code that counts. */
 let printed = draft.recoveryCode
 
-t.test(
-  'before the recovery code is confirmed nothing is stored: after a reload, another vault can be made',
-  async (t) => {
-    t.notOk(await hasVault(client))
-    t.not(draft.recoveryCode, rival.recoveryCode)
-    t.same(new Set(tab.sent), new Set(['/api/v1/account/keyring']), 'no export key was registered')
-  },
-)
+t.test('before the recovery code is confirmed nothing is stored: a reload can make another vault', async (t) => {
+  t.notOk(await hasVault(client))
+  t.not(draft.recoveryCode, rival.recoveryCode)
+  t.same(new Set(tab.sent), new Set(['/api/v1/account/keyring']), 'no export key was registered')
+})
 
 t.test('a confirmation whose answers are lost is repeated until the vault is complete', async (t) => {
   losesAnswer = '/api/v1/account/keyring'
@@ -137,4 +138,50 @@ function losing(send: SendRequest): SendRequest {
     losesAnswer = ''
     throw new TypeError('fetch failed')
   }
+}
+
+const masterKey = new Uint8Array(32).map((_, index) => index)
+
+t.test('a master key is kept for its person, until it is forgotten', async (t) => {
+  t.equal(await loadMasterKey('ada'), undefined)
+  await keepMasterKey('ada', masterKey)
+  t.same(await loadMasterKey('ada'), masterKey)
+  t.equal(await loadMasterKey('bob'), undefined)
+  await forgetMasterKey('ada')
+  t.equal(await loadMasterKey('ada'), undefined)
+})
+
+t.test('what lies in the browser holds the key only under one that cannot be exported', async (t) => {
+  await keepMasterKey('ada', masterKey)
+  const { wrappingKey, wrapped, ...rest } = await kept('ada')
+  t.equal(wrappingKey.extractable, false)
+  await t.rejects(crypto.subtle.exportKey('raw', wrappingKey), { name: 'InvalidAccessError' })
+  t.strictSame(Object.keys(rest), ['iv'])
+  t.equal(wrapped.byteLength, 32 + 16)
+  t.notOk(Buffer.from(wrapped).includes(Buffer.from(masterKey.slice(0, 8))))
+})
+
+t.test("another person's kept key does not open, nor an altered one", async (t) => {
+  await keepMasterKey('ada', masterKey)
+  await keep('bob', await kept('ada'))
+  t.equal(await loadMasterKey('bob'), undefined)
+  const altered = await kept('ada')
+  new DataView(altered.wrapped).setUint8(0, new DataView(altered.wrapped).getUint8(0) ^ 1)
+  await keep('ada', altered)
+  t.equal(await loadMasterKey('ada'), undefined)
+})
+
+const database = () => openDB('encrypted-bookmark-sync-keys', 1)
+
+async function kept(userId: string) {
+  const open = await database()
+  const value = await open.get('master-keys', userId)
+  open.close()
+  return value as { wrappingKey: CryptoKey; wrapped: ArrayBuffer; iv: Uint8Array }
+}
+
+async function keep(userId: string, value: unknown): Promise<void> {
+  const open = await database()
+  await open.put('master-keys', value, userId)
+  open.close()
 }

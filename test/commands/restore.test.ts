@@ -44,40 +44,37 @@ async function copyOf(t: Test, path: string): Promise<string> {
   return copy
 }
 
-t.test(
-  'A backup takes the place of the database, with its exports and a new epoch; what was there is kept',
-  async (t) => {
-    const { backup, ada, epoch, exported } = seeded
-    const dataDir = await copyOf(t, seeded.dataDir)
-    await rm(join(dataDir, 'exports', `${exported.id}.1`))
-    await mkdir(join(dataDir, 'bookmarks.db.restoring-killed'))
-    const before = await readdir(backup, { recursive: true })
-    const { code, stdout, stderr } = await runCommand(t, 'restore', [backup], { DATA_DIR: dataDir })
-    t.same([code, stderr], [0, ''])
-    t.match(stdout, `${dataDir}/bookmarks.db is now ${backup}\n  checked  ciphertexts 1, `)
-    t.same(await readdir(backup, { recursive: true }), before, 'nothing is written to the backup')
+t.test('A backup takes the place of the database, with its exports, a new epoch; what was there is kept', async (t) => {
+  const { backup, ada, epoch, exported } = seeded
+  const dataDir = await copyOf(t, seeded.dataDir)
+  await rm(join(dataDir, 'exports', `${exported.id}.1`))
+  await mkdir(join(dataDir, 'bookmarks.db.restoring-killed'))
+  const before = await readdir(backup, { recursive: true })
+  const { code, stdout, stderr } = await runCommand(t, 'restore', [backup], { DATA_DIR: dataDir })
+  t.same([code, stderr], [0, ''])
+  t.match(stdout, `${dataDir}/bookmarks.db is now ${backup}\n  checked  ciphertexts 1, `)
+  t.same(await readdir(backup, { recursive: true }), before, 'nothing is written to the backup')
 
-    const restored = await buildApp(t, {}, { dataDir })
-    const found = await pull(restored.as(ada))
-    t.same(found.ids, ['kept'])
-    t.not(found.epoch, epoch)
-    t.match(stdout, `epoch    ${found.epoch}:`)
-    t.equal((await restored.as(ada).call('GET', `/api/v1/exports/${exported.id}`)).status, 200)
-    await restored.close()
+  const restored = await buildApp(t, {}, { dataDir })
+  const found = await pull(restored.as(ada))
+  t.same(found.ids, ['kept'])
+  t.not(found.epoch, epoch)
+  t.match(stdout, `epoch    ${found.epoch}:`)
+  t.equal((await restored.as(ada).call('GET', `/api/v1/exports/${exported.id}`)).status, 200)
+  await restored.close()
 
-    const [, kept = ''] = /before {3}(\S+)/.exec(stdout) ?? []
-    const old = await folder(t)
-    await cp(kept, join(old, 'bookmarks.db'))
-    await cp(join(dataDir, 'secret.key'), join(old, 'secret.key'))
-    const app = await buildApp(t, {}, { dataDir: old })
-    t.same(await pull(app.as(ada)), { ids: ['kept', 'lost'], epoch }, 'the old file is the whole database')
-    t.same(
-      (await readdir(dataDir)).filter((name) => name.includes('restoring')),
-      [],
-      'nothing else is left',
-    )
-  },
-)
+  const [, kept = ''] = /before {3}(\S+)/.exec(stdout) ?? []
+  const old = await folder(t)
+  await cp(kept, join(old, 'bookmarks.db'))
+  await cp(join(dataDir, 'secret.key'), join(old, 'secret.key'))
+  const app = await buildApp(t, {}, { dataDir: old })
+  t.same(await pull(app.as(ada)), { ids: ['kept', 'lost'], epoch }, 'the old file is the whole database')
+  t.same(
+    (await readdir(dataDir)).filter((name) => name.includes('restoring')),
+    [],
+    'nothing else is left',
+  )
+})
 
 /** As a disk may. */
 async function damage(path: string): Promise<void> {

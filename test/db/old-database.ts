@@ -37,7 +37,7 @@ export async function addOldUser(trx: Trx, id: string): Promise<void> {
     .execute()
 }
 
-/** What a row of `records` was while it held its own ciphertext. */
+/** A row of `records` while it held its own ciphertext. */
 export type OldRecord = Omit<RecordRow, 'bytes' | 'data_stamp' | 'overwritten' | 'first_stamp' | 'versions'> &
   Partial<Pick<RecordRow, 'overwritten'>>
 

@@ -5,7 +5,7 @@ import { buildApp } from '../support/app.ts'
 import { change } from '../support/changes.ts'
 import { isPostgres } from '../support/database-url.ts'
 
-/** What the database was given: each statement that it prepared, and each that it ran. */
+/** The work of the database: each statement that it prepared, and each that it ran. */
 interface Given {
   prepared: number
   run: number
@@ -112,7 +112,7 @@ function countSqlite(t: Test): Given {
   return given
 }
 
-/** What a connection sends: `query` is a statement without values, such as `begin`, which is never prepared. */
+/** Messages of a connection: `query` is a statement without values, such as `begin`, which is never prepared. */
 function countPostgres(t: Test): Given {
   const given = { prepared: 0, run: 0 }
   const connection = pg.Connection.prototype

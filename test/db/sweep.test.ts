@@ -86,29 +86,26 @@ t.test('And then hourly', async (t) => {
   t.equal(await left(), 0)
 })
 
-t.test(
-  'Many rows go in batches of 500, each in a transaction of its own, so that users’ writes get in between',
-  async (t) => {
-    const { user, context } = await buildApp(t)
-    const { database } = context
-    const ada = await user('ada')
-    await seedTokens(database, ada, 1200)
-    const events: string[] = []
-    const write = database.write
-    database.write = async (work, owner) => {
-      const result = await write(work, owner)
-      events.push(owner === undefined ? String((await expiredTokens(database)).length) : 'a write of hers')
-      return result
-    }
-    const swept = sweepRows(database, Date.now())
-    await ada.call('POST', '/api/v1/sync/push', { body: { changes: [change({ entity_id: 'x' })] } })
-    await swept
-    const batches = events.filter((event) => event !== 'a write of hers')
-    t.same([...new Set(batches)], ['700', '200', '0'], 'expired tokens left after each transaction of the sweep')
-    t.ok(events.indexOf('a write of hers') < events.indexOf('0'), events.join())
-    t.equal((await ada.call('GET', '/api/v1/auth/session')).status, 200, 'her login lives on')
-  },
-)
+t.test('Many rows go in batches of 500, each in its own transaction, so users’ writes get in between', async (t) => {
+  const { user, context } = await buildApp(t)
+  const { database } = context
+  const ada = await user('ada')
+  await seedTokens(database, ada, 1200)
+  const events: string[] = []
+  const write = database.write
+  database.write = async (work, owner) => {
+    const result = await write(work, owner)
+    events.push(owner === undefined ? String((await expiredTokens(database)).length) : 'a write of hers')
+    return result
+  }
+  const swept = sweepRows(database, Date.now())
+  await ada.call('POST', '/api/v1/sync/push', { body: { changes: [change({ entity_id: 'x' })] } })
+  await swept
+  const batches = events.filter((event) => event !== 'a write of hers')
+  t.same([...new Set(batches)], ['700', '200', '0'], 'expired tokens left after each transaction of the sweep')
+  t.ok(events.indexOf('a write of hers') < events.indexOf('0'), events.join())
+  t.equal((await ada.call('GET', '/api/v1/auth/session')).status, 200, 'her login lives on')
+})
 
 t.test('What is removed is found by an index', async (t) => {
   const { prepare } = Sqlite.prototype
@@ -193,17 +190,14 @@ async function expiredTokens({ db }: Database) {
   return db.selectFrom('tokens').select('hash').where('expires_at', '<', 10_000).execute()
 }
 
-t.test(
-  'While the clocks of the machine and the database differ, nothing is removed, and the log says so',
-  async (t) => {
-    const { user, context, log } = await buildApp(t)
-    await user('ada')
-    const database = { ...context.database, now: sql<number>`${Date.now() - 40 * dayMs}` }
-    const metrics = createMetrics()
-    await startSweeps({ ...context, metrics, database, clock: () => Date.now() + 40 * dayMs }).close()
-    t.equal((await countRows(context)).logins, 1)
-    t.match(log.join(''), /this machine's clock is 34560\d\d s ahead of the database's/)
-    const exposed = await openAdmin(t, { context: { ...context, metrics } }).scrape()
-    t.match(exposed.byLabel('ebs_sweep_failures_total'), { tokens: 1, accounts: 1, orphans: 1 }, 'an alert tells')
-  },
-)
+t.test('While the clocks of machine and database differ, nothing is removed, and the log says so', async (t) => {
+  const { user, context, log } = await buildApp(t)
+  await user('ada')
+  const database = { ...context.database, now: sql<number>`${Date.now() - 40 * dayMs}` }
+  const metrics = createMetrics()
+  await startSweeps({ ...context, metrics, database, clock: () => Date.now() + 40 * dayMs }).close()
+  t.equal((await countRows(context)).logins, 1)
+  t.match(log.join(''), /this machine's clock is 34560\d\d s ahead of the database's/)
+  const exposed = await openAdmin(t, { context: { ...context, metrics } }).scrape()
+  t.match(exposed.byLabel('ebs_sweep_failures_total'), { tokens: 1, accounts: 1, orphans: 1 }, 'an alert tells')
+})

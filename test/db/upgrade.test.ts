@@ -1,4 +1,3 @@
-/** What the migrations of this version do to instances of the previous release, which go on while they run. */
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import { expand } from '../../src/service/db/migrate.ts'
@@ -11,8 +10,9 @@ import { depth, isDeep } from '../support/depth.ts'
 import { digestOf } from '../support/digest.ts'
 import { silent } from '../support/log.ts'
 import { until } from '../support/until.ts'
-import { type Connection, makeReleased, readSession } from './releases/released.ts'
-import { replay } from './releases/replay.ts'
+import { type Connection, makeReleased, readSession, replay } from './releases/released.ts'
+
+/** Instances of the previous release go on while the migrations of this version run. */
 
 const release = '2.0.0'
 const session = await readSession(release)
@@ -78,49 +78,43 @@ t.test('Instances of the previous release get the same answers before, during an
   )
 })
 
-t.test(
-  'An instance of the previous release starts on the migrated database: what it must know is what it knows',
-  async (t) => {
-    const { url, connect } = await makeReleased(t, release)
-    const required = async (connection: Connection) => connection.run('select name from kysely_migration order by name')
-    const old = await connect()
-    const before = await required(old)
-    await old.close()
-    await migrateNow(url)
-    const connection = await connect()
-    t.same(await required(connection), before)
-    await connection.run("insert into expansions values ('9999-later')")
-    await connection.close()
-    await t.resolves(migrateNow(url), 'and this version on a later one, which only added to it')
-  },
-)
+t.test('An instance of the previous release starts on the migrated database: it knows what it must', async (t) => {
+  const { url, connect } = await makeReleased(t, release)
+  const required = async (connection: Connection) => connection.run('select name from kysely_migration order by name')
+  const old = await connect()
+  const before = await required(old)
+  await old.close()
+  await migrateNow(url)
+  const connection = await connect()
+  t.same(await required(connection), before)
+  await connection.run("insert into expansions values ('9999-later')")
+  await connection.close()
+  await t.resolves(migrateNow(url), 'and this version on a later one, which only added to it')
+})
 
-t.test(
-  'Expansions leave rows, files and indexes of the tables as they are, and old columns; new ones need no value',
-  async (t) => {
-    const { url, connect } = await makeReleased(t, release)
-    const old = await connect()
-    const [before, columnsBefore] = [await stateOf(old), await columnsOf(old)]
-    await old.close()
-    await migrateNow(url)
-    const connection = await connect()
-    const [after, columns] = [await stateOf(connection), await columnsOf(connection)]
-    const wasThere = (row: Column) => columnsBefore.some(({ table }) => table === row.table)
-    t.same(after.slice(0, before.length), before)
-    t.same(
-      columnsBefore.filter((row) => !columns.some((it) => JSON.stringify(it) === JSON.stringify(row))),
-      [],
-      'columns that are gone or different',
-    )
-    const added = columns.filter(
-      (row) => wasThere(row) && !columnsBefore.some(({ table, name }) => table === row.table && name === row.name),
-    )
-    t.same(
-      added.filter(({ needed }) => needed),
-      [],
-    )
-  },
-)
+t.test('Expansions leave rows, files, indexes and old columns as they are; new ones need no value', async (t) => {
+  const { url, connect } = await makeReleased(t, release)
+  const old = await connect()
+  const [before, columnsBefore] = [await stateOf(old), await columnsOf(old)]
+  await old.close()
+  await migrateNow(url)
+  const connection = await connect()
+  const [after, columns] = [await stateOf(connection), await columnsOf(connection)]
+  const wasThere = (row: Column) => columnsBefore.some(({ table }) => table === row.table)
+  t.same(after.slice(0, before.length), before)
+  t.same(
+    columnsBefore.filter((row) => !columns.some((it) => JSON.stringify(it) === JSON.stringify(row))),
+    [],
+    'columns that are gone or different',
+  )
+  const added = columns.filter(
+    (row) => wasThere(row) && !columnsBefore.some(({ table, name }) => table === row.table && name === row.name),
+  )
+  t.same(
+    added.filter(({ needed }) => needed),
+    [],
+  )
+})
 
 /** On Postgres, where others are using them: the files of the tables and indexes, and who wrote each row last. */
 async function stateOf(connection: Connection): Promise<unknown[]> {
@@ -163,7 +157,7 @@ async function columnsOf(connection: Connection): Promise<Column[]> {
 }
 
 t.test(
-  'A migration that cannot have its table soon gives up, so that requests do not wait behind it',
+  'A migration that cannot get its table soon gives up, so that none waits behind it',
   { skip: !isPostgres },
   async (t: Test) => {
     const { url, connect } = await makeReleased(t, release)
@@ -237,7 +231,7 @@ t.test('Postgres cleans up the large tables early', { skip: !isPostgres }, async
 })
 
 t.test(
-  'npm run migrate brings a database to the schema of this version, beside a writer; again it does nothing',
+  'npm run migrate brings a database to this schema, beside a writer, once',
   { skip: !isPostgres && !isDeep },
   async (t) => {
     const { url, connect } = await makeReleased(t, release)

@@ -1,6 +1,8 @@
 import { spawn, spawnSync } from 'node:child_process'
+import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
-import { chmod, chown, copyFile, cp, glob, mkdir, readdir, stat } from 'node:fs/promises'
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { chmod, chown, copyFile, cp, glob, mkdir, readdir, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
@@ -9,8 +11,7 @@ import { sources as buildSources } from '../../scripts/test/build.ts'
 import { isDeep } from '../support/depth.ts'
 import { folder } from '../support/service.ts'
 import { until } from '../support/until.ts'
-import { commandOf, environmentOf, isInContext, readStages, type Stage, valuesOf } from './containerfile.ts'
-import { configure, root } from './files.ts'
+import { configure, deploy, read, readYaml, root, stopSeconds } from './files.ts'
 
 const stages = readStages()
 const [build, image] = stages as [Stage, Stage]
@@ -22,7 +23,7 @@ const production = {
   OIDC_CLIENT_SECRET: 'secret',
 }
 const maxBytes = 250_000_000
-/** What its publisher says that debian:trixie-slim takes, rounded up. */
+/** The size of debian:trixie-slim, by its publisher, rounded up. */
 const baseBytes = 85_000_000
 
 t.test('The image: two stages, a user of its own, no secrets, commands without a shell', async (t) => {
@@ -85,7 +86,7 @@ t.test('hadolint has nothing to say', async (t) => {
 })
 
 t.test(
-  'Its steps, in an empty folder: it is small, starts as its user on folders that it cannot write, and is healthy',
+  'Its steps, in an empty folder: it is small, runs as its user on folders it cannot write, healthy',
   async (t) => {
     if (!isDeep) return t.comment('with --deep: it installs all packages')
     const at = await folder(t)
@@ -152,7 +153,6 @@ function runSteps(inside: (path: string) => string): void {
   }
 }
 
-/** What the repository has, less what .dockerignore keeps out. */
 async function copyContext(to: string): Promise<void> {
   const cwd = fileURLToPath(root)
   const { stdout } = spawnSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
@@ -168,4 +168,222 @@ async function sizeOf(path: string): Promise<number> {
   if (!found.isDirectory()) return found.size
   const sizes = await Promise.all((await readdir(path)).map((name) => sizeOf(join(path, name))))
   return sizes.reduce((sum, size) => sum + size, 0)
+}
+
+interface Service {
+  image: string
+  environment?: Record<string, string>
+  secrets?: string[]
+  volumes?: string[]
+  networks: string[]
+  ports?: string[]
+  depends_on?: Record<string, { condition: string }>
+  restart?: string
+  healthcheck?: object
+  read_only?: boolean
+  stop_grace_period?: string
+}
+
+interface Compose {
+  services: Record<string, Service>
+  networks: Record<string, object>
+  volumes: Record<string, object>
+  secrets: Record<string, { file: string }>
+}
+
+const compose = readYaml<Compose>('deploy/compose.yaml')
+const services = Object.entries(compose.services)
+const instances = services.filter(([name]) => name.startsWith('bookmarks-'))
+const given = { SITE_ADDRESS: 'sync.example.org', OIDC_ISSUER: 'https://id.example.org', OIDC_CLIENT_ID: 'id' }
+
+/** As compose does it. */
+function fillIn(value: string): string {
+  return value.replaceAll(/\$\{(\w+)(:\?[^}]*)?\}/g, (_, name: keyof typeof given) => given[name])
+}
+
+/** Runs deploy/secrets.sh on a copy of the folder. */
+async function makeSecrets(at: string, secret = 'client secret') {
+  await copyFile(join(deploy, 'secrets.sh'), join(at, 'secrets.sh'))
+  return spawnSync('sh', ['secrets.sh', secret], { cwd: at, encoding: 'utf8' })
+}
+
+t.test('compose.yaml: what a service names is declared, and what it mounts is there', async (t) => {
+  for (const [name, { image, networks, volumes = [], secrets = [], depends_on = {}, restart }] of services) {
+    if (!name.startsWith('bookmarks-')) t.match(image, /^[\w/]+:[\w.-]+$/, `${name} has a version`)
+    t.same(
+      networks.filter((network) => !(network in compose.networks)),
+      [],
+    )
+    t.same(
+      secrets.filter((secret) => !(secret in compose.secrets)),
+      [],
+    )
+    t.same(
+      Object.keys(depends_on).filter((other) => !(other in compose.services)),
+      [],
+    )
+    const sources = volumes.map((volume) => volume.split(':')[0] ?? '')
+    const isThere = (source: string) =>
+      source.startsWith('./')
+        ? source.startsWith('./secrets/') || existsSync(join(deploy, source))
+        : source in compose.volumes
+    t.same(
+      sources.filter((source) => !isThere(source)),
+      [],
+    )
+    t.ok(restart === 'unless-stopped' || name === 'bucket')
+  }
+  t.same(
+    services.filter(([, { ports }]) => ports).map(([name]) => name),
+    ['caddy'],
+    'only the proxy can be reached',
+  )
+  const upstreams = compose.services.caddy?.environment?.UPSTREAMS
+  t.equal(upstreams, instances.map(([name]) => `${name}:3000`).join(' '))
+})
+
+t.test('The instances start with these settings and with the secrets that secrets.sh makes', async (t) => {
+  const at = await folder(t)
+  t.match(await makeSecrets(at), { status: 0, stderr: '' })
+  const path = (secret: string) => join(at, compose.secrets[secret]?.file ?? 'nowhere')
+  for (const [, { environment = {}, secrets = [], ...instance }] of instances) {
+    const files = secrets.map((name) => [`/run/secrets/${name}`, path(name)] as const)
+    const env = Object.fromEntries(
+      Object.entries(environment).map(([name, value]) => [
+        name,
+        files.find(([inside]) => inside === value)?.[1] ?? fillIn(value),
+      ]),
+    )
+    const { config, unknown } = configure({ NODE_ENV: 'production', ...env })
+    t.same(unknown, [])
+    const password = readFileSync(path('postgres_password'), 'utf8').trim()
+    t.match(config, {
+      publicUrl: 'https://sync.example.org',
+      databaseUrl: `postgres://bookmarks:${password}@postgres/bookmarks`,
+      identityProvider: { clientSecret: 'client secret' },
+      s3: { endpoint: 'https://minio:9000' },
+    })
+    t.ok(Number.parseInt(instance.stop_grace_period ?? '0', 10) >= config.drainSeconds + stopSeconds)
+    t.match(instance, { read_only: true, cap_drop: ['ALL'], security_opt: ['no-new-privileges:true'] })
+  }
+  const certificate = new X509Certificate(readFileSync(path('store_certificate')))
+  t.equal(certificate.subjectAltName, 'DNS:minio')
+  t.ok(certificate.checkPrivateKey(createPrivateKey(readFileSync(join(at, 'secrets/store/private.key')))))
+})
+
+t.test('secrets.sh keeps what is there, and lets nobody else read it', async (t) => {
+  const at = await folder(t)
+  await mkdir(join(at, 'secrets'))
+  await makeSecrets(at)
+  const names = Object.values(compose.secrets).map(({ file }) => join(at, file))
+  const read = () => names.map((name) => readFileSync(name, 'utf8'))
+  const before = read()
+  await makeSecrets(at, 'another')
+  t.same(read(), before)
+  const secret = names.filter((name) => !name.endsWith('.crt'))
+  t.same(new Set(secret.map((name) => statSync(name).mode & 0o777)), new Set([0o600]))
+  t.equal(statSync(join(at, 'secrets/store/private.key')).mode & 0o777, 0o600)
+  t.equal(spawnSync('sh', ['secrets.sh'], { cwd: at }).status, 1, 'without the client secret it does nothing')
+})
+
+const unit = read('deploy/systemd/encrypted-bookmark-sync.service')
+const values = (name: string) => [...unit.matchAll(new RegExp(`^${name}=(.*)$`, 'gm'))].map(([, value = '']) => value)
+/** Tenths, as systemd counts them: from 0, as shut in as can be, to 100. */
+const exposure = '20'
+
+t.test('The unit gives the service settings and credentials that it knows, and time to stop', async (t) => {
+  const at = await folder(t)
+  const loaded = values('LoadCredential').map((value) => value.split(':')[0] ?? '')
+  for (const name of loaded) await writeFile(join(at, name), Buffer.alloc(32, 7).toString('base64'))
+  const lines = values('Environment').map((line) => line.replace('%d', at).replace('%S', '/var/lib').split('='))
+  const env: Record<string, string> = Object.fromEntries(lines)
+  const operators = {
+    PUBLIC_URL: 'https://sync.example.org',
+    OIDC_ISSUER: 'https://id.example.org',
+    OIDC_CLIENT_ID: 'id',
+  }
+  const { config, unknown } = configure({ ...env, ...operators })
+  t.same(unknown, [])
+  t.match(config, { environment: 'production', dataDir: `/var/lib/${values('StateDirectory')[0]}` })
+  t.ok(Number(values('TimeoutStopSec')[0]) >= config.drainSeconds + stopSeconds)
+})
+
+t.test('systemd accepts the unit, and finds it well shut in', async (t) => {
+  if (spawnSync('systemd-analyze', ['--version']).error) return t.comment('SKIPPED: no systemd here')
+  const file = join(await folder(t), 'encrypted-bookmark-sync.service')
+  await writeFile(file, unit.replace('/usr/bin/node', process.execPath))
+  const runs = [
+    ['verify', '--man=no', file],
+    ['security', '--offline=true', `--threshold=${exposure}`, '--no-pager', file],
+  ].map((args) => spawnSync('systemd-analyze', args, { encoding: 'utf8' }))
+  t.same(
+    runs.map(({ status, stderr }) => [status, stderr]),
+    [
+      [0, ''],
+      [0, ''],
+    ],
+  )
+})
+
+interface Instruction {
+  name: string
+  /** `--from=build` and such. */
+  flags: Record<string, string>
+  rest: string
+}
+
+interface Stage {
+  from: string
+  name: string | undefined
+  instructions: Instruction[]
+}
+
+/** Reads what deploy/Containerfile uses of the format: comments, continued lines, flags. */
+function readStages(): Stage[] {
+  const lines = read('deploy/Containerfile')
+    .split('\n')
+    .filter((line) => !/^\s*(#|$)/.test(line))
+    .join('\n')
+    .replaceAll(/\\\n\s*/g, ' ')
+    .split('\n')
+  const stages: Stage[] = []
+  for (const line of lines) {
+    const [, name = '', flagText = '', rest = ''] = /^([A-Z]+) ((?:--\S+ )*)(.+)$/.exec(line) ?? []
+    if (name === '') throw new Error(`not an instruction: ${line}`)
+    if (name === 'FROM') {
+      const [from = '', , stage] = rest.split(' ')
+      stages.push({ from, name: stage, instructions: [] })
+      continue
+    }
+    const flags = Object.fromEntries([...flagText.matchAll(/--([\w-]+)=(\S+)/g)].map(([, key, value]) => [key, value]))
+    stages.at(-1)?.instructions.push({ name, flags, rest })
+  }
+  return stages
+}
+
+function valuesOf({ instructions }: Stage, name: string): string[] {
+  return instructions.filter((instruction) => instruction.name === name).map(({ rest }) => rest)
+}
+
+function environmentOf(stage: Stage): Record<string, string> {
+  const pairs = valuesOf(stage, 'ENV').flatMap((rest) => rest.split(' '))
+  return Object.fromEntries(pairs.map((pair) => pair.split('=', 2)))
+}
+
+/** Of an instruction that has a command as a list. */
+function commandOf(stage: Stage, name: 'ENTRYPOINT' | 'CMD' | 'HEALTHCHECK'): string[] {
+  const [rest = '[]'] = valuesOf(stage, name)
+  return JSON.parse(rest.replace(/^.*?CMD /, ''))
+}
+
+/** .dockerignore excludes everything, then names what it lets in. */
+function isInContext(path: string): boolean {
+  const allowed = read('.dockerignore')
+    .split('\n')
+    .filter((line) => line.startsWith('!'))
+    .map((line) => line.slice(1))
+  return allowed.some((pattern) => {
+    const exact = pattern.replaceAll('.', '\\.').replaceAll('*', '[^/]*')
+    return new RegExp(`^${exact}(/|$)`).test(path)
+  })
 }

@@ -3,6 +3,7 @@ import { readdirSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
+import { pick } from '../support/pick.ts'
 import { folder } from '../support/service.ts'
 import { configure, deploy, read, readLines, readYaml, stopSeconds } from './files.ts'
 
@@ -61,36 +62,30 @@ t.test('The instances start with these settings and secrets, and have time to st
   t.equal(pod.metadata.annotations['prometheus.io/port'], String(config.adminPort))
 })
 
-t.test(
-  'What refers to the instances finds them, and the probes ask what test/http/probes.test.ts describes',
-  async (t) => {
-    const { labels } = pod.metadata
-    const selectors = [
-      spec.selector.matchLabels,
-      readYaml<{ spec: { selector: object } }>(`${folderOf}/service.yaml`).spec.selector,
-      readYaml<Deployment>(`${folderOf}/disruption-budget.yaml`).spec.selector.matchLabels,
-      readYaml<{ spec: { podSelector: { matchLabels: object } } }>(`${folderOf}/network-policy.yaml`).spec.podSelector
-        .matchLabels,
-    ]
-    t.same(
-      selectors,
-      selectors.map(() => labels),
-    )
-    t.same(spec.strategy, { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } })
-    t.match(readYaml(`${folderOf}/disruption-budget.yaml`), { spec: { maxUnavailable: 1 } })
-    t.ok(spec.replicas > 1)
+t.test('What refers to the instances finds them; the probes ask what test/http/pressure.test.ts says', async (t) => {
+  const { labels } = pod.metadata
+  const selectors = [
+    spec.selector.matchLabels,
+    readYaml<{ spec: { selector: object } }>(`${folderOf}/service.yaml`).spec.selector,
+    readYaml<Deployment>(`${folderOf}/disruption-budget.yaml`).spec.selector.matchLabels,
+    readYaml<{ spec: { podSelector: { matchLabels: object } } }>(`${folderOf}/network-policy.yaml`).spec.podSelector
+      .matchLabels,
+  ]
+  t.same(
+    selectors,
+    selectors.map(() => labels),
+  )
+  t.same(spec.strategy, { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } })
+  t.match(readYaml(`${folderOf}/disruption-budget.yaml`), { spec: { maxUnavailable: 1 } })
+  t.ok(spec.replicas > 1)
 
-    const probes = [container.startupProbe, container.livenessProbe, container.readinessProbe]
-    t.same(
-      probes.map(({ httpGet }) => httpGet),
-      [
-        { path: '/livez', port: 'admin' },
-        { path: '/livez', port: 'admin' },
-        { path: '/readyz', port: 'admin' },
-      ],
-    )
-  },
-)
+  const probes = [container.startupProbe, container.livenessProbe, container.readinessProbe]
+  t.same(pick(probes, 'httpGet'), [
+    { path: '/livez', port: 'admin' },
+    { path: '/livez', port: 'admin' },
+    { path: '/readyz', port: 'admin' },
+  ])
+})
 
 t.test('They may do no more than they need', async (t) => {
   t.match(container.securityContext, {
@@ -100,14 +95,8 @@ t.test('They may do no more than they need', async (t) => {
   })
   t.match(pod.spec.securityContext, { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } })
   const mounted = container.volumeMounts.map(({ name }) => name)
-  t.same(
-    pod.spec.volumes.map(({ name }) => name),
-    mounted,
-  )
-  t.same(
-    container.volumeMounts.map(({ mountPath }) => mountPath),
-    ['/run/secrets/bookmarks', '/data', '/tmp'],
-  )
+  t.same(pick(pod.spec.volumes, 'name'), mounted)
+  t.same(pick(container.volumeMounts, 'mountPath'), ['/run/secrets/bookmarks', '/data', '/tmp'])
 })
 
 t.test('kustomization.yaml lists every manifest; kubectl puts them together', async (t) => {

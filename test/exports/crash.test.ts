@@ -16,47 +16,44 @@ const path = '/api/v1/exports'
 const program = fileURLToPath(new URL('crash-process.ts', import.meta.url))
 
 testOnEachStore(t, (t, store) => {
-  t.test(
-    'a process is killed before, within and after a file: the restarted service finishes the exports',
-    async (t) => {
-      const dataDir = await folder(t)
-      const env = {
-        ...(await store.env(t)),
-        DATA_DIR: dataDir,
-        DATABASE_URL: `sqlite:${dataDir}/bookmarks.db`,
-        SECRET_KEY: Buffer.from(secretKey).toString('base64'),
-      }
-      const operator = await store.operate(env)
-      const asked = await prepare(t, env, dataDir)
-      const [before, within, after] = asked.map(({ id }) => id) as [string, string, string]
-      await killWhenAt(t, env, { [before]: 'before the file', [within]: 'within the file', [after]: 'after the file' })
-      t.strictSame([await operator.objects(), await operator.leftovers()], [[`${after}.1`], [`${within}.1`]])
+  t.test('a process is killed before, within and after a file: the next start finishes the exports', async (t) => {
+    const dataDir = await folder(t)
+    const env = {
+      ...(await store.env(t)),
+      DATA_DIR: dataDir,
+      DATABASE_URL: `sqlite:${dataDir}/bookmarks.db`,
+      SECRET_KEY: Buffer.from(secretKey).toString('base64'),
+    }
+    const operator = await store.operate(env)
+    const asked = await prepare(t, env, dataDir)
+    const [before, within, after] = asked.map(({ id }) => id) as [string, string, string]
+    await killWhenAt(t, env, { [before]: 'before the file', [within]: 'within the file', [after]: 'after the file' })
+    t.strictSame([await operator.objects(), await operator.leftovers()], [[`${after}.1`], [`${within}.1`]])
 
-      const app = await buildApp(t, env, { dataDir })
-      const { objects } = app.context
-      await t.rejects(objects.get(`${before}.1`, exportKey), ObjectNotFoundError)
-      await t.rejects(objects.get(`${within}.1`, exportKey), ObjectNotFoundError)
-      for (const { id, person } of asked) {
-        const { body } = await app.as(person).call('GET', path)
-        t.match(
-          body.exports.find((one: { id: string }) => one.id === id),
-          { status: 'processing', size_bytes: null },
-        )
-        t.equal((await app.as(person).call('GET', `${path}/${id}`)).status, 400, 'what is there cannot be downloaded')
-      }
+    const app = await buildApp(t, env, { dataDir })
+    const { objects } = app.context
+    await t.rejects(objects.get(`${before}.1`, exportKey), ObjectNotFoundError)
+    await t.rejects(objects.get(`${within}.1`, exportKey), ObjectNotFoundError)
+    for (const { id, person } of asked) {
+      const { body } = await app.as(person).call('GET', path)
+      t.match(
+        body.exports.find((one: { id: string }) => one.id === id),
+        { status: 'processing', size_bytes: null },
+      )
+      t.equal((await app.as(person).call('GET', `${path}/${id}`)).status, 400, 'what is there cannot be downloaded')
+    }
 
-      await endLeases(app.context)
-      app.context.exportWorker.wake()
-      for (const { id, person, count } of asked) {
-        t.match(await finishedExport(app.as(person), id), { status: 'completed', bookmark_count: count })
-        const { bookmarks } = JSON.parse(await openObject(objects, `${id}.2`))
-        t.equal(new Set(bookmarks.map((each: { id: string }) => each.id)).size, count)
-      }
-      await sweepExports(app.context)
-      const made = asked.map(({ id }) => `${id}.2`)
-      t.strictSame([await operator.objects(), await operator.leftovers()], [made, []], 'what it left is swept')
-    },
-  )
+    await endLeases(app.context)
+    app.context.exportWorker.wake()
+    for (const { id, person, count } of asked) {
+      t.match(await finishedExport(app.as(person), id), { status: 'completed', bookmark_count: count })
+      const { bookmarks } = JSON.parse(await openObject(objects, `${id}.2`))
+      t.equal(new Set(bookmarks.map((each: { id: string }) => each.id)).size, count)
+    }
+    await sweepExports(app.context)
+    const made = asked.map(({ id }) => `${id}.2`)
+    t.strictSame([await operator.objects(), await operator.leftovers()], [made, []], 'what it left is swept')
+  })
 })
 
 /** Leaves three exports that no worker has begun; the second is large enough to be killed within. */

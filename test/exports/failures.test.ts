@@ -3,8 +3,19 @@ import t from 'tap'
 import { startExportWorker } from '../../src/service/exports/worker.ts'
 import { type ObjectStore, ObjectStoreUnavailableError } from '../../src/service/objects/store.ts'
 import { testOnEachStore } from '../support/stores.ts'
+import { sweepExports } from '../support/sweeps.ts'
 import { until } from '../support/until.ts'
-import { buildFixture, exportId, none } from './fixture.ts'
+import {
+  buildFixture,
+  exportId,
+  type Fixture,
+  gated,
+  heldJob,
+  largeBookmarks,
+  none,
+  openObject,
+  pastFirstPart,
+} from './fixture.ts'
 
 const day = 24 * 60 * 60 * 1000
 const id = exportId(1)
@@ -49,43 +60,40 @@ testOnEachStore(t, (t, store) => {
     t.match(fixture.lines.join(''), `"exportId":"${id}","attempt":3`)
   })
 
-  t.test(
-    'an unreachable store: the export waits, however often it is tried, and is made once the store is back',
-    async (t) => {
-      const fixture = await buildFixture(t, await store.open(t))
-      for (const index of [1, 2, 3]) await fixture.addExport(exportId(index), 'ada')
-      let attempts = 0
-      const put: ObjectStore['put'] = () => {
-        attempts += 1
-        return Promise.reject(new ObjectStoreUnavailableError('the store is asleep'))
-      }
-      const objects = { ...fixture.objects, put }
-      const worker = fixture.worker(objects)
-      t.teardown(() => worker.close())
-      const rows = () => Promise.all([1, 2, 3].map((index) => fixture.find(exportId(index), 'ada')))
-      const isWaiting = async () => (await rows()).every((row) => row?.status !== 'processing' || row.fence === 0)
-      for (let tick = 1; tick <= 6; tick++) {
-        await until(async () => attempts === 2 * tick && (await isWaiting()))
-        await worker.stop(none)
-        t.equal(attempts, 2 * tick, 'those that wait are left alone until the next tick')
+  t.test('an unreachable store: the export waits, however often it is tried, until the store is back', async (t) => {
+    const fixture = await buildFixture(t, await store.open(t))
+    for (const index of [1, 2, 3]) await fixture.addExport(exportId(index), 'ada')
+    let attempts = 0
+    const put: ObjectStore['put'] = () => {
+      attempts += 1
+      return Promise.reject(new ObjectStoreUnavailableError('the store is asleep'))
+    }
+    const objects = { ...fixture.objects, put }
+    const worker = fixture.worker(objects)
+    t.teardown(() => worker.close())
+    const rows = () => Promise.all([1, 2, 3].map((index) => fixture.find(exportId(index), 'ada')))
+    const isWaiting = async () => (await rows()).every((row) => row?.status !== 'processing' || row.fence === 0)
+    for (let tick = 1; tick <= 6; tick++) {
+      await until(async () => attempts === 2 * tick && (await isWaiting()))
+      await worker.stop(none)
+      t.equal(attempts, 2 * tick, 'those that wait are left alone until the next tick')
+      fixture.databaseNow += 5_000
+      worker.wake()
+    }
+    objects.put = fixture.objects.put
+    for (const index of [1, 2, 3]) {
+      for (; (await fixture.find(exportId(index), 'ada'))?.status !== 'completed'; await sleep(5)) {
         fixture.databaseNow += 5_000
         worker.wake()
       }
-      objects.put = fixture.objects.put
-      for (const index of [1, 2, 3]) {
-        for (; (await fixture.find(exportId(index), 'ada'))?.status !== 'completed'; await sleep(5)) {
-          fixture.databaseNow += 5_000
-          worker.wake()
-        }
-        t.match(
-          await fixture.find(exportId(index), 'ada'),
-          { attempts: 1 },
-          'no attempt counted except the one that made it',
-        )
-      }
-      t.match(fixture.lines.join(''), /an export is postponed: the object store is unreachable/)
-    },
-  )
+      t.match(
+        await fixture.find(exportId(index), 'ada'),
+        { attempts: 1 },
+        'no attempt counted except the one that made it',
+      )
+    }
+    t.match(fixture.lines.join(''), /an export is postponed: the object store is unreachable/)
+  })
 
   t.test('an export whose key cannot be opened fails, and the log contains no secret', async (t) => {
     const fixture = await buildFixture(t, await store.open(t))
@@ -144,5 +152,204 @@ testOnEachStore(t, (t, store) => {
     removed.resolve()
     await until(() => Object.values(worker.outcomes()).some((count) => count > 0))
     t.same(worker.outcomes(), { completed: 0, failed: 1, postponed: 0, dropped: 0 })
+  })
+})
+
+testOnEachStore(t, (t, store) => {
+  t.test('the job of a worker that died is taken again when its lease is over, not before', async (t) => {
+    const fixture = await buildFixture(t, await store.open(t))
+    await addLeased(fixture, 1, 15_000)
+    const worker = fixture.worker()
+    t.teardown(() => worker.close())
+    await worker.stop(id)
+    fixture.databaseNow += 14_999
+    worker.wake()
+    await worker.stop(id)
+    t.match(await fixture.find(id, 'ada'), { status: 'processing', fence: 1 })
+    fixture.databaseNow += 1
+    worker.wake()
+    t.match(await fixture.settled(id, 'ada'), { status: 'completed', attempts: 2, object_key: `${id}.2` })
+  })
+
+  t.test('a job during which three workers died has failed', async (t) => {
+    const fixture = await buildFixture(t, await store.open(t))
+    await addLeased(fixture, 3, 0)
+    const worker = fixture.worker()
+    t.teardown(() => worker.close())
+    t.match(await fixture.settled(id, 'ada'), { status: 'failed', attempts: 3, size_bytes: null })
+  })
+
+  t.test('the job of a dead worker is pending while the others are busy', async (t) => {
+    const fixture = await buildFixture(t, await store.open(t))
+    for (const index of [1, 2, 3]) await fixture.addExport(exportId(index), 'ada')
+    const dead = exportId(3)
+    const set = { attempts: 1, fence: 1, lease_until: fixture.databaseNow + 15_000 }
+    await fixture.database.db.updateTable('exports').set(set).where('id', '=', dead).execute()
+    const gate = gated(fixture.objects)
+    const worker = fixture.worker(gate)
+    t.teardown(() => worker.close())
+    await until(() => gate.waiting.length === 2)
+    await worker.stop(none)
+    fixture.databaseNow += 15_000
+    worker.wake()
+    await until(async () => (await fixture.find(dead, 'ada'))?.status === 'pending')
+    gate.open()
+    t.match(await fixture.settled(dead, 'ada'), { status: 'completed', attempts: 2 })
+  })
+
+  t.test('a lease from before the clock was set back does not last', async (t) => {
+    const fixture = await buildFixture(t, await store.open(t))
+    await addLeased(fixture, 1, day)
+    const worker = fixture.worker()
+    t.teardown(() => worker.close())
+    t.equal((await fixture.settled(id, 'ada')).status, 'completed')
+  })
+
+  t.test('a lease that is a little too long holds: the database’s clock may have been adjusted', async (t) => {
+    const fixture = await buildFixture(t, await store.open(t))
+    await addLeased(fixture, 1, 20_000)
+    const worker = fixture.worker()
+    t.teardown(() => worker.close())
+    await worker.stop(none)
+    t.match(await fixture.find(id, 'ada'), { status: 'processing', fence: 1 })
+  })
+
+  t.test('a running job keeps its lease, even after the process was asleep', async (t) => {
+    const fixture = await buildFixture(t, await store.open(t))
+    await fixture.addExport(id, 'ada')
+    const { gate, worker } = await heldJob(t, fixture)
+    fixture.databaseNow += day
+    worker.wake()
+    await until(async () => (await fixture.find(id, 'ada'))?.lease_until === fixture.databaseNow + 15_000)
+    gate.open()
+    t.match(await fixture.settled(id, 'ada'), { status: 'completed', attempts: 1 })
+  })
+})
+
+/** The person's export as a dead worker left it: its attempt, and for how long (ms) it is still leased. */
+async function addLeased({ addExport, database, databaseNow }: Fixture, attempts: number, leaseMs: number) {
+  await addExport(id, 'ada')
+  const lease = { attempts, fence: attempts, lease_until: databaseNow + leaseMs }
+  await database.db.updateTable('exports').set(lease).execute()
+}
+
+testOnEachStore(t, (t, store) => {
+  t.test('two workers race: each job has one winner', async (t) => {
+    const fixture = await buildFixture(t, await store.open(t))
+    const ids = Array.from({ length: 12 }, (_, index) => exportId(index))
+    for (const each of ids) await fixture.addExport(each, 'ada')
+    const workers = [fixture.worker(), fixture.worker()]
+    t.teardown(() => Promise.all(workers.map((worker) => worker.close())))
+    for (const each of ids) t.match(await fixture.settled(each, 'ada'), { status: 'completed', attempts: 1 })
+    t.strictSame(
+      await fixture.files(),
+      ids.map((each) => `${each}.1`),
+    )
+  })
+
+  t.test('of two workers, one paused past its lease, one wins; nothing of the other stays', async (t) => {
+    const fixture = await buildFixture(t, await store.open(t))
+    await fixture.addBookmarks(largeBookmarks())
+    await fixture.addExport(id, 'ada')
+    const gate = gated(fixture.objects, pastFirstPart)
+    const paused = fixture.worker(gate)
+    await until(() => gate.waiting.length === 1)
+    await paused.stop(none)
+    fixture.databaseNow += 15_000
+    const other = fixture.worker()
+    const row = await fixture.settled(id, 'ada')
+    t.match(row, { status: 'completed', object_key: `${id}.2`, attempts: 2 })
+    t.strictSame(await fixture.files(), [`${id}.1`, `${id}.2`], 'the paused one’s file is still there')
+    await sweepExports(fixture)
+    t.strictSame(await fixture.files(), [`${id}.2`], 'the sweep takes it')
+    gate.open()
+    await paused.stop(id)
+    await Promise.all([paused.close(), other.close()])
+    t.strictSame(await fixture.find(id, 'ada'), row, 'and its late end changes nothing')
+    t.strictSame(await fixture.files(), [`${id}.2`])
+    t.equal(JSON.parse(await openObject(fixture.objects, row.object_key)).bookmark_count, 35)
+  })
+
+  t.test('a worker that was overtaken while its object was on the way removes it itself', async (t) => {
+    const fixture = await buildFixture(t, await store.open(t))
+    await fixture.addExport(id, 'ada')
+    const gate = gated(fixture.objects)
+    const removed: string[] = []
+    const remove: typeof gate.remove = async (key) => {
+      await gate.remove(key)
+      removed.push(key)
+    }
+    const paused = fixture.worker({ ...gate, remove })
+    await until(() => gate.waiting.length === 1)
+    await paused.stop(none)
+    fixture.databaseNow += 15_000
+    const other = fixture.worker()
+    await fixture.settled(id, 'ada')
+    gate.open()
+    await until(() => removed.length === 1)
+    t.strictSame(removed, [`${id}.1`])
+    t.strictSame(await fixture.files(), [`${id}.2`])
+    await Promise.all([paused.close(), other.close()])
+  })
+
+  for (const failing of [false, true]) {
+    t.test(`a worker that ${failing ? 'fails' : 'ends'} while another has its job changes nothing`, async (t) => {
+      const fixture = await buildFixture(t, await store.open(t))
+      await fixture.addExport(id, 'ada')
+      const [first, second] = [gated(fixture.objects), gated(fixture.objects)]
+      let ended = false
+      const put: typeof first.put = async (...args) => {
+        const size = await first.put(...args)
+        ended = true
+        if (failing) throw new Error('too late')
+        return size
+      }
+      const paused = fixture.worker({ ...first, put })
+      await until(() => first.waiting.length === 1)
+      await paused.stop(none)
+      fixture.databaseNow += 15_000
+      const other = fixture.worker(second)
+      await until(() => second.waiting.length === 1)
+      await other.stop(none)
+      const held = await fixture.find(id, 'ada')
+      t.match(held, { status: 'processing', fence: 2 })
+      first.open()
+      await until(() => ended)
+      await paused.close()
+      t.strictSame(await fixture.find(id, 'ada'), held)
+      second.open()
+      t.match(await fixture.settled(id, 'ada'), { status: 'completed', object_key: `${id}.2` })
+      await other.close()
+      await sweepExports(fixture)
+      t.strictSame(await fixture.files(), [`${id}.2`])
+    })
+  }
+
+  t.test('a deleted export is dropped: no worker completes it, and nothing of it remains', async (t) => {
+    const fixture = await buildFixture(t, await store.open(t))
+    await fixture.addExport(id, 'ada')
+    const { gate, worker } = await heldJob(t, fixture)
+    await fixture.database.db.deleteFrom('exports').execute()
+    const stopped = worker.stop(id)
+    gate.open()
+    await stopped
+    t.strictSame(await fixture.files(), [])
+    t.equal(await fixture.find(id, 'ada'), undefined)
+  })
+
+  t.test('an export deleted in another process is dropped at the next renewal', async (t) => {
+    const fixture = await buildFixture(t, await store.open(t))
+    await fixture.addExport(id, 'ada')
+    const signals: AbortSignal[] = []
+    const put: typeof fixture.objects.put = (_key, _exportKey, _content, signal) => {
+      signals.push(signal)
+      return new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+    }
+    const worker = fixture.worker({ ...fixture.objects, put })
+    t.teardown(() => worker.close())
+    await until(() => signals.length === 1)
+    await fixture.database.db.deleteFrom('exports').execute()
+    worker.wake()
+    await until(() => signals[0]?.aborted === true)
   })
 })

@@ -29,7 +29,7 @@ export type Fixture = Awaited<ReturnType<typeof openFixture>>
 /** Stopping waits until the worker no longer looks for a job, because the clocks cannot be moved before. */
 export const none = exportId(0)
 
-/** What the service's export worker works with, on a separate folder and with stopped clocks. */
+/** The export worker's parts, on a separate folder and with stopped clocks. */
 export async function openFixture(dir: string, store?: ObjectStore) {
   const opened = await openDatabase(`sqlite:${join(dir, 'bookmarks.db')}`, silent)
   const database = {

@@ -25,7 +25,7 @@ else {
     t.test('a large export is made, downloaded and opened at constant memory', async (t) => {
       const service = await startService(t, dataDir, await store.env(t))
       const [large, small] = [service.as(ada), service.as(bob)]
-      // What the first export loads is not counted.
+      // The modules that the first export loads are not counted.
       await small.call('GET', `/api/v1/exports/${(await createdExport(small)).id}`)
 
       const making = await watchMemory(service.pid)

@@ -14,7 +14,7 @@ const fixture = await openFixture(process.argv[2] ?? '')
 const worker = fixture.worker()
 let [most, turns] = [0, 0]
 watch()
-// What the first export loads is not counted.
+// The modules that the first export loads are not counted.
 await make(exportId(1), 'cyd')
 process.stdout.write(JSON.stringify([await make(exportId(2), 'ada'), await make(exportId(3), 'bob')]))
 process.exit()

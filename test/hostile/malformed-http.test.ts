@@ -19,7 +19,7 @@ function upgradeRequest(line: string, headers: string[]): string {
   return rawRequest(line, headers).replace('Connection: close', 'Connection: Upgrade, close')
 }
 
-/** What is sent, and the status of the response (0: no response). */
+/** The request, and the status of the response (0: no response). */
 const malformed: [name: string, request: string, status: number][] = [
   ['garbage', 'garbage\r\n\r\n', 400],
   ['a TLS hello', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n', 400],

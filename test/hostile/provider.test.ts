@@ -84,15 +84,12 @@ t.test('Metadata that lies: 500 Failed to initiate login', async (t) => {
 })
 
 for (const endpoint of ['token', 'jwks'] as const) {
-  t.test(
-    `A faulty response from ${endpoint} during the callback: /login?error, no cookie, nothing changed`,
-    async (t) => {
-      await withEach(t, [...quick, ...(endpoint === 'token' ? slow : [])], async (fault, service) => {
-        const message = isAnswer(fault) ? refused : unavailable
-        await failsToSignIn(t, service, message, fault, () => disturb(service, endpoint, fault))
-      })
-    },
-  )
+  t.test(`A faulty response from ${endpoint} in the callback: /login?error, no cookie, nothing changed`, async (t) => {
+    await withEach(t, [...quick, ...(endpoint === 'token' ? slow : [])], async (fault, service) => {
+      const message = isAnswer(fault) ? refused : unavailable
+      await failsToSignIn(t, service, message, fault, () => disturb(service, endpoint, fault))
+    })
+  })
 }
 
 t.test('An ID token or a redirect that lies: /login?error, no cookie, nothing changed', async (t) => {

@@ -11,7 +11,7 @@ const start = Date.now() - (Date.now() % 3_600_000)
 const limits = { MAX_USER_BYTES: '2000' }
 
 interface Twin {
-  /** What they store says whose it is, and is as long for both. */
+  /** Their records say whose they are, and are as long for both. */
   name: 'ada' | 'bob'
   user: TestUser
 }
@@ -46,7 +46,6 @@ function change(twin: Twin, entity_id: string, at: number, text: string, device_
 
 const pull = (device: string): Step => send('POST', '/api/v1/sync/pull', () => ({ since: 0 }), device)
 
-/** What each does before the other one does what is in `then`. */
 const first = {
   'they create': create('x', 'first'),
   'another, with the same content': create('y', 'first'),

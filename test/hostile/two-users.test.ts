@@ -7,6 +7,7 @@ import { openDevice, realtimeUrl } from '../realtime/device.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
 import { change, pullAll } from '../support/changes.ts'
 import type { Answered } from '../support/contract.ts'
+import { pick } from '../support/pick.ts'
 import { allOperations, furnish, type Ids } from './requests.ts'
 
 const content = { encrypted_data: 'data-of-bob', data_hash: 'hash-of-bob' }
@@ -145,11 +146,7 @@ t.test('Equal ids of two users do not interfere', async (t) => {
     timestamp: 1,
   }))
   const pushed = await bob.call('POST', '/api/v1/sync/push', { body: { changes: retold } })
-  t.same(
-    pushed.body.conflicts.map((it: { entity_id: string }) => it.entity_id),
-    ['b1'],
-    'lost only to his own version',
-  )
+  t.same(pick(pushed.body.conflicts, 'entity_id'), ['b1'], 'lost only to his own version')
   const imported = await bob.call('POST', '/api/v1/sync/import', { body: { bookmarks: [{ id: 'gone', ...content }] } })
   t.same(imported.body.imported_ids, ['gone'])
   const keyring = { keyring: 'keyring-of-bob', revision: 1 }

@@ -1,9 +1,12 @@
 import { once } from 'node:events'
-import { connect } from 'node:net'
+import { readFileSync } from 'node:fs'
+import { connect, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import t from 'tap'
+import { createShapeCheck } from '../../src/service/http/json.ts'
 import { networkOf } from '../../src/service/load/rates.ts'
-import { snapshot } from '../support/database.ts'
+import { allOperations, furnish } from '../hostile/requests.ts'
+import { breakDatabase, interceptWrites, snapshot } from '../support/database.ts'
 import { depth } from '../support/depth.ts'
 import { until } from '../support/until.ts'
 import { mebibyte, nothing, nothingIn, openForUploads, push, type Upload } from './uploads.ts'
@@ -129,4 +132,219 @@ t.test(`${atOnce} of 32 MiB at once: 128 MiB are never exceeded, and four or mor
   t.ok(statuses.filter((status) => status === 200).length >= 4, String(statuses))
   t.ok(highest > 64 * mebibyte && highest <= most, `at most ${highest} bytes`)
   await until(() => bodies.held() === 0)
+})
+
+t.test('However a request ends, its bytes are released', async (t) => {
+  const { app, context, user, bodies, begin } = await openForUploads(t)
+  const { cookie } = await user('ada')
+  const connections: Socket[] = []
+  app.server.on('connection', (socket) => connections.push(socket))
+  const ends: Record<string, (upload: Upload) => Promise<unknown>> = {
+    async 'it is carried out'({ end, answer }) {
+      end(nothing)
+      t.equal((await answer).status, 200)
+    },
+    async 'it is malformed'({ end, answer }) {
+      end('{')
+      t.equal((await answer).status, 400)
+    },
+    async 'it is too large'({ send, answer, abort }) {
+      send(32 * mebibyte)
+      t.equal((await answer).status, 413)
+      abort()
+    },
+    async 'it fails'({ end, answer }) {
+      const repair = breakDatabase(context)
+      end(nothing)
+      t.ok((await answer).status >= 500)
+      repair()
+    },
+    async 'its client is gone'({ abort }) {
+      abort()
+    },
+    async 'it takes too long'() {
+      const timeout = Object.assign(new Error(), { code: 'ERR_HTTP_REQUEST_TIMEOUT' })
+      app.server.emit('clientError', timeout, connections.at(-1))
+    },
+  }
+  for (const [name, end] of Object.entries(ends)) {
+    const upload = await begin({ cookie })
+    upload.send(mebibyte)
+    await until(() => bodies.held() === mebibyte)
+    await end(upload)
+    await until(() => bodies.held() === 0)
+    t.pass(name)
+  }
+})
+
+t.test('A body in use is counted, even when its client is gone', async (t) => {
+  const { app, context, user, bodies, begin } = await openForUploads(t)
+  const { cookie } = await user('ada')
+  const [begun, finish] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  interceptWrites(context, async (write) => {
+    begun.resolve()
+    await finish.promise
+    return write()
+  })
+  const upload = await begin({ cookie })
+  upload.send(mebibyte)
+  upload.end(nothing)
+  await begun.promise
+  const isConnected = () =>
+    new Promise<boolean>((resolve) => app.server.getConnections((_, count) => resolve(count > 0)))
+  upload.abort()
+  await until(async () => !(await isConnected()))
+  t.equal(bodies.held(), mebibyte + nothing.length)
+  finish.resolve()
+  await until(() => bodies.held() === 0)
+})
+
+const login = '/api/v1/auth/login'
+const kibibyte = 1024
+
+t.test('A body that does not go on: 408, whatever the operation, and nothing changed', async (t) => {
+  const { context, user, bodies, begin, pass } = await openForUploads(t)
+  const ada = await user('ada')
+  const operations = allOperations(await furnish(ada, 'ada')).filter(({ method }) => method !== 'GET')
+  const before = await snapshot(context)
+  const cookie = `${ada.cookie}; service_refresh=${ada.refresh}`
+  const uploads = await Promise.all(operations.map(({ method, path }) => begin({ method, path, cookie })))
+  for (const upload of uploads) upload.write('{')
+  await until(() => bodies.held() === uploads.length)
+  pass(20)
+  const answers = await Promise.all(uploads.map(({ answer }) => answer))
+  t.same(
+    answers.map(({ status, body, headers }) => [status, body, headers.connection]),
+    operations.map(() => [408, { error: 'Request timeout' }, 'close']),
+  )
+  await until(() => bodies.held() === 0)
+  t.equal(await snapshot(context), before)
+})
+
+/** With the pushes, no more at a time than are served however slow the machine is. */
+const slowAtOnce = 28
+
+t.test(`${slowAtOnce} unfinished logins and two pushes keep nobody out and hold little for long`, async (t) => {
+  const { app, user, call, bodies, begin, hold, send, pass } = await openForUploads(t)
+  const [eve, ada] = [await user('eve'), await user('ada')]
+  const held = await hold(eve, 62 * mebibyte)
+  const logins: Upload[] = []
+  while (logins.length < slowAtOnce) logins.push(await begin({ path: login }))
+  for (const upload of logins) upload.send(8 * kibibyte)
+  const most = 62 * mebibyte + slowAtOnce * 8 * kibibyte
+  await until(() => bodies.held() === most)
+  const half = slowAtOnce / 2
+  for (const upload of logins.slice(half)) upload.send(mebibyte)
+  const tooLarge = await Promise.all(logins.slice(half).map(({ answer }) => answer))
+  t.same(new Set(tooLarge.map(({ status }) => status)), new Set([413]), 'a login has 8 KiB')
+  t.equal(await send(ada, mebibyte), 200)
+  t.equal(await send({ call }, 8 * kibibyte, '/api/v1/auth/logout'), 200)
+
+  pass(20)
+  const slow = await Promise.all([...held, ...logins.slice(0, half)].map(({ answer }) => answer))
+  t.same(new Set(slow.map(({ status }) => status)), new Set([408]))
+  await until(() => bodies.held() === 0)
+  t.equal(await send(eve, mebibyte), 200)
+  const isConnected = () => new Promise((resolve) => app.server.getConnections((_, count) => resolve(count > 0)))
+  await until(async () => !(await isConnected()))
+})
+
+t.test('A body that goes on is left alone; the more it holds, the faster it must', async (t) => {
+  const { user, bodies, begin, pass } = await openForUploads(t)
+  const { cookie } = await user('ada')
+  const [steady, dripping] = [await begin({ cookie }), await begin({ cookie })]
+  let arrived = 0
+  const arrive = async (steadily: number, dripped: number) => {
+    steady.send(steadily)
+    dripping.send(dripped)
+    arrived += steadily + dripped
+    await until(() => bodies.held() === arrived)
+    pass(10)
+    await new Promise(setImmediate)
+  }
+  await arrive(16 * kibibyte, 24 * mebibyte)
+  await arrive(16 * kibibyte, 2 * mebibyte)
+  await arrive(16 * kibibyte, 16 * kibibyte)
+  t.equal((await dripping.answer).status, 408)
+  await until(() => bodies.held() === 48 * kibibyte)
+  steady.end(nothing)
+  t.equal((await steady.answer).status, 200)
+})
+
+const [pushPath, bulkImport] = ['/api/v1/sync/push', '/api/v1/sync/import']
+/** The most tokens that the operations take, and their answer to more. */
+const limits = [
+  { path: pushPath, most: 600_000, start: '{"changes":[]', error: 'Invalid changes format' },
+  { path: bulkImport, most: 600_000, start: '{"bookmarks":[]', error: 'Invalid bookmarks format' },
+  { path: '/api/v1/sync/pull', most: 100_000, start: '{"since":0', error: 'body must have at most 100000 JSON tokens' },
+]
+
+/** A body with an unknown array, and so many tokens. */
+function withTokens(start: string, tokens: number): string {
+  const before = `${start},"unknown":[0`
+  const rest = tokens - [...before.matchAll(/[[{,:]|"\w+"/g)].length
+  return `${before}${',0'.repeat(rest)}]}`
+}
+
+t.test('The guide to limits names these numbers', async (t) => {
+  const guide = readFileSync(new URL('../../docs/limits.md', import.meta.url), 'utf8')
+  const [, named = ''] = /^\| JSON tokens of a body.*\| (.*) \| 400 \|$/m.exec(guide) ?? []
+  const [ofPush, ofImport, ofOthers] = limits.map(({ most }) => most.toLocaleString('en'))
+  t.equal(ofImport, ofPush)
+  t.equal(named, `${ofOthers}; of a push or an import ${ofPush}`)
+})
+
+t.test('A body has as many tokens as its operation could use, and no more', async (t) => {
+  const { context, user } = await openForUploads(t)
+  const ada = await user('ada')
+  const before = await snapshot(context)
+  for (const { path, most, start, error } of limits) {
+    const send = (tokens: number) =>
+      ada.call('POST', path, { headers: json, payload: Buffer.from(withTokens(start, tokens)) })
+    const refused = await send(most + 1)
+    t.same([refused.status, refused.body], [400, { error }], path)
+    t.equal(await snapshot(context), before, 'nothing changed')
+    t.equal((await send(most)).status, 200, path)
+  }
+})
+
+t.test('A body that cannot be valid is refused while it arrives, and the rest is read', async (t) => {
+  const { user, bodies, begin, send, abort } = await openForUploads(t)
+  const ada = await user('ada')
+  for (const [path, start, error] of [
+    [pushPath, `{"changes":[${'{},'.repeat(350_000)}`, 'Invalid changes format'],
+    [pushPath, '['.repeat(700_000), 'Invalid changes format'],
+    [bulkImport, `{"bookmarks":[${'{"id":"x"},'.repeat(200_000)}`, 'Invalid bookmarks format'],
+  ] as const) {
+    const upload = await begin({ path, cookie: ada.cookie })
+    upload.write(start)
+    const { status, body } = await upload.answer
+    t.same([status, body], [400, { error }], start.slice(0, 20))
+    upload.send(1024 * 1024)
+    upload.end(nothing)
+    await abort([])
+    t.equal(bodies.held(), 0)
+  }
+  t.equal(await send(ada, 100), 200)
+})
+
+t.test('However a body is cut into chunks, what stands in strings is no token', (t) => {
+  const strings = ['', '{[,:]}', '\\', '\\\\', '"', '\\"', '"\\', '\n\u2028', 'ä€😀', '\\u0022'].map((text) =>
+    JSON.stringify({ [text]: text }),
+  )
+  const text = `{"strings":[${strings}]}`
+  const tokens = 4 + strings.length * 5 - 1
+  const full = Buffer.from(`[${text}${',0'.repeat(1024 - tokens - 1)}]`)
+  const tooMuch = Buffer.from(`[${text}${',0'.repeat(1024 - tokens)}]`)
+  const faults = (body: Buffer, size: number) => {
+    const check = createShapeCheck(1024, body.length)
+    const chunks = Array.from({ length: Math.ceil(body.length / size) }, (_, index) =>
+      body.subarray(index * size, (index + 1) * size),
+    )
+    return chunks.map(check).find((fault) => fault !== undefined)
+  }
+  const sizes = Array.from({ length: 300 }, (_, index) => index + 1)
+  t.same(new Set(sizes.map((size) => faults(full, size))), new Set([undefined]))
+  t.same(new Set(sizes.map((size) => faults(tooMuch, size))), new Set(['must have at most 1024 JSON tokens']))
+  t.end()
 })

@@ -1,11 +1,25 @@
+import { once } from 'node:events'
 import { readdir } from 'node:fs/promises'
-import t from 'tap'
+import { createServer, type ServerResponse } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
+import t, { type Test } from 'tap'
+import { answerClientErrors, unfinishedResponses } from '../../src/service/http/errors.ts'
 import { sendRaw } from '../hostile/raw.ts'
+import { allOperations } from '../hostile/requests.ts'
 import { buildApp } from '../support/app.ts'
+import { change } from '../support/changes.ts'
+import { createdExport } from '../support/exports.ts'
+import { pick } from '../support/pick.ts'
+import { until } from '../support/until.ts'
 
 const web = 'https://app.example'
 const extension = 'chrome-extension://abcdefghijklmnopabcdefghijklmnop'
 const list = '/api/v1/bookmarks'
+const app = await buildApp(t)
+const ada = await app.user('ada')
+await ada.call('POST', '/api/v1/bookmarks', { body: { id: 'a', encrypted_data: 'eA==', data_hash: 'x' } })
+await ada.call('PUT', '/api/v1/account/keyring', { body: { keyring: 'one', revision: 1 } })
+const file = await createdExport(ada)
 
 t.test('CORS: credentials are allowed from the configured origins', async (t) => {
   const { call, user } = await buildApp(t, { CORS_ORIGIN: `${web},${extension}`, APP_URL: 'https://web.example' })
@@ -42,10 +56,7 @@ t.test('Errors have CORS headers, too, and every response has Vary: Origin', asy
     call('GET', `${list}/%zz`, { headers: { origin: web } }),
     call('OPTIONS', `${list}/%zz`, { headers: { origin: web, 'access-control-request-method': 'PUT' } }),
   ])
-  t.same(
-    answers.map(({ status }) => status),
-    [401, 404, 400, 404, 400, 204],
-  )
+  t.same(pick(answers, 'status'), [401, 404, 400, 404, 400, 204])
   for (const { headers } of answers) t.equal(headers['access-control-allow-origin'], web)
   for (const { headers } of [...answers, await call('GET', '/api/v1/health')]) t.match(headers.vary, /\bOrigin\b/i)
 })
@@ -173,3 +184,127 @@ t.test('A failed sign-in is explained at /login, in fixed words', async (t) => {
   t.match((await call('GET', '/login?error=Login%20failed')).raw.toString(), /^Login failed\./)
   t.notMatch((await call('GET', '/login?error=%3Cscript%3E')).raw.toString(), /script/)
 })
+
+/** HTTP's own rules for methods: HEAD wherever GET is, and 405 with `Allow`. */
+
+const methods = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'QUERY']
+const operations = allOperations({ bookmark: 'a', export: file.id })
+
+t.test('A HEAD gets the status and the headers of the GET, and no body', async (t) => {
+  const paths = ['/api/v1/nothing', '/livez', '/openapi.yaml', '/docs', '/login', '/api/v1/bookmarks?limit=0']
+  const reads = operations.filter(({ method, operationId }) => method === 'GET' && operationId !== 'completeLogin')
+  for (const path of [...reads.map(({ path }) => path), ...paths]) {
+    const ask = async (method: string) => {
+      const { status, headers, raw } = await ada.call(method, path)
+      const { date: _, 'x-request-id': __, 'transfer-encoding': ___, ...same } = headers
+      return { status, same, length: raw.length }
+    }
+    const [get, head] = [await ask('GET'), await ask('HEAD')]
+    t.same(head, { ...get, length: 0 }, path)
+  }
+})
+
+t.test('A HEAD of a list or a download of many bytes reads none of them', async (t) => {
+  const changes = Array.from({ length: 8 }, (_, index) => {
+    return change({ id: `e${index}`, entity_id: `b${index}`, encrypted_data: 'x'.repeat(262_144) })
+  })
+  const bob = await app.user('bob')
+  await bob.call('POST', '/api/v1/sync/push', { body: { changes } })
+  const { id, size_bytes } = await createdExport(bob)
+  const answers = await Promise.all(
+    ['/api/v1/bookmarks?limit=1000', `/api/v1/exports/${id}`].map((path) => bob.call('HEAD', path)),
+  )
+  t.same(
+    answers.map(({ status, raw }) => [status, raw.length]),
+    [
+      [200, 0],
+      [200, 0],
+    ],
+  )
+  t.equal(answers[1]?.headers['content-length'], `${size_bytes}`)
+  t.ok(Number(size_bytes) > 2_000_000)
+})
+
+t.test('A method that a path does not have gets 405 and those that it has; an unknown path gets 404', async (t) => {
+  const known = Map.groupBy(operations, ({ path }) => path)
+  for (const [path, own] of known) {
+    const has = own.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : method))
+    const others = methods.filter((method) => !has.includes(method))
+    const answers = await Promise.all(others.map((method) => ada.call(method, `${path}?x=1`)))
+    const allow = [...has, 'OPTIONS'].sort().join(', ')
+    t.same(
+      answers.map(({ status, headers, body }) => [status, headers.allow, body?.error]),
+      others.map((method) => [405, allow, method === 'HEAD' ? undefined : 'Method not allowed']),
+      path,
+    )
+  }
+  const nowhere = await Promise.all(methods.map((method) => ada.call(method, '/api/v1/nothing')))
+  t.same(new Set(nowhere.map(({ status, headers }) => [status, headers.allow].join())), new Set(['404,']))
+})
+
+const good = 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n'
+const bad = 'garbage\r\n\r\n'
+
+t.test('Nothing is written into a response that is under way: it is cut off', async (t) => {
+  const client = await start(t)
+  const response = await client.ask()
+  response.write('the first half')
+  await until(() => client.received().includes('the first half'))
+  client.send(bad)
+  await client.closed
+  t.match(client.received(), /^HTTP\/1\.1 200 OK\r\n[\s\S]*the first half\r\n$/)
+  t.notMatch(client.received(), '400')
+})
+
+t.test('Behind a response that has ended there is the refusal, even if much of it is not sent yet', async (t) => {
+  const client = await start(t)
+  const response = await client.ask()
+  const body = 'x'.repeat(16 * 1024 * 1024)
+  response.setHeader('content-length', body.length)
+  response.end(body)
+  client.send(bad)
+  await client.closed
+  t.match(client.received().slice(-300), /xHTTP\/1\.1 400 Bad Request\r\n/)
+  t.equal(client.received().match(/x+/)?.[0].length, body.length)
+})
+
+t.test('In place of a response that has not begun, there is the refusal', async (t) => {
+  const client = await start(t)
+  const response = await client.ask()
+  client.send(bad)
+  await client.isRefused
+  response.end('too late')
+  await client.closed
+  t.match(client.received(), /^HTTP\/1\.1 400 Bad Request\r\n[\s\S]*\r\n\r\n\{"error":"Malformed request"\}$/)
+})
+
+async function start(t: Test) {
+  const asked = Promise.withResolvers<ServerResponse>()
+  const server = createServer(({ socket }, response) => {
+    unfinishedResponses.set(socket, response)
+    asked.resolve(response)
+  })
+  server.on('clientError', answerClientErrors({}))
+  const isRefused = once(server, 'clientError')
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
+  t.teardown(() => {
+    socket.destroy()
+    server.close()
+  })
+  let text = ''
+  socket.on('data', (bytes) => {
+    text += bytes
+  })
+  socket.on('error', () => {})
+  return {
+    ask() {
+      socket.write(good)
+      return asked.promise
+    },
+    send: (request: string) => socket.write(request),
+    received: () => text,
+    isRefused,
+    closed: once(socket, 'close'),
+  }
+}

@@ -1,14 +1,26 @@
+import { randomBytes, randomInt } from 'node:crypto'
 import { request as httpRequest } from 'node:http'
-import t from 'tap'
+import t, { type Test } from 'tap'
+import openapi from '../../generated/openapi.json' with { type: 'json' }
+import { operations } from '../../generated/operations.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 import { newestMigration } from '../../src/service/db/migrations/index.ts'
+import { ObjectStoreUnavailableError } from '../../src/service/objects/store.ts'
+import { startHealth } from '../../src/service/operating/health.ts'
+import { createMetrics } from '../../src/service/operating/metrics.ts'
+import { allOperations } from '../hostile/requests.ts'
 import { openDevice } from '../realtime/device.ts'
 import { openAdmin } from '../support/admin.ts'
-import { buildApp } from '../support/app.ts'
+import { buildApp, type TestApp } from '../support/app.ts'
 import { openBrowser } from '../support/browser.ts'
 import { change } from '../support/changes.ts'
+import { breakDatabase } from '../support/database.ts'
+import { isPostgres } from '../support/database-url.ts'
+import { depth } from '../support/depth.ts'
+import type { Exposition } from '../support/exposition.ts'
 import { buildWithMock } from '../support/mock-service.ts'
 import { signInAt } from '../support/sign-in.ts'
+import { until } from '../support/until.ts'
 
 const bookmarks = '/api/v1/bookmarks'
 const content = { encrypted_data: 'data', data_hash: 'hash' }
@@ -47,34 +59,31 @@ t.test('Requests are counted by operation and status, each once, with how long t
   t.same(metrics.byLabel('ebs_http_requests_abandoned_total'), {}, 'each got its response')
 })
 
-t.test(
-  'A request whose caller is gone: its body is held until then; it counts as abandoned, and as nothing else',
-  async (t) => {
-    const app = await buildApp(t)
-    const { scrapeUntil } = openAdmin(t, app)
-    const origin = await app.listen()
-    const ada = await app.user('ada')
-    const headers = { cookie: ada.cookie, 'content-type': 'application/json', 'content-length': 100 }
-    const upload = httpRequest(`${origin}/api/v1/sync/push`, {
-      method: 'POST',
-      headers: { ...headers, expect: '100-continue' },
-    })
-    upload.on('error', () => {})
-    upload.flushHeaders()
-    await new Promise((resolve) => upload.once('continue', resolve))
-    upload.write('{"changes":')
-    await scrapeUntil((metrics) => metrics.value('ebs_http_request_body_bytes') === 11)
-    upload.destroy()
-    await scrapeUntil((metrics) => metrics.value('ebs_http_request_body_bytes') === 0)
-    const name = 'ebs_http_requests_abandoned_total'
-    const metrics = await scrapeUntil((metrics) => metrics.value(name, { operation: 'pushChanges' }) === 1)
-    t.same(metrics.byLabel('ebs_http_requests_total'), {})
+t.test('A request whose caller is gone: its body is held until then; it counts as abandoned only', async (t) => {
+  const app = await buildApp(t)
+  const { scrapeUntil } = openAdmin(t, app)
+  const origin = await app.listen()
+  const ada = await app.user('ada')
+  const headers = { cookie: ada.cookie, 'content-type': 'application/json', 'content-length': 100 }
+  const upload = httpRequest(`${origin}/api/v1/sync/push`, {
+    method: 'POST',
+    headers: { ...headers, expect: '100-continue' },
+  })
+  upload.on('error', () => {})
+  upload.flushHeaders()
+  await new Promise((resolve) => upload.once('continue', resolve))
+  upload.write('{"changes":')
+  await scrapeUntil((metrics) => metrics.value('ebs_http_request_body_bytes') === 11)
+  upload.destroy()
+  await scrapeUntil((metrics) => metrics.value('ebs_http_request_body_bytes') === 0)
+  const name = 'ebs_http_requests_abandoned_total'
+  const metrics = await scrapeUntil((metrics) => metrics.value(name, { operation: 'pushChanges' }) === 1)
+  t.same(metrics.byLabel('ebs_http_requests_total'), {})
 
-    await fetch(origin + bookmarks, { headers: { cookie: ada.cookie } }).then((answer) => answer.text())
-    const after = await scrapeUntil((metrics) => metrics.byLabel('ebs_http_requests_total')['listBookmarks,200'] === 1)
-    t.same(after.byLabel(name), { pushChanges: 1 }, 'one that got its response is not abandoned')
-  },
-)
+  await fetch(origin + bookmarks, { headers: { cookie: ada.cookie } }).then((answer) => answer.text())
+  const after = await scrapeUntil((metrics) => metrics.byLabel('ebs_http_requests_total')['listBookmarks,200'] === 1)
+  t.same(after.byLabel(name), { pushChanges: 1 }, 'one that got its response is not abandoned')
+})
 
 t.test('Sizes of pushes, pulls and imports; conflicts', async (t) => {
   const app = await buildApp(t)
@@ -209,3 +218,264 @@ t.test('Version, process and event loop are reported; two services in a process 
   t.equal(metrics.byLabel('ebs_http_requests_total')['getHealth,200'], 1)
   t.same((await second.scrape()).byLabel('ebs_http_requests_total'), {})
 })
+
+const methods = ['GET', 'POST', 'PUT', 'DELETE', 'HEAD', 'OPTIONS', 'PATCH', 'TRACE', 'PROPFIND']
+
+const sweeps = [
+  ...['tokens', 'devices', 'rejections', 'nonces', 'accounts', 'versions', 'log'],
+  ...['expired exports', 'failed exports', 'orphans'],
+]
+
+/** The possible values of each of our labels, besides a request's operation and status. */
+const allowed: Record<string, readonly string[]> = {
+  ebs_http_request_duration_seconds: [...Object.keys(operations), 'none', '2xx', '3xx', '4xx', '5xx'],
+  ebs_http_requests_abandoned_total: [...Object.keys(operations), 'none'],
+  ebs_sync_changes: ['pushChanges', 'pullChanges', 'importBookmarks'],
+  ebs_sync_conflicts_total: ['rejected', 'overwritten'],
+  ebs_rate_limit_refusals_total: ['address', 'user'],
+  ebs_export_attempts_total: ['completed', 'failed', 'postponed', 'dropped'],
+  ebs_exports: ['pending', 'processing', 'failed'],
+  ebs_database_connections: ['busy', 'idle'],
+  ebs_sign_ins_total: ['completed', 'expired', 'refused', 'disabled', 'unavailable', 'failed'],
+  ebs_swept_total: sweeps,
+  ebs_sweep_failures_total: sweeps,
+  ebs_pulses_total: ['sent', 'received'],
+  ebs_component_up: ['database', 'objects', 'provider'],
+}
+
+function ours({ families }: Exposition) {
+  return [...families]
+    .filter(([family]) => family.startsWith('ebs_') && family !== 'ebs_build_info')
+    .flatMap(([family, { samples }]) => samples.map(({ labels: { le, ...labels } }) => ({ family, labels })))
+}
+
+/** Each operation with the statuses that the contract gives it. */
+function isRequest({ operation = '', status = '' }: Record<string, string>): boolean {
+  if (operation === 'none') return ['200', '302', '400', '403', '404', '405', '503'].includes(status)
+  if (operation === 'openRealtime' && status === '101') return true
+  const { path, method } = operations[operation as keyof typeof operations]
+  const paths = openapi.paths as unknown as Record<string, Record<string, { responses: object }>>
+  return status in (paths[path]?.[method.toLowerCase()]?.responses ?? {})
+}
+
+function checkLabels(t: Test, metrics: Exposition): void {
+  const strange = ours(metrics).filter(({ family, labels }) =>
+    family === 'ebs_http_requests_total'
+      ? !isRequest(labels)
+      : Object.values(labels).some((value) => !allowed[family]?.includes(value)),
+  )
+  t.same(strange, [], 'labels are from the contract, or from a list')
+}
+
+t.test('Neither what callers send nor who they are is in the metrics', async (t) => {
+  const app = await buildApp(t)
+  const { admin, scrape } = openAdmin(t, app)
+  const origin = await app.listen()
+  const [ada, bob] = [await app.user('ada'), await app.user('bob')]
+  const canary = (what: string) => `canary-${what}`
+  const headers = { 'x-device-id': canary('device'), 'x-user-id': canary('user'), 'user-agent': canary('agent') }
+  const cookies = [ada.cookie, `service_session=${canary('session')}`, '']
+  for (const { method, path, body } of allOperations({ bookmark: canary('bookmark'), export: canary('export') })) {
+    for (const cookie of cookies) {
+      const url = `${path}?${canary('query')}=${canary('value')}`
+      await app.app.inject({
+        method: method as 'GET',
+        url,
+        headers: {
+          ...headers,
+          cookie,
+          origin: cookie ? 'http://127.0.0.1:3000' : `https://${canary('origin')}.example`,
+        },
+        ...(body && { payload: { ...body, [canary('field')]: canary('value') } }),
+      })
+    }
+  }
+  for (const method of methods)
+    await app.app.inject({ method: method as 'GET', url: `/${canary('path')}`, headers: { ...headers, origin: '' } })
+  for (const path of [`/%zz${canary('bad')}`, `/api/v1/bookmarks/${canary('x').repeat(2000)}`, '/api/v1/metrics'])
+    await app.app.inject({ url: path, headers })
+  const device = await openDevice(t, origin, bob, { deviceId: canary('device') })
+  device.send({ type: 'sync', event: change({ entity_id: canary('entity'), device_id: canary('device') }) })
+  await device.takeEntities(canary('entity'))
+
+  const { body } = await admin.inject('/metrics')
+  t.notMatch(body, /canary/i)
+  for (const { userId, loginId, session } of [ada, bob])
+    for (const id of [userId, loginId, session]) t.notOk(body.includes(id), id)
+  checkLabels(t, await scrape())
+})
+
+const many = depth(200, 1000)
+t.test(`${many} random paths and methods make no more series than a few`, async (t) => {
+  const app = await buildApp(t)
+  const { scrape } = openAdmin(t, app)
+  const { cookie } = await app.user('ada')
+  const begin = ['/', '/api/v1/', '/api/v1/bookmarks/', '/api/v1/exports/', '/docs/', '/metrics/', '/livez']
+  const send = async (count: number) => {
+    for (let sent = 0; sent < count; sent += 1) {
+      const url = `${begin[sent % begin.length]}${randomBytes(randomInt(1, 60)).toString('base64url')}`
+      await app.app.inject({ method: methods[sent % methods.length] as 'GET', url, headers: { cookie } })
+    }
+  }
+  await send(begin.length * methods.length)
+  const before = await scrape()
+  await send(many)
+  const after = await scrape()
+  const series = (metrics: Exposition) => [...new Set(ours(metrics).map((sample) => JSON.stringify(sample)))].sort()
+  t.same(series(after), series(before))
+  checkLabels(t, after)
+  const requests = (metrics: Exposition) =>
+    Object.values(metrics.byLabel('ebs_http_requests_total')).reduce((sum, count) => sum + count, 0)
+  t.equal(requests(after) - requests(before), many, 'each is counted')
+})
+
+const exports = '/api/v1/exports'
+const none = { pending: 0, processing: 0, failed: 0 }
+
+/** Each call makes the figures expire that a scrape cached from the database. */
+function laterScrapes({ setClock }: TestApp): () => void {
+  let now = Date.now()
+  setClock(now)
+  return () => {
+    now += 5_000
+    setClock(now)
+  }
+}
+
+t.test('Exports: those that are not completed by status, and how attempts ended', async (t) => {
+  const app = await buildApp(t)
+  const { scrape, scrapeUntil } = openAdmin(t, app)
+  const later = laterScrapes(app)
+  const ada = await app.user('ada')
+  const attempts = 'ebs_export_attempts_total'
+  const before = await scrape()
+  t.same(before.byLabel('ebs_exports'), none)
+  t.same(before.byLabel(attempts), { completed: 0, failed: 0, postponed: 0, dropped: 0 })
+
+  await ada.call('POST', exports)
+  await scrapeUntil((metrics) => metrics.byLabel(attempts).completed === 1)
+  later()
+  t.same((await scrape()).byLabel('ebs_exports'), none, 'one that is completed is not counted')
+
+  const { put } = app.context.objects
+  const reached = Promise.withResolvers<void>()
+  app.context.objects.put = (_key, _exportKey, _content, signal) => {
+    reached.resolve()
+    return new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+  }
+  const { body: dropped } = await ada.call('POST', exports)
+  await reached.promise
+  later()
+  t.same((await scrape()).byLabel('ebs_exports'), { ...none, processing: 1 })
+  await ada.call('DELETE', `${exports}/${dropped.id}`)
+  t.equal((await scrape()).byLabel(attempts).dropped, 1)
+
+  app.context.objects.put = () => Promise.reject(new ObjectStoreUnavailableError())
+  await ada.call('POST', exports)
+  await scrapeUntil((metrics) => Number(metrics.byLabel(attempts).postponed) >= 1)
+  app.context.objects.put = () => Promise.reject(new Error('disk'))
+  await ada.call('POST', exports)
+  await scrapeUntil((metrics) => Number(metrics.byLabel(attempts).failed) >= 1)
+  later()
+  t.same((await scrape()).byLabel('ebs_exports'), { ...none, pending: 2 })
+  await app.context.database.db
+    .updateTable('exports')
+    .where('status', '=', 'pending')
+    .set({ status: 'failed' })
+    .execute()
+  later()
+  t.same((await scrape()).byLabel('ebs_exports'), { ...none, failed: 2 })
+  app.context.objects.put = put
+})
+
+t.test('Exports are counted at most once in 5 s, however often somebody scrapes', async (t) => {
+  const app = await buildApp(t)
+  await app.context.exportWorker.close()
+  const { scrape } = openAdmin(t, app)
+  const later = laterScrapes(app)
+  const ada = await app.user('ada')
+  later()
+  await scrape()
+  await ada.call('POST', exports)
+  t.same((await scrape()).byLabel('ebs_exports'), none)
+  later()
+  const both = await Promise.all([scrape(), scrape()])
+  for (const metrics of both) t.same(metrics.byLabel('ebs_exports'), { ...none, processing: 1 })
+})
+
+t.test('When the database fails, only its own figures are missing', async (t) => {
+  const app = await buildApp(t)
+  const { scrape } = openAdmin(t, app)
+  const later = laterScrapes(app)
+  const repair = breakDatabase(app.context)
+  const broken = await scrape()
+  t.same(broken.byLabel('ebs_exports'), {})
+  t.equal(broken.value('ebs_realtime_sockets'), 0)
+  t.match(app.log.join(''), /disk I\/O error.*exports could not be counted/, 'which is logged with its cause')
+  repair()
+  later()
+  t.same((await scrape()).byLabel('ebs_exports'), none)
+})
+
+t.test('The database: connections in use, and what waits for one', async (t) => {
+  const app = await buildApp(t)
+  const { scrapeUntil } = openAdmin(t, app)
+  const { write } = app.context.database
+  const writing = Promise.withResolvers<void>()
+  const finish = Promise.withResolvers<void>()
+  const hold = () =>
+    write(async () => {
+      writing.resolve()
+      await finish.promise
+    })
+  const first = hold()
+  await writing.promise
+  const others = Array.from({ length: 40 }, hold)
+  const waiting = isPostgres ? 21 : 40
+  const busy = isPostgres ? 20 : 1
+  const metrics = await scrapeUntil((metrics) => metrics.byLabel('ebs_database_connections').busy === busy)
+  t.ok(Number(metrics.value('ebs_database_queue_length')) >= waiting, `${metrics.value('ebs_database_queue_length')}`)
+  t.equal(metrics.byLabel('ebs_database_connections').idle, 0)
+  t.same(metrics.byLabel('ebs_exports'), {}, 'a database that does not respond is not waited for')
+  finish.resolve()
+  await Promise.all([first, ...others])
+  const after = await scrapeUntil((metrics) => metrics.byLabel('ebs_database_connections').busy === 0)
+  t.equal(after.value('ebs_database_queue_length'), 0)
+  t.ok(Number(after.byLabel('ebs_database_connections').idle) > 0)
+})
+
+t.test('Health, by component', async (t) => {
+  const app = await buildApp(t)
+  const probe = async () => {
+    const health = startHealth(app.context)
+    await health.close()
+    const { scrape } = openAdmin(t, { context: { ...app.context, health, metrics: createMetrics() } })
+    return (await scrape()).byLabel('ebs_component_up')
+  }
+  t.same(await probe(), { database: 1, objects: 1, provider: 0 }, "the tests' provider is never reached")
+  app.context.objects.probe = () => Promise.reject(new Error('gone'))
+  const repair = breakDatabase(app.context)
+  t.same(await probe(), { database: 0, objects: 0, provider: 0 })
+  repair()
+})
+
+t.test(
+  "How far the machine's clock is from the database's; the log says when it is too far, or no longer",
+  async (t) => {
+    const { context, log } = await buildApp(t)
+    const ahead = { seconds: 90 }
+    const database = { probe: async () => Date.now() - ahead.seconds * 1000 }
+    const health = startHealth({ ...context, database })
+    t.teardown(() => health.close())
+    const { scrape } = openAdmin(t, { context: { ...context, health, metrics: createMetrics() } })
+    const drift = async () => Math.round(Number((await scrape()).value('ebs_clock_drift_seconds')))
+    await until(async () => (await drift()) === 90)
+    ahead.seconds = -3
+    await until(async () => (await drift()) === -3)
+    const said = log.map((line) => JSON.parse(line).msg).filter((message) => message.includes('clock'))
+    t.same(said, [
+      "this machine's clock is 90 s ahead of the database's: synchronize both clocks; until then nothing is swept",
+      'the clocks of this machine and the database agree again',
+    ])
+  },
+)

@@ -1,12 +1,17 @@
 import { once } from 'node:events'
 import { buffer } from 'node:stream/consumers'
-import type {} from '@fastify/under-pressure'
+import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { WebSocket } from 'ws'
+import { createApp } from '../../src/service/app.ts'
+import { createAdminApp } from '../../src/service/http/admin.ts'
+import { startHealth } from '../../src/service/operating/health.ts'
+import { createMetrics } from '../../src/service/operating/metrics.ts'
 import { realtimeUrl } from '../realtime/device.ts'
 import { openAdmin } from '../support/admin.ts'
 import { buildApp } from '../support/app.ts'
 import { checkAnswer } from '../support/contract.ts'
+import { breakDatabase } from '../support/database.ts'
 import { allOperations } from '../support/operations.ts'
 import { until } from '../support/until.ts'
 import { beginUpload, type Upload } from './uploads.ts'
@@ -45,6 +50,7 @@ async function open(t: Test, unfinished: number) {
 function block(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
 }
+const app = await buildApp(t)
 
 t.test('When the event loop lags, whatever exceeds 32 requests is refused; probes get responses', async (t) => {
   const { app, context, call, log, origin, ada, drown, surface } = await open(t, alwaysServed + 1)
@@ -111,4 +117,73 @@ t.test('Open sockets do not count as requests', async (t) => {
   await drown()
   t.equal((await ada.call('GET', list)).status, 200)
   t.ok(app.isUnderPressure())
+})
+
+t.test('/livez and /readyz are on both listeners, /metrics and the interface on one each', async (t) => {
+  const app = await buildApp(t)
+  const { admin } = openAdmin(t, app)
+  for (const listener of [app.app, admin]) {
+    const [live, ready] = [await listener.inject('/livez'), await listener.inject('/readyz')]
+    t.same([live.statusCode, live.json()], [200, { status: 'alive' }])
+    t.equal(ready.statusCode, 200)
+    t.match(ready.json().status, /^(healthy|degraded)$/)
+  }
+  for (const path of ['/metrics', '/metrics/', '//metrics', '/api/v1/metrics'])
+    t.equal((await app.app.inject(path)).statusCode, 404, `${path} is not public`)
+  for (const path of ['/', '/docs', '/api/v1/health', '/api/v1/bookmarks', '/%zz', '/nope']) {
+    const { statusCode, headers, body } = await admin.inject(path)
+    t.match([statusCode, body], [path === '/%zz' ? 400 : 404, /^{"error":"[\w ]+"}$/], path)
+    t.match(headers['content-type'], /^application\/json/)
+  }
+  t.equal((await admin.inject({ method: 'POST', url: '/metrics' })).statusCode, 405)
+})
+
+t.test('Without a database: not ready, but alive, which requires nothing', async (t) => {
+  const { context } = await buildApp(t)
+  const repair = breakDatabase(context)
+  const health = startHealth(context)
+  await health.close()
+  const parts = { ...context, health, metrics: createMetrics() }
+  const listeners = [await createApp(parts), createAdminApp(parts)]
+  t.teardown(() => Promise.all(listeners.map((listener) => listener.close())))
+  for (const listener of listeners) {
+    const ready = await listener.inject('/readyz')
+    t.same([ready.statusCode, ready.json()], [503, { status: 'unhealthy', down: ['database', 'provider'] }])
+    t.equal((await listener.inject('/livez')).statusCode, 200)
+  }
+  repair()
+})
+
+t.test('Once the stop has begun: not ready, but alive', async (t) => {
+  const app = await buildApp(t)
+  const { admin } = openAdmin(t, app)
+  await app.app.close()
+  const ready = await admin.inject('/readyz')
+  t.same([ready.statusCode, ready.json()], [503, { status: 'stopping' }])
+  t.equal((await admin.inject('/livez')).statusCode, 200)
+  t.equal((await admin.inject('/metrics')).statusCode, 200)
+})
+
+t.test('Probes are exempt from the rate limits', async (t) => {
+  const { call } = await buildApp(t, { RATE_LIMIT_PER_MINUTE: '20' })
+  const headers = { cookie: 'service_session=x' }
+  await call('GET', '/api/v1/bookmarks', { headers })
+  t.equal((await call('GET', '/api/v1/bookmarks', { headers })).status, 429)
+  for (const path of ['/livez', '/readyz']) t.equal((await call('GET', path)).status, 200, path)
+})
+
+t.test('Health follows the database both ways, by itself, within seconds; each change is one log line', async (t) => {
+  // Other components are unreachable in these tests.
+  const isUnhealthy = async () => (await app.call('GET', '/api/v1/health')).body.status === 'unhealthy'
+  t.notOk(await isUnhealthy())
+  const repair = breakDatabase(app.context)
+  t.teardown(repair)
+  while (!(await isUnhealthy())) await sleep(10)
+  t.equal((await app.app.inject('/readyz')).statusCode, 503)
+  await sleep(2_500)
+  repair()
+  while (await isUnhealthy()) await sleep(10)
+  t.equal((await app.app.inject('/readyz')).statusCode, 200)
+  const lines = app.log.map((line) => JSON.parse(line).msg).filter((msg) => msg?.includes('the database'))
+  t.same(lines, ['the database is unreachable', 'the database is reachable again'])
 })

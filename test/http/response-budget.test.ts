@@ -1,15 +1,29 @@
-import { setImmediate as eventLoopTurn } from 'node:timers/promises'
-import t from 'tap'
-import { buildApp } from '../support/app.ts'
+import { once } from 'node:events'
+import { type IncomingMessage, request } from 'node:http'
+import type { Socket } from 'node:net'
+import { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
+import { mock } from 'node:test'
+import { setImmediate as eventLoopTurn, setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import type { Schemas } from '../../src/service/contract/schemas.ts'
+import { openDevice } from '../realtime/device.ts'
+import { openAdmin } from '../support/admin.ts'
+import { buildApp, type TestApp, type TestUser } from '../support/app.ts'
 import { change } from '../support/changes.ts'
-import { onRead, watchReads } from '../support/database.ts'
+import { type Answered, checkAnswer } from '../support/contract.ts'
+import { breakDatabase, interceptWrites, onRead, watchReads } from '../support/database.ts'
+import { createdExport } from '../support/exports.ts'
 import { countPerTurn } from '../support/per-turn.ts'
+import { pick } from '../support/pick.ts'
 import { until } from '../support/until.ts'
-import { openUnread, storeMuch } from './unread.ts'
+import { unchecked } from '../sync/unchecked.ts'
 
 const mebibyte = 1024 * 1024
 const list = '/api/v1/bookmarks?limit=1000'
 const pull = '/api/v1/sync/pull'
+const app = await buildApp(t)
+const origin = await app.listen()
 
 t.test('What a user leaves unread is bounded: reads beyond it are refused, and others are not concerned', async (t) => {
   const app = await buildApp(t)
@@ -50,24 +64,21 @@ t.test('What a user leaves unread is bounded: reads beyond it are refused, and o
 
 const pullBody = (index: number) => (index % 2 ? { limit: 10_000 } : undefined)
 
-t.test(
-  'Of the responses that one user asks for at once, a few parts are read between two turns of the event loop',
-  async (t) => {
-    const { context, user } = await buildApp(t)
-    const ada = await user('ada')
-    const large = Array.from({ length: 5 }, (_, n) =>
-      change({ entity_id: `large-${n}`, encrypted_data: 'x'.repeat(262_144) }),
-    )
-    await ada.call('POST', '/api/v1/sync/push', { body: { changes: large } })
-    const reads = countPerTurn(t)
-    onRead(context, () => reads.add(1))
-    await Promise.all(
-      Array.from({ length: 20 }, (_, index) => (index % 2 ? ada.call('POST', pull) : ada.call('GET', list))),
-    )
-    t.equal(reads.all, 20 * 3, 'each in three parts')
-    t.ok(reads.most <= 8, `${reads.most} parts`)
-  },
-)
+t.test('Of the responses one user asks for at once, a few parts are read in a turn of the event loop', async (t) => {
+  const { context, user } = await buildApp(t)
+  const ada = await user('ada')
+  const large = Array.from({ length: 5 }, (_, n) =>
+    change({ entity_id: `large-${n}`, encrypted_data: 'x'.repeat(262_144) }),
+  )
+  await ada.call('POST', '/api/v1/sync/push', { body: { changes: large } })
+  const reads = countPerTurn(t)
+  onRead(context, () => reads.add(1))
+  await Promise.all(
+    Array.from({ length: 20 }, (_, index) => (index % 2 ? ada.call('POST', pull) : ada.call('GET', list))),
+  )
+  t.equal(reads.all, 20 * 3, 'each in three parts')
+  t.ok(reads.most <= 8, `${reads.most} parts`)
+})
 
 t.test('A caller who is gone before the response is ready leaves nothing behind', async (t) => {
   const app = await buildApp(t)
@@ -95,3 +106,274 @@ t.test('A caller who is gone before the response is ready leaves nothing behind'
   await eventLoopTurn()
   t.equal(responses.held(), 0)
 })
+
+const content = { encrypted_data: 'new', data_hash: 'new' }
+
+const large = (count: number) =>
+  Array.from({ length: count }, (_, n) => change({ entity_id: `large-${n}`, encrypted_data: 'x'.repeat(262_144) }))
+const idsOf = (bookmarks: { id: string }[]) => bookmarks.map(({ id }) => id)
+const entitiesOf = (changes: Schemas['SyncEvent'][]) => changes.map(({ entity_id }) => entity_id)
+const push = (user: TestUser, changes: object[]) => user.call('POST', '/api/v1/sync/push', { body: { changes } })
+
+for (const [title, changes, limit] of [
+  ['nothing', [], 1],
+  ['one part, which is full', large(2), 1],
+  ['three parts, by their size', large(5), 1],
+  ['two parts, by their number', Array.from({ length: 600 }, (_, n) => change({ entity_id: `"${n}\\` })), 100],
+] as const) {
+  t.test(`A body in parts is the JSON that it would be in one piece: ${title}`, async (t) => {
+    const user = await app.user(title)
+    await push(user, [...changes])
+    const [listed, pulled] = [await user.call('GET', list), await user.call('POST', pull)]
+    for (const { headers, raw, body } of [listed, pulled]) {
+      t.equal(headers['content-type'], 'application/json; charset=utf-8')
+      t.ok(raw.toString() === JSON.stringify(body), 'without anything between the parts')
+    }
+    const data: object[] = []
+    for (let page = 1; data.length < changes.length; page++)
+      data.push(...(await user.call('GET', `/api/v1/bookmarks?limit=${limit}&page=${page}`)).body.data)
+    t.strictSame(listed.body, { data, meta: { total: changes.length, page: 1, limit: 1000 } })
+    const events: Schemas['SyncEvent'][] = []
+    let [since, has_more] = [0, true]
+    while (has_more) {
+      const { body } = await user.call('POST', pull, { body: { since, limit } })
+      events.push(...body.changes)
+      since = body.last_sync_timestamp
+      has_more = body.has_more
+    }
+    t.match(pulled.body, { last_sync_timestamp: since, has_more })
+    t.strictSame(pulled.body.changes, events)
+  })
+}
+
+t.test('What changes while a list is read comes once or not at all', async (t) => {
+  const ada = await app.user('lists')
+  const ids = await storeMuch(app, ada)
+  const unread = await openUnread(t, origin, ada, list)
+  await ada.call('DELETE', `/api/v1/bookmarks/${ids[0]}`)
+  await ada.call('PUT', `/api/v1/bookmarks/${ids[1]}`, { body: content })
+  await ada.call('PUT', `/api/v1/bookmarks/${ids[63]}`, { body: content })
+  await ada.call('POST', '/api/v1/bookmarks', { body: content })
+  const { body } = await unread.read()
+  t.same(idsOf(body.data), ids.slice(1).reverse())
+  t.equal(body.data.at(-1).data_hash, 'new', 'it comes as it is when its part is read')
+  t.same(body.meta, { total: 64, page: 1, limit: 1000 }, 'as it was at the beginning')
+})
+
+t.test('What changes while a page is pulled comes once: with this page, or with the next', async (t) => {
+  const ada = await app.user('pulls')
+  // A page has 8 MiB at most, and the sockets of both sides may hold that: the page ends only when something is read.
+  const ids = await storeMuch(app, ada)
+  const unread = await openUnread(t, origin, ada, pull, { limit: 10_000 })
+  await ada.call('PUT', `/api/v1/bookmarks/${ids[0]}`, { body: content })
+  await ada.call('PUT', `/api/v1/bookmarks/${ids[31]}`, { body: content })
+  const { body } = await unread.read()
+  const [first, next] = [entitiesOf(body.changes), await pullFrom(ada, body.last_sync_timestamp)]
+  t.equal(new Set(first).size, first.length)
+  t.same(new Set([...first, ...next]), new Set(ids))
+  t.same(next.slice(-2), [ids[0], ids[31]])
+})
+
+async function pullFrom(user: TestUser, since: number): Promise<string[]> {
+  const { body } = await user.call('POST', pull, { body: { since, limit: 10_000 } })
+  return [...entitiesOf(body.changes), ...(body.has_more ? await pullFrom(user, body.last_sync_timestamp) : [])]
+}
+
+t.test('A list that fails midway ends its connection: half of it is no JSON', async (t) => {
+  const ada = await app.user('fails')
+  await storeMuch(app, ada)
+  const unread = await openUnread(t, origin, ada, list)
+  const repair = breakDatabase(app.context)
+  await t.rejects(unread.read(), { message: 'aborted' })
+  repair()
+  t.match(app.log.join(''), /disk I\/O error/)
+  t.equal(app.context.responses.held(), 0)
+})
+
+t.test('A connection that takes nothing of its response for 30 s is closed', async (t) => {
+  mock.timers.enable({ apis: ['setInterval'] })
+  t.teardown(() => mock.timers.reset())
+  const app = await buildApp(t)
+  const { responses, downloads, hub, database } = app.context
+  const origin = await app.listen()
+  const connections = new Set<Socket>()
+  app.app.server.on('connection', (socket) => connections.add(socket.once('close', () => connections.delete(socket))))
+  const ada = await app.user('ada')
+  await storeMuch(app, ada)
+  const { make, openFiles } = openEndlessExports(app)
+
+  await openDevice(t, origin, ada)
+  await openUnread(t, origin, ada, list)
+  await openUnread(t, origin, ada, await make(ada))
+  const slow = await openUnread(t, origin, ada, list)
+  const begun = Promise.withResolvers<void>()
+  const finish = Promise.withResolvers<void>()
+  interceptWrites({ database }, async (write) => {
+    begun.resolve()
+    await finish.promise
+    return write()
+  })
+  const headers = { cookie: ada.cookie, 'content-type': 'application/json' }
+  const working = fetch(`${origin}/api/v1/bookmarks`, {
+    method: 'POST',
+    headers,
+    body: '{"encrypted_data":"x","data_hash":"x"}',
+  })
+  await begun.promise
+  await settle(connections)
+
+  mock.timers.tick(30_000)
+  t.equal(connections.size, 5)
+  await slow.take(4 * 1024 * 1024)
+  await settle(connections)
+  mock.timers.tick(5000)
+  await until(() => connections.size === 3)
+  await until(() => downloads.held() === 0)
+  t.equal(responses.held(), 1.5 * 1024 * 1024)
+  t.equal(openFiles(), 0, 'its file, too')
+  t.equal(hub.sockets(), 1, 'a socket has a check of its own')
+  t.equal((await slow.read()).body.data.length, 64, 'one that reads slowly is not closed')
+  finish.resolve()
+  t.equal((await working).status, 201, 'nor one that waits for its response')
+})
+
+/** Resolves once the service can send no more: each side has what its sockets hold. */
+async function settle(connections: Set<Socket>): Promise<void> {
+  let last: string | undefined
+  for (let quiet = 0; quiet < 50; ) {
+    await sleep(1)
+    const taken = [...connections].map(({ bytesWritten, writableLength }) => bytesWritten - writableLength).join()
+    quiet = taken === last ? quiet + 1 : 0
+    last = taken
+  }
+}
+
+t.test('A user has 8 downloads under way at most, a process 64; none of those refused opens a file', async (t) => {
+  const app = await buildApp(t)
+  const { scrape } = openAdmin(t, app)
+  const origin = await app.listen()
+  const ada = await app.user('ada')
+  const { make, openFiles } = openEndlessExports(app)
+  const path = await make(ada)
+  const begin = () => Promise.all(Array.from({ length: 20 }, () => openUnread(t, origin, ada, path)))
+  const downloads = await begin()
+  t.same(downloads.map(({ status }) => status).sort(), [...Array(8).fill(200), ...Array(12).fill(503)])
+  t.equal(openFiles(), 8)
+  t.equal((await scrape()).value('ebs_http_downloads'), 8)
+  t.match(await ada.call('GET', path), {
+    status: 503,
+    body: { error: 'Service unavailable' },
+    headers: { 'retry-after': '1' },
+  })
+  t.equal((await ada.call('GET', '/api/v1/exports')).status, 200, 'everything else is served')
+
+  const others = ['bob', 'eve', 'joe', 'kim', 'lea', 'max', 'ned', 'pat']
+  for (const name of others) {
+    const user = await app.user(name)
+    const own = await make(user)
+    for (let count = 0; count < 8; count++) downloads.push(await openUnread(t, origin, user, own))
+  }
+  t.equal(openFiles(), 64)
+  t.same(pick(downloads.slice(-9), 'status'), [200, ...Array(8).fill(503)])
+
+  for (const { abort } of downloads) abort()
+  await until(() => openFiles() === 0 && app.context.downloads.held() === 0)
+  t.match(app.log.join(''), /too many downloads under way/)
+})
+
+t.test('A download whose login cannot be looked up gets 503, and its file is closed', async (t) => {
+  const app = await buildApp(t)
+  const ada = await app.user('ada')
+  const { make, openFiles } = openEndlessExports(app)
+  const path = await make(ada)
+  const { objects } = app.context
+  const { get } = objects
+  let mend = () => {}
+  objects.get = async (...object) => {
+    const found = await get(...object)
+    mend = breakDatabase(app.context)
+    return found
+  }
+  const { status } = await ada.call('GET', path)
+  mend()
+  t.same([status, openFiles()], [503, 0])
+})
+
+/** Of the largest records there are: 16 MiB, which is more than the sockets of both sides hold. */
+async function storeMuch({ app }: TestApp, user: TestUser): Promise<string[]> {
+  const ids = Array.from({ length: 64 }, (_, index) => `bookmark-${String(index).padStart(2, '0')}`)
+  const changes = ids.map((entity_id, index) =>
+    change({ entity_id, timestamp: Date.now() + index, encrypted_data: 'x'.repeat(262_144) }),
+  )
+  await unchecked(app, user).call('POST', '/api/v1/sync/push', { body: { changes } })
+  return ids
+}
+
+/** A response of which nothing is read beyond its head, until `read` is called. */
+interface Unread {
+  status: number
+  /** Reads everything; checked against openapi.yaml. Rejects if the connection ends before the response does. */
+  read(): Promise<Answered>
+  /** Reads that much, and no more. */
+  take(bytes: number): Promise<void>
+  abort(): void
+}
+
+async function openUnread(
+  t: Pick<Test, 'teardown'>,
+  origin: string,
+  { cookie }: TestUser,
+  path: string,
+  body?: object,
+): Promise<Unread> {
+  const method = body ? 'POST' : 'GET'
+  const headers = { cookie, ...(body && { 'content-type': 'application/json' }) }
+  const sent = request(origin + path, { method, agent: false, headers })
+  sent.end(body && JSON.stringify(body))
+  t.teardown(() => sent.destroy())
+  const [response] = (await once(sent, 'response')) as [IncomingMessage]
+  const status = response.statusCode ?? 0
+  sent.on('error', () => {})
+  response.on('error', () => {})
+  const taken: Buffer[] = []
+  return {
+    status,
+    async read() {
+      return checkAnswer(method, path, status, response.headers, Buffer.concat([...taken, await buffer(response)]))
+    },
+    async take(bytes) {
+      let left = bytes
+      while (left > 0) {
+        const piece: Buffer | null = response.read()
+        if (piece) taken.push(piece)
+        else await once(response, 'readable')
+        left -= piece?.length ?? 0
+      }
+    },
+    abort: () => sent.destroy(),
+  }
+}
+
+const gibibyte = 1024 ** 3
+
+/** Makes exports of 1 GiB: their files have as many bytes as are asked for. */
+function openEndlessExports({ context }: TestApp) {
+  const bodies: Readable[] = []
+  context.objects = {
+    ...context.objects,
+    async get() {
+      const body: Readable = new Readable({ read: (size) => void body.push(Buffer.alloc(size)) })
+      bodies.push(body)
+      return { size: gibibyte, body }
+    },
+  }
+  return {
+    /** Returns its path. */
+    async make(user: TestUser): Promise<string> {
+      const { id } = await createdExport(user)
+      await context.database.db.updateTable('exports').set({ size_bytes: gibibyte }).where('id', '=', id).execute()
+      return `/api/v1/exports/${id}`
+    },
+    openFiles: () => bodies.filter(({ destroyed }) => !destroyed).length,
+  }
+}

@@ -32,7 +32,7 @@ export interface UploadOptions {
   method?: string
   path?: string
   cookie?: string
-  /** What the Content-Length announces; without one the body goes in chunks. */
+  /** The Content-Length; without one the body goes in chunks. */
   length?: number
 }
 

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { buildApp, type TestUser } from '../support/app.ts'
 import { change, pullAll } from '../support/changes.ts'
+import { pick } from '../support/pick.ts'
 
 const app = await buildApp(t)
 const content = { encrypted_data: 'AWVuY3J5cHRlZA==', data_hash: 'hash' }
@@ -15,10 +16,7 @@ t.test('POST /api/v1/sync/push | changes (sync event[], required) | 200: accepte
   const { status, body } = await push(ada, first, loser, other)
   t.equal(status, 200)
   t.same([body.accepted, body.accepted_ids], [2, [first.id, other.id]])
-  t.same(
-    body.conflicts.map((it: { event_id: string }) => it.event_id),
-    [loser.id],
-  )
+  t.same(pick(body.conflicts, 'event_id'), [loser.id])
   t.ok(body.timestamp >= before && body.timestamp <= Date.now(), "timestamp is the server's time")
   t.same((await push(ada)).body.accepted, 0, 'no changes')
   t.same((await push(ada, { ...first, user_id: ada.userId })).body.accepted, 1, 'a retry, with a user_id')

@@ -2,6 +2,7 @@ import t from 'tap'
 import { buildApp } from '../support/app.ts'
 import { pullAll } from '../support/changes.ts'
 import { breakTable } from '../support/database.ts'
+import { pick } from '../support/pick.ts'
 
 const app = await buildApp(t)
 const content = { encrypted_data: 'AWVuY3J5cHRlZA==', data_hash: 'hash' }
@@ -67,11 +68,7 @@ t.test('Pull paging rule: repeat with since set to last_sync_timestamp while has
     [25, 1],
   ] as const) {
     const { changes, pages } = await pullAll(ada, { limit })
-    t.same(
-      changes.map(({ entity_id }) => entity_id),
-      bookmarks.map(({ id }) => id),
-      `limit ${limit}: each once, in order`,
-    )
+    t.same(pick(changes, 'entity_id'), pick(bookmarks, 'id'), `limit ${limit}: each once, in order`)
     t.equal(pages, expected)
   }
 })

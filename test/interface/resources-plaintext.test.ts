@@ -117,22 +117,16 @@ t.test('Export file (binary download)', async (t) => {
     const other = { exportKey: new Uint8Array(32), keys }
     await t.rejects(openExport(file, other), /another export key/, 'another key does not open it')
   })
-  t.test('Export file | version | string', async (t) => {
-    t.equal(opened.version, '1')
-  })
+  t.equal(opened.version, '1', 'Export file | version | string')
   t.test('Export file | exported_at | string (ISO 8601)', async (t) => {
     const at = new Date(opened.exported_at)
     t.equal(at.toISOString(), opened.exported_at)
     t.ok(at.getTime() >= before && at.getTime() <= Date.now())
   })
-  t.test('Export file | bookmark_count | integer', async (t) => {
-    t.equal(opened.bookmark_count, 5)
-  })
-  t.test('Export file | bookmarks | array of plaintext bookmarks', async (t) => {
-    t.equal(opened.bookmarks.length, 5)
-    t.same(
-      opened.bookmarks.find((bookmark) => bookmark.id === star.id),
-      star,
-    )
-  })
+  t.equal(opened.bookmark_count, 5, 'Export file | bookmark_count | integer')
+  t.equal(opened.bookmarks.length, 5, 'Export file | bookmarks | array of plaintext bookmarks')
+  t.same(
+    opened.bookmarks.find((bookmark) => bookmark.id === star.id),
+    star,
+  )
 })

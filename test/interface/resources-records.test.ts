@@ -38,14 +38,10 @@ t.test('Bookmark record', async (t) => {
     t.equal(created.data_hash, content.data_hash)
     t.equal(updated.data_hash, next.data_hash)
   })
-  t.test('Bookmark record | created_at | integer | Unix ms', async (t) => {
-    t.equal(created.created_at, 1_763_700_000_000)
-    t.equal(updated.created_at, 1_763_700_000_000, 'it never changes')
-  })
-  t.test('Bookmark record | updated_at | integer | Unix ms', async (t) => {
-    t.equal(created.updated_at, 1_763_700_000_000)
-    t.equal(updated.updated_at, 1_763_700_000_500)
-  })
+  t.equal(created.created_at, 1_763_700_000_000, 'Bookmark record | created_at | integer | Unix ms')
+  t.equal(updated.created_at, 1_763_700_000_000, 'it never changes')
+  t.equal(created.updated_at, 1_763_700_000_000, 'Bookmark record | updated_at | integer | Unix ms')
+  t.equal(updated.updated_at, 1_763_700_000_500)
   t.test('Bookmark record | deleted_at | Null while live; set on soft delete', async (t) => {
     t.equal(created.deleted_at, null)
     t.equal(updated.deleted_at, null)
@@ -84,9 +80,7 @@ t.test('Sync event', async (t) => {
     'data_hash | string | Integrity hash': [pushed[0]?.data_hash, pushed[1]?.data_hash, undefined],
   }
   for (const [row, values] of Object.entries(rows)) {
-    t.test(`Sync event | ${row}`, async (t) => {
-      t.strictSame(all(String(row.split(' ')[0])), values)
-    })
+    t.strictSame(all(String(row.split(' ')[0])), values, `Sync event | ${row}`)
   }
 
   async function pushOver(fields: Parameters<typeof change>[0]) {
@@ -117,16 +111,14 @@ t.test('ConflictInfo', async (t) => {
   const { body } = await ada.call('POST', '/api/v1/sync/push', { body: { changes: [loser] } })
   const [conflict] = body.conflicts
 
-  t.test('ConflictInfo | entity_id | string | Entity whose change lost', async (t) => {
-    t.equal(conflict.entity_id, 'b1')
-    t.equal(conflict.event_id, loser.id, 'and which change')
-  })
-  t.test('ConflictInfo | reason | string | Human-readable reason', async (t) => {
-    t.equal(conflict.reason, 'Last write wins: the version of 2000 by desk is newer')
-  })
-  t.test("ConflictInfo | resolution | string | Outcome; the value 'rejected' occurs", async (t) => {
-    t.equal(conflict.resolution, 'rejected')
-  })
+  t.equal(conflict.entity_id, 'b1', 'ConflictInfo | entity_id | string | Entity whose change lost')
+  t.equal(conflict.event_id, loser.id, 'and which change')
+  t.equal(
+    conflict.reason,
+    'Last write wins: the version of 2000 by desk is newer',
+    'ConflictInfo | reason | string | Human-readable reason',
+  )
+  t.equal(conflict.resolution, 'rejected', "ConflictInfo | resolution | string | Outcome; the value 'rejected' occurs")
 })
 
 t.test('ImportBookmark and its error item', async (t) => {
@@ -171,10 +163,7 @@ t.test('ImportBookmark and its error item', async (t) => {
     const { errors } = await importOne({ id: 'ms', ...content, date_modified: now })
     t.same(errors, [{ id: 'ms', error: 'date_modified is not in seconds' }])
   })
-  t.test('Import error item | id | string', async (t) => {
-    t.equal((await importOne({ id: 'i1', ...content })).errors[0].id, 'i1')
-  })
-  t.test('Import error item | error | string', async (t) => {
-    t.equal((await importOne({ id: 'i1', ...content })).errors[0].error, 'Bookmark already exists')
+  t.test('Import error item | id | string; error | string', async (t) => {
+    t.same((await importOne({ id: 'i1', ...content })).errors, [{ id: 'i1', error: 'Bookmark already exists' }])
   })
 })

@@ -21,13 +21,9 @@ t.test('Export', async (t) => {
   const done = await finishedExport(ada, asked.id)
   const { raw } = await ada.call('GET', `/api/v1/exports/${asked.id}`)
 
-  t.test('Export | id | string | Export identifier', async (t) => {
-    t.match(asked.id, /^[0-9a-f-]{36}$/)
-    t.equal(done.id, asked.id)
-  })
-  t.test('Export | created_at | integer | Unix ms', async (t) => {
-    t.same([asked.created_at, done.created_at], [now, now])
-  })
+  t.match(asked.id, /^[0-9a-f-]{36}$/, 'Export | id | string | Export identifier')
+  t.equal(done.id, asked.id)
+  t.same([asked.created_at, done.created_at], [now, now], 'Export | created_at | integer | Unix ms')
   t.test('Export | status | string | One of: pending, processing, completed, failed', async (t) => {
     t.same([asked.status, done.status], ['processing', 'completed'])
     const { db } = app.context.database
@@ -39,16 +35,22 @@ t.test('Export', async (t) => {
       t.equal((await ada.call('GET', '/api/v1/exports')).body.exports[0].status, status)
     }
   })
-  t.test('Export | size_bytes | integer or null | File size in bytes; null until known', async (t) => {
-    t.same([asked.size_bytes, done.size_bytes], [null, raw.length])
-  })
-  t.test('Export | bookmark_count | integer or null | Bookmarks in the export; null until known', async (t) => {
-    t.same([asked.bookmark_count, done.bookmark_count], [null, 2])
-  })
+  t.same(
+    [asked.size_bytes, done.size_bytes],
+    [null, raw.length],
+    'Export | size_bytes | integer or null | File size in bytes; null until known',
+  )
+  t.same(
+    [asked.bookmark_count, done.bookmark_count],
+    [null, 2],
+    'Export | bookmark_count | integer or null | Bookmarks in the export; null until known',
+  )
   const expiry = 'When the download link expires (Unix ms); null until known'
-  t.test(`Export | expires_at | integer or null | ${expiry}`, async (t) => {
-    t.same([asked.expires_at, done.expires_at], [null, now + 7 * 86_400_000])
-  })
+  t.same(
+    [asked.expires_at, done.expires_at],
+    [null, now + 7 * 86_400_000],
+    `Export | expires_at | integer or null | ${expiry}`,
+  )
 })
 
 t.test('Session user (in session response)', async (t) => {
@@ -72,14 +74,14 @@ t.test('Session user (in session response)', async (t) => {
     'email_verified | boolean': [user.email_verified, true, nobody.email_verified, false],
   }
   for (const [row, [value, expected, missing, empty]] of Object.entries(rows)) {
-    t.test(`Session user | ${row}`, async (t) => {
-      t.equal(value, expected)
-      t.equal(missing, empty, 'if the provider gives none')
-    })
+    t.equal(value, expected, `Session user | ${row}`)
+    t.equal(missing, empty, 'if the provider gives none')
   }
-  t.test('Session user: nothing else', async (t) => {
-    t.same(Object.keys(user).sort(), ['avatar_url', 'email', 'email_verified', 'name', 'user_id'])
-  })
+  t.same(
+    Object.keys(user).sort(),
+    ['avatar_url', 'email', 'email_verified', 'name', 'user_id'],
+    'Session user: nothing else',
+  )
 })
 
 t.test('Sync status', async (t) => {
@@ -97,9 +99,7 @@ t.test('Sync status', async (t) => {
   await push(change({ entity_id: 'b1', timestamp: 2000, device_id: 'desk' }))
   await push(change({ entity_id: 'b2', timestamp: 2000, device_id: 'desk' }))
 
-  t.test('Sync status | user_id | string', async (t) => {
-    t.equal(fresh.user_id, ada.userId)
-  })
+  t.equal(fresh.user_id, ada.userId, 'Sync status | user_id | string')
   t.test('Sync status | last_sync | integer | Last sync timestamp (Unix ms)', async (t) => {
     t.equal(fresh.last_sync, 0, '0 if none')
     t.equal((await status('phone')).last_sync, 0)
@@ -133,12 +133,8 @@ t.test('Sync status', async (t) => {
 t.test('Health report', async (t) => {
   const health = async ({ call }: TestApp) => (await call('GET', '/api/v1/health')).body
 
-  t.test('Health report | name | string | API package name', async (t) => {
-    t.equal((await health(app)).name, packageJson.name)
-  })
-  t.test('Health report | version | string | API version', async (t) => {
-    t.equal((await health(app)).version, packageJson.version)
-  })
+  t.equal((await health(app)).name, packageJson.name, 'Health report | name | string | API package name')
+  t.equal((await health(app)).version, packageJson.version, 'Health report | version | string | API version')
   t.test('Health report | environment | string | development, staging or production', async (t) => {
     const secret = Buffer.alloc(32).toString('base64')
     const env = { SECRET_KEY: secret, OIDC_ISSUER: 'https://127.0.0.1:9', PUBLIC_URL: 'https://sync.example' }

@@ -107,7 +107,6 @@ else {
   })
 }
 
-/** What a disk holds of an object. */
 async function filesOf(dataDir: string, { S3_BUCKET }: S3Environment, object: string) {
   const entries = await readdir(join(dataDir, S3_BUCKET, object), { recursive: true, withFileTypes: true })
   const files = entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name))
@@ -115,7 +114,7 @@ async function filesOf(dataDir: string, { S3_BUCKET }: S3Environment, object: st
   return Promise.all(files.map(async (path) => ({ path, file: await readFile(path) })))
 }
 
-/** Whether the secret is in the URL, in any of the forms in which it could be written there. */
+/** True if the secret is in the URL, in any of the forms in which it could be written there. */
 function tells(url: string, secret: Buffer): boolean {
   const forms = [secret.toString('base64'), secret.toString('base64url'), secret.toString('hex')]
   return forms.some((form) => decodeURIComponent(url).includes(form.replace(/=+$/, '')))

@@ -28,7 +28,7 @@ t.test('of the uploads whose names begin alike, only those of the exact name are
     }
     if (!url.includes('uploadId=')) return objects(request, response)
     removed.push(`${method} ${url}`)
-    // What somebody else removed in between counts as removed.
+    // A thing that somebody else removed in between counts as removed.
     return response.writeHead(404).end(refusal('NoSuchUpload', 'The specified upload does not exist.'))
   })
   const store = await openS3(t, env)
@@ -40,24 +40,21 @@ t.test('of the uploads whose names begin alike, only those of the exact name are
   )
 })
 
-t.test(
-  'a store that refuses everyone says so when something is removed or read: no other object can be either',
-  async (t) => {
-    for (const code of ['NoSuchBucket', 'InvalidAccessKeyId', 'RequestTimeTooSkewed']) {
-      let refuses = false
-      const objects = createFakeS3({ ssec: 'kept' })
-      const env = await startTlsServer(t, (request, response) => {
-        if (refuses) return response.writeHead(403).end(refusal(code, 'Not today.'))
-        return objects(request, response)
-      })
-      const store = await openS3(t, env)
-      refuses = true
-      const away = { name: 'ObjectStoreUnavailableError', message: new RegExp(code) }
-      await t.rejects(store.remove(key), away)
-      await t.rejects(store.get(key, Buffer.alloc(32)), away)
-    }
-  },
-)
+t.test('a store that refuses everyone says so when something is removed or read: no other can be either', async (t) => {
+  for (const code of ['NoSuchBucket', 'InvalidAccessKeyId', 'RequestTimeTooSkewed']) {
+    let refuses = false
+    const objects = createFakeS3({ ssec: 'kept' })
+    const env = await startTlsServer(t, (request, response) => {
+      if (refuses) return response.writeHead(403).end(refusal(code, 'Not today.'))
+      return objects(request, response)
+    })
+    const store = await openS3(t, env)
+    refuses = true
+    const away = { name: 'ObjectStoreUnavailableError', message: new RegExp(code) }
+    await t.rejects(store.remove(key), away)
+    await t.rejects(store.get(key, Buffer.alloc(32)), away)
+  }
+})
 
 t.test('what the store denies of one object says nothing about the others: both sweeps remove those', async (t) => {
   const [denied, ...others] = [1, 2, 3].map((index) => `${exportId(index)}.1`) as [string, string, string]

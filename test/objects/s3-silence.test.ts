@@ -37,7 +37,7 @@ else {
     await store.put(key, exportKey, small(), signal)
     silent = true
     const error = new ObjectStoreUnavailableError('the object store did not respond')
-    // What was sent may wait in the buffers of the machine and of proxies, where nothing is seen of its progress.
+    // Sent bytes may wait in the buffers of the machine and of proxies, where nothing is seen of its progress.
     const slow = await openS3(t, await startTlsServer(t, respondLater(createFakeS3({ ssec: 'kept' }), 11_000)))
     await Promise.all([
       t.resolves(slow.put(key, exportKey, pieces(Buffer.alloc(1_000_000)), signal)),

@@ -7,7 +7,7 @@ const key = '0199f6a0-1c00-7000-8000-000000000001.1'
 const exportKey = new Uint8Array(32).fill(7)
 const otherKey = '0199f6a0-1c00-7000-8000-000000000001.2'
 
-/** What every object store must do. */
+/** Every object store must do this. */
 export function testObjectStore(t: Test, open: (t: Test) => Promise<ObjectStore>): void {
   t.test('an object is what was put', async (t) => {
     const store = await open(t)

@@ -1,5 +1,11 @@
+import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import type { Schemas } from '../../src/service/contract/schemas.ts'
+import { startExportWorker } from '../../src/service/exports/worker.ts'
+import { gated, none } from '../exports/fixture.ts'
+import type { TestUser } from '../support/app.ts'
+import { finishedExport } from '../support/exports.ts'
+import { until } from '../support/until.ts'
 import { list, openIdleExports, path } from './exports-fixture.ts'
 
 type Export = Schemas['Export']
@@ -38,6 +44,9 @@ async function open(t: Test) {
 
   return { ada, bob, finish, have, list: () => list(ada), setClock: app.setClock }
 }
+const fileBytes = 700
+const { begin: beginLimited } = await openIdleExports(t, { MAX_USER_EXPORT_BYTES: String(3 * fileBytes) })
+const { app: idleApp, begin: beginIdle } = await openIdleExports(t)
 
 t.test('Ten exports a user are kept: the next one is refused until one is deleted', async (t) => {
   const { ada, bob, have, list } = await open(t)
@@ -129,3 +138,142 @@ t.test('Eleven at once beside seven completed and three failed: the failed ones 
   const statuses = (await list()).map(({ status }) => status).sort()
   t.same(statuses, [...Array(7).fill('completed'), ...Array(3).fill('processing')])
 })
+
+/** `create` resolves to what a POST was answered; `finish` makes all unfinished exports of ada's files of that size. */
+async function openFull(t: Test) {
+  const { app, ada, bob } = await beginLimited(t)
+  app.setClock(now)
+  const create = async (user = ada) => {
+    const { status, body, headers } = await user.call('POST', path)
+    return status === 201 ? 'created' : `${status} ${body.error}, again in ${headers['retry-after']} s`
+  }
+  const finish = async (size_bytes = fileBytes, expires_at = now + day) => {
+    await app.context.database.db
+      .updateTable('exports')
+      .set({ status: 'completed', size_bytes, bookmark_count: 1, expires_at })
+      .where('user_id', '=', ada.userId)
+      .where('status', '<>', 'completed')
+      .execute()
+  }
+  return { ada, bob, create, finish }
+}
+
+/** Whose export is expected to have `fileBytes`. */
+async function store(user: TestUser, characters = fileBytes - 200): Promise<void> {
+  const body = { encrypted_data: 'A'.repeat(characters), data_hash: 'hash' }
+  await user.call('POST', '/api/v1/bookmarks', { body })
+}
+
+const keptTooMuch = `429 Too many exports kept, again in ${day / 1000} s`
+const makingTooMuch = '429 Too many exports in progress, again in 10 s'
+
+t.test('The next export is refused if it would exceed the bytes a user can keep, until one is deleted', async (t) => {
+  const { ada, bob, create, finish } = await openFull(t)
+  await store(ada)
+  const answers: string[] = []
+  for (let count = 0; count < 4; count++) {
+    answers.push(await create())
+    await finish(fileBytes, now + (count + 1) * day)
+  }
+  t.same(answers, ['created', 'created', 'created', keptTooMuch])
+  t.equal(await create(bob), 'created', 'others are not concerned')
+  await ada.call('DELETE', `${path}/${(await list(ada))[0]?.id}`)
+  t.same([await create(), await create()], ['created', keptTooMuch])
+})
+
+t.test('Unfinished exports count with the size that is expected of them', async (t) => {
+  const { ada, create, finish } = await openFull(t)
+  await store(ada, 2 * fileBytes)
+  t.same([await create(), await create()], ['created', makingTooMuch])
+  await finish(fileBytes / 2)
+  t.same([await create(), await create()], ['created', keptTooMuch])
+})
+
+t.test('The only export is never refused, however large it is', async (t) => {
+  const { ada, create, finish } = await openFull(t)
+  await store(ada, 10 * fileBytes)
+  t.equal(await create(), 'created')
+  await finish(10 * fileBytes)
+  t.equal(await create(), keptTooMuch)
+  await ada.call('DELETE', `${path}/${(await list(ada))[0]?.id}`)
+  t.equal(await create(), 'created')
+})
+
+t.test('Eight at once beside one: as many are made as there is room for', async (t) => {
+  const { ada, create, finish } = await openFull(t)
+  await store(ada)
+  await create()
+  await finish()
+  const answers = await Promise.all(Array.from({ length: 8 }, () => create()))
+  t.same(answers.sort(), [...Array(6).fill(keptTooMuch), 'created', 'created'])
+})
+
+const hour = 3_600_000
+
+/** Two workers on one database: one clock is right, the other is off by this much. Their files wait to be released. */
+async function workersApart(t: Test, skew: number) {
+  const { ada } = await beginIdle(t)
+  const { context } = idleApp
+  const start = async (clock: () => number) => {
+    const gate = gated(context.objects)
+    const worker = startExportWorker({ ...context, clock, objects: gate })
+    t.teardown(async () => {
+      gate.open()
+      await worker.close()
+    })
+    // They have looked for jobs once, and look again when they are woken.
+    await worker.stop(none)
+    return { ...worker, gate }
+  }
+  const { db, now } = context.database
+  return {
+    ada,
+    workers: { right: await start(Date.now), wrong: await start(() => Date.now() + skew) },
+    row: () => db.selectFrom('exports').selectAll().where('user_id', '=', ada.userId).executeTakeFirstOrThrow(),
+    leave: (lease: { attempts: number; fence: number; endsIn: number }) =>
+      db
+        .updateTable('exports')
+        .set({ attempts: lease.attempts, fence: lease.fence, lease_until: sql`${now} + ${lease.endsIn}` })
+        .where('user_id', '=', ada.userId)
+        .execute(),
+  }
+}
+
+for (const [skew, name] of [
+  [hour, 'an hour ahead'],
+  [-hour, 'an hour behind'],
+] as const) {
+  for (const holder of ['right', 'wrong'] as const) {
+    const stealer = holder === 'right' ? 'wrong' : 'right'
+    t.test(`A clock ${name}: the ${stealer} one does not steal an active job of the ${holder} one`, async (t) => {
+      const { ada, workers, row } = await workersApart(t, skew)
+      const { body } = await ada.call('POST', path)
+      workers[holder].wake()
+      await until(() => workers[holder].gate.waiting.length === 1)
+      const { lease_until } = await row()
+      const left = lease_until - Date.now()
+      t.ok(left > 0 && left <= 15_000, `the lease is over in ${left} ms`)
+      workers[stealer].wake()
+      await workers[stealer].stop(none)
+      t.match(await row(), { status: 'processing', fence: 1, lease_until })
+      workers[holder].gate.open()
+      t.match(await finishedExport(ada, body.id), { status: 'completed' })
+      t.match(await row(), { attempts: 1, fence: 1 })
+    })
+  }
+
+  t.test(`A clock ${name}: it takes the job of a dead worker when its lease is over, not before`, async (t) => {
+    const { ada, workers, row, leave } = await workersApart(t, skew)
+    const { wrong } = workers
+    const { body } = await ada.call('POST', path)
+    await leave({ attempts: 1, fence: 1, endsIn: 15_000 })
+    wrong.wake()
+    await wrong.stop(none)
+    t.match(await row(), { status: 'processing', fence: 1 })
+    await leave({ attempts: 1, fence: 1, endsIn: 0 })
+    wrong.gate.open()
+    wrong.wake()
+    t.match(await finishedExport(ada, body.id), { status: 'completed' })
+    t.match(await row(), { attempts: 2, fence: 2, object_key: `${body.id}.2` })
+  })
+}

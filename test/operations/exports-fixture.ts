@@ -9,7 +9,7 @@ type Export = Schemas['Export']
 type Completed = { [Field in keyof Export]: NonNullable<Export[Field]> }
 
 export const path = '/api/v1/exports'
-/** What is null until an export is completed. */
+/** These are null until an export is completed. */
 export const pending = { size_bytes: null, bookmark_count: null, expires_at: null }
 
 /** Stores and databases are independent: what differs by the store shows on either database. */

@@ -1,8 +1,3 @@
-/**
- * SQLite or Postgres, a folder or MinIO: no caller can tell which. Random scripts of requests are played on both sides,
- * and each response, and at the end all that is stored, must be the same. DIFFERENTIAL_SEED and DIFFERENTIAL_PATH, as a
- * failure prints them, play that script again.
- */
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
@@ -11,7 +6,13 @@ import { databaseUrl, isPostgres } from '../support/database-url.ts'
 import { depth } from '../support/depth.ts'
 import { sharedMinio } from '../support/minio.ts'
 import { folder } from '../support/service.ts'
-import type { Task } from './differential/compare.ts'
+import type { Task } from './differential/side.ts'
+
+/**
+ * SQLite or Postgres, a folder or MinIO: no caller can tell which. Random scripts of requests are played on both sides,
+ * and each response, and at the end all that is stored, must be the same. DIFFERENTIAL_SEED and DIFFERENTIAL_PATH, as a
+ * failure prints them, play that script again.
+ */
 
 const scripts = depth(30, 2000)
 const { DIFFERENTIAL_SEED, DIFFERENTIAL_PATH } = process.env
@@ -45,7 +46,7 @@ else {
       },
     }
     // In a separate thread, because tap would follow each promise here, which takes half of the time.
-    const worker = new Worker(new URL('./differential/compare.ts', import.meta.url), { workerData: task })
+    const worker = new Worker(new URL('./differential/side.ts', import.meta.url), { workerData: task })
     const [steps] = await once(worker, 'message')
     await once(worker, 'exit')
     return steps

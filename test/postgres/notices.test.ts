@@ -1,4 +1,4 @@
-/** What instances tell each other, by each way in which they can. */
+/** The messages between instances, by each way that they have. */
 import { Readable } from 'node:stream'
 import { connect } from '@nats-io/transport-node'
 import pg from 'pg'
@@ -24,11 +24,10 @@ interface Way {
   /** Sets the way to there, instead of to where it is. */
   settings(url: string): Record<string, string>
   urlOf(app: TestApp): string
-  /** What is sent to be told of changes, and what would be told of nothing. */
+  /** The message that tells of changes, and one that would tell of nothing. */
   listening: [text: string, instead: string]
   /** Says this to the instance where all hear it, and about this user. */
   say(app: TestApp, userId: string, texts: Buffer[]): Promise<void>
-  /** What a notice begins with. */
   telling: string
   remedy: string
 }
@@ -200,7 +199,7 @@ function testWay(way: Way, env: Record<string, string>): void {
   )
 }
 
-/** What LISTEN and NOTIFY cannot do, or test/postgres/many-changes.test.ts does. */
+/** LISTEN and NOTIFY cannot do these, or test/postgres/many-changes.test.ts proves them. */
 function testNats(program: string, nats: Nats): void {
   const instances = (t: Test, count: number) => startInstances(t, count, { PULSE_URL: nats.url })
 

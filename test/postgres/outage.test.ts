@@ -1,9 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { sql } from 'kysely'
+import pg from 'pg'
 import t, { type Test } from 'tap'
 import { freePort } from '../../scripts/servers/free-port.ts'
 import { startPostgres } from '../../scripts/servers/postgres.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
-import { pullAll } from '../support/changes.ts'
+import { change, pullAll } from '../support/changes.ts'
+import { databaseUrl, isPostgres } from '../support/database-url.ts'
 import { depth } from '../support/depth.ts'
 import { relyingParty, startMock } from '../support/relying-party.ts'
 import { folder, run, type Service, serving } from '../support/service.ts'
@@ -14,77 +17,74 @@ import { follow, servedBy, startInstances } from './processes.ts'
 const rounds = depth(1, 10)
 const count = depth(2, 3)
 
-t.test(
-  `Postgres is stopped at once and started again under load, ${rounds} rounds: 503, then all goes on`,
-  async (t) => {
-    const postgres = await startPostgres()
-    t.teardown(() => postgres.close())
-    const dataDir = await folder(t)
-    const env = { DATABASE_URL: `${postgres.url}/postgres`, ...(await provider(t)) }
-    const ada = await signInBefore(t, dataDir, env)
-    const instances = await startInstances(t, count, dataDir, env)
-    const followers = instances.map((_, index) => follow(t, instances, ada, `socket-${index}`, index))
-    const statuses = new Map<string, number>()
-    const persistent = servedBy(instances, ada, ({ status, headers }, path) => {
-      const key = `${path} ${status}${status === 503 && !headers['retry-after'] ? ' without Retry-After' : ''}`
-      statuses.set(key, (statuses.get(key) ?? 0) + 1)
-    })
-    const load = startLoad(persistent, 6)
-    const reading = startReading(persistent)
+t.test(`Postgres is stopped at once and started again under load ${rounds} times: 503, then all goes on`, async (t) => {
+  const postgres = await startPostgres()
+  t.teardown(() => postgres.close())
+  const dataDir = await folder(t)
+  const env = { DATABASE_URL: `${postgres.url}/postgres`, ...(await provider(t)) }
+  const ada = await signInBefore(t, dataDir, env)
+  const instances = await startInstances(t, count, dataDir, env)
+  const followers = instances.map((_, index) => follow(t, instances, ada, `socket-${index}`, index))
+  const statuses = new Map<string, number>()
+  const persistent = servedBy(instances, ada, ({ status, headers }, path) => {
+    const key = `${path} ${status}${status === 503 && !headers['retry-after'] ? ' without Retry-After' : ''}`
+    statuses.set(key, (statuses.get(key) ?? 0) + 1)
+  })
+  const load = startLoad(persistent, 6)
+  const reading = startReading(persistent)
 
-    const turned: number[] = []
-    for (let round = 1; round <= rounds; round += 1) {
-      const before = load.acknowledged.length
-      await until(() => load.acknowledged.length >= before + 10 + round)
-      const stopped = performance.now()
-      await postgres.stop()
-      await untilAll(instances, 'unhealthy', 503)
-      const started = performance.now()
-      await sleep(round * 20)
-      await postgres.start()
-      await untilAll(instances, 'healthy', 200)
-      turned.push(started - stopped, performance.now() - started - round * 20)
-    }
+  const turned: number[] = []
+  for (let round = 1; round <= rounds; round += 1) {
     const before = load.acknowledged.length
-    await until(() => load.acknowledged.length >= before + 10)
-    await Promise.all([load.stop(), reading.stop()])
-    const slowest = Math.round(Math.max(...turned))
-    t.comment(`health turned, each time, within ${slowest} ms`)
-    t.comment(JSON.stringify(Object.fromEntries([...statuses].sort())))
-
-    const unexpected = [...statuses.keys()].filter((key) => !/ (200|503)$/.test(key))
-    t.same(unexpected, [], 'responses are 200, or 503 that says when to try again')
-    t.ok([...statuses.keys()].some((key) => key.endsWith(' 503')))
-    const pulled = (await pullAll(persistent)).changes.map(({ entity_id }) => entity_id)
-    const there = new Set(pulled)
-    t.same(
-      load.acknowledged.flat().filter((name) => !there.has(name)),
-      [],
-      'nothing acknowledged is lost',
-    )
-    t.equal(pulled.length, load.acknowledged.flat().length, 'and what got no response and was repeated is there once')
-    for (const { entities, closeCodes } of followers) {
-      await until(() => entities.length >= pulled.length)
-      t.ok(entities.join() === pulled.join(), 'a socket missed and repeated nothing')
-      t.same(closeCodes, [], 'and stayed open')
-    }
-
+    await until(() => load.acknowledged.length >= before + 10 + round)
+    const stopped = performance.now()
     await postgres.stop()
-    const exits = await Promise.all(instances.map(({ kill }) => kill('SIGTERM')))
-    t.same(new Set(exits.map(({ code }) => code)), new Set([0]), 'without a database an instance stops cleanly, too')
-
-    const unstarted = { ...env, DATA_DIR: dataDir, SERVE_DEMO: 'false', LOG_LEVEL: 'warn' }
-    const port = String(await freePort())
-    const waiting = run(t, { ...unstarted, PORT: port })
-    const impatient = run(t, { ...unstarted, START_TIMEOUT: '0', PORT: String(await freePort()) })
-    t.equal((await impatient.exited).code, 1)
-    t.match(impatient.stderr(), /^DATABASE_URL: the database cannot be used \(.+\)\n$/)
-    await until(() => waiting.stdout().includes('waiting for the database'))
+    await untilAll(instances, 'unhealthy', 503)
+    const started = performance.now()
+    await sleep(round * 20)
     await postgres.start()
-    await serving(waiting)
-    t.equal((await fetch(`http://127.0.0.1:${port}/readyz`)).status, 200, 'an instance waits for it')
-  },
-)
+    await untilAll(instances, 'healthy', 200)
+    turned.push(started - stopped, performance.now() - started - round * 20)
+  }
+  const before = load.acknowledged.length
+  await until(() => load.acknowledged.length >= before + 10)
+  await Promise.all([load.stop(), reading.stop()])
+  const slowest = Math.round(Math.max(...turned))
+  t.comment(`health turned, each time, within ${slowest} ms`)
+  t.comment(JSON.stringify(Object.fromEntries([...statuses].sort())))
+
+  const unexpected = [...statuses.keys()].filter((key) => !/ (200|503)$/.test(key))
+  t.same(unexpected, [], 'responses are 200, or 503 that says when to try again')
+  t.ok([...statuses.keys()].some((key) => key.endsWith(' 503')))
+  const pulled = (await pullAll(persistent)).changes.map(({ entity_id }) => entity_id)
+  const there = new Set(pulled)
+  t.same(
+    load.acknowledged.flat().filter((name) => !there.has(name)),
+    [],
+    'nothing acknowledged is lost',
+  )
+  t.equal(pulled.length, load.acknowledged.flat().length, 'and what got no response and was repeated is there once')
+  for (const { entities, closeCodes } of followers) {
+    await until(() => entities.length >= pulled.length)
+    t.ok(entities.join() === pulled.join(), 'a socket missed and repeated nothing')
+    t.same(closeCodes, [], 'and stayed open')
+  }
+
+  await postgres.stop()
+  const exits = await Promise.all(instances.map(({ kill }) => kill('SIGTERM')))
+  t.same(new Set(exits.map(({ code }) => code)), new Set([0]), 'without a database an instance stops cleanly, too')
+
+  const unstarted = { ...env, DATA_DIR: dataDir, SERVE_DEMO: 'false', LOG_LEVEL: 'warn' }
+  const port = String(await freePort())
+  const waiting = run(t, { ...unstarted, PORT: port })
+  const impatient = run(t, { ...unstarted, START_TIMEOUT: '0', PORT: String(await freePort()) })
+  t.equal((await impatient.exited).code, 1)
+  t.match(impatient.stderr(), /^DATABASE_URL: the database cannot be used \(.+\)\n$/)
+  await until(() => waiting.stdout().includes('waiting for the database'))
+  await postgres.start()
+  await serving(waiting)
+  t.equal((await fetch(`http://127.0.0.1:${port}/readyz`)).status, 200, 'an instance waits for it')
+})
 
 /** One that responds, so that nothing but the database makes the service unhealthy. */
 async function provider(t: Test): Promise<Record<string, string>> {
@@ -133,4 +133,70 @@ function startReading({ call }: TestUser): { stop(): Promise<void> } {
       await Promise.all(reading)
     },
   }
+}
+
+if (!isPostgres) t.comment('`npm test` runs this file on Postgres: for SQLite see test/process/disk.test.ts')
+else {
+  t.test(
+    'A full disk, a failing one, a damaged page: 503, not ready, logged, though the probe can write',
+    async (t) => {
+      const { app, user, context, log } = await buildApp(t)
+      const { db } = context.database
+      const ada = await user('ada')
+      const push = async (entity_id: string) => {
+        const { status, headers } = await ada.call('POST', '/api/v1/sync/push', {
+          body: { changes: [change({ entity_id })] },
+        })
+        return [status, headers['retry-after']]
+      }
+      t.same(await push('before'), [200, undefined])
+      const failing = (code: string) =>
+        sql`create or replace function fail() returns trigger language plpgsql as ${sql.lit(
+          `begin raise exception using errcode = '${code}'; end`,
+        )}`.execute(db)
+      const refused = []
+      for (const code of ['53100', '58030', 'XX001', 'XX002']) {
+        await failing(code)
+        if (refused.length === 0)
+          await sql`create trigger fail before insert on records for each row execute function fail()`.execute(db)
+        refused.push(await push(code))
+      }
+      t.same(refused, Array(4).fill([503, '1']))
+      await until(async () => (await app.inject('/readyz')).statusCode === 503)
+      t.ok(log.some((line) => line.includes('the database is unreachable') && line.includes('"XX002"')))
+    },
+  )
+}
+
+if (!isPostgres) t.comment('SQLite has no standby: `npm test` runs this file on Postgres')
+else {
+  t.test('A server that became read-only: 503 and not ready; when it can be written again, all goes on', async (t) => {
+    const { app, user, context, dataDir, log } = await buildApp(t)
+    const ada = await user('ada')
+    const push = (entity_id: string) =>
+      ada.call('POST', '/api/v1/sync/push', { body: { changes: [change({ entity_id })] } })
+    const readiness = async () => (await app.inject('/readyz')).statusCode
+    t.equal((await push('before')).status, 200)
+
+    const admin = new pg.Client({ connectionString: await databaseUrl(dataDir) })
+    await admin.connect()
+    t.teardown(() => admin.end())
+    const { database: name } = admin
+    // A failover does this to the connections of an instance: their server is a standby from now on.
+    await admin.query(`ALTER DATABASE ${name} SET default_transaction_read_only = on`)
+    await admin.query(
+      'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
+    )
+    await until(() => !context.health.components().database)
+    t.equal(await readiness(), 503)
+    const refused = await push('meanwhile')
+    t.match([refused.status, refused.headers['retry-after']], [503, /^\d+$/])
+    const errors = log.map((line) => JSON.parse(line)).filter(({ level, reqId }) => level === 50 && reqId)
+    t.match(errors, [{ err: { code: '25006', message: /in a read-only transaction/ } }], 'the log says why')
+
+    await admin.query('SET default_transaction_read_only = off')
+    await admin.query(`ALTER DATABASE ${name} SET default_transaction_read_only = off`)
+    await until(async () => (await readiness()) === 200)
+    t.equal((await push('after')).status, 200, 'over new connections: those that were read-only are gone')
+  })
 }

@@ -1,12 +1,20 @@
 import { sql } from 'kysely'
 import pg from 'pg'
 import t, { type Test } from 'tap'
+import type { Db } from '../../src/service/db/engine/database.ts'
+import { openPostgres } from '../../src/service/db/engine/postgres/open.ts'
 import { inOrder, query } from '../../src/service/db/engine/query.ts'
+import { openDatabase } from '../../src/service/db/open.ts'
 import { openDevice } from '../realtime/device.ts'
 import { buildApp, type TestApp, type TestUser } from '../support/app.ts'
-import { change } from '../support/changes.ts'
+import { change, pullAll } from '../support/changes.ts'
+import { runCommand } from '../support/command.ts'
 import { databaseUrl, isPostgres } from '../support/database-url.ts'
+import { silent } from '../support/log.ts'
+import { startPgbouncer } from '../support/pgbouncer.ts'
+import { folder } from '../support/service.ts'
 import { until } from '../support/until.ts'
+import { startLink } from './link.ts'
 
 if (!isPostgres) t.comment('SQLite has no pool: `npm test` runs this file on Postgres')
 else {
@@ -55,18 +63,15 @@ else {
     t.same(statuses(await Promise.all(writes)), [200])
   })
 
-  t.test(
-    'Of steps that are taken at once, the statement that failed is told, not those that were refused then',
-    async (t) => {
-      const { database } = (await buildApp(t)).context
-      const [right, wrong] = [query(() => sql`select 1`), query(() => sql`select 1 / 0`)]
-      const written = database.write((trx) => {
-        const twice = async () => [await right.run(trx, {}), await right.run(trx, {})]
-        return inOrder(trx, [twice, async () => wrong.run(trx, {})])
-      })
-      await t.rejects(written, { code: '22012' })
-    },
-  )
+  t.test('Of steps that are taken at once, the statement that failed is told, not those refused then', async (t) => {
+    const { database } = (await buildApp(t)).context
+    const [right, wrong] = [query(() => sql`select 1`), query(() => sql`select 1 / 0`)]
+    const written = database.write((trx) => {
+      const twice = async () => [await right.run(trx, {}), await right.run(trx, {})]
+      return inOrder(trx, [twice, async () => wrong.run(trx, {})])
+    })
+    await t.rejects(written, { code: '22012' })
+  })
 }
 
 /** From a connection of its own, as another instance may hold them. */
@@ -112,4 +117,167 @@ async function requestsOf(user: TestUser) {
 /** Each status once, in order. */
 function statuses(answers: { status: number }[]): number[] {
   return [...new Set(answers.map(({ status }) => status))].sort()
+}
+
+if (!isPostgres) t.comment('`npm test` runs this file on Postgres')
+else {
+  t.test('Through PgBouncer in transaction mode: start, pushes at once, sweeps, notices', async (t) => {
+    const dataDir = await folder(t)
+    const direct = await databaseUrl(dataDir)
+    const pooler = await startPgbouncer(t, direct)
+    if (!pooler) return t.comment('SKIPPED: no PgBouncer here')
+    const env = { DATABASE_URL: pooler, PULSE_DATABASE_URL: direct }
+    const { app, user, context } = await buildApp(t, env, { dataDir })
+    const ada = await user('ada')
+    const names = Array.from({ length: 40 }, (_, index) => `e${index}`)
+    const pushes = names.map((entity_id) => {
+      const body = { changes: [change({ entity_id, device_id: entity_id })] }
+      return ada.call('POST', '/api/v1/sync/push', { body, headers: { 'x-device-id': entity_id } })
+    })
+    t.same(new Set((await Promise.all(pushes)).map(({ status }) => status)), new Set([200]))
+    t.same((await pullAll(ada)).changes.map(({ entity_id }) => entity_id).sort(), names.sort())
+    t.match((await app.inject('/readyz')).json(), { status: /healthy|degraded/ })
+
+    const { database } = context
+    const settings = await database.write((trx) =>
+      sql`select current_setting('statement_timeout') as statement, current_setting('lock_timeout') as lock,
+        current_setting('synchronous_commit') as commit`.execute(trx),
+    )
+    t.same(settings.rows, [{ statement: '30s', lock: '15s', commit: 'on' }])
+    let ran = 0
+    const count = async () => {
+      ran += 1
+    }
+    await database.exclusively('test', () => database.exclusively('test', count))
+    t.equal(ran, 0, 'a lock that is held is not given twice')
+    await database.exclusively('test', count)
+    t.equal(ran, 1)
+
+    const listed = await runCommand(t, 'admin', ['users'], { ...env, DATA_DIR: dataDir })
+    t.match(listed, { code: 0, stderr: '', stdout: ada.userId }, 'an admin command uses the direct connection')
+
+    await t.rejects(openDatabase(pooler, silent, { waitMs: 60_000 }), {
+      name: 'ConfigError',
+      message: /^DATABASE_URL: the database cannot be used \(.+\): for a pooler, set PULSE_DATABASE_URL, too$/,
+    })
+  })
+
+  t.test('PULSE_DATABASE_URL of another database, or one that cannot be used, ends the start', async (t) => {
+    const [url, other] = [await databaseUrl(await folder(t)), new URL(await databaseUrl(await folder(t)))]
+    const open = (directUrl: string) => openDatabase(url, silent, { directUrl })
+    await t.rejects(open(other.href), {
+      name: 'ConfigError',
+      message: 'PULSE_DATABASE_URL: this is another database than that of DATABASE_URL',
+    })
+    const client = new pg.Client({ connectionString: other.href })
+    await client.connect()
+    t.teardown(() => client.end())
+    t.equal(
+      (await client.query(`select from pg_tables where schemaname = 'public'`)).rowCount,
+      0,
+      'nothing is made there',
+    )
+    other.pathname = '/nowhere'
+    await t.rejects(open(other.href), { message: /^PULSE_DATABASE_URL: .*"nowhere" does not exist/ })
+    await t.rejects(openDatabase(other.href, silent, { directUrl: url }), { message: /^DATABASE_URL: .*"nowhere"/ })
+    await (await open(`${url}?application_name=direct`)).close()
+  })
+}
+
+if (!isPostgres) t.comment('`npm test` runs this file on Postgres')
+else {
+  const { user, context } = await buildApp(t)
+  const { db } = context.database
+  const ada = await user('ada')
+
+  t.test('A newer version adds columns to every table: this one goes on with its prepared statements', async (t) => {
+    t.same(await statusesOf(ada), succeeded)
+    for (const { name } of await db.introspection.getTables())
+      await sql`alter table ${sql.table(name)} add column added_later text`.execute(db)
+    t.same(await statusesOf(ada), succeeded)
+  })
+
+  t.test('A large push gets its own plans: one for small pushes compares each change with each record', async (t) => {
+    const ben = await user('ben')
+    const push = (length: number) => {
+      const changes = Array.from({ length }, (_, index) => change({ entity_id: `x${index}` }))
+      return ben.call('POST', '/api/v1/sync/push', { body: { changes } })
+    }
+    for (let count = 1; count <= 12; count += 1) await push(1)
+    const before = await keptPlansUsed(db)
+    t.ok(before > 0, 'by small pushes')
+    t.match((await push(1000)).body, { conflicts: [], accepted: 1000 })
+    t.equal(await keptPlansUsed(db), before)
+  })
+
+  t.test('A connection whose prepared statements are gone is replaced', async (t) => {
+    t.same(await statusesOf(ada), succeeded)
+    await sql`deallocate all`.execute(db)
+    const [first] = await statusesOf(ada)
+    t.equal(first, 503, 'the session could not be looked up')
+    t.same(await statusesOf(ada), succeeded)
+  })
+}
+
+/** How often this connection has looked stored versions up by a plan made for any changes. */
+async function keptPlansUsed(db: Db): Promise<number> {
+  const { rows } = await sql<{ used: number }>`
+    select sum(generic_plans)::int as used from pg_prepared_statements where statement like '%join records%'`.execute(
+    db,
+  )
+  return rows[0]?.used ?? 0
+}
+
+const succeeded = [200, 200, 200, 200, 200]
+
+/** Of requests of all kinds, one after the other, so that they share a connection. */
+async function statusesOf(user: TestUser): Promise<number[]> {
+  const requests: [method: string, path: string, body?: object][] = [
+    ['GET', '/api/v1/bookmarks'],
+    ['POST', '/api/v1/sync/push', { changes: [change({ entity_id: 'x', timestamp: Date.now() })] }],
+    ['POST', '/api/v1/sync/pull', {}],
+    ['PUT', '/api/v1/bookmarks/x', { encrypted_data: 'data', data_hash: 'hash' }],
+    ['GET', '/api/v1/sync/status'],
+  ]
+  const found = []
+  for (const [method, path, body] of requests) {
+    const headers = { 'x-device-id': 'device-a' }
+    found.push((await user.call(method, path, { headers, ...(body && { body }) })).status)
+  }
+  return found
+}
+
+if (!isPostgres) t.comment('`npm test` runs this file on Postgres')
+else {
+  const url = await databaseUrl(await folder(t))
+  const asking = (setting: string) => `${url}?options=-c%20synchronous_commit%3D${setting}`
+
+  t.test('Every connection waits for the disk at a commit, whatever the database or the URL has set', async (t) => {
+    const settings = ['off', 'local', 'remote_write', 'on', 'remote_apply']
+    const used = await Promise.all(settings.map((setting) => settingOf(asking(setting))))
+    t.same(used, ['on', 'on', 'on', 'on', 'remote_apply'])
+  })
+
+  t.test('The start is refused where the setting cannot be changed', async (t) => {
+    const link = await startLink(t, new URL(asking('off')), meddle)
+    await t.rejects(openDatabase(link, silent), {
+      name: 'ConfigError',
+      message: 'DATABASE_URL: synchronous_commit stays off, so confirmed writes could be lost',
+    })
+  })
+}
+
+async function settingOf(url: string): Promise<string | undefined> {
+  const { db, close } = openPostgres(url, silent)
+  try {
+    const { rows } = await sql<{ synchronous_commit: string }>`show synchronous_commit`.execute(db)
+    return rows[0]?.synchronous_commit
+  } finally {
+    await close()
+  }
+}
+
+/** Turns `on` into `off`, as a pooler might that gives each statement another session. */
+function meddle(data: Buffer): Buffer {
+  return Buffer.from(data.toString('latin1').replace('= on', '=off'), 'latin1')
 }

@@ -1,12 +1,13 @@
-/** The drill on Postgres: back to a dump, and over to a standby that lacked the last commits. */
 import pg from 'pg'
 import t, { type Test } from 'tap'
 import { type PostgresServer, startPostgres } from '../../scripts/servers/postgres.ts'
-import { type Place, runDrill } from '../client/sync/drill/drill.ts'
+import { type Place, runDrill } from '../client/sync/drill.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
 import { runCommand } from '../support/command.ts'
 import { isDeep } from '../support/depth.ts'
 import { until } from '../support/until.ts'
+
+/** The drill on Postgres: back to a dump, and over to a standby that lacked the last commits. */
 
 const name = 'drill'
 

@@ -19,7 +19,7 @@ if (!isPostgres) t.comment('instances share a Postgres: `npm test` runs this fil
 else if (!isDeep) t.comment('restarts take long: `npm test -- --deep` runs this file')
 else {
   t.test(
-    'Three instances behind nginx are restarted in turn, twice, under load: nothing fails, nothing is lost',
+    'Three instances behind nginx are restarted in turn, twice, under load: nothing fails or is lost',
     async (t) => {
       const dataDir = await folder(t)
       const prepared = await buildApp(t, {}, { dataDir })

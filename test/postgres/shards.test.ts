@@ -18,7 +18,7 @@ import { findFaults, shardsOf } from './shards/rules.ts'
 
 const script = (name: string) => readFile(new URL(`../../deploy/citus/${name}`, import.meta.url), 'utf8')
 
-/** What may concern all users, by how it begins, with the reason. Only the last is part of a request. */
+/** Statements that may concern all users, by how they begin, with the reason. Only the last is part of a request. */
 const acrossUsers: [begins: RegExp, reason: string][] = [
   [/^select "id", "user_id", "key_sealed", "fence", "attempts" from "exports"/, 'a worker looks for a job'],
   [/^update "exports" set "status" = \$\d, "lease_until" = \$\d where "status"/, 'jobs whose worker died'],

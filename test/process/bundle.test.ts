@@ -15,70 +15,67 @@ import { until } from '../support/until.ts'
 const packages = fileURLToPath(new URL('../../node_modules/', import.meta.url))
 const driver = 'better-sqlite3'
 
-t.test(
-  'The bundle starts without the repository, signs in, takes pushes, makes a backup and serves the documents',
-  async (t) => {
-    const cwd = await folder(t)
-    await buildService(pathToFileURL(`${cwd}/`))
-    await cp(join(packages, driver), join(cwd, 'node_modules', driver), {
-      recursive: true,
-      filter: (path) => !/\/(deps|src)$/.test(path),
-    })
-    const { issuer } = await startMock(t)
-    const settings = {
-      // The cache that all tests share would keep each of these bundles.
-      NODE_COMPILE_CACHE: '',
-      OIDC_ISSUER: issuer,
-      OIDC_CLIENT_ID: relyingParty.clientId,
-      OIDC_CLIENT_SECRET: relyingParty.clientSecret,
-      BACKUP_EVERY: '1d',
-    }
-    const service = await startService(t, join(cwd, 'data'), settings, { cwd, entry: join(cwd, 'main.mjs') })
-    // A probe on a busy machine may take longer than it is given.
-    const health = async () => (await service.call('GET', '/api/v1/health')).body as { status: string }
-    await until(async () => (await health()).status === 'healthy')
+t.test('The bundle starts without the repository, signs in, takes pushes, backs up, serves documents', async (t) => {
+  const cwd = await folder(t)
+  await buildService(pathToFileURL(`${cwd}/`))
+  await cp(join(packages, driver), join(cwd, 'node_modules', driver), {
+    recursive: true,
+    filter: (path) => !/\/(deps|src)$/.test(path),
+  })
+  const { issuer } = await startMock(t)
+  const settings = {
+    // The cache that all tests share would keep each of these bundles.
+    NODE_COMPILE_CACHE: '',
+    OIDC_ISSUER: issuer,
+    OIDC_CLIENT_ID: relyingParty.clientId,
+    OIDC_CLIENT_SECRET: relyingParty.clientSecret,
+    BACKUP_EVERY: '1d',
+  }
+  const service = await startService(t, join(cwd, 'data'), settings, { cwd, entry: join(cwd, 'main.mjs') })
+  // A probe on a busy machine may take longer than it is given.
+  const health = async () => (await service.call('GET', '/api/v1/health')).body as { status: string }
+  await until(async () => (await health()).status === 'healthy')
 
-    const browser = openBrowser(service.call)
-    await browser.signIn('Ada')
-    const change = makeChange({ entity_id: randomUUID() })
-    const pushed = await browser.call('POST', '/api/v1/sync/push', { body: { changes: [change] } })
-    t.match(pushed.body, { accepted: 1 })
-    const pulled = await browser.call('POST', '/api/v1/sync/pull')
-    t.match(pulled.body, { changes: [{ entity_id: change.entity_id, encrypted_data: change.encrypted_data }] })
+  const browser = openBrowser(service.call)
+  await browser.signIn('Ada')
+  const change = makeChange({ entity_id: randomUUID() })
+  const pushed = await browser.call('POST', '/api/v1/sync/push', { body: { changes: [change] } })
+  t.match(pushed.body, { accepted: 1 })
+  const pulled = await browser.call('POST', '/api/v1/sync/pull')
+  t.match(pulled.body, { changes: [{ entity_id: change.entity_id, encrypted_data: change.encrypted_data }] })
 
-    // More than the log takes before its checkpoint, which a file of its own makes.
-    const encrypted_data = 'x'.repeat(256 * 1024)
-    const large = Array.from({ length: 80 }, () => makeChange({ entity_id: randomUUID(), encrypted_data }))
-    for (const changes of [large, [change]]) await browser.call('POST', '/api/v1/sync/push', { body: { changes } })
-    await until(async () => (await stat(join(cwd, 'data/bookmarks.db'))).size > 80 * encrypted_data.length)
+  // More than the log takes before its checkpoint, which a file of its own makes.
+  const encrypted_data = 'x'.repeat(256 * 1024)
+  const large = Array.from({ length: 80 }, () => makeChange({ entity_id: randomUUID(), encrypted_data }))
+  for (const changes of [large, [change]]) await browser.call('POST', '/api/v1/sync/push', { body: { changes } })
+  await until(async () => (await stat(join(cwd, 'data/bookmarks.db'))).size > 80 * encrypted_data.length)
 
-    const pages = await Promise.all(['/docs/', '/openapi.yaml'].map((path) => fetch(service.origin + path)))
-    t.same(
-      pages.map(({ status }) => status),
-      [200, 200],
+  const pages = await Promise.all(['/docs/', '/openapi.yaml'].map((path) => fetch(service.origin + path)))
+  t.same(
+    pages.map(({ status }) => status),
+    [200, 200],
+  )
+  await until(async () => (await readdir(join(cwd, 'data/backups'))).some((name) => name.endsWith('Z')))
+  t.same(await service.kill('SIGTERM'), { code: 0, signal: null })
+  t.equal(service.stderr(), '')
+
+  const refusal = async (env: Record<string, string>, name: string) => {
+    const refused = run(
+      t,
+      { NODE_COMPILE_CACHE: '', DATA_DIR: join(cwd, 'data'), ...env },
+      { cwd, entry: join(cwd, name) },
     )
-    await until(async () => (await readdir(join(cwd, 'data/backups'))).some((name) => name.endsWith('Z')))
-    t.same(await service.kill('SIGTERM'), { code: 0, signal: null })
-    t.equal(service.stderr(), '')
-
-    const refusal = async (env: Record<string, string>, name: string) => {
-      const refused = run(
-        t,
-        { NODE_COMPILE_CACHE: '', DATA_DIR: join(cwd, 'data'), ...env },
-        { cwd, entry: join(cwd, name) },
-      )
-      return [(await refused.exited).code, refused.stderr()]
-    }
-    const older = `--import=data:text/javascript,Object.defineProperty(process,'versions',{value:{node:'20.20.2'}})`
-    const line = `Node 24 or later is required. This is Node 20.20.2 (${process.execPath}).\n`
-    t.same(await refusal({ NODE_OPTIONS: older }, 'main.mjs'), [1, line])
-    t.same(await refusal({ NODE_OPTIONS: older }, 'backup.mjs'), [1, line])
-    const env = { NODE_COMPILE_CACHE: '', DATABASE_URL: 'postgres://ann@127.0.0.1:1/bookmarks' }
-    const advice = spawnSync(process.execPath, ['restore.mjs', 'latest'], { cwd, env, encoding: 'utf8' }).stderr
-    t.match(advice, /\n {2}node restored\.mjs\n/, 'a command names another one as it is called there')
-    t.same(await refusal({ PORT: '0' }, 'main.mjs'), [
-      1,
-      'OIDC_ISSUER is required here: the development provider is not installed\n',
-    ])
-  },
-)
+    return [(await refused.exited).code, refused.stderr()]
+  }
+  const older = `--import=data:text/javascript,Object.defineProperty(process,'versions',{value:{node:'20.20.2'}})`
+  const line = `Node 24 or later is required. This is Node 20.20.2 (${process.execPath}).\n`
+  t.same(await refusal({ NODE_OPTIONS: older }, 'main.mjs'), [1, line])
+  t.same(await refusal({ NODE_OPTIONS: older }, 'backup.mjs'), [1, line])
+  const env = { NODE_COMPILE_CACHE: '', DATABASE_URL: 'postgres://ann@127.0.0.1:1/bookmarks' }
+  const advice = spawnSync(process.execPath, ['restore.mjs', 'latest'], { cwd, env, encoding: 'utf8' }).stderr
+  t.match(advice, /\n {2}node restored\.mjs\n/, 'a command names another one as it is called there')
+  t.same(await refusal({ PORT: '0' }, 'main.mjs'), [
+    1,
+    'OIDC_ISSUER is required here: the development provider is not installed\n',
+  ])
+})

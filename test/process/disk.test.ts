@@ -8,29 +8,26 @@ import { change } from '../support/changes.ts'
 import { folder } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
-t.test(
-  'A full disk: writes are 503, the service is not ready, and is again a minute after there is room',
-  async (t) => {
-    const app = await buildApp(t)
-    const { db } = app.context.database
-    const ada = await app.user('ada')
-    const push = (entity_id: string) => {
-      const changes = [change({ entity_id, encrypted_data: 'x'.repeat(200_000) })]
-      return ada.call('POST', '/api/v1/sync/push', { body: { changes } })
-    }
-    t.equal((await push('before')).status, 200)
-    await sql`pragma max_page_count = 1`.execute(db)
-    const refused = await push('too much')
-    t.match([refused.status, refused.headers['retry-after']], [503, '1'])
-    await notReady(t, app)
-    t.ok(app.log.some((line) => line.includes('the database is unreachable') && line.includes('SQLITE_FULL')))
+t.test('A full disk: writes are 503, the service is not ready, and is so again a minute later', async (t) => {
+  const app = await buildApp(t)
+  const { db } = app.context.database
+  const ada = await app.user('ada')
+  const push = (entity_id: string) => {
+    const changes = [change({ entity_id, encrypted_data: 'x'.repeat(200_000) })]
+    return ada.call('POST', '/api/v1/sync/push', { body: { changes } })
+  }
+  t.equal((await push('before')).status, 200)
+  await sql`pragma max_page_count = 1`.execute(db)
+  const refused = await push('too much')
+  t.match([refused.status, refused.headers['retry-after']], [503, '1'])
+  await notReady(t, app)
+  t.ok(app.log.some((line) => line.includes('the database is unreachable') && line.includes('SQLITE_FULL')))
 
-    await sql`pragma max_page_count = 100000`.execute(db)
-    t.equal((await push('after')).status, 200)
-    letMinutePass(t)
-    await until(async () => (await app.app.inject('/readyz')).statusCode === 200)
-  },
-)
+  await sql`pragma max_page_count = 100000`.execute(db)
+  t.equal((await push('after')).status, 200)
+  letMinutePass(t)
+  await until(async () => (await app.app.inject('/readyz')).statusCode === 200)
+})
 
 t.test('A corrupt page: its readers get 503, the service is not ready and logs why', async (t) => {
   const dataDir = await folder(t)

@@ -82,7 +82,7 @@ async function writeEachWay(service: Service, person: TestUser): Promise<string[
   return requests.map(([method, path]) => `${method} ${path}`)
 }
 
-/** What the main thread, in which both the database and the sockets are, did to the log before each 2xx. */
+/** The main thread's calls on the log before each 2xx: the database and the sockets are both in it. */
 function parse(trace: string, pid: number): { wrote: boolean; synced: boolean }[] {
   const answers: { wrote: boolean; synced: boolean }[] = []
   let wrote = false

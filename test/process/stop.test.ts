@@ -1,10 +1,20 @@
+import { once } from 'node:events'
+import { request } from 'node:http'
+import { connect, type Socket } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
+import { freePort } from '../../scripts/servers/free-port.ts'
+import { saveRecords } from '../../src/service/db/tables/records.ts'
+import { bookmark } from '../exports/fixture.ts'
+import { beginUpload } from '../http/uploads.ts'
 import { openDevice } from '../realtime/device.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
 import { change, pullAll } from '../support/changes.ts'
+import { checkAnswer } from '../support/contract.ts'
 import { isDeep } from '../support/depth.ts'
-import { finishedExport } from '../support/exports.ts'
+import { createdExport, finishedExport } from '../support/exports.ts'
+import { parseExposition } from '../support/exposition.ts'
 import { createFakeS3, startTlsServer } from '../support/s3-servers.ts'
 import { folder, type Service, signInBefore, startService } from '../support/service.ts'
 import { until } from '../support/until.ts'
@@ -99,4 +109,92 @@ async function pushUntilGone(service: Service, user: TestUser, name: string, ans
     if (!answer) return void (await service.exited)
     if (answer.body.accepted === 1) answered.push(entity_id)
   }
+}
+
+const adminHost = '127.0.0.2'
+
+t.test('The stop: requests under way get their responses, endless ones are cut off, operators can watch', async (t) => {
+  const dataDir = await folder(t)
+  const { ada, exportId } = await prepare(t, dataDir)
+  const port = await freePort()
+  const service = await startService(t, dataDir, { ADMIN_PORT: String(port), ADMIN_HOST: adminHost })
+  const admin = `http://${adminHost}:${port}`
+
+  t.match(service.stdout(), `metrics    port ${port} on ${adminHost}\n`)
+  await service.call('GET', '/api/v1/health')
+  t.ok(Number((await scrape(admin)).byLabel('ebs_http_requests_total')['getHealth,200']) >= 1)
+  t.notOk(await accepts(`http://127.0.0.1:${port}`), 'the admin listener is nowhere else')
+  t.equal((await fetch(`${service.origin}/metrics`)).status, 404)
+  t.equal((await fetch(`${admin}/readyz`)).status, 200)
+
+  const [late, endless] = [await beginUpload(service.origin, ada), await beginUpload(service.origin, ada)]
+  late.send(20)
+  const [probe, health] = [await keepOpen(service, '/readyz'), await keepOpen(service, '/api/v1/health')]
+  const download = `${service.origin}/api/v1/exports/${exportId}`
+  const [unread] = await once(request(download, { headers: { cookie: ada.cookie } }).end(), 'response')
+  t.equal(unread.statusCode, 200)
+
+  const exited = service.kill('SIGTERM')
+  while (await accepts(service.origin)) await sleep(2)
+  await until(() => service.stdout().includes('"stopping"'))
+  const readiness = await fetch(`${admin}/readyz`)
+  t.same([readiness.status, await readiness.json()], [503, { status: 'stopping' }])
+  t.equal((await fetch(`${admin}/livez`)).status, 200)
+  t.ok((await scrape(admin)).families.size > 0)
+  probe.write('\r\n')
+  t.match(await text(probe), /^HTTP\/1\.1 503 .*"stopping"}$/s, 'over a connection that is open: not ready')
+  health.write('\r\n')
+  t.equal(checkHealth(await text(health)).status, 200, 'and any other request gets a response')
+
+  late.end(JSON.stringify({ changes: [change({ entity_id: 'late' })] }))
+  t.match(await late.answer, { status: 200, body: { accepted: 1 } })
+  t.same(await exited, { code: 0, signal: null }, 'no endless client holds it up')
+  await t.rejects(endless.answer)
+  t.notOk(await accepts(admin))
+  const again = await buildApp(t, {}, { dataDir })
+  t.match((await pullAll(again.as(ada))).changes.at(-1), { entity_id: 'late' }, 'what was written is kept')
+})
+
+const bookmarks = 128
+
+/** A person with an export that is larger than the buffers of a connection whose client does not read. */
+async function prepare(t: Test, dataDir: string): Promise<{ ada: TestUser; exportId: string }> {
+  const { context, user, close } = await buildApp(t, {}, { dataDir })
+  const { database } = context
+  const ada = await user('ada')
+  const rows = Array.from({ length: bookmarks }, (_, index) => bookmark(ada.userId, index, 'x'.repeat(262_144)))
+  await database.write((trx) => saveRecords(trx, rows))
+  const { id } = await createdExport(ada)
+  await close()
+  return { ada, exportId: id }
+}
+
+/** A connection over which that path was requested once, and half of a second time. */
+async function keepOpen({ origin }: Service, path: string): Promise<Socket> {
+  const socket = connect(Number(new URL(origin).port), '127.0.0.1')
+  const lines = `GET ${path} HTTP/1.1\r\nHost: localhost\r\n`
+  socket.write(`${lines}\r\n${lines}`)
+  await once(socket, 'data')
+  return socket
+}
+
+function checkHealth(answer: string) {
+  const [head = '', body = ''] = answer.split('\r\n\r\n')
+  const headers = Object.fromEntries(head.split('\r\n').map((line) => line.toLowerCase().split(': ')))
+  return checkAnswer('GET', '/api/v1/health', Number(head.split(' ')[1]), headers, Buffer.from(body))
+}
+
+async function scrape(admin: string) {
+  return parseExposition(await (await fetch(`${admin}/metrics`)).text())
+}
+
+async function accepts(origin: string): Promise<boolean> {
+  const { hostname, port } = new URL(origin)
+  const socket = connect(Number(port), hostname)
+  const accepted = await once(socket, 'connect').then(
+    () => true,
+    () => false,
+  )
+  socket.destroy()
+  return accepted
 }

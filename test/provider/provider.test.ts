@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import t from 'tap'
 import { startDevelopmentProvider } from '../../src/service/provider/development/provider.ts'
 import { InvalidGrantError } from '../../src/service/provider/provider.ts'
+import { pick } from '../support/pick.ts'
 import { type MockProvider, signInAt } from '../support/providers.ts'
 import { open, refresh, relyingParty, signIn, startMock, startPair } from '../support/relying-party.ts'
 
@@ -90,7 +91,7 @@ t.test('a callback without state means /', async (t) => {
 })
 
 t.test(
-  'the secret is sent by client_secret_basic, or by client_secret_post where the metadata lists only that',
+  'the secret is sent by client_secret_basic, or client_secret_post if the metadata lists that only',
   async (t) => {
     const encoded = new URLSearchParams([['', relyingParty.clientSecret]]).toString().slice(1)
     const basic = `Basic ${btoa(`bookmarks:${encoded}`)}`
@@ -161,4 +162,121 @@ t.test('client_secret_basic codes what it must alone: some providers do not deco
     .split(':')
     .map((part) => new URLSearchParams(`x=${part}`).get('x'))
   t.strictSame({ clientId: id, clientSecret: secret }, special)
+})
+
+t.test('claims come from the ID token, completed by UserInfo', async (t) => {
+  const { mock, provider } = await startPair(t)
+  const identity = async () => (await signIn(provider, '/')).identity
+
+  mock.idTokenClaims = ['sub', 'email', 'email_verified', 'name', 'picture']
+  t.match(await identity(), { email: 'ada@example.com', email_verified: true, avatar_url: 'https://example.com/a' })
+  t.notOk(
+    mock.requests.some(({ endpoint }) => endpoint === 'userinfo'),
+    'a complete ID token needs no UserInfo',
+  )
+
+  mock.idTokenClaims = ['sub', 'email', 'email_verified']
+  mock.alter.userInfo = (claims) => Object.assign(claims, { email: 'other@example.com', name: 'Ada II' })
+  t.match(await identity(), { email: 'ada@example.com', name: 'Ada II' }, 'the ID token wins')
+
+  mock.idTokenClaims = ['sub', 'email']
+  t.match(await identity(), { email: 'ada@example.com', email_verified: false }, 'verified is another address')
+
+  mock.idTokenClaims = ['sub']
+  mock.alter = {}
+  mock.person = { sub: 'bob', email: 'bob@example.com', email_verified: 'true' }
+  t.match(await identity(), { email_verified: true, name: '', avatar_url: '' })
+  mock.person = { sub: 'bob', email_verified: true }
+  t.match(await identity(), { subject: 'bob', email: '', name: '', email_verified: false })
+  mock.person = {
+    sub: 'bob',
+    email: 'bob@example.com',
+    email_verified: false,
+    name: 'B\0o\ud800b',
+    picture: 'x'.repeat(2049),
+  }
+  t.match(await identity(), { email_verified: false, name: 'Bo\ufffdb', avatar_url: '' })
+  mock.alter.userInfo = (claims) => Object.assign(claims, { name: 7, email: { a: 1 }, picture: null })
+  t.match(await identity(), { email: '', name: '', avatar_url: '' })
+})
+
+t.test('a sign-in does without UserInfo when it is not there', async (t) => {
+  const { mock, provider } = await startPair(t)
+  mock.idTokenClaims = ['sub', 'name']
+  for (const fault of ['missing', 'error', 'hangup', 'redirect', 'html', 'endless'] as const) {
+    mock.faults.set('userinfo', fault)
+    t.match((await signIn(provider, '/')).identity, { subject: 'ada', name: 'Ada', email: '' }, fault)
+  }
+  const other = await startMock(t)
+  other.alter.discovery = (metadata) => delete metadata.userinfo_endpoint
+  t.match((await signIn(open(t, other.issuer), '/')).identity, { subject: 'ada', name: '' })
+})
+
+t.test('a refresh gives the next refresh token when the provider rotates, null when it does not', async (t) => {
+  const { mock, provider } = await startPair(t)
+  const first = (await signIn(provider, '/')).refreshToken
+  const second = await refresh(provider, first)
+  t.ok(mock.validRefreshTokens.has(String(second)))
+  await t.rejects(refresh(provider, first), InvalidGrantError, 'the first is spent')
+
+  mock.refreshTokens = 'kept'
+  t.equal(await refresh(provider, second), null)
+  t.equal(await refresh(provider, second), null)
+  mock.alter.tokens = (body) => delete body.id_token
+  t.equal(await refresh(provider, second), null, 'without an ID token too')
+
+  mock.refreshTokens = 'none'
+  mock.alter = {}
+  t.equal((await signIn(provider, '/')).refreshToken, null)
+})
+
+t.test('what only another sign-in can mend, and another sub, end a login; other errors do not', async (t) => {
+  const { mock, provider } = await startPair(t)
+  mock.refreshTokens = 'kept'
+  const { refreshToken } = await signIn(provider, '/')
+  mock.takesSecret = () => false
+  await t.rejects(refresh(provider, refreshToken), { name: 'ProviderRefusedError' }, 'invalid_client')
+  mock.takesSecret = () => true
+  for (const error of ['temporarily_unavailable', 'server_error', 'Because of\nyou']) {
+    mock.tokenErrors = [error]
+    await t.rejects(refresh(provider, refreshToken), { name: 'ProviderRefusedError' }, error)
+  }
+  for (const error of ['invalid_grant', 'interaction_required', 'login_required', 'consent_required']) {
+    mock.tokenErrors = [error]
+    await t.rejects(refresh(provider, refreshToken), InvalidGrantError, error)
+  }
+  t.equal(await refresh(provider, refreshToken), null)
+
+  await t.rejects(refresh(provider, refreshToken, 'bob'), InvalidGrantError)
+  mock.alter.idToken = (claims) => Object.assign(claims, { sub: 'eve' })
+  await t.rejects(refresh(provider, refreshToken), InvalidGrantError)
+})
+
+t.test('a refresh does not lose the new refresh token when the keys are unreachable', async (t) => {
+  const { mock, provider } = await startPair(t)
+  const { refreshToken } = await signIn(provider, '/')
+  const later = open(t, mock.issuer)
+  mock.faults.set('jwks', 'error')
+  t.ok(mock.validRefreshTokens.has(String(await refresh(later, refreshToken))))
+})
+
+t.test('revoking notifies the provider, or nobody if it does not support revocation', async (t) => {
+  const { mock, provider } = await startPair(t)
+  const { refreshToken } = await signIn(provider, '/')
+  await provider.revoke(String(refreshToken))
+  t.strictSame(
+    [...(mock.requests.at(-1)?.form ?? [])],
+    [
+      ['token_type_hint', 'refresh_token'],
+      ['token', String(refreshToken)],
+    ],
+  )
+  await t.rejects(refresh(provider, refreshToken), InvalidGrantError)
+  mock.faults.set('revoke', 'error')
+  await t.rejects(provider.revoke('x'), { name: 'ProviderUnavailableError' })
+
+  const other = await startMock(t)
+  other.alter.discovery = (metadata) => delete metadata.revocation_endpoint
+  await open(t, other.issuer).revoke('x')
+  t.strictSame(pick(other.requests, 'endpoint'), ['discovery'])
 })

@@ -1,15 +1,23 @@
+import { once } from 'node:events'
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Socket } from 'node:net'
+import { buffer } from 'node:stream/consumers'
 import { mock } from 'node:test'
-import { setImmediate as eventLoopTurn } from 'node:timers/promises'
+import { setImmediate as eventLoopTurn, setTimeout as sleep } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import t from 'tap'
-import type { WebSocket } from 'ws'
+import t, { type Test } from 'tap'
+import { WebSocket } from 'ws'
+import { closeCodes } from '../../generated/channel.ts'
+import { createTurns } from '../../src/service/realtime/turns.ts'
 import { buildApp, type TestApp, type TestUser } from '../support/app.ts'
 import { change } from '../support/changes.ts'
+import { checkAnswer } from '../support/contract.ts'
 import { depth } from '../support/depth.ts'
+import { holdIntervals } from '../support/intervals.ts'
 import { until } from '../support/until.ts'
 import { unchecked } from '../sync/unchecked.ts'
-import { openDevice } from './device.ts'
+import { type Device, openDevice, realtimeUrl } from './device.ts'
 
 const mebibyte = 1024 * 1024
 setFlagsFromString('--expose-gc')
@@ -52,30 +60,29 @@ function unsentBytes({ app }: TestApp): number {
   const sockets = [...(app.websocketServer.clients as Set<WebSocket>)]
   return Math.max(...sockets.map((socket) => socket.bufferedAmount))
 }
+const { context, user, listen } = await buildApp(t)
+const origin = await listen()
 
-t.test(
-  'A paused reader costs under 8 MB however much waits for it, delays nobody, and gets everything once it reads again',
-  async (t) => {
-    const { app, ada, origin } = await open()
-    await write(app, ada, numbered(20))
-    const last = String(many.at(-1))
-    const slow = await openDevice(t, origin, ada, { deviceId: 'slow' })
-    const quick = await openDevice(t, origin, ada, { deviceId: 'quick' })
-    const before = await usedMemory()
+t.test('A paused reader costs under 8 MB, whatever waits for it, delays nobody, and gets all in the end', async (t) => {
+  const { app, ada, origin } = await open()
+  await write(app, ada, numbered(20))
+  const last = String(many.at(-1))
+  const slow = await openDevice(t, origin, ada, { deviceId: 'slow' })
+  const quick = await openDevice(t, origin, ada, { deviceId: 'quick' })
+  const before = await usedMemory()
 
-    slow.socket.pause()
-    await write(app, ada, many)
-    t.same(await quick.takeEntities(last), many, 'the others get everything meanwhile')
-    t.ok(unsentBytes(app) >= mebibyte, 'the reader is behind')
-    t.ok(unsentBytes(app) <= 1.3 * mebibyte, 'by what was handed to its socket: 1 MiB and a message')
-    t.ok((await usedMemory()) - before < 8 * mebibyte)
+  slow.socket.pause()
+  await write(app, ada, many)
+  t.same(await quick.takeEntities(last), many, 'the others get everything meanwhile')
+  t.ok(unsentBytes(app) >= mebibyte, 'the reader is behind')
+  t.ok(unsentBytes(app) <= 1.3 * mebibyte, 'by what was handed to its socket: 1 MiB and a message')
+  t.ok((await usedMemory()) - before < 8 * mebibyte)
 
-    slow.socket.resume()
-    t.same(await slow.takeEntities(last), many)
-    await ada.call('POST', '/api/v1/bookmarks', { body: { id: 'live', encrypted_data: 'data', data_hash: 'hash' } })
-    t.same(await slow.takeEntities('live'), ['live'])
-  },
-)
+  slow.socket.resume()
+  t.same(await slow.takeEntities(last), many)
+  await ada.call('POST', '/api/v1/bookmarks', { body: { id: 'live', encrypted_data: 'data', data_hash: 'hash' } })
+  t.same(await slow.takeEntities('live'), ['live'])
+})
 
 t.test('A reader that reads slowly is sent the newest changes when it gets there', async (t) => {
   const { app, ada, origin } = await open()
@@ -123,4 +130,216 @@ t.test('A client that sends without reading is not read from', async (t) => {
   deaf.socket.resume()
   let pongs = 0
   await deaf.take(({ type }) => type === 'pong' && ++pongs === 1000)
+})
+
+const kibibyte = 1024
+const perMinute = 20
+/** Of the system's buffers and one more read, which nothing can take back. */
+const readAtOnce = 512 * kibibyte
+
+async function openFlood(t: Test) {
+  const app = await buildApp(t, { RATE_LIMIT_PER_MINUTE: `${perMinute}` })
+  const origin = await app.listen()
+  const ada = await app.user('ada')
+  const device = await openDevice(t, origin, ada)
+  const [serverSide] = app.app.websocketServer.clients as Set<WebSocket & { _socket: Socket }>
+  const socket = serverSide as WebSocket & { _socket: Socket }
+  return { app, ada, device, socket, read: () => socket._socket.bytesRead }
+}
+
+const floods: Record<string, (device: Device) => void> = {
+  'pongs of the protocol': ({ socket }) => {
+    for (let n = 0; n < 40_000; n++) socket.pong(Buffer.alloc(125))
+  },
+  'a message that never ends, in small pieces with pongs between them': ({ socket }) => {
+    for (let n = 0; n < 80; n++) {
+      socket.send('x', { fin: false })
+      for (let pong = 0; pong < 500; pong++) socket.pong(Buffer.alloc(125))
+    }
+  },
+}
+
+for (const [name, send] of Object.entries(floods)) {
+  t.test(`What a client sends counts like the bytes of requests: ${name}`, async (t) => {
+    const { ada, device, socket, read } = await openFlood(t)
+    send(device)
+    await until(() => read() > perMinute * 64 * kibibyte)
+    // The library pauses it, too, for as long as it works on what it has read.
+    for (let looks = 0; looks < 50; looks = socket.isPaused ? looks + 1 : 0) await sleep(4)
+    const before = read()
+    t.ok(before < perMinute * 64 * kibibyte + readAtOnce, `${before} bytes were read`)
+    await sleep(200)
+    t.ok(socket.isPaused)
+    t.equal(read(), before, 'the rest is left to the system')
+    t.equal((await ada.call('GET', '/api/v1/bookmarks')).status, 429)
+  })
+}
+
+t.test('A large message counts for its bytes, too', async (t) => {
+  const { app, ada, device } = await openFlood(t)
+  let charged = 0
+  const { chargeUser } = app.context.limits
+  app.context.limits.chargeUser = (userId, requests) => {
+    if (userId === ada.userId) charged += requests
+    return chargeUser(userId, requests)
+  }
+  const event = change({ entity_id: 'x', device_id: 'device-b', encrypted_data: 'x'.repeat(200 * kibibyte) })
+  device.send({ type: 'sync', event })
+  t.match(await device.nextSync(), { event: { entity_id: 'x' } })
+  t.equal(charged, 3)
+})
+
+t.test('A message is to be complete within 60 s', async (t) => {
+  const tick = holdIntervals(t)
+  const { device, socket } = await openFlood(t)
+  const arrived = () => new Promise((resolve) => socket.once('ping', resolve))
+  device.socket.send('{"type":', { fin: false })
+  for (let seconds = 0; seconds < 60; seconds += 20) {
+    device.socket.ping('still there')
+    await arrived()
+    tick(20)
+  }
+  t.equal(socket.readyState, socket.OPEN, 'not yet')
+  tick(5)
+  t.equal(await device.closeCode, closeCodes.silent)
+})
+
+t.test('Pings between whole messages keep a socket open, and so do messages in fragments', async (t) => {
+  const tick = holdIntervals(t)
+  const { device, socket } = await openFlood(t)
+  for (let minute = 0; minute < 3; minute++) {
+    device.socket.send('{"type":', { fin: false })
+    device.socket.ping('between')
+    device.socket.send('"ping"}', { fin: true })
+    t.same(await device.next(), { type: 'pong' })
+    tick(40)
+    device.socket.ping('alone')
+    await new Promise((resolve) => socket.once('ping', resolve))
+    tick(40)
+  }
+  t.equal(device.socket.readyState, device.socket.OPEN)
+})
+
+t.test('A message in more than 16,384 fragments closes the socket with 1008', async (t) => {
+  const app = await buildApp(t)
+  const origin = await app.listen()
+  const device = await openDevice(t, origin, await app.user('ada'))
+  for (let n = 0; n < 16_385; n++) device.socket.send('x', { fin: false })
+  t.equal(await device.closeCode, closeCodes.tooManyFragments)
+})
+
+const most = 256
+const { hub, limits } = context
+
+/** The socket, or the response that refused the upgrade. */
+async function upgrade({ cookie, userId }: TestUser, headers: Record<string, string> = {}) {
+  const ids = { 'x-user-id': userId, 'x-device-id': 'device-a' }
+  const socket = new WebSocket(realtimeUrl(origin), { headers: { cookie, ...ids, ...headers } })
+  t.teardown(() => socket.terminate())
+  socket.on('error', () => {})
+  const refused = once(socket, 'unexpected-response').then(async ([, response]) => {
+    const { statusCode, headers } = response as { statusCode: number; headers: IncomingHttpHeaders }
+    return checkAnswer('GET', '/api/v1/sync/realtime', statusCode, headers, await buffer(response))
+  })
+  return Promise.race([refused, once(socket, 'open').then(() => ({ status: 101, socket }))])
+}
+
+t.test(`A user has at most ${most} sockets`, async (t) => {
+  const [ada, other, bob] = [await user('ada'), await user('ada'), await user('bob')]
+  const { countUser } = limits
+  const gate = Promise.withResolvers<void>()
+  let arrived = 0
+  limits.countUser = () => {
+    if (++arrived === 300) gate.resolve()
+    return gate.promise
+  }
+  const answers = await Promise.all(Array.from({ length: 300 }, () => upgrade(ada)))
+  limits.countUser = countUser
+  const sockets = answers.flatMap((answer) => ('socket' in answer ? [answer.socket] : []))
+
+  t.test(`300 upgrades at once: exactly ${most} are opened`, async (t) => {
+    t.equal(sockets.length, most)
+    t.equal(hub.socketsOf(ada.userId), most)
+    const refused = answers.flatMap((answer) => ('socket' in answer ? [] : [answer]))
+    t.same(
+      refused.map(({ status, body, headers }) => [status, body, headers['retry-after']]),
+      Array(300 - most).fill([429, { error: 'Too many sockets' }, '60']),
+    )
+    t.equal((await upgrade(bob)).status, 101, 'other users are not affected')
+    t.equal((await ada.call('GET', '/api/v1/bookmarks')).status, 200, 'nor are requests')
+  })
+
+  t.test('A socket that is closed, or lost without a close, makes room for another', async (t) => {
+    const [closed, gone] = sockets
+    for (const leave of [() => closed?.close(), () => gone?.terminate()]) {
+      leave()
+      await until(() => hub.socketsOf(ada.userId) < most)
+      t.equal((await upgrade(ada)).status, 101)
+      t.equal((await upgrade(ada)).status, 429)
+    }
+  })
+
+  t.test('It is checked last; signing out makes room', async (t) => {
+    t.equal((await upgrade(ada, { origin: 'https://evil.example' })).status, 403)
+    t.equal((await upgrade(ada, { cookie: '' })).status, 401)
+    t.equal((await upgrade(ada, { 'x-device-id': '' })).status, 400)
+    t.equal((await upgrade(ada, { 'x-user-id': bob.userId })).status, 403)
+    t.equal((await upgrade(other)).status, 429, 'another login of the same user')
+    await ada.call('POST', '/api/v1/auth/logout')
+    await until(() => hub.socketsOf(ada.userId) === 0)
+    t.equal((await upgrade(other)).status, 101)
+  })
+})
+
+function recorder(most: number) {
+  const running: { item: string; done: () => void }[] = []
+  const began: string[] = []
+  const turns = createTurns<string>(most, async (item) => {
+    began.push(item)
+    await new Promise<void>((resolve) => running.push({ item, done: resolve }))
+  })
+  const finish = async (item: string) => {
+    const index = running.findIndex((one) => one.item === item)
+    running.splice(index, 1)[0]?.done()
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  return { turns, began, finish }
+}
+
+t.test('Only a few run at once, in the order in which they were added', async (t) => {
+  const { turns, began, finish } = recorder(2)
+  for (const item of ['a', 'b', 'c', 'd']) turns.add(item)
+  t.same(began, ['a', 'b'])
+  await finish('b')
+  t.same(began, ['a', 'b', 'c'])
+  await finish('a')
+  t.same(began, ['a', 'b', 'c', 'd'])
+})
+
+t.test('What is added again while it waits gets one turn; while it runs, one more', async (t) => {
+  const { turns, began, finish } = recorder(2)
+  turns.add('a')
+  for (let n = 0; n < 5; n++) turns.add('a')
+  t.same(began, ['a'], 'never twice at once')
+  turns.add('b')
+  await finish('a')
+  t.same(began, ['a', 'b', 'a'])
+  await finish('a')
+  t.same(began, ['a', 'b', 'a'])
+})
+
+t.test('close waits for those that are running, and drops the others', async (t) => {
+  const { turns, began, finish } = recorder(1)
+  turns.add('a')
+  turns.add('b')
+  let closed = false
+  const closing = turns.close().then(() => {
+    closed = true
+  })
+  await new Promise((resolve) => setImmediate(resolve))
+  t.equal(closed, false)
+  await finish('a')
+  await closing
+  turns.add('c')
+  t.same(began, ['a'])
 })

@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import t from 'tap'
 import type { TestUser } from '../support/app.ts'
 import { change } from '../support/changes.ts'
@@ -168,4 +169,129 @@ t.test('A change that wins a conflict says so', async (t) => {
     body: { changes: [change({ entity_id: 'x', timestamp: 2000, base: 0 })] },
   })
   t.match(await reader.nextSync(), { event: { conflict_resolved: true, resolution_strategy: 'last_write_wins' } })
+})
+
+const push = (user: TestUser, ...entity_ids: string[]) =>
+  user.call('POST', '/api/v1/sync/push', { body: { changes: entity_ids.map((entity_id) => change({ entity_id })) } })
+
+async function lastStamp(user: TestUser): Promise<number> {
+  return (await user.call('POST', '/api/v1/sync/pull', { body: {} })).body.last_sync_timestamp
+}
+
+t.test('since replays what was missed, in stamp order, then the channel is live', async (t) => {
+  const { user, listen } = await sharedApp()
+  const origin = await listen()
+  const ada = await user('ada')
+  await push(ada, 'seen')
+  const since = await lastStamp(ada)
+  await push(ada, 'missed-1', 'missed-2')
+  await push(ada, 'missed-3')
+  const device = await openDevice(t, origin, ada, { since })
+  t.same(await device.takeEntities('missed-3'), ['missed-1', 'missed-2', 'missed-3'])
+  await push(ada, 'live')
+  t.same(await device.takeEntities('live'), ['live'])
+})
+
+t.test('since=0 replays everything', async (t) => {
+  const { user, listen } = await sharedApp()
+  const origin = await listen()
+  const ada = await user('ada')
+  await push(ada, 'one', 'two')
+  t.same(await (await openDevice(t, origin, ada, { since: 0 })).takeEntities('two'), ['one', 'two'])
+})
+
+t.test('Without since, the channel starts with the next change', async (t) => {
+  const { user, listen } = await sharedApp()
+  const origin = await listen()
+  const ada = await user('ada')
+  await push(ada, 'before')
+  const device = await openDevice(t, origin, ada)
+  await push(ada, 'after')
+  t.same(await device.takeEntities('after'), ['after'])
+})
+
+t.test("since beyond the user's last stamp, of a database that was restored, counts as 0", async (t) => {
+  const { user, listen } = await sharedApp()
+  const origin = await listen()
+  const ada = await user('ada')
+  await push(ada, 'before')
+  for (const since of [(await lastStamp(ada)) + 1, Number.MAX_SAFE_INTEGER]) {
+    const device = await openDevice(t, origin, ada, { since })
+    await push(ada, `after-${since}`)
+    const delivered = await device.takeEntities(`after-${since}`)
+    t.equal(delivered[0], 'before', `since ${since}`)
+  }
+})
+
+t.test("A replay leaves out the device's own changes and shows only the newest of each entity", async (t) => {
+  const { user, listen } = await sharedApp()
+  const origin = await listen()
+  const ada = await user('ada')
+  const own = change({ entity_id: 'own', device_id: 'device-b' })
+  const [first, second] = [change({ entity_id: 'twice', timestamp: 1 }), change({ entity_id: 'twice', timestamp: 2 })]
+  for (const one of [own, first, second]) await ada.call('POST', '/api/v1/sync/push', { body: { changes: [one] } })
+  const device = await openDevice(t, origin, ada, { since: 0 })
+  t.match(await device.nextSync(), { event: { id: second.id } })
+  await push(ada, 'last')
+  t.same(await device.takeEntities('last'), ['last'])
+})
+
+t.test('Sockets at different stamps each continue from their own', async (t) => {
+  const { user, listen } = await sharedApp()
+  const origin = await listen()
+  const ada = await user('ada')
+  const ids = Array.from({ length: 700 }, (_, index) => `bookmark-${index}`)
+  await push(ada, ...ids)
+  const { body } = await ada.call('POST', '/api/v1/sync/pull', { body: {} })
+  const first = body.last_sync_timestamp - (ids.length - 1)
+  const places = [0, 0, 1, 255, 256, 257, 500, 699]
+  const devices = await Promise.all(places.map((place) => openDevice(t, origin, ada, { since: first + place - 1 })))
+  await push(ada, 'live')
+  for (const [index, place] of places.entries()) {
+    t.same(await devices[index]?.takeEntities('live'), [...ids.slice(place), 'live'], `from ${place}`)
+  }
+})
+
+t.test('A device that reconnects with the last stamp misses nothing, wherever it was cut off', async (t) => {
+  const { user, listen } = await sharedApp()
+  const origin = await listen()
+  let runs = 0
+  const legs = fc.array(fc.record({ writes: fc.nat(30), read: fc.double({ min: 0, max: 1, noNaN: true }) }), {
+    minLength: 1,
+    maxLength: 5,
+  })
+  await fc.assert(
+    fc.asyncProperty(legs, async (legs) => {
+      const ada = await user(`ada-${runs++}`)
+      const received: { id: string; stamp: number }[] = []
+      const written: string[] = []
+      const writing: Promise<unknown>[] = []
+      for (const { writes, read } of legs) {
+        const device = await openDevice(t, origin, ada, { since: received.at(-1)?.stamp ?? 0 })
+        const ids = Array.from({ length: writes }, (_, index) => `bookmark-${written.length + index}`)
+        written.push(...ids)
+        writing.push(...ids.map((id) => push(ada, id)))
+        const missing = Math.floor((written.length - received.length) * read)
+        for (let taken = 0; taken < missing; taken++) {
+          const { event, stamp } = await device.nextSync()
+          received.push({ id: event.entity_id, stamp })
+        }
+        device.socket.terminate()
+      }
+      await Promise.all(writing)
+      const device = await openDevice(t, origin, ada, { since: received.at(-1)?.stamp ?? 0 })
+      while (received.length < written.length) {
+        const { event, stamp } = await device.nextSync()
+        received.push({ id: event.entity_id, stamp })
+      }
+      await push(ada, 'last')
+      const rest = await device.takeEntities('last')
+      device.socket.terminate()
+      const stamps = received.map(({ stamp }) => stamp)
+      const rising = stamps.every((stamp, index) => index === 0 || stamp > (stamps[index - 1] as number))
+      const once = new Set(received.map(({ id }) => id)).size === written.length
+      return rising && once && rest.length === 1
+    }),
+    { numRuns: depth(8, 25) },
+  )
 })

@@ -4,11 +4,10 @@ import type { WebSocket } from 'ws'
 import { endLogin } from '../../src/service/db/tables/logins.ts'
 import { buildApp, type TestApp, type TestUser } from '../support/app.ts'
 import { change } from '../support/changes.ts'
-import { interceptWrites } from '../support/database.ts'
+import { breakDatabase, interceptWrites } from '../support/database.ts'
 import { depth } from '../support/depth.ts'
 import { holdIntervals } from '../support/intervals.ts'
 import { until } from '../support/until.ts'
-import { breakDatabase } from './broken-database.ts'
 import { type Device, openDevice } from './device.ts'
 
 const dayMs = 86_400_000
@@ -234,7 +233,7 @@ t.test('What happens periodically', async (t) => {
     const { app, ada, device, log } = await open(t, held)
     loseNotices(t, app)
     await push(ada, 'x')
-    const mend = breakDatabase(app.context.database)
+    const mend = breakDatabase(app.context)
     tick(30)
     await until(() => log().includes('changes could not be read'))
     mend()
@@ -249,7 +248,7 @@ t.test('What happens periodically', async (t) => {
     let mend = () => {}
     // Counted after the session was looked up, before the upgrade.
     app.context.limits.countUser = async () => {
-      mend = breakDatabase(app.context.database)
+      mend = breakDatabase(app.context)
     }
     const opening = openDevice(t, origin, ada)
     await until(() => log().includes('changes could not be read'))

@@ -113,7 +113,6 @@ function listen(socket: WebSocket): Device {
   }
 }
 
-/** Whether the server's message says that it accepted what was sent. */
 function isAnswer(sent: unknown, message: ServerMessage): sent is ClientMessage {
   const { type, event } = { ...(sent as { type?: unknown; event?: { id?: unknown } }) }
   if (message.type === 'pong') return type === 'ping'

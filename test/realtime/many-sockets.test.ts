@@ -13,73 +13,66 @@ const names = ['ada', 'bob', 'eve', 'joe']
 const ofEach = depth(60, 250)
 
 const all = names.length * ofEach
-t.test(
-  `${all} sockets of four users: one read and one serialization for each user; a sign-out closes its own`,
-  async (t) => {
-    const app = await buildApp(t)
-    const { context } = app
-    const origin = await app.listen()
-    const streams: Socket[] = []
-    app.app.server.on('connection', (stream: Socket) => streams.push(stream))
-    const users = await Promise.all(names.map(app.user))
-    const devices = new Map<TestUser, Device[]>(users.map((user) => [user, []]))
-    for (const [user, own] of devices) {
-      while (own.length < ofEach) {
-        const batch = Array.from({ length: 10 }, (_, index) => `device-${own.length + index}`)
-        own.push(...(await Promise.all(batch.map((deviceId) => openDevice(t, origin, user, { deviceId })))))
-      }
+t.test(`${all} sockets of four users: one read and serialization per user; a sign-out closes its own`, async (t) => {
+  const app = await buildApp(t)
+  const { context } = app
+  const origin = await app.listen()
+  const streams: Socket[] = []
+  app.app.server.on('connection', (stream: Socket) => streams.push(stream))
+  const users = await Promise.all(names.map(app.user))
+  const devices = new Map<TestUser, Device[]>(users.map((user) => [user, []]))
+  for (const [user, own] of devices) {
+    while (own.length < ofEach) {
+      const batch = Array.from({ length: 10 }, (_, index) => `device-${own.length + index}`)
+      own.push(...(await Promise.all(batch.map((deviceId) => openDevice(t, origin, user, { deviceId })))))
     }
-    t.equal(context.hub.sockets(), all)
-    const responses = queryObjects(ServerResponse, { format: 'count' })
-    t.ok(responses < all / 2, `no socket keeps its request and response in memory: ${responses} are there`)
+  }
+  t.equal(context.hub.sockets(), all)
+  const responses = queryObjects(ServerResponse, { format: 'count' })
+  t.ok(responses < all / 2, `no socket keeps its request and response in memory: ${responses} are there`)
 
-    const push = (user: TestUser, entity_id: string) =>
-      user.call('POST', '/api/v1/sync/push', { body: { changes: [change({ entity_id, device_id: 'elsewhere' })] } })
-    for (const [user, own] of devices) {
-      await push(user, 'x')
-      const got = await Promise.all(own.map((device) => device.nextSync()))
-      t.same(
-        new Set(got.map(({ stamp, event }) => `${stamp} ${event.user_id} ${event.entity_id}`)).size,
-        1,
-        'all got it',
-      )
-      t.match(got[0], { event: { user_id: user.userId, entity_id: 'x' } })
-    }
+  const push = (user: TestUser, entity_id: string) =>
+    user.call('POST', '/api/v1/sync/push', { body: { changes: [change({ entity_id, device_id: 'elsewhere' })] } })
+  for (const [user, own] of devices) {
+    await push(user, 'x')
+    const got = await Promise.all(own.map((device) => device.nextSync()))
+    t.same(new Set(got.map(({ stamp, event }) => `${stamp} ${event.user_id} ${event.entity_id}`)).size, 1, 'all got it')
+    t.match(got[0], { event: { user_id: user.userId, entity_id: 'x' } })
+  }
 
-    let queries = 0
-    const counter: KyselyPlugin = {
-      transformQuery: ({ node }) => node,
-      async transformResult({ result }) {
-        // Health queries the database, too, but no table.
-        const isFromTable = Object.keys(result.rows[0] ?? {}).some((column) => /_/.test(column))
-        if (isFromTable) queries++
-        return result
-      },
-    }
-    context.database.db = context.database.db.withPlugin(counter)
-    const publish = context.notices.publishChange
-    context.notices.publishChange = () => {}
-    for (const user of users) await push(user, 'y')
-    queries = 0
-    const sent = streams.map((stream) => t.capture(stream, 'write', stream.write))
-    for (const { userId } of users) publish(userId)
-    await Promise.all([...devices.values()].flat().map((device) => device.nextSync()))
-    t.equal(queries, 2 * users.length, 'the page and the logins were read, once')
-    const buffers = sent.flatMap((calls) => calls().map(({ args: [frame] }) => frame))
-    t.equal(buffers.length, all)
-    t.equal(new Set(buffers).size, users.length, 'the same bytes for all')
+  let queries = 0
+  const counter: KyselyPlugin = {
+    transformQuery: ({ node }) => node,
+    async transformResult({ result }) {
+      // Health queries the database, too, but no table.
+      const isFromTable = Object.keys(result.rows[0] ?? {}).some((column) => /_/.test(column))
+      if (isFromTable) queries++
+      return result
+    },
+  }
+  context.database.db = context.database.db.withPlugin(counter)
+  const publish = context.notices.publishChange
+  context.notices.publishChange = () => {}
+  for (const user of users) await push(user, 'y')
+  queries = 0
+  const sent = streams.map((stream) => t.capture(stream, 'write', stream.write))
+  for (const { userId } of users) publish(userId)
+  await Promise.all([...devices.values()].flat().map((device) => device.nextSync()))
+  t.equal(queries, 2 * users.length, 'the page and the logins were read, once')
+  const buffers = sent.flatMap((calls) => calls().map(({ args: [frame] }) => frame))
+  t.equal(buffers.length, all)
+  t.equal(new Set(buffers).size, users.length, 'the same bytes for all')
 
-    const [ada] = users as [TestUser]
-    await ada.call('POST', '/api/v1/auth/logout')
-    const open = [...(app.app.websocketServer.clients as Set<WebSocket>)].filter(
-      ({ readyState, OPEN }) => readyState === OPEN,
-    )
-    t.equal(open.length, (users.length - 1) * ofEach, 'all of hers are being closed when the sign-out is answered')
-    const codes = await Promise.all((devices.get(ada) ?? []).map(({ closeCode }) => closeCode))
-    t.same([...new Set(codes)], [4401])
-    t.ok(
-      [...devices.values()].flat().every(({ messages }) => messages.length === 0),
-      'none got anything twice',
-    )
-  },
-)
+  const [ada] = users as [TestUser]
+  await ada.call('POST', '/api/v1/auth/logout')
+  const open = [...(app.app.websocketServer.clients as Set<WebSocket>)].filter(
+    ({ readyState, OPEN }) => readyState === OPEN,
+  )
+  t.equal(open.length, (users.length - 1) * ofEach, 'all of hers are being closed when the sign-out is answered')
+  const codes = await Promise.all((devices.get(ada) ?? []).map(({ closeCode }) => closeCode))
+  t.same([...new Set(codes)], [4401])
+  t.ok(
+    [...devices.values()].flat().every(({ messages }) => messages.length === 0),
+    'none got anything twice',
+  )
+})

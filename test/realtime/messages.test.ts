@@ -2,11 +2,12 @@ import type { Socket } from 'node:net'
 import t, { type Test } from 'tap'
 import type { WebSocket } from 'ws'
 import { closeCodes } from '../../generated/channel.ts'
+import type { RecordRow } from '../../src/service/db/tables/records.ts'
+import { Acknowledgements } from '../../src/service/realtime/connection.ts'
 import { buildApp, type TestApp, type TestUser } from '../support/app.ts'
 import { change, pullAll } from '../support/changes.ts'
-import { interceptWrites } from '../support/database.ts'
+import { breakDatabase, countRows, interceptWrites } from '../support/database.ts'
 import { until } from '../support/until.ts'
-import { breakDatabase } from './broken-database.ts'
 import { openDevice } from './device.ts'
 
 interface Service extends TestApp {
@@ -292,7 +293,7 @@ t.test('What a client sent beyond its rate is dropped, and a second later its me
 
 t.test('When the database is unreachable, a message gets an error, and the socket stays open', async (t) => {
   const { app, ada, device, log } = await open(t)
-  const mend = breakDatabase(app.context.database)
+  const mend = breakDatabase(app.context)
   device.send({ type: 'sync', event: own({ entity_id: 'x' }) })
   t.same(await device.next(), { type: 'error', error: 'Service unavailable' })
   mend()
@@ -309,4 +310,143 @@ t.test('An internal error reaches the client without details', async (t) => {
   device.send({ type: 'sync', event: own({ entity_id: 'x' }) })
   t.same(await device.next(), { type: 'error', error: 'Internal server error' })
   stop()
+})
+
+const row = (entity_id: string, stamp: number): RecordRow => ({
+  user_id: 'ada',
+  entity_type: 'bookmark',
+  entity_id,
+  encrypted_data: 'data',
+  data_hash: 'hash',
+  created_at: 1,
+  updated_at: 1,
+  deleted_at: null,
+  stamp,
+  event_id: 'event',
+  operation: 'create',
+  timestamp: 1,
+  device_id: 'device-a',
+  conflict_resolved: 0,
+  resolution_strategy: null,
+  overwritten: null,
+  bytes: 4,
+  data_stamp: stamp,
+  first_stamp: stamp,
+  versions: 0,
+})
+
+/** Pushes a change of the row's entity; returns the stamp of what must be sent now. */
+async function acknowledge(
+  acknowledgements: Acknowledgements,
+  entity: string,
+  written: RecordRow | undefined,
+  cursor: number,
+) {
+  const due = await acknowledgements.acknowledge(
+    row(entity, 0),
+    async () => written,
+    () => cursor,
+  )
+  return due?.stamp
+}
+
+t.test('A change that the socket has not reached yet is sent once, in its turn', async (t) => {
+  const acknowledgements = new Acknowledgements()
+  const now = await acknowledge(acknowledgements, 'x', row('x', 20), 10)
+  t.equal(now, undefined, 'not now: what lies between 10 and 20 comes first')
+  const taken = [row('y', 15), row('x', 20), row('x', 30)].map((change) => acknowledgements.take(change))
+  t.same(taken, [false, true, false])
+})
+
+t.test('A change that the socket reaches before its push has returned is not sent again', async (t) => {
+  const acknowledgements = new Acknowledgements()
+  const taken: boolean[] = []
+  const due = await acknowledgements.acknowledge(
+    row('x', 0),
+    async () => {
+      taken.push(acknowledgements.take(row('x', 20)))
+      return row('x', 20)
+    },
+    () => 20,
+  )
+  taken.push(acknowledgements.take(row('x', 30)))
+  t.same({ due, taken }, { due: undefined, taken: [true, false] })
+})
+
+t.test('A retry of what the socket has passed is sent at once', async (t) => {
+  t.equal(await acknowledge(new Acknowledgements(), 'x', row('x', 20), 30), 20)
+})
+
+t.test('A newer change of the entity acknowledges an older one', async (t) => {
+  const acknowledgements = new Acknowledgements()
+  t.equal(await acknowledge(acknowledgements, 'x', row('x', 20), 10), undefined)
+  t.equal(acknowledgements.take(row('x', 25)), true)
+})
+
+t.test('A rejected change does not cancel the acknowledgement of an earlier one', async (t) => {
+  const acknowledgements = new Acknowledgements()
+  await acknowledge(acknowledgements, 'x', row('x', 20), 10)
+  t.equal(await acknowledge(acknowledgements, 'x', undefined, 10), undefined)
+  t.equal(acknowledgements.take(row('x', 20)), true)
+  await acknowledge(acknowledgements, 'y', undefined, 10)
+  t.equal(acknowledgements.take(row('y', 30)), false)
+})
+
+t.test('A push that fails is not acknowledged', async (t) => {
+  const acknowledgements = new Acknowledgements()
+  const failed = acknowledgements.acknowledge(
+    row('x', 0),
+    () => Promise.reject(new Error('the disk is full')),
+    () => 10,
+  )
+  await t.rejects(failed, { message: 'the disk is full' })
+  t.equal(acknowledgements.take(row('x', 20)), false)
+})
+
+t.test('At most 1,000 are kept', async (t) => {
+  const acknowledgements = new Acknowledgements()
+  for (let n = 0; n < 1000; n++) await acknowledge(acknowledgements, `x${n}`, row(`x${n}`, 100 + n), 10)
+  await t.rejects(acknowledge(acknowledgements, 'one-more', row('one-more', 2000), 10), { code: 'TooManyRequests' })
+})
+
+/** A user at the limit of records, with a bookmark `old`, on two devices. */
+async function openSmall(t: Test) {
+  const app = await buildApp(t, { MAX_USER_RECORDS: '1', MAX_USER_BYTES: '10' })
+  const origin = await app.listen()
+  const ada = await app.user('ada')
+  const changes = [change({ entity_id: 'old', timestamp: 1000, encrypted_data: 'x'.repeat(10) })]
+  await ada.call('POST', '/api/v1/sync/push', { body: { changes } })
+  const device = await openDevice(t, origin, ada)
+  return { app, ada, device, other: await openDevice(t, origin, ada, { deviceId: 'device-c' }) }
+}
+
+t.test('A change beyond the quota comes back as an error that names the entity; the socket stays open', async (t) => {
+  const { app, ada, device } = await openSmall(t)
+  const [before, { changes }] = [await countRows(app.context), await pullAll(ada)]
+  device.send({ type: 'sync', event: own({ entity_id: 'new', encrypted_data: 'x' }) })
+  t.same(await device.next(), { type: 'error', error: 'bookmark new: Storage quota exceeded' })
+  device.send({ type: 'sync', event: own({ entity_id: 'old', encrypted_data: 'x'.repeat(11) }) })
+  t.same(await device.next(), { type: 'error', error: 'bookmark old: Storage quota exceeded' })
+  t.same(await countRows(app.context), before, 'nothing is applied')
+  t.same((await pullAll(ada)).changes, changes)
+  device.send({ type: 'sync', event: own({ entity_id: 'old', encrypted_data: 'x'.repeat(9) }) })
+  t.match(await device.nextSync(), { event: { entity_id: 'old', encrypted_data: 'x'.repeat(9) } })
+  t.notMatch(app.log.join(''), /"level":50/, "it is not the service's fault")
+})
+
+t.test('A delete without room for its tombstone is acknowledged, and is not broadcast', async (t) => {
+  const { app, ada, device, other } = await openSmall(t)
+  const before = await countRows(app.context)
+  const { cursor } = await pullAll(ada)
+  const event = own({ entity_id: 'unknown', operation: 'delete' })
+  for (const _ of ['once', 'and again']) {
+    device.send({ type: 'sync', event })
+    const { stamp, event: answered } = await device.nextSync()
+    t.same(answered, { ...event, user_id: ada.userId, conflict_resolved: false, resolution_strategy: null })
+    t.equal(stamp, cursor, 'with a stamp from which nothing is missed')
+  }
+  t.same((await countRows(app.context)).records, before.records)
+  device.send({ type: 'sync', event: own({ entity_id: 'old', operation: 'delete' }) })
+  t.same(await device.takeEntities('old'), ['old'])
+  t.same(await other.takeEntities('old'), ['old'])
 })

@@ -1,5 +1,5 @@
 /**
- * Whether a contract that departs from the service in one place would be noticed: each status, required field and error
+ * A contract that departs from the service in one place is noticed: each status, required field and error
  * text of openapi.yaml and asyncapi.yaml is changed by itself, and what the tests before have sent and received
  * (TEST_TRAFFIC, recorded by `npm test`) is to contradict the changed one.
  */
@@ -8,6 +8,7 @@ import t from 'tap'
 import asyncapi from '../../generated/asyncapi.json' with { type: 'json' }
 import openapi from '../../generated/openapi.json' with { type: 'json' }
 import { openContract } from '../support/conformance.ts'
+import { pick } from '../support/pick.ts'
 import { readTraffic, type Traffic } from '../support/traffic.ts'
 import { findConcerned } from './concerned.ts'
 import { listMutants, type Mutant } from './mutants.ts'
@@ -29,11 +30,7 @@ t.test('The traffic of all tests notices each change of the contract', async (t)
   const concerned = findConcerned(documents, kept)
   const mutants = listMutants(documents)
   const unnoticed = mutants.filter((mutant) => !isNoticed(mutant, [...concerned(mutant), ...kept]))
-  t.same(
-    unnoticed.map(({ name }) => name),
-    [],
-    `${mutants.length} changes`,
-  )
+  t.same(pick(unnoticed, 'name'), [], `${mutants.length} changes`)
 })
 
 function isNoticed(mutant: Mutant, traffic: Traffic[]): boolean {
@@ -51,7 +48,6 @@ function copiedAt<T extends object>(node: T, [step, ...steps]: string[]): T {
   return copy as T
 }
 
-/** What is wrong with it, if anything is. */
 function departure(check: (traffic: Traffic) => void, one: Traffic): string | undefined {
   try {
     check(one)

@@ -72,7 +72,7 @@ function check(traffic: Traffic): void {
   recordTraffic(traffic)
 }
 
-/** Whether the URL can be decoded: if not, it is refused before the body is read. */
+/** A URL that cannot be decoded is refused before the body is read. */
 function isDecodable(url: string): boolean {
   try {
     decodeURI(url)

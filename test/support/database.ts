@@ -25,7 +25,6 @@ export async function countRows({ database: { db } }: Context): Promise<Record<s
   )
 }
 
-/** What the service keeps for itself. */
 const ownTables = new Set(['epoch', 'expansions'])
 
 /** A user's only record, with its ciphertext even if it is deleted. */
@@ -63,7 +62,6 @@ export function onRead({ database }: Context, read: (bytes: number) => unknown):
   database.db = database.db.withPlugin(watch)
 }
 
-/** What the driver throws if the disk does not respond. */
 export function diskError(): Error {
   const ioError = '58030'
   if (isPostgres) return Object.assign(new Error('disk I/O error'), { code: ioError })

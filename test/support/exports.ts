@@ -15,7 +15,7 @@ export async function finishedExport(user: TestUser, id: string): Promise<Export
   let found: Export | undefined
   await until(async () => {
     const { body } = await user.call('GET', '/api/v1/exports')
-    found = body.exports.find((it: Export) => it.id === id)
+    found = body.exports?.find((it: Export) => it.id === id)
     return found?.status === 'completed' || found?.status === 'failed'
   })
   return found as Export

@@ -33,7 +33,7 @@ export interface MockProvider {
   /** Error codes that the token endpoint returns to its next requests. */
   tokenErrors: string[]
   faults: Map<MockEndpoint, keyof typeof FAULTS>
-  /** What it takes for the client's secret, in the Authorization header or the form. */
+  /** The client's secret that it takes, in the Authorization header or the form. */
   takesSecret: (authorization: string | undefined, form: URLSearchParams) => boolean
   /** Endpoints whose responses are lost on their way, after the provider has done what was asked. */
   loses: Set<MockEndpoint>

@@ -3,7 +3,7 @@ import root from 'tap'
 import type { Schema } from '../../src/service/db/schema.ts'
 import { buildApp, type TestApp } from './app.ts'
 
-/** What a test may use of a shared app without affecting the others. */
+/** A test may use this much of a shared app without affecting the others. */
 export interface SharedApp extends Pick<TestApp, 'app' | 'call' | 'listen' | 'user'> {
   /** For looking at the rows of one's own people. */
   db: Kysely<Schema>

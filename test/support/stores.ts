@@ -17,12 +17,12 @@ export interface TestStore {
   env(t: Test): Promise<Environment>
   /** Opens such a store, or the one that these variables name. */
   open(t: Test, env?: Environment): Promise<ObjectStore>
-  /** What the store lists of an object of which only the first piece has been written. */
+  /** The store's list while only the first piece of an object is written. */
   unfinished(key: string): string[]
   operate(env: Environment): Promise<Operator>
 }
 
-/** What the store's operator can see and do without the service. */
+/** The store's operator sees and does this without the service. */
 export interface Operator {
   objects(): Promise<string[]>
   /** The keys of what interrupted writes left behind. */

@@ -57,7 +57,7 @@ export function readTraffic(from: string): Traffic[] {
   return [...new Map(all.map((traffic) => [shapeOf(traffic), traffic])).values()]
 }
 
-/** What two records must share for the contract to treat them alike: fields, kinds of values, error texts. */
+/** Two records that share these are alike to the contract: fields, kinds of values, error texts. */
 function shapeOf(traffic: Traffic): string {
   if (traffic.kind === 'opened') return JSON.stringify([traffic.kind, traffic.schema, fieldsOf(traffic.value)])
   if (traffic.kind !== 'exchange') {

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 /** A busy machine is not a fault: nothing takes as long as this unless it never happens. */
 const patienceMs = 300_000
 
-/** What takes long is asked for less and less often, to leave the machine to it. */
+/** Slow things are asked for less and less often, to leave the machine to it. */
 const longestPauseMs = 50
 
 /** Resolves once it holds. */

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { buildApp, type TestUser } from '../support/app.ts'
 import { change } from '../support/changes.ts'
+import { sharedApp } from '../support/shared-app.ts'
 
 const limit = 1000
 const { context, user, setClock } = await buildApp(t)
@@ -40,22 +41,19 @@ async function known({ userId }: TestUser): Promise<Set<string>> {
 }
 
 for (const [what, send] of requests) {
-  t.test(
-    `${what} of a new device beyond the ${limit}: the device that was last seen longest ago is removed`,
-    async (t) => {
-      const [ada, bob] = [await user(`ada ${what}`), await user(`bob ${what}`)]
-      await send(bob, 'of another user')
-      await addDevices(ada, limit - 1, (index) => seen + (index === 3 ? -1 : index))
-      t.equal((await send(ada, 'new')).status, 200)
-      t.equal((await known(ada)).size, limit, 'there was room for it')
+  t.test(`${what} of a new device beyond the ${limit}: the device seen longest ago is removed`, async (t) => {
+    const [ada, bob] = [await user(`ada ${what}`), await user(`bob ${what}`)]
+    await send(bob, 'of another user')
+    await addDevices(ada, limit - 1, (index) => seen + (index === 3 ? -1 : index))
+    t.equal((await send(ada, 'new')).status, 200)
+    t.equal((await known(ada)).size, limit, 'there was room for it')
 
-      t.equal((await send(ada, 'newer')).status, 200)
-      const left = await known(ada)
-      t.equal(left.size, limit)
-      t.same([left.has('d3'), left.has('d0'), left.has('new'), left.has('newer')], [false, true, true, true])
-      t.equal((await known(bob)).size, 1, "another user's stay")
-    },
-  )
+    t.equal((await send(ada, 'newer')).status, 200)
+    const left = await known(ada)
+    t.equal(left.size, limit)
+    t.same([left.has('d3'), left.has('d0'), left.has('new'), left.has('newer')], [false, true, true, true])
+    t.equal((await known(bob)).size, 1, "another user's stay")
+  })
 }
 
 t.test('A removed device is unknown: its status starts from cursor 0', async (t) => {
@@ -98,4 +96,55 @@ t.test('16 new devices at once: the limit holds', async (t) => {
     const gone = 16 * (round + 1) - 4
     t.same([left.has(`d${gone - 1}`), left.has(`d${gone}`)], [false, true])
   }
+})
+
+const path = '/api/v1/account/devices'
+
+t.test('A user sees the devices that have synced, what each has not pulled yet, and forgets one', async (t) => {
+  const app = await sharedApp()
+  const [ada, bob] = [await app.user('ada'), await app.user('bob')]
+  const as = (id: string) => ({ headers: { 'x-device-id': id } })
+  const push = (device_id: string, ...ids: string[]) => {
+    const changes = ids.map((entity_id) => change({ entity_id, device_id }))
+    return ada.call('POST', '/api/v1/sync/push', { ...as(device_id), body: { changes } })
+  }
+  const list = async (query = '') => (await ada.call('GET', path + query, as('phone'))).body
+  t.same(await list(), { devices: [], next: null })
+
+  const before = Date.now()
+  await push('phone', 'a', 'b')
+  await ada.call('POST', '/api/v1/sync/pull', as('laptop'))
+  await push('laptop', 'c')
+  await push('phone', 'd')
+  const { devices } = await list()
+  t.same(
+    devices.map(({ last_seen, ...device }: { last_seen: number }) => ({ ...device, isNow: last_seen >= before })),
+    [
+      { id: 'laptop', pending_changes: 1, current: false, isNow: true },
+      { id: 'phone', pending_changes: 1, current: true, isNow: true },
+    ],
+  )
+  for (const id of ['laptop', 'phone']) {
+    const { pending_changes } = (await ada.call('GET', '/api/v1/sync/status', as(id))).body
+    t.equal(pending_changes, 1, 'the status agrees')
+  }
+  const first = await list('?limit=1')
+  t.same([first.devices[0].id, first.next], ['laptop', 'laptop'])
+  const second = await list(`?limit=1&after=${first.next}`)
+  t.same([second.devices[0].id, second.next], ['phone', null])
+
+  const foreign = await bob.call('DELETE', `${path}/laptop`)
+  t.same([foreign.status, foreign.body], [404, { error: 'Device not found' }])
+  t.equal((await ada.call('DELETE', `${path}/laptop`)).status, 200)
+  t.equal((await ada.call('DELETE', `${path}/laptop`)).status, 404)
+  t.same((await list()).devices.length, 1)
+  const again = await ada.call('GET', '/api/v1/sync/status', as('laptop'))
+  t.same([again.body.last_sync, again.body.pending_changes], [0, 3], 'it begins anew')
+  t.equal((await ada.call('GET', '/api/v1/bookmarks')).body.meta.total, 4, 'what it made stays')
+
+  const content = { encrypted_data: 'data', data_hash: 'hash' }
+  await ada.call('POST', '/api/v1/bookmarks', { body: { id: 'e', ...content } })
+  await ada.call('POST', '/api/v1/sync/import', { body: { bookmarks: [{ id: 'f', ...content }] } })
+  await ada.call('POST', '/api/v1/sync/pull')
+  t.equal((await list()).devices.length, 1, 'requests without a device id are of none')
 })

@@ -120,7 +120,6 @@ function partitionTime(model: Model, versions: Tables['versions']): void {
   }
 }
 
-/** What a client sees of it. */
 async function compareLists({ user, model }: Player): Promise<void> {
   const open = model.open().toReversed()
   const get = async (path: string) => (await user.call('GET', path)).body

@@ -30,48 +30,45 @@ const step = fc.oneof(
 )
 type Value<T> = T extends fc.Arbitrary<infer V> ? V : never
 
-t.test(
-  'Without kept versions: after any pushes, imports, REST writes and deletes the counters match the table',
-  async (t) => {
-    const app = await buildApp(t, {
-      MAX_USER_BYTES: `${limits.bytes}`,
-      MAX_USER_RECORDS: `${limits.records}`,
-      KEEP_VERSIONS_DAYS: '0',
-    })
-    const answers: Record<number, number> = {}
-    let run = 0
-    await fc.assert(
-      fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 20 }), async (steps) => {
-        run += 1
-        const user = await app.user(`user-${run}`)
-        let before = await read(app.context, user)
-        for (const next of steps) {
-          const { status } = await take(user, next)
-          answers[status] = (answers[status] ?? 0) + 1
-          const after = await read(app.context, user)
-          assert.deepEqual(after.counted, after.held)
-          assert.ok(after.held.bytes <= limits.bytes && after.held.records <= limits.records, 'within the limits')
-          assert.deepEqual(
-            sizesByRecord(after),
-            sizesByCiphertext(after),
-            'each record has its own ciphertext, no other is left',
-          )
-          const known = new Set(after.records.map(entityKey))
-          assert.ok(
-            after.rejections.map(entityKey).every((key) => known.has(key)),
-            'open conflicts belong to known entities',
-          )
-          if (status === 413) assert.deepEqual(after, before, 'nothing is applied')
-          if (status === 413) assert.ok(!hasRoom(next, before.held), 'for a reason')
-          before = after
-        }
-      }),
-      { numRuns },
-    )
-    t.comment(JSON.stringify(answers))
-    t.ok((answers[413] ?? 0) > numRuns / 2, 'the limits were met')
-  },
-)
+t.test('Without versions: after any pushes, imports, writes and deletes the counters match the table', async (t) => {
+  const app = await buildApp(t, {
+    MAX_USER_BYTES: `${limits.bytes}`,
+    MAX_USER_RECORDS: `${limits.records}`,
+    KEEP_VERSIONS_DAYS: '0',
+  })
+  const answers: Record<number, number> = {}
+  let run = 0
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 20 }), async (steps) => {
+      run += 1
+      const user = await app.user(`user-${run}`)
+      let before = await read(app.context, user)
+      for (const next of steps) {
+        const { status } = await take(user, next)
+        answers[status] = (answers[status] ?? 0) + 1
+        const after = await read(app.context, user)
+        assert.deepEqual(after.counted, after.held)
+        assert.ok(after.held.bytes <= limits.bytes && after.held.records <= limits.records, 'within the limits')
+        assert.deepEqual(
+          sizesByRecord(after),
+          sizesByCiphertext(after),
+          'each record has its own ciphertext, no other is left',
+        )
+        const known = new Set(after.records.map(entityKey))
+        assert.ok(
+          after.rejections.map(entityKey).every((key) => known.has(key)),
+          'open conflicts belong to known entities',
+        )
+        if (status === 413) assert.deepEqual(after, before, 'nothing is applied')
+        if (status === 413) assert.ok(!hasRoom(next, before.held), 'for a reason')
+        before = after
+      }
+    }),
+    { numRuns },
+  )
+  t.comment(JSON.stringify(answers))
+  t.ok((answers[413] ?? 0) > numRuns / 2, 'the limits were met')
+})
 
 function take(user: TestUser, next: Value<typeof step>): ReturnType<TestUser['call']> {
   if (next.kind === 'push') {

@@ -1,8 +1,12 @@
 import { mock } from 'node:test'
+import { setImmediate as eventLoopTurn } from 'node:timers/promises'
 import t from 'tap'
+import { type Client, createClient } from '../../../src/client/api/client.ts'
+import type { SendRequest } from '../../../src/client/api/retry.ts'
 import { unwrap } from '../../../src/client/api/unwrap.ts'
-import { turns } from '../sync/turns.ts'
-import { openTab } from './fixture.ts'
+import { SignedOutError } from '../../../src/client/errors.ts'
+import { sharedApp } from '../../support/shared-app.ts'
+import { turns } from '../sync/clock.ts'
 
 const busy = (status: number, seconds: string | undefined) =>
   Response.json({ error: 'Service unavailable' }, { status, ...(seconds && { headers: { 'retry-after': seconds } }) })
@@ -100,3 +104,150 @@ t.test('the device is named where the contract takes it, and nowhere else', asyn
     '/api/v1/bookmarks/none': 'laptop',
   })
 })
+
+const refreshPath = '/api/v1/auth/refresh'
+
+t.test('after a 401 the session is refreshed once and the call repeated, body and all', async (t) => {
+  const tab = await openTab()
+  tab.jar.service_session = 'gone'
+  const body = { encrypted_data: 'AWVuY3J5cHRlZA==', data_hash: 'e3b0c442', id: 'one' }
+  const created = unwrap(await tab.client.POST('/api/v1/bookmarks', { body }))
+  t.equal(created.id, 'one')
+  t.strictSame(tab.sent, ['/api/v1/bookmarks', refreshPath, '/api/v1/bookmarks'])
+})
+
+t.test('one refresh serves every call in flight, and those that started before it', async (t) => {
+  const tab = await openTab()
+  tab.jar.service_session = 'gone'
+  const answers = await Promise.all(Array.from({ length: 20 }, () => tab.client.GET('/api/v1/sync/status')))
+  t.ok(answers.every(({ response }) => response.status === 200))
+  t.equal(tab.sent.filter((path) => path === refreshPath).length, 1)
+})
+
+t.test('one refresh serves all tabs', async (t) => {
+  const tab = await openTab()
+  tab.jar.service_session = 'gone'
+  const clients = [tab.client, anotherTab(tab), anotherTab(tab)]
+  const answers = await Promise.all(clients.map((client) => client.GET('/api/v1/sync/status')))
+  t.strictSame(
+    answers.map(({ response }) => response.status),
+    [200, 200, 200],
+  )
+  t.equal(tab.sent.filter((path) => path === refreshPath).length, 1)
+})
+
+t.test('a tab whose neighbour failed to refresh refreshes itself', async (t) => {
+  const refreshing = Promise.withResolvers<void>()
+  const tab = await openTab((send) => async (request) => {
+    if (!request.url.endsWith(refreshPath)) return send(request)
+    refreshing.resolve()
+    await anotherWaits()
+    throw new TypeError('fetch failed')
+  })
+  tab.jar.service_session = 'gone'
+  const mine = tab.client.GET('/api/v1/sync/status')
+  await refreshing.promise
+  const [failed, succeeded] = await Promise.allSettled([mine, anotherTab(tab).GET('/api/v1/sync/status')])
+  t.equal(failed.status, 'rejected')
+  t.equal(succeeded.status === 'fulfilled' && succeeded.value.response.status, 200)
+})
+
+/** Resolves once another tab waits until the one that refreshes has ended. */
+async function anotherWaits(): Promise<void> {
+  for (;;) {
+    const { pending = [] } = await navigator.locks.query()
+    if (pending.length > 0) return
+    await eventLoopTurn()
+  }
+}
+
+t.test('without a login the 401 is the answer, and SignedOutError what unwrap makes of it', async (t) => {
+  const tab = await openTab()
+  Object.assign(tab.jar, { service_session: 'gone', service_refresh: 'gone' })
+  const answer = await tab.client.GET('/api/v1/sync/status')
+  t.equal(answer.error?.error, 'Invalid or expired session')
+  t.throws(() => unwrap(answer), SignedOutError)
+  t.strictSame(tab.sent, ['/api/v1/sync/status', refreshPath])
+})
+
+t.test('a call that is aborted while the session is refreshed ends; the refresh goes on for the others', async (t) => {
+  const [begun, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const tab = await openTab((send) => async (request) => {
+    if (request.url.endsWith(refreshPath)) {
+      begun.resolve()
+      await held.promise
+    }
+    return send(request)
+  })
+  tab.jar.service_session = 'gone'
+  const controller = new AbortController()
+  const aborted = tab.client.GET('/api/v1/sync/status', { signal: controller.signal })
+  const other = tab.client.GET('/api/v1/sync/status')
+  await begun.promise
+  controller.abort(new Error('enough'))
+  await t.rejects(aborted, { message: 'enough' })
+  held.resolve()
+  t.equal((await other).response.status, 200)
+})
+
+t.test('a refresh that fails for another reason signs nobody out', async (t) => {
+  const tab = await openTab(
+    (send) => async (request) =>
+      request.url.endsWith(refreshPath)
+        ? Response.json({ error: 'Internal server error' }, { status: 500 })
+        : send(request),
+  )
+  tab.jar.service_session = 'gone'
+  const answer = await tab.client.GET('/api/v1/sync/status')
+  t.throws(() => unwrap(answer), { name: 'ApiError', status: 500, message: 'Internal server error' })
+})
+
+t.test('a 401 of signing in or out is left as it is', async (t) => {
+  const tab = await openTab()
+  Object.assign(tab.jar, { service_session: 'gone', service_refresh: 'gone' })
+  const { response } = await tab.client.POST('/api/v1/auth/refresh')
+  t.equal(response.status, 401)
+  t.strictSame(tab.sent, [refreshPath])
+})
+
+/** A signed-in tab of a browser, of a person of its own: a jar with two cookies, at the service in this process. */
+interface Tab {
+  client: Client
+  userId: string
+  /** Paths of the requests that reached the service, in order. */
+  sent: string[]
+  jar: Record<'service_session' | 'service_refresh', string>
+}
+
+/** `around` stands between the client and the network. */
+export async function openTab(around: (send: SendRequest) => SendRequest = (send) => send): Promise<Tab> {
+  const { user, listen } = await sharedApp()
+  const { session, refresh, userId } = await user('ada')
+  const tab: Omit<Tab, 'client'> = {
+    userId,
+    sent: [],
+    jar: { service_session: session, service_refresh: refresh },
+  }
+  const client = createClient({ baseUrl: await listen(), deviceId: 'laptop', fetch: around(withCookies(tab)) })
+  return { ...tab, client }
+}
+
+/** Another tab of the same browser. */
+export function anotherTab(tab: Tab): Client {
+  return createClient({ baseUrl: tab.client.baseUrl, deviceId: 'laptop', fetch: withCookies(tab) })
+}
+
+function withCookies({ jar, sent }: Pick<Tab, 'jar' | 'sent'>): SendRequest {
+  return async (request) => {
+    sent.push(new URL(request.url).pathname)
+    const pairs = Object.entries(jar).map(([name, value]) => `${name}=${value}`)
+    const response = await fetch(
+      new Request(request, { headers: { ...Object.fromEntries(request.headers), cookie: pairs.join('; ') } }),
+    )
+    for (const line of response.headers.getSetCookie()) {
+      const [, name, value] = /^([^=]+)=([^;]*)/.exec(line) ?? []
+      if (name && value !== undefined) Object.assign(jar, { [name]: value })
+    }
+    return response
+  }
+}

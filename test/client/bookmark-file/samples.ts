@@ -10,7 +10,7 @@ export function readSample(name: string): string {
   return readFileSync(new URL(name, FOLDER), 'utf8')
 }
 
-/** What must survive writing and reading: folder path, title, url, dates, tags, icon, description, kind. */
+/** These must survive writing and reading: folder path, title, url, dates, tags, icon, description, kind. */
 export function sequenceOf(bookmarks: readonly PlaintextBookmark[]) {
   const byId = new Map(bookmarks.map((bookmark) => [bookmark.id, bookmark]))
   const folders = new Map<PlaintextBookmark, readonly string[]>()

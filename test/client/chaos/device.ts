@@ -1,24 +1,23 @@
 import { createClient } from '../../../src/client/api/client.ts'
 import type { PlaintextBookmark } from '../../../src/client/bookmark.ts'
 import type { Keys } from '../../../src/client/crypto/keys.ts'
-import { RecordError, UnsentChangesError } from '../../../src/client/errors.ts'
-import { viewOf } from '../../../src/client/sync/store/row.ts'
-import { createTabs } from '../../../src/client/sync/store/tabs.ts'
+import { RecordError, StorageFullError, UnsentChangesError } from '../../../src/client/errors.ts'
+import { isBlank, viewOf } from '../../../src/client/sync/store/row.ts'
+import { type Meta, type Row, type Store, StoreEmptiedError } from '../../../src/client/sync/store/store.ts'
+import { createTabs, type TabMessage, type TabsPlatform } from '../../../src/client/sync/store/tabs.ts'
 import { createSync, type Sync } from '../../../src/client/sync/sync.ts'
 import { listChangePage } from '../../../src/service/db/tables/changes.ts'
 import { toSyncEvent } from '../../../src/service/sync/event.ts'
 import type { TestApp } from '../../support/app.ts'
-import type { World } from '../sync/clock.ts'
-import type { TestSocket } from '../sync/socket.ts'
+import { counted, turns, type World } from '../sync/clock.ts'
+import type { TestSocket } from '../sync/network.ts'
 import { Browser } from '../sync/tab-locks.ts'
 import type { VaultKeys } from '../sync/vault-keys.ts'
-import { Air } from './air.ts'
 import type { Dice } from './dice.ts'
-import { Disk } from './disk.ts'
 import type { Ledger } from './ledger.ts'
 import { cookiesOf, type Line, type PushBody, Wire } from './wire.ts'
 
-export interface Parts {
+interface Parts {
   app: TestApp
   /** The person's name, by which they sign in. */
   name: string
@@ -32,8 +31,13 @@ export interface Parts {
   onPush(body: PushBody): void
   /** The service's. */
   epoch(): string
-  /** What must not happen has happened. */
   fail(what: string, details: unknown): void
+}
+
+interface DeviceTraits {
+  skewMs: number
+  isShared: boolean
+  isOlder: boolean
 }
 
 /** A page of the app. */
@@ -61,12 +65,11 @@ export class Device {
   readonly #locks = new Browser()
   readonly #air = new Air()
   readonly #isShared: boolean
-  /** What the person's passphrase has opened here last. */
   #keys: Keys
   /** Messages of the channel that were delivered, to be said again. */
   #said: { socket: TestSocket; message: object }[] = []
 
-  constructor(parts: Parts, id: string, { skewMs, isShared }: { skewMs: number; isShared: boolean }) {
+  constructor(parts: Parts, id: string, { skewMs, isShared, isOlder }: DeviceTraits) {
     const { app, world, dice, onSend, onPush, epoch } = parts
     this.#parts = parts
     this.#keys = parts.vault.keys
@@ -85,6 +88,7 @@ export class Device {
       weather: 'fair',
       isOverQuota: false,
       refused: new Set(),
+      isOlder,
     }
   }
 
@@ -224,7 +228,6 @@ export class Device {
     for (const { socket, message } of this.#said.slice(-8)) socket.say(message)
   }
 
-  /** What is stored, as the user would see it. */
   stored(): Map<string, PlaintextBookmark> {
     const shown = [...this.disk.rows.values()].flatMap((row) => viewOf(row).bookmark ?? [])
     return new Map(shown.map((bookmark) => [bookmark.id, bookmark]))
@@ -258,7 +261,7 @@ export class Device {
 /** Errors that a bad connection or a full disk may bring, by name. A portal's page is no JSON. */
 const expectedErrors = ['ApiError', 'OfflineError', 'SignedOutError', 'StorageFullError', 'SyntaxError']
 
-/** What a method may answer when the person is signing out, or when what is to be moved is gone. */
+/** A method may answer these when the person is signing out, or when what is to be moved is gone. */
 const refusals = ['AbortError', 'RangeError']
 
 /** The keys were rotated, and this device does not have the new ones. */
@@ -269,4 +272,119 @@ function lacksKeys(error: Error): boolean {
 /** Signing out overwrites them. */
 function copyOf(keys: Keys): Keys {
   return structuredClone(keys)
+}
+
+/** A browser's storage for one person, which all of its tabs share and which the browser may empty at any time. */
+class Disk {
+  readonly rows = new Map<string, Row>()
+  meta: Meta | undefined
+  isFull = false
+  readonly #dice: Dice
+  /** How many operations remain until the browser empties it. */
+  #untilEvicted = Number.POSITIVE_INFINITY
+  /** It was emptied, and no tab has filled it again yet. */
+  isEvicted = false
+
+  constructor(dice: Dice) {
+    this.#dice = dice
+  }
+
+  get isEmpty(): boolean {
+    return this.meta === undefined && this.rows.size === 0
+  }
+
+  evict(afterOperations: number): void {
+    this.#untilEvicted = afterOperations
+    if (afterOperations === 0) this.#empty()
+  }
+
+  /** An eviction that is still to come comes now. */
+  hurryEviction(): void {
+    if (this.#untilEvicted < Number.POSITIVE_INFINITY) this.#empty()
+  }
+
+  /** The store as a tab has it, until the tab is killed: then nothing is answered any more. */
+  open({ shared }: { shared: boolean }): { store: Store; kill(): void } {
+    let isDead = false
+    let wasStored = false
+    const operation = async <T>(work: () => T): Promise<T> => {
+      if (this.#dice.happens(0.1)) await counted(() => turns(1))
+      if (isDead) return new Promise<T>(() => {})
+      const result = work()
+      if (--this.#untilEvicted < 0) this.#empty()
+      return result
+    }
+    const read = (rows: Row[]) => {
+      wasStored = this.meta !== undefined
+      return { meta: this.meta, rows }
+    }
+    const write = (rows: readonly Row[], meta: Meta) => {
+      const isEmptied = wasStored && !this.meta
+      wasStored = !isEmptied
+      if (isEmptied) throw new StoreEmptiedError()
+      this.#write(rows, meta)
+    }
+    const store: Store = {
+      shared,
+      load: () => operation(() => read([...this.rows.values()])),
+      read: (ids) => operation(() => read(ids.flatMap((id) => this.rows.get(id) ?? []))),
+      write: (rows, meta) => operation(() => write(rows, meta)),
+      wipe: () => operation(() => this.#empty({ isEvicted: false })),
+      close() {},
+    }
+    return {
+      store,
+      kill() {
+        isDead = true
+      },
+    }
+  }
+
+  #write(rows: readonly Row[], meta: Meta): void {
+    if (this.isFull) throw new StorageFullError()
+    for (const row of rows) {
+      if (isBlank(row)) this.rows.delete(row.id)
+      else this.rows.set(row.id, row)
+    }
+    this.meta = { ...meta }
+    this.isEvicted = false
+  }
+
+  #empty({ isEvicted = !this.isEmpty || this.isEvicted } = {}): void {
+    this.rows.clear()
+    this.meta = undefined
+    this.isEvicted = isEvicted
+    this.#untilEvicted = Number.POSITIVE_INFINITY
+  }
+}
+
+type Port = NonNullable<TabsPlatform['channel']>
+type Listener = (event: { data: unknown }) => void
+
+/** The messages of one browser's tabs to each other, in order, each a turn of the event loop later. */
+class Air {
+  readonly #listeners = new Map<object, Listener>()
+
+  port(): Port {
+    const own = {}
+    const post = (message: TabMessage) => {
+      // A killed tab says nothing more.
+      if (!this.#listeners.has(own)) return
+      const data = structuredClone(message)
+      void counted(async () => {
+        // The engine relies on it that a tab hears this before the lock of a sign-out passes on to it.
+        await (data.type === 'signed-out' ? undefined : turns(1))
+        for (const [port, listener] of [...this.#listeners]) if (port !== own) listener({ data })
+      })
+    }
+    return {
+      postMessage: post,
+      addEventListener: (_name: string, listener: unknown) => {
+        this.#listeners.set(own, listener as Listener)
+      },
+      close: () => {
+        this.#listeners.delete(own)
+      },
+    } as Port
+  }
 }

@@ -1,17 +1,16 @@
+import type { TreeNode } from '../../../src/client/bookmark/tree.ts'
 import type { PlaintextBookmark } from '../../../src/client/bookmark.ts'
 import type { SyncEvents } from '../../../src/client/sync/store/emitter.ts'
-import { settled } from '../sync/turns.ts'
+import type { Sync } from '../../../src/client/sync/sync.ts'
+import { settled } from '../sync/clock.ts'
 import type { Device, Tab } from './device.ts'
 import type { Happening } from './events.ts'
-import { follow } from './follow.ts'
-import { importFile } from './imports.ts'
-import { newerOf, withNewer } from './newer.ts'
+import { newerOf, withNewer } from './ledger.ts'
 import type { Run } from './run.ts'
 
 /** Ids that several devices may give to a bookmark of their own. */
 const ids = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']
 
-/** What the person does to bookmarks; the ledger knows of each. */
 export const edits = {
   async put(run, device, tab) {
     await editable(device)
@@ -132,7 +131,7 @@ export const edits = {
 } satisfies Record<string, Happening>
 
 /** Deletes up to that many. */
-export async function removeSome(run: Run, device: Device, tab: Tab, most: number): Promise<void> {
+async function removeSome(run: Run, device: Device, tab: Tab, most: number): Promise<void> {
   await editable(device)
   const { dice, ledger } = run
   const shown = [...tab.sync.bookmarks().keys()]
@@ -145,7 +144,7 @@ export async function removeSome(run: Run, device: Device, tab: Tab, most: numbe
   })
 }
 
-/** What `mine` puts back: also that a field was not there. */
+/** The fields that `mine` puts back: also that a field was not there. */
 function withMine({ mine, fields }: SyncEvents['conflict'], saw: PlaintextBookmark | undefined) {
   if (!mine) return null
   const names =
@@ -177,4 +176,142 @@ function newContent(run: Run): { title: string; description: string; url?: strin
   const newer = withNewer({ one: run.unique('n') }) as object
   const url = run.dice.happens(0.33) ? {} : { url: `https://example.org/${run.unique('u')}` }
   return { title: run.unique('t'), description: run.unique('d'), ...url, ...newer }
+}
+
+/** Imports one of two bookmark files, often again, sometimes in two tabs at once: nothing may be added twice. */
+function importFile(run: Run, device: Device, tab: Tab): void {
+  const { dice } = run
+  const name = dice.pick(['file0', 'file1'])
+  const tabs = dice.happens(0.5) ? [tab, dice.pick(device.tabs)] : [tab]
+  run.note(`${name} in ${tabs.length}`)
+  const imports = tabs.map((one) => importIn(run, device, one, read(run, name)))
+  const compare = ([first = [], second = []]: string[][]) => {
+    // The folder of the first may have been renamed before the second.
+    const isThereTwice = (place: string) => tabs.some(({ sync }) => (places(sync).get(place)?.size ?? 0) > 1)
+    const twice = first.filter((place) => second.includes(place) && isThereTwice(place))
+    if (twice.length > 0) run.fail(`${device.id} has imported in two tabs`, twice)
+  }
+  Promise.all(imports).then(compare, () => {})
+}
+
+/** Each reading of a file gives other ids. */
+function read(run: Run, name: string): PlaintextBookmark[] {
+  const folder = run.unique('f')
+  const link = (url: string, parentId?: string): PlaintextBookmark => {
+    const place = parentId === undefined ? {} : { parentId }
+    return { id: run.unique('l'), source: 'bookmarks', title: url, url: `https://${name}.example/${url}`, ...place }
+  }
+  const inside = ['one', 'two'].map((url) => link(url, folder))
+  return [{ id: folder, source: 'bookmarks', title: name }, ...inside, link('three'), link('four')]
+}
+
+/** Returns the places of what was added. */
+async function importIn(run: Run, device: Device, tab: Tab, list: PlaintextBookmark[]): Promise<string[]> {
+  const { ledger, fail } = run
+  const before = places(tab.sync)
+  const answers = new Map(
+    // Folders that are there already are used again, so nobody counts on those that are listed.
+    list.map(({ parentId: _, ...one }) => [one.id, ledger.begin(device.id, one.id, one, undefined)]),
+  )
+  const imported = tab.sync.importBookmarks(list)
+  const accounted = imported.then(({ existing }) => {
+    for (const [id, answer] of answers) answer(existing.includes(id) ? 'refused' : 'kept')
+  })
+  follow(device, tab, 'import', accounted, (outcome) => {
+    if (outcome === 'refused') for (const answer of answers.values()) answer(outcome)
+  })
+  const { existing } = await imported
+  const after = places(tab.sync)
+  const [folder] = list
+  const added = list.filter(({ id, url }) => url !== undefined && !existing.includes(id))
+  const target = ({ parentId, url }: PlaintextBookmark) => placeOf(parentId ? [folder?.title ?? ''] : [], url)
+  const isThere = (place: string) => [...(before.get(place) ?? [])].some((id) => after.get(place)?.has(id))
+  const twice = added.map(target).filter(isThere)
+  if (twice.length > 0) fail.call(run, `${device.id} has imported what was there`, twice)
+  return added.map(target)
+}
+
+/** The ids of the links by their folders' titles and their address. */
+function places(sync: Sync): Map<string, Set<string>> {
+  const found = new Map<string, Set<string>>()
+  const visit = (nodes: readonly TreeNode[], path: readonly string[]) => {
+    for (const { bookmark, children } of nodes) {
+      const place = placeOf(path, bookmark.url)
+      found.set(place, (found.get(place) ?? new Set()).add(bookmark.id))
+      visit(children, [...path, bookmark.title])
+    }
+  }
+  visit(sync.tree(), [])
+  return found
+}
+
+function placeOf(path: readonly string[], url: string | undefined): string {
+  return [...path, url].join(' / ')
+}
+
+/** The user approves the deletes that they are shown. */
+export function approveShown(sync: Sync): Promise<void> {
+  return sync.approveDeletions(sync.status().heldDeletions?.count ?? 0)
+}
+
+/** Others delete many bookmarks, the user is asked, others delete more, and then the user approves what was shown. */
+export async function approveLate(run: Run, device: Device, tab: Tab): Promise<void> {
+  await editable(device)
+  if (heldIn(tab).length === 0) {
+    edits.importMany(run, device, tab)
+    await exchange([device, ...run.devices])
+    await deleteElsewhere(run, device, 20)
+  }
+  const shown = heldIn(tab)
+  if (shown.length === 0) return
+  await deleteElsewhere(run, device, 2)
+  const held = heldIn(tab)
+  const later = held.filter((id) => !shown.includes(id))
+  run.note(`${shown.length}, later ${later.length}`)
+  // Their number says nothing once one of them is no longer held.
+  const isByNumber = run.dice.happens(0.5) && shown.every((id) => held.includes(id))
+  const approved = tab.sync.approveDeletions(isByNumber ? shown.length : shown).then(() => {
+    const gone = later.filter((id) => !tab.sync.get(id))
+    if (gone.length > 0) run.fail(`${device.id} has deleted what was not shown`, gone)
+  })
+  device.call('approve', tab, approved)
+}
+
+/** Each of the other devices deletes up to that many, and this one hears of it. */
+async function deleteElsewhere(run: Run, device: Device, most: number): Promise<void> {
+  const others = run.devices.filter((other) => other !== device)
+  for (const other of others) if (other.tab) await removeSome(run, other, other.tab, most)
+  await exchange([...others, device])
+}
+
+/** One after the other pulls and pushes, while the network is good. */
+async function exchange(devices: readonly Device[]): Promise<void> {
+  for (const device of devices) {
+    const { line, tab } = device
+    if (!tab) continue
+    const { weather } = line
+    line.weather = 'good'
+    device.call('syncNow', tab, tab.sync.syncNow())
+    await settled()
+    line.weather = weather
+  }
+}
+
+function heldIn({ sync }: Tab): string[] {
+  return sync.heldDeletions().map(({ id }) => id)
+}
+
+/** Follows an edit until its caller is answered, and tells the ledger. */
+function follow(
+  device: Device,
+  tab: Tab,
+  what: string,
+  edit: Promise<unknown>,
+  answer: (outcome: 'kept' | 'refused') => void,
+): void {
+  edit.then(
+    () => answer('kept'),
+    () => answer('refused'),
+  )
+  device.call(what, tab, edit)
 }

@@ -1,12 +1,13 @@
 import type { TreeNode } from '../../../src/client/bookmark/tree.ts'
 import type { PlaintextBookmark } from '../../../src/client/bookmark.ts'
-import { settled } from '../sync/turns.ts'
-import { approveShown } from './deletions.ts'
+import { settled } from '../sync/clock.ts'
 import type { Device } from './device.ts'
+import { approveShown } from './edits.ts'
 import type { Run } from './run.ts'
 
 /** After a quiet time on a good network all devices show what the service holds, and every edit is accounted for. */
 export async function checkEnd(run: Run): Promise<void> {
+  for (const device of run.devices) checkMemory(run, device)
   await quietTime(run)
   if (run.failures.length > 0) return
   const final = await run.readService()
@@ -14,6 +15,15 @@ export async function checkEnd(run: Run): Promise<void> {
   for (const device of run.devices) checkDevice(run, device, final)
   if (new Set(trees).size > 1) run.fail('The trees differ', trees)
   for (const entry of run.ledger.faults(final)) run.fail('Unaccounted for', entry)
+}
+
+/** A tab shows what it has stored, unless the browser has emptied or filled the storage. */
+function checkMemory(run: Run, device: Device): void {
+  const { id, disk, tabs } = device
+  const [tab, another] = tabs
+  if (!tab || another || disk.isEvicted || disk.isFull) return
+  const wrong = differences(tab.sync.bookmarks(), device.stored())
+  if (text(wrong) !== '[]') run.fail(`${id} shows something else than it has stored`, wrong)
 }
 
 async function quietTime(run: Run): Promise<void> {

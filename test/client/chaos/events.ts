@@ -1,11 +1,10 @@
-import { settled, turns } from '../sync/turns.ts'
-import { approveLate } from './deletions.ts'
+import { settled, turns } from '../sync/clock.ts'
 import type { Device, Tab } from './device.ts'
-import { editable, edits } from './edits.ts'
+import { approveLate, editable, edits } from './edits.ts'
 import type { Run } from './run.ts'
 import { type Weather, weathers } from './wire.ts'
 
-/** What can happen, and how likely it is compared to the others. */
+/** The events, and how likely it is compared to the others. */
 export const weights = {
   put: 26,
   move: 8,
@@ -72,7 +71,7 @@ export const events: Record<EventName, Happening> = {
     if (device.tabs.length === 0) device.openTab()
   },
   crash(_, device) {
-    // What the browser has emptied is then in no memory either.
+    // Emptied bookmarks would be in no memory either.
     if (device.disk.isEvicted) return
     device.crash()
     device.openTab()
@@ -106,7 +105,7 @@ export const events: Record<EventName, Happening> = {
 
   async evict(run, device) {
     if (device.session === 'leaving') return
-    // What a tab has not yet heard of another is in one memory only, and lost if the other one fills the store again.
+    // An edit that a tab has not heard of from another is in one memory only, and lost if the other one fills the store again.
     if (device.tabs.length > 1) await settled()
     device.disk.evict(device.tabs.length > 1 ? 0 : run.dice.below(4))
   },

@@ -1,6 +1,5 @@
 import type { PlaintextBookmark } from '../../../src/client/bookmark.ts'
 import type { SyncEvents } from '../../../src/client/sync/store/emitter.ts'
-import { newerOf } from './newer.ts'
 
 const fields = ['title', 'url', 'description', 'parentId'] as const
 /** Each tag is a field of its own, and so is what is inside the field that only newer versions know. */
@@ -16,7 +15,6 @@ interface Entry {
   /** Null: a delete. */
   field: Field | null
   value: string | null
-  /** What its maker saw; null if there was no bookmark. */
   saw: Content | null
   /** `open`: its caller was never answered. */
   outcome: 'open' | 'kept' | 'refused'
@@ -137,7 +135,7 @@ export class Ledger {
     return [...new Set(own.filter((entry) => unsent.includes(entry)).map(({ id }) => id))]
   }
 
-  /** What is wrong in the end: edits that are unaccounted for, and conflicts between an edit and what it was made on. */
+  /** The faults in the end: edits that are unaccounted for, and conflicts between an edit and what it was made on. */
   faults(final: ReadonlyMap<string, PlaintextBookmark>): unknown[] {
     return [...this.#unaccounted((entry) => this.#isThere(entry, final.get(entry.id))), ...this.#wrong]
   }
@@ -175,7 +173,6 @@ export class Ledger {
     return unique.every((name) => saw?.[name] == null || saw[name] !== final[name])
   }
 
-  /** Whether `mine` was made by somebody who had seen all of `theirs`. */
   #isMadeOn(id: string, mine: Content, theirs: Content): boolean {
     if (this.#repeated.has(id)) return false
     const own = this.#entries.filter((entry) => entry.id === id)
@@ -200,7 +197,6 @@ const ownMember = 'newer one'
 /** Fields whose values are unique. */
 const unique = ['title', 'url', 'description'] as const
 
-/** Whether the maker of `later` had seen the other edit. */
 function follows(later: Entry, { order, field, value }: Entry): boolean {
   if (field === null) return later.field !== null && later.saw === null && later.order > order
   return (later.field === null || later.field === field) && later.saw !== null && (later.saw[field] ?? null) === value
@@ -231,7 +227,15 @@ function changes(patch: Partial<PlaintextBookmark>, saw: Content): { field: Fiel
   return all.filter(({ field, value }) => value !== (saw[field] ?? null))
 }
 
-/** Whether it is a part of a field. */
 function isMember(field: Field): boolean {
   return field.startsWith('tag ') || field.startsWith('newer ')
+}
+
+/** Part of a bookmark with a field that only newer versions of the client know, and that all must keep. */
+export function withNewer(newer: Record<string, string>): Partial<PlaintextBookmark> {
+  return { newer } as Partial<PlaintextBookmark>
+}
+
+export function newerOf(bookmark: Partial<PlaintextBookmark>): Record<string, string> {
+  return (bookmark as { newer?: Record<string, string> }).newer ?? {}
 }

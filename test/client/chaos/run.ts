@@ -1,11 +1,12 @@
+import type { Selectable } from 'kysely'
 import type { PlaintextBookmark } from '../../../src/client/bookmark.ts'
 import { decryptBookmark } from '../../../src/client/crypto/record.ts'
+import type { Schema } from '../../../src/service/db/schema.ts'
+import { beginEpoch } from '../../../src/service/db/tables/epoch.ts'
 import type { TestApp, TestUser } from '../../support/app.ts'
 import { pullAll } from '../../support/changes.ts'
-import { World } from '../sync/clock.ts'
-import { settled, turns } from '../sync/turns.ts'
+import { settled, turns, World } from '../sync/clock.ts'
 import { markOf, VaultKeys } from '../sync/vault-keys.ts'
-import { backUp } from './backup.ts'
 import { Device } from './device.ts'
 import { Dice } from './dice.ts'
 import { checkEnd } from './end.ts'
@@ -26,9 +27,7 @@ export class Run {
   readonly user: TestUser
   readonly vault: VaultKeys
   readonly devices: Device[]
-  /** What happened, for people. */
   readonly journal: string[] = []
-  /** What must not happen, but did. */
   readonly failures: string[] = []
   readonly #app: TestApp
   #uniques = 0
@@ -67,7 +66,8 @@ export class Run {
       fail: (what: string, details: unknown) => this.fail(what, details),
     }
     this.devices = Array.from({ length: dice.between(2, 4) }, (_, index) => {
-      return new Device(parts, `device${index}`, { skewMs: this.skewMs(), isShared: dice.happens(0.5) })
+      const traits = { skewMs: this.skewMs(), isShared: dice.happens(0.5), isOlder: dice.happens(0.2) }
+      return new Device(parts, `device${index}`, traits)
     })
   }
 
@@ -171,4 +171,27 @@ export async function runChaos(app: TestApp, seed: number): Promise<{ failures: 
   if (run.failures.length === 0) await checkEnd(run)
   for (const device of run.devices) device.crash()
   return run
+}
+
+const tables = ['ciphertexts', 'records', 'versions', 'devices', 'rejections'] as const
+
+/** Keeps the service's rows of a person; returns what puts the service back there, and the new epoch. */
+export async function backUp({ context }: TestApp, userId: string): Promise<() => Promise<string>> {
+  const { database, clock } = context
+  const { db } = database
+  const user = await db
+    .selectFrom('users')
+    .select(['last_stamp', 'live_bookmarks', 'stored_bytes', 'version_bytes', 'stored_records'])
+    .where('id', '=', userId)
+    .executeTakeFirstOrThrow()
+  const kept = new Map<(typeof tables)[number], Selectable<Schema[(typeof tables)[number]]>[]>()
+  for (const table of tables) {
+    kept.set(table, await db.selectFrom(table).selectAll().where('user_id', '=', userId).execute())
+  }
+  return async () => {
+    for (const table of [...tables].reverse()) await db.deleteFrom(table).where('user_id', '=', userId).execute()
+    for (const [table, rows] of kept) if (rows.length > 0) await db.insertInto(table).values(rows).execute()
+    await db.updateTable('users').set(user).where('id', '=', userId).execute()
+    return beginEpoch(database, clock())
+  }
 }

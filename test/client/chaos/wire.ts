@@ -1,12 +1,11 @@
 import type { SendRequest } from '../../../src/client/api/retry.ts'
 import { abortable } from '../../../src/client/timing/clock.ts'
 import type { TestApp, TestUser } from '../../support/app.ts'
-import type { World } from '../sync/clock.ts'
-import { TestSocket } from '../sync/socket.ts'
-import { counted } from '../sync/turns.ts'
+import { counted, type World } from '../sync/clock.ts'
+import { TestSocket } from '../sync/network.ts'
 import type { Dice } from './dice.ts'
 
-/** What can become of a request. `held`: it goes on when the run says so. */
+/** The fates of a request. `held`: it goes on when the run says so. */
 type Fate = 'arrives' | 'cut' | 'lost' | 'doubled' | 'truncated' | 'busy' | 'portal' | 'slow' | 'held'
 
 /** How likely each fate is. */
@@ -30,6 +29,8 @@ export interface Line {
   isOverQuota: boolean
   /** Ids of bookmarks that the service takes no change of. */
   readonly refused: Set<string>
+  /** The device has an earlier version of the client: its pushes overwrite what it has not seen. */
+  readonly isOlder: boolean
   /** The service's. */
   epoch(): string
   /** Told the body of each push before anything becomes of it. */
@@ -46,6 +47,7 @@ export interface PushBody {
     operation: string
     timestamp: number
     base: number
+    if_unseen?: string
     encrypted_data?: string
     data_hash?: string
   }[]
@@ -73,11 +75,16 @@ export class Wire {
   }
 
   readonly fetch: SendRequest = async (request) => {
-    const { dice, weather, cookies, onSend } = this.#line
+    const { dice, weather, cookies, isOlder, onSend } = this.#line
     // The browser adds them when it sends, whenever the request arrives.
     request.headers.set('cookie', [...cookies].map(([name, value]) => `${name}=${value}`).join('; '))
-    const body = request.body ? await counted(() => request.text()) : undefined
-    if (request.url.endsWith('/sync/push')) onSend(JSON.parse(body ?? ''))
+    let body = request.body ? await counted(() => request.text()) : undefined
+    if (request.url.endsWith('/sync/push')) {
+      const push: PushBody = JSON.parse(body ?? '')
+      if (isOlder) for (const change of push.changes) delete change.if_unseen
+      body = JSON.stringify(push)
+      onSend(push)
+    }
     const fate = dice.draw<Fate>({ ...noFate, ...weathers[weather] })
     if (this.#isDead) return never()
     this.#underWay.add(request)
@@ -105,7 +112,6 @@ export class Wire {
     return this.sockets.at(-1)
   }
 
-  /** What was held up goes on. */
   release(): void {
     for (const goOn of this.#held.splice(0)) goOn()
   }
@@ -126,7 +132,7 @@ export class Wire {
     if (fate === 'slow') await world.clock().sleep(dice.between(1, 150) * 1000, signal)
     const answer = this.#refusal(request, body) ?? (await this.#arrive(request, body))
     if (fate === 'slow') await world.clock().sleep(dice.between(1, 60) * 1000, signal)
-    // What the service has taken it does not refuse when it comes again.
+    // A change that the service has taken it does not refuse when it comes again.
     if (fate === 'doubled') return answer.status < 400 ? this.#arrive(request, body) : answer
     if (fate === 'lost') throw new TypeError('terminated')
     if (fate === 'truncated') return { ...answer, text: answer.text.slice(0, dice.below(answer.text.length)) }

@@ -70,11 +70,9 @@ t.test('Without room: StorageFullError, nothing was written, and it goes on once
   store.close()
 })
 
-t.test(
-  'A process that is killed while it writes leaves whole writes, at least those that it had confirmed',
-  async (t) => {
-    const path = join(t.testdir(), 'a.db')
-    const code = `
+t.test('A process that is killed while it writes leaves whole writes, at least those it had confirmed', async (t) => {
+  const path = join(t.testdir(), 'a.db')
+  const code = `
     import { fileStore } from '${module}'
     const [store, meta] = [fileStore(process.argv[1]), ${JSON.stringify(meta)}]
     const row = (id, title) => ({ id, version: { title }, waiting: [], held: null, unreadable: null })
@@ -83,23 +81,20 @@ t.test(
       process.stdout.write(round + '\\n')
       await new Promise(setImmediate)
     }`
-    const child = spawn(process.execPath, ['--input-type=module', '-e', code, path])
-    let printed = ''
-    for await (const chunk of child.stdout) {
-      printed += chunk
-      if (printed.split('\n').length > 10) child.kill('SIGKILL')
-    }
-    const store = fileStore(path)
-    const stored = await store.load()
-    const rounds = stored.rows.map(({ version }) =>
-      Number.parseInt((version as unknown as { title: string }).title, 10),
-    )
-    const { cursor = 0 } = stored.meta ?? {}
-    t.same(rounds, [cursor, cursor, cursor])
-    t.ok(cursor >= Number(printed.trim().split('\n').at(-1)))
-    store.close()
-  },
-)
+  const child = spawn(process.execPath, ['--input-type=module', '-e', code, path])
+  let printed = ''
+  for await (const chunk of child.stdout) {
+    printed += chunk
+    if (printed.split('\n').length > 10) child.kill('SIGKILL')
+  }
+  const store = fileStore(path)
+  const stored = await store.load()
+  const rounds = stored.rows.map(({ version }) => Number.parseInt((version as unknown as { title: string }).title, 10))
+  const { cursor = 0 } = stored.meta ?? {}
+  t.same(rounds, [cursor, cursor, cursor])
+  t.ok(cursor >= Number(printed.trim().split('\n').at(-1)))
+  store.close()
+})
 
 t.test("A text, and another program's database, are refused and stay as they were", async (t) => {
   const folder = t.testdir()

@@ -1,12 +1,12 @@
-/** Devices whose clocks are wrong for a while. */
 import t, { type Test } from 'tap'
 import { memoryStore } from '../../../src/client/sync/store/memory.ts'
 import { type Store, StoreEmptiedError } from '../../../src/client/sync/store/store.ts'
 import type { Clock } from '../../../src/client/timing/clock.ts'
 import { pullAll } from '../../support/changes.ts'
-import { bookmark } from './device.ts'
-import { openPeople, type Person, shown } from './person.ts'
-import { until } from './turns.ts'
+import { until } from './clock.ts'
+import { bookmark, openPeople, type Person, shown } from './device.ts'
+
+/** Devices whose clocks are wrong for a while. */
 
 const people = await openPeople()
 const hourMs = 3_600_000
@@ -90,47 +90,41 @@ t.test('a clock put hours ahead after the first edit of all is found out before 
   t.same(await errorsOfTime(person, ['y']), [0])
 })
 
-t.test(
-  'a clock hours ahead is found out before an edit is sent from a store that the browser has just emptied',
-  async (t) => {
-    const person = await people.person(t)
-    const clock = settable(person)
-    const { store, arm } = emptiedAtWrite()
-    const [a, b] = [person.device('a', { clock, store }), person.device('b')]
-    await b.sync.put(bookmark('x', 'original'))
-    for (const { sync } of [b, a]) await sync.syncNow()
-    clock.skew = 6 * hourMs
-    await a.sync.put(bookmark('x', 'by a'))
-    a.network.fate = async ({ name, send }) => {
-      const answer = await send()
-      if (name === 'pull') arm()
-      return answer
-    }
-    await a.sync.syncNow()
-    t.same(await errorsOfTime(person, ['x']), [0])
-  },
-)
+t.test('a clock hours ahead is found out before an edit is sent from a store that was just emptied', async (t) => {
+  const person = await people.person(t)
+  const clock = settable(person)
+  const { store, arm } = emptiedAtWrite()
+  const [a, b] = [person.device('a', { clock, store }), person.device('b')]
+  await b.sync.put(bookmark('x', 'original'))
+  for (const { sync } of [b, a]) await sync.syncNow()
+  clock.skew = 6 * hourMs
+  await a.sync.put(bookmark('x', 'by a'))
+  a.network.fate = async ({ name, send }) => {
+    const answer = await send()
+    if (name === 'pull') arm()
+    return answer
+  }
+  await a.sync.syncNow()
+  t.same(await errorsOfTime(person, ['x']), [0])
+})
 
-t.test(
-  'what cannot become newer than a version from days ahead is told to the user, not sent without end',
-  async (t) => {
-    const { person, a, b } = await pair(t)
-    await person.world.pass(48 * hourMs)
-    await b.sync.put(bookmark('x', "while the service's clock was ahead"))
-    for (const { sync } of [b, a]) await sync.syncNow()
-    await person.world.pass(-48 * hourMs)
-    await a.sync.put(bookmark('x', 'by a'))
-    let pushes = 0
-    a.network.fate = async ({ name, send }) => {
-      if (name === 'push' && ++pushes > 20) throw new Error('it is sent without end')
-      return send()
-    }
-    await a.sync.syncNow()
-    const kept = { title: "while the service's clock was ahead" }
-    t.match(a.conflicts, [{ id: 'x', mine: { title: 'by a' }, theirs: kept }])
-    t.match([a.sync.get('x'), a.sync.status()], [kept, { waiting: 0 }])
-  },
-)
+t.test('what cannot become newer than a version from days ahead is told, not sent without end', async (t) => {
+  const { person, a, b } = await pair(t)
+  await person.world.pass(48 * hourMs)
+  await b.sync.put(bookmark('x', "while the service's clock was ahead"))
+  for (const { sync } of [b, a]) await sync.syncNow()
+  await person.world.pass(-48 * hourMs)
+  await a.sync.put(bookmark('x', 'by a'))
+  let pushes = 0
+  a.network.fate = async ({ name, send }) => {
+    if (name === 'push' && ++pushes > 20) throw new Error('it is sent without end')
+    return send()
+  }
+  await a.sync.syncNow()
+  const kept = { title: "while the service's clock was ahead" }
+  t.match(a.conflicts, [{ id: 'x', mine: { title: 'by a' }, theirs: kept }])
+  t.match([a.sync.get('x'), a.sync.status()], [kept, { waiting: 0 }])
+})
 
 t.test('an answer that comes late does not shift the clock', async (t) => {
   const { person, a } = await pair(t)

@@ -3,13 +3,12 @@ import type { PlaintextBookmark } from '../../../src/client/bookmark.ts'
 import { OfflineError } from '../../../src/client/errors.ts'
 import { memoryStore } from '../../../src/client/sync/store/memory.ts'
 import type { Row, Store } from '../../../src/client/sync/store/store.ts'
-import { bookmark, type Device } from './device.ts'
+import { pick } from '../../support/pick.ts'
+import { bookmark, type Device, openPeople, type Person, shown } from './device.ts'
 import { down, older, up } from './network.ts'
-import { openPeople, type Person, shown } from './person.ts'
 import { disks } from './stores.ts'
 
 const people = await openPeople()
-/** What another client put into the bookmark. */
 const foreign = { note: 'unknown to this version' }
 const original = bookmark('x', 'original', { tags: ['a', 'b'] })
 
@@ -164,10 +163,7 @@ t.test('several conflicts of a bookmark are all kept, and resolved together', as
   await person.world.pass(1000)
   await b.sync.update('x', { url: 'https://example.com/b' })
   for (const { sync } of [a, b, a]) await sync.syncNow()
-  t.same(
-    a.sync.conflicts().map(({ fields }) => fields),
-    [['title'], ['url']],
-  )
+  t.same(pick(a.sync.conflicts(), 'fields'), [['title'], ['url']])
   await a.sync.resolve('x', 'mine')
   t.match(a.sync.get('x'), { title: "a's", url: 'https://example.com/a' })
   t.same(a.sync.conflicts(), [])

@@ -1,4 +1,3 @@
-/** A store loses or keeps a record without anybody noticing: the digests differ, and the device mends it. */
 import t from 'tap'
 import { ApiError } from '../../../src/client/errors.ts'
 import type { SyncEvents } from '../../../src/client/sync/store/emitter.ts'
@@ -6,10 +5,11 @@ import { memoryStore } from '../../../src/client/sync/store/memory.ts'
 import { blankRow } from '../../../src/client/sync/store/row.ts'
 import type { Row, Store } from '../../../src/client/sync/store/store.ts'
 import { change } from '../../support/changes.ts'
-import { bookmark, type Device } from './device.ts'
+import { settled, until } from './clock.ts'
+import { bookmark, type Device, openPeople, type Person, shown } from './device.ts'
 import { type Fate, up } from './network.ts'
-import { openPeople, type Person, shown } from './person.ts'
-import { settled, until } from './turns.ts'
+
+/** A store loses or keeps a record without anybody noticing: the digests differ, and the device mends it. */
 
 const people = await openPeople()
 const { db } = people.app.context.database

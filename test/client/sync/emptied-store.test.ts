@@ -1,13 +1,13 @@
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { UnsentChangesError } from '../../../src/client/errors.ts'
 import { indexedDbStore } from '../../../src/client/sync/store/indexed-db.ts'
 import type { Store } from '../../../src/client/sync/store/store.ts'
+import { createTabs } from '../../../src/client/sync/store/tabs.ts'
 import { pullAll } from '../../support/changes.ts'
-import { bookmark } from './device.ts'
-import { deleteDatabase, emptiedInTheMiddle, empty, five, synced, titles } from './emptied.ts'
-import { down, up } from './network.ts'
-import { openPeople, shown } from './person.ts'
-import { until } from './turns.ts'
+import { until } from './clock.ts'
+import { bookmark, openPeople, shown } from './device.ts'
+import { down, type Fate, up } from './network.ts'
+import { deleteDatabase, emptiedInTheMiddle, empty, five, synced, titles } from './stores.ts'
 
 const people = await openPeople()
 
@@ -126,56 +126,50 @@ t.test('a store that was emptied between two pulls is pulled from the start', as
   t.same(shown(reloaded), await person.stored())
 })
 
-t.test(
-  'signing out from a store that was emptied still asks about unsent edits, and then ends the session',
-  async (t) => {
-    const person = await people.person(t)
-    const { userId } = person.user
-    const a = person.device('a', { store: indexedDbStore(userId) })
-    await a.sync.put(five)
-    await a.sync.syncNow()
-    a.network.fate = down
-    await a.sync.put(bookmark('p', 'waits'))
-    await empty(userId)
-    await t.rejects(a.sync.signOut(), new UnsentChangesError(1))
-    await empty(userId)
-    a.network.fate = up
-    const editing = a.sync.put(bookmark('q', 'made then'))
-    const signedOut = a.sync.signOut({ discardUnsent: true })
-    await editing
-    await signedOut
-    t.same(shown(a), {})
-    t.ok(a.network.calls.includes('logout'))
-  },
-)
+t.test('signing out from a store that was emptied still asks about unsent edits, then ends the session', async (t) => {
+  const person = await people.person(t)
+  const { userId } = person.user
+  const a = person.device('a', { store: indexedDbStore(userId) })
+  await a.sync.put(five)
+  await a.sync.syncNow()
+  a.network.fate = down
+  await a.sync.put(bookmark('p', 'waits'))
+  await empty(userId)
+  await t.rejects(a.sync.signOut(), new UnsentChangesError(1))
+  await empty(userId)
+  a.network.fate = up
+  const editing = a.sync.put(bookmark('q', 'made then'))
+  const signedOut = a.sync.signOut({ discardUnsent: true })
+  await editing
+  await signedOut
+  t.same(shown(a), {})
+  t.ok(a.network.calls.includes('logout'))
+})
 
-t.test(
-  'a store that the browser deletes in the middle of an edit: the edit rejects, and the next one finds all',
-  async (t) => {
-    const { person, userId, a: before } = await synced(t)
-    await before.sync.stop()
-    const store = indexedDbStore(userId)
-    let isDeleted = false
-    const read: Store['read'] = async (ids) => {
-      const stored = await store.read(ids)
-      if (ids.includes('p') && !isDeleted) {
-        isDeleted = true
-        await deleteDatabase(userId)
-      }
-      return stored
+t.test('a store that the browser deletes in the middle of an edit: the edit rejects, the next finds all', async (t) => {
+  const { person, userId, a: before } = await synced(t)
+  await before.sync.stop()
+  const store = indexedDbStore(userId)
+  let isDeleted = false
+  const read: Store['read'] = async (ids) => {
+    const stored = await store.read(ids)
+    if (ids.includes('p') && !isDeleted) {
+      isDeleted = true
+      await deleteDatabase(userId)
     }
-    const a = person.device('a', { store: { ...store, read } })
-    a.network.fate = down
-    await a.sync.start()
-    await t.rejects(a.sync.put(bookmark('p', 'lost')), { name: 'InvalidStateError' })
-    await a.sync.put(bookmark('p', 'waits'))
-    await a.sync.stop()
-    const reloaded = person.device('a', { store: indexedDbStore(userId) })
-    reloaded.network.fate = down
-    await reloaded.sync.start()
-    t.same(shown(reloaded), { ...(await person.stored()), p: 'waits' })
-  },
-)
+    return stored
+  }
+  const a = person.device('a', { store: { ...store, read } })
+  a.network.fate = down
+  await a.sync.start()
+  await t.rejects(a.sync.put(bookmark('p', 'lost')), { name: 'InvalidStateError' })
+  await a.sync.put(bookmark('p', 'waits'))
+  await a.sync.stop()
+  const reloaded = person.device('a', { store: indexedDbStore(userId) })
+  reloaded.network.fate = down
+  await reloaded.sync.start()
+  t.same(shown(reloaded), { ...(await person.stored()), p: 'waits' })
+})
 
 t.test('the browser empties the store in the middle of an edit: the rest is stored again', async (t) => {
   const person = await people.person(t)
@@ -194,3 +188,137 @@ t.test('the browser empties the store in the middle of an edit: the rest is stor
   t.same(await person.stored(), { ...titles, p: 'waits', q: 'made then' })
   t.same(shown(reloaded), await person.stored())
 })
+
+t.test('another tab fills the emptied store: what waits in the first one is still sent', async (t) => {
+  const { person, a, other } = await emptiedUnderAnEdit(t)
+  await other.sync.syncNow()
+  t.match(shown(other), { p: 'title of p' })
+  a.network.fate = up
+  await a.sync.syncNow()
+  t.match(await person.stored(), { p: 'waits' })
+  await until(() => shown(other).p === 'waits')
+  t.same([shown(a), shown(other)], Array(2).fill(await person.stored()))
+  t.same([a.conflicts, other.conflicts], [[], []])
+})
+
+t.test('another tab begins the emptied store with an edit: nothing that the first knows goes missing', async (t) => {
+  const { person, userId, a } = await synced(t)
+  await empty(userId)
+  const other = person.device('a', { store: indexedDbStore(userId) })
+  other.network.fate = down
+  await other.sync.put(bookmark('z', 'by the other'))
+  await a.sync.syncNow()
+  const expected = { ...titles, z: 'by the other' }
+  t.same(await person.stored(), expected)
+  t.same(shown(a), expected)
+  await until(() => 'p' in shown(other))
+  t.same(shown(other), expected)
+})
+
+t.test('another tab begins the emptied store with the same bookmark: one edit is kept, the other told', async (t) => {
+  const { person, a, other } = await emptiedUnderAnEdit(t)
+  await other.sync.put(bookmark('p', 'by the other'))
+  a.network.fate = up
+  await a.sync.syncNow()
+  t.match(await person.stored(), { p: 'by the other' })
+  t.match(a.conflicts, [{ id: 'p', mine: { title: 'waits' }, theirs: { title: 'by the other' } }])
+})
+
+t.test('signing out in a tab opened after the store was emptied asks about edits of the first one', async (t) => {
+  const { other } = await emptiedUnderAnEdit(t)
+  other.network.fate = down
+  await other.sync.start()
+  await until(() => shown(other).p === 'waits')
+  await t.rejects(other.sync.signOut(), new UnsentChangesError(1))
+})
+
+t.test('what another tab removes once it has filled the emptied store does not come back', async (t) => {
+  const { person, userId, a } = await synced(t)
+  a.network.fate = down
+  await a.sync.put(bookmark('z', 'never sent'))
+  const other = person.device('a', { store: indexedDbStore(userId) })
+  await other.sync.put(bookmark('y', 'by the other'))
+  await empty(userId)
+  await other.sync.remove('z')
+  await a.sync.put(bookmark('p', 'made then'))
+  a.network.fate = up
+  await a.sync.syncNow()
+  t.same(await person.stored(), { ...titles, p: 'made then', y: 'by the other' })
+  await until(() => shown(other).p === 'made then')
+  t.same([shown(a), shown(other)], Array(2).fill(await person.stored()))
+})
+
+t.test('another tab fills the emptied store: conflicts that nobody has resolved remain', async (t) => {
+  const { person, userId, a } = await synced(t)
+  await a.sync.update('p', { title: 'lost' })
+  await a.sync.put(bookmark('p', 'later'), { seen: bookmark('p', 'title of p') })
+  const conflict = { id: 'p', fields: ['title'], mine: { title: 'lost' }, theirs: { title: 'later' } }
+  t.match(a.sync.conflicts(), [conflict])
+  await a.sync.syncNow()
+  await empty(userId)
+  const other = person.device('a', { store: indexedDbStore(userId) })
+  await other.sync.syncNow()
+  await a.sync.syncNow()
+  await until(() => other.sync.conflicts().length > 0)
+  t.match([a.sync.conflicts(), other.sync.conflicts()], [[conflict], [conflict]])
+})
+
+t.test('the browser empties the store while an unsent bookmark is removed: no tab brings it back', async (t) => {
+  const person = await people.person(t)
+  const { userId } = person.user
+  const { store, arm } = emptiedInTheMiddle(userId)
+  const a = person.device('a', { store })
+  a.network.fate = down
+  await a.sync.put(bookmark('z', 'never sent'))
+  const other = person.device('a', { store: indexedDbStore(userId) })
+  other.network.fate = down
+  await other.sync.put(bookmark('y', 'by the other'))
+  await until(() => 'y' in shown(a))
+  arm()
+  await a.sync.remove('z')
+  await other.sync.put(bookmark('x', 'made then'))
+  a.network.fate = up
+  await a.sync.syncNow()
+  const expected = { x: 'made then', y: 'by the other' }
+  t.same([shown(a), shown(other), await person.stored()], Array(3).fill(expected))
+})
+
+for (const when of ['while a page is on its way', 'in the middle of an edit']) {
+  t.test(`the browser empties the store ${when}, of a tab that has slept: nothing goes missing`, async (t) => {
+    const { person, userId, a } = await synced(t)
+    const channel = new BroadcastChannel(`nobody-${userId}`) as unknown as globalThis.BroadcastChannel
+    const { store, arm } = emptiedInTheMiddle(userId)
+    const asleep = person.device('a', { store, tabs: createTabs(userId, { channel }) })
+    await asleep.sync.put([])
+    const b = person.device('b')
+    await b.sync.put(bookmark('x', 'by b'))
+    for (const { sync } of [b, a]) await sync.syncNow()
+    await a.sync.stop()
+    if (when === 'in the middle of an edit') arm()
+    else asleep.network.fate = emptying(userId)
+    await asleep.sync.put(bookmark('p', 'edited'))
+    await asleep.sync.syncNow()
+    const expected = { ...titles, p: 'edited', x: 'by b' }
+    t.same([shown(asleep), await person.stored()], [expected, expected])
+  })
+}
+
+/** Empties the store before the first page arrives. */
+function emptying(userId: string): Fate {
+  let isEmptied = false
+  return async (call) => {
+    const answer = await call.send()
+    if (call.name === 'pull' && !isEmptied) await empty(userId)
+    isEmptied ||= call.name === 'pull'
+    return answer
+  }
+}
+
+/** An edit waits in one tab, which has no network; then the store is emptied, and another tab opened. */
+async function emptiedUnderAnEdit(t: Test) {
+  const { person, userId, a } = await synced(t)
+  a.network.fate = down
+  await a.sync.put(bookmark('p', 'waits'))
+  await empty(userId)
+  return { person, a, other: person.device('a', { store: indexedDbStore(userId) }) }
+}

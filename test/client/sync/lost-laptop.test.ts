@@ -1,15 +1,24 @@
-/** A device is lost, while another one is at hand: over HTTP and the platform's WebSocket. */
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { openAccount } from '../../../src/client/account.ts'
 import { deriveKeys } from '../../../src/client/crypto/keys.ts'
 import { decryptBookmark } from '../../../src/client/crypto/record.ts'
+import { createHistory, type History } from '../../../src/client/history.ts'
 import { memoryStore } from '../../../src/client/sync/store/memory.ts'
 import { createVault, rotateKeys } from '../../../src/client/vault/vault.ts'
 import { pullAll } from '../../support/changes.ts'
 import { sharedApp } from '../../support/shared-app.ts'
-import { bookmark } from './device.ts'
+import { until } from '../../support/until.ts'
+import { clientOver } from '../connection.ts'
+import { bookmark, type Device, openPeople, type Person, shown } from './device.ts'
+import { up } from './network.ts'
 import { clientOf, open } from './real-device.ts'
-import { until } from './turns.ts'
+import { markOf, VaultKeys } from './vault-keys.ts'
+
+/** Earlier versions, the trash and going back in time, when the keys were rotated since. */
+
+const people = await openPeople()
+
+/** A device is lost, while another one is at hand: over HTTP and the platform's WebSocket. */
 
 t.test('a lost laptop: signed out, cut off, and a copy of its disk opens nothing written afterwards', async (t) => {
   const { listen, user } = await sharedApp()
@@ -67,4 +76,132 @@ t.test('a lost laptop: signed out, cut off, and a copy of its disk opens nothing
     changes.filter(({ data_hash }) => hashes.includes(data_hash)),
     [],
   )
+})
+
+type HistoryDevice = Device & { history: History }
+
+interface Vault extends Person {
+  vault: VaultKeys
+  open(id: string): HistoryDevice
+}
+
+async function openVault(t: Test): Promise<Vault> {
+  const person = await people.person(t)
+  const { user } = person
+  const vault = new VaultKeys(user)
+  const open = (id: string) => {
+    const device = person.device(id, { keys: vault.keys })
+    const { sync, keys } = device
+    const client = clientOver({ session: user }, id)
+    return Object.assign(device, { history: createHistory({ client, keys, userId: user.userId, sync }) })
+  }
+  return { ...person, vault, open }
+}
+
+async function put({ sync }: Device, id: string, title: string): Promise<void> {
+  await sync.put(bookmark(id, title))
+  await sync.syncNow()
+}
+
+const titles = (list: { bookmark: { title: string } | null }[]) => list.map(({ bookmark }) => bookmark?.title)
+
+/** How many live bookmarks are not under the newest key. */
+async function stale({ user, vault }: Vault): Promise<number> {
+  const { changes } = await pullAll(user)
+  const mark = markOf(vault.keys)
+  return changes.filter(({ operation, encrypted_data }) => operation !== 'delete' && !encrypted_data?.startsWith(mark))
+    .length
+}
+
+t.test('what rotations encrypted anew is one version, by whoever made it; the one before is restored', async (t) => {
+  const { vault, open } = await openVault(t)
+  const [a, b] = [open('a'), open('b')]
+  await put(a, 'x', 'first')
+  await put(a, 'x', 'second')
+  await b.sync.syncNow()
+  const made = (await a.history.history('x')).map(({ timestamp }) => timestamp)
+  for (const { sync } of [b, a]) await sync.adoptKeys(await vault.rotate())
+  // The first rotation has sent it as the change of the device that rotated.
+  t.match(await a.history.history('x'), [{ bookmark: { title: 'first' }, deviceId: 'a' }])
+  t.equal((await a.history.history('x')).length, 1, 'the current one is not listed under older keys')
+
+  await put(a, 'x', 'third')
+  const versions = await a.history.history('x')
+  t.match(versions, [
+    { bookmark: { title: 'second' }, deviceId: 'a', operation: 'update', reason: 'superseded' },
+    { bookmark: { title: 'first' }, deviceId: 'a', timestamp: made[0] },
+  ])
+  t.equal(versions.length, 2)
+  t.equal(versions[0]?.began, versions[1]?.ended)
+
+  await a.history.restoreVersion('x', versions[0]?.versionId)
+  await a.sync.adoptKeys(await vault.rotate())
+  await a.history.restoreVersion('x')
+  t.same(shown(a), { x: 'third' }, 'the version before, not the same one under an older key')
+})
+
+t.test('what was deleted before a rotation comes back from the trash, and is encrypted anew', async (t) => {
+  const opened = await openVault(t)
+  const [a, b] = [opened.open('a'), opened.open('b')]
+  await put(a, 'x', 'deleted before')
+  await a.sync.remove('x')
+  await put(a, 'y', 'deleted after')
+  const keys = await opened.vault.rotate()
+  for (const { sync } of [a, b]) await sync.adoptKeys(keys)
+  await b.sync.remove('y')
+  await b.sync.syncNow()
+  t.same(titles((await b.history.trash()).bookmarks), ['deleted after', 'deleted before'])
+  for (const id of ['x', 'y']) await b.history.restoreVersion(id)
+  t.same(shown(b), { x: 'deleted before', y: 'deleted after' })
+  t.equal(await stale(opened), 1)
+  await a.sync.start()
+  // Whoever starts next encrypts it anew.
+  await until(async () => (await stale(opened)) === 0)
+  t.same(shown(a), shown(b))
+})
+
+t.test('going back to before a rotation changes only what was edited since', async (t) => {
+  const opened = await openVault(t)
+  const [a, b] = [opened.open('a'), opened.open('b')]
+  for (const id of ['w', 'x', 'y', 'z']) await put(a, id, `${id} then`)
+  await b.sync.syncNow()
+  await put(b, 'w', 'w by another device')
+  await a.sync.syncNow()
+  const to = a.sync.seen()
+  const keys = await opened.vault.rotate()
+  for (const { sync } of [a, b]) await sync.adoptKeys(keys)
+  const counts = { restored: 0, deleted: 0, unchanged: 4, beyondRetention: 0 }
+  t.same(await a.history.rewind({ to, dryRun: true }), counts)
+
+  await put(b, 'x', 'x since')
+  await b.sync.remove('y')
+  await put(b, 'new', 'made since')
+  const since = { restored: 2, deleted: 1, unchanged: 2, beyondRetention: 0 }
+  t.same(await b.history.rewind({ to, dryRun: false }), since)
+  t.equal(await stale(opened), 2)
+  await a.sync.start()
+  await until(async () => (await stale(opened)) === 0)
+  await b.sync.syncNow()
+  const then = { w: 'w by another device', x: 'x then', y: 'y then', z: 'z then' }
+  t.same([shown(a), shown(b)], [then, then])
+  t.same([a.conflicts, b.conflicts], [[], []])
+})
+
+t.test('what was edited while it was encrypted anew is no conflict of anybody', async (t) => {
+  const { vault, open } = await openVault(t)
+  const [a, b] = [open('a'), open('b')]
+  await put(a, 'x', 'before')
+  await b.sync.syncNow()
+  await b.sync.put(bookmark('x', 'meanwhile'))
+  const keys = await vault.rotate()
+  // The edit comes between what the rotating device has pulled and what it sends.
+  a.network.fate = async (call) => {
+    a.network.fate = call.name === 'push' ? up : a.network.fate
+    if (call.name === 'push') await b.sync.adoptKeys(keys)
+    return up(call)
+  }
+  await a.sync.adoptKeys(keys)
+  t.same(titles(await a.history.history('x')), ['before'])
+  t.same((await b.history.serverConflicts()).conflicts, [])
+  t.same([shown(a).x, shown(b).x], ['meanwhile', 'meanwhile'])
 })

@@ -1,9 +1,8 @@
 import { ApiError, OfflineError, SignedOutError } from '../../../src/client/errors.ts'
-import type { Transport } from '../../../src/client/sync/exchange/transport.ts'
+import type { RealtimeSocket, Transport } from '../../../src/client/sync/exchange/transport.ts'
 import { abortable } from '../../../src/client/timing/clock.ts'
 import type { TestUser } from '../../support/app.ts'
-import { TestSocket } from './socket.ts'
-import { counted } from './turns.ts'
+import { counted } from './clock.ts'
 
 /** A call on its way; `send` brings it to the service, with its body as it is then, and its answer back. */
 export interface Call {
@@ -14,7 +13,6 @@ export interface Call {
 
 type PushBody = Parameters<Transport['push']>[0]
 
-/** What becomes of a call. */
 export type Fate = (call: Call) => Promise<unknown>
 
 export const up: Fate = ({ send }) => send()
@@ -29,7 +27,7 @@ export const answerLost: Fate = async ({ send }) => {
 /** The device has an earlier version of the client: its pushes overwrite what it has not seen. */
 export const older: Fate = (call) => up(asOlder(call))
 
-export function asOlder(call: Call): Call {
+function asOlder(call: Call): Call {
   if (call.name === 'push') for (const change of (call.body as PushBody).changes) delete change.if_unseen
   return call
 }
@@ -103,5 +101,40 @@ export class Network implements Transport {
       return answer.body
     }
     return abortable(this.fate(call), signal)
+  }
+}
+
+/** A realtime channel whose service is the test. */
+export class TestSocket extends EventTarget implements RealtimeSocket {
+  /** Up to which stamp the service has sent. */
+  cursor: number
+  isOpen = true
+  readonly sent: string[] = []
+
+  readonly #epoch: () => string
+
+  /** @param epoch of the service when it greets */
+  constructor(since: number, epoch: () => string) {
+    super()
+    this.cursor = since
+    this.#epoch = epoch
+  }
+
+  send(data: string): void {
+    this.sent.push(data)
+  }
+
+  close(code = 1000): void {
+    if (!this.isOpen) return
+    this.isOpen = false
+    this.dispatchEvent(new CloseEvent('close', { code }))
+  }
+
+  greet(timestamp: number, epoch = this.#epoch()): void {
+    this.say({ type: 'connected', deviceId: '', timestamp, epoch })
+  }
+
+  say(message: object): void {
+    if (this.isOpen) this.dispatchEvent(new MessageEvent('message', { data: JSON.stringify(message) }))
   }
 }

@@ -2,11 +2,10 @@ import t from 'tap'
 import { ApiError, OfflineError, RecordError, SignedOutError, StorageFullError } from '../../../src/client/errors.ts'
 import type { PullResponse } from '../../../src/client/sync/exchange/transport.ts'
 import type { Store } from '../../../src/client/sync/store/store.ts'
-import { bookmark } from './device.ts'
+import { turns, until } from './clock.ts'
+import { bookmark, openPeople, shown } from './device.ts'
 import { answerLost, type Call, down, type Fate, up } from './network.ts'
-import { openPeople, shown } from './person.ts'
 import { disks } from './stores.ts'
-import { turns, until } from './turns.ts'
 
 const people = await openPeople()
 const hourMs = 3_600_000
@@ -58,23 +57,20 @@ for (const [where, makeDisk] of Object.entries(disks)) {
       )
     })
 
-    t.test(
-      'an edit that is older than a version that does not open loses to it, and is kept as a conflict',
-      async (t) => {
-        const person = await people.person(t)
-        const [a, b] = [person.device('a'), person.device('b', { store: makeDisk()(person.user.userId) })]
-        await a.sync.put(bookmark('x', 'one'))
-        for (const { sync } of [a, b]) await sync.syncNow()
-        await b.sync.put(bookmark('x', "b's"))
-        await person.world.pass(1000)
-        await a.sync.put(bookmark('x', "a's, later"))
-        await a.sync.syncNow()
-        b.network.fate = altering('x', ({ encrypted_data = '' }) => ({ encrypted_data: flipped(encrypted_data) }))
-        await b.sync.syncNow()
-        t.match(b.sync.conflicts(), [{ id: 'x', mine: { title: "b's" } }])
-        t.same([b.sync.status().waiting, await person.stored()], [0, { x: "a's, later" }])
-      },
-    )
+    t.test('an edit that is older than a version that does not open loses to it, kept as a conflict', async (t) => {
+      const person = await people.person(t)
+      const [a, b] = [person.device('a'), person.device('b', { store: makeDisk()(person.user.userId) })]
+      await a.sync.put(bookmark('x', 'one'))
+      for (const { sync } of [a, b]) await sync.syncNow()
+      await b.sync.put(bookmark('x', "b's"))
+      await person.world.pass(1000)
+      await a.sync.put(bookmark('x', "a's, later"))
+      await a.sync.syncNow()
+      b.network.fate = altering('x', ({ encrypted_data = '' }) => ({ encrypted_data: flipped(encrypted_data) }))
+      await b.sync.syncNow()
+      t.match(b.sync.conflicts(), [{ id: 'x', mine: { title: "b's" } }])
+      t.same([b.sync.status().waiting, await person.stored()], [0, { x: "a's, later" }])
+    })
 
     t.test('what other clients store beside bookmarks is passed over without a word', async (t) => {
       const person = await people.person(t)
@@ -191,34 +187,31 @@ for (const [where, makeDisk] of Object.entries(disks)) {
       )
     })
 
-    t.test(
-      'the session ends in mid-sync: SignedOutError, the queue stays, and the next sign-in sends it',
-      async (t) => {
-        const person = await people.person(t)
-        const disk = makeDisk()
-        const a = person.device('a', { store: disk(person.user.userId) })
-        await a.sync.put(bookmark('x', 'unsent'))
-        const end: Fate = async (call) => {
-          if (call.name === 'push') throw new SignedOutError()
-          return call.send()
-        }
-        a.network.fate = end
-        await a.sync.start()
-        await until(() => a.sync.status().state === 'signed-out')
-        t.equal(a.sync.status().waiting, 1)
-        const calls = a.network.calls.length
-        await person.world.pass(600_000)
-        t.equal(a.network.calls.length, calls, 'nothing is tried until the next sign-in')
-        await t.rejects(a.sync.syncNow(), SignedOutError)
-        await a.sync.stop()
+    t.test('the session ends in mid-sync: SignedOutError, the queue stays; the next sign-in sends it', async (t) => {
+      const person = await people.person(t)
+      const disk = makeDisk()
+      const a = person.device('a', { store: disk(person.user.userId) })
+      await a.sync.put(bookmark('x', 'unsent'))
+      const end: Fate = async (call) => {
+        if (call.name === 'push') throw new SignedOutError()
+        return call.send()
+      }
+      a.network.fate = end
+      await a.sync.start()
+      await until(() => a.sync.status().state === 'signed-out')
+      t.equal(a.sync.status().waiting, 1)
+      const calls = a.network.calls.length
+      await person.world.pass(600_000)
+      t.equal(a.network.calls.length, calls, 'nothing is tried until the next sign-in')
+      await t.rejects(a.sync.syncNow(), SignedOutError)
+      await a.sync.stop()
 
-        const again = person.device('a', { store: disk(person.user.userId) })
-        await again.sync.start()
-        await until(() => again.sync.status().waiting === 0)
-        t.same(await person.stored(), { x: 'unsent' })
-        a.network.fate = up
-      },
-    )
+      const again = person.device('a', { store: disk(person.user.userId) })
+      await again.sync.start()
+      await until(() => again.sync.status().waiting === 0)
+      t.same(await person.stored(), { x: 'unsent' })
+      a.network.fate = up
+    })
 
     t.test('start after a new sign-in goes on where the session ended', async (t) => {
       const person = await people.person(t)

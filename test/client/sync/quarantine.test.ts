@@ -1,12 +1,12 @@
-/** One change that the service refuses does not hold up the others. */
 import t from 'tap'
 import { ApiError, UnsentChangesError } from '../../../src/client/errors.ts'
 import type { Change } from '../../../src/client/sync/exchange/transport.ts'
-import { bookmark, type Device } from './device.ts'
+import { until } from './clock.ts'
+import { bookmark, type Device, openPeople, shown } from './device.ts'
 import { type Call, down, type Fate, refused, up } from './network.ts'
-import { openPeople, shown } from './person.ts'
 import { disks } from './stores.ts'
-import { until } from './turns.ts'
+
+/** One change that the service refuses does not hold up the others. */
 
 const people = await openPeople()
 const malformed = new ApiError(400, 'body/changes/7/base must be integer')
@@ -82,33 +82,30 @@ for (const [where, makeDisk] of Object.entries(disks)) {
       ['before', false],
       ['while', true],
     ] as const) {
-      t.test(
-        `that may have arrived, edited ${when} it is refused, and then deleted: it does not come back`,
-        async (t) => {
-          const person = await people.person(t)
-          const a = person.device('a', { store: makeDisk()(person.user.userId) })
-          let late: Call | undefined
-          a.network.fate = (call) => {
-            if (call.name === 'push') late = call
-            return call.name === 'push' ? down(call) : call.send()
-          }
-          await a.sync.put(bookmark('x', 'one'))
-          await t.rejects(a.sync.syncNow(), { name: 'OfflineError' })
-          const edit = () => a.sync.put(bookmark('x', 'two'))
-          if (!isMeanwhile) await edit()
-          a.network.fate = async (call) => {
-            if (call.name === 'push' && isMeanwhile) await edit()
-            return refused(call)
-          }
-          await a.sync.syncNow()
-          a.network.fate = up
-          await a.sync.remove('x')
-          await a.sync.syncNow()
-          await late?.send()
-          await a.sync.syncNow()
-          t.same([await person.stored(), shown(a)], [{}, {}])
-        },
-      )
+      t.test(`that may have arrived, edited ${when} it is refused, then deleted: it stays deleted`, async (t) => {
+        const person = await people.person(t)
+        const a = person.device('a', { store: makeDisk()(person.user.userId) })
+        let late: Call | undefined
+        a.network.fate = (call) => {
+          if (call.name === 'push') late = call
+          return call.name === 'push' ? down(call) : call.send()
+        }
+        await a.sync.put(bookmark('x', 'one'))
+        await t.rejects(a.sync.syncNow(), { name: 'OfflineError' })
+        const edit = () => a.sync.put(bookmark('x', 'two'))
+        if (!isMeanwhile) await edit()
+        a.network.fate = async (call) => {
+          if (call.name === 'push' && isMeanwhile) await edit()
+          return refused(call)
+        }
+        await a.sync.syncNow()
+        a.network.fate = up
+        await a.sync.remove('x')
+        await a.sync.syncNow()
+        await late?.send()
+        await a.sync.syncNow()
+        t.same([await person.stored(), shown(a)], [{}, {}])
+      })
     }
 
     async function oneRefused(t: Parameters<typeof people.person>[0]) {

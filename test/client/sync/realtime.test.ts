@@ -4,10 +4,9 @@ import { memoryStore } from '../../../src/client/sync/store/memory.ts'
 import type { Store } from '../../../src/client/sync/store/store.ts'
 import { findChange } from '../../../src/service/db/tables/changes.ts'
 import { toSyncEvent } from '../../../src/service/sync/event.ts'
-import { bookmark, type Device } from './device.ts'
+import { turns, until } from './clock.ts'
+import { bookmark, type Device, openPeople, type Person, shown } from './device.ts'
 import { down, older, up } from './network.ts'
-import { openPeople, type Person, shown } from './person.ts'
-import { turns, until } from './turns.ts'
 
 const people = await openPeople()
 
@@ -188,60 +187,54 @@ t.test('a channel that says nothing at first is refused after 20 s', async (t) =
   t.equal(a.sync.status().state, 'polling')
 })
 
-t.test(
-  'after three refusals, a clock that is put back hours delays the next handshake by no more than minutes',
-  async (t) => {
-    const person = await people.person(t)
-    let skew = 0
-    const a = person.device('a', { clock: person.world.clock(() => skew) })
-    await a.sync.start()
-    for (let attempt = 1; attempt <= 3; attempt++) {
-      await until(() => a.network.sockets.length === attempt)
-      a.network.socket?.close(1006)
-      await turns()
-      await person.world.pass(attempt < 3 ? 2000 : 0)
-    }
-    skew = -3 * 3_600_000
-    await person.world.pass(360_000)
-    t.ok(a.network.sockets.length > 3)
-  },
-)
-
-t.test(
-  'the socket is refused three times: changes are polled for every 30 s, and a socket is tried now and then',
-  async (t) => {
-    const person = await people.person(t)
-    const [a, b] = [person.device('a'), person.device('b')]
-    const refuse = () => a.network.socket?.close(1006)
-    await a.sync.start()
-    for (let attempt = 1; attempt <= 3; attempt++) {
-      await until(() => a.network.sockets.length === attempt)
-      refuse()
-      await turns()
-      await person.world.pass(attempt < 3 ? 2000 : 0)
-    }
-    t.equal(a.sync.status().state, 'polling')
-    const pulls = () => a.network.calls.filter((name) => name === 'pull').length
-    const before = pulls()
-    for (let second = 0; second < 240; second++) await person.world.pass(1000)
+t.test('after three refusals, a clock put back hours delays the next handshake by minutes at most', async (t) => {
+  const person = await people.person(t)
+  let skew = 0
+  const a = person.device('a', { clock: person.world.clock(() => skew) })
+  await a.sync.start()
+  for (let attempt = 1; attempt <= 3; attempt++) {
+    await until(() => a.network.sockets.length === attempt)
+    a.network.socket?.close(1006)
     await turns()
-    t.equal(pulls() - before, 8)
-    t.equal(a.network.sockets.length, 3)
+    await person.world.pass(attempt < 3 ? 2000 : 0)
+  }
+  skew = -3 * 3_600_000
+  await person.world.pass(360_000)
+  t.ok(a.network.sockets.length > 3)
+})
 
-    await b.sync.put(bookmark('x', 'polled'))
-    await b.sync.syncNow()
-    for (let second = 0; second < 31; second++) await person.world.pass(1000)
-    await until(() => 'x' in shown(a))
-    await a.sync.put(bookmark('y', 'sent'))
-    await until(() => a.sync.status().waiting === 0)
-    t.ok('y' in (await person.stored()), 'edits are sent at once')
-
-    while (a.network.sockets.length < 4) await person.world.pass(1000)
-    a.network.socket?.greet(person.world.time)
+t.test('the socket is refused three times: changes are polled each 30 s, a socket is tried now and then', async (t) => {
+  const person = await people.person(t)
+  const [a, b] = [person.device('a'), person.device('b')]
+  const refuse = () => a.network.socket?.close(1006)
+  await a.sync.start()
+  for (let attempt = 1; attempt <= 3; attempt++) {
+    await until(() => a.network.sockets.length === attempt)
+    refuse()
     await turns()
-    t.equal(a.sync.status().state, 'online')
-  },
-)
+    await person.world.pass(attempt < 3 ? 2000 : 0)
+  }
+  t.equal(a.sync.status().state, 'polling')
+  const pulls = () => a.network.calls.filter((name) => name === 'pull').length
+  const before = pulls()
+  for (let second = 0; second < 240; second++) await person.world.pass(1000)
+  await turns()
+  t.equal(pulls() - before, 8)
+  t.equal(a.network.sockets.length, 3)
+
+  await b.sync.put(bookmark('x', 'polled'))
+  await b.sync.syncNow()
+  for (let second = 0; second < 31; second++) await person.world.pass(1000)
+  await until(() => 'x' in shown(a))
+  await a.sync.put(bookmark('y', 'sent'))
+  await until(() => a.sync.status().waiting === 0)
+  t.ok('y' in (await person.stored()), 'edits are sent at once')
+
+  while (a.network.sockets.length < 4) await person.world.pass(1000)
+  a.network.socket?.greet(person.world.time)
+  await turns()
+  t.equal(a.sync.status().state, 'online')
+})
 
 t.test('without an answer the waits grow to 30 s, at random; ten good seconds make them short again', async (t) => {
   const person = await people.person(t)

@@ -1,4 +1,3 @@
-/** The drill: three devices and a service that loses 100 edits and gets them back. */
 import { copyFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -8,7 +7,9 @@ import { runCommand } from '../../support/command.ts'
 import { isPostgres } from '../../support/database-url.ts'
 import { isDeep } from '../../support/depth.ts'
 import { folder } from '../../support/service.ts'
-import { type Place, runDrill } from './drill/drill.ts'
+import { type Place, runDrill } from './drill.ts'
+
+/** The drill: three devices and a service that loses 100 edits and gets them back. */
 
 if (isPostgres) t.plan(0, 'test/postgres/restore-drill.test.ts')
 else {

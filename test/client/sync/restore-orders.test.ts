@@ -1,16 +1,26 @@
-/** The service goes back to a backup, at any moment, under devices that know more than it does. */
+import { randomBytes } from 'node:crypto'
+import { copyFile, rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
+import { deriveKeys } from '../../../src/client/crypto/keys.ts'
+import { decryptBookmark } from '../../../src/client/crypto/record.ts'
 import { ApiError, OfflineError } from '../../../src/client/errors.ts'
 import { memoryStore } from '../../../src/client/sync/store/memory.ts'
 import type { Meta } from '../../../src/client/sync/store/store.ts'
+import { copyDatabase, openCopy } from '../../../src/service/backup/database.ts'
+import { buildApp, type TestUser } from '../../support/app.ts'
 import { pullAll } from '../../support/changes.ts'
+import { isPostgres } from '../../support/database-url.ts'
 import { depth } from '../../support/depth.ts'
-import { backUp } from '../chaos/backup.ts'
-import { bookmark, type Device } from './device.ts'
+import { pick } from '../../support/pick.ts'
+import { folder } from '../../support/service.ts'
+import { backUp } from '../chaos/run.ts'
+import { until, World } from './clock.ts'
+import { bookmark, type Device, openDevice, openPeople, type Person, shown } from './device.ts'
 import { down, up } from './network.ts'
-import { openPeople, type Person, shown } from './person.ts'
-import { until } from './turns.ts'
+
+/** The service goes back to a backup, at any moment, under devices that know more than it does. */
 
 const people = await openPeople()
 
@@ -30,60 +40,54 @@ t.test('What was edited before a device noticed stays, too', async (t) => {
   t.same([a.conflicts, b.conflicts, a.errors, b.errors], [[], [], [], []])
 })
 
-t.test(
-  'A restore that is noticed in the middle, before the device is stopped, is finished by the next start',
-  async (t) => {
-    const { a, b, person, restore } = await restorable(t)
-    await a.sync.put(bookmark('x', 'later'))
-    await sync(a, b)
-    await restore()
-    let pulls = 0
-    b.network.fate = async (call) => {
-      const answer = await call.send()
-      if (call.name === 'pull' && ++pulls === 2) throw new Error('stopped here')
-      return answer
-    }
-    await t.rejects(b.sync.syncNow(), /stopped here/)
-    await b.sync.stop()
-    const again = person.device('b', { store: b.store })
-    await sync(again)
-    t.same(await person.stored(), { x: 'later', y: 'y', z: 'z' })
-  },
-)
+t.test('A restore that is noticed halfway, before the device is stopped, is finished by the next start', async (t) => {
+  const { a, b, person, restore } = await restorable(t)
+  await a.sync.put(bookmark('x', 'later'))
+  await sync(a, b)
+  await restore()
+  let pulls = 0
+  b.network.fate = async (call) => {
+    const answer = await call.send()
+    if (call.name === 'pull' && ++pulls === 2) throw new Error('stopped here')
+    return answer
+  }
+  await t.rejects(b.sync.syncNow(), /stopped here/)
+  await b.sync.stop()
+  const again = person.device('b', { store: b.store })
+  await sync(again)
+  t.same(await person.stored(), { x: 'later', y: 'y', z: 'z' })
+})
 
-t.test(
-  'A restore under an open app is noticed by what the channel says first, and by the answer to an edit',
-  async (t) => {
-    const { a, b, person, putBack } = await restorable(t)
-    const restored: object[] = []
-    for (const { sync } of [a, b]) sync.on('restored', (event) => restored.push(event))
-    await a.sync.put(bookmark('x', 'lost'))
-    await sync(a, b)
-    await a.sync.start()
-    await until(() => a.network.socket?.isOpen === true)
-    const epoch = await putBack()
-    a.network.socket?.greet(person.world.time, epoch)
-    await until(() => restored.length === 1 && a.sync.status().waiting === 0)
-    t.match(await person.stored(), { x: 'lost' })
+t.test('A restore under an open app is noticed by what the channel says first, by the answer to an edit', async (t) => {
+  const { a, b, person, putBack } = await restorable(t)
+  const restored: object[] = []
+  for (const { sync } of [a, b]) sync.on('restored', (event) => restored.push(event))
+  await a.sync.put(bookmark('x', 'lost'))
+  await sync(a, b)
+  await a.sync.start()
+  await until(() => a.network.socket?.isOpen === true)
+  const epoch = await putBack()
+  a.network.socket?.greet(person.world.time, epoch)
+  await until(() => restored.length === 1 && a.sync.status().waiting === 0)
+  t.match(await person.stored(), { x: 'lost' })
 
-    const c = person.device('c')
-    c.sync.on('restored', (event) => restored.push(event))
-    for (const [times, { sync, network }, id] of [
-      [2, b, 'y'],
-      [3, c, 'new'],
-    ] as const) {
-      await sync.start()
-      await until(() => network.socket?.isOpen === true)
-      network.socket?.greet(person.world.time)
-      await until(() => sync.status().state === 'online')
-      await putBack()
-      await sync.put(bookmark(id, 'made then'))
-      await until(() => restored.length === times && sync.status().waiting === 0)
-    }
-    t.same(await person.stored(), { new: 'made then', x: 'lost', y: 'made then', z: 'z' })
-    t.same([a.conflicts, b.conflicts], [[], []])
-  },
-)
+  const c = person.device('c')
+  c.sync.on('restored', (event) => restored.push(event))
+  for (const [times, { sync, network }, id] of [
+    [2, b, 'y'],
+    [3, c, 'new'],
+  ] as const) {
+    await sync.start()
+    await until(() => network.socket?.isOpen === true)
+    network.socket?.greet(person.world.time)
+    await until(() => sync.status().state === 'online')
+    await putBack()
+    await sync.put(bookmark(id, 'made then'))
+    await until(() => restored.length === times && sync.status().waiting === 0)
+  }
+  t.same(await person.stored(), { new: 'made then', x: 'lost', y: 'made then', z: 'z' })
+  t.same([a.conflicts, b.conflicts], [[], []])
+})
 
 t.test('A store of an earlier version of this package, which knows no epoch, takes over the service’s', async (t) => {
   const { a, person, restore } = await restorable(t)
@@ -133,29 +137,26 @@ t.test('An edit that waits at a restore gets the right time, if it was made with
   t.same([shown(a).x, shown(later).x, (await person.stored()).x], Array(3).fill('made then'))
 })
 
-t.test(
-  'What is lost, and is deleted after an edit that the service had refused, stays deleted on all devices',
-  async (t) => {
-    const { a, b, person, restore } = await restorable(t)
-    await a.sync.put(bookmark('new', 'lost'))
-    await sync(a, b)
-    b.network.fate = async ({ name, body, send }) => {
-      const isEdit = name === 'push' && (body as { changes: object[] }).changes.length > 0
-      if (isEdit) throw new ApiError(400, 'Validation failed')
-      return send()
-    }
-    await b.sync.update('new', { title: 'refused' })
-    await sync(b)
-    t.match(b.sync.quarantined(), [{ id: 'new' }])
-    b.network.fate = up
-    await restore()
-    await sync(b)
-    await b.sync.remove('new')
-    await sync(b, a, b)
-    const expected = { x: 'x', y: 'y', z: 'z' }
-    t.same([shown(a), shown(b), await person.stored()], [expected, expected, expected])
-  },
-)
+t.test('What is lost, and is deleted after an edit that was refused, stays deleted on all devices', async (t) => {
+  const { a, b, person, restore } = await restorable(t)
+  await a.sync.put(bookmark('new', 'lost'))
+  await sync(a, b)
+  b.network.fate = async ({ name, body, send }) => {
+    const isEdit = name === 'push' && (body as { changes: object[] }).changes.length > 0
+    if (isEdit) throw new ApiError(400, 'Validation failed')
+    return send()
+  }
+  await b.sync.update('new', { title: 'refused' })
+  await sync(b)
+  t.match(b.sync.quarantined(), [{ id: 'new' }])
+  b.network.fate = up
+  await restore()
+  await sync(b)
+  await b.sync.remove('new')
+  await sync(b, a, b)
+  const expected = { x: 'x', y: 'y', z: 'z' }
+  t.same([shown(a), shown(b), await person.stored()], [expected, expected, expected])
+})
 
 t.test('An edit of what is lost comes after it, also if that was made with a clock far ahead', async (t) => {
   const person = await people.person(t)
@@ -169,38 +170,32 @@ t.test('An edit of what is lost comes after it, also if that was made with a clo
   t.same([shown(a), shown(b), await person.stored()], [{}, {}, {}])
 })
 
-t.test(
-  'An edit that is overwritten is told, also if its device has edited another field since the backup',
-  async (t) => {
-    const { a, b, person } = await restorable(t)
-    const seen = b.sync.seen()
-    await person.world.pass(1_000)
-    await a.sync.update('x', { title: 'by a' })
-    await sync(a)
-    const putBack = await backUp(people.app, person.user.userId)
-    await a.sync.update('x', { description: 'by a, after the backup' })
-    await sync(a, b)
-    await b.sync.put({ ...bookmark('x', 'by b'), description: 'by a, after the backup' }, { seen })
-    await person.world.pass(60_000)
-    await putBack()
-    await sync(b, a, b)
-    t.match(a.conflicts, [{ id: 'x', fields: ['title'], mine: { title: 'by a' }, theirs: { title: 'by b' } }])
-    t.same([shown(a).x, shown(b).x, (await person.stored()).x], ['by b', 'by b', 'by b'])
-  },
-)
+t.test('An edit that is overwritten is told, also if its device edited another field since the backup', async (t) => {
+  const { a, b, person } = await restorable(t)
+  const seen = b.sync.seen()
+  await person.world.pass(1_000)
+  await a.sync.update('x', { title: 'by a' })
+  await sync(a)
+  const putBack = await backUp(people.app, person.user.userId)
+  await a.sync.update('x', { description: 'by a, after the backup' })
+  await sync(a, b)
+  await b.sync.put({ ...bookmark('x', 'by b'), description: 'by a, after the backup' }, { seen })
+  await person.world.pass(60_000)
+  await putBack()
+  await sync(b, a, b)
+  t.match(a.conflicts, [{ id: 'x', fields: ['title'], mine: { title: 'by a' }, theirs: { title: 'by b' } }])
+  t.same([shown(a).x, shown(b).x, (await person.stored()).x], ['by b', 'by b', 'by b'])
+})
 
-t.test(
-  'A bookmark made elsewhere under the id of a lost one was not seen by its maker: the loser is told',
-  async (t) => {
-    const { a, b, c, person } = await madeUnderOneId(t)
-    await c.sync.update('new', { description: 'by c, too' })
-    await sync(c, a, c, b)
-    const expected = { title: 'by a', description: 'by c, too' }
-    t.match([a.sync.get('new'), b.sync.get('new'), c.sync.get('new')], Array(3).fill(expected))
-    t.match(c.conflicts, [{ id: 'new', fields: ['title'], mine: { title: 'by c' }, theirs: { title: 'by a' } }])
-    t.equal((await person.stored()).new, 'by a')
-  },
-)
+t.test('A bookmark made elsewhere under the id of a lost one was unseen by its maker: the loser is told', async (t) => {
+  const { a, b, c, person } = await madeUnderOneId(t)
+  await c.sync.update('new', { description: 'by c, too' })
+  await sync(c, a, c, b)
+  const expected = { title: 'by a', description: 'by c, too' }
+  t.match([a.sync.get('new'), b.sync.get('new'), c.sync.get('new')], Array(3).fill(expected))
+  t.match(c.conflicts, [{ id: 'new', fields: ['title'], mine: { title: 'by c' }, theirs: { title: 'by a' } }])
+  t.equal((await person.stored()).new, 'by a')
+})
 
 t.test('So it is after a second restore, before the lost one was sent again', async (t) => {
   const { a, c, person, putBack } = await madeUnderOneId(t)
@@ -219,10 +214,7 @@ t.test('A device that was behind takes from the others what the service lost', a
   await sync(b)
   t.same(await person.stored(), { x: 'x', y: 'y', z: 'z' }, 'b cannot know')
   await sync(a, b)
-  t.same(
-    [shown(b), await person.stored()].map(({ x }) => x),
-    ['later', 'later'],
-  )
+  t.same(pick([shown(b), await person.stored()], 'x'), ['later', 'later'])
   t.same([a.conflicts, b.conflicts], [[], []])
 })
 
@@ -240,46 +232,38 @@ t.test('Other devices’ deletes that were held are held again if the service st
   t.same(shown(b), shown(a))
 })
 
-t.test(
-  'Whatever was edited and whichever device comes first, everything is as it was before the restore',
-  async (t) => {
-    const device = fc.nat(2)
-    const step = fc.record({ device, kind: fc.constantFrom('put', 'remove', 'tag', 'sync'), id: fc.nat(5) })
-    const steps = fc.array(step, { minLength: 4, maxLength: 25 })
-    const property = fc.asyncProperty(
-      steps,
-      steps,
-      fc.array(device, { maxLength: 6 }),
-      async (first, second, order) => {
-        const person = await people.person(t)
-        const devices = ['a', 'b', 'c'].map((id) => person.device(id))
-        await play(person, devices, first)
-        for (const { sync } of [...devices, ...devices]) await sync.syncNow()
-        const restore = await backUp(people.app, person.user.userId)
-        await play(person, devices, second)
-        // What is not sent yet is sent first: the order in which it arrives would decide otherwise.
-        for (const { sync } of [...devices, ...devices]) await sync.syncNow()
-        const before = await contents(person)
-        const told = devices.map(({ conflicts }) => conflicts.length)
-        await restore()
-        for (const { sync } of [...order.map((index) => devices[index] as Device), ...devices, ...devices])
-          await sync.syncNow()
-        const after = await contents(person)
-        const shows = devices.map((device) => JSON.stringify(shown(device)))
-        const errors = devices.flatMap(({ errors }) => errors)
-        const isTold = devices.some(({ conflicts }, index) => conflicts.length > (told[index] ?? 0))
-        for (const { sync } of devices) await sync.stop()
-        if (JSON.stringify(after) !== JSON.stringify(before))
-          throw new Error(`${JSON.stringify(before)} became ${JSON.stringify(after)}`)
-        if (new Set(shows).size > 1) throw new Error(`they differ: ${shows}`)
-        if (isTold || errors.length > 0) throw new Error('a conflict or an error was invented')
-      },
-    )
-    const numRuns = depth(15, 300)
-    await fc.assert(property, { numRuns })
-    t.pass(`${numRuns} restores`)
-  },
-)
+t.test('Whatever was edited and whichever device comes first, all is as it was before the restore', async (t) => {
+  const device = fc.nat(2)
+  const step = fc.record({ device, kind: fc.constantFrom('put', 'remove', 'tag', 'sync'), id: fc.nat(5) })
+  const steps = fc.array(step, { minLength: 4, maxLength: 25 })
+  const property = fc.asyncProperty(steps, steps, fc.array(device, { maxLength: 6 }), async (first, second, order) => {
+    const person = await people.person(t)
+    const devices = ['a', 'b', 'c'].map((id) => person.device(id))
+    await play(person, devices, first)
+    for (const { sync } of [...devices, ...devices]) await sync.syncNow()
+    const restore = await backUp(people.app, person.user.userId)
+    await play(person, devices, second)
+    // Unsent edits are sent first: the order in which it arrives would decide otherwise.
+    for (const { sync } of [...devices, ...devices]) await sync.syncNow()
+    const before = await contents(person)
+    const told = devices.map(({ conflicts }) => conflicts.length)
+    await restore()
+    for (const { sync } of [...order.map((index) => devices[index] as Device), ...devices, ...devices])
+      await sync.syncNow()
+    const after = await contents(person)
+    const shows = devices.map((device) => JSON.stringify(shown(device)))
+    const errors = devices.flatMap(({ errors }) => errors)
+    const isTold = devices.some(({ conflicts }, index) => conflicts.length > (told[index] ?? 0))
+    for (const { sync } of devices) await sync.stop()
+    if (JSON.stringify(after) !== JSON.stringify(before))
+      throw new Error(`${JSON.stringify(before)} became ${JSON.stringify(after)}`)
+    if (new Set(shows).size > 1) throw new Error(`they differ: ${shows}`)
+    if (isTold || errors.length > 0) throw new Error('a conflict or an error was invented')
+  })
+  const numRuns = depth(15, 300)
+  await fc.assert(property, { numRuns })
+  t.pass(`${numRuns} restores`)
+})
 
 /** Two devices in sync, and a function that restores the service to that moment. */
 async function restorable(t: Test, count = 0) {
@@ -346,4 +330,119 @@ async function play(person: Person, devices: Device[], steps: Step[]): Promise<v
 async function contents(person: Person): Promise<Record<string, string>> {
   const stored = await person.stored()
   return Object.fromEntries(Object.entries(stored).sort())
+}
+
+/** The service is recovered from a backup while three devices know more than the backup has. */
+
+if (isPostgres) t.plan(0, 'The backup command copies SQLite')
+else {
+  t.test('edits that only their own devices know come back, whoever notices first', async (t) => {
+    const drill = await begin(t)
+    for (const [index, { id, sync }] of drill.devices.entries()) {
+      await sync.put([bookmark(`only ${id}`, id), bookmark(`b${index}`, `changed by ${id}`)])
+      await sync.syncNow()
+    }
+    await drill.restore()
+    await drill.syncAll()
+    const titles = {
+      'only a': 'a',
+      'only b': 'b',
+      'only c': 'c',
+      b0: 'changed by a',
+      b1: 'changed by b',
+      b2: 'changed by c',
+    }
+    t.match(await drill.stored(), titles)
+    t.same(drill.devices.map(shown), Array(3).fill(await drill.stored()))
+    drill.nothingReported(t)
+  })
+
+  t.test('an edit of what is lost, made before the device notices, is told to whoever made that', async (t) => {
+    const drill = await begin(t)
+    const [a, b] = drill.devices as [Device, Device]
+    await b.sync.put(bookmark('b1', 'lost'))
+    for (const { sync } of [b, a]) await sync.syncNow()
+    await drill.restore()
+    await a.sync.update('b1', { title: 'made then' })
+    await drill.syncAll()
+    t.same(drill.devices.map(shown), Array(3).fill(await drill.stored()))
+    const conflict = { fields: ['title'], mine: { title: 'lost' }, theirs: { title: 'made then' } }
+    t.match(b.sync.conflicts(), [conflict], 'the service cannot know that a had seen it')
+  })
+
+  t.test('an edit that is made before the device notices is kept, on top of what came back', async (t) => {
+    const drill = await begin(t)
+    const [a, b] = drill.devices as [Device, Device]
+    await b.sync.put([bookmark('b1', 'lost'), bookmark('b2', 'also lost')])
+    await b.sync.remove(['b3'])
+    await b.sync.syncNow()
+    await a.sync.syncNow()
+    await drill.restore()
+    await a.sync.put(bookmark('b4', 'made then'))
+    await a.sync.update('b1', { tags: ['made then'] })
+    await drill.syncAll()
+    t.match(await drill.stored(), { b1: 'lost', b2: 'also lost', b4: 'made then' })
+    t.same(b.sync.get('b1')?.tags, ['made then'])
+    t.notOk('b3' in (await drill.stored()), 'the delete came back')
+    t.same(drill.devices.map(shown), Array(3).fill(await drill.stored()))
+    drill.nothingReported(t)
+  })
+}
+
+/** Three devices with the same 40 bookmarks, of which the service has a backup. */
+async function begin(t: Test) {
+  const dataDir = await folder(t)
+  const copy = join(await folder(t), 'backup.db')
+  const database = join(dataDir, 'bookmarks.db')
+  let app = await buildApp(t, { LOG_LEVEL: 'error' }, { dataDir })
+  const world = new World((time) => app?.setClock(time))
+  let signedIn = await app.user('ann')
+  const user: TestUser = { ...signedIn, call: (...request) => app.as(signedIn).call(...request) }
+  const keys = deriveKeys(randomBytes(32))
+  const devices = ['a', 'b', 'c'].map((id) => openDevice({ user, keys, world, id }))
+  const restored: { kept: number; pushed: number }[] = []
+  for (const { sync } of devices) {
+    t.teardown(() => sync.stop())
+    sync.on('restored', (event) => restored.push(event))
+  }
+  const syncAll = async () => {
+    for (const { sync } of [...devices, ...devices, ...devices]) {
+      await world.pass(1000)
+      await sync.syncNow()
+    }
+  }
+  await devices[0]?.sync.put(Array.from({ length: 40 }, (_, index) => bookmark(`b${index}`, `${index}`)))
+  await syncAll()
+  await copyDatabase(database, copy)
+  openCopy(copy, database).close()
+  return {
+    world,
+    devices,
+    syncAll,
+    async restore() {
+      await app.close()
+      for (const suffix of ['', '-wal', '-shm']) await rm(database + suffix, { force: true })
+      await copyFile(copy, database)
+      app = await buildApp(t, { LOG_LEVEL: 'error' }, { dataDir })
+      await world.pass(60_000)
+      // It starts by the real clock, and sweeps the sessions of this world away.
+      signedIn = await app.user('ann')
+      return restored
+    },
+    async stored() {
+      const { changes } = await pullAll(user)
+      const live = changes.filter(({ operation }) => operation !== 'delete')
+      const titles = live.map(({ entity_id: id, encrypted_data = '', data_hash = '' }) => {
+        return [id, decryptBookmark(keys, { id, encrypted_data, data_hash }).title] as const
+      })
+      return Object.fromEntries(titles.sort(([one], [other]) => (one < other ? -1 : 1)))
+    },
+    nothingReported(t: Test) {
+      t.same(
+        devices.map(({ conflicts, errors }) => ({ conflicts, errors })),
+        Array(3).fill({ conflicts: [], errors: [] }),
+      )
+      t.notOk(devices.some(({ sync }) => sync.status().heldDeletions))
+    },
+  }
 }

@@ -1,4 +1,3 @@
-/** The keys are rotated on one device, while others have edits. */
 import { randomBytes } from 'node:crypto'
 import t, { type Test } from 'tap'
 import { deriveKeys, type Keys } from '../../../src/client/crypto/keys.ts'
@@ -7,11 +6,12 @@ import type { Change } from '../../../src/client/sync/exchange/transport.ts'
 import { memoryStore } from '../../../src/client/sync/store/memory.ts'
 import type { Meta } from '../../../src/client/sync/store/store.ts'
 import { pullAll } from '../../support/changes.ts'
-import { bookmark, type Device } from './device.ts'
+import { settled } from './clock.ts'
+import { bookmark, type Device, openPeople, type Person, shown } from './device.ts'
 import { answerLost, down, type Fate, up } from './network.ts'
-import { openPeople, type Person, shown } from './person.ts'
-import { settled } from './turns.ts'
 import { markOf, VaultKeys } from './vault-keys.ts'
+
+/** The keys are rotated on one device, while others have edits. */
 
 const people = await openPeople()
 const locked = { name: 'RecordError', fault: 'unknown-key' }
@@ -38,7 +38,6 @@ async function openVault(t: Test): Promise<Vault> {
   }
 }
 
-/** What a device noticed of the rotation. */
 function heard({ changes, conflicts, errors }: Device) {
   return { changes: changes.length, conflicts, errors: errors.map(({ error }) => error.name) }
 }
@@ -186,7 +185,7 @@ t.test('a device of an old version of the app loses nothing, and others lose not
   await old.sync.syncNow()
   await a.sync.syncNow()
   t.same(shown(a), { x: 'edited there', y: 'unseen' })
-  // Whether it had seen what it overwrote cannot be told: better one conflict too many.
+  // It cannot be told if it had seen the version that it overwrote: better one conflict too many.
   const [x, y] = a.conflicts
   t.match(
     [x, y],
@@ -226,37 +225,34 @@ t.test('another tab with the old keys sends nothing under them', async (t) => {
   t.equal((await pullAll(user)).changes.length, 1)
 })
 
-t.test(
-  'a device that had newer keys sends nothing under those of an older keyring that the service offers',
-  async (t) => {
-    const { vault, device, sealed } = await openVault(t)
-    const replaced = { ...locked, message: 'These keys were replaced' }
-    const store = memoryStore()
-    const once = await vault.rotate()
-    const [a, b] = [device('a'), device('b', { keys: once, store })]
-    await a.sync.put(bookmark('x', 'ex'))
-    for (const { sync } of [a, b]) await (sync === a.sync ? sync.adoptKeys(once) : sync.syncNow())
-    const twice = await vault.rotate()
-    await a.sync.adoptKeys(twice)
+t.test('a device that had newer keys sends nothing under those of an older keyring on the service', async (t) => {
+  const { vault, device, sealed } = await openVault(t)
+  const replaced = { ...locked, message: 'These keys were replaced' }
+  const store = memoryStore()
+  const once = await vault.rotate()
+  const [a, b] = [device('a'), device('b', { keys: once, store })]
+  await a.sync.put(bookmark('x', 'ex'))
+  for (const { sync } of [a, b]) await (sync === a.sync ? sync.adoptKeys(once) : sync.syncNow())
+  const twice = await vault.rotate()
+  await a.sync.adoptKeys(twice)
 
-    await t.rejects(a.sync.adoptKeys(once), replaced)
-    const first = once.older as Keys
-    await t.rejects(b.sync.adoptKeys(first), replaced)
-    // As an earlier release has left it.
-    const { meta } = await store.load()
-    const { replaced: _, ...earlier } = meta as Meta
-    await store.write([], earlier)
-    const again = device('b', { keys: first, store })
-    await again.sync.put(bookmark('y', 'made after the rotation'))
-    await t.rejects(again.sync.syncNow(), replaced)
-    t.same(await sealed(twice), [1, 0])
+  await t.rejects(a.sync.adoptKeys(once), replaced)
+  const first = once.older as Keys
+  await t.rejects(b.sync.adoptKeys(first), replaced)
+  // As an earlier release has left it.
+  const { meta } = await store.load()
+  const { replaced: _, ...earlier } = meta as Meta
+  await store.write([], earlier)
+  const again = device('b', { keys: first, store })
+  await again.sync.put(bookmark('y', 'made after the rotation'))
+  await t.rejects(again.sync.syncNow(), replaced)
+  t.same(await sealed(twice), [1, 0])
 
-    await again.sync.adoptKeys(twice)
-    await a.sync.syncNow()
-    t.same(await sealed(twice), [2, 0])
-    t.same(shown(a), { x: 'ex', y: 'made after the rotation' })
-  },
-)
+  await again.sync.adoptKeys(twice)
+  await a.sync.syncNow()
+  t.same(await sealed(twice), [2, 0])
+  t.same(shown(a), { x: 'ex', y: 'made after the rotation' })
+})
 
 t.test('keys that follow older ones than this device had are taken: the service had lost those between', async (t) => {
   const { vault, device, sealed } = await openVault(t)

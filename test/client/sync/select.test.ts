@@ -11,11 +11,14 @@ import type { Sync } from '../../../src/client/sync/sync.ts'
 import { type Selection, Selections } from '../../../src/client/sync/view/selections.ts'
 import { TreeCache } from '../../../src/client/sync/view/tree-cache.ts'
 import { depth } from '../../support/depth.ts'
-import { bookmark } from './device.ts'
+import { until } from './clock.ts'
+import { bookmark, openPeople } from './device.ts'
 import { down } from './network.ts'
-import { openPeople } from './person.ts'
-import { until } from './turns.ts'
 import './stores.ts'
+import { createElement, type ReactNode } from 'react'
+import { renderToStaticMarkup } from 'react-dom/server'
+import { SyncProvider, useConflicts, useSyncStatus } from '../../../src/client/react.ts'
+import { Search } from '../../../src/client/sync/search/search.ts'
 
 const people = await openPeople()
 const folder = (id: string, fields: Partial<PlaintextBookmark> = {}): PlaintextBookmark => ({
@@ -145,49 +148,46 @@ t.test('an edit in a list of two thousand looks at the places of few of them', a
   t.strictSame(tree.read(), buildTree(live.values()))
 })
 
-t.test(
-  'after any edits, the tree is the one that buildTree makes and a device that starts then shows; what is unchanged is reused',
-  async (t) => {
-    const ids = ['f', 'g', 'h', 'x', 'y', 'z', 'u', 'v']
-    const id = fc.constantFrom(...ids)
-    const one = fc.record({ id, parentId: id, position: fc.constantFrom('a0', 'a1', 'a2') })
-    const edit = fc.oneof(
-      fc.record({ type: fc.constant('put' as const), list: fc.array(one, { minLength: 1 }) }),
-      fc.record({ type: fc.constant('move' as const), id, parentId: fc.option(id, { nil: undefined }) }),
-      fc.record({ type: fc.constant('remove' as const), ids: fc.array(id) }),
-    )
-    const person = await people.person(t)
-    const property = fc.asyncProperty(fc.array(fc.array(edit, { minLength: 1, maxLength: 3 })), async (rounds) => {
-      const store = memoryStore()
-      const { sync } = person.device('a', { store })
-      for (const [number, edits] of rounds.entries()) {
-        const copied: string[] = []
-        for (const edit of edits) {
-          const before = nodesOf(sync.tree())
-          if (edit.type === 'remove') await sync.remove(edit.ids)
-          // A move into something that is no folder is refused.
-          else if (edit.type === 'move') await sync.move(edit.id, { parentId: edit.parentId }).catch(() => {})
-          else {
-            const list = edit.list.map(({ id, parentId, position }) => ({ ...pick(id, parentId), position }))
-            await sync.put(list.map((one) => ({ ...one, title: `${number}` })))
-          }
-          for (const [id, node] of nodesOf(sync.tree())) {
-            const old = before.get(id)
-            if (old !== node && JSON.stringify(old) === JSON.stringify(node)) copied.push(id)
-          }
+t.test('after any edits, the tree is that of buildTree and of a fresh device; the unchanged is reused', async (t) => {
+  const ids = ['f', 'g', 'h', 'x', 'y', 'z', 'u', 'v']
+  const id = fc.constantFrom(...ids)
+  const one = fc.record({ id, parentId: id, position: fc.constantFrom('a0', 'a1', 'a2') })
+  const edit = fc.oneof(
+    fc.record({ type: fc.constant('put' as const), list: fc.array(one, { minLength: 1 }) }),
+    fc.record({ type: fc.constant('move' as const), id, parentId: fc.option(id, { nil: undefined }) }),
+    fc.record({ type: fc.constant('remove' as const), ids: fc.array(id) }),
+  )
+  const person = await people.person(t)
+  const property = fc.asyncProperty(fc.array(fc.array(edit, { minLength: 1, maxLength: 3 })), async (rounds) => {
+    const store = memoryStore()
+    const { sync } = person.device('a', { store })
+    for (const [number, edits] of rounds.entries()) {
+      const copied: string[] = []
+      for (const edit of edits) {
+        const before = nodesOf(sync.tree())
+        if (edit.type === 'remove') await sync.remove(edit.ids)
+        // A move into something that is no folder is refused.
+        else if (edit.type === 'move') await sync.move(edit.id, { parentId: edit.parentId }).catch(() => {})
+        else {
+          const list = edit.list.map(({ id, parentId, position }) => ({ ...pick(id, parentId), position }))
+          await sync.put(list.map((one) => ({ ...one, title: `${number}` })))
         }
-        const fresh = person.device('fresh', { store }).sync
-        await fresh.put([])
-        const stored = new Map((await store.load()).rows.map((row) => [row.id, row]))
-        const built = buildTree(sync.bookmarks().values(), (id) => viewOf(stored.get(id)).timestamp)
-        const trees = new Set([built, sync.tree(), fresh.tree()].map((tree) => JSON.stringify(tree)))
-        if (copied.length > 0 || trees.size > 1) return false
+        for (const [id, node] of nodesOf(sync.tree())) {
+          const old = before.get(id)
+          if (old !== node && JSON.stringify(old) === JSON.stringify(node)) copied.push(id)
+        }
       }
-      return true
-    })
-    await fc.assert(property, { numRuns: depth(20, 500) })
-  },
-)
+      const fresh = person.device('fresh', { store }).sync
+      await fresh.put([])
+      const stored = new Map((await store.load()).rows.map((row) => [row.id, row]))
+      const built = buildTree(sync.bookmarks().values(), (id) => viewOf(stored.get(id)).timestamp)
+      const trees = new Set([built, sync.tree(), fresh.tree()].map((tree) => JSON.stringify(tree)))
+      if (copied.length > 0 || trees.size > 1) return false
+    }
+    return true
+  })
+  await fc.assert(property, { numRuns: depth(20, 500) })
+})
 
 /** Folders are f, g and h. */
 function pick(id: string, parentId: string): PlaintextBookmark {
@@ -214,3 +214,167 @@ function tellers(selected: Record<string, Selection<unknown>>): () => string[] {
     return names
   }
 }
+
+const topFolder = (id: string, title: string, parentId?: string): PlaintextBookmark => ({
+  ...{ id, title, source: 'bookmarks' },
+  ...(parentId !== undefined && { parentId }),
+})
+
+const library: PlaintextBookmark[] = [
+  topFolder('recipes', 'Rezepte für Gäste'),
+  topFolder('cakes', 'Kuchen', 'recipes'),
+  bookmark('gugelhupf', 'Gugelhupf', { parentId: 'cakes', url: 'https://backen.example/gugelhupf' }),
+  bookmark('cafe', 'Café in der Straße', { url: 'https://cafe.example/', tags: ['Zürich', 'Kaffee'] }),
+  bookmark('wiki', 'Encyclopedia', { url: 'https://de.wikipedia.example/wiki/Z%C3%BCrich' }),
+  bookmark('note', 'Untitled', { url: 'https://a.example/', description: 'Ask ΟΔΥΣΣΕΥΣ about sugar' }),
+  bookmark('old', 'From elsewhere', { url: 'https://b.example/', path: 'Sammlung/Alte Karten' }),
+  { id: 'line', title: 'Kuchen', source: 'bookmarks', type: 'separator', parentId: 'cakes' },
+]
+
+async function find(sync: Sync, text: string, limit?: number): Promise<string[]> {
+  return (await sync.search(text, { limit })).map(({ id }) => id)
+}
+
+t.test('every word must occur somewhere, in any order, whatever its case and accents', async (t) => {
+  const { sync } = (await people.person(t)).device('a')
+  await sync.put(library)
+  const queries = {
+    'GUGEL hupf': ['gugelhupf'],
+    'cafe strasse': ['cafe'],
+    'STRASSE café': ['cafe'],
+    'strasse nowhere': [],
+    'backen.example': ['gugelhupf'],
+    kaffee: ['cafe'],
+    zurich: ['cafe', 'wiki'],
+    'https://de.wikipedia.example/wiki/Z%C3%BCrich': ['wiki'],
+    'sugar ask': ['note'],
+    οδυσσευς: ['note'],
+    'kuchen gugelhupf': ['gugelhupf'],
+    'gaste hupf': ['gugelhupf'],
+    'gaste kuchen': ['cakes', 'gugelhupf'],
+    'elsewhere karten': ['old'],
+    '#zur': ['cafe'],
+    '#kaffee cafe': ['cafe'],
+    '#cafe': [],
+    ' ': [],
+    '%': [],
+  }
+  const found: Record<string, string[]> = {}
+  for (const text of Object.keys(queries)) found[text] = await find(sync, text)
+  t.same(found, queries)
+})
+
+t.test('the best come first: title before tags, address, description and folder; then the newest', async (t) => {
+  const { sync } = (await people.person(t)).device('a')
+  const other = { url: 'https://example.org/' }
+  await sync.put([
+    topFolder('in-folder', 'Go'),
+    bookmark('6 in its folder', 'Other', { ...other, parentId: 'in-folder' }),
+    bookmark('5 in the note', 'Other', { ...other, description: 'about go' }),
+    bookmark('4 in the address', 'Other', { url: 'https://go.example/' }),
+    bookmark('3 in the tags', 'Other', { ...other, tags: ['go'] }),
+    bookmark('2 later in the title', 'Learn Go', other),
+    bookmark('1 old', 'Go for it', { ...other, dateAdded: '2024-01-01T00:00:00.000Z' }),
+    bookmark('0 new', 'Go for it', { ...other, dateAdded: '2026-01-01T00:00:00.000Z' }),
+    bookmark('inside a word', 'Cargo', other),
+  ])
+  t.same(await find(sync, 'go'), [
+    ...['0 new', '1 old', 'in-folder', '2 later in the title', '3 in the tags', '4 in the address'],
+    ...['inside a word', '5 in the note', '6 in its folder'],
+  ])
+  t.same(await find(sync, 'go', 2), ['0 new', '1 old'])
+})
+
+t.test('what is found follows every change: of this device, of another one, and of a folder around it', async (t) => {
+  const person = await people.person(t)
+  const [a, b] = [person.device('a').sync, person.device('b').sync]
+  await a.put(library)
+  t.same(await find(a, 'gaste hupf'), ['gugelhupf'])
+  await a.syncNow()
+  await b.syncNow()
+  t.same(await find(b, 'gaste hupf'), ['gugelhupf'])
+  await b.put([topFolder('recipes', 'Baking'), topFolder('new', 'New')])
+  await b.remove('cafe')
+  await b.syncNow()
+  await a.syncNow()
+  t.same([await find(a, 'gaste hupf'), await find(a, 'baking hupf')], [[], ['gugelhupf']])
+  t.same([await find(a, 'strasse'), await find(a, 'new')], [[], ['new']])
+})
+
+t.test('folders deeper than any call stack, the deepest first, are searched', async (t) => {
+  const depth = 20_000
+  const folders = Array.from({ length: depth }, (_, level) => topFolder(`f${level}`, `level ${level}`, `f${level - 1}`))
+  const bookmarks = [
+    bookmark('leaf', 'Leaf', { parentId: `f${depth - 1}` }),
+    ...folders.toReversed(),
+    topFolder('f-1', 'Top'),
+  ]
+  const live = new Map(bookmarks.map((one) => [one.id, one]))
+  const search = new Search({ live } as Replica, new Emitter())
+  t.same(await search.find('top leaf', {}), [live.get('leaf')])
+  t.same(await search.find('nowhere leaf', {}), [])
+})
+
+t.test('each text is folded once, and again only when its bookmark changes', async (t) => {
+  const { sync } = (await people.person(t)).device('a')
+  await sync.put(Array.from({ length: 500 }, (_, index) => bookmark(`b${index}`, `Bookmark ${index}`)))
+  const { normalize } = String.prototype
+  let folded = 0
+  String.prototype.normalize = function (form) {
+    folded++
+    return normalize.call(this, form)
+  }
+  t.teardown(() => {
+    String.prototype.normalize = normalize
+  })
+  const counts: number[] = []
+  const count = async (text: string) => {
+    folded = 0
+    await find(sync, text)
+    counts.push(folded)
+  }
+  await count('bookmark')
+  await count('book')
+  await sync.put(bookmark('b7', 'Changed'))
+  await sync.remove('b8')
+  await count('mark')
+  t.same(counts, [501, 1, 2], 'one of them is the query')
+})
+
+t.test('a search that is not wanted any more ends with its reason, and leaves the next one complete', async (t) => {
+  const { sync } = (await people.person(t)).device('a')
+  await sync.put(library)
+  const reason = new Error('typed on')
+  await t.rejects(sync.search('kuchen', { signal: AbortSignal.abort(reason) }), reason)
+  t.same(await find(sync, 'kuchen'), ['cakes', 'gugelhupf'])
+})
+
+function shownBy(hook: () => ReactNode, sync?: Sync): string {
+  const content = createElement(() => hook())
+  return renderToStaticMarkup(sync ? createElement(SyncProvider, { sync }, content) : content)
+}
+
+t.test('a hook outside a provider says what is missing', async (t) => {
+  t.throws(() => shownBy(() => useSyncStatus().state), /needs a <SyncProvider/)
+})
+
+t.test('useConflicts has what lost to another device, and remains the same while nothing else does', async (t) => {
+  const person = await people.person(t)
+  const [a, b] = [person.device('a').sync, person.device('b').sync]
+  const shown = () => shownBy(() => useConflicts().map(({ mine, theirs }) => `${mine?.title} < ${theirs?.title}`), a)
+  await a.put(bookmark('x', 'one'))
+  await a.syncNow()
+  await b.syncNow()
+  t.equal(shown(), '')
+  const conflicts = a.select((sync) => sync.conflicts())
+  const before = conflicts.read()
+  await a.put(bookmark('x', 'mine'))
+  t.equal(conflicts.read(), before)
+  await person.world.pass(1000)
+  await b.put(bookmark('x', 'theirs'))
+  await b.syncNow()
+  let told = 0
+  conflicts.subscribe(() => told++)
+  await a.syncNow()
+  t.same([told, shown()], [1, 'mine &lt; theirs'])
+})

@@ -1,13 +1,14 @@
-/** The whole of it: createClient over HTTP, the platform's WebSocket, and a service that is killed. */
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import { deriveKeys } from '../../../src/client/crypto/keys.ts'
 import { buildApp, type TestUser } from '../../support/app.ts'
 import { folder, signInBefore, startService } from '../../support/service.ts'
 import { sharedApp } from '../../support/shared-app.ts'
+import { until } from './clock.ts'
 import { bookmark } from './device.ts'
 import { open } from './real-device.ts'
-import { until } from './turns.ts'
+
+/** The whole of it: createClient over HTTP, the platform's WebSocket, and a service that is killed. */
 
 t.test('two devices live: an edit on one is on the other by itself', async (t) => {
   const { listen, user } = await sharedApp()

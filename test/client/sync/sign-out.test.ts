@@ -5,9 +5,8 @@ import { deriveKeys } from '../../../src/client/crypto/keys.ts'
 import { decryptBookmark, encryptBookmark } from '../../../src/client/crypto/record.ts'
 import { OfflineError, UnsentChangesError } from '../../../src/client/errors.ts'
 import type { Change } from '../../../src/client/sync/exchange/transport.ts'
-import { bookmark } from './device.ts'
+import { bookmark, openPeople, type Person } from './device.ts'
 import { down } from './network.ts'
-import { openPeople, type Person } from './person.ts'
 import { disks } from './stores.ts'
 
 const people = await openPeople()

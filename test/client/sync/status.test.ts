@@ -1,40 +1,39 @@
-/** What `status` tells: the state, how far the sync is, and why something waits. */
 import t from 'tap'
-import { ApiError, SignedOutError, StorageFullError } from '../../../src/client/errors.ts'
+import { ApiError, OfflineError, SignedOutError, StorageFullError } from '../../../src/client/errors.ts'
+import * as deferred from '../../../src/client/sync/deferred.ts'
+import type { PullResponse } from '../../../src/client/sync/exchange/transport.ts'
 import type { SyncStatus } from '../../../src/client/sync/store/emitter.ts'
 import { memoryStore } from '../../../src/client/sync/store/memory.ts'
-import { bookmark, type Device } from './device.ts'
-import { down, type Fate, refused, up } from './network.ts'
-import { openPeople } from './person.ts'
-import { turns, until } from './turns.ts'
+import type { Store } from '../../../src/client/sync/store/store.ts'
+import { pick } from '../../support/pick.ts'
+import { turns, until } from './clock.ts'
+import { bookmark, type Device, openPeople, type Person, shown } from './device.ts'
+import { type Call, down, type Fate, refused, up } from './network.ts'
 
 const people = await openPeople()
 
-t.test(
-  'an import and a first sync tell how far they are, up to the end, and in no more steps than can be read',
-  async (t) => {
-    const person = await people.person(t)
-    const [a, b] = [person.device('a'), person.device('b')]
-    await a.sync.put(numbered(1200))
-    for (const device of [a, b]) {
-      const heard = listen(device)
-      await device.sync.start()
-      await until(() => device.sync.status().state === 'polling')
-      const steps = heard.flatMap(({ state, progress }) => (state === 'syncing' && progress ? progress : []))
-      t.same(steps.at(-1), { done: 1200, total: 1200 })
-      t.same(
-        steps,
-        steps.toSorted((one, other) => one.done - other.done),
-        'it never goes back',
-      )
-      t.ok(steps.length >= 3 && steps.length <= 10, `${steps.length} steps`)
-      t.same(
-        heard.filter(({ state, progress }) => (state === 'syncing') !== (progress !== undefined)),
-        [],
-      )
-    }
-  },
-)
+t.test('an import and a first sync tell how far they are, to the end, in no more steps than can be read', async (t) => {
+  const person = await people.person(t)
+  const [a, b] = [person.device('a'), person.device('b')]
+  await a.sync.put(numbered(1200))
+  for (const device of [a, b]) {
+    const heard = listen(device)
+    await device.sync.start()
+    await until(() => device.sync.status().state === 'polling')
+    const steps = heard.flatMap(({ state, progress }) => (state === 'syncing' && progress ? progress : []))
+    t.same(steps.at(-1), { done: 1200, total: 1200 })
+    t.same(
+      steps,
+      steps.toSorted((one, other) => one.done - other.done),
+      'it never goes back',
+    )
+    t.ok(steps.length >= 3 && steps.length <= 10, `${steps.length} steps`)
+    t.same(
+      heard.filter(({ state, progress }) => (state === 'syncing') !== (progress !== undefined)),
+      [],
+    )
+  }
+})
 
 t.test('the state follows the network and the session, with the reason', async (t) => {
   const person = await people.person(t)
@@ -111,4 +110,175 @@ function failing(error: Error): Fate {
 
 function numbered(count: number): ReturnType<typeof bookmark>[] {
   return Array.from({ length: count }, (_, index) => bookmark(`b${index}`, String(index)))
+}
+
+const noPush: Fate = (call: Call) => (call.name === 'push' ? down(call) : up(call))
+
+t.test('of two edits on top of what another device has deleted, the one that is sent first tells it', async (t) => {
+  const person = await people.person(t)
+  const [a, b] = [person.device('a'), person.device('b')]
+  await a.sync.put(bookmark('x', 'original'))
+  await sync(a, b)
+  await b.sync.remove('x')
+  await person.world.pass(1000)
+  await a.sync.update('x', { title: 'first' })
+  a.network.fate = async (call) => {
+    if (call.name === 'push') await sync(b)
+    return noPush(call)
+  }
+  await t.rejects(a.sync.syncNow(), OfflineError)
+  await a.sync.update('x', { title: 'second' })
+  a.network.fate = noPush
+  for (let attempt = 0; attempt < 2; attempt++) await t.rejects(a.sync.syncNow(), OfflineError)
+  a.network.fate = up
+  await sync(a, b)
+  t.same([shown(a), shown(b)], [{ x: 'second' }, { x: 'second' }])
+  t.match(b.sync.conflicts(), [{ id: 'x', fields: [], mine: null, theirs: { title: 'second' } }])
+})
+
+t.test('what a device has forgotten when its user signed out, and then replaces, is told there', async (t) => {
+  const person = await people.person(t)
+  const [a, b] = [person.device('a'), person.device('b')]
+  await b.sync.put(bookmark('x', "b's", { description: "b's" }))
+  await sync(b, a)
+  await a.sync.update('x', { title: "a's" })
+  await sync(a)
+  await person.world.pass(1000)
+  const again = person.device('a')
+  await again.sync.put(bookmark('x', 'put before the first pull'))
+  await sync(again, b)
+  t.match([shown(again), shown(b)], Array(2).fill({ x: 'put before the first pull' }))
+  const theirs = { title: 'put before the first pull' }
+  const conflict = { id: 'x', fields: ['title', 'description'], mine: { title: "a's", description: "b's" }, theirs }
+  t.match(again.sync.conflicts(), [conflict])
+  t.same(b.sync.conflicts(), [])
+})
+
+async function sync(...devices: Device[]): Promise<void> {
+  for (const { sync } of devices) await sync.syncNow()
+}
+
+t.test('without its second file, a device shows and edits what it has, and syncs once the file arrives', async (t) => {
+  const person = await people.person(t)
+  const store = memoryStore()
+  await person.device('a', { store }).sync.put(bookmark('old', 'stored'))
+  let isThere = false
+  const loadDeferred = async () => {
+    if (!isThere) throw new OfflineError()
+    return deferred
+  }
+  const a = person.device('a', { store, loadDeferred })
+  await a.sync.start()
+  await a.sync.put([bookmark('new', 'made'), bookmark('gone', 'removed')])
+  await a.sync.update('new', { title: 'edited' })
+  await a.sync.move('new', { before: 'old' })
+  await a.sync.remove('gone')
+  t.same(shown(a), { new: 'edited', old: 'stored' })
+  await t.rejects(a.sync.importBookmarks([bookmark('more', 'imported')]), { name: 'OfflineError' })
+  await t.rejects(a.sync.search('edited'), { name: 'OfflineError' })
+  await t.rejects(a.sync.syncNow(), { name: 'OfflineError' })
+  t.match(a.sync.status(), { state: 'offline', reason: 'network', waiting: 2 })
+  t.same(a.errors, [])
+
+  isThere = true
+  await person.world.pass(10_000)
+  await until(() => a.sync.status().waiting === 0)
+  t.same(await person.stored(), { new: 'edited', old: 'stored' })
+  t.same(pick(await a.sync.search('edited'), 'id'), ['new'])
+})
+
+t.test('a sync that waits for its second file stops at once', async (t) => {
+  const person = await people.person(t)
+  const a = person.device('a', { loadDeferred: () => new Promise(() => {}) })
+  await a.sync.start()
+  const [syncing, importing] = [a.sync.syncNow(), a.sync.importBookmarks([bookmark('one', 'One')])]
+  const ends = Promise.allSettled([syncing, importing])
+  await turns()
+  await a.sync.stop()
+  t.match(await ends, [{ reason: { name: 'AbortError' } }, { reason: { name: 'AbortError' } }])
+  t.equal(person.world.sleepers, 0)
+})
+
+const list = Array.from({ length: 12 }, (_, index) => bookmark(`b${index}`, String(index)))
+
+t.test('while a page is decrypted and stored, the next one is on its way', async (t) => {
+  const person = await people.person(t)
+  const { b, pullsAtWrite } = await inPages(person)
+  await b.sync.syncNow()
+  t.same(shown(b), await person.stored())
+  t.same(pullsAtWrite, [2, 3, 3])
+})
+
+t.test('a page that cannot be stored is pulled again, whatever came of the next one', async (t) => {
+  const person = await people.person(t)
+  const { b, failing } = await inPages(person)
+  failing.add(2)
+  await t.rejects(b.sync.syncNow(), StorageFullError)
+  t.equal(b.sync.bookmarks().size, 5)
+  t.equal(b.sync.status().lastSync, 0, 'what is there in part is no sync: an extension waits for the rest')
+  await b.sync.syncNow()
+  t.same(shown(b), await person.stored())
+})
+
+t.test('a service whose cursor stands still though more follows is not asked for ever; nothing is lost', async (t) => {
+  for (const epoch of [undefined, 'restored from a backup']) {
+    const person = await people.person(t)
+    const { b } = await inPages(person)
+    const { pull } = b.network
+    let pulls = 0
+    await b.sync.put(bookmark('mine', 'not sent yet'))
+    if (epoch) await b.sync.syncNow()
+    b.network.pull = async (body, options) => {
+      if (++pulls > 20) throw new Error('It pulls without end')
+      const page = await pull(body, options)
+      const stuck = body.since > 0 && { changes: [], last_sync_timestamp: body.since, has_more: true }
+      return { ...page, ...stuck, ...(epoch && { epoch }) } as PullResponse
+    }
+    await t.rejects(b.sync.syncNow(), new ApiError(200, "The service's cursor stands still"))
+    await b.sync.start()
+    await until(() => b.errors.length === 2)
+    t.match([b.errors, b.states.at(-1), pulls < 9], [[{ error: ApiError }, { error: ApiError }], 'offline', true])
+    t.equal(b.sync.get('mine')?.title, 'not sent yet')
+    b.network.pull = pull
+    await person.world.pass(60_000)
+    t.same(shown(b), await person.stored())
+    t.equal(b.sync.bookmarks().size, 13)
+  }
+})
+
+t.test('a service whose epoch is another on each page is not asked without end, and nothing is lost', async (t) => {
+  const person = await people.person(t)
+  const { b } = await inPages(person)
+  const { pull } = b.network
+  await b.sync.put(bookmark('mine', 'not sent yet'))
+  let pulls = 0
+  b.network.pull = async (body, options) => {
+    if (++pulls > 100) throw new Error('It pulls without end')
+    return { ...(await pull(body, options)), epoch: `${pulls}` }
+  }
+  await t.rejects(b.sync.syncNow(), new ApiError(200, "The service's epoch does not last"))
+  t.ok(pulls < 20, `${pulls} pulls`)
+  b.network.pull = pull
+  await b.sync.syncNow()
+  t.same(shown(b), await person.stored())
+  t.equal(b.sync.bookmarks().size, 13)
+})
+
+/** A device that pulls five changes a page, of the twelve that another has made. */
+async function inPages(person: Person) {
+  const a = person.device('a')
+  await a.sync.put(list)
+  await a.sync.syncNow()
+  const store = memoryStore()
+  const pullsAtWrite: number[] = []
+  const failing = new Set<number>()
+  const write: Store['write'] = async (rows, meta) => {
+    pullsAtWrite.push(b.network.calls.filter((name) => name === 'pull').length)
+    if (failing.delete(pullsAtWrite.length)) throw new StorageFullError()
+    return store.write(rows, meta)
+  }
+  const b = person.device('b', { store: { ...store, write } })
+  const { pull } = b.network
+  b.network.pull = (body, options) => pull({ ...body, limit: 5 } as typeof body, options)
+  return { b, pullsAtWrite, failing }
 }

@@ -38,17 +38,14 @@ for (const [how, fail] of Object.entries({
   })
 }
 
-t.test(
-  'IndexedDB is asked to keep what is written over a loss of power, which browsers do not by themselves',
-  async (t) => {
-    const store = indexedDbStore('durable')
-    t.teardown(() => store.wipe())
-    await store.load()
-    const asked = t.capture(IDBDatabase.prototype, 'transaction', IDBDatabase.prototype.transaction)
-    await store.write([known('a')], meta)
-    t.match(asked(), [{ args: [['rows', 'meta'], 'readwrite', { durability: 'strict' }] }])
-  },
-)
+t.test('IndexedDB is asked to keep what is written over a loss of power; browsers do not by themselves', async (t) => {
+  const store = indexedDbStore('durable')
+  t.teardown(() => store.wipe())
+  await store.load()
+  const asked = t.capture(IDBDatabase.prototype, 'transaction', IDBDatabase.prototype.transaction)
+  await store.write([known('a')], meta)
+  t.match(asked(), [{ args: [['rows', 'meta'], 'readwrite', { durability: 'strict' }] }])
+})
 
 t.test('a store that another tab wipes is closed there, too', async (t) => {
   const [one, other] = [indexedDbStore('eve'), indexedDbStore('eve')]
@@ -74,19 +71,16 @@ t.test('a store that something else deletes is closed at once, and opened again 
   await store.wipe()
 })
 
-t.test(
-  'a newer version of the app takes the store over: the older one lets go, and says that it must be reloaded',
-  async (t) => {
-    const store = indexedDbStore('gil')
-    await store.write([known('a')], meta)
-    const opening = indexedDB.open('encrypted-bookmark-sync-gil', 3)
-    await new Promise<void>((resolve) => {
-      opening.onsuccess = () => resolve()
-    })
-    await t.rejects(store.load(), { message: /reload the page/, cause: { name: 'VersionError' } })
-    opening.result.close()
-  },
-)
+t.test('a newer version of the app takes the store over: the older one lets go and says: reload', async (t) => {
+  const store = indexedDbStore('gil')
+  await store.write([known('a')], meta)
+  const opening = indexedDB.open('encrypted-bookmark-sync-gil', 3)
+  await new Promise<void>((resolve) => {
+    opening.onsuccess = () => resolve()
+  })
+  await t.rejects(store.load(), { message: /reload the page/, cause: { name: 'VersionError' } })
+  opening.result.close()
+})
 
 t.test('a store of version 1, which kept each row by itself, keeps its rows', async (t) => {
   const database = await openDatabase('hal', (database) => {

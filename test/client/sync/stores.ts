@@ -2,11 +2,12 @@ import 'fake-indexeddb/auto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import root from 'tap'
+import root, { type Test } from 'tap'
 import { fileStore } from '../../../src/client/node/file-store.ts'
 import { indexedDbStore } from '../../../src/client/sync/store/indexed-db.ts'
 import { memoryStore } from '../../../src/client/sync/store/memory.ts'
 import type { Store } from '../../../src/client/sync/store/store.ts'
+import { bookmark, openPeople } from './device.ts'
 
 /** One suite, every implementation: what a device keeps over its restarts; each call opens it anew. */
 export const disks: Record<string, () => (userId: string) => Store> = {
@@ -24,4 +25,58 @@ export const disks: Record<string, () => (userId: string) => Store> = {
     root.teardown(() => rmSync(folder, { recursive: true, force: true }))
     return (userId) => fileStore(join(folder, `${userId}.db`))
   },
+}
+
+export const five = ['p', 'q', 'r', 's', 't'].map((id) => bookmark(id, `title of ${id}`))
+export const titles = Object.fromEntries(five.map(({ id, title }) => [id, title]))
+
+/** A store that, once armed, is emptied after the next read. */
+export function emptiedInTheMiddle(userId: string) {
+  const store = indexedDbStore(userId)
+  let isArmed = false
+  const read: Store['read'] = async (ids) => {
+    const stored = await store.read(ids)
+    if (isArmed) await empty(userId)
+    isArmed = false
+    return stored
+  }
+  return {
+    store: { ...store, read },
+    arm() {
+      isArmed = true
+    },
+  }
+}
+
+/** A device that keeps five bookmarks in IndexedDB, and has sent them. */
+export async function synced(t: Test) {
+  const people = await openPeople()
+  const person = await people.person(t)
+  const { userId } = person.user
+  const a = person.device('a', { store: indexedDbStore(userId) })
+  await a.sync.put(five)
+  await a.sync.syncNow()
+  return { person, userId, a }
+}
+
+export async function deleteDatabase(userId: string): Promise<void> {
+  const deleting = indexedDB.deleteDatabase(`encrypted-bookmark-sync-${userId}`)
+  await new Promise((resolve) => {
+    deleting.onsuccess = resolve
+  })
+}
+
+/** As when site data is cleared: open connections remain, but nothing is left. */
+export async function empty(userId: string): Promise<void> {
+  const opening = indexedDB.open(`encrypted-bookmark-sync-${userId}`)
+  const database = await new Promise<IDBDatabase>((resolve, reject) => {
+    opening.onsuccess = () => resolve(opening.result)
+    opening.onerror = () => reject(opening.error)
+  })
+  const transaction = database.transaction(['rows', 'meta'], 'readwrite')
+  for (const name of ['rows', 'meta']) transaction.objectStore(name).clear()
+  await new Promise((resolve) => {
+    transaction.oncomplete = resolve
+  })
+  database.close()
 }

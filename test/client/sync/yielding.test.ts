@@ -1,13 +1,13 @@
-/**
- * However much there is to do, the page gets its turns. Each piece of work costs a fixed time on a clock of the test's own,
- * so that what is counted does not depend on the machine.
- */
 import t from 'tap'
 import type { PlaintextBookmark } from '../../../src/client/bookmark.ts'
 import { memoryStore } from '../../../src/client/sync/store/memory.ts'
 import type { Row, Store, Stored } from '../../../src/client/sync/store/store.ts'
-import { bookmark, type Device } from './device.ts'
-import { openPeople } from './person.ts'
+import { bookmark, type Device, openPeople } from './device.ts'
+
+/**
+ * However much there is to do, the page gets its turns. Each piece of work costs a fixed time on a clock of the test's own,
+ * so that what is counted does not depend on the machine.
+ */
 
 const people = await openPeople()
 const count = 1000
@@ -16,7 +16,7 @@ const stepMs = 0.5
 const most = 100
 
 t.test(
-  'no step of an import, an edit of all, a first sync, a start, its tree or a delete of all does much in one turn',
+  'no step of an import, edit of all, first sync, start, tree or delete of all does much in one turn',
   async (t) => {
     const person = await people.person(t)
     const store = memoryStore()

@@ -44,7 +44,7 @@ const step = fc.oneof(
   { weight: 1, arbitrary: fc.record({ forget: by }) },
 )
 type Step = typeof step extends fc.Arbitrary<infer Step> ? Step : never
-/** What both sides are sent, of which the paths may name what one side has made. */
+/** Both sides get these requests, whose paths may name a thing that one side has made. */
 interface Sent {
   method: string
   path: string

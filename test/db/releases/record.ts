@@ -1,7 +1,3 @@
-/**
- * `node test/db/releases/record.ts FOLDER [sqlite|postgres]`, run once for each release: writes its schema with data (SQL),
- * and what its instances send to the database while a person signs in and syncs (JSON). Later versions are tested with it.
- */
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -9,8 +5,12 @@ import { join } from 'node:path'
 import { startPostgres } from '../../../scripts/servers/postgres.ts'
 import type { TestUser } from '../../support/app.ts'
 import { change } from '../../support/changes.ts'
-import type { Session, Statement } from './replay.ts'
-import { watchStatements } from './watch.ts'
+import { type Session, type Statement, watchStatements } from './released.ts'
+
+/**
+ * `node test/db/releases/record.ts FOLDER [sqlite|postgres]`, run once for each release: writes its schema with data (SQL),
+ * and what its instances send to the database while a person signs in and syncs (JSON). Later versions are tested with it.
+ */
 
 const [folder = '', database] = process.argv.slice(2)
 mkdirSync(folder, { recursive: true })
@@ -23,7 +23,7 @@ if (!database) {
 
 async function record(): Promise<void> {
   const postgres = database === 'postgres' ? await startPostgres() : undefined
-  // What follows decides by this variable when it is imported.
+  // The next imports read this variable when it is imported.
   if (postgres) process.env.TEST_POSTGRES = postgres.url
   const dataDir = mkdtempSync(join(tmpdir(), 'ebs-release-'))
   const ends: (() => unknown)[] = []
@@ -34,7 +34,7 @@ async function record(): Promise<void> {
     const schema = watch.take().filter(({ sql }) => /^(create (?!database)|alter|insert|update|drop)/i.test(sql))
     for (const name of ['ada', 'bob']) await live(await app.user(name))
     const data = watch.take().filter(({ sql }) => /^(insert|update|delete)/i.test(sql))
-    // What an instance does at its start, and what it does in between, is no part of a person's requests.
+    // An instance's work at its start and in between is no part of a person's requests.
     await new Promise((resolve) => setTimeout(resolve, 3_000))
     watch.take()
     const steps: Statement[] = []

@@ -1,3 +1,4 @@
+import { randomBytes, randomUUID } from 'node:crypto'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -71,4 +72,90 @@ async function connectSqlite(t: Test, url: string): Promise<Connection> {
       sqlite.close()
     },
   }
+}
+
+/** Notes every statement that this process sends to a database, with its answer, until it is taken. */
+export function watchStatements(database: 'sqlite' | 'postgres'): { take(): Statement[] } {
+  const seen: Statement[] = []
+  if (database === 'postgres') watchPostgres(seen)
+  else watchSqlite(seen)
+  return { take: () => seen.splice(0) }
+}
+
+function watchSqlite(seen: Statement[]): void {
+  const { prepare } = Sqlite.prototype
+  Sqlite.prototype.prepare = function (this: Sqlite.Database, sql: string) {
+    const statement = prepare.call(this, sql)
+    for (const method of ['all', 'get', 'run'] as const) {
+      const run = statement[method].bind(statement) as (...parameters: unknown[]) => unknown
+      statement[method] = ((...given: unknown[]) => {
+        const result = run(...given)
+        const rows = method === 'all' ? (result as unknown[]) : method === 'get' && result ? [result] : []
+        seen.push({ connection: 0, sql, parameters: given.flat(), rows: copy(rows) })
+        return result
+      }) as never
+    }
+    return statement
+  } as typeof prepare
+}
+
+function watchPostgres(seen: Statement[]): void {
+  const query = pg.Client.prototype.query as (...args: unknown[]) => unknown
+  const connections = new Map<unknown, number>()
+  pg.Client.prototype.query = async function (this: pg.Client, ...args: unknown[]) {
+    const [text, values] = args as [string | { text: string; values?: unknown[] }, unknown[] | undefined]
+    const sql = typeof text === 'string' ? text : text.text
+    const parameters = (typeof text === 'string' ? values : (text.values ?? values)) ?? []
+    if (!connections.has(this)) connections.set(this, connections.size)
+    const statement: Statement = { connection: connections.get(this) ?? 0, sql, parameters: copy(parameters), rows: [] }
+    seen.push(statement)
+    const result = (await query.apply(this, args)) as pg.QueryResult | undefined
+    statement.rows = copy(result?.rows ?? [])
+    return result
+  } as never
+}
+
+function copy<T>(value: T): T {
+  return JSON.parse(JSON.stringify(value))
+}
+
+export interface Statement {
+  connection: number
+  sql: string
+  parameters: unknown[]
+  rows: unknown[]
+}
+
+/** The statements of an instance while one person signs in and syncs: the texts, and each statement with what it returned. */
+export interface Session {
+  texts: string[]
+  steps: [text: number, parameters: unknown[], rows: unknown[]][]
+}
+
+const ids = /[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}|(?<=")[\w-]{43}(?=")/g
+
+/** Sends the session as another person. Returns the statements that were not answered as they were then. */
+export async function replay({ run }: Connection, { texts, steps }: Session): Promise<unknown[]> {
+  const own = new Map<string, string>([['eve', randomUUID()]])
+  const ownId = (id: string) => {
+    if (!own.has(id)) own.set(id, id.length === 43 ? randomBytes(32).toString('base64url') : randomUUID())
+    return own.get(id) ?? ''
+  }
+  const wrong: unknown[] = []
+  for (const [text, given, rows] of steps) {
+    const sql = texts[text] ?? ''
+    const parameters = JSON.parse(
+      JSON.stringify(given)
+        .replaceAll(ids, ownId)
+        .replaceAll('"eve"', JSON.stringify(own.get('eve'))),
+    )
+    const answer = await run(sql, parameters)
+    if (comparable(answer) !== comparable(rows)) wrong.push({ sql, parameters, answer, recorded: rows })
+  }
+  return wrong
+}
+
+/** Ids differ, and each person's name is another. */
+function comparable(rows: unknown[]): string {
+  return JSON.stringify(rows).replaceAll(ids, 'id').replaceAll('"eve"', '"id"')
 }

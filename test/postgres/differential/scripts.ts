@@ -1,10 +1,239 @@
 import fc from 'fast-check'
-import { history, listed } from './history.ts'
-import { by, calls, get, id, login, query, send } from './requests.ts'
-import type { Choices, Step } from './steps.ts'
-import { api, broken, change, content, devices, ids, importBookmark, mix, oddText, some, stamps } from './values.ts'
+
+/** When each script begins. */
+export const start = Date.UTC(2026, 10, 21, 8)
+
+export const people = ['ada', 'bob'] as const
+export type Person = (typeof people)[number]
+
+/**
+ * A request. `(0)`, `(1)` … stand for what the service made at random (names.ts): ada's id and bob's come first. In a
+ * body `"(cursor)"` is the last `last_sync_timestamp` that the person got.
+ */
+export interface Call {
+  do: 'call' | 'pull all'
+  by: Person
+  /** Each person is signed in twice. */
+  login: 0 | 1
+  cookie: 'session' | 'refresh' | 'both' | 'older' | 'twice' | 'stranger' | 'none'
+  method: string
+  path: string
+  headers?: Record<string, string>
+  body?: unknown
+  /** In place of a body. */
+  payload?: string
+}
+
+export type Step =
+  | Call
+  | { do: 'sign in'; by: Person; login: 0 | 1 }
+  | { do: 'set clock'; ms: number }
+  | { do: 'finish exports' }
+  | { do: 'sweep' }
+
+/** A step, or a few that belong together, with their weights. */
+type Choices = [number, fc.Arbitrary<Step | Step[]>][]
+
+/** As one line, for people. */
+export function describeStep(step: Step): string {
+  if (step.do === 'sign in') return `${step.by} signs in (login ${step.login})`
+  if (step.do === 'set clock') return `the clock shows ${start + step.ms} (${step.ms} ms after the start)`
+  if (step.do !== 'call' && step.do !== 'pull all') return step.do
+  const { by, login, cookie, method, path, headers = {}, body, payload = JSON.stringify(body) ?? '' } = step
+  const credentials = cookie === 'session' ? '' : `, cookie: ${cookie}`
+  const all = step.do === 'pull all' ? ' (to the end)' : ''
+  return `${by} (login ${login}${credentials}): ${method} ${path} ${JSON.stringify(headers)} ${payload}${all}`
+}
 
 const dayMs = 86_400_000
+const api = '/api/v1'
+
+/** One of these, weighted by the numbers. */
+function mix<T>(...choices: [number, fc.Arbitrary<T>][]): fc.Arbitrary<T> {
+  return fc.oneof(...choices.map(([weight, arbitrary]) => ({ weight, arbitrary })))
+}
+
+/** Few, so that they collide. */
+const common = fc.constantFrom('a', 'a', 'B', 'b~')
+/** They reveal any order other than that of bytes. */
+const ordered = fc.constantFrom('A', 'b', 'a-b', 'a_b', 'aB', 'ab', 'a b', '~', '_', '-', ' ', '9', '10')
+const hostile = fc.constantFrom('%41', 'a/b', 'a?', '#', '"', "'", '\\', 'x'.repeat(128))
+const made = fc.constantFrom('(2)', '(3)', '(4)', '(5)')
+const ids = mix([10, common], [2, ordered], [2, made], [1, hostile])
+const devices = mix([8, fc.constantFrom('laptop', 'Laptop', 'phone', 'unknown')], [1, ordered], [1, hostile])
+const eventIds = mix(
+  [3, fc.constantFrom('e1', 'e2', 'E1', 'e~', 'e_', '(3)', '(5)')],
+  [2, fc.constantFrom(...'fghijklm')],
+)
+const texts = fc.constantFrom('d1', 'd2', 'D1', "a'b", '\\', '"', '{}', 'null')
+const hashes = fc.constantFrom('h1', 'h2', 'H1', 'h~')
+const times = mix(
+  [12, fc.integer({ min: start - 2, max: start + 3 })],
+  [1, fc.constantFrom(0, start - dayMs, start + dayMs, start + dayMs + 1, Number.MAX_SAFE_INTEGER)],
+)
+/** Near those that a script's writes get. */
+const stamps = mix<unknown>(
+  [4, fc.constant('(cursor)')],
+  [4, fc.integer({ min: start - 1, max: start + 20 })],
+  [1, fc.constantFrom(0, Number.MAX_SAFE_INTEGER)],
+)
+const seconds = mix<unknown>(
+  [8, fc.integer({ min: start / 1000 - 2, max: start / 1000 + 1 })],
+  [1, fc.constantFrom(0, start, -1, 1.5, '5', null, start / 1000 + 86_400, start / 1000 + 86_401)],
+)
+
+const strange = ['', 'é', 'a\0', '\ud800', '\u007f', 'x'.repeat(129), 'x'.repeat(262_145), '5']
+/** Hardly any field accepts these; where one does, both sides must. */
+const odd = fc.constantFrom<unknown>(...strange, null, -1, 1.5, 1e300, 2 ** 53, true, [], {})
+const some = (value: fc.Arbitrary<unknown>) => mix<unknown>([20, value], [1, odd])
+/** The same in a URL. */
+const oddText = fc.constantFrom('', '0', '-1', '01', '1e2', ' 5', '1001', '9'.repeat(30), 'é', '%00', '%')
+/** Whole bodies. */
+const oddPayload = fc.constantFrom('', 'null', '[]', '"x"', '{', '{}', '{"__proto__":{}}', '\ufeff{}', '{}x')
+
+const content = fc.record({ encrypted_data: texts, data_hash: hashes })
+
+const required = ['id', 'entity_type', 'entity_id', 'operation', 'timestamp', 'device_id'] as const
+const ofAnyChange = {
+  id: eventIds,
+  entity_type: mix([3, fc.constant('bookmark')], [2, fc.constantFrom('history', 'group')]),
+  entity_id: ids,
+  timestamp: times,
+  device_id: devices,
+  base: stamps,
+  user_id: mix([9, fc.constant('(0)')], [1, fc.constantFrom('(1)', '')]),
+}
+const written = fc.record(
+  {
+    ...ofAnyChange,
+    operation: fc.constantFrom('create', 'update'),
+    encrypted_data: mix([40, texts], [1, fc.constant('x'.repeat(262_144))]),
+    data_hash: hashes,
+  },
+  { requiredKeys: [...required, 'encrypted_data', 'data_hash'] },
+)
+const deleted = fc.record(
+  { ...ofAnyChange, operation: fc.constant('delete'), encrypted_data: texts, data_hash: hashes },
+  { requiredKeys: [...required] },
+)
+const change = mix<object>([3, written], [1, deleted])
+
+const importBookmark = fc.record(
+  {
+    id: fc.oneof(common, ordered),
+    encrypted_data: texts,
+    data_hash: hashes,
+    date_added: seconds,
+    date_modified: seconds,
+  },
+  { requiredKeys: ['id', 'encrypted_data', 'data_hash'] },
+)
+
+/** The same with one field that is odd or missing. */
+function broken(element: fc.Arbitrary<object>): fc.Arbitrary<object> {
+  return fc.tuple(element, fc.nat(), fc.option(odd, { nil: undefined })).map(([fields, index, value]) => {
+    const names = Object.keys(fields)
+    return { ...fields, [names[index % names.length] as string]: value }
+  })
+}
+
+type Request = Pick<Call, 'method' | 'path'> & Partial<Call>
+
+/** Mostly one person, whose devices meet. */
+const by = mix<Call['by']>([5, fc.constant('ada')], [1, fc.constant('bob')])
+const login = mix<Call['login']>([2, fc.constant(0)], [1, fc.constant(1)])
+const cookie = mix<Call['cookie']>(
+  [20, fc.constant('session')],
+  [1, fc.constantFrom('both', 'older', 'twice', 'stranger', 'refresh', 'none')],
+)
+const device = fc.option(devices, { nil: undefined })
+
+/** An id as a part of a path. */
+const id = mix([20, ids.map(encodeURIComponent)], [1, fc.constantFrom('%', '%00', 'x'.repeat(129), '%C3%A9', '')])
+
+/** A request by anybody, from any device. */
+function calls(request: fc.Arbitrary<Request>): fc.Arbitrary<Step> {
+  return fc.record({ by, login, cookie, device, request }).map(({ device, request, ...who }) => ({
+    do: 'call' as const,
+    ...who,
+    ...request,
+    headers: { ...(device !== undefined && { 'x-device-id': device }), ...request.headers },
+  }))
+}
+
+function get(path: fc.Arbitrary<string> | string): fc.Arbitrary<Step> {
+  return calls(arbitrary(path).map((path) => ({ method: 'GET', path })))
+}
+
+function send(method: string, path: fc.Arbitrary<string> | string, body?: fc.Arbitrary<unknown>) {
+  const requests = fc.record({ method: fc.constant(method), path: arbitrary(path) })
+  if (!body) return calls(requests)
+  const withBody = fc.tuple(requests, body).map(([request, body]) => ({ ...request, body }))
+  const withPayload = fc.tuple(requests, oddPayload).map(([request, payload]) => ({ ...request, payload }))
+  return calls(mix<Request>([15, withBody], [1, withPayload]))
+}
+
+function arbitrary(path: fc.Arbitrary<string> | string): fc.Arbitrary<string> {
+  return typeof path === 'string' ? fc.constant(path) : path
+}
+
+/** Any of the parameters, or none. */
+function query(parameters: Record<string, fc.Arbitrary<unknown>>): fc.Arbitrary<string> {
+  return fc.record(parameters, { requiredKeys: [] }).map((values) => {
+    const pairs = Object.entries(values).map(([name, value]) => `${name}=${value}`)
+    return pairs.length === 0 ? '' : `?${pairs.join('&')}`
+  })
+}
+
+const pathOfBookmark = id.map((id) => `${api}/bookmarks/${id}`)
+const paged = query({
+  limit: mix<unknown>([8, fc.constantFrom(1, 2, 3)], [1, oddText]),
+  after: mix<unknown>(
+    [6, fc.integer({ min: start - 1, max: start + 20 })],
+    [1, ids.map(encodeURIComponent)],
+    [1, oddText],
+  ),
+})
+/** A list that comes in pages. */
+const listed = (path: fc.Arbitrary<string> | string) =>
+  get(fc.tuple(typeof path === 'string' ? fc.constant(path) : path, paged).map((parts) => parts.join('')))
+const restored = mix<object>([2, fc.constant({})], [3, fc.record({ version_id: some(eventIds) })])
+const cursor = fc.tuple(fc.constantFrom('bookmark', 'group', 'history', 'x'), ids).map((parts) => parts.join('/'))
+const rewound = fc.record(
+  { to: some(stamps), dry_run: some(fc.boolean()), cursor },
+  { requiredKeys: ['to', 'dry_run'] },
+)
+const deletion = send('DELETE', pathOfBookmark)
+const history: Choices = [
+  [4, listed(pathOfBookmark.map((path) => `${path}/versions`))],
+  [
+    5,
+    send(
+      'POST',
+      pathOfBookmark.map((path) => `${path}/restore`),
+      restored,
+    ),
+  ],
+  [3, listed(`${api}/trash`)],
+  [2, fc.tuple(deletion, listed(`${api}/trash`))],
+  [
+    2,
+    send(
+      'DELETE',
+      id.map((id) => `${api}/trash/${id}`),
+    ),
+  ],
+  [3, listed(`${api}/sync/conflicts`)],
+  [
+    2,
+    send(
+      'DELETE',
+      mix([5, eventIds], [1, id]).map((id) => `${api}/sync/conflicts/${id}`),
+    ),
+  ],
+  [3, send('POST', `${api}/sync/rewind`, rewound)],
+]
+
 const list = (element: fc.Arbitrary<object>) => fc.array(element, { maxLength: 6, size: 'max' })
 
 const page = query({
@@ -13,7 +242,6 @@ const page = query({
 })
 const contents = mix<object>([10, content], [1, broken(content)])
 const named = fc.tuple(some(ids), content).map(([id, content]) => ({ id, ...content }))
-const pathOfBookmark = id.map((id) => `${api}/bookmarks/${id}`)
 const bookmarks: Choices = [
   [4, get(page.map((page) => `${api}/bookmarks${page}`))],
   [2, get(pathOfBookmark)],
@@ -123,5 +351,5 @@ const themes = [
 const beginning = fc.array(mix([1, push], [1, importing]), { maxLength: 2 })
 const middle = themes.map((choices) => fc.array(mix(...choices), { minLength: 1, maxLength: 12, size: 'max' }))
 
-/** What two people do from several devices each: mostly in one part of the service, after something is stored. */
+/** Two people use several devices each: mostly in one part of the service, after something is stored. */
 export const script: fc.Arbitrary<Step[]> = fc.tuple(beginning, fc.oneof(...middle)).map((parts) => parts.flat(2))

@@ -1,12 +1,13 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { parentPort, workerData } from 'node:worker_threads'
+import fc, { type Parameters } from 'fast-check'
+import { sql } from 'kysely'
 import { openChunks } from '../../../src/client/export-file/chunks.ts'
-import { buildApp, type TestUser } from '../../support/app.ts'
+import { buildApp, type TestApp, type TestUser } from '../../support/app.ts'
 import type { Answered } from '../../support/contract.ts'
 import { setCookies } from '../../support/cookies.ts'
 import { sweepExports, sweepRows, sweepVersions } from '../../support/sweeps.ts'
-import { holdExports } from './held-exports.ts'
-import { createNames } from './names.ts'
-import { type Call, type Person, people, type Step, start } from './steps.ts'
-import { openStored } from './stored.ts'
+import { type Call, describeStep, type Person, people, type Step, script, start } from './scripts.ts'
 
 interface Login extends Pick<TestUser, 'userId' | 'session' | 'refresh'> {
   /** The session token before the last refresh. */
@@ -27,10 +28,10 @@ const headersShown = [
 /** More than any script makes. */
 const mostPages = 100
 
-export type Side = Awaited<ReturnType<typeof openSide>>
+type Side = Awaited<ReturnType<typeof openSide>>
 
 /** The service on a database and an object store. It plays scripts, one after the other; each begins with nothing stored. */
-export async function openSide(env: Record<string, string>) {
+async function openSide(env: Record<string, string>) {
   const closing: (() => unknown)[] = []
   const app = await buildApp({ teardown: (close) => closing.push(close) }, { LOG_LEVEL: 'silent', ...env })
   const exports = holdExports(app)
@@ -128,7 +129,6 @@ export async function openSide(env: Record<string, string>) {
       app.setClock(start)
       for (const by of people) names.hide((await signIn(by, 0)).userId)
     },
-    /** What is seen of the step, in the words of the script. */
     play: async (step: Step) => (await play(step)).map(names.hide),
     /** Everything that is stored. */
     async end(): Promise<string[]> {
@@ -157,4 +157,138 @@ function cookieOf({ cookie }: Call, { session, refresh, older }: Login): string 
 
 function describeHeaders({ headers }: Answered): string {
   return JSON.stringify(headers, headersShown).replaceAll(/=[\w-]{43};/g, '=token;')
+}
+
+const maxRunning = 2
+
+/** Holds all exports until they are released, so that what callers see of them does not depend on the worker's pace. */
+function holdExports({ context: { database, objects } }: TestApp) {
+  const put = objects.put
+  const held = new Set<string>()
+  let gate = Promise.withResolvers<void>()
+  objects.put = async (key, exportKey, content, signal) => {
+    held.add(key)
+    await Promise.race([gate.promise, aborted(signal)]).finally(() => held.delete(key))
+    return put(key, exportKey, content, signal)
+  }
+
+  async function countUnfinished(): Promise<number> {
+    const unfinished = database.db.selectFrom('exports').select('id').where('status', 'in', ['pending', 'processing'])
+    return (await unfinished.execute()).length
+  }
+  return {
+    /** Waits until the worker has taken as many as it can. */
+    async taken(): Promise<void> {
+      while (held.size !== Math.min(maxRunning, await countUnfinished())) await sleep(1)
+    },
+    /** Lets all of them be written, and holds those that come later. */
+    async letGo(): Promise<void> {
+      gate.resolve()
+      while ((await countUnfinished()) > 0) await sleep(1)
+      gate = Promise.withResolvers()
+    },
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    if (signal.aborted) reject(signal.reason)
+    signal.addEventListener('abort', () => reject(signal.reason))
+  })
+}
+
+/** All that a side has stored, as lines that can be compared with another's. */
+async function openStored({ context: { database, objects } }: TestApp) {
+  const all = (await database.db.introspection.getTables()).map(({ name }) => name)
+  // It is not the script's.
+  const tables = all.filter((name) => name !== 'heartbeat').sort()
+
+  async function readTable(table: string): Promise<string[]> {
+    const { rows } = await sql<Record<string, unknown>>`select * from ${sql.table(table)}`.execute(database.db)
+    return rows.map((row) => `${table} ${JSON.stringify(row, withoutSecrets)}`).sort()
+  }
+  return {
+    listRows: async () => (await Promise.all(tables.map(readTable))).flat(),
+    listObjects: async () => (await Array.fromAsync(objects.list(), (key) => `object ${key}`)).sort(),
+    /** The tables that are not listed refer to users, and go with them. */
+    async removeUsers(): Promise<void> {
+      const listed = ['users', 'records', 'ciphertexts', 'versions', 'used_nonces'] as const
+      for (const table of listed) await database.db.deleteFrom(table).execute()
+    },
+    async removeObjects(): Promise<void> {
+      for await (const key of objects.list()) await objects.remove(key)
+    },
+  }
+}
+
+/** They are random, and no name is needed for them: nothing else refers to them. */
+function withoutSecrets(column: string, value: unknown): unknown {
+  // Each side writes it every 30 s, at another moment.
+  if (column === 'last_used_at') return 'some hour'
+  const isSecret = (column.endsWith('_sealed') && value !== null) || column === 'hash' || column === 'nonce'
+  return isSecret ? 'secret' : value
+}
+
+/** An id of the service's (UUIDv7, so later ones are greater), or an export key. */
+const made = /([\da-f]{8}-[\da-f]{4}-7[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12})|(?<![\w+/])[\w+/]{43}=/g
+
+/** Names what the service makes at random in order of first appearance: ids `(0)`, `(1)` …, keys `(key 0)` … */
+function createNames() {
+  const ids: string[] = []
+  const keys: string[] = []
+  const place = (values: string[], value: string) => {
+    const known = values.indexOf(value)
+    return known < 0 ? values.push(value) - 1 : known
+  }
+  return {
+    hide: (text: string) =>
+      text.replaceAll(made, (value, id) => (id ? `(${place(ids, value)})` : `(key ${place(keys, value)})`)),
+    /** Replaces names with their ids. A name that no id has yet stays as it is. */
+    reveal: (text: string) => text.replaceAll(/\((\d+)\)/g, (name, index) => ids[index] ?? name),
+  }
+}
+
+export interface Task {
+  /** The environments of the two, by their names in a report. */
+  sides: Record<string, Record<string, string>>
+  parameters: Parameters<[Step[]]>
+}
+
+const { sides, parameters } = workerData as Task
+const names = Object.keys(sides)
+const [one, other] = (await Promise.all(Object.values(sides).map(openSide))) as [Side, Side]
+let steps = 0
+
+async function play(script: Step[]): Promise<void> {
+  const story: string[] = []
+  await Promise.all([one.begin(), other.begin()])
+  for (const step of script) {
+    steps += 1
+    story.push(describeStep(step))
+    compare(story, await Promise.all([one.play(step), other.play(step)]))
+  }
+  story.push('What is stored in the end')
+  compare(story, await Promise.all([one.end(), other.end()]))
+}
+
+/** A report is the whole story up to where they differ. */
+function compare(story: string[], [seen, seenByOther]: [string[], string[]]): void {
+  if (seen.join('\n') === seenByOther.join('\n')) story.push(...seen.map((line) => `    ${line}`))
+  else {
+    const only = (name: string | undefined, lines: string[], others: string[]) =>
+      lines.filter((line) => !others.includes(line)).map((line) => `    on ${name}: ${line}`)
+    story.push(...only(names[0], seen, seenByOther), ...only(names[1], seenByOther, seen))
+    throw new Error(abbreviate(['They differ:', ...story].join('\n')))
+  }
+}
+
+function abbreviate(text: string): string {
+  return text.replaceAll(/(.)\1{19,}/g, ({ length }, character) => `${character}(${length} times)`)
+}
+
+try {
+  await fc.assert(fc.asyncProperty(script, play), parameters)
+  parentPort?.postMessage(steps)
+} finally {
+  await Promise.all([one.close(), other.close()])
 }

@@ -1,4 +1,4 @@
-/** What the service must hold of one user, in plain arrays. Only who wins is decided by the service's own rule. */
+/** The service must hold this of one user, in plain arrays. Only who wins is decided by the service's own rule. */
 
 import { decide } from '../../../src/protocol/decide.ts'
 import type { Schemas } from '../../../src/service/contract/schemas.ts'
@@ -77,7 +77,6 @@ export class Model {
     return cursor
   }
 
-  /** What a restore would bring back. */
   source(entity: Entity, index: number | undefined): Kept | undefined {
     const sources = entity.kept.toReversed().filter(({ data }) => data)
     if (index !== undefined) return sources[index % sources.length]

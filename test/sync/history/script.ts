@@ -63,7 +63,6 @@ export interface Player {
   model: Model
   /** The server's time. */
   now: number
-  /** What was pushed to be sent again. */
   sent: ReturnType<typeof change>[]
   /** Differs for each content. */
   made: number

@@ -1,18 +1,17 @@
-/** A person with three devices goes on working while the service is backed up, and after what it then loses. */
 import { randomBytes } from 'node:crypto'
-import { decryptBookmark, encryptBookmark } from '../../../../src/client/crypto/record.ts'
-import { createHistory } from '../../../../src/client/history.ts'
-import { createClient, deriveKeys, type Keys } from '../../../../src/client/index.ts'
-import { systemClock } from '../../../../src/client/timing/clock.ts'
-import { hexValue, toDigest } from '../../../../src/protocol/digest.ts'
-import type { TestUser } from '../../../support/app.ts'
-import { pullAll } from '../../../support/changes.ts'
-import { depth } from '../../../support/depth.ts'
-import { World } from '../clock.ts'
-import { bookmark, type Device, openDevice } from '../device.ts'
-import { down, up } from '../network.ts'
-import { shown } from '../person.ts'
-import { Ledger } from './ledger.ts'
+import { decryptBookmark, encryptBookmark } from '../../../src/client/crypto/record.ts'
+import { createHistory } from '../../../src/client/history.ts'
+import { createClient, deriveKeys, type Keys } from '../../../src/client/index.ts'
+import { systemClock } from '../../../src/client/timing/clock.ts'
+import { hexValue, toDigest } from '../../../src/protocol/digest.ts'
+import type { TestUser } from '../../support/app.ts'
+import { pullAll } from '../../support/changes.ts'
+import { depth } from '../../support/depth.ts'
+import { World } from './clock.ts'
+import { bookmark, type Device, openDevice, shown } from './device.ts'
+import { down, up } from './network.ts'
+
+/** A person with three devices goes on working while the service is backed up, and after what it then loses. */
 
 /** A service that can lose what it has written last. */
 export interface Place {
@@ -79,7 +78,6 @@ export async function runDrill({ user, backUp, goBack }: Place): Promise<string[
   return faults
 }
 
-/** Whether the devices and the service have the same. */
 async function compare(user: TestUser, devices: Device[], keys: Keys): Promise<string[]> {
   const { changes } = await pullAll(user)
   const live = changes.filter(({ operation }) => operation !== 'delete')
@@ -96,7 +94,6 @@ async function compare(user: TestUser, devices: Device[], keys: Keys): Promise<s
   return isCounted ? faults : [...faults, 'the digest or the number of bookmarks is wrong']
 }
 
-/** Whether versions follow each other without a gap, and what is deleted can be restored. */
 async function historyFaults(user: TestUser, { sync, id }: Device, keys: Keys): Promise<string[]> {
   const faults: string[] = []
   const { changes } = await pullAll(user)
@@ -123,4 +120,72 @@ async function through(user: TestUser, request: Request): Promise<Response> {
   const { pathname, search } = new URL(request.url)
   const { status, body } = await user.call(request.method, pathname + search)
   return Response.json(body, { status })
+}
+
+interface Edit {
+  device: Device
+  id: string
+  /** Null: deleted. */
+  title: string | null
+  before: string | null
+}
+
+class Ledger {
+  readonly #devices: Device[]
+  readonly #edits: Edit[] = []
+  readonly #repeats: string[] = []
+
+  constructor(devices: Device[]) {
+    this.#devices = devices
+  }
+
+  async edit(device: Device, id: string, number: number): Promise<void> {
+    const before = device.sync.get(id)?.title ?? null
+    const isDelete = number % 9 === 8
+    if (isDelete && before === null) return
+    const title = isDelete ? null : `edit ${number} of ${id} by ${device.id}`
+    this.#edits.push({ device, id, title, before })
+    if (isDelete) await device.sync.remove(id)
+    else await device.sync.put(bookmark(id, title as string))
+  }
+
+  /** From now on, a bookmark that is reported as changed and shows the same as before is a repeat. */
+  watchRepeats(): void {
+    for (const { id: device, sync } of this.#devices) {
+      const last = new Map([...sync.bookmarks()].map(([id, shown]) => [id, JSON.stringify(shown)]))
+      sync.on('change', ({ ids }) => {
+        for (const id of ids) {
+          const shown = JSON.stringify(sync.get(id))
+          if (shown === last.get(id)) this.#repeats.push(`${device} is shown ${id} again`)
+          if (shown === undefined) last.delete(id)
+          else last.set(id, shown)
+        }
+      })
+    }
+  }
+
+  /** Every edit is there, was replaced by somebody who had seen it, or its device was told; and once. */
+  faults(shown: Record<string, string>): string[] {
+    const faults = [...this.#repeats]
+    for (const { device, id, title } of this.#edits) {
+      const isThere = this.#ancestry(id, shown[id] ?? null).has(title)
+      const told = device.conflicts.filter(({ id: of, mine }) => of === id && (mine?.title ?? null) === title)
+      if (!isThere && told.length === 0) faults.push(`nobody was told of ${device.id}'s ${title ?? `delete of ${id}`}`)
+    }
+    for (const { id, conflicts, errors } of this.#devices) {
+      const texts = conflicts.map((conflict) => JSON.stringify(conflict))
+      if (new Set(texts).size < texts.length) faults.push(`${id} was told of a conflict twice`)
+      faults.push(...errors.map(({ error }) => `${id}: ${error.message}`))
+    }
+    return faults
+  }
+
+  /** The content, what it replaced, what that replaced, and so on. */
+  #ancestry(id: string, content: string | null): Set<string | null> {
+    const known = new Set<string | null>([content])
+    for (const one of known) {
+      for (const edit of this.#edits) if (edit.id === id && edit.title === one) known.add(edit.before)
+    }
+    return known
+  }
 }

@@ -1,0 +1,7 @@
+/** One field of each. */
+export function pick<Field extends string, Item extends { [F in Field]?: unknown }>(
+  items: Iterable<Item>,
+  field: Field,
+): Item[Field][] {
+  return Array.from(items, (item) => item[field])
+}
