@@ -1,6 +1,6 @@
 import type { MadeBy, SeenUpTo, Verdict } from '../../protocol/decide.ts'
 import type { Schemas } from '../contract/schemas.ts'
-import type { Share, Trx } from '../db/engine/database.ts'
+import type { Share } from '../db/engine/database.ts'
 import type { Ciphertext } from '../db/tables/ciphertexts.ts'
 import type { Rejection } from '../db/tables/conflicts.ts'
 import type { EntityKey, RecordRow, Stored } from '../db/tables/records.ts'
@@ -78,6 +78,3 @@ export interface Written {
   /** Of each entity, in their order. */
   verdicts: Decided[]
 }
-
-/** Decides in a transaction that holds the user's row. May read and settle, and must leave everything else to the effects. */
-export type DecideHere<T> = (trx: Trx, user: LockedUser) => Promise<{ verdicts: Decided[]; result: T }>

@@ -13,15 +13,7 @@ import { type EntityKey, entityKey, findStored, type RecordRow, type Stored } fr
 import { type LockedUser, lockUser } from '../db/tables/users.ts'
 import type { Notices } from '../notices/notices.ts'
 import { mapInTurns, pause } from '../thread/loop.ts'
-import {
-  type Caller,
-  type Decided,
-  type DecideHere,
-  type Effects,
-  type Intent,
-  unknownDevice,
-  type Written,
-} from './change.ts'
+import { type Caller, type Decided, type Effects, type Intent, unknownDevice, type Written } from './change.ts'
 import { addToSum, knownSum, toStoredDigest } from './digest.ts'
 import { keepLosers, withoutVersion } from './losers.ts'
 import { isLive, isWon, toRecord, toReplaced, type Won } from './rows.ts'
@@ -104,12 +96,15 @@ async function writeTogether(
   return outcomes
 }
 
-/** Does so with whatever `decide` finds out in the transaction, which runs again if that is retried. */
+/**
+ * Does so alone, with what `decide` reads while the user's row is locked. It may settle conflicts, must leave everything else to
+ * the effects, and runs again if the transaction does.
+ */
 export async function changeRecords<T>(
   { config, database, notices }: WriteParts,
   { userId, loginId }: Caller,
   now: number,
-  decide: DecideHere<T>,
+  decide: (trx: Trx, user: LockedUser) => Promise<{ verdicts: Decided[]; result: T }>,
 ): Promise<{ result: T; rows: RecordRow[] }> {
   const written = await database.write(async (trx) => {
     const user = await lockUser(trx, userId)

@@ -18,7 +18,10 @@ export interface Writer extends Pick<Database, 'write' | 'writeJointly'> {
 export interface Ground {
   /** How many may be open, and how many of one owner; and whether the service's own have to wait for one of these. */
   slots: { all: number; ofOwner: number; serviceWaits: boolean }
-  /** Runs `first`, and as many of `more` as are to share its transaction. Settles each or lets it fail, and never throws. */
+  /**
+   * Runs `first`, and as many of `more` as are to share its transaction. Settles each or lets it fail, and never throws. The
+   * next may begin when it resolves.
+   */
   transact(first: Group, more: () => Group | undefined): Promise<void>
   isUnavailable(error: unknown): boolean
 }
@@ -66,12 +69,15 @@ export function createWriter(ground: Ground): Writer {
 
   /** A batch begins in the turn of the event loop after it has come, so that those of one turn are in their owners' order. */
   function schedule(): void {
-    if (!isScheduled) setImmediate(begin)
+    if (isScheduled) return
     isScheduled = true
+    setImmediate(() => {
+      isScheduled = false
+      begin()
+    })
   }
 
   function begin(): void {
-    isScheduled = false
     while (open.total() < all) {
       const next = take((owner) => open.of(owner) < ofOwner)
       if (!next) return
@@ -90,7 +96,7 @@ export function createWriter(ground: Ground): Writer {
     open.add(owner, 1)
     await ground.transact(batch, () => take()?.item)
     open.add(owner, -1)
-    schedule()
+    begin()
   }
 
   /** @param leave called once it no longer waits for its turn */

@@ -1,3 +1,4 @@
+import { setImmediate as eventLoopTurn } from 'node:timers/promises'
 import { type Kysely, sql } from 'kysely'
 import type { Schema } from '../../schema.ts'
 import type { Trx } from '../database.ts'
@@ -19,30 +20,41 @@ export function sqliteGround(db: Kysely<Schema>, log: Pick<WriteAheadLog, 'check
     slots: { all: 1, ofOwner: 1, serviceWaits: true },
     isUnavailable,
     async transact(first, more) {
-      const groups = [first]
-      const settle: (() => void)[] = []
-      try {
-        await log.checkpoint()
-        await db.transaction().execute(async (trx) => {
-          const end = performance.now() + maxTransactionMs
-          const another = () => (performance.now() < end ? more() : undefined)
-          settle.push(await runFirst(trx, first))
-          for (let next = another(); next; next = another()) {
-            groups.push(next)
-            settle.push(await runInSavepoint(trx, next))
-          }
-          if (performance.now() > end) await log.flush()
-        })
-      } catch (error) {
-        if (error instanceof FirstFailed) return first.fail(error.cause)
-        // Those that had no turn would meet the same fault, each after as long a wait.
-        for (let next = more(); next; next = more()) groups.push(next)
-        for (const group of groups) group.fail(error)
-        return
-      }
-      for (const end of settle) end()
+      await share(db, log, first, more)
+      // Nothing in it waits for the event loop.
+      await eventLoopTurn()
     },
   }
+}
+
+async function share(
+  db: Kysely<Schema>,
+  log: Pick<WriteAheadLog, 'checkpoint' | 'flush'>,
+  first: Group,
+  more: () => Group | undefined,
+): Promise<void> {
+  const groups = [first]
+  const settle: (() => void)[] = []
+  try {
+    await log.checkpoint()
+    await db.transaction().execute(async (trx) => {
+      const end = performance.now() + maxTransactionMs
+      const another = () => (performance.now() < end ? more() : undefined)
+      settle.push(await runFirst(trx, first))
+      for (let next = another(); next; next = another()) {
+        groups.push(next)
+        settle.push(await runInSavepoint(trx, next))
+      }
+      if (performance.now() > end) await log.flush()
+    })
+  } catch (error) {
+    if (error instanceof FirstFailed) return first.fail(error.cause)
+    // Those that had no turn would meet the same fault, each after as long a wait.
+    for (let next = more(); next; next = more()) groups.push(next)
+    for (const group of groups) group.fail(error)
+    return
+  }
+  for (const end of settle) end()
 }
 
 function isUnavailable(error: unknown): boolean {
