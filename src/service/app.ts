@@ -8,7 +8,6 @@ import { validatorCompiler } from './contract/validation.ts'
 import { registerProbes } from './http/admin.ts'
 import { registerAdmission } from './http/admission.ts'
 import { bindOperations } from './http/bind.ts'
-import { registerBodies } from './http/body.ts'
 import { watchConnections } from './http/connections.ts'
 import { answerClientErrors, registerErrors, routeMalformedUrl } from './http/errors.ts'
 import { registerHeads, responseHeaders } from './http/head.ts'
@@ -62,7 +61,6 @@ export async function createApp(context: Context): Promise<FastifyInstance> {
   await registerAdmission(app, log)
   // Sets cookies; it parses none, because stale ones with the same name have to be tried in turn (auth/sessions.ts).
   await app.register(cookie, { hook: false })
-  registerBodies(app)
   app.setValidatorCompiler(validatorCompiler)
   app.setSerializerCompiler(serializerCompiler)
   registerProbes(app, context)

@@ -7,7 +7,7 @@ import { createSecurity, type SessionParts } from '../auth/sessions.ts'
 import type { OperationId } from '../contract/schemas.ts'
 import type { Handler, HttpOperationId, OperationRequest, Operations } from '../operations/operation.ts'
 import { within } from '../tracing/trace.ts'
-import { admitBodies, type BodyParts, demandBody } from './body.ts'
+import { type BodyParts, demandBody, registerBodies } from './body.ts'
 import { bindRealtime, type RealtimeParts } from './realtime.ts'
 import { type Answered, createResponder, holdDownload, type Respond, type ResponseParts } from './responses.ts'
 
@@ -22,7 +22,7 @@ export function bindOperations<Parts extends BindingParts>(
   handlers: Operations<HttpOperationId, Parts>,
 ): void {
   const secure = createSecurity(parts)
-  const admitBody = admitBodies(app, parts)
+  const admitBody = registerBodies(app, parts)
   const respond = createResponder(parts)
   const downloading = holdDownload(parts)
   assertBound(handlers)

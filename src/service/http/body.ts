@@ -22,8 +22,18 @@ export interface BodyParts {
 
 const json = /^application\/json[ \t]*(;[ \t]*charset=("utf-8"|utf-8)[ \t]*)?$/i
 
-/** Only JSON bodies are accepted. An empty one counts as none, because fetch wrappers send that. */
-export function registerBodies(app: FastifyInstance): void {
+type Check = (chunk: Buffer) => Error | undefined
+
+/**
+ * Only JSON bodies are accepted. An empty one counts as none, because fetch wrappers send that.
+ *
+ * Returns a hook for routes, which decides from the head whether a body may come. The body counts into the budget as it
+ * arrives, until the request is over and nothing works on it any more. One that cannot be valid, or that hardly goes on, is
+ * refused before its rest has arrived.
+ */
+export function registerBodies(app: FastifyInstance, { bodies, log }: BodyParts) {
+  const refuse = createRefusal(log, 'too many bytes of request bodies in memory: refusing some requests')
+  const progress = watchProgress(app)
   app.decorateRequest('readBody', undefined)
   app.decorateRequest('work', undefined)
   app.removeAllContentTypeParsers()
@@ -34,43 +44,6 @@ export function registerBodies(app: FastifyInstance): void {
     if (body instanceof Promise) body.then((value) => done(null, value), done)
     else done(null, body)
   })
-}
-
-function parseBody(text: string | undefined): unknown {
-  if (!text) return undefined
-  try {
-    const value = parseJson(text)
-    return value instanceof Promise ? value.catch(refuse) : value
-  } catch (cause) {
-    return refuse(cause)
-  }
-}
-
-function refuse(cause: unknown): never {
-  throw new InvalidBody('body must be JSON', { cause })
-}
-
-/** Fastify does not validate a missing body: a required one is demanded here, an optional one becomes `{}`. */
-export function demandBody(required: boolean | undefined): preValidationHookHandler {
-  return (request, _reply, next) => {
-    const isMissing = request.body === undefined || (request.body === null && !required)
-    if (!isMissing) return next()
-    if (required) return next(new InvalidBody('body is required'))
-    request.body = {}
-    request.headers['content-type'] = 'application/json'
-    next()
-  }
-}
-
-type Check = (chunk: Buffer) => Error | undefined
-
-/**
- * Decides from the head whether a body may come. It counts into the budget as it arrives, until the request is over and
- * nothing works on it any more. One that cannot be valid, or that hardly goes on, is refused before its rest has arrived.
- */
-export function admitBodies(app: FastifyInstance, { bodies, log }: BodyParts) {
-  const refuse = createRefusal(log, 'too many bytes of request bodies in memory: refusing some requests')
-  const progress = watchProgress(app)
   return (maxElements: number): onRequestHookHandler => {
     const maxTokens = maxTokensFor(maxElements)
     return (request, reply, next) => {
@@ -160,6 +133,32 @@ function readText(payload: IncomingMessage, progress: Progress, check: Check, ho
   payload.on('error', (cause) => stop(new ServiceError('BadRequest', { cause })))
   payload.on('close', arrival.end)
   return promise
+}
+
+function parseBody(text: string | undefined): unknown {
+  if (!text) return undefined
+  try {
+    const value = parseJson(text)
+    return value instanceof Promise ? value.catch(refuse) : value
+  } catch (cause) {
+    return refuse(cause)
+  }
+}
+
+function refuse(cause: unknown): never {
+  throw new InvalidBody('body must be JSON', { cause })
+}
+
+/** Fastify does not validate a missing body: a required one is demanded here, an optional one becomes `{}`. */
+export function demandBody(required: boolean | undefined): preValidationHookHandler {
+  return (request, _reply, next) => {
+    const isMissing = request.body === undefined || (request.body === null && !required)
+    if (!isMissing) return next()
+    if (required) return next(new InvalidBody('body is required'))
+    request.body = {}
+    request.headers['content-type'] = 'application/json'
+    next()
+  }
 }
 
 const checkMs = 10_000
