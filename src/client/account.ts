@@ -1,7 +1,7 @@
 /** `encrypted-bookmark-sync-client/account`: what the user stores, their devices and sessions, deleting the account. */
 import type { components } from '../../generated/client.ts'
 import type { Client } from './api/client.ts'
-import { answer, demandOwner, unwrap } from './api/unwrap.ts'
+import { answer, type CallResult, demandOwner, unwrap } from './api/unwrap.ts'
 import { ApiError, OfflineError } from './errors.ts'
 import type { Sync } from './sync/sync.ts'
 
@@ -111,41 +111,33 @@ export class SignInAgainError extends Error {
 /** Opens the signed-in user's account. Sends nothing until a method is called. */
 export function openAccount(options: AccountOptions): Account {
   const { client, sync } = options
+  async function ask<Data>(call: () => Promise<CallResult<Data>>): Promise<NonNullable<Data>> {
+    await demandOwner(options)
+    return unwrap(await answer(call()))
+  }
 
   return {
     async account() {
-      await demandOwner(options)
-      const { user, usage, limits } = unwrap(await answer(client.GET('/api/v1/account')))
+      const { user, usage, limits } = await ask(() => client.GET('/api/v1/account'))
       return { user: camelCased(user), usage: camelCased(usage), limits: camelCased(limits) }
     },
-
     async devices() {
-      await demandOwner(options)
-      const { devices } = unwrap(await answer(client.GET('/api/v1/account/devices', everything)))
+      const { devices } = await ask(() => client.GET('/api/v1/account/devices', everything))
       return devices.map(camelCased)
     },
-
     async forgetDevice(id) {
-      await demandOwner(options)
-      unwrap(await answer(client.DELETE('/api/v1/account/devices/{id}', { params: { path: { id } } })))
+      await ask(() => client.DELETE('/api/v1/account/devices/{id}', { params: { path: { id } } }))
     },
-
     async sessions() {
-      await demandOwner(options)
-      const { sessions } = unwrap(await answer(client.GET('/api/v1/account/sessions', everything)))
+      const { sessions } = await ask(() => client.GET('/api/v1/account/sessions', everything))
       return sessions.map(camelCased)
     },
-
     async endSession(id) {
-      await demandOwner(options)
-      unwrap(await answer(client.DELETE('/api/v1/account/sessions/{id}', { params: { path: { id } } })))
+      await ask(() => client.DELETE('/api/v1/account/sessions/{id}', { params: { path: { id } } }))
     },
-
     async signOutOthers() {
-      await demandOwner(options)
-      unwrap(await answer(client.DELETE('/api/v1/account/sessions')))
+      await ask(() => client.DELETE('/api/v1/account/sessions'))
     },
-
     async deleteAccount() {
       await demandOwner(options)
       await eraseAccount(client, sync)

@@ -8,8 +8,8 @@ type Details = Pick<PlaintextBookmark, 'dateAdded' | 'dateModified' | 'tags' | '
 const OWN_FIELDS = new Set(['href', 'add_date', 'last_modified', 'tags', 'icon'])
 
 /**
- * Reads the attributes of an A or H3 tag. Those without a field of their own go to `attributes`, so that writing restores
- * them.
+ * Reads the attributes of an A or H3 tag. Those without a field of their own go to `attributes`, so that writing brings
+ * them back.
  */
 export function readAttributes(attributes: Attributes): Details {
   const { icon, icon_uri: iconUri, add_date: added, last_modified: modified, tags: tagList = '' } = attributes

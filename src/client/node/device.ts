@@ -7,7 +7,7 @@ import { OfflineError, SignedOutError } from '../errors.ts'
 import type { OpenWebSocket } from '../sync/exchange/transport.ts'
 import type { Store } from '../sync/store/store.ts'
 import { type Cookie, createCookieJar, parseCookieHeader } from './cookie-jar.ts'
-import { DatabaseFile, Settings, storeIn } from './file-store.ts'
+import { DatabaseFile, storeIn } from './file-store.ts'
 import { signInByRedirect } from './sign-in.ts'
 
 /** The service of a device, and how it signs in. */
@@ -58,11 +58,10 @@ export interface Device {
  */
 export function openDevice(path: string, { baseUrl, cookie }: DeviceOptions): Device {
   const file = new DatabaseFile(path)
-  const settings = new Settings(file)
-  const deviceId = settings.read('device-id') ?? `node-${randomUUID()}`
-  settings.write('device-id', deviceId)
-  const jar = createCookieJar(baseUrl, readCookies(settings, cookie), (cookies) =>
-    settings.write('cookies', JSON.stringify(cookies)),
+  const deviceId = file.readSetting('device-id') ?? `node-${randomUUID()}`
+  file.writeSetting('device-id', deviceId)
+  const jar = createCookieJar(baseUrl, readCookies(file, cookie), (cookies) =>
+    file.writeSetting('cookies', JSON.stringify(cookies)),
   )
   const client = createClient({ baseUrl, deviceId, fetch: jar.fetch })
 
@@ -72,7 +71,7 @@ export function openDevice(path: string, { baseUrl, cookie }: DeviceOptions): De
     return session.response.status === 401 ? undefined : unwrap(session).user.user_id
   }
 
-  const keepMasterKey = (masterKey: Uint8Array) => settings.write('master-key', bytesToBase64(masterKey))
+  const keepMasterKey = (masterKey: Uint8Array) => file.writeSetting('master-key', bytesToBase64(masterKey))
 
   return {
     deviceId,
@@ -80,7 +79,7 @@ export function openDevice(path: string, { baseUrl, cookie }: DeviceOptions): De
     webSocket: jar.webSocket,
     store: storeIn(file),
     async signIn(open, { signal } = {}) {
-      const known = settings.read('user-id')
+      const known = file.readSetting('user-id')
       const current = await readUserId(signal).catch((error: unknown) => {
         if (error instanceof OfflineError && known !== undefined) return known
         throw error
@@ -89,11 +88,11 @@ export function openDevice(path: string, { baseUrl, cookie }: DeviceOptions): De
       const userId = current ?? (await readUserId(signal))
       if (userId === undefined) throw new SignedOutError()
       if (known !== undefined && known !== userId) throw new Error(`${path} is another user's`)
-      settings.write('user-id', userId)
+      file.writeSetting('user-id', userId)
       return userId
     },
     async unlock(openVault) {
-      const kept = settings.read('master-key')
+      const kept = file.readSetting('master-key')
       if (kept !== undefined) return deriveKeys(base64ToBytes(kept) ?? new Uint8Array())
       const { masterKey } = await openVault()
       keepMasterKey(masterKey)
@@ -104,12 +103,12 @@ export function openDevice(path: string, { baseUrl, cookie }: DeviceOptions): De
 }
 
 /** A header that was given before is older than the cookies that the service has set since. */
-function readCookies(settings: Settings, given: string | undefined): Cookie[] {
-  if (given === undefined || given === settings.read('given-cookie')) {
-    return JSON.parse(settings.read('cookies') ?? '[]') as Cookie[]
+function readCookies(file: DatabaseFile, given: string | undefined): Cookie[] {
+  if (given === undefined || given === file.readSetting('given-cookie')) {
+    return JSON.parse(file.readSetting('cookies') ?? '[]') as Cookie[]
   }
   const cookies = parseCookieHeader(given)
-  settings.write('cookies', JSON.stringify(cookies))
-  settings.write('given-cookie', given)
+  file.writeSetting('cookies', JSON.stringify(cookies))
+  file.writeSetting('given-cookie', given)
   return cookies
 }

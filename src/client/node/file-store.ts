@@ -61,25 +61,8 @@ function parseRow({ row }: Record<string, unknown>): Row {
   return JSON.parse(String(row)) as Row
 }
 
+/** The texts that a file keeps besides the bookmarks. */
 type Name = 'meta' | 'device-id' | 'user-id' | 'master-key' | 'cookies' | 'given-cookie'
-
-/** The file keeps these texts besides the bookmarks. */
-export class Settings {
-  readonly #file: DatabaseFile
-
-  constructor(file: DatabaseFile) {
-    this.#file = file
-  }
-
-  read(name: Name): string | undefined {
-    return this.#file.transact((database) => readSetting(database, name))
-  }
-
-  /** Signing out deletes the file before it ends the session: the cookies of that response are not kept. */
-  write(name: Name, value: string): void {
-    if (!this.#file.isRemoved) this.#file.transact((database) => writeSetting(database, name, value))
-  }
-}
 
 function readSetting(database: DatabaseSync, name: Name): string | undefined {
   const found = database.prepare('select value from settings where name = ?').get(name)
@@ -112,10 +95,6 @@ export class DatabaseFile {
     this.#path = path
   }
 
-  get isRemoved(): boolean {
-    return this.#isRemoved
-  }
-
   /** Opens the file, until it is closed. */
   open(): void {
     if (this.#isRemoved) throw new DOMException('The store was wiped', 'InvalidStateError')
@@ -140,6 +119,15 @@ export class DatabaseFile {
   close(): void {
     this.#database?.close()
     this.#database = undefined
+  }
+
+  readSetting(name: Name): string | undefined {
+    return this.transact((database) => readSetting(database, name))
+  }
+
+  /** Signing out deletes the file before it ends the session: the cookies of that response are not kept. */
+  writeSetting(name: Name, value: string): void {
+    if (!this.#isRemoved) this.transact((database) => writeSetting(database, name, value))
   }
 
   /** Deletes the file. It is not made again by this object. */

@@ -185,7 +185,7 @@ export interface Sync {
    */
   approveDeletions(shown: number | readonly string[]): Promise<void>
   /**
-   * Rejects `status().heldDeletions`: restores the bookmarks that other devices deleted, on all devices. What those delete
+   * Rejects `status().heldDeletions`: undeletes the bookmarks that other devices deleted, on all devices. What those delete
    * within the next minute belongs to the same: it waits, too, however few they are.
    */
   rejectDeletions(): Promise<void>
@@ -207,7 +207,7 @@ export interface Sync {
    *   emitted for stored bookmarks when they are read
    * - `conflict` {id, fields, mine, theirs}: an edit of this device lost to another one, and was added to `conflicts`.
    *   Null means deleted. To decide, call `resolve`
-   * - `restored` {kept, pushed}: the service was restored from a backup, and what it lost is sent again from here: `pushed`
+   * - `restored` {kept, pushed}: the service was recovered from a backup, and what it lost is sent again from here: `pushed`
    *   changes in all, among them `kept` bookmarks of which it had no version. Emitted in the tab that talks to the service
    * - `mended` {missing, outdated, deleted, sent}: the store was not what the service has, and everything was pulled again: ids
    *   of bookmarks that were missing here, had an older version, were still here although deleted, or that the service

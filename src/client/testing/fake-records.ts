@@ -38,7 +38,7 @@ export interface Kept extends FakeVersion, Pick<Schemas['Version'], 'began' | 'e
   was_deleted: boolean
 }
 
-export interface StampedEvent {
+interface StampedEvent {
   event: Schemas['SyncEvent']
   stamp: number
 }

@@ -67,7 +67,7 @@ export async function approveDeletions(
   await applyHeld(replica, typeof shown === 'number' ? held.slice(0, shown).map(({ id }) => id) : shown)
 }
 
-/** The user rejects: each bookmark is restored by an edit on top of its delete. What follows belongs to the same. */
+/** The user rejects: each bookmark is undeleted by an edit on top of its delete. What follows belongs to the same. */
 export async function rejectDeletions(parts: DeletionParts): Promise<void> {
   const { replica, keys, clock, recentDeletes } = parts
   const { cursor } = replica.meta

@@ -141,14 +141,11 @@ export class Refusals {
 
   /** Where one change exceeded the quota, every change like it that needs as much or more is hopeless. */
   sort(replica: Replica, batch: readonly Waiting[]): { sendable: Waiting[]; hopeless: Waiting[] } {
-    const sendable: Waiting[] = []
-    const hopeless: Waiting[] = []
-    for (const waiting of batch) {
-      const limit = this.#overQuota.get(waiting.change.operation)
-      const growth = limit === undefined ? undefined : growthOf(replica, waiting.change)
-      const isHopeless = limit !== undefined && growth !== undefined && growth >= limit
-      ;(isHopeless ? hopeless : sendable).push(waiting)
+    const isHopeless = ({ change }: Waiting) => {
+      const limit = this.#overQuota.get(change.operation)
+      return limit !== undefined && (growthOf(replica, change) ?? Number.NEGATIVE_INFINITY) >= limit
     }
+    const { true: hopeless = [], false: sendable = [] } = Object.groupBy(batch, (one) => `${isHopeless(one)}`)
     return { sendable, hopeless }
   }
 }

@@ -7,7 +7,7 @@ import type { Meta } from '../store/store.ts'
 import type { Transport } from './transport.ts'
 
 /** Under which key a record is, once keys were rotated: its prefix in base64. Under the first key it says nothing. */
-export function markOf(
+export function keyMarkOf(
   keys: Keys,
   { encrypted_data }: { encrypted_data?: string | undefined },
 ): { key?: string | undefined } {

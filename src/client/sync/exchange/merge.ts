@@ -17,7 +17,7 @@ export interface Circumstances {
   /** True if nothing was pulled or pushed before: versions of this device are from before it was signed out or emptied. */
   isFirstPull: boolean
   /**
-   * True if the device that made the event had not seen this version of ours. `perhaps`: a restored service does not know
+   * True if the device that made the event had not seen this version of ours. `perhaps`: a recovered service does not know
    * whom a newer version has overwritten.
    */
   overwrites(mine: Version): boolean | 'perhaps'

@@ -11,12 +11,12 @@ import { mergeUnreadable, unreadableAfter } from './merge.ts'
 import { certainlyDescends, type TakeParts, takePage } from './take.ts'
 import type { PullResponse } from './transport.ts'
 
-export type PullParts = RestoreParts & DeletionParts
+export type PullParts = RecoverParts & DeletionParts
 
 /** Pulls everything new, or all there is if the service was recovered from a backup. */
 export async function pullAll(parts: PullParts, signal: AbortSignal): Promise<void> {
   const isWhole = await pullNew(parts, signal)
-  if (!isWhole) await restore(parts, signal)
+  if (!isWhole) await recover(parts, signal)
   await settleDeletions(parts)
 }
 
@@ -63,7 +63,7 @@ export async function demandUser(
   throw error
 }
 
-interface RestoreParts extends TakeParts {
+interface RecoverParts extends TakeParts {
   emitter: Pick<Emitter, 'emit'>
 }
 
@@ -71,7 +71,7 @@ interface RestoreParts extends TakeParts {
  * Pulls everything from a service that was recovered from a backup. What it has lost or has in an older version becomes a
  * pending change again, as the event that it was, so that devices which know it already see nothing new.
  */
-async function restore(parts: RestoreParts, signal: AbortSignal): Promise<void> {
+async function recover(parts: RecoverParts, signal: AbortSignal): Promise<void> {
   const { found, pushed } = await pullAgain(parts, signal)
   const kept = pushed.filter(({ id, version }) => version?.bookmark && !found.older.has(id)).length
   if (pushed.length > 0) parts.emitter.emit('restored', { kept, pushed: pushed.length })
@@ -79,7 +79,7 @@ async function restore(parts: RestoreParts, signal: AbortSignal): Promise<void> 
 
 /** Pulls everything. Returns what the service has, and the rows as they were of which something is sent again. */
 async function pullAgain(
-  parts: RestoreParts,
+  parts: RecoverParts,
   signal: AbortSignal,
 ): Promise<{ found: Pick<Found, 'ids' | 'older' | 'unseen'>; pushed: Row[] }> {
   const { replica, keys, clock } = parts
@@ -112,7 +112,7 @@ async function pullAgain(
   return { found, pushed }
 }
 
-/** The contents of a restored service. */
+/** The contents of a recovered service. */
 interface Found {
   ids: ReadonlySet<string>
   /** By id, what it has in an older version than this device. */
@@ -123,10 +123,10 @@ interface Found {
   epoch: string
 }
 
-/** As often as the service may be restored while everything is pulled: one at fault would be asked without end. */
+/** As often as the service may be recovered while everything is pulled: one at fault would be asked without end. */
 const mostAttempts = 5
 
-async function pullFromStart(parts: RestoreParts, before: number, signal: AbortSignal): Promise<Found> {
+async function pullFromStart(parts: RecoverParts, before: number, signal: AbortSignal): Promise<Found> {
   for (let attempt = 0; attempt < mostAttempts; attempt++) {
     const found = await pullOneEpoch(parts, before, signal)
     if (found) return found
@@ -134,13 +134,13 @@ async function pullFromStart(parts: RestoreParts, before: number, signal: AbortS
   throw new ApiError(200, "The service's epoch does not last")
 }
 
-/** Undefined if the service was restored once more meanwhile. */
-async function pullOneEpoch(parts: RestoreParts, before: number, signal: AbortSignal): Promise<Found | undefined> {
+/** Undefined if the service was recovered once more meanwhile. */
+async function pullOneEpoch(parts: RecoverParts, before: number, signal: AbortSignal): Promise<Found | undefined> {
   const ids = new Set<string>()
   const older = new Map<string, Version>()
   const unseen = new Set<string>()
   const found: Found = { ids, older, unseen, cursor: 0, epoch: '' }
-  // The old cursor and epoch stay until all is there, so that after an interruption the restore is noticed again.
+  // The old cursor and epoch stay until all is there, so that after an interruption the recovery is noticed again.
   const take = ({ changes }: PullResponse) =>
     takePage({ ...parts, older }, changes, 0, { cursor: parts.replica.meta.cursor }, signal)
   for await (const page of pagesSince(parts, 0, signal)) {
@@ -159,7 +159,7 @@ async function pullOneEpoch(parts: RestoreParts, before: number, signal: AbortSi
 }
 
 async function* pagesSince(
-  { transport }: RestoreParts,
+  { transport }: RecoverParts,
   from: number,
   signal: AbortSignal,
 ): AsyncGenerator<PullResponse> {

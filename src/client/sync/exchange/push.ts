@@ -8,7 +8,7 @@ import { correctedNow } from '../store/service-clock.ts'
 import type { Row, Waiting } from '../store/store.ts'
 import { idsOf, isRefusal, markSent, nextBatch, overQuota, Refusals, returnBatch, toRefusal } from './batch.ts'
 import { correctClock, isClockTrusted, isTime, type TimeAnswer } from './correct-clock.ts'
-import { markOf } from './key-marks.ts'
+import { keyMarkOf } from './key-marks.ts'
 import { lostWhole, overwriting, settleFirst } from './merge.ts'
 import type { Outbox } from './outbox.ts'
 import { demandUser, type PullParts, pullAll } from './pull.ts'
@@ -143,7 +143,7 @@ async function settle(
       const row = draft.get(change.entity_id)
       const [first] = row.waiting
       if (accepted.has(change.id) && first?.change.id === change.id)
-        draft.set(settleFirst(row, { ...versionOf(first), ...markOf(keys, change) }))
+        draft.set(settleFirst(row, { ...versionOf(first), ...keyMarkOf(keys, change) }))
       else cursor = false
     }
     // There is nothing but this push since the cursor, and all of it is here.

@@ -8,20 +8,20 @@ import type { Draft, Replica } from '../store/replica.ts'
 import { versionOf } from '../store/row.ts'
 import type { Meta, Row, Version } from '../store/store.ts'
 import { demandTimes } from './correct-clock.ts'
-import { markOf, missesKeys } from './key-marks.ts'
+import { keyMarkOf, missesKeys } from './key-marks.ts'
 import { lostWhole, type MergedEdit, mergeUnreadable, mergeVersion } from './merge.ts'
 import type { Progress } from './progress.ts'
 import type { SyncEvent, Transport } from './transport.ts'
 
 export interface TakeParts extends OpenParts, Author {
-  /** While everything is pulled from a restored service: by id, what it has in an older version than this device. */
+  /** While everything is pulled from a recovered service: by id, what it has in an older version than this device. */
   older?: Map<string, Version> | undefined
-  /** Everything is pulled because this store has gone wrong: the service was not restored. */
+  /** Everything is pulled because this store has gone wrong: the service was not recovered. */
   isSameHistory?: boolean | undefined
 }
 
 /** An event with its sequence number. */
-export interface StampedEvent {
+export interface NumberedEvent {
   event: SyncEvent
   stamp: number
 }
@@ -58,7 +58,7 @@ export async function takePage(
  */
 export async function takeMessages(
   parts: TakeParts,
-  messages: readonly StampedEvent[],
+  messages: readonly NumberedEvent[],
   since: number,
   signal: AbortSignal,
 ): Promise<'taken' | 'doubt'> {
@@ -113,11 +113,11 @@ function takeEvent(
 ): Version | undefined {
   const row = draft.get(event.entity_id)
   const { deviceId, older, isSameHistory } = parts
-  const isRestored = older !== undefined && !isSameHistory
+  const isRecovered = older !== undefined && !isSameHistory
   const overwrites = (mine: Version) =>
-    namesOverwritten(event, mine) || (isRestored && (namesEarlier(event, mine) || 'perhaps'))
+    namesOverwritten(event, mine) || (isRecovered && (namesEarlier(event, mine) || 'perhaps'))
   const isFirstPull = draft.meta.lastSync === 0
-  const descendsFrom = (mine: Version) => !isRestored && certainlyDescends(event, mine)
+  const descendsFrom = (mine: Version) => !isRecovered && certainlyDescends(event, mine)
   const merged = mergeVersion(row, version, { deviceId, ...cursors, isFirstPull, overwrites, descendsFrom })
   if (merged.kind === 'older') {
     if (!older) return merged.than
@@ -160,7 +160,7 @@ function namesOverwritten({ overwritten = [] }: SyncEvent, { device_id, timestam
 }
 
 /**
- * True if it, or one before it, replaced unseen what this version was made on: a restored service had an earlier version of
+ * True if it, or one before it, replaced unseen what this version was made on: a recovered service had an earlier version of
  * the same device instead of this one.
  */
 function namesEarlier(event: SyncEvent, { device_id, timestamp, overwritten: known = [] }: Version): boolean {
@@ -219,7 +219,7 @@ async function openEvents(
   return all
 
   async function openEvent(event: SyncEvent): Promise<OpenedEvent> {
-    const version = { ...toVersion(event), ...markOf(keys, event) }
+    const version = { ...toVersion(event), ...keyMarkOf(keys, event) }
     if (event.operation === 'delete' || isKnown(replica.rows.get(event.entity_id), version)) return { event, version }
     const { entity_id: id, encrypted_data = '', data_hash = '' } = event
     try {

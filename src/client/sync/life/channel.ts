@@ -2,7 +2,7 @@ import type { components } from '../../../../generated/asyncapi.ts'
 import type { Clock } from '../../timing/clock.ts'
 import { Alarm, pause } from '../../timing/clock.ts'
 import type { TimeAnswer } from '../exchange/correct-clock.ts'
-import type { StampedEvent } from '../exchange/take.ts'
+import type { NumberedEvent } from '../exchange/take.ts'
 import type { RealtimeSocket } from '../exchange/transport.ts'
 
 type Messages = components['schemas']
@@ -29,7 +29,7 @@ export class Channel {
   readonly #greeted = Promise.withResolvers<Greeting | undefined>()
   readonly #ended = new AbortController()
   #isGreeted = false
-  #received: StampedEvent[] = []
+  #received: NumberedEvent[] = []
   readonly #openedAt: number
   #heardAt: number
 
@@ -55,7 +55,7 @@ export class Channel {
   }
 
   /** Returns the changes received since the last call. */
-  drain(): StampedEvent[] {
+  drain(): NumberedEvent[] {
     const received = this.#received
     this.#received = []
     return received

@@ -5,7 +5,7 @@ import { correctClock } from '../exchange/correct-clock.ts'
 import { exchange } from '../exchange/exchange.ts'
 import { pullAll } from '../exchange/pull.ts'
 import { pushAll } from '../exchange/push.ts'
-import { type StampedEvent, takeMessages } from '../exchange/take.ts'
+import { type NumberedEvent, takeMessages } from '../exchange/take.ts'
 import { reseal } from '../rotation/rotation.ts'
 import { Channel } from './channel.ts'
 import type { Engine } from './engine.ts'
@@ -102,13 +102,14 @@ async function follow(
   since: number,
   signal: AbortSignal,
 ): Promise<void> {
-  const { tabs, outbox, replica, clock } = engine
+  const { tabs, outbox, replica, clock, progress } = engine
   let cursor = since
   while (channel.isOpen) {
     channel.activity.reset()
     outbox.reset()
     const position = { epoch, since: cursor }
-    await tabs.exclusively('exchange', () => catchUp(engine, channel, position, signal), signal)
+    const task = async () => takeAndPush(engine, channel.drain(), position, signal).finally(() => progress.end())
+    await tabs.exclusively('exchange', task, signal)
     // It falls when the browser has emptied the store, but the channel goes on from where it was.
     cursor = Math.max(cursor, replica.meta.cursor)
     const checkAt = clock.now() + untilCheck(engine)
@@ -117,30 +118,17 @@ async function follow(
   }
 }
 
-/** The cursor from which the channel's next messages continue, and the history of the service that it belongs to. */
-interface Position {
-  epoch: string
-  since: number
-}
-
-async function catchUp(engine: Engine, channel: Channel, position: Position, signal: AbortSignal): Promise<void> {
-  try {
-    await takeAndPush(engine, channel.drain(), position, signal)
-  } finally {
-    engine.progress.end()
-  }
-}
-
+/** @param position the cursor that the messages continue from, and the history of the service that it belongs to */
 async function takeAndPush(
   engine: Engine,
-  messages: readonly StampedEvent[],
-  { epoch, since }: Position,
+  messages: readonly NumberedEvent[],
+  { epoch, since }: { epoch: string; since: number },
   signal: AbortSignal,
 ): Promise<void> {
   const { meta } = engine.replica
-  const isRestored = epoch !== meta.epoch
-  if (isRestored || messages.length > 0 || meta.cursor < since || meta.isIncomplete) {
-    const outcome = isRestored ? 'doubt' : await takeMessages(engine, messages, since, signal)
+  const isRecovered = epoch !== meta.epoch
+  if (isRecovered || messages.length > 0 || meta.cursor < since || meta.isIncomplete) {
+    const outcome = isRecovered ? 'doubt' : await takeMessages(engine, messages, since, signal)
     if (outcome === 'doubt') await pullAll(engine, signal)
     else await settleDeletions(engine)
   }

@@ -232,7 +232,7 @@ export class Run {
 
 const nothingNew = { ids: [], origin: 'remote', conflicts: [] } as const
 
-/** Browsers report when the network is lost and restored; Node does not. */
+/** Browsers report when the network is lost and when it is back; Node does not. */
 function followNetwork({ network, disconnected, status }: Engine, signal: AbortSignal): void {
   const platform = globalThis as Partial<Pick<typeof globalThis, 'addEventListener'>>
   platform.addEventListener?.('online', () => network.ring(), { signal })

@@ -6,7 +6,7 @@ import { uuidv7 } from '../../ids.ts'
 import type { EditParts } from '../edits/edit.ts'
 import { sealList } from '../edits/seal-list.ts'
 import { type ExchangeParts, exchange } from '../exchange/exchange.ts'
-import { markOf, takeKeys } from '../exchange/key-marks.ts'
+import { keyMarkOf, takeKeys } from '../exchange/key-marks.ts'
 import { pullAll } from '../exchange/pull.ts'
 import type { Change } from '../exchange/transport.ts'
 import type { Row, Version } from '../store/store.ts'
@@ -154,7 +154,7 @@ async function push(parts: ExchangeParts, changes: Resealed[], signal: AbortSign
       if (!row.version || !accepted.has(change.id)) continue
       const { id: event_id, operation, timestamp, device_id, data_hash = null, base } = change
       const sent = { event_id, operation, timestamp, device_id, data_hash, base, confirmed: false }
-      draft.set({ ...row, version: { ...row.version, ...sent, ...markOf(keys, change) } })
+      draft.set({ ...row, version: { ...row.version, ...sent, ...keyMarkOf(keys, change) } })
     }
   })
   // A bookmark that was not accepted has been edited meanwhile.

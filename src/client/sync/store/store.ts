@@ -55,7 +55,7 @@ export interface Held extends Version {
   base: number
 }
 
-/** A version that could not be decrypted, or that a restored service has lost, and that only the edits made on it hold. */
+/** A version that could not be decrypted, or that a recovered service has lost, and that only the edits made on it hold. */
 export interface Unreadable {
   event_id: string
   timestamp: number
