@@ -18,7 +18,7 @@ export {
   type RecordFault,
   WrongKeyError,
 } from './errors.ts'
-export type { ExportFile } from './export-file/chunks.ts'
+export type { ExportFile } from './export-file/export-file.ts'
 export { type ExportKeys, openExport, streamExport } from './export-file/export-file.ts'
 
 /**

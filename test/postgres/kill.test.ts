@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import t, { type Test } from 'tap'
-import { openChunks } from '../../src/client/export-file/chunks.ts'
+import { openChunks } from '../../src/client/export-file/export-file.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
 import { pullAll } from '../support/changes.ts'
 import { databaseUrl, isPostgres } from '../support/database-url.ts'

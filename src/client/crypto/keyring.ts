@@ -2,8 +2,8 @@ import { utf8ToBytes } from '@noble/hashes/utils.js'
 import * as limits from '../../../generated/limits.ts'
 import { KeyringError, WrongKeyError } from '../errors.ts'
 import { idForm, isId } from '../ids.ts'
+import { onDemand } from '../timing/on-demand.ts'
 import { NONCE_BYTES, open, seal } from './aead.ts'
-import { checkKdfParameters, KDF_PARAMETERS, type KdfParameters, stretchPassphrase } from './argon2.ts'
 import { base64ToBytes, bytesToBase64 } from './base64.ts'
 import { hkdfSha256 } from './hashes.ts'
 import { keyIdOf } from './keys.ts'
@@ -150,23 +150,66 @@ function randomBytes(length: number): Uint8Array {
   return crypto.getRandomValues(new Uint8Array(length))
 }
 
+/** Parameters of Argon2id (RFC 9106). */
+interface KdfParameters {
+  kdf: 'argon2id'
+  memory_kib: number
+  iterations: number
+  parallelism: number
+}
+
+/** The parameters for new passphrases: about a third of a second on a laptop. */
+const KDF_PARAMETERS: KdfParameters = { kdf: 'argon2id', memory_kib: 65_536, iterations: 3, parallelism: 1 }
+
+// The keyring comes from the service. Weaker parameters would let it guess the passphrase, stronger ones stall the client.
+const BOUNDS = { memory_kib: [65_536, 262_144], iterations: [3, 10], parallelism: [1, 4] } as const
+
+/** @throws KeyringError `weak-kdf`, `excessive-kdf`, naming the parameter */
+function checkKdfParameters(parameters: KdfParameters): void {
+  for (const name of ['memory_kib', 'iterations', 'parallelism'] as const) {
+    const [least, most] = BOUNDS[name]
+    const value = parameters[name]
+    const fault = value < least ? 'weak-kdf' : value > most ? 'excessive-kdf' : undefined
+    if (fault) throw new KeyringError(fault, `The keyring's ${name} is ${value}; ${least} to ${most} is accepted`)
+  }
+}
+
+/**
+ * Derives a 32-byte key from a passphrase (Unicode NFKC, UTF-8). The first call loads the WebAssembly of Argon2id.
+ *
+ * @throws KeyringError `empty-passphrase`
+ */
+async function stretchPassphrase(passphrase: string, salt: Uint8Array, parameters: KdfParameters) {
+  if (passphrase === '') throw new KeyringError('empty-passphrase', 'The passphrase is empty')
+  const { argon2id } = await onDemand(import('./argon2id.ts'))
+  return argon2id({
+    password: utf8ToBytes(passphrase.normalize('NFKC')),
+    salt,
+    memorySize: parameters.memory_kib,
+    iterations: parameters.iterations,
+    parallelism: parameters.parallelism,
+    hashLength: 32,
+    outputType: 'binary',
+  })
+}
+
 /** The master key, encrypted under one wrapping key. */
-export interface Wrap {
+interface Wrap {
   nonce: Uint8Array
   wrappedKey: Uint8Array
 }
 
 /** A keyring, parsed. */
-export interface Keyring {
+interface Keyring {
   passphrase: Wrap & { parameters: KdfParameters; salt: Uint8Array }
   recovery: Wrap
   /** Once the keys were rotated: the master keys before the newest, the last of them first, wrapped together under it. */
   older?: (Wrap & { keyId: Uint8Array }) | undefined
 }
 
-export type Format = 'ebs/keyring/1' | 'ebs/keyring/2'
+type Format = 'ebs/keyring/1' | 'ebs/keyring/2'
 
-export function formatOf({ older }: Pick<Keyring, 'older'>): Format {
+function formatOf({ older }: Pick<Keyring, 'older'>): Format {
   return older ? 'ebs/keyring/2' : 'ebs/keyring/1'
 }
 
@@ -175,7 +218,7 @@ export function formatOf({ older }: Pick<Keyring, 'older'>): Format {
  * wrapped_key}, recovery: {kdf, nonce, wrapped_key}}`, and once the keys were rotated `{key_id, older: {kdf, nonce,
  * wrapped_keys}}`. `key_id` tells a device that knows only older keys that there is a newer one.
  */
-export function formatKeyring({ passphrase, recovery, older }: Keyring): string {
+function formatKeyring({ passphrase, recovery, older }: Keyring): string {
   const { keyId, nonce, wrappedKey } = older ?? {}
   return JSON.stringify({
     format: formatOf({ older }),
@@ -190,7 +233,7 @@ export function formatKeyring({ passphrase, recovery, older }: Keyring): string 
 }
 
 /** @throws KeyringError `malformed`, `unknown-version`, `weak-kdf`, `excessive-kdf` */
-export function parseKeyring(text: string): Keyring {
+function parseKeyring(text: string): Keyring {
   const { maxLength } = limits.Keyring.keyring
   if (text.length > maxLength) throw malformed(`it has more than ${maxLength} characters`)
   const keyring = fields('the keyring', parseJson(text))

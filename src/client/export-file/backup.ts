@@ -4,8 +4,7 @@ import type { OpenedExport } from '../bookmark.ts'
 import type { Keys } from '../crypto/keys.ts'
 import { BackupFailedError } from '../errors.ts'
 import { systemClock } from '../timing/clock.ts'
-import { streamed } from './chunks.ts'
-import { openExport } from './export-file.ts'
+import { openExport, streamed } from './export-file.ts'
 
 /** How far a backup is: the service is making the file, or it is being downloaded (in bytes). */
 export type BackupProgress = { stage: 'making' } | { stage: 'downloading'; done: number; total: number }

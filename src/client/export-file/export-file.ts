@@ -1,10 +1,12 @@
+import { sha256 } from '@noble/hashes/sha2.js'
+import { abytes, concatBytes, utf8ToBytes } from '@noble/hashes/utils.js'
+import { exportFile } from '../../protocol/export-file.ts'
 import type { ExportSummary, OpenedExport, PlaintextBookmark } from '../bookmark.ts'
+import { open } from '../crypto/aead.ts'
 import type { Keys } from '../crypto/keys.ts'
 import { decryptBookmarkAside } from '../crypto/many-records.ts'
 import type { StoredRecord } from '../crypto/record.ts'
 import { ExportError } from '../errors.ts'
-import type { ExportFile } from './chunks.ts'
-import { openChunks } from './chunks.ts'
 import { ExportJson } from './json.ts'
 
 /** The keys that open an export file. */
@@ -63,4 +65,132 @@ function asRecord(element: Partial<StoredRecord>): StoredRecord {
     throw new ExportError('malformed', 'A bookmark in the export file lacks id, encrypted_data or data_hash')
   }
   return { id, encrypted_data, data_hash }
+}
+
+/**
+ * Yields the plaintext of an export file chunk by chunk, in constant memory.
+ *
+ * The file is a 32-byte header (`EBSX`, version 1, the first 8 bytes of SHA-256(`ebs/key-id` || key), a 19-byte nonce
+ * prefix) and chunks of 65,536 bytes, each XChaCha20-Poly1305 (draft-irtf-cfrg-xchacha-03) with its 16-byte tag, in the
+ * STREAM construction (Hoang, Reyhanitabar, Rogaway, Vizár 2015): nonce = prefix, 4-byte big-endian counter from 0,
+ * flag byte 1 for the last chunk and otherwise 0; associated data = the header. Every chunk that it yields is genuine and
+ * in its place, but only when the generator ends is it certain that the file is complete.
+ *
+ * @param exportKeys the file names one of them
+ * @throws ExportError `not-an-export`, `unknown-version`, `other-key`, `damaged`, `trailing-bytes`, `counter-overflow`
+ */
+export async function* openChunks(
+  file: ExportFile,
+  ...exportKeys: Uint8Array[]
+): AsyncGenerator<Uint8Array, void, undefined> {
+  for (const key of exportKeys) abytes(key, 32, 'exportKey')
+  const { headerBytes, chunkBytes, tagBytes } = exportFile
+  let header: Uint8Array | undefined
+  let exportKey: Uint8Array = new Uint8Array()
+  let counter = 0
+  for await (const { bytes, last } of cut(file, headerBytes, chunkBytes + tagBytes)) {
+    if (header === undefined) {
+      header = bytes.slice()
+      exportKey = keyFor(header, exportKeys)
+      if (last) throw new ExportError('damaged', 'The export file ends after its header')
+      continue
+    }
+    const chunk = open(exportKey, chunkNonce(header, counter, last), header, bytes)
+    if (chunk === undefined || chunk.length === 0) throw diagnose(exportKey, header, counter, bytes, last)
+    yield chunk
+    counter++
+  }
+}
+
+/** The nonce of a chunk: prefix, counter, flag. @throws ExportError `counter-overflow` */
+export function chunkNonce(header: Uint8Array, counter: number, last: boolean): Uint8Array {
+  if (counter > 0xffff_ffff) throw new ExportError('counter-overflow', 'The export file has more than 2^32 chunks')
+  const tail = new DataView(new ArrayBuffer(5))
+  tail.setUint32(0, counter)
+  tail.setUint8(4, last ? 1 : 0)
+  return concatBytes(header.subarray(-exportFile.noncePrefixBytes), new Uint8Array(tail.buffer))
+}
+
+/** The key that a genuine header names. */
+function keyFor(header: Uint8Array, exportKeys: Uint8Array[]): Uint8Array {
+  const magic = utf8ToBytes(exportFile.magic)
+  if (!startsWith(header, magic)) throw new ExportError('not-an-export', 'This is not an export file')
+  if (header.length < exportFile.headerBytes) throw new ExportError('damaged', 'The export file ends within its header')
+  const version = header[magic.length]
+  if (version !== exportFile.version) {
+    throw new ExportError('unknown-version', `The export file has version ${version}, which this client does not know`)
+  }
+  const named = header.subarray(magic.length + 1)
+  const exportKey = exportKeys.find((key) => {
+    const keyHash = sha256(concatBytes(utf8ToBytes(exportFile.keyIdInfo), key))
+    return startsWith(named, keyHash.subarray(0, exportFile.keyIdBytes))
+  })
+  if (!exportKey) throw new ExportError('other-key', 'The export file was encrypted under another export key')
+  return exportKey
+}
+
+function startsWith(bytes: Uint8Array, start: Uint8Array): boolean {
+  return start.every((byte, index) => bytes[index] === byte)
+}
+
+// If bytes follow a full last chunk, it opens under the other flag. The end of a shorter last chunk cannot be found.
+function diagnose(key: Uint8Array, header: Uint8Array, counter: number, bytes: Uint8Array, last: boolean) {
+  if (!last && open(key, chunkNonce(header, counter, true), header, bytes)) {
+    return new ExportError('trailing-bytes', 'The export file has bytes after its end')
+  }
+  const reasons = 'the file is damaged, truncated, reordered, or has bytes after its end'
+  return new ExportError('damaged', `Chunk ${counter} of the export file cannot be decrypted: ${reasons}`)
+}
+
+/**
+ * A source of an export file: bytes, a Blob or File, the body of a fetch response, or anything that yields
+ * bytes.
+ */
+export type ExportFile = Uint8Array | Blob | ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>
+
+/** A piece of the file. */
+interface Piece {
+  /** Valid until the next piece is requested. */
+  bytes: Uint8Array
+  /** True if the file ends after this piece. */
+  last: boolean
+}
+
+/**
+ * Cuts the file into a head of one size and pieces of another; the last one may be shorter. Holds one piece at a time.
+ */
+async function* cut(file: ExportFile, headSize: number, size: number): AsyncGenerator<Piece, void, undefined> {
+  let buffer = new Uint8Array(headSize)
+  let filled = 0
+  for await (const run of runs(file)) {
+    for (let start = 0; start < run.length; ) {
+      if (filled === buffer.length) {
+        yield { bytes: buffer, last: false }
+        if (buffer.length !== size) buffer = new Uint8Array(size)
+        filled = 0
+      }
+      const part = run.subarray(start, start + buffer.length - filled)
+      buffer.set(part, filled)
+      filled += part.length
+      start += part.length
+    }
+  }
+  yield { bytes: buffer.subarray(0, filled), last: true }
+}
+
+async function* runs(file: ExportFile): AsyncGenerator<Uint8Array, void, undefined> {
+  if (file instanceof Uint8Array) yield file
+  else if (file instanceof Blob) yield* streamed(file.stream())
+  else if ('getReader' in file) yield* streamed(file)
+  else yield* file
+}
+
+/** Not every browser can iterate over a ReadableStream. */
+export async function* streamed(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
+  const reader = stream.getReader()
+  try {
+    for (let read = await reader.read(); !read.done; read = await reader.read()) yield read.value
+  } finally {
+    await reader.cancel()
+  }
 }

@@ -12,8 +12,7 @@ import { type PutOptions, putBookmarks, resolveConflicts, type Update, updateBoo
 import { dropRefused, listRefused, type Quarantined, retryRefused } from './edits/quarantine.ts'
 import { clientTransport, type OpenWebSocket, type Transport } from './exchange/transport.ts'
 import { createEngine } from './life/engine.ts'
-import { type LoadDeferred, Run } from './life/run.ts'
-import { type SignOutOptions, signOut } from './life/sign-out.ts'
+import { type LoadDeferred, Run, type SignOutOptions } from './life/run.ts'
 import type { SearchOptions } from './search/search.ts'
 import type { Conflict, SyncEvents, SyncStatus } from './store/emitter.ts'
 import type { Replica } from './store/replica.ts'
@@ -331,7 +330,7 @@ export function createSyncOver(
     adoptKeys: (opened, options = {}) =>
       run.editWith(({ adoptKeys }, signal) => adoptKeys(engine, opened, { ...options, signal }), options.signal),
     on: (event, listener) => emitter.on(event, listener),
-    signOut: (options = {}) => signOut(engine, run, options),
+    signOut: (options = {}) => run.signOut(options),
   }
 }
 

@@ -1,6 +1,7 @@
 import type { PlaintextBookmark } from '../../bookmark.ts'
 import { eraseKeys } from '../../crypto/keys.ts'
 import { abortable, pause } from '../../timing/clock.ts'
+import { forgetMasterKey } from '../../vault/master-key.ts'
 import type { Search, SearchOptions } from '../search/search.ts'
 import type { TabMessage } from '../store/tabs.ts'
 import type { Engine } from './engine.ts'
@@ -12,6 +13,19 @@ type Deferred = typeof import('../deferred.ts')
 
 /** @throws OfflineError the file did not arrive; the next call tries again */
 export type LoadDeferred = () => Promise<Deferred>
+
+/** How far signing out goes, and when it stops. */
+export interface SignOutOptions {
+  /** True: unsent edits may be discarded. Default: they may not. */
+  discardUnsent?: boolean | undefined
+  /**
+   * With `discardUnsent`: what must succeed once the sync has stopped, and before anything is deleted from this device. If it
+   * rejects, so does the call, and the sync has only stopped.
+   */
+  first?: (() => Promise<void>) | undefined
+  /** Aborted before the call, it prevents all; afterwards it ends only the wait for the end of the session. */
+  signal?: AbortSignal | undefined
+}
 
 /** Starts and stops the engine in this tab. */
 export class Run {
@@ -73,15 +87,6 @@ export class Run {
     return this.edit(loadAndWork, caller)
   }
 
-  /** Waits until the edits under way have ended, and admits no others until the returned function is called. */
-  async quiesce(): Promise<() => void> {
-    this.#admitsEdits = false
-    await Promise.allSettled(this.#edits)
-    return () => {
-      this.#admitsEdits = true
-    }
-  }
-
   async syncNow(caller: AbortSignal | undefined): Promise<void> {
     await this.load()
     const { outbox, status, progress, network } = this.#engine
@@ -114,13 +119,13 @@ export class Run {
     return caller ? AbortSignal.any([this.#ended.signal, caller]) : this.#ended.signal
   }
 
-  abort(): void {
+  #abort(): void {
     this.#ended.abort(new DOMException('The sync was stopped', 'AbortError'))
   }
 
   /** Resolves when nothing runs any more. The store and the tabs remain usable. */
-  async end(): Promise<void> {
-    this.abort()
+  async #end(): Promise<void> {
+    this.#abort()
     await Promise.allSettled(this.#edits)
     await this.#exchanges
     await this.#leading
@@ -136,10 +141,48 @@ export class Run {
   async stop(): Promise<void> {
     const { tabs, replica, status } = this.#engine
     this.#stopped.abort()
-    await this.end()
+    await this.#end()
     if (status.state !== 'signed-out') status.hear({ state: 'offline' })
     tabs.close()
     replica.close()
+  }
+
+  /**
+   * Deletes the user's data from this device, in all tabs, and then ends the session. Tabs report `signed-out` only after
+   * that: a page that reloads at it would otherwise still find the session.
+   */
+  async signOut({ discardUnsent = false, first, signal }: SignOutOptions): Promise<void> {
+    const { replica, tabs, userId, transport, status } = this.#engine
+    signal?.throwIfAborted()
+    await this.load()
+    const begin = () => {
+      tabs.post({ type: 'signed-out' })
+      this.#abort()
+    }
+    if (discardUnsent) this.#abort()
+    // Before this tab takes its turn: an edit waits for a sign-out to end if it finds the store emptied.
+    this.#admitsEdits = false
+    await Promise.allSettled(this.#edits)
+    await tabs.exclusively('sign-out', async () => {
+      await first?.()
+      await replica.wipe({ discardUnsent, begin }).catch((error) => {
+        this.#admitsEdits = true
+        throw error
+      })
+      const failures: unknown[] = []
+      const erase = async () => {
+        await this.#end()
+        this.#forget()
+        await this.stop()
+        if (globalThis.indexedDB) await forgetMasterKey(userId)
+      }
+      // A browser that refuses the page its storage keeps no key for it.
+      await erase().catch((error) => error.name === 'SecurityError' || failures.push(error))
+      await transport.logout({ signal: signal ?? new AbortController().signal }).catch((error) => failures.push(error))
+      status.hear({ state: 'signed-out' })
+      if (failures.length > 1) throw new AggregateError(failures, 'The key may be left, and the session goes on')
+      if (failures.length > 0) throw failures[0]
+    })
   }
 
   async #load(): Promise<void> {
@@ -208,10 +251,10 @@ export class Run {
 
   /** Another tab is signing out: stops here, and waits until that tab has wiped the store and ended the session. */
   async #leave(): Promise<void> {
-    this.abort()
+    this.#abort()
     this.#engine.replica.close()
-    await this.end()
-    this.forget()
+    await this.#end()
+    this.#forget()
     await this.stop()
     await this.#untilSignedOut()
     this.#engine.status.hear({ state: 'signed-out' })
@@ -223,7 +266,7 @@ export class Run {
   }
 
   /** Clears the bookmarks and keys from memory. */
-  forget(): void {
+  #forget(): void {
     const { replica, tree, keys } = this.#engine
     for (const part of [replica, tree, this.#search]) part?.forget()
     eraseKeys(keys)
