@@ -3,7 +3,7 @@ import { cluster } from './rows/cluster.ts'
 import { growth } from './rows/growth.ts'
 import { memory, start } from './rows/process.ts'
 import * as records from './rows/records.ts'
-import { fanOut, idleSockets } from './rows/sockets.ts'
+import { fanOutRow, idleSockets } from './rows/sockets.ts'
 
 /** All rows by name, in the order in which they are measured. */
 export const rows: Record<string, Row> = {
@@ -14,8 +14,8 @@ export const rows: Record<string, Row> = {
   pull: records.pull,
   'empty-pull': records.emptyPull,
   'empty-pull-device': records.emptyPullDevice,
-  create: records.create,
-  'fan-out': fanOut,
+  create: records.createOne,
+  'fan-out': fanOutRow,
   import: records.imports,
   memory,
   start,

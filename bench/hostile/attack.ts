@@ -6,7 +6,7 @@ export interface Person {
   session: string
 }
 
-export interface Target {
+export interface AttackTarget {
   port: number
   /** The service's process. */
   pid: number
@@ -23,7 +23,7 @@ export interface Attack {
   /** What the attacker has stored before the service starts. */
   seed?(context: Context, attacker: Person): Promise<void>
   /** Begins the attack, in a process of its own that is killed when the time is over. */
-  run(target: Target): Promise<void> | void
+  run(target: AttackTarget): Promise<void> | void
   /** After the end of the service: why the row proves nothing. */
   complaint?(context: Context): Promise<string | undefined>
 }

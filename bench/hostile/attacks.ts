@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { request } from 'undici'
 import { operations } from '../../generated/operations.ts'
 import type { Schemas } from '../../src/service/contract/schemas.ts'
-import type { Attack, Target } from './attack.ts'
+import type { Attack, AttackTarget } from './attack.ts'
 import { openSocket, repeat, send, sendAtOnce, sendUnfinished, sendUnread } from './connections.ts'
 import { newChange, storeRecords } from './seed.ts'
 import { sweep } from './sweep.ts'
@@ -154,18 +154,18 @@ function times(count: number, act: (index: number) => void): void {
   for (let index = 0; index < count; index++) act(index)
 }
 
-function pushOf(target: Target, count: number, change: (one: Schemas['Change']) => object) {
+function pushOf(target: AttackTarget, count: number, change: (one: Schemas['Change']) => object) {
   const now = Date.now()
   const changes = Array.from({ length: count }, (_, number) => change(newChange(number, now)))
   return send(target, { operation: 'pushChanges', body: JSON.stringify({ changes }) })
 }
 
-function leaveLoginsUnfinished(target: Target): void {
+function leaveLoginsUnfinished(target: AttackTarget): void {
   const body = Buffer.alloc(mebibyte, ' ')
   times(64, () => sendUnfinished(target, { operation: 'startLogin', body }))
 }
 
-async function makeExport(target: Target): Promise<string> {
+async function makeExport(target: AttackTarget): Promise<string> {
   const { text } = await send(target, { operation: 'createExport' })
   const { id }: Schemas['Export'] = JSON.parse(text)
   for (;;) {

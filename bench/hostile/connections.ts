@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Agent, request } from 'undici'
 import { operations } from '../../generated/operations.ts'
 import type { OperationId } from '../../src/service/contract/schemas.ts'
-import type { Target } from './attack.ts'
+import type { AttackTarget } from './attack.ts'
 
 const host = '127.0.0.1'
 /** An address of this machine that is not the victim's. */
@@ -20,7 +20,7 @@ export interface Sent {
 }
 
 /** Sends a request, and takes its answer. */
-export async function send(target: Target, { operation, path, headers = {}, body }: Sent) {
+export async function send(target: AttackTarget, { operation, path, headers = {}, body }: Sent) {
   const { method, path: template } = operations[operation]
   const url = `http://${host}:${target.port}${path ?? template}`
   const own = {
@@ -47,12 +47,12 @@ export function repeat(callers: number, call: () => Promise<{ status: number }>)
 }
 
 /** Sends a request and reads nothing of the answer. */
-export function sendUnread(target: Target, sent: Sent & { body?: string }): void {
+export function sendUnread(target: AttackTarget, sent: Sent & { body?: string }): void {
   keepOpen(target, requestText(target, sent) + (sent.body ?? ''), (socket) => socket.pause())
 }
 
 /** Sends a request so many times, on one connection, without waiting for the answers, which it reads. */
-export function sendAtOnce(target: Target, sent: Sent, times: number): void {
+export function sendAtOnce(target: AttackTarget, sent: Sent, times: number): void {
   const socket = connect({ host, port: target.port, localAddress }, () => {
     socket.end(requestText(target, sent).repeat(times))
     socket.resume()
@@ -61,13 +61,13 @@ export function sendAtOnce(target: Target, sent: Sent, times: number): void {
 }
 
 /** Sends a request without the last byte of its body, and never sends that. */
-export function sendUnfinished(target: Target, sent: Sent & { body: Buffer }): void {
+export function sendUnfinished(target: AttackTarget, sent: Sent & { body: Buffer }): void {
   const head = requestText(target, sent)
   keepOpen(target, Buffer.concat([Buffer.from(head), sent.body.subarray(0, -1)]), (socket) => socket.resume())
 }
 
 /** Upgrades to a WebSocket, and reads what comes without looking at it. */
-export function openSocket(target: Target, path: string, headers: Record<string, string>): void {
+export function openSocket(target: AttackTarget, path: string, headers: Record<string, string>): void {
   const upgrade = { connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13' }
   const key = { 'sec-websocket-key': Buffer.alloc(16).toString('base64') }
   const text = requestText(target, { operation: 'openRealtime', path, headers: { ...upgrade, ...key, ...headers } })
@@ -75,7 +75,7 @@ export function openSocket(target: Target, path: string, headers: Record<string,
 }
 
 /** Opens it again a second after the service has closed it. */
-function keepOpen(target: Target, bytes: string | Buffer, opened: (socket: Socket) => void): void {
+function keepOpen(target: AttackTarget, bytes: string | Buffer, opened: (socket: Socket) => void): void {
   const socket = connect({ host, port: target.port, localAddress }, () => {
     socket.write(bytes)
     opened(socket)
@@ -84,7 +84,7 @@ function keepOpen(target: Target, bytes: string | Buffer, opened: (socket: Socke
   socket.on('close', () => setTimeout(() => keepOpen(target, bytes, opened), refusedPauseMs))
 }
 
-function requestText(target: Target, { operation, path, headers = {}, body }: Sent): string {
+function requestText(target: AttackTarget, { operation, path, headers = {}, body }: Sent): string {
   const { method, path: template } = operations[operation]
   const json = body === undefined ? {} : { 'content-type': 'application/json', 'content-length': `${body.length}` }
   const all = { host: `${host}:${target.port}`, ...credentials(target, operation), ...json, ...headers }
@@ -92,6 +92,6 @@ function requestText(target: Target, { operation, path, headers = {}, body }: Se
   return `${method} ${path ?? template} HTTP/1.1\r\n${lines.join('')}\r\n`
 }
 
-function credentials({ attacker }: Target, operation: OperationId): Record<string, string> {
+function credentials({ attacker }: AttackTarget, operation: OperationId): Record<string, string> {
   return operation === 'startLogin' ? {} : { cookie: `service_session=${attacker.session}` }
 }

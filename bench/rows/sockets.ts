@@ -11,7 +11,7 @@ const settleMs = 1_500
 const shareOfFirst = 0.4
 const kibibyte = 1024
 
-export const fanOut: Row = {
+export const fanOutRow: Row = {
   lines: {
     p50: { work: 'change to 200 sockets, p50', limit: fanOutLimit, unit: 'ms', target: { atMost: 1.5 } },
     p99: { work: 'change to 200 sockets, p99', limit: fanOutLimit, unit: 'ms', target: { atMost: 1.5 } },

@@ -7,7 +7,7 @@ import { Button } from '../ui/button.tsx'
 import { confirmFirst } from '../ui/dialogs.tsx'
 import { messageOf } from '../ui/failure.ts'
 import { bytes, counted } from '../ui/figures.ts'
-import { FileButton, save } from '../ui/files.tsx'
+import { FileButton, saveFile } from '../ui/files.tsx'
 import { Progress } from '../ui/progress.tsx'
 import { tell } from '../ui/tell.ts'
 import { exactTime, Time } from '../ui/time.tsx'
@@ -84,7 +84,7 @@ function BackupRow({ backup, changed }: BackupRowProps) {
   const { client } = app
   const name = `Backup of ${exactTime(backup.created_at)}`
   const download = async () => {
-    save(
+    saveFile(
       await downloadBackup(client, backup),
       `bookmarks-${new Date(backup.created_at).toISOString().slice(0, 10)}.dat`,
     )

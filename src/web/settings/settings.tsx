@@ -7,7 +7,7 @@ import { Button } from '../ui/button.tsx'
 import { Dialog, showDialog } from '../ui/dialogs.tsx'
 import { sentence } from '../ui/failure.ts'
 import { counted } from '../ui/figures.ts'
-import { FileButton, save } from '../ui/files.tsx'
+import { FileButton, saveFile } from '../ui/files.tsx'
 import { Form, FormEnd } from '../ui/form.tsx'
 import { tell } from '../ui/tell.ts'
 import { CredentialFields, tryCredentials, type VaultOwner } from '../vault/credentials.tsx'
@@ -36,7 +36,7 @@ function BookmarkFiles() {
   const write = async () => {
     const { writeBookmarkFileAsync } = await import('../../client/bookmark-file.ts')
     const text = await writeBookmarkFileAsync([...sync.bookmarks().values()])
-    save(new Blob([text], { type: 'text/html' }), 'bookmarks.html')
+    saveFile(new Blob([text], { type: 'text/html' }), 'bookmarks.html')
   }
   return (
     <section class="panel">

@@ -33,7 +33,7 @@ export function FileButton({ label, accept, chosen }: FileButtonProps) {
 }
 
 /** Gives the person a file to keep. */
-export function save(content: Blob, name: string): void {
+export function saveFile(content: Blob, name: string): void {
   const link = document.createElement('a')
   link.href = URL.createObjectURL(content)
   link.download = name

@@ -3,7 +3,7 @@ import { createPortal } from 'preact/compat'
 import { useState } from 'preact/hooks'
 import type { RecoveryCodeDraft } from '../../client/index.ts'
 import { Button } from '../ui/button.tsx'
-import { save } from '../ui/files.tsx'
+import { saveFile } from '../ui/files.tsx'
 
 interface RecoveryCodeProps {
   draft: RecoveryCodeDraft<unknown>
@@ -34,7 +34,7 @@ export function RecoveryCode({ draft, person, confirm, children }: RecoveryCodeP
       <div class="bar">
         <Button onClick={copy}>{isCopied ? 'Copied' : 'Copy'}</Button>
         <Button onClick={() => print()}>Print</Button>
-        <Button onClick={() => save(file(), 'recovery-code.txt')}>Save as a file</Button>
+        <Button onClick={() => saveFile(file(), 'recovery-code.txt')}>Save as a file</Button>
       </div>
       <div class="bar">
         <Button look="primary" onClick={confirm}>
