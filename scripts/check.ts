@@ -11,6 +11,7 @@ type Step = readonly [program: string, ...args: string[]]
 const steps: readonly Step[] = [
   ['biome', 'check'],
   ['depcruise', 'src', 'scripts', 'bench', 'generated'],
+  ['node', 'scripts/check/names.ts'],
   ['redocly', 'lint'],
   ['node', 'scripts/generate.ts', '--check'],
   ['knip'],

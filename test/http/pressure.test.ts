@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { buffer } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type {} from '@fastify/under-pressure'
 import t, { type Test } from 'tap'
 import { WebSocket } from 'ws'
 import { createApp } from '../../src/service/app.ts'
