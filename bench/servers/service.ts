@@ -54,7 +54,7 @@ interface ServiceOptions {
 }
 
 /** Writes what else the database holds before the service starts. */
-export type Fill = (data: Data, users: string[]) => Promise<void>
+type Fill = (data: Data, users: string[]) => Promise<void>
 
 export interface Services extends Contender {
   /** Data of its own, with users who are signed in. */

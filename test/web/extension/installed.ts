@@ -30,7 +30,7 @@ interface WorkerLife {
 
 /** By the key in the manifest of the example. */
 export const origin = 'chrome-extension://pcbjnhkdokakkkiifmcaohcbjmochang'
-export const built = fileURLToPath(new URL('../../../dist/extension/chrome', import.meta.url))
+const built = fileURLToPath(new URL('../../../dist/extension/chrome', import.meta.url))
 const death = fileURLToPath(new URL('death.ts', import.meta.url))
 
 /** Bookmarks bar and other bookmarks, in Chrome. */
