@@ -19,7 +19,7 @@ export interface Options {
   before: string | undefined
 }
 
-/** What the rows share. */
+/** The rows share this. */
 export interface Bench {
   isQuick: boolean
   postgresUrl: string | undefined

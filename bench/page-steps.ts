@@ -12,7 +12,7 @@ export interface Step {
   total: number
   /** The longest time in which the page could not respond, in ms. */
   stall: number
-  /** What it cannot do without, measured before and after it. */
+  /** The parts that it cannot do without, measured before and after it. */
   alone?: Alone
 }
 
@@ -23,7 +23,7 @@ export interface Visit {
   masterKey: number[]
 }
 
-/** What happens from one load of the page to the next. */
+/** The steps from one load of the page to the next. */
 const visits = {
   async import(sync: Sync, { count, keys }: Setting) {
     const list = makeBookmarks(count)

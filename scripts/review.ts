@@ -14,6 +14,6 @@ await run(
     .option('--output <file>', 'writes the Markdown there instead of printing it')
     .option('--annotations', "also prints GitHub's workflow commands, as does GITHUB_ACTIONS=true")
     .action(async (options: { base?: string; output?: string; annotations?: true }) =>
-      (await import('./contract/review/print.ts')).printReview(options),
+      (await import('./contract/review/output.ts')).printReview(options),
     ),
 )

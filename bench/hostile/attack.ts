@@ -13,14 +13,14 @@ export interface AttackTarget {
   attacker: Person
 }
 
-/** What one caller does to the service, with bounded load: an ordinary account, or none. */
+/** One caller's load on the service, which is bounded, with an ordinary account or none. */
 export interface Attack {
   needsPostgres?: boolean
   /** For the service. */
   settings?: Record<string, string>
   /** How many descriptors the service may have open. */
   files?: number
-  /** What the attacker has stored before the service starts. */
+  /** Stores the attacker's data before the service starts. */
   seed?(context: Context, attacker: Person): Promise<void>
   /** Begins the attack, in a process of its own that is killed when the time is over. */
   run(target: AttackTarget): Promise<void> | void

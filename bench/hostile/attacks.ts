@@ -123,7 +123,7 @@ export const attacks: Record<string, Attack> = {
 
   sweep,
 
-  /** What a foreign page's `<img>` elements ask for: without credentials, from the victim's own address. */
+  /** The requests of a foreign page's `<img>` elements: without credentials, from the victim's own address. */
   images: {
     run({ port }) {
       const url = `http://127.0.0.1:${port}${operations.listBookmarks.path}`

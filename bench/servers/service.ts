@@ -22,7 +22,7 @@ export interface Prepared {
   remove(): Promise<void>
 }
 
-/** What starts servers of a kind, each on data of its own. */
+/** Starts servers of a kind, each on data of its own. */
 export interface Contender {
   prepare(): Promise<Prepared>
 }
@@ -39,7 +39,7 @@ export async function startOn({ restart, remove }: Prepared): Promise<Server> {
   }
 }
 
-/** What a process holds (RSS), in bytes: now, and at its highest. */
+/** The memory of a process (RSS), in bytes: now, and at its highest. */
 export function memoryOf(pid: number): { now: number; peak: number } {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8')
   const read = (field: string) => 1024 * Number(new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(status)?.[1])

@@ -29,7 +29,7 @@ interface Api {
   create(account: Account, record: BenchRecord): Request
   /** The page with this number, counted from 1. `before` is the end of the page before, or empty. */
   pull(account: Account, page: number, before: string): Request
-  /** What is newer than everything. `last` is the end of the last page. */
+  /** A pull after the newest change. `last` is the end of the last page. */
   pullNothing(account: Account, last: string): Request
   /** Calls `onMessage` with every message about a change, from now on. */
   listen(account: Account, device: string, onMessage: (text: string) => void): Promise<Listener>

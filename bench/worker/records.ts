@@ -3,7 +3,7 @@ import { v7 as uuidv7 } from 'uuid'
 
 export const ciphertextLength = 560
 
-/** What every contender stores for one bookmark. */
+/** Every contender stores this for one bookmark. */
 export interface BenchRecord {
   id: string
   encrypted_data: string

@@ -38,7 +38,7 @@ export async function fanOut(
   return { p50: percentile(times, 50), p99: percentile(times, 99) }
 }
 
-/** What is open until `closeSockets`. */
+/** These stay open until `closeSockets`. */
 const idle: Listener[] = []
 
 /** Opens sockets of each of the users, which then do nothing. */

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
 
-/** What git prints, without the final newline; undefined if it fails. Rejects if git is not installed. */
+/** The output of git, without the final newline; undefined if it fails. Rejects if git is not installed. */
 export type Git = (...args: string[]) => Promise<string | undefined>
 
 export function gitIn(root: URL): Git {

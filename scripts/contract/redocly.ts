@@ -14,7 +14,7 @@ export async function redocly(folder: URL, ...args: string[]): Promise<{ stdout:
   })
 }
 
-/** What `redocly diff` reports. */
+/** The report of `redocly diff`. */
 export async function redoclyDiff<Report>(folder: URL, before: URL, after: URL, ...options: string[]): Promise<Report> {
   const files = [before, after].map((file) => fileURLToPath(file))
   const { stdout } = await redocly(folder, 'diff', ...files, '--format=json', '--fail-on=none', ...options)

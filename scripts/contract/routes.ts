@@ -2,7 +2,7 @@ import fastify, { type RouteOptions } from 'fastify'
 import openapiGlue from 'fastify-openapi-glue'
 import type { Contract } from './openapi.ts'
 
-/** What only documents a schema. */
+/** Keywords that only document a schema. */
 const annotations = new Set(['description', 'summary', 'title', 'examples', 'tags'])
 
 /** The operations as Fastify's routes, one a line: the service needs neither the contract's parser nor its check. */

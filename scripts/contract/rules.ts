@@ -2,26 +2,47 @@
  * The plugin of redocly.yaml: rules that `redocly lint` lacks, and verdicts that `redocly diff` lacks or gives differently.
  * redocly.yaml turns them on, and says which version bump a change requires.
  */
-import { tagChanged, unwrapAllOf, writeOnlyAdded } from './rules/diff/generators.ts'
-import { clientNameAdded, clientNameRemoved } from './rules/diff/names.ts'
+
 import {
   bodyLimitLowered,
+  connectionTightened,
   defaultChanged,
   headerUnpromised,
   requestBodyDemanded,
   requestPropertyRemoved,
+  securityTightened,
   successAdded,
-} from './rules/diff/operations.ts'
-import { carriedByNoneChanged, conditionChanged } from './rules/diff/schemas.ts'
-import { connectionTightened, securityTightened } from './rules/diff/security.ts'
-import { harmlessChanged, wordsChanged } from './rules/diff/words.ts'
-import { errorAnswers, errorTexts, securedAnswers } from './rules/lint/answers.ts'
-import { described, timeUnit } from './rules/lint/descriptions.ts'
-import { examples } from './rules/lint/examples.ts'
-import { lowerCaseHeaders, noBareRefComponent, noRefSiblings } from './rules/lint/glue.ts'
-import { requestMaximum } from './rules/lint/maximum.ts'
-import { freeNames, namedSchemas, plainBooleans, titledSchemas } from './rules/lint/names.ts'
-import { integerWidth } from './rules/lint/widths.ts'
+} from './rules/diff-operations.ts'
+import {
+  carriedByNoneChanged,
+  clientNameAdded,
+  clientNameRemoved,
+  conditionChanged,
+  harmlessChanged,
+  tagChanged,
+  unwrapAllOf,
+  wordsChanged,
+  writeOnlyAdded,
+} from './rules/diff-schemas.ts'
+import {
+  errorAnswers,
+  errorTexts,
+  examples,
+  lowerCaseHeaders,
+  noBareRefComponent,
+  noRefSiblings,
+  securedAnswers,
+} from './rules/lint-answers.ts'
+import {
+  described,
+  freeNames,
+  integerWidth,
+  namedSchemas,
+  plainBooleans,
+  requestMaximum,
+  timeUnit,
+  titledSchemas,
+} from './rules/lint-schemas.ts'
 
 const lint = {
   described,

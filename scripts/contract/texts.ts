@@ -57,7 +57,7 @@ function textsOf(contract: Contract, { examples = {} }: Media): string[] {
   )
 }
 
-/** Whether it also shows an example of its own: then there are other texts, which name the fault. */
+/** True if it also shows an example of its own: then there are other texts, which name the fault. */
 function isOpen({ examples = {} }: Media): boolean {
   return Object.values(examples).some((example) => !('$ref' in example))
 }

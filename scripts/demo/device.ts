@@ -18,7 +18,7 @@ export class Device implements AsyncDisposable {
   userId = ''
   keys!: Keys
   sync!: Sync
-  /** What was told, sent and answered so far, oldest first. */
+  /** All that was told, sent and answered so far, oldest first. */
   readonly conflicts: Conflict[] = []
   readonly pushes: Schemas['PushRequest'][] = []
   readonly answers: Schemas['PushResponse'][] = []

@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { styleText } from 'node:util'
 import { spawnService } from '../servers/service.ts'
-import { createReport } from './report.ts'
-import { playStory } from './story.ts'
+import { playStory, type StoryStep } from './story.ts'
 
 /**
  * @param copy where to write the bookmark file that is made from the backup
@@ -30,4 +29,28 @@ async function startOwnService(folder: string, opened: AsyncDisposableStack): Pr
   const service = opened.adopt(await spawnService(folder), ({ stop }) => stop())
   await service.ready()
   return service.url
+}
+
+export function createReport(print: (line: string) => void): StoryStep {
+  let number = 0
+  return async (title, work) => {
+    const heading = `${++number}. ${title}`
+    let result = ''
+    const start = performance.now()
+    const note = (text: string) => {
+      result = text
+    }
+    const value = await work(note).catch((cause: unknown) => {
+      throw new Error(`FAILED at ${heading}: ${describe(cause)}`, { cause })
+    })
+    const ms = `${Math.round(performance.now() - start)} ms`
+    print(`${`${number}. `.padStart(4)}${title.padEnd(58)}${ms.padStart(8)}  ${result}`)
+    return value
+  }
+}
+
+/** `fetch` says only "fetch failed"; why is in its cause. */
+function describe(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message
 }

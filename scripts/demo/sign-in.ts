@@ -16,7 +16,7 @@ interface SignedOut {
   browser: Browser
 }
 
-/** What a browser does with cookies, and Node's `fetch` does not: each goes back to the host that set it. */
+/** Keeps cookies as a browser does, and Node's `fetch` does not: each goes back to the host that set it. */
 export class Browser {
   readonly #cookies = new Map<string, { host: string; pair: string }>()
 

@@ -1,19 +1,28 @@
 import { readFile, writeFile } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
 import { readBookmarkFile, writeBookmarkFile } from '../../src/client/bookmark-file.ts'
-import { createBackup, createVault, openBackup, openVault, type PlaintextBookmark } from '../../src/client/index.ts'
-import { compareBookmarks, compareSequences, expectEqual } from './compare.ts'
-import { editOffline, expectConflict, overtakePush } from './conflicts.ts'
+import {
+  type Client,
+  createBackup,
+  createVault,
+  openBackup,
+  openVault,
+  type PlaintextBookmark,
+} from '../../src/client/index.ts'
 import { Device } from './device.ts'
-import type { StoryStep } from './report.ts'
 import { signIn } from './sign-in.ts'
 
-export interface Story {
+interface Story {
   baseUrl: URL
   /** The bookmark file of a browser. */
   file: string
   /** Where the bookmark file made from the backup goes. */
   copy: string
 }
+
+/** Runs one step of the story and prints it, with how long it took and the result that `note` was told. */
+export type StoryStep = <T>(title: string, work: (note: (result: string) => void) => Promise<T>) => Promise<T>
 
 const passphrase = 'known to its owner alone'
 
@@ -136,4 +145,79 @@ function countKinds(bookmarks: PlaintextBookmark[]): string {
   const kindOf = ({ url, type }: PlaintextBookmark) => (url === undefined ? `${type ?? 'folder'}s` : 'links')
   const kinds = Object.entries(Object.groupBy(bookmarks, kindOf))
   return kinds.map(([kind, items = []]) => `${kind}: ${items.length}`).join(', ')
+}
+
+type Edits = Record<'lost' | 'won', PlaintextBookmark>
+
+/** Both edit one bookmark, and neither hears of the other. The phone's edit is the older one: it must lose. */
+async function editOffline(laptop: Device, phone: Device, { lost, won }: Edits): Promise<void> {
+  await phone.sync.put(lost)
+  // By their clocks: of two edits in the same millisecond, the phone's would win.
+  const editedAt = await phone.editedAt(lost.id)
+  while ((await laptop.now()) <= editedAt) await sleep(1)
+  await laptop.sync.put(won)
+}
+
+/** Lets another device come first: `work` is done just before the next push leaves. */
+function overtakePush(client: Client, work: () => Promise<void>): void {
+  const middleware = {
+    async onRequest({ schemaPath }: { schemaPath: string }) {
+      if (schemaPath !== '/api/v1/sync/push') return
+      client.eject(middleware)
+      await work()
+    },
+  }
+  client.use(middleware)
+}
+
+/** The person is told once, on the phone, and both devices have the laptop's edit. */
+function expectConflict(laptop: Device, phone: Device, { lost, won }: Edits): void {
+  const told = phone.conflicts.splice(0).map(({ mine, theirs }) => [mine?.title, theirs?.title])
+  expectEqual('What the phone is told', told, [[lost.title, won.title]])
+  expectEqual('What the laptop is told', laptop.conflicts, [])
+  for (const { id, sync } of [laptop, phone]) {
+    expectEqual(`The title on the ${id}`, sync.get(won.id)?.title, won.title)
+  }
+}
+
+/** Throws at a difference, and says which. */
+function expectEqual(what: string, actual: unknown, expected: unknown): void {
+  if (isDeepStrictEqual(actual, expected)) return
+  throw new Error(`${what} is ${inspect(actual)} instead of ${inspect(expected)}`)
+}
+
+type Item = { id: string; title: string } & Record<string, unknown>
+
+/** Every bookmark and folder by its id: none may be missing, none added, and every field must be equal. */
+function compareBookmarks(where: string, actual: Iterable<Item>, expected: Iterable<Item>): void {
+  const found = new Map(Array.from(actual, (item) => [item.id, item]))
+  for (const wanted of expected) {
+    const what = `${where}: ${inspect(wanted.title)}`
+    const item = found.get(wanted.id)
+    if (!item) throw new Error(`${what} is missing`)
+    for (const field of Object.keys({ ...wanted, ...item })) {
+      expectEqual(`${what}: ${field}`, item[field], wanted[field])
+    }
+    found.delete(wanted.id)
+  }
+  const [surplus] = found.values()
+  if (surplus) throw new Error(`${where}: ${inspect(surplus.title)} was not there before`)
+}
+
+/** The items of a bookmark file in their order; on each reading they get other ids. */
+function compareSequences(where: string, actual: PlaintextBookmark[], expected: PlaintextBookmark[]): void {
+  expectEqual(`${where}: the number of items`, actual.length, expected.length)
+  const ids = new Map(actual.map(({ id }, index) => [id, expected[index]?.id ?? id]))
+  const renamed = actual.map((item) => ({
+    ...item,
+    id: ids.get(item.id) ?? item.id,
+    parentId: item.parentId && ids.get(item.parentId),
+  }))
+  compareBookmarks(where, renamed, expected)
+}
+
+/** Icons are long: the beginning is enough to see which it is. */
+function inspect(value: unknown): string {
+  const text = JSON.stringify(value) ?? 'missing'
+  return text.length > 120 ? `${text.slice(0, 120)}…` : text
 }

@@ -16,7 +16,7 @@ export interface ApiEntry {
   page: string
   text: string
   symbols: ApiSymbol[]
-  /** What it exports, too, and which page describes it. */
+  /** Names that it exports, too, each with the page that describes it. */
   elsewhere: { name: string; page: string }[]
 }
 
@@ -137,11 +137,11 @@ interface ApiMember {
 
 interface Known {
   checker: ts.TypeChecker
-  /** What all entries export. */
+  /** The exports of all entries. */
   exported: Set<ts.Symbol>
 }
 
-/** What the reference says of an exported name. */
+/** The description of an exported name in the reference. */
 function describe(name: string, symbol: ts.Symbol, known: Known): ApiSymbol {
   const { checker } = known
   const [declaration] = symbol.declarations ?? []
@@ -200,7 +200,7 @@ function withoutExport(text: string): string {
 
 type Shaped = ts.InterfaceDeclaration | ts.ClassDeclaration
 
-/** What an interface or class has, also from what it extends, as far as that is not exported. */
+/** The members of an interface or class, also those of hidden ones that it extends. */
 function shapeOf(declaration: Shaped, known: Known): { extended: string[]; members: ApiMember[] } {
   const { checker, exported } = known
   const bases = (declaration.heritageClauses ?? [])

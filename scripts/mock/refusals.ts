@@ -1,6 +1,17 @@
+import { v7 as uuidv7 } from 'uuid'
+import type { components } from '../../generated/client.ts'
 import { BookmarkExists, KeyringChanged, QuotaExceeded, Unavailable } from '../../generated/errors.ts'
 import { operations } from '../../generated/operations.ts'
-import { type Forward, fieldsOf, isCallOf, isRecord, type MockAnswer, type MockCall, replaced } from './call.ts'
+import {
+  type Forward,
+  fieldsOf,
+  isCallOf,
+  isRecord,
+  type MockAnswer,
+  type MockCall,
+  replaced,
+  withBody,
+} from './call.ts'
 
 type Refusal = readonly [status: number, text: string]
 
@@ -34,4 +45,45 @@ function pushesOnlyDeletes(call: MockCall): boolean {
 
 export async function refuseSockets(call: MockCall, forward: Forward): Promise<MockAnswer> {
   return isCallOf('openRealtime', call) ? refuse(Unavailable, call, forward) : forward(call)
+}
+
+type Change = components['schemas']['Change']
+
+/**
+ * Before a push, another device of the same person changes the same bookmarks, with later timestamps: it deletes those that
+ * the push writes, and edits those that it deletes. Only the person's devices can make a ciphertext, so it sends the stored
+ * one.
+ */
+export async function withRival(call: MockCall, forward: Forward): Promise<MockAnswer> {
+  if (!isCallOf('pushChanges', call)) return forward(call)
+  const changes = fieldsOf(call)?.changes
+  if (!isChanges(changes)) return forward(call)
+  const rivals = await Promise.all(changes.map((change) => rivalOf(change, call, forward)))
+  const rivalCall = withBody(call, { changes: rivals.filter((rival) => rival !== undefined) })
+  await forward({ ...rivalCall, headers: { ...rivalCall.headers, 'x-device-id': rivalDevice } })
+  return forward(call)
+}
+
+/** True if a rival can be made of each; the service finds all other faults. */
+function isChanges(changes: unknown): changes is Change[] {
+  return Array.isArray(changes) && changes.every((change) => isRecord(change) && typeof change.entity_id === 'string')
+}
+
+const rivalDevice = 'mock-rival'
+
+async function rivalOf(change: Change, call: MockCall, forward: Forward): Promise<Change | undefined> {
+  const { entity_type, entity_id, timestamp } = change
+  const rival = { id: uuidv7(), entity_type, entity_id, timestamp: timestamp + 1, device_id: rivalDevice }
+  if (change.operation !== 'delete') return { ...rival, operation: 'delete' }
+  const url = operations.getBookmark.path.replace('{id}', encodeURIComponent(entity_id))
+  const stored = await forward({
+    ...call,
+    method: 'GET',
+    url,
+    payload: Buffer.alloc(0),
+    headers: { cookie: call.headers.cookie },
+  })
+  if (stored.status !== 200) return undefined
+  const { encrypted_data, data_hash } = JSON.parse(stored.body.toString())
+  return { ...rival, operation: 'update', encrypted_data, data_hash }
 }

@@ -7,7 +7,7 @@ import { createApp } from '../../src/service/app.ts'
 import { readConfig } from '../../src/service/config/config.ts'
 import { ConfigError } from '../../src/service/config/values.ts'
 import { openContext } from '../../src/service/context.ts'
-import { helpText } from './help.ts'
+import { scenarios } from './scenarios.ts'
 import { createMockServer } from './server.ts'
 
 export async function runMock(): Promise<void> {
@@ -50,4 +50,15 @@ async function open(opened: AsyncDisposableStack): Promise<string> {
     server.closeAllConnections()
   })
   return config.publicUrl
+}
+
+export function helpText(publicUrl: string): string {
+  const names = Object.entries(scenarios).map(([name, { does }]) => `  ${name.padEnd(18)} ${does}`)
+  return `The mock is at ${publicUrl}, until Ctrl-C. Any name signs in.
+
+An app on another origin may call it if CORS_ORIGIN lists that: CORS_ORIGIN=http://localhost:5173 npm run mock
+
+Send the header or the query parameter x-scenario with a request or a WebSocket:
+
+${names.join('\n')}`
 }

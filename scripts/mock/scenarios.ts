@@ -1,10 +1,9 @@
+import type { Duplex } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { closeCodes } from '../../generated/channel.ts'
 import { ExportNotReady, TooManyRequests, Unavailable } from '../../generated/errors.ts'
 import { type Forward, fieldsOf, isCallOf, type MockAnswer, type MockCall, replaced, withBody } from './call.ts'
-import { refuse, refuseDuplicates, refuseSockets, refuseStoring } from './refusals.ts'
-import { withRival } from './rival.ts'
-import { type Connect, closeWith, drop, silence } from './sockets.ts'
+import { refuse, refuseDuplicates, refuseSockets, refuseStoring, withRival } from './refusals.ts'
 
 export interface Scenario {
   does: string
@@ -97,4 +96,29 @@ async function exportsAre(status: 'processing' | 'failed', call: MockCall, forwa
   const { exports } = JSON.parse(answer.body.toString()) as { exports: object[] }
   const unfinished = { status, size_bytes: null, bookmark_count: null, expires_at: null }
   return replaced(answer, 200, { exports: exports.map((one) => ({ ...one, ...unfinished })) })
+}
+
+type Connect = (socket: Duplex) => void
+
+const endsAfterMs = 2_000
+
+function drop(socket: Duplex): void {
+  setTimeout(() => socket.destroy(), endsAfterMs).unref()
+}
+
+/** Only the first write, the handshake's answer, gets through. */
+function silence(socket: Duplex): void {
+  const write = socket.write.bind(socket)
+  socket.write = ((...written: Parameters<Duplex['write']>) => {
+    socket.write = () => true
+    return write(...written)
+  }) as Duplex['write']
+}
+
+/** The service's own side of the socket ends when the client has answered. */
+function closeWith(code: number): Connect {
+  const closeFrame = Buffer.from([0x88, 2, code >> 8, code & 0xff])
+  return (socket) => {
+    setTimeout(() => socket.write(closeFrame), endsAfterMs).unref()
+  }
 }

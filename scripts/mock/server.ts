@@ -32,7 +32,7 @@ export function createMockServer(app: FastifyInstance): Server {
   return server
 }
 
-/** What the scenario forwards is upgraded; any other answer refuses the upgrade. */
+/** A call that the scenario forwards is upgraded; any other answer refuses the upgrade. */
 async function upgrade(app: FastifyInstance, request: IncomingMessage, socket: Socket, head: Buffer): Promise<void> {
   const { call, scenario } = readCall(request, Buffer.alloc(0))
   let forwarded: MockCall | undefined

@@ -9,7 +9,7 @@ const source = new URL('../../examples/extension/', import.meta.url)
 const dist = new URL('../../dist/extension/', import.meta.url)
 const pages = ['start', 'popup', 'options']
 
-/** What each browser's manifest has besides the common one. */
+/** The parts of each browser's manifest besides the common one. */
 const manifests = {
   chrome: {
     minimum_chrome_version: '123',

@@ -1,7 +1,7 @@
 import { bundled } from '../../scripts/contract/generated.ts'
+import { versionOf } from '../../scripts/contract/review/compare.ts'
 import type { Impact } from '../../scripts/contract/review/impact.ts'
 import type { Review } from '../../scripts/contract/review/review.ts'
-import { versionOf } from '../../scripts/contract/review/versions.ts'
 import { contract } from './contract.ts'
 
 const document = await bundled(new URL('openapi.yaml', contract))

@@ -14,7 +14,7 @@ export interface Attempt {
   builds: Verdict
   /** `none` for a tool without a story. */
   story: Verdict | 'none'
-  /** What is missing, or what the command that failed has printed. */
+  /** The missing program, or the output of the command that failed. */
   complaint?: string
 }
 

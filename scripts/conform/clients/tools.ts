@@ -4,7 +4,7 @@ import type { Tool } from './tool.ts'
 /** Some of the generators need a TypeScript, which would otherwise be the newest one. */
 const withTypescript = 'npm exec --yes --package=typescript@5.9.3'
 
-/** What runs in Node: checked by the compiler, and bundled as apps are. */
+/** Stories in Node are checked by the compiler, and bundled as apps are. */
 const inNode = {
   language: 'TypeScript',
   build: [

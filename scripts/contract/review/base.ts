@@ -16,7 +16,7 @@ export interface Base {
   name: string
 }
 
-/** What `root` is compared with: the requested commit, or the one that the work started from. */
+/** The base of the comparison: the requested commit, or the one that the work started from. */
 export async function findBase(root: URL, ref?: string): Promise<Base> {
   const git = gitIn(root)
   const isRepository = await git('rev-parse', '--is-inside-work-tree').catch(() => {

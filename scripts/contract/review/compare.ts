@@ -1,12 +1,12 @@
 import { readFile } from 'node:fs/promises'
-import { contractsIn, type Documents, isSame, readBoth } from './base.ts'
-import { type ClientChange, compareClients } from './client-changes.ts'
-import { clientTypes } from './client-types.ts'
+import { fileURLToPath } from 'node:url'
+import { methods } from '../openapi.ts'
+import { redoclyDiff } from '../redocly.ts'
+import { contractsIn, type Documents, isSame, ReviewError, readBoth } from './base.ts'
+import { type ClientChange, clientTypes, compareClients } from './clients.ts'
 import { compareData } from './data.ts'
 import { compareErrorTexts } from './error-texts.ts'
-import { listFindings } from './findings.ts'
 import { type Finding, highest, type Impact } from './impact.ts'
-import { type Version, versionOf } from './versions.ts'
 
 export interface Comparison {
   /** Undefined if nothing changed. */
@@ -68,4 +68,110 @@ function whole(file: string, impact: Impact, message: string): Finding {
 async function compareClientsOf(documents: Documents | undefined): Promise<ClientChange[]> {
   if (!documents || isSame(documents)) return []
   return compareClients(await clientTypes(documents.before), await clientTypes(documents.after))
+}
+
+const config = fileURLToPath(new URL('../../../redocly.yaml', import.meta.url))
+
+/** These rules report every change. If another rule reports it too, that rule's message says more. */
+const general = ['house/harmless-changed', 'house/words-changed', 'house/carried-by-none-changed']
+
+interface Report {
+  changes: Change[]
+}
+
+interface Change {
+  path: string
+  typeName: string
+  property?: string
+  impact: Impact
+  verdicts: { ruleId: string; impact: Impact; message: string }[]
+  revision?: { file: string; line: number }
+}
+
+/** Every change that Redocly sees, with the impact that redocly.yaml gives it. */
+async function listFindings(base: URL, revision: URL, file: string): Promise<Finding[]> {
+  const sides = [new URL(file, base), new URL(file, revision)] as const
+  const { changes } = await redoclyDiff<Report>(revision, ...sides, '--config', config).catch(
+    (error: Error & { stderr?: string }) => {
+      throw new ReviewError(`${file} cannot be compared. ${error.stderr?.trim() || error.message}`)
+    },
+  )
+  return unique(changes.filter((change) => !isLeftOut(change)).map((change) => finding(change, file)))
+}
+
+/** One change can be reported twice: as a requirement that was removed and one that was added. */
+function unique(findings: Finding[]): Finding[] {
+  return [...new Map(findings.map((finding) => [JSON.stringify(finding), finding])).values()]
+}
+
+/** A new version number is not a change. Error texts are compared by operation, in `error-texts.ts`. */
+function isLeftOut({ path, typeName, property = '' }: Change): boolean {
+  if (typeName === 'Info') return property === 'version'
+  if (typeName === 'Operation') return ['x-invalid', 'x-not-found'].includes(property)
+  return property === 'enum' && /\/responses\/[45]\d\d\/content\/[^/]+\/schema\/properties\/error$/.test(path)
+}
+
+function finding({ path, impact, verdicts, revision }: Change, file: string): Finding {
+  const decisive = verdicts.filter((verdict) => verdict.impact === impact)
+  const special = decisive.find(({ ruleId }) => !general.includes(ruleId))
+  const { message = 'Changed.' } = special ?? decisive[0] ?? {}
+  const where = revision ? { file: revision.file, line: revision.line } : { file }
+  return { ...where, impact: isCookie(path) ? lower(impact) : impact, place: placeOf(path), message }
+}
+
+/** Browsers keep any cookie and send it back, and hide it from scripts: no client depends on what it looks like. */
+function isCookie(pointer: string): boolean {
+  return pointer.includes('/headers/Set-Cookie/')
+}
+
+function lower(impact: Impact): Impact {
+  return impact === 'major' ? 'minor' : impact
+}
+
+const unsaid = ['', 'content', 'application/json', 'schema', 'properties', 'paths', 'payload']
+
+/** A JSON pointer in readable form: `POST /api/v1/bookmarks › responses › 409 › error`. */
+function placeOf(pointer: string): string {
+  const steps = pointer.replace(/^#\/?/, '').split('/')
+  const names = steps.map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
+  const [root, path = '', method = '', ...rest] = names
+  const isCall = root === 'paths' && methods.some((each) => each === method)
+  const said = isCall ? [`${method.toUpperCase()} ${path}`, ...rest] : names
+  return said.filter((name) => !unsaid.includes(name)).join(' › ') || 'the document'
+}
+
+export interface Version {
+  file: string
+  before: string
+  after: string
+  /** The lowest version that the verdict requires. */
+  wanted: string | undefined
+  isEnough: boolean
+}
+
+export function versionOf({ file, before, after }: Documents, verdict: Impact | undefined): Version {
+  const wanted = verdict && nextVersion(before.info.version, verdict)
+  const isEnough = !verdict || (wanted !== undefined && isAtLeast(after.info.version, wanted))
+  return { file, before: before.info.version, after: after.info.version, wanted, isEnough }
+}
+
+/** The next version that such a change requires; undefined if the version is not semver. Below 1.0, any version may break. */
+function nextVersion(version: unknown, impact: Impact): string | undefined {
+  const parts = numbers(version)
+  if (!parts) return undefined
+  const [major, minor, patch] = parts
+  if (impact === 'patch') return `${major}.${minor}.${patch + 1}`
+  return impact === 'major' && major > 0 ? `${major + 1}.0.0` : `${major}.${minor + 1}.0`
+}
+
+function isAtLeast(version: unknown, wanted: string): boolean {
+  const [has, wants] = [numbers(version), numbers(wanted)]
+  if (!has || !wants) return false
+  const index = has.findIndex((part, at) => part !== wants[at])
+  return index === -1 || Number(has[index]) > Number(wants[index])
+}
+
+function numbers(version: unknown): [number, number, number] | undefined {
+  const [, major, minor, patch] = /^(\d+)\.(\d+)\.(\d+)(?:[-+].*)?$/.exec(String(version)) ?? []
+  return major === undefined ? undefined : [Number(major), Number(minor), Number(patch)]
 }

@@ -9,7 +9,7 @@ export interface DataChange {
 
 type Judge = (was: unknown, is: unknown, name: string) => Impact
 
-/** Whether existing clients are made for the new value. Undefined: there is none. Redocly only compares scalars. */
+/** True if existing clients are made for the new value; undefined if there is none. Redocly only compares scalars. */
 const judges: Record<string, Judge> = {
   'x-limits': (was, is) => (Number(is) < Number(was) ? 'major' : 'minor'),
   'x-cookie': (was, is, name) => (name === 'maxAge' && Number(is) > Number(was) ? 'minor' : 'major'),

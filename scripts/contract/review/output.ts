@@ -1,7 +1,10 @@
-import type { ClientChange } from './client-changes.ts'
+import { writeFile } from 'node:fs/promises'
+import { pathToFileURL } from 'node:url'
+import { ReviewError } from './base.ts'
+import type { ClientChange } from './clients.ts'
+import type { Version } from './compare.ts'
 import { type Finding, type Impact, impacts } from './impact.ts'
-import { isRefused, type Review } from './review.ts'
-import type { Version } from './versions.ts'
+import { isRefused, type Review, review } from './review.ts'
 
 const signs: Record<Impact, string> = { major: '🔴 major', minor: '🟢 minor', patch: '⚪ patch' }
 
@@ -113,4 +116,25 @@ function escaped(text: string): string {
 
 function property(text: string): string {
   return escaped(text).replaceAll(':', '%3A').replaceAll(',', '%2C')
+}
+
+interface Options {
+  /** The commit to compare with. */
+  base?: string
+  /** The file for the Markdown, instead of stdout. */
+  output?: string
+  annotations?: boolean
+}
+
+export async function printReview({ base, output, annotations: annotate }: Options): Promise<void> {
+  try {
+    const result = await review(pathToFileURL(`${process.cwd()}/`), base)
+    if (output) await writeFile(output, markdown(result))
+    else process.stdout.write(markdown(result))
+    if (annotate || process.env.GITHUB_ACTIONS === 'true') process.stdout.write(annotations(result))
+    if (isRefused(result)) process.exitCode = 1
+  } catch (error) {
+    if (output && error instanceof ReviewError) await writeFile(output, `# Contract review\n\n${error.message}\n`)
+    throw error
+  }
 }

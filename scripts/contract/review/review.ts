@@ -27,7 +27,7 @@ export async function review(root: URL, ref?: string): Promise<Review> {
   }
 }
 
-/** Whether it must not be merged: a breaking change without a major version, or stale generated files. */
+/** True if it must not be merged: a breaking change without a major version, or stale generated files. */
 export function isRefused({ verdict, versions, stale }: Review): boolean {
   const isRaised = versions.length > 0 && versions.every(({ isEnough }) => isEnough)
   return stale.length > 0 || (verdict === 'major' && !isRaised)

@@ -1,4 +1,4 @@
-/** What Redocly's `diff` passes to a rule. It is experimental, so its version is pinned, and the review's tests run it. */
+/** A change as Redocly's `diff` passes it to a rule. It is experimental, so its version is pinned, and the review's tests run it. */
 export interface Change {
   kind: 'added' | 'removed' | 'modified'
   node: Pair
@@ -56,7 +56,7 @@ export function ancestors(node: Pair): Pair[] {
   return node.parent ? [node.parent, ...ancestors(node.parent)] : []
 }
 
-/** What is in the first list but not in the second. */
+/** The elements of the first list that are not in the second. */
 export function missing(from: unknown, to: unknown): unknown[] {
   const kept = Array.isArray(to) ? to : []
   return Array.isArray(from) ? from.filter((value) => !kept.includes(value)) : []

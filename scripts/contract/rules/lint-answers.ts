@@ -1,0 +1,219 @@
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import addFormatsModule from 'ajv-formats'
+import type { Contract, Example, Operation, Referable, Schema } from '../openapi.ts'
+import { type Context, type Location, placed, typesOf } from './lint-schemas.ts'
+
+/** An operation that requires a session must document 401 and 429. */
+export function securedAnswers() {
+  let inherited: Operation['security']
+  return {
+    Root(root: { security?: Operation['security'] }) {
+      inherited = root.security
+    },
+    Operation({ operationId, security = inherited, responses = {} }: Operation, { report, location }: Context) {
+      if (!security?.some((requirement) => Object.keys(requirement).length > 0)) return
+      for (const status of ['401', '429'].filter((status) => !(status in responses)))
+        report({
+          message: `${operationId} requires credentials but does not document ${status}.`,
+          location: location.key(),
+        })
+    },
+  }
+}
+
+/** Every error response must have the one schema of errors: a generated client makes a class of each. */
+export function errorAnswers({ except = [] }: { except?: string[] }) {
+  return {
+    Operation({ operationId, responses = {} }: Operation, context: Context) {
+      for (const [status, response] of Object.entries(responses)) {
+        if (!/^[45]/.test(status) || except.includes(`${operationId} ${status}`)) continue
+        const { content = {} } = context.resolve(response).node ?? {}
+        if (Object.keys(content).join() !== 'application/json' || !isError(content['application/json']?.schema))
+          context.report({
+            message: `${operationId} does not return the Error schema with ${status}.`,
+            location: context.location.child(['responses', status]).key(),
+          })
+      }
+    },
+  }
+}
+
+function isError(schema: Referable<Schema> | undefined): boolean {
+  return schema !== undefined && '$ref' in schema && schema.$ref === '#/components/schemas/Error'
+}
+
+/**
+ * Every error response must list its texts, which all are examples in the contract's components, each with its status. A
+ * response may show an example of its own, too, if its text names a fault. No text is listed that nobody returns.
+ */
+export function errorTexts({ general = [] }: { general?: string[] }) {
+  const used = new Set(general)
+  const statuses = new Map<string, string>()
+
+  function check(code: string, status: string, location: Location, { report }: Context): void {
+    used.add(code)
+    if (statuses.get(code) !== status) report({ message: `There is no error \`${code}\` with ${status}.`, location })
+  }
+
+  return {
+    Operation(operation: Operation, context: Context) {
+      const { operationId, responses = {}, 'x-invalid': invalid, 'x-not-found': notFound } = operation
+      if (invalid) check(invalid, '400', context.location.child(['x-invalid']), context)
+      if (notFound) check(notFound, '404', context.location.child(['x-not-found']), context)
+      for (const [status, response] of Object.entries(responses)) {
+        const { node, location: shared } = context.resolve(response)
+        const location = ('$ref' in response && shared) || context.location.child(['responses', status])
+        const { schema, examples = {} } = node?.content?.['application/json'] ?? {}
+        if (!isError(schema)) continue
+        if (Object.keys(examples).length === 0)
+          context.report({ message: `${operationId} lists no text for ${status}.`, location: location.key() })
+        for (const [name, example] of Object.entries(examples)) {
+          const at = location.child(['content', 'application/json', 'examples', name])
+          if ('$ref' in example) check(example.$ref.replace('#/components/examples/', ''), status, at, context)
+        }
+      }
+    },
+    Root: {
+      enter({ components }: Contract) {
+        for (const [code, example] of Object.entries(components?.examples ?? {}))
+          statuses.set(code, String((example as Example)['x-status']))
+      },
+      leave(_: object, { report, location }: Context) {
+        for (const code of [...statuses.keys()].filter((code) => !used.has(code)))
+          report({
+            message: `No operation returns \`${code}\`.`,
+            location: location.child(['components', 'examples', code]),
+          })
+      },
+    },
+  }
+}
+
+const addFormats = addFormatsModule as unknown as typeof addFormatsModule.default
+const ajv = new Ajv2020({ strict: false })
+addFormats(ajv)
+
+/**
+ * Every field must have an example, and the examples of a message's fields must form a valid message, because the
+ * documentation builds messages from them. Redocly checks the examples of whole messages.
+ */
+export function examples() {
+  const field = (name: string) => (node: Record<string, unknown>, context: Context) => {
+    const schema = node[name] as Referable<Schema> | undefined
+    if (!schema || ('format' in schema && schema.format === 'binary')) return
+    const location = context.location.child([name])
+    const { value, whole, missing } = sampleOf(schema, location, context)
+    for (const place of missing) context.report({ message: 'There is no example.', location: place })
+    if (missing.length > 0 || ajv.validate(whole, value)) return
+    context.report({ message: `The examples of the fields are not valid together: ${ajv.errorsText()}.`, location })
+  }
+  return {
+    MediaType: field('schema'),
+    Parameter: field('schema'),
+    Header: field('schema'),
+    Message(node: Record<string, unknown>, context: Context) {
+      field('payload')(node, context)
+      checkMessages(node, context)
+    },
+    WsChannelBinding(node: Record<string, unknown>, context: Context) {
+      for (const name of ['query', 'headers']) field(name)(node, context)
+    },
+  }
+}
+
+/** A message is shown as a whole, so that its fields agree with each other. */
+function checkMessages(node: Record<string, unknown>, context: Context): void {
+  const { schema, location } = placed(node.payload as Referable<Schema>, context.location.child(['payload']), context)
+  const whole = withoutRefs(schema, location, context) as object
+  const shown = (node.examples ?? []) as { payload?: unknown }[]
+  if (shown.length === 0) context.report({ message: 'There is no example.', location: context.location.key() })
+  for (const [index, { payload }] of shown.entries()) {
+    if (ajv.validate(whole, payload)) continue
+    const at = context.location.child(['examples', index])
+    context.report({ message: `The example is not valid: ${ajv.errorsText()}.`, location: at })
+  }
+}
+
+interface Sample {
+  value: unknown
+  /** The schema without any `$ref`. */
+  whole: object
+  /** Where a field has no example. */
+  missing: Location[]
+}
+
+/** A value made from the fields' examples. An enum's value also counts as an example. */
+function sampleOf(schema: Referable<Schema>, at: Location, context: Context): Sample {
+  const { schema: own, location } = placed(schema, at, context)
+  const properties = Object.entries(own.properties ?? {}).map(
+    ([name, inner]) => [name, sampleOf(inner, location.child(['properties', name]), context)] as const,
+  )
+  const items = 'items' in own && own.items && sampleOf(own.items, location.child(['items']), context)
+  const whole = withoutRefs(own, location, context) as object
+  const missing = [...properties.flatMap(([, sample]) => sample.missing), ...(items ? items.missing : [])]
+  const [given] = [...(own.examples ?? []), ...(own.enum ?? []), ...(own.const === undefined ? [] : [own.const])]
+  if (given !== undefined) return { value: given, whole, missing }
+  const types = typesOf(own)
+  if (types.includes('object'))
+    return { value: Object.fromEntries(properties.map(([name, { value }]) => [name, value])), whole, missing }
+  if (types.includes('array') && items) return { value: [items.value], whole, missing }
+  return { value: undefined, whole, missing: [location] }
+}
+
+function withoutRefs(node: unknown, location: Location, context: Context): unknown {
+  if (Array.isArray(node)) return node.map((inner) => withoutRefs(inner, location, context))
+  if (typeof node !== 'object' || node === null) return node
+  if ('$ref' in node) {
+    const target = placed(node as Referable<Schema>, location, context)
+    return withoutRefs(target.schema, target.location, context)
+  }
+  return Object.fromEntries(Object.entries(node).map(([key, inner]) => [key, withoutRefs(inner, location, context)]))
+}
+
+/** Valid OpenAPI that fastify-openapi-glue, which makes the routes of the contract, does not handle. */
+
+/** HTTP ignores the case of header names; fastify-openapi-glue does not. */
+export function lowerCaseHeaders() {
+  return {
+    Parameter(parameter: { in?: string; name: string }, { report, location }: Context) {
+      if (parameter.in === 'header' && isUpper(parameter.name))
+        report({
+          message: `The header \`${parameter.name}\` is not in lower case.`,
+          location: location.child(['name']),
+        })
+    },
+    WsChannelBinding(binding: { headers?: Referable<Schema> }, context: Context) {
+      if (!binding.headers) return
+      const { schema, location } = placed(binding.headers, context.location.child(['headers']), context)
+      for (const name of Object.keys(schema.properties ?? {}).filter(isUpper)) {
+        const at = location.child(['properties', name]).key()
+        context.report({ message: `The header \`${name}\` is not in lower case.`, location: at })
+      }
+    },
+  }
+}
+
+function isUpper(name: string): boolean {
+  return name !== name.toLowerCase()
+}
+
+const component = /^#\/components\/[^/]+\/[^/]+$/
+
+/** Such a component is an alias, and with fastify-openapi-glue it accepts anything. */
+export function noBareRefComponent() {
+  return {
+    ref(_: object, { report, location }: Context) {
+      if (component.test(location.pointer)) report({ message: 'A component must be more than a `$ref`.', location })
+    },
+  }
+}
+
+/** OpenAPI 3.1 allows them, but the service's validators ignore them: use allOf. */
+export function noRefSiblings() {
+  return {
+    ref(node: object, { report, location }: Context) {
+      for (const name of Object.keys(node).filter((name) => name !== '$ref'))
+        report({ message: `\`${name}\` is next to a \`$ref\`.`, location: location.child([name]).key() })
+    },
+  }
+}

@@ -1,0 +1,215 @@
+import type { Referable, Schema } from '../openapi.ts'
+
+type Schemas = Record<string, Referable<Schema>>
+
+/** Redocly requires a description of operations, parameters and tags; this rule covers the rest. */
+export function described() {
+  const each = (schemas: Schemas, context: Context) => {
+    if (isCondition(context.location)) return
+    for (const [name, schema] of Object.entries(schemas)) {
+      const location = context.location.child([name])
+      if (!placed(schema, location, context).schema.description?.trim())
+        context.report({ message: `\`${name}\` has no description.`, location: location.key() })
+    }
+  }
+  const self = ({ description }: { description?: string }, { report, location }: Context) => {
+    if (!description?.trim())
+      report({ message: `\`${nameOf(location)}\` has no description.`, location: location.key() })
+  }
+  return {
+    SchemaProperties: each,
+    NamedSchemas: each,
+    Header: self,
+    RequestBody: self,
+    SecurityScheme: self,
+    Channel: self,
+  }
+}
+
+/** Schemas in `if`, `not`, `then` and `else` only restrict what is described elsewhere. */
+function isCondition({ pointer }: Location): boolean {
+  return /\/(if|then|else|not)(\/|$)/.test(pointer)
+}
+
+const timeName = /(^|[_-])(at|time|timestamp|stamp|since|until|after|before|sync|date|expires|age)([_-]|$)/i
+const timeWords = /\b(when|time|stamp|date)\b/i
+const unit = /\b(ms|milliseconds|seconds)\b/i
+
+/** Milliseconds and seconds are easily confused, so the description of every time must state its unit. */
+export function timeUnit() {
+  const check = (field: string, schema: Referable<Schema>, location: Location, context: Context, said = '') => {
+    const resolved = placed(schema, location, context).schema
+    const description = `${said} ${resolved.description ?? ''}`
+    const isTime = typesOf(resolved).includes('integer') && (timeName.test(field) || timeWords.test(description))
+    if (isTime && !unit.test(description))
+      context.report({ message: `\`${field}\` does not state its unit (ms or seconds).`, location: location.key() })
+  }
+  const fields = (schemas: Schemas, context: Context) => {
+    for (const [field, schema] of Object.entries(schemas))
+      check(field, schema, context.location.child([field]), context)
+  }
+  const self = (
+    { name, schema = {}, description }: { name?: string; description?: string; schema?: Referable<Schema> },
+    context: Context,
+  ) => check(name ?? nameOf(context.location), schema, context.location, context, description)
+  return { SchemaProperties: fields, NamedSchemas: fields, Parameter: self, Header: self }
+}
+
+function nameOf({ pointer }: Location): string {
+  return pointer.split('/').at(-1) ?? ''
+}
+
+/** Valid contracts from which generators make clients that do not compile, or whose classes have numbers for names. */
+
+const component = /^#\/components\/schemas\/[^/]+$/
+/** A condition only restricts what is described elsewhere; a header is text. */
+const isNoClass = /\/(if|then|else|not|headers)(\/|$)/
+
+/** A generator makes a class of each object and each list of values. */
+export const namedSchemas = naming(
+  ({ title }, pointer) => title !== undefined || component.test(pointer),
+  'This schema has no name: make it a component, or give it a title.',
+)
+
+/** Those for AsyncAPI do not see the names of components in another file. */
+export const titledSchemas = naming(({ title }) => title !== undefined, 'This schema has no title.')
+
+function naming(isNamed: (schema: Schema, pointer: string) => boolean, message: string) {
+  return () => ({
+    Schema(schema: Schema, { report, location }: Context) {
+      const isClass = typesOf(schema).includes('object') || schema.enum !== undefined
+      const { pointer } = location
+      if (isClass && !isNamed(schema, pointer) && !isNoClass.test(pointer)) report({ message, location })
+    },
+  })
+}
+
+/** Classes of the Kotlin clients of openapi-generator, whatever the contract. */
+const taken = ['ApiResponse', 'ClientError', 'Informational', 'Redirection', 'ServerError', 'Success']
+
+export function freeNames() {
+  return {
+    NamedSchemas(schemas: Record<string, object>, { report, location }: Context) {
+      for (const name of Object.keys(schemas).filter((name) => taken.includes(name)))
+        report({ message: `\`${name}\` is a class of generated clients.`, location: location.child([name]).key() })
+    },
+  }
+}
+
+/** Most languages have no type for one of the two values. */
+export function plainBooleans() {
+  return {
+    Schema(schema: Schema, { report, location }: Context) {
+      if (typesOf(schema).includes('boolean') && (schema.enum !== undefined || schema.const !== undefined))
+        report({ message: 'A boolean must have neither `enum` nor `const`.', location })
+    },
+  }
+}
+
+type Content = Record<string, { schema?: Referable<Schema> }>
+
+/** Everything that a client may send must have a maximum, so that the service knows how much it must be able to hold. */
+export function requestMaximum() {
+  const seen = new Set<Schema>()
+  const check = (schema: Referable<Schema>, at: Location, context: Context): void => {
+    const { schema: resolved, location } = placed(schema, at, context)
+    if (seen.has(resolved)) return
+    seen.add(resolved)
+    for (const keyword of missing(resolved)) context.report({ message: `There is no \`${keyword}\`.`, location })
+    for (const [steps, inner] of inside(resolved)) check(inner, location.child(steps), context)
+  }
+  const fields =
+    (...names: string[]) =>
+    (node: Record<string, unknown>, context: Context) => {
+      for (const name of names)
+        if (node[name]) check(node[name] as Referable<Schema>, context.location.child([name]), context)
+    }
+  return {
+    Parameter: fields('schema'),
+    WsChannelBinding: fields('query', 'headers'),
+    RequestBody({ content = {} }: { content?: Content }, context: Context) {
+      for (const [type, { schema }] of Object.entries(content))
+        if (schema) check(schema, context.location.child(['content', type, 'schema']), context)
+    },
+    Operation({ action, messages = [] }: { action?: string; messages?: Referable<Message>[] }, context: Context) {
+      if (action !== 'receive') return
+      for (const message of messages) {
+        const { node, location = context.location } = context.resolve(message, context.location.source.absoluteRef)
+        check(node?.payload ?? {}, location.child(['payload']), context)
+      }
+    },
+  }
+}
+
+interface Message {
+  payload: Referable<Schema>
+}
+
+function missing(schema: Schema): string[] {
+  const isListed = schema.enum !== undefined || schema.const !== undefined
+  const types = typesOf(schema)
+  return [
+    ...(types.includes('string') && !isListed && schema.maxLength === undefined ? ['maxLength'] : []),
+    ...(types.includes('array') && schema.maxItems === undefined ? ['maxItems'] : []),
+  ]
+}
+
+/** The schemas within a schema, each with the path to it. */
+function inside(schema: Schema): [string[], Referable<Schema>][] {
+  const keywords = schema as Record<string, unknown>
+  const under = (keyword: string) =>
+    Object.entries(keywords[keyword] ?? {}).map(([name, inner]): [string[], Schema] => [[keyword, name], inner])
+  const single = ['items', 'then', 'else', 'additionalProperties'].flatMap((keyword): [string[], Schema][] =>
+    typeof keywords[keyword] === 'object' ? [[[keyword], keywords[keyword] as Schema]] : [],
+  )
+  return [...['properties', 'allOf', 'anyOf', 'oneOf', 'prefixItems'].flatMap(under), ...single]
+}
+
+const widths = ['int32', 'int64']
+const maxInt32 = 2 ** 31 - 1
+/** Unix times exceed 32 bits, and so do sizes of files. */
+const isWide = /\b(ms|milliseconds|seconds|bytes)\b/i
+
+/** Generated clients take a whole number for 32 bits, and fail to read a greater one, unless its schema says otherwise. */
+export function integerWidth() {
+  return {
+    Schema(schema: Schema, { report, location }: Context) {
+      if (!typesOf(schema).includes('integer')) return
+      const { format = '', maximum = 0, description = '' } = schema
+      if (!widths.includes(format)) report({ message: 'A whole number must have the format int32 or int64.', location })
+      else if (format === 'int32' && (maximum > maxInt32 || isWide.test(description)))
+        report({ message: 'This whole number may need int64.', location: location.child(['format']) })
+    },
+  }
+}
+
+/** The part of what Redocly passes to a lint rule that these rules use. */
+export interface Context {
+  report(problem: { message: string; location?: Location }): void
+  /** Follows a `$ref`; `from` is the file that contains it. */
+  resolve<T extends object>(node: Referable<T>, from?: string): { node?: T; location?: Location }
+  location: Location
+}
+
+export interface Location {
+  pointer: string
+  source: { absoluteRef: string }
+  child(steps: (string | number)[]): Location
+  key(): Location
+}
+
+/** A schema and its location, after following a `$ref`. */
+interface Placed {
+  schema: Schema
+  location: Location
+}
+
+export function placed(schema: Referable<Schema>, location: Location, { resolve }: Context): Placed {
+  if (!('$ref' in schema)) return { schema, location }
+  const target = resolve<Schema>(schema, location.source.absoluteRef)
+  return { schema: target.node ?? {}, location: target.location ?? location }
+}
+
+export function typesOf({ type }: Schema): string[] {
+  return Array.isArray(type) ? type : type === undefined ? [] : [type]
+}
